@@ -1,0 +1,76 @@
+# Elevator Lab's jobs. `make` alone lists them.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+LAB    := $(BIN)/elevatorlab
+# .venv is made of the first suitable python3; `make PYTHON=python3.12 ...` names another.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
+.PHONY: help setup reproduce test lab doctor clean lock host image
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: host $(VENV)/installed image  ## system packages, Python environment, deterministic image
+
+reproduce: setup  ## rerun every study (quick preset) and build the report
+	$(LAB) reproduce --preset quick
+
+test: setup  ## run the whole test suite (one part: make test ARGS="-k sampler")
+	$(BIN)/python -m pytest $(ARGS)
+
+# Reading and analysing needs Python alone, so neither of these asks for the image.
+lab: $(VENV)/installed  ## open JupyterLab at the first notebook
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start-here.ipynb
+
+doctor: $(VENV)/installed  ## say what this machine can do, and what is missing
+	@$(LAB) doctor
+
+clean:  ## remove everything built here (build/, .venv/, caches); data/ and out/ stay
+	@environments/start-docker.sh --stop
+	@for path in build $(VENV) .hypothesis .pytest_cache .ruff_cache lib/elevatorlab.egg-info \
+	    $$(find lib tests notebooks environments -name __pycache__ -o -name .ipynb_checkpoints); do \
+	    if [ -e "$$path" ]; then echo "removing $$path"; rm -rf "$$path"; fi; \
+	done
+	@echo "kept: data/ (published numbers, claims, reference) and out/"
+
+# Kept as they are: versions that still satisfy pyproject.toml. Newest of all: UPGRADE=--upgrade
+lock:  ## bring requirements.lock in line with pyproject.toml
+	@tool=$$(mktemp -d) && trap 'rm -rf "$$tool"' EXIT && \
+	$$(environments/host-setup.sh --python) -m venv "$$tool" && \
+	"$$tool/bin/pip" install --quiet --disable-pip-version-check uv && \
+	{ [ ! -e requirements.lock ] || cp requirements.lock "$$tool/lock"; } && \
+	"$$tool/bin/uv" pip compile pyproject.toml --extra test --output-file "$$tool/lock" --quiet \
+	    --universal --python-version 3.11 --fork-strategy fewest --generate-hashes $(UPGRADE) \
+	    --no-config --no-header --no-annotate --no-emit-index-url --no-emit-find-links && \
+	{ printf '# %s\n' \
+	    'Every package of the Python environment (run and test), by version and hash; one' \
+	    'file for Python 3.11 and newer. Written by `make lock` from pyproject.toml; newest' \
+	    'versions: `make lock UPGRADE=--upgrade`. Install: pip install --require-hashes -r'; \
+	  cat "$$tool/lock"; } >requirements.lock
+	@echo "requirements.lock: $$(grep -c '^[a-z]' requirements.lock) packages"
+
+# The steps of the set-up. Each does nothing when there is nothing left to do.
+
+host:
+	@environments/host-setup.sh
+
+image:
+	@$(LAB) image build
+
+# Two stamps, because the second step takes a second and the first a minute or more.
+# Another lock file gets another environment: nothing of the old one lingers in it.
+$(VENV)/locked: requirements.lock
+	@echo "Python environment: installing the locked packages into $(VENV) (a few minutes, 1 GB)"
+	@python=$$(environments/host-setup.sh --python) && "$$python" -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --require-hashes -r requirements.lock
+	@touch $@
+
+# --no-build-isolation: the build tool comes from the lock file, too.
+$(VENV)/installed: $(VENV)/locked pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,90 @@
+#!/bin/bash
+# Build the deterministic testbed's kernel, initramfs and root file system from Debian
+# packages. The same package versions give the same bytes. Needs no root where user
+# namespaces or fakechroot are allowed, mounts nothing, and leaves nothing else behind.
+#
+# usage: build.sh OUT      OUT/{vmlinuz,initramfs.cpio,root.ext2,packages.tsv}
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+out=$(mkdir -p "$1" && cd "$1" && pwd)
+suite=bookworm
+export SOURCE_DATE_EPOCH=1577836800 LC_ALL=C TZ=UTC    # 2020-01-01, the guest's own date
+
+fail() {
+    printf 'deterministic image: %s\n' "$@" >&2
+    exit 1
+}
+for tool in mmdebstrap genext2fs cpio busybox; do
+    command -v "$tool" >/dev/null ||
+        fail "the command $tool is missing; environments/host-setup.sh installs it."
+done
+
+# In /tmp, not in OUT: mmdebstrap's unprivileged helpers must be able to reach it.
+work=$(mktemp -d "${TMPDIR:-/tmp}/elevatorlab-image.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+mkdir "$work/sources"
+mapfile -t sources < <("$here/../debian-sources.sh" "$suite" "$work/sources")
+packages=$(sed 's/#.*//' "$here/../packages.txt" | xargs | tr ' ' ,)
+
+echo "deterministic image: installing Debian packages (1 to 3 minutes)"
+# Left out: documentation, translations, drivers for hardware that the machine lacks, and
+# the hook that would build Debian's own initramfs.
+mmdebstrap --quiet --variant=apt --include="$packages,linux-image-amd64" \
+    --dpkgopt='path-exclude=/usr/share/doc/*' \
+    --dpkgopt='path-exclude=/usr/share/man/*' \
+    --dpkgopt='path-exclude=/usr/share/info/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/gpu/*' \
+    --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/media/*' \
+    --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/net/ethernet/*' \
+    --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/net/wireless/*' \
+    --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/infiniband/*' \
+    --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/iio/*' \
+    --dpkgopt='path-exclude=/lib/modules/*/kernel/sound/*' \
+    --dpkgopt='path-exclude=/etc/kernel/postinst.d/initramfs-tools' \
+    --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >'"$work/packages.tsv" \
+    --customize-hook='copy-out /boot '"$work" \
+    --customize-hook='rm -rf "$1"/boot/* "$1"/var/log/* "$1"/var/cache/* "$1"/var/lib/apt/lists/*' \
+    --customize-hook='mkdir -p "$1"/usr/lib/elevatorlab' \
+    --customize-hook='copy-in '"$here/guest.py"' /usr/lib/elevatorlab' \
+    "$suite" "$work/root.tar" "${sources[@]}" </dev/null >"$work/log" 2>&1 ||
+    fail "mmdebstrap failed; its last lines:" "$(tail -n 15 "$work/log")"
+
+echo "deterministic image: kernel and initramfs"
+kernel=$(basename "$work"/boot/vmlinuz-*)
+version=${kernel#vmlinuz-}
+# Only what reaches the root: nvdimm memory, ext4 on it, an overlay above it.
+modules="libnvdimm nfit nd_btt nd_pmem crc16 mbcache jbd2 crc32c_generic ext4 overlay"
+mkdir -p "$work"/initramfs/{bin,dev,lib,root}
+cp "$(command -v busybox)" "$work/initramfs/bin/busybox"
+cp "$here/init" "$work/initramfs/init"
+tar -xf "$work/root.tar" -C "$work" --wildcards "*lib/modules/$version/kernel/*"
+for module in $modules; do
+    find "$work" -path "*/modules/*/$module.ko" -exec cp {} "$work/initramfs/lib/" \;
+    [ -e "$work/initramfs/lib/$module.ko" ] ||
+        fail "kernel $version has no module $module; the root could not be mounted."
+done
+echo "$modules" >"$work/initramfs/lib/order"
+chmod -R u=rwX,go=rX "$work/initramfs"
+chmod 755 "$work/initramfs/init" "$work/initramfs/bin/busybox"
+find "$work/initramfs" -exec touch --no-dereference --date=@$SOURCE_DATE_EPOCH {} +
+(cd "$work/initramfs" && find . | sort |
+    cpio --quiet --create --format=newc --reproducible --owner=0:0) >"$work/initramfs.cpio"
+
+echo "deterministic image: root file system"
+# Room for nothing more: the guest writes into memory above it. A whole number of 128 MiB
+# blocks, because nvdimm memory is mapped in such units.
+bytes=$(stat --format=%s "$work/root.tar")
+blocks_128mib=$(((bytes * 21 / 20 >> 27) + 1))
+inodes=$(($(tar -tf "$work/root.tar" | wc -l) + 1000))
+genext2fs --faketime --allow-holes --block-size 4096 --reserved-percentage 0 \
+    --size-in-blocks $((blocks_128mib << 15)) --number-of-inodes "$inodes" \
+    --tarball "$work/root.tar" "$work/root.ext2" >/dev/null 2>"$work/log" ||
+    fail "genext2fs failed; its last lines:" "$(tail -n 5 "$work/log")"
+truncate --size=$((blocks_128mib << 27)) "$work/root.ext2"
+
+cp "$work/boot/$kernel" "$work/vmlinuz"
+for file in vmlinuz initramfs.cpio root.ext2 packages.tsv; do
+    cp --sparse=always "$work/$file" "$out/$file"
+done

@@ -1,0 +1,149 @@
+"""What runs inside the deterministic machine, from boot to power-off.
+
+The machine is stopped once, at an instruction that this program chooses (`pause`), and
+saved; each trial continues a copy of it. The trial comes in, and the result goes out,
+through the exchange: nvdimm memory that both sides see (/dev/pmem1).
+
+Layout of the exchange, the same in both halves: 8 bytes of magic, 8 bytes of length (big
+endian), a tar archive. The first half holds the trial, the second half the result.
+"""
+
+# Imported before the pause although only the agent uses some of them: what is loaded
+# already costs a trial nothing.
+import argparse  # noqa: F401
+import csv  # noqa: F401
+import ctypes
+import io
+import json  # noqa: F401
+import os
+import pathlib
+import random  # noqa: F401
+import runpy
+import shutil  # noqa: F401
+import signal  # noqa: F401
+import subprocess
+import sys
+import tarfile
+import threading  # noqa: F401
+import time  # noqa: F401
+import traceback
+import zipfile  # noqa: F401
+
+EXCHANGE = "/dev/pmem1"
+TRIAL_MAGIC = b"ELTRIAL1"
+RESULT_MAGIC = b"ELRESULT"
+PAUSE_PORT = 0x505  # pvpanic: QEMU stops the machine
+EXIT_PORT = 0xF4  # isa-debug-exit: QEMU exits with status 2 * value + 1
+EXIT_VALUE = 0x10
+TRIAL = pathlib.Path("/run/trial")
+
+MOUNTS = [
+    ("proc", "/proc", "proc"),
+    ("sysfs", "/sys", "sysfs"),
+    ("tmpfs", "/run", "tmpfs"),
+    ("tmpfs", "/tmp", "tmpfs"),
+    ("cgroup2", "/sys/fs/cgroup", "cgroup2"),
+    ("devpts", "/dev/pts", "devpts"),
+    ("tmpfs", "/dev/shm", "tmpfs"),
+    ("tracefs", "/sys/kernel/tracing", "tracefs"),
+]
+
+
+def mount_kernel_file_systems():
+    libc = ctypes.CDLL(None, use_errno=True)
+    for source, target, kind in MOUNTS:
+        os.makedirs(target, exist_ok=True)
+        if libc.mount(source.encode(), target.encode(), kind.encode(), 0, None) != 0:
+            raise OSError(ctypes.get_errno(), f"mounting {kind} on {target}")
+
+
+def write_port(port, value):
+    with open("/dev/port", "r+b", buffering=0) as ports:
+        ports.seek(port)
+        ports.write(bytes([value]))
+
+
+def receive(exchange):
+    magic, length = os.pread(exchange, 8, 0), int.from_bytes(os.pread(exchange, 8, 8), "big")
+    if magic != TRIAL_MAGIC:
+        raise RuntimeError(f"no trial in {EXCHANGE}: expected {TRIAL_MAGIC!r}, found {magic!r}")
+    archive = io.BytesIO(read_all(exchange, 16, length))
+    with tarfile.open(fileobj=archive) as tar:
+        tar.extractall(TRIAL)
+
+
+def read_all(exchange, offset, length):
+    parts = []
+    while length:
+        part = os.pread(exchange, min(length, 1 << 20), offset)
+        parts.append(part)
+        offset += len(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def run_agent():
+    """Run the agent in a child, so that this process survives whatever happens to it."""
+    child = os.fork()
+    if child == 0:
+        status = 70
+        try:
+            sys.argv = [str(TRIAL / "agent.pyz"), str(TRIAL / "trial.json"), str(TRIAL / "result")]
+            log = os.open(TRIAL / "agent.log", os.O_WRONLY | os.O_CREAT)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            os.chdir("/")
+            runpy.run_path(sys.argv[0], run_name="__main__")
+            status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+    while True:  # as process 1, this one also collects orphans
+        ended, status = os.wait()
+        if ended == child:
+            return os.waitstatus_to_exitcode(status)
+
+
+def send(exchange, half):
+    """Hand over the result folder, the agent's log, and the kernel's own account."""
+    dmesg = subprocess.run(["dmesg"], capture_output=True).stdout
+    (TRIAL / "dmesg.txt").write_bytes(dmesg)
+    (TRIAL / "interrupts.txt").write_text(pathlib.Path("/proc/interrupts").read_text())
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name in ("result", "status", "agent.log", "dmesg.txt", "interrupts.txt"):
+            if (TRIAL / name).exists():
+                tar.add(TRIAL / name, arcname=name)
+    content = archive.getvalue()
+    if len(content) + 16 > half:
+        raise RuntimeError(f"the result has {len(content)} bytes; {half - 16} fit")
+    os.pwrite(exchange, content, half + 16)
+    os.pwrite(exchange, RESULT_MAGIC + len(content).to_bytes(8, "big"), half)
+    os.fsync(exchange)
+
+
+def main():
+    os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
+    mount_kernel_file_systems()
+    subprocess.run(["modprobe", "configfs"], check=True)
+    TRIAL.mkdir()
+    write_port(PAUSE_PORT, 1)
+    # ---- a trial starts here ----
+    exchange = os.open(EXCHANGE, os.O_RDWR)
+    half = os.lseek(exchange, 0, os.SEEK_END) // 2
+    try:
+        receive(exchange)
+        (TRIAL / "status").write_text(str(run_agent()))
+    except Exception:
+        with open(TRIAL / "agent.log", "a") as log:
+            traceback.print_exc(file=log)
+    send(exchange, half)
+    write_port(EXIT_PORT, EXIT_VALUE)
+
+
+main()

@@ -14,7 +14,7 @@ fail() {
     printf 'deterministic image: %s\n' "$@" >&2
     exit 1
 }
-for tool in mmdebstrap genext2fs cpio busybox; do
+for tool in mmdebstrap genext2fs cpio; do
     command -v "$tool" >/dev/null ||
         fail "the command $tool is missing; environments/host-setup.sh installs it."
 done
@@ -30,7 +30,7 @@ packages=$(sed 's/#.*//' "$here/../packages.txt" | xargs | tr ' ' ,)
 echo "deterministic image: installing Debian packages (1 to 3 minutes)"
 # Left out: documentation, translations, drivers for hardware that the machine lacks, and
 # the hook that would build Debian's own initramfs.
-mmdebstrap --quiet --variant=apt --include="$packages,linux-image-amd64" \
+mmdebstrap --quiet --variant=apt --include="$packages,busybox-static,linux-image-amd64" \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/info/*' \
@@ -57,9 +57,9 @@ version=${kernel#vmlinuz-}
 # Only what reaches the root: nvdimm memory, ext4 on it, an overlay above it.
 modules="libnvdimm nfit nd_btt nd_pmem crc16 mbcache jbd2 crc32c_generic ext4 overlay"
 mkdir -p "$work"/initramfs/{bin,dev,lib,root}
-cp "$(command -v busybox)" "$work/initramfs/bin/busybox"
+tar -xf "$work/root.tar" -C "$work" --wildcards "*lib/modules/$version/kernel/*" '*bin/busybox'
+find "$work" -path '*/initramfs' -prune -o -type f -name busybox -exec cp {} "$work/initramfs/bin" \;
 cp "$here/init" "$work/initramfs/init"
-tar -xf "$work/root.tar" -C "$work" --wildcards "*lib/modules/$version/kernel/*"
 for module in $modules; do
     find "$work" -path "*/modules/*/$module.ko" -exec cp {} "$work/initramfs/lib/" \;
     [ -e "$work/initramfs/lib/$module.ko" ] ||

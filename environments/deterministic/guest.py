@@ -45,6 +45,7 @@ MOUNTS = [
     ("cgroup2", "/sys/fs/cgroup", "cgroup2"),
     ("devpts", "/dev/pts", "devpts"),
     ("tmpfs", "/dev/shm", "tmpfs"),
+    ("configfs", "/sys/kernel/config", "configfs"),
     ("tracefs", "/sys/kernel/tracing", "tracefs"),
 ]
 
@@ -129,8 +130,8 @@ def send(exchange, half):
 
 def main():
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
-    mount_kernel_file_systems()
     subprocess.run(["modprobe", "configfs"], check=True)
+    mount_kernel_file_systems()
     TRIAL.mkdir()
     write_port(PAUSE_PORT, 1)
     # ---- a trial starts here ----

@@ -1,0 +1,42 @@
+"""A file system on the device under test, and the page cache above it."""
+
+import os
+import pathlib
+import subprocess
+
+from .errors import TrialFailed
+
+MOUNT_POINT = pathlib.Path("/run/elevatorlab/disk")
+
+# Fixed, so that the same trial writes the same blocks.
+UUID = "e1e7a70e-0000-4000-8000-000000000001"
+
+
+def make(kind, device, journal):
+    """Make a file system on ``/dev/DEVICE``, mount it, and return the mount point."""
+    make_it = [f"mkfs.{kind}", "-q", "-U", UUID]
+    if kind == "ext4":
+        # Initialised now, not by a kernel thread in the middle of the measurement.
+        make_it += ["-E", f"hash_seed={UUID},lazy_itable_init=0,lazy_journal_init=0"]
+    _run([*make_it, f"/dev/{device}"], f"making {kind} on {device}")
+    journal.will("remove_folder", MOUNT_POINT)
+    MOUNT_POINT.mkdir(parents=True)
+    journal.will("unmount", MOUNT_POINT)
+    _run(["mount", "-t", kind, f"/dev/{device}", str(MOUNT_POINT)], f"mounting {device}")
+    return MOUNT_POINT
+
+
+def _run(argv, purpose):
+    run = subprocess.run(argv, capture_output=True, text=True)
+    if run.returncode:
+        raise TrialFailed(f"{purpose} failed: {run.stderr.strip() or run.returncode}")
+
+
+def drop_caches():
+    """Forget what the page cache holds clean, and the directory entries and inodes."""
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+
+
+def sync():
+    """Wait until everything written has reached the device."""
+    os.sync()

@@ -1,0 +1,134 @@
+"""One trial from beginning to end."""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import signal
+import sys
+import threading
+import time
+
+from . import devices, filesystems, groups, journal, schedulers
+from .errors import TrialFailed
+from .proofs import Proofs
+from .sampler import Sampler
+from .worker import Worker
+from .workloads import KINDS
+
+EXIT_FAILED = 3
+
+
+def main(argv):
+    """Run the trial named on the command line; return the exit status."""
+    trial_file, folder = map(pathlib.Path, argv)
+    if folder.exists() and any(folder.iterdir()):
+        print(f"{folder} holds files already; name a folder that is new or empty", file=sys.stderr)
+        return 2
+    folder.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    journal.recover()
+    try:
+        run(json.loads(trial_file.read_text()), folder)
+    except TrialFailed as failure:
+        (folder / "failure.txt").write_text(f"{failure}\n")
+        print(f"trial failed: {failure}", file=sys.stderr)
+        return EXIT_FAILED
+    return 0
+
+
+def run(trial, folder):
+    """Run `trial` and write ``result.json``, ``samples.csv`` and ``raw/`` to `folder`."""
+    proofs = Proofs()
+    raw = folder / "raw"
+    raw.mkdir()
+    with journal.Journal() as changes, deadline(trial["deadline_s"]):
+        device = devices.create(trial["device"], changes, proofs)
+        schedulers.select(device, trial["scheduler"], changes, proofs)
+        disk = filesystems.make(trial["filesystem"], device, changes) if trial["filesystem"] else None
+        groups.prepare_root(changes)
+        members = {
+            group["name"]: groups.create(group, disk, changes, agent_file())
+            for group in trial["groups"]
+        }
+        for group in trial["groups"]:
+            groups.limit(members[group["name"]], group["limits"], device, proofs)
+        with contextlib.ExitStack() as workers:
+            workloads = []
+            for specification in trial["workloads"]:
+                group = members[specification["group"]]
+                worker = Worker(group, agent_file())
+                workers.callback(worker.stop)
+                kind = KINDS[specification["kind"]]
+                workloads.append(kind(specification, group, worker, device, trial["seed"], raw))
+            sampler = measure(trial, device, list(members.values()), workloads)
+    sampler.write(folder / "samples.csv")
+    result = {
+        "outcome": "finished",
+        "proofs": proofs.records,
+        "device": sampler.overall(),
+        "workloads": {workload.name: workload.figures() for workload in workloads},
+    }
+    (folder / "result.json").write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
+
+
+def measure(trial, device, members, workloads):
+    """Prepare the workloads, run them, and return the sampler that watched."""
+    for workload in workloads:
+        workload.prepare()
+    filesystems.sync()
+    sampler = Sampler(device, members, trial["sample_interval_ms"] / 1000)
+    sampler.start()
+    for workload in workloads:
+        if workload.background:
+            workload.start()
+    # Another seed meets the background in another phase.
+    time.sleep(trial["settle_s"] * (1 + random.Random(trial["seed"]).random()))
+    foreground = [workload for workload in workloads if not workload.background]
+    run_together([workload.run for workload in foreground])
+    sampler.stop()
+    return sampler
+
+
+def run_together(jobs):
+    """Run `jobs` at the same time; raise the first failure after all have ended."""
+    failures = []
+
+    def guarded(job):
+        try:
+            job()
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(job,), daemon=True) for job in jobs[1:]]
+    for thread in threads:
+        thread.start()
+    guarded(jobs[0])
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+@contextlib.contextmanager
+def deadline(limit_s):
+    """Fail the trial when it has not ended after `limit_s` seconds."""
+
+    def passed(*_):
+        raise TrialFailed(
+            f"the trial did not end within its {limit_s} s; expected less. "
+            "Raise deadline_s, or make the workload smaller"
+        )
+
+    signal.signal(signal.SIGALRM, passed)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def agent_file():
+    """Return the path of the archive (or folder) that this program was started from."""
+    return os.path.abspath(sys.argv[0])

@@ -1,0 +1,74 @@
+"""fio, with its own JSON report kept as it is."""
+
+import json
+import subprocess
+import sys
+
+from ..errors import TrialFailed
+from .base import Workload
+
+
+class Fio(Workload):
+    """Run fio with the trial's options on the device, or on a file where it has a file system."""
+
+    def run(self):
+        """Run fio to its end."""
+        argv = ["fio", "--output-format=json", f"--name={self.name}", f"--randseed={self.seed}"]
+        options = dict(self.specification["options"])
+        if "filename" not in options:
+            on_device = self.group.work is None
+            options["filename"] = f"/dev/{self.device}" if on_device else self.path(self.name)
+        argv += [f"--{key}={value}" for key, value in options.items()]
+        run = subprocess.run(
+            self.group.command(argv), stdout=subprocess.PIPE, stderr=sys.stderr, text=True
+        )
+        report = self.raw / f"{self.name}.fio.json"
+        report.write_text(run.stdout)
+        if run.returncode:
+            raise TrialFailed(
+                f"fio ended with status {run.returncode}; see log.txt. Options: {options}"
+            )
+        self.summary = summarise(run.stdout)
+
+    def figures(self):
+        return self.summary
+
+
+def summarise(text):
+    """Reduce fio's JSON report to the figures of ``result.json``.
+
+    Parameters
+    ----------
+    text : str
+        What ``fio --output-format=json`` printed.
+
+    Returns
+    -------
+    dict
+        For ``read`` and ``write``, where there was any: requests, bytes, IOPS, KiB/s, mean and
+        percentiles of the completion latency in nanoseconds.
+
+    Raises
+    ------
+    TrialFailed
+        When the report is cut off or is not fio's.
+    """
+    try:
+        job = json.loads(text[text.index("{") :])["jobs"][0]
+        return {
+            direction: {
+                "requests": job[direction]["total_ios"],
+                "bytes": job[direction]["io_bytes"],
+                "iops": job[direction]["iops"],
+                "kib_s": job[direction]["bw_bytes"] / 1024,
+                "latency_mean_ns": job[direction]["clat_ns"]["mean"],
+                "latency_percentile_ns": job[direction]["clat_ns"]["percentile"],
+            }
+            for direction in ("read", "write")
+            if job[direction]["total_ios"]
+        }
+    except (ValueError, KeyError, IndexError, TypeError) as problem:
+        raise TrialFailed(
+            f"fio's report is not whole: expected its JSON with one job, found {len(text)} "
+            f"characters that end in {text[-40:]!r} ({type(problem).__name__}); run the trial again"
+        )

@@ -1,0 +1,1 @@
+"""Testbeds: where trials run."""

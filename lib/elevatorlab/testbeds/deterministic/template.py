@@ -1,0 +1,131 @@
+"""A machine that has booted, stopped at an instruction of its own choice, and kept.
+
+A trial continues a copy of it, so that it need not boot: the memory file is mapped copy on
+write, the state of the processor and the devices is a few kilobytes. Two templates made
+on different machines continue to the same bits.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ...errors import NotReady, TrialFailed
+from . import image, qemu
+
+#: Wall time after which a boot is given up; it takes 10 to 20 s on an idle machine.
+BOOT_TIMEOUT_S = 600
+
+
+def ready(memory_mib):
+    """Return the folder of the template with this much memory, or None."""
+    folder = _folder(memory_mib)
+    return folder if (folder / "state").exists() else None
+
+
+def make(memory_mib):
+    """Boot a machine with `memory_mib` and keep it; return its folder.
+
+    Raises
+    ------
+    NotReady
+        When there is too little disk space, or the guest does not come up.
+    """
+    with image.lock():
+        if (folder := ready(memory_mib)) is not None:
+            return folder
+        folder = _folder(memory_mib)
+        free_mib = shutil.disk_usage(image.FOLDER).free >> 20
+        if free_mib < memory_mib:
+            raise NotReady(
+                f"keeping a booted machine needs {memory_mib} MiB of disk space in "
+                f"{image.FOLDER}; found {free_mib} MiB. Free some"
+            )
+        fresh = folder.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        try:
+            _boot(memory_mib, fresh)
+        except TrialFailed as failure:
+            said = _last_words(memory_mib, fresh)
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise NotReady(
+                f"the deterministic machine did not come up ({failure}); its console ends:\n{said}"
+            ) from None
+        os.rename(fresh, folder)
+        return folder
+
+
+def _folder(memory_mib):
+    """Templates belong to one image, one QEMU, one command line."""
+    parts = [*image.current()["sha256"].values(), qemu.version(), *qemu.options(memory_mib)]
+    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+    return image.FOLDER / "templates" / f"{memory_mib}-{name}"
+
+
+def _boot(memory_mib, folder):
+    for name, size_mib in (("ram", memory_mib), ("exchange", qemu.EXCHANGE_MIB)):
+        with open(folder / name, "wb") as file:
+            file.truncate(size_mib << 20)
+    with tempfile.TemporaryDirectory(prefix="elevatorlab-") as scratch:
+        machine = start(
+            image.FOLDER, memory_mib, folder / "ram", "share=on", folder / "exchange", scratch
+        )
+        try:
+            monitor = qemu.Monitor(Path(scratch, "monitor"), machine, BOOT_TIMEOUT_S)
+            monitor.wait_for_stop()
+            # Memory is in its file already; this writes processor and devices.
+            monitor.do("xen-save-devices-state", filename=str(folder / "state.new"), live=False)
+            monitor.do("quit")
+            machine.wait()
+            monitor.close()
+        finally:
+            if machine.poll() is None:
+                machine.kill()
+                machine.wait()
+            machine.stderr.close()
+    (folder / "exchange").unlink()
+    (folder / "about.json").write_text(json.dumps({"ram_sha256": image._sha256(folder / "ram")}))
+    os.rename(folder / "state.new", folder / "state")
+
+
+def _last_words(memory_mib, folder):
+    """Boot once more with a console, only to see why the machine does not come up."""
+    console = folder / "console"
+    with tempfile.TemporaryDirectory(prefix="elevatorlab-") as scratch:
+        machine = start(
+            image.FOLDER,
+            memory_mib,
+            folder / "ram",
+            "share=off",
+            folder / "exchange",
+            scratch,
+            *("-serial", f"file:{console}"),
+            *("-append", qemu.KERNEL_OPTIONS.replace("quiet loglevel=3", "console=ttyS0")),
+        )
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            machine.wait(60)
+        machine.kill()
+        machine.wait()
+        machine.stderr.close()
+    return console.read_text(errors="replace")[-3500:]
+
+
+def start(folder, memory_mib, ram, ram_mode, exchange, scratch, *more):
+    """Start QEMU; its recording and its monitor's socket are in the folder `scratch`."""
+    scratch = Path(scratch)
+    argv = qemu.command(
+        folder, memory_mib, ram, ram_mode, exchange, scratch / "recording", scratch / "monitor"
+    )
+    return subprocess.Popen(
+        [*argv, *more],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )

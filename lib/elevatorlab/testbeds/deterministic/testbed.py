@@ -1,0 +1,178 @@
+"""Run trials in the deterministic machine."""
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from ...errors import NotReady, TrialFailed
+from .. import pyz
+from ..base import Finding
+from . import exchange, image, qemu, template
+
+#: One guest second costs 3 to 6 s of wall time when the guest is busy. A machine far slower
+#: than that is stopped: its guest hangs.
+WALL_SECONDS_PER_GUEST_SECOND = 60
+
+HOST_RESERVE_MIB = 512
+
+
+class DeterministicTestbed:
+    """A real Debian kernel under QEMU's instruction counting: the same bits anywhere.
+
+    It needs neither root nor KVM. One nanosecond of its time is one instruction, so it
+    measures what schedulers decide and what their code costs, not what a machine would do.
+    """
+
+    name = "deterministic"
+
+    def __init__(self, say=print):
+        self.say = say
+        self.slots = len(os.sched_getaffinity(0))
+
+    def findings(self):
+        """Say what this machine has of what the testbed needs."""
+        yield self._finding("QEMU", qemu.version, "make setup")
+        yield self._finding("image", lambda: "digest " + image.digest()[:12], "make setup")
+        free_mib = available_memory_mib()
+        yield Finding(
+            self.name,
+            "memory",
+            f"{free_mib} MiB free",
+            free_mib >= 1536,
+            "close programs: a trial takes up to 1.5 GiB",
+        )
+
+    def _finding(self, what, look, remedy):
+        try:
+            return Finding(self.name, what, look(), True)
+        except NotReady as problem:
+            return Finding(self.name, what, str(problem), False, remedy)
+
+    def identity(self):
+        """Return the image digest."""
+        return image.digest()
+
+    def prepare(self, trials):
+        """Check the machine, and boot a template for each size of memory that `trials` need.
+
+        Raises
+        ------
+        NotReady
+            When QEMU, the image, memory or disk space is missing; nothing has run then.
+        """
+        image.current()
+        largest_mib = max((trial.memory_mib for trial in trials), default=0)
+        needed_mib = largest_mib + HOST_RESERVE_MIB
+        found_mib = available_memory_mib()
+        if found_mib < needed_mib:
+            raise NotReady(
+                f"these trials need {needed_mib} MiB of free memory; found {found_mib} MiB. "
+                "Close programs, or choose a smaller preset"
+            )
+        self.slots = max(1, min(self.slots, found_mib // needed_mib))
+        for memory_mib in sorted({trial.memory_mib for trial in trials}):
+            if template.ready(memory_mib) is None:
+                self.say(f"booting the deterministic machine once, {memory_mib} MiB (about 15 s)")
+                template.make(memory_mib)
+
+    def run(self, trial, folder):
+        """Run `trial`, write its result into the empty `folder`, return the provenance.
+
+        Raises
+        ------
+        TrialFailed
+            With the agent's own sentence, or with what became of the machine.
+        """
+        start_s = time.monotonic()
+        kept = template.ready(trial.memory_mib) or template.make(trial.memory_mib)
+        with tempfile.TemporaryDirectory(prefix="elevatorlab-") as scratch:
+            memory = Path(scratch, "exchange")
+            exchange.write_trial(memory, trial.canonical_json(), pyz.agent_archive())
+            limit_s = 60 + WALL_SECONDS_PER_GUEST_SECOND * trial.deadline_s
+            status = self._continue(kept, trial.memory_mib, memory, scratch, limit_s)
+            if status != qemu.FINISHED:
+                raise TrialFailed(
+                    f"the guest stopped without a result (QEMU status {status}, expected "
+                    f"{qemu.FINISHED}): its kernel panicked, or QEMU was killed. Run it again; "
+                    "if it stays, try a smaller workload"
+                )
+            files = exchange.read_result(memory)
+        log = files.get("agent.log", b"").decode(errors="replace")
+        if files.get("status") != b"0":
+            said = files.get("result/failure.txt", b"").decode().strip()
+            raise TrialFailed(said or f"the agent broke off; its log ends: {log.strip()[-600:]}")
+        for name, content in sorted(files.items()):
+            if name in ("dmesg.txt", "interrupts.txt") or name.startswith("result/"):
+                target = folder / name.removeprefix("result/")
+                target.parent.mkdir(exist_ok=True)
+                target.write_bytes(content)
+        (folder / "log.txt").write_text(log)
+        return self._provenance(time.monotonic() - start_s)
+
+    def _continue(self, kept, memory_mib, memory, scratch, limit_s):
+        """Continue a copy of the template until it ends itself; return QEMU's status."""
+        machine = template.start(
+            image.FOLDER,
+            memory_mib,
+            kept / "ram",
+            "share=off",
+            memory,
+            scratch,
+            *("-incoming", "defer", "-S"),
+        )
+        try:
+            monitor = qemu.Monitor(Path(scratch, "monitor"), machine, limit_s)
+            monitor.do("migrate-incoming", uri=f"exec:cat '{kept / 'state'}'")
+            while monitor.do("query-status")["status"] == "inmigrate":
+                time.sleep(0.005)
+            monitor.do("cont")
+            monitor.close()
+            return machine.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise TrialFailed(
+                f"the guest did not end within {limit_s:.0f} s of wall time; it was stopped. "
+                "The machine is overloaded, or the guest hangs"
+            ) from None
+        finally:
+            if machine.poll() is None:
+                machine.kill()
+                machine.wait()
+            machine.stderr.close()
+
+    def _provenance(self, wall_s):
+        found = image.current()
+        return {
+            "testbed": self.name,
+            "image_digest": image.digest(),
+            "agent_digest": pyz.agent_digest(),
+            "kernel": found["packages"]["linux-image-amd64"],
+            "packages": found["packages"],
+            "accelerator": "TCG, instruction counting (1 instruction = 1 ns)",
+            "qemu": qemu.version(),
+            "host": {
+                "cpu": _cpu_model(),
+                "kernel": platform.release(),
+                "machine": platform.machine(),
+                "cores": os.cpu_count(),
+            },
+            "wall_s": round(wall_s, 3),
+        }
+
+
+def available_memory_mib():
+    """Return the memory that programs can still get on this machine, in MiB."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) >> 10
+    return shutil.disk_usage("/dev/shm").free >> 20
+
+
+def _cpu_model():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()

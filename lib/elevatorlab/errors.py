@@ -6,7 +6,7 @@ class ElevatorLabError(Exception):
 
 
 class NotReady(ElevatorLabError):
-    """This machine lacks what the testbed needs."""
+    """The machine lacks what the testbed needs."""
 
 
 class TrialFailed(ElevatorLabError):

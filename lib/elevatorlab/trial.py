@@ -174,6 +174,8 @@ class Trial(Model):
         Which study expanded it, and how large it is; never pooled.
     labels : dict
         The study's own columns for this trial, such as the arm and the variant.
+    needs : tuple of str
+        What the testbed must be or have for this trial to mean what it says.
     memory_mib : int
         Memory of the machine, where the testbed makes the machine.
     settle_s : float
@@ -188,6 +190,7 @@ class Trial(Model):
     study: Name
     preset: Literal["smoke", "quick", "full"]
     labels: dict[Name, str] = {}
+    needs: tuple[Literal["virtual_machine", "docker"], ...] = ()
     memory_mib: Annotated[int, Field(ge=512, le=16384)] = 1024
     device: NullBlk
     scheduler: Scheduler

@@ -49,7 +49,9 @@ def _create_null_blk(device, journal, proofs):
     for name in names:
         if pathlib.Path("/dev", name).exists():
             return name
-    raise TrialFailed(f"null_blk was switched on, but neither /dev/{' nor /dev/'.join(names)} is there")
+    raise TrialFailed(
+        f"null_blk was switched on, but neither /dev/{' nor /dev/'.join(names)} is there"
+    )
 
 
 def load_module(name, *options):

@@ -111,7 +111,12 @@ class ContainerGroup:
             for target, kind, options in kernel_mounts
         ]
         mounts.append(
-            {"destination": "/agent.pyz", "source": agent, "options": ["bind", "ro"], "type": "bind"}
+            {
+                "destination": "/agent.pyz",
+                "source": agent,
+                "options": ["bind", "ro"],
+                "type": "bind",
+            }
         )
         return {
             "ociVersion": "1.0.2",
@@ -126,13 +131,17 @@ class ContainerGroup:
             "mounts": mounts,
             "linux": {
                 "cgroupsPath": f"/{ROOT.name}/{self.name}/container",
-                "namespaces": [{"type": kind} for kind in ("pid", "mount", "ipc", "uts", "network")],
+                "namespaces": [
+                    {"type": kind} for kind in ("pid", "mount", "ipc", "uts", "network")
+                ],
             },
         }
 
     def command(self, argv):
         """Return the command that runs `argv` inside the container."""
-        inside = ["/agent.pyz" if argument.endswith("/agent.pyz") else argument for argument in argv]
+        inside = [
+            "/agent.pyz" if argument.endswith("/agent.pyz") else argument for argument in argv
+        ]
         return ["crun", "exec", self.container, *inside]
 
 

@@ -84,7 +84,10 @@ def undo(steps):
         try:
             UNDO[action](*arguments)
         except (OSError, subprocess.CalledProcessError) as failure:
-            print(f"elevatorlab agent: could not undo {action} {arguments}: {failure}", file=sys.stderr)
+            print(
+                f"elevatorlab agent: could not undo {action} {arguments}: {failure}",
+                file=sys.stderr,
+            )
 
 
 def recover(folder=FOLDER):

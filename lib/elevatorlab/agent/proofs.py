@@ -46,7 +46,8 @@ class Proofs:
         try:
             file.write_text(f"{value}\n")
         except OSError as refusal:
-            raise KnobFailed(file, value, f"{file.read_text().strip()} ({refusal.strerror})")
+            found = f"{file.read_text().strip()} ({refusal.strerror})"
+            raise KnobFailed(file, value, found) from refusal
         read = read_as(file.read_text())
         if read != str(value):
             raise KnobFailed(file, value, read)

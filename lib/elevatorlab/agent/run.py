@@ -46,7 +46,9 @@ def run(trial, folder):
     with journal.Journal() as changes, deadline(trial["deadline_s"]):
         device = devices.create(trial["device"], changes, proofs)
         schedulers.select(device, trial["scheduler"], changes, proofs)
-        disk = filesystems.make(trial["filesystem"], device, changes) if trial["filesystem"] else None
+        disk = (
+            filesystems.make(trial["filesystem"], device, changes) if trial["filesystem"] else None
+        )
         groups.prepare_root(changes)
         members = {
             group["name"]: groups.create(group, disk, changes, agent_file())

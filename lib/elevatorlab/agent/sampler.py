@@ -124,6 +124,7 @@ class Sampler(threading.Thread):
         self.readings.append((now_s, read_diskstats(self.device), groups))
 
     def run(self):
+        """Read until stopped (the thread's body)."""
         start_s = time.monotonic()
         self._read()
         while True:

@@ -140,6 +140,4 @@ def start_loop(command):
     )
 
 
-FUNCTIONS = {
-    function.__name__: function for function in (make_file, make_tree, timed, start_loop)
-}
+FUNCTIONS = {function.__name__: function for function in (make_file, make_tree, timed, start_loop)}

@@ -1,6 +1,7 @@
 """What every testbed offers, so that they can be exchanged for one another."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -19,14 +20,6 @@ class Finding:
     remedy: str = ""
 
 
-@dataclass
-class Outcome:
-    """What came back from a trial: folder contents, by name, and where they came from."""
-
-    folder: Path
-    provenance: dict = field(default_factory=dict)
-
-
 class Testbed(Protocol):
     """Where trials run."""
 
@@ -34,7 +27,7 @@ class Testbed(Protocol):
     #: Trials that may run at the same time.
     slots: int
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> Iterable[Finding]:
         """Say what this machine has of what the testbed needs. Changes nothing."""
 
     def prepare(self, trials: list[Trial]) -> None:
@@ -45,3 +38,6 @@ class Testbed(Protocol):
 
     def run(self, trial: Trial, folder: Path) -> dict:
         """Run `trial`, put its result into `folder`, and return the provenance."""
+
+    def stop(self) -> None:
+        """End what runs now, without results."""

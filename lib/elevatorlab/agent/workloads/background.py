@@ -6,6 +6,8 @@ MIB = 1 << 20
 
 
 class Endless(Workload):
+    """Repeats a shell command in the group until the trial ends."""
+
     background = True
     process_id = None
 

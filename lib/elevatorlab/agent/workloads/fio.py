@@ -71,4 +71,4 @@ def summarise(text):
         raise TrialFailed(
             f"fio's report is not whole: expected its JSON with one job, found {len(text)} "
             f"characters that end in {text[-40:]!r} ({type(problem).__name__}); run the trial again"
-        )
+        ) from None

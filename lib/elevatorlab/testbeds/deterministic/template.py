@@ -121,8 +121,9 @@ def start(folder, memory_mib, ram, ram_mode, exchange, scratch, *more):
     argv = qemu.command(
         folder, memory_mib, ram, ram_mode, exchange, scratch / "recording", scratch / "monitor"
     )
+    # Should this process be killed, the kernel ends the machine, too.
     return subprocess.Popen(
-        [*argv, *more],
+        ["setpriv", "--pdeathsig", "KILL", *argv, *more],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

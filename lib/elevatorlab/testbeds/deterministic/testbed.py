@@ -32,6 +32,7 @@ class DeterministicTestbed:
     def __init__(self, say=print):
         self.say = say
         self.slots = len(os.sched_getaffinity(0))
+        self._running = set()
 
     def findings(self):
         """Say what this machine has of what the testbed needs."""
@@ -59,11 +60,19 @@ class DeterministicTestbed:
     def prepare(self, trials):
         """Check the machine, and boot a template for each size of memory that `trials` need.
 
+        A trial that this testbed cannot run is refused here.
+
         Raises
         ------
         NotReady
             When QEMU, the image, memory or disk space is missing; nothing has run then.
         """
+        for trial in trials:
+            if trial.needs:
+                raise NotReady(
+                    f"trial {trial.hash} needs {', '.join(trial.needs)}, which the deterministic "
+                    "testbed does not have; run it on a real testbed"
+                )
         image.current()
         largest_mib = max((trial.memory_mib for trial in trials), default=0)
         needed_mib = largest_mib + HOST_RESERVE_MIB
@@ -124,6 +133,7 @@ class DeterministicTestbed:
             scratch,
             *("-incoming", "defer", "-S"),
         )
+        self._running.add(machine)
         try:
             monitor = qemu.Monitor(Path(scratch, "monitor"), machine, limit_s)
             monitor.do("migrate-incoming", uri=f"exec:cat '{kept / 'state'}'")
@@ -142,6 +152,12 @@ class DeterministicTestbed:
                 machine.kill()
                 machine.wait()
             machine.stderr.close()
+            self._running.discard(machine)
+
+    def stop(self):
+        """End the machines that run now; their trials fail and leave nothing."""
+        for machine in list(self._running):
+            machine.kill()
 
     def _provenance(self, wall_s):
         found = image.current()

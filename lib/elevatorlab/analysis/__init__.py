@@ -1,0 +1,1 @@
+"""Numbers from numbers: intervals, improvements, fits. Nothing here reads or writes a file."""

@@ -1,0 +1,198 @@
+"""Confidence intervals over repetitions, and what they allow one to say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its confidence interval.
+
+    Attributes
+    ----------
+    value, low, high : float
+        Estimate and bounds, in the unit of what was estimated. With one repetition the
+        bounds are NaN: one value says nothing about its own spread.
+    repetitions : int
+        How many repetitions the estimate rests on.
+    """
+
+    value: float
+    low: float
+    high: float
+    repetitions: int
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is an interval at all (two repetitions or more)."""
+        return self.repetitions >= 2
+
+    @property
+    def identical(self) -> bool:
+        """Whether all repetitions gave the same value: no variance to estimate."""
+        return self.bounded and self.low == self.high
+
+    def map(self, function) -> Interval:
+        """Apply a monotonic function to the estimate and to both bounds."""
+        ends = function(self.low), function(self.high)
+        return Interval(function(self.value), min(ends), max(ends), self.repetitions)
+
+    def direction(self, neutral: float, margin: float) -> int | None:
+        """Say on which side of `neutral` the truth lies, if the interval supports it.
+
+        Parameters
+        ----------
+        neutral : float
+            The value that means "no difference": 1 for a ratio, 0 for a percentage.
+        margin : float
+            The smallest difference from `neutral` that counts, in the estimate's unit.
+
+        Returns
+        -------
+        int or None
+            1 above, -1 below, 0 a tie (the whole interval is within the margin), None
+            when the repetitions do not decide it.
+
+        Examples
+        --------
+        >>> Interval(1.20, 1.15, 1.25, 5).direction(neutral=1, margin=0.01)
+        1
+        >>> Interval(1.001, 0.999, 1.003, 5).direction(neutral=1, margin=0.01)
+        0
+        >>> Interval(1.20, 0.90, 1.60, 2).direction(neutral=1, margin=0.01) is None
+        True
+        """
+        if not self.bounded:
+            return None
+        if max(abs(self.low - neutral), abs(self.high - neutral)) <= margin:
+            return 0
+        if self.low <= neutral <= self.high or abs(self.value - neutral) <= margin:
+            return None
+        return 1 if self.value > neutral else -1
+
+    def text(self, unit: str = "", confidence: float = CONFIDENCE) -> str:
+        """Write the estimate, its interval and the number of repetitions for a reader."""
+        number = f"{self.value:.4g}{unit}"
+        if not self.bounded:
+            return f"{number} (one repetition, so no interval)"
+        if self.identical:
+            return f"{number} (identical in all {self.repetitions} repetitions: zero variance)"
+        bounds = f"{self.low:.4g} to {self.high:.4g}"
+        return f"{number} ({confidence:.0%} CI {bounds}, n = {self.repetitions})"
+
+
+def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval:
+    """Estimate a mean with Student's t interval.
+
+    Parameters
+    ----------
+    values : iterable of float
+        One value a repetition. Equal values give an interval of zero width.
+    confidence : float
+        Coverage of the interval, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        In the unit of `values`.
+
+    References
+    ----------
+    Student, "The probable error of a mean", Biometrika 6(1), 1908.
+
+    Examples
+    --------
+    >>> mean_interval([2.0, 2.0, 2.0]).identical
+    True
+    >>> mean_interval([1.0, 2.0, 3.0]).text()
+    '2 (95% CI -0.4841 to 4.484, n = 3)'
+    """
+    sample = np.asarray(list(values), dtype=float)
+    if sample.size == 0 or not np.isfinite(sample).all():
+        raise ValueError(
+            f"expected at least one finite value, found {sample.tolist()}: "
+            "leave out repetitions that were not measured"
+        )
+    if sample.size == 1:
+        return Interval(float(sample[0]), math.nan, math.nan, 1)
+    if np.ptp(sample) == 0:
+        return Interval(*[float(sample[0])] * 3, sample.size)
+    mean = float(sample.mean())
+    error = sample.std(ddof=1) / math.sqrt(sample.size)
+    half = float(stats.t.ppf((1 + confidence) / 2, sample.size - 1) * error)
+    return Interval(mean, mean - half, mean + half, sample.size)
+
+
+def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval:
+    """Estimate a geometric mean with Student's t interval on the logarithms.
+
+    Parameters
+    ----------
+    values : iterable of float
+        One positive value a repetition.
+    confidence : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    Interval
+        In the unit of `values`; both bounds are positive.
+
+    Examples
+    --------
+    >>> round(geometric_interval([1.0, 4.0]).value, 6)
+    2.0
+    """
+    sample = np.asarray(list(values), dtype=float)
+    if sample.size == 0 or not (sample > 0).all():
+        raise ValueError(
+            f"expected at least one value, all positive, found {sample.tolist()}: "
+            "leave out repetitions that were not measured"
+        )
+    if np.ptp(sample) == 0:
+        return mean_interval(sample, confidence)
+    return mean_interval(np.log(sample), confidence).map(math.exp)
+
+
+def ratio_interval(
+    numerator: pd.Series, denominator: pd.Series, confidence: float = CONFIDENCE
+) -> Interval:
+    """Estimate a ratio of positive quantities, paired by repetition.
+
+    The interval is Student's on the logarithms of the paired ratios, so that a/b and b/a
+    say the same thing; the estimate is the geometric mean of the ratios.
+
+    Parameters
+    ----------
+    numerator, denominator : pandas.Series
+        Positive values indexed by repetition. Only repetitions that both have are used.
+    confidence : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    Interval
+        Without a unit.
+
+    Examples
+    --------
+    >>> ratio_interval(pd.Series([2.0, 4.0]), pd.Series([1.0, 2.0])).value
+    2.0
+    """
+    paired = pd.concat([numerator, denominator], axis=1, join="inner").dropna()
+    if paired.empty or (paired <= 0).any(axis=None):
+        raise ValueError(
+            "expected positive values that share at least one repetition, found "
+            f"{numerator.to_dict()} over {denominator.to_dict()}: measure both sides with "
+            "the same repetition numbers"
+        )
+    return geometric_interval(paired.iloc[:, 0] / paired.iloc[:, 1], confidence)

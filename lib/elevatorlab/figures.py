@@ -1,0 +1,126 @@
+"""Publication style: one look for every figure, and files that are the same bytes each time."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+COLOURS = {
+    "none": "#0072B2",
+    "mq-deadline": "#E69F00",
+    "bfq": "#D55E00",
+    "kyber": "#009E73",
+}
+"""One colour a scheduler, in every figure.
+
+Okabe and Ito, "Color Universal Design", 2008: told apart with any colour vision.
+"""
+
+MARKERS = {"vm": "s", "container": "o", "host": "^"}
+HATCHES = {"vm": "////", "container": "", "host": "...."}
+LINES = {"vm": "--", "container": "-", "host": ":"}
+"""An arm is told by shape, never by colour."""
+
+GREY = "#5A5A5A"
+
+_STYLE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine has it
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.edgecolor": GREY,
+    "axes.grid": True,
+    "grid.color": "#E2E2E2",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 5,
+    "hatch.linewidth": 0.7,
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,  # embedded as TrueType
+    "svg.fonttype": "path",  # needs no font where it is shown
+    "svg.hashsalt": "elevatorlab",
+}
+
+FORMATS = {
+    "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+}
+"""File formats and the metadata that would differ from one day or machine to the next."""
+
+
+def style() -> AbstractContextManager:
+    """Return the context in which figures are drawn and saved.
+
+    Examples
+    --------
+    >>> with style():
+    ...     mpl.rcParams["pdf.fonttype"]
+    42
+    """
+    return mpl.rc_context(_STYLE)
+
+
+def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
+    """Write a figure as PDF, SVG and PNG; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        What to save.
+    folder : Path
+        Made if missing.
+    name : str
+        File name without ending.
+
+    Returns
+    -------
+    dict of str to Path
+        The files by format.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {kind: folder / f"{name}.{kind}" for kind in FORMATS}
+    with style():
+        for kind, metadata in FORMATS.items():
+            figure.savefig(paths[kind], metadata=metadata)
+    return paths
+
+
+def arm_handles(arms: list[str], names: dict[str, str]) -> list[Line2D]:
+    """Return legend entries that tell arms by marker, without a colour.
+
+    Parameters
+    ----------
+    arms : list of str
+        Keys of `MARKERS`.
+    names : dict
+        What the legend calls each arm.
+    """
+    return [
+        Line2D(
+            [],
+            [],
+            color=GREY,
+            marker=MARKERS[arm],
+            markerfacecolor=face_colour(arm, GREY),
+            linestyle=LINES[arm],
+            label=names[arm],
+        )
+        for arm in arms
+    ]
+
+
+def face_colour(arm: str, colour: str) -> str:
+    """Return how an arm's marker is filled: containers are solid, the others open."""
+    return colour if arm == "container" else "white"

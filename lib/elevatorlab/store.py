@@ -1,0 +1,198 @@
+"""Results on disk, and the tidy tables made of them.
+
+One folder a trial, ``RESULTS/TESTBED/HASH/``, written under another name and renamed when
+whole. A folder without ``result.json`` was interrupted; a finished one is never written again.
+"""
+
+import csv
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pandas as pd
+
+from .errors import ElevatorLabError
+from .paths import BUILD, DATA
+
+REFERENCE = DATA / "reference"
+
+#: Files that the host decides; they are no part of a deterministic result.
+HOST_DECIDES = ("provenance.json", "log.txt")
+
+
+def default_results(testbed):
+    """Return where results go unless another folder is named: one for each image."""
+    return BUILD / "results" / testbed.identity()[:12]
+
+
+def folder_of(results, testbed_name, trial):
+    """Return the folder of a trial's result, whether or not it is there."""
+    return Path(results) / testbed_name / trial.hash
+
+
+def finished(folder):
+    """Tell whether `folder` holds a whole result."""
+    return (folder / "result.json").exists() and (folder / "provenance.json").exists()
+
+
+def check(results, testbed):
+    """Refuse a folder whose results came from another image: bits are never pooled.
+
+    Raises
+    ------
+    ElevatorLabError
+    """
+    file = Path(results) / testbed.name / "identity"
+    if not file.exists():
+        leftovers = [path.name for path in Path(results).glob("*") if path.is_file()]
+        if leftovers:
+            raise ElevatorLabError(
+                f"results folder {results}: expected a new folder or one of ours; found other "
+                f"files ({', '.join(leftovers[:3])}). Name another folder"
+            )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(testbed.identity() + "\n")
+    elif (found := file.read_text().strip()) != testbed.identity():
+        raise ElevatorLabError(
+            f"results folder {results} holds results of image {found[:12]}; this is image "
+            f"{testbed.identity()[:12]}. Name another folder with --results, or remove that one"
+        )
+
+
+class Writer:
+    """Writes one result: a temporary folder that is renamed when whole, or removed."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.part = folder.with_name(folder.name + ".part")
+
+    def __enter__(self):
+        shutil.rmtree(self.part, ignore_errors=True)
+        self.part.mkdir(parents=True)
+        return self
+
+    def finish(self, trial, provenance):
+        """Add what the client knows, and make the result visible."""
+        (self.part / "trial.json").write_text(trial.canonical_json() + "\n")
+        text = json.dumps(provenance, indent=1, sort_keys=True)
+        (self.part / "provenance.json").write_text(text + "\n")
+        os.rename(self.part, self.folder)
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.part, ignore_errors=True)
+
+
+def digest(folder):
+    """Return the SHA-256 of a result, without what the host decides.
+
+    On the deterministic testbed two runs of a trial have the same digest.
+    """
+    total = hashlib.sha256()
+    for file in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+        name = str(file.relative_to(folder))
+        if name not in HOST_DECIDES:
+            total.update(f"{name}\0".encode())
+            total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def results_in(results, study=None):
+    """Yield (trial, result, provenance, folder) of each finished trial, in a fixed order.
+
+    Raises
+    ------
+    ElevatorLabError
+        When there is no such folder.
+    """
+    if not Path(results).is_dir():
+        raise ElevatorLabError(
+            f"results folder: expected {results} to exist; it does not. "
+            "Make it with: elevatorlab run STUDY"
+        )
+    for folder in sorted(Path(results).glob("*/*")):
+        if not finished(folder) or folder.suffix == ".part":
+            continue
+        trial = json.loads((folder / "trial.json").read_text())
+        if study in (None, trial["study"]):
+            result = json.loads((folder / "result.json").read_text())
+            provenance = json.loads((folder / "provenance.json").read_text())
+            yield trial, result, provenance, folder
+
+
+def tidy(results, study):
+    """Return the table of a study: one row a repetition of a quantity's measurement.
+
+    Parameters
+    ----------
+    results : path
+    study : module
+        One of `elevatorlab.studies`.
+    """
+    rows = []
+    for trial, result, provenance, folder in results_in(results, study.NAME):
+        common = {
+            "trial": folder.name,
+            "study": trial["study"],
+            "testbed": provenance["testbed"],
+            "image_digest": provenance["image_digest"],
+            "preset": trial["preset"],
+            "scheduler": trial["scheduler"]["name"],
+            "seed": trial["seed"],
+            "repetition": trial["repetition"],
+        }
+        rows += [{**common, **row} for row in study.rows(trial, result)]
+    table = pd.DataFrame(rows, columns=study.COLUMNS)
+    return table.sort_values(study.ORDER, ignore_index=True) if len(table) else table
+
+
+def load(study_name, results=None):
+    """Return a study's tidy table.
+
+    Parameters
+    ----------
+    study_name : str
+    results : path, "published" or None
+        A folder of results; None for the stored reference; "published" for no measurement at
+        all (an empty table).
+    """
+    from . import studies
+
+    study = studies.get(study_name)
+    if results is None:
+        table = pd.read_csv(REFERENCE / f"{study.NAME}.csv")
+        return table[study.COLUMNS]
+    if results == "published":
+        return pd.DataFrame(columns=study.COLUMNS)
+    return tidy(results, study)
+
+
+def provenance_of(results):
+    """Return the provenance of every finished trial in `results`, or of the reference."""
+    if results is None:
+        return [json.loads((REFERENCE / "provenance.json").read_text())]
+    return [provenance for _, _, provenance, _ in results_in(results)]
+
+
+def write_reference(results, study):
+    """Store a study's table and the digests of its results as the reference."""
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    tidy(results, study).to_csv(REFERENCE / f"{study.NAME}.csv", index=False, lineterminator="\n")
+    with open(REFERENCE / f"{study.NAME}.digests.csv", "w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["trial", "image_digest", "result_sha256"])
+        for _, _, provenance, folder in results_in(results, study.NAME):
+            out.writerow([folder.name, provenance["image_digest"], digest(folder)])
+    kept = ("testbed", "image_digest", "kernel", "packages", "accelerator", "qemu", "package")
+    last = {key: provenance[key] for key in kept}
+    (REFERENCE / "provenance.json").write_text(json.dumps(last, indent=1, sort_keys=True) + "\n")
+
+
+def reference_digests(study_name):
+    """Return the stored digests of a study: trial hash -> (image digest, result SHA-256)."""
+    file = REFERENCE / f"{study_name}.digests.csv"
+    if not file.exists():
+        raise ElevatorLabError(f"no stored reference for {study_name}; expected {file}")
+    with open(file, newline="") as lines:
+        return {r["trial"]: (r["image_digest"], r["result_sha256"]) for r in csv.DictReader(lines)}

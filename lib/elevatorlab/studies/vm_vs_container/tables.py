@@ -1,0 +1,37 @@
+"""A small table of what was measured."""
+
+import pandas as pd
+
+from ...analysis.intervals import mean_interval
+
+CAPTION = (
+    "Measured: time for all reads of a repetition, its mean and 95 % confidence interval over "
+    "repetitions, and the bytes that the disk delivered for each byte read."
+)
+
+
+def overview_table(measured):
+    """Return a caption and one row for each test, variant, arm and scheduler.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        The study's tidy table; may be empty.
+    """
+    keys = ["testbed", "preset", "test", "variant", "arm", "scheduler"]
+    rows = []
+    for cell, reads in measured.groupby(keys, sort=True):
+        runs = reads.groupby("repetition")[["time_s", "bytes_read", "device_read_bytes"]].sum()
+        time = mean_interval(runs["time_s"])
+        rows.append(
+            {
+                **dict(zip(keys, cell, strict=True)),
+                "repetitions": len(runs),
+                "time_ms": f"{time.value * 1000:.2f}",
+                "95 % interval_ms": f"{time.low * 1000:.2f} to {time.high * 1000:.2f}",
+                "disk bytes a byte": f"{runs.device_read_bytes.sum() / runs.bytes_read.sum():.2f}",
+            }
+        )
+    return CAPTION, pd.DataFrame(
+        rows, columns=[*keys, "repetitions", "time_ms", "95 % interval_ms", "disk bytes a byte"]
+    )

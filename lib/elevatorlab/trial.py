@@ -32,6 +32,8 @@ class NullBlk(Model):
 
     kind: Literal["null_blk"] = "null_blk"
     profile: str
+    #: How much slower than the profile this disk is; its figures below say what that makes.
+    slowdown: Positive = 1
     size_mib: Count
     service_time_us: NotNegative
     parallelism: Annotated[int, Field(ge=1, le=1024)]
@@ -53,7 +55,7 @@ PROFILES = {
 }
 
 
-def profile(name, size_mib):
+def profile(name, size_mib, slowdown=1):
     """Return the device of a named profile.
 
     Parameters
@@ -62,12 +64,23 @@ def profile(name, size_mib):
         One of `PROFILES`.
     size_mib : int
         Capacity; it is held in the memory of the machine that runs the trial.
+    slowdown : float
+        Factor on all of the profile's times. The deterministic testbed's processor executes
+        one instruction a nanosecond; a slower disk keeps its proportion to a faster processor.
     """
     if name not in PROFILES:
         raise ElevatorLabError(
             f"device profile: expected one of {', '.join(PROFILES)}; found {name!r}"
         )
-    return NullBlk(profile=name, size_mib=size_mib, **PROFILES[name])
+    figures = PROFILES[name]
+    return NullBlk(
+        profile=name,
+        slowdown=slowdown,
+        size_mib=size_mib,
+        service_time_us=figures["service_time_us"] * slowdown,
+        parallelism=figures["parallelism"],
+        bandwidth_mib_s=round(figures.get("bandwidth_mib_s", 0) / slowdown),
+    )
 
 
 class Scheduler(Model):

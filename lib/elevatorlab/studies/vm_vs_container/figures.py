@@ -343,7 +343,7 @@ def _legend(figure: Figure, tables: list[pd.DataFrame]) -> None:
 
 def _log_marks(axis: Axis, low: float, high: float, form: str) -> None:
     """Put marks at 1, 10, 100 ..., or finer ones until at least three are seen."""
-    for steps in ((1,), (1, 2, 5), (1, 1.1, 1.2, 1.5, 2, 3, 4, 5, 7)):
+    for steps in ((1,), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 5), (1, 1.1, 1.2, 1.3, 1.5, 2)):
         marks = [step * 10.0**power for power in range(-6, 10) for step in steps]
         marks = [mark for mark in marks if low <= mark <= high]
         if len(marks) > 2:

@@ -1,0 +1,102 @@
+"""What notebooks call: checked parameters, and short tables to show."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from . import claims, jobs, store, studies, testbeds
+from .errors import ElevatorLabError
+
+#: Parameters that every measurement notebook has beside its study's own.
+COMMON = {"testbed": str, "preset": str, "results": str, "workers": int}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a measurement notebook was asked for, checked before anything starts."""
+
+    study: Any
+    testbed: Any
+    preset: str
+    overrides: dict
+    results: str | None
+    workers: int | None
+
+    def measure(self):
+        """Run what is not finished yet and return the tidy table."""
+        return jobs.run_study(
+            self.study.NAME, self.preset, self.overrides, self.testbed, self.results, self.workers
+        )
+
+
+def names(namespace):
+    """Return the names that a notebook has before its parameters cell."""
+    return frozenset(namespace)
+
+
+def check(study_name, namespace, before):
+    """Check the parameters that papermill or a reader has set.
+
+    papermill only warns of a parameter that a notebook does not know; here it is an error.
+
+    Parameters
+    ----------
+    study_name : str
+    namespace : dict
+        The notebook's ``globals()``.
+    before : frozenset
+        What `names` returned before the parameters cell.
+
+    Raises
+    ------
+    ElevatorLabError
+        For an unknown name, a wrong type, or a value that is not allowed.
+    """
+    given = {
+        name: value
+        for name, value in namespace.items()
+        if name not in before and not name.startswith("_") and name not in ("In", "Out", "before")
+    }
+    study = studies.get(study_name)
+    known = [*COMMON, *study.Parameters.model_fields]
+    for name in given:
+        if name not in known:
+            raise ElevatorLabError(
+                f"no parameter {name!r} here; expected one of {', '.join(dict.fromkeys(known))}"
+            )
+    common = {name: given.pop(name, None) for name in COMMON}
+    for name, value in common.items():
+        if value is not None and not isinstance(value, COMMON[name]):
+            raise ElevatorLabError(
+                f"{name}: expected {COMMON[name].__name__}; found {value!r} "
+                f"({type(value).__name__})"
+            )
+    preset = common["preset"] or "quick"
+    studies.parameters(study, preset, given)
+    testbed = testbeds.get(common["testbed"] or "deterministic")
+    return Run(study, testbed, preset, given, common["results"], common["workers"])
+
+
+def doctor():
+    """Return what each testbed can do on this machine, as a table."""
+    findings = [finding for name in testbeds.TESTBEDS for finding in testbeds.get(name).findings()]
+    table = pd.DataFrame([vars(finding) for finding in findings])
+    return table.replace({"ready": {True: "ready", False: "missing"}})
+
+
+def at_a_glance(results=None):
+    """Return one row a study: its title and how many claims came to which verdict.
+
+    Parameters
+    ----------
+    results : path or None
+        None for the stored reference.
+    """
+    rows = []
+    for study in studies.STUDIES.values():
+        counts = claims.verdict_counts(study.judge(store.load(study.NAME, results)))
+        rows.append(
+            {"study": study.NAME, "asks": study.TITLE, **{str(v): n for v, n in counts.items()}}
+        )
+    return pd.DataFrame(rows)

@@ -1,41 +1,46 @@
 """What runs inside the deterministic machine, from boot to power-off.
 
-The machine is stopped once, at an instruction that this program chooses (`pause`), and
-saved; each trial continues a copy of it. The trial comes in, and the result goes out,
-through the exchange: nvdimm memory that both sides see (/dev/pmem1).
+The machine is stopped once, at an instruction that this program chooses, and kept; each
+trial continues a copy of it. What comes in (before the stop the agent, after it a trial)
+and the result that goes out pass through the exchange: nvdimm memory that both sides see.
 
 Layout of the exchange, the same in both halves: 8 bytes of magic, 8 bytes of length (big
-endian), a tar archive. The first half holds the trial, the second half the result.
+endian), a tar archive. The first half is read here, the second half is written here.
 """
 
-# Imported before the pause although only the agent uses some of them: what is loaded
-# already costs a trial nothing.
-import argparse  # noqa: F401
-import csv  # noqa: F401
+import compileall
 import ctypes
+import fcntl
 import io
-import json  # noqa: F401
 import os
 import pathlib
-import random  # noqa: F401
-import runpy
-import shutil  # noqa: F401
-import signal  # noqa: F401
 import subprocess
 import sys
 import tarfile
-import threading  # noqa: F401
-import time  # noqa: F401
 import traceback
-import zipfile  # noqa: F401
+import zipfile
 
 EXCHANGE = "/dev/pmem1"
-TRIAL_MAGIC = b"ELTRIAL1"
+INPUT_MAGIC = b"ELINPUT1"
 RESULT_MAGIC = b"ELRESULT"
 PAUSE_PORT = 0x505  # pvpanic: QEMU stops the machine
 EXIT_PORT = 0xF4  # isa-debug-exit: QEMU exits with status 2 * value + 1
 EXIT_VALUE = 0x10
+BLKFLSBUF = 0x1261  # linux/fs.h: forget what is cached of a block device
 TRIAL = pathlib.Path("/run/trial")
+AGENT = pathlib.Path("/run/agent")
+
+# Started once before the stop, so that no trial has to fetch them from the root.
+WARM_UP = [
+    ["cat", "--version"],
+    ["crun", "--version"],
+    ["dd", "--version"],
+    ["find", "--version"],
+    ["fio", "--version"],
+    ["mkfs.ext4", "-V"],
+    ["mount", "--version"],
+    ["sh", "-c", ":"],
+]
 
 MOUNTS = [
     ("proc", "/proc", "proc"),
@@ -64,13 +69,15 @@ def write_port(port, value):
         ports.write(bytes([value]))
 
 
-def receive(exchange):
+def receive(exchange, folder):
+    """Unpack what lies in the first half of the exchange, and do not remember it."""
     magic, length = os.pread(exchange, 8, 0), int.from_bytes(os.pread(exchange, 8, 8), "big")
-    if magic != TRIAL_MAGIC:
-        raise RuntimeError(f"no trial in {EXCHANGE}: expected {TRIAL_MAGIC!r}, found {magic!r}")
+    if magic != INPUT_MAGIC:
+        raise RuntimeError(f"nothing in {EXCHANGE}: expected {INPUT_MAGIC!r}, found {magic!r}")
     archive = io.BytesIO(read_all(exchange, 16, length))
     with tarfile.open(fileobj=archive) as tar:
-        tar.extractall(TRIAL)
+        tar.extractall(folder)
+    fcntl.ioctl(exchange, BLKFLSBUF)
 
 
 def read_all(exchange, offset, length):
@@ -83,19 +90,31 @@ def read_all(exchange, offset, length):
     return b"".join(parts)
 
 
+def load_agent(exchange):
+    """Unpack, compile and import the agent, and start once what it starts."""
+    receive(exchange, TRIAL)
+    zipfile.ZipFile(TRIAL / "agent.pyz").extractall(AGENT)
+    (TRIAL / "agent.pyz").unlink()
+    compileall.compile_dir(AGENT, quiet=1)
+    sys.path.insert(0, str(AGENT))
+    import agent.run  # noqa: F401
+
+    for command in [*WARM_UP, ["python3", str(AGENT), "--worker"]]:
+        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+
 def run_agent():
     """Run the agent in a child, so that this process survives whatever happens to it."""
     child = os.fork()
     if child == 0:
         status = 70
         try:
-            sys.argv = [str(TRIAL / "agent.pyz"), str(TRIAL / "trial.json"), str(TRIAL / "result")]
+            sys.argv = [str(AGENT), str(TRIAL / "trial.json"), str(TRIAL / "result")]
             log = os.open(TRIAL / "agent.log", os.O_WRONLY | os.O_CREAT)
             os.dup2(log, 1)
             os.dup2(log, 2)
             os.chdir("/")
-            runpy.run_path(sys.argv[0], run_name="__main__")
-            status = 0
+            status = sys.modules["agent.run"].main(sys.argv[1:])
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
         except BaseException:
@@ -133,12 +152,13 @@ def main():
     subprocess.run(["modprobe", "configfs"], check=True)
     mount_kernel_file_systems()
     TRIAL.mkdir()
-    write_port(PAUSE_PORT, 1)
-    # ---- a trial starts here ----
     exchange = os.open(EXCHANGE, os.O_RDWR)
     half = os.lseek(exchange, 0, os.SEEK_END) // 2
+    load_agent(exchange)
+    write_port(PAUSE_PORT, 1)
+    # ---- a trial starts here ----
     try:
-        receive(exchange)
+        receive(exchange, TRIAL)
         (TRIAL / "status").write_text(str(run_agent()))
     except Exception:
         with open(TRIAL / "agent.log", "a") as log:

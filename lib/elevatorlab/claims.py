@@ -370,7 +370,7 @@ def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> tuple
         return Verdict.REPRODUCED, reason
     if 1 in values:
         return Verdict.DIRECTION_ONLY, reason
-    if all(side == 0 and excluded for side, (_, excluded) in zip(values, pairs.values())):
+    if all(sides[name] == 0 and excluded for name, (_, excluded) in pairs.items()):
         return Verdict.CONTRADICTED, reason
     return Verdict.NOT_TESTABLE, reason
 

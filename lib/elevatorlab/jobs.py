@@ -6,6 +6,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tqdm import tqdm
+
 from . import campaign, figures, store, studies
 from . import report as report_page
 from .claims import to_frame
@@ -47,8 +49,6 @@ def run_study(name, preset, overrides, testbed, results=None, workers=None):
     results : path, optional
     workers : int, optional
     """
-    from tqdm.auto import tqdm
-
     study = studies.get(name)
     trials = study.trials(studies.parameters(study, preset, overrides))
     results = Path(results) if results else store.default_results(testbed)

@@ -223,6 +223,11 @@ class Trial(Model):
         for kind, names in (("groups", groups), ("workloads", workloads)):
             if len(set(names)) != len(names):
                 raise ValueError(f"{kind}: expected different names; found {', '.join(names)}")
+        if "device" in groups:
+            raise ValueError(
+                "groups: expected another name, since the disk's own samples are called so; "
+                "found 'device'"
+            )
         for workload in self.workloads:
             if workload.group not in groups:
                 raise ValueError(

@@ -2,10 +2,11 @@
 
 import sys
 
-from agent.run import main
-from agent.worker import serve
-
 if sys.argv[1:] == ["--worker"]:
+    from agent.worker import serve
+
     serve()
 else:
+    from agent.run import main
+
     sys.exit(main(sys.argv[1:]))

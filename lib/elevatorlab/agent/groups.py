@@ -9,6 +9,9 @@ from .errors import TrialFailed
 
 ROOT = pathlib.Path("/sys/fs/cgroup/elevatorlab")
 
+#: Where a container sees the agent.
+AGENT_INSIDE = "/elevatorlab-agent"
+
 LIMITS = {
     "read_bytes_s": "rbps",
     "write_bytes_s": "wbps",
@@ -68,12 +71,13 @@ class ContainerGroup:
     """A container made by a real OCI runtime (crun): namespaces, overlay root, cgroup.
 
     Its writable layer is on the device under test, so a file that the container writes is
-    reached through overlayfs, as in a Docker container. The agent's own archive is the
+    reached through overlayfs, as in a Docker container. The agent is the
     only thing mounted into it.
     """
 
     def __init__(self, name, disk, journal, agent):
         self.name = name
+        self.agent = agent
         self.path = ROOT / name
         self.container = f"elevatorlab-{name}"
         self.work = "/work"
@@ -89,7 +93,7 @@ class ContainerGroup:
         journal.will("unmount", bundle / "rootfs")
         options = f"lowerdir=/,upperdir={layers}/upper,workdir={layers}/work"
         _run(["mount", "-t", "overlay", "overlay", "-o", options, str(bundle / "rootfs")])
-        (bundle / "config.json").write_text(json.dumps(self._oci_configuration(agent)))
+        (bundle / "config.json").write_text(json.dumps(self._oci_configuration()))
         journal.will("delete_container", self.container)
         runtime = ["crun", "--cgroup-manager=cgroupfs", "run", "--detach", "--bundle", str(bundle)]
         # Not captured: the container's first process keeps these files open.
@@ -99,7 +103,7 @@ class ContainerGroup:
         if started.returncode:
             raise TrialFailed(f"crun could not start the container of group {name!r}; see log.txt")
 
-    def _oci_configuration(self, agent):
+    def _oci_configuration(self):
         """Return the container's description (OCI runtime specification 1.0)."""
         kernel_mounts = [
             ("/proc", "proc", ["nosuid", "noexec", "nodev"]),
@@ -112,8 +116,8 @@ class ContainerGroup:
         ]
         mounts.append(
             {
-                "destination": "/agent.pyz",
-                "source": agent,
+                "destination": AGENT_INSIDE,
+                "source": self.agent,
                 "options": ["bind", "ro"],
                 "type": "bind",
             }
@@ -139,9 +143,7 @@ class ContainerGroup:
 
     def command(self, argv):
         """Return the command that runs `argv` inside the container."""
-        inside = [
-            "/agent.pyz" if argument.endswith("/agent.pyz") else argument for argument in argv
-        ]
+        inside = [AGENT_INSIDE if argument == self.agent else argument for argument in argv]
         return ["crun", "exec", self.container, *inside]
 
 

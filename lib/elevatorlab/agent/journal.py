@@ -22,7 +22,7 @@ def _delete_container(name):
     subprocess.run(["crun", "delete", "--force", name], check=True, capture_output=True)
 
 
-def _kill_group(path):
+def kill_group(path):
     """End every process of a cgroup, and wait until it is empty."""
     path = pathlib.Path(path)
     if path.exists():
@@ -40,7 +40,7 @@ UNDO = {
     "write": _write,
     "unmount": _unmount,
     "delete_container": _delete_container,
-    "kill_group": _kill_group,
+    "kill_group": kill_group,
     "remove_folder": _remove_folder,
     "remove_tree": lambda path: shutil.rmtree(path, ignore_errors=True),
 }

@@ -44,11 +44,13 @@ def run(trial, folder):
     raw = folder / "raw"
     raw.mkdir()
     with journal.Journal() as changes, deadline(trial["deadline_s"]):
+        note("start")
         device = devices.create(trial["device"], changes, proofs)
         schedulers.select(device, trial["scheduler"], changes, proofs)
         disk = (
             filesystems.make(trial["filesystem"], device, changes) if trial["filesystem"] else None
         )
+        note(f"device {device} is ready, with {trial['scheduler']['name']}")
         groups.prepare_root(changes)
         members = {
             group["name"]: groups.create(group, disk, changes, agent_file())
@@ -64,6 +66,8 @@ def run(trial, folder):
                 workers.callback(worker.stop)
                 kind = KINDS[specification["kind"]]
                 workloads.append(kind(specification, group, worker, device, trial["seed"], raw))
+            # Before the workers are asked to stop: after a failure they may still be busy.
+            workers.push(lambda failure, *_: end_groups(members) if failure else None)
             sampler = measure(trial, device, list(members.values()), workloads)
     sampler.write(folder / "samples.csv")
     result = {
@@ -77,9 +81,11 @@ def run(trial, folder):
 
 def measure(trial, device, members, workloads):
     """Prepare the workloads, run them, and return the sampler that watched."""
+    note("groups are ready")
     for workload in workloads:
         workload.prepare()
     filesystems.sync()
+    note("files are ready")
     sampler = Sampler(device, members, trial["sample_interval_ms"] / 1000)
     sampler.start()
     for workload in workloads:
@@ -90,11 +96,23 @@ def measure(trial, device, members, workloads):
     foreground = [workload for workload in workloads if not workload.background]
     run_together([workload.run for workload in foreground])
     sampler.stop()
+    note("measured")
     return sampler
 
 
+def note(text):
+    """Add a line to the log, with the machine's own time in seconds."""
+    print(f"[{time.monotonic():12.6f}] {text}", file=sys.stderr)
+
+
+def end_groups(members):
+    """End every process of the groups, whatever it is doing."""
+    for member in members.values():
+        journal.kill_group(member.path)
+
+
 def run_together(jobs):
-    """Run `jobs` at the same time; raise the first failure after all have ended."""
+    """Run `jobs` at the same time, the first one here, where the deadline interrupts it."""
     failures = []
 
     def guarded(job):
@@ -106,7 +124,7 @@ def run_together(jobs):
     threads = [threading.Thread(target=guarded, args=(job,), daemon=True) for job in jobs[1:]]
     for thread in threads:
         thread.start()
-    guarded(jobs[0])
+    jobs[0]()
     for thread in threads:
         thread.join()
     if failures:
@@ -132,5 +150,5 @@ def deadline(limit_s):
 
 
 def agent_file():
-    """Return the path of the archive (or folder) that this program was started from."""
+    """Return the path of the archive, or folder, that this program was started from."""
     return os.path.abspath(sys.argv[0])

@@ -5,6 +5,7 @@ the same worker serves a plain process, a container, and whatever else can be st
 three open files. Times are taken inside the group, next to the command that is timed.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -57,7 +58,8 @@ class Worker:
 
     def stop(self):
         """End the worker and what it started."""
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # gone already
+            self.process.stdin.close()
         self.process.wait()
 
 

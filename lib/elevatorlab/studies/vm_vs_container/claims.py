@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
 import pandas as pd
 
 from elevatorlab import claims
@@ -163,51 +164,44 @@ def _container_has_shorter_printed_time(item: Statement, _: pd.DataFrame) -> Fin
 
 
 def _time_shape(item: Statement, table: pd.DataFrame) -> Finding:
-    first = item.select["test"] == TEST_1
-    key = item.select["published_size_mb" if first else "scheduler"]
-    printed = _printed(item.select["test"], item.select["arm"])
-    if first:
-        printed = printed[printed["scheduler"] == item.select["scheduler"]]
-    printed = printed.set_index("published_size_mb" if first else "scheduler")["time_s"]
-    where = {name: item.select[name] for name in ("test", "arm", "variant")}
-    if first:
+    where = {name: item.select[name] for name in ("test", "variant")}
+    if where["test"] == TEST_1:
+        along = "published_size_mb"
         where["scheduler"] = item.select["scheduler"]
-    return _with_stand_in(item, table, _shape_in_arm(item, table, key, printed, where))
+    else:
+        along = "scheduler"
+    printed = _rows(_all_printed(), arm=item.select["arm"], **_without(where, "variant"))
+    printed = printed.set_index(along)["time_s"]
 
-
-def _shape_in_arm(item, table, key, printed, where) -> Callable[[str], Finding]:
     def shape(arm: str) -> Finding:
-        rows = _rows(table, **{**where, "arm": arm})
-        measured = _pivot(rows, printed.index.name)
-        others = [name for name in measured if name != key and name in printed.index]
-        reference = max(measured) if printed.index.name != "scheduler" else "none"
-        if key not in measured or not others or reference not in measured:
-            ran = ", ".join(map(_label, measured)) or "nothing"
-            return _not_testable(f"Not run here with a reference beside it (ran: {ran}).")
-        if key != reference:
-            others = [reference]
-        against = measured[others].mean(axis=1, skipna=False)
-        published_reference_s = printed[others].mean()
-        ratio = ratio_interval(measured[key], against)
-        rounding = ratio_range(printed[key], published_reference_s, HALF_STEP_S)
-        tolerance = item.claim["tolerance"]
-        verdict, why = claims.compare(
-            ratio,
-            rounding,
-            neutral=1,
-            margin=_MARGIN,
-            allowed=(rounding[0] * (1 - tolerance), rounding[1] * (1 + tolerance)),
-        )
-        to = "the mean of the others" if key == reference else _label(reference)
-        exact = rows[rows[printed.index.name] == key]
-        reason = (
-            f"Relative to {to}: {ratio.text()}; printed {printed[key] / published_reference_s:.3g} "
-            f"(rounding allows {rounding[0]:.3g} to {rounding[1]:.3g}): {why}. "
-            f"Timed: {exact['size_mib'].mean():.4g} MiB in {exact['time_s'].mean():.4g} s."
-        )
-        return Finding(verdict, _digits(ratio.value * published_reference_s), reason)
+        return _shape(item, _rows(table, **where, arm=arm), printed, item.select[along])
 
-    return shape
+    return _with_stand_in(item, table, shape)
+
+
+def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series, key: float | str) -> Finding:
+    """Judge one row of a column, measured `rows`, relative to the column's reference row."""
+    along = printed.index.name
+    measured = _pivot(rows, along)
+    reference = "none" if along == "scheduler" else max(measured, default=None)
+    if key not in measured or reference not in measured or len(measured.columns) < 2:
+        ran = ", ".join(map(_label, measured)) or "nothing"
+        return _not_testable(f"Not run here with a reference beside it (ran: {ran}).")
+    others = [name for name in measured if name != key] if key == reference else [reference]
+    ratio = ratio_interval(measured[key], measured[others].mean(axis=1, skipna=False))
+    reference_s = printed[others].mean()
+    low, high = ratio_range(printed[key], reference_s, HALF_STEP_S)
+    tolerance = item.claim["tolerance"]
+    allowed = low * (1 - tolerance), high * (1 + tolerance)
+    verdict, why = claims.compare(ratio, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    timed = rows[rows[along] == key]
+    reason = (
+        f"Relative to {'the mean of the others' if key == reference else _label(reference)}: "
+        f"{ratio.text()}; printed {printed[key] / reference_s:.3g} (rounding allows {low:.3g} "
+        f"to {high:.3g}): {why}. Timed: {timed['size_mib'].mean():.4g} MiB in "
+        f"{timed['time_s'].mean():.4g} s."
+    )
+    return Finding(verdict, _digits(ratio.value * reference_s), reason)
 
 
 def _improvement(item: Statement, table: pd.DataFrame) -> Finding:
@@ -313,7 +307,7 @@ def _ranking(item: Statement, table: pd.DataFrame) -> Finding:
         for place, slower in enumerate(totals.index):
             for faster in totals.index[:place]:
                 low, high = ratio_range(totals[slower], totals[faster], half_step_s)
-                if low <= 1:
+                if low <= 1 + item.claim["tolerance"]:
                     continue
                 name = f"{slower} / {faster}"
                 sides[name] = total_ratio(
@@ -324,7 +318,7 @@ def _ranking(item: Statement, table: pd.DataFrame) -> Finding:
                 ratio = sides[name]
                 excluded[name] = bool(ratio and (ratio.low > high or ratio.high < low))
         if not sides:
-            return _not_testable("The printed times do not order the schedulers beyond rounding.")
+            return _not_testable("The printed times differ by no more than rounding and tolerance.")
         return _ordered(item, sides, excluded)
 
     return _with_stand_in(item, table, order)
@@ -430,9 +424,12 @@ def _printed_column(table: str, arm: str) -> pd.Series:
 
 
 def _rows(table: pd.DataFrame, /, **where) -> pd.DataFrame:
-    for column, wanted in where.items():
-        table = table[table[column] == wanted]
-    return table
+    wanted = [(table[column] == value).to_numpy(dtype=bool) for column, value in where.items()]
+    return table[np.logical_and.reduce(wanted)]
+
+
+def _without(where: dict, name: str) -> dict:
+    return {key: value for key, value in where.items() if key != name}
 
 
 def _pivot(rows: pd.DataFrame, key: str) -> pd.DataFrame:

@@ -28,10 +28,15 @@ def overview_table(measured):
                 **dict(zip(keys, cell, strict=True)),
                 "repetitions": len(runs),
                 "time_ms": f"{time.value * 1000:.2f}",
-                "95 % interval_ms": f"{time.low * 1000:.2f} to {time.high * 1000:.2f}",
+                "95 % interval_ms": _interval(time),
                 "disk bytes a byte": f"{runs.device_read_bytes.sum() / runs.bytes_read.sum():.2f}",
             }
         )
-    return CAPTION, pd.DataFrame(
-        rows, columns=[*keys, "repetitions", "time_ms", "95 % interval_ms", "disk bytes a byte"]
-    )
+    columns = [*keys, "repetitions", "time_ms", "95 % interval_ms", "disk bytes a byte"]
+    return CAPTION, pd.DataFrame(rows, columns=columns)
+
+
+def _interval(time):
+    if not time.bounded:
+        return "one repetition"
+    return f"{time.low * 1000:.2f} to {time.high * 1000:.2f}"

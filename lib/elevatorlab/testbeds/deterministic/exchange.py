@@ -1,4 +1,4 @@
-"""The memory through which a trial enters the machine and its result leaves.
+"""The memory through which the agent and a trial enter the machine and the result leaves.
 
 Layout: see environments/deterministic/guest.py, the other end.
 """
@@ -10,21 +10,20 @@ from ...errors import TrialFailed
 from . import qemu
 
 HALF = qemu.EXCHANGE_MIB << 19
-TRIAL_MAGIC = b"ELTRIAL1"
+INPUT_MAGIC = b"ELINPUT1"
 RESULT_MAGIC = b"ELRESULT"
 
 
-def write_trial(file, trial_json, agent):
-    """Put the trial and the agent's archive into a new exchange file."""
+def write(file, name, content):
+    """Make a new exchange file with one input in it: the agent's archive, or a trial."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        for name, content in (("trial.json", trial_json.encode()), ("agent.pyz", agent)):
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
     content = archive.getvalue()
     with open(file, "wb") as exchange:
-        exchange.write(TRIAL_MAGIC + len(content).to_bytes(8, "big") + content)
+        exchange.write(INPUT_MAGIC + len(content).to_bytes(8, "big") + content)
         exchange.truncate(2 * HALF)
 
 

@@ -1,12 +1,11 @@
 """A machine that has booted, stopped at an instruction of its own choice, and kept.
 
-A trial continues a copy of it, so that it need not boot: the memory file is mapped copy on
-write, the state of the processor and the devices is a few kilobytes. Two templates made
-on different machines continue to the same bits.
+A trial continues a copy of it, so that it need neither boot nor load the agent: the memory
+file is mapped copy on write; the state of processor and devices is a few kilobytes. Two
+templates made on different machines continue to the same bits.
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -15,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 from ...errors import NotReady, TrialFailed
-from . import image, qemu
+from .. import pyz
+from . import exchange, image, qemu
 
 #: Wall time after which a boot is given up; it takes 10 to 20 s on an idle machine.
 BOOT_TIMEOUT_S = 600
@@ -45,6 +45,9 @@ def make(memory_mib):
                 f"keeping a booted machine needs {memory_mib} MiB of disk space in "
                 f"{image.FOLDER}; found {free_mib} MiB. Free some"
             )
+        for old in folder.parent.glob("*"):  # of another image or agent, or half made
+            if not old.name.endswith(folder.name.split("-")[1]):
+                shutil.rmtree(old)
         fresh = folder.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
@@ -61,16 +64,14 @@ def make(memory_mib):
 
 
 def _folder(memory_mib):
-    """Templates belong to one image, one QEMU, one command line."""
-    parts = [*image.current()["sha256"].values(), qemu.version(), *qemu.options(memory_mib)]
-    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
-    return image.FOLDER / "templates" / f"{memory_mib}-{name}"
+    """Templates belong to one image digest, which counts the agent, too."""
+    return image.FOLDER / "templates" / f"{memory_mib}-{image.digest()[:12]}"
 
 
 def _boot(memory_mib, folder):
-    for name, size_mib in (("ram", memory_mib), ("exchange", qemu.EXCHANGE_MIB)):
-        with open(folder / name, "wb") as file:
-            file.truncate(size_mib << 20)
+    with open(folder / "ram", "wb") as file:
+        file.truncate(memory_mib << 20)
+    exchange.write(folder / "exchange", "agent.pyz", pyz.agent_archive())
     with tempfile.TemporaryDirectory(prefix="elevatorlab-") as scratch:
         machine = start(
             image.FOLDER, memory_mib, folder / "ram", "share=on", folder / "exchange", scratch
@@ -115,11 +116,11 @@ def _last_words(memory_mib, folder):
     return console.read_text(errors="replace")[-3500:]
 
 
-def start(folder, memory_mib, ram, ram_mode, exchange, scratch, *more):
+def start(folder, memory_mib, ram, ram_mode, exchange_file, scratch, *more):
     """Start QEMU; its recording and its monitor's socket are in the folder `scratch`."""
     scratch = Path(scratch)
     argv = qemu.command(
-        folder, memory_mib, ram, ram_mode, exchange, scratch / "recording", scratch / "monitor"
+        folder, memory_mib, ram, ram_mode, exchange_file, scratch / "recording", scratch / "monitor"
     )
     # Should this process be killed, the kernel ends the machine, too.
     return subprocess.Popen(

@@ -100,7 +100,7 @@ class DeterministicTestbed:
         kept = template.ready(trial.memory_mib) or template.make(trial.memory_mib)
         with tempfile.TemporaryDirectory(prefix="elevatorlab-") as scratch:
             memory = Path(scratch, "exchange")
-            exchange.write_trial(memory, trial.canonical_json(), pyz.agent_archive())
+            exchange.write(memory, "trial.json", trial.canonical_json().encode())
             limit_s = 60 + WALL_SECONDS_PER_GUEST_SECOND * trial.deadline_s
             status = self._continue(kept, trial.memory_mib, memory, scratch, limit_s)
             if status != qemu.FINISHED:

@@ -39,10 +39,10 @@ def smallest(device_profile):
     )
 
 
-def wall_s(job):
+def wall_s(job, *arguments):
     """Return how long `job` takes, in seconds."""
     start_s = time.perf_counter()
-    job()
+    job(*arguments)
     return time.perf_counter() - start_s
 
 
@@ -65,9 +65,9 @@ def main():
     for name in trial.PROFILES:
         what = smallest(name)
         testbed.prepare([what])
-        trials_s = statistics.median(wall_s(lambda: one_run(testbed, what)) for _ in range(RUNS))
+        trials_s = statistics.median(wall_s(one_run, testbed, what) for _ in range(RUNS))
         peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-        boot_s = wall_s(lambda: boot(what.memory_mib))
+        boot_s = wall_s(boot, what.memory_mib)
         ratio = boot_s / trials_s
         print(f"{name:20} {trials_s:9.2f} {boot_s:9.2f} {ratio:11.1f} {peak_mib:9d}")
 

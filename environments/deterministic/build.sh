@@ -28,8 +28,9 @@ mapfile -t sources < <("$here/../debian-sources.sh" "$suite" "$work/sources")
 packages=$(sed 's/#.*//' "$here/../packages.txt" | xargs | tr ' ' ,)
 
 echo "deterministic image: installing Debian packages (1 to 3 minutes)"
-# Left out: documentation, translations, drivers for hardware that the machine lacks, and
-# the hook that would build Debian's own initramfs.
+# Left out: documentation, translations, drivers for hardware that the machine lacks, the
+# hook that would build Debian's own initramfs, and what differs from one building machine to
+# the next (package sources, resolver, host name, byte code that carries a time).
 mmdebstrap --quiet --variant=apt --include="$packages,busybox-static,linux-image-amd64" \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/man/*' \
@@ -46,6 +47,8 @@ mmdebstrap --quiet --variant=apt --include="$packages,busybox-static,linux-image
     --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >'"$work/packages.tsv" \
     --customize-hook='copy-out /boot '"$work" \
     --customize-hook='rm -rf "$1"/boot/* "$1"/var/log/* "$1"/var/cache/* "$1"/var/lib/apt/lists/*' \
+    --customize-hook='rm -rf "$1"/etc/apt/sources.list* "$1"/etc/resolv.conf "$1"/usr/share/python3/debpython/__pycache__' \
+    --customize-hook='echo elevatorlab >"$1"/etc/hostname && chmod 644 "$1"/etc/hostname' \
     --customize-hook='mkdir -p "$1"/usr/lib/elevatorlab' \
     --customize-hook='copy-in '"$here/guest.py"' /usr/lib/elevatorlab' \
     "$suite" "$work/root.tar" "${sources[@]}" </dev/null >"$work/log" 2>&1 ||

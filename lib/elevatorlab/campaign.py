@@ -53,6 +53,11 @@ def run(trials, testbed, results, workers=None, progress=None):
         After all others have ended, when some failed; the message has each one's sentence.
     """
     store.check(results, testbed)
+    with store.sole_writer(results, testbed):
+        _run_the_rest(trials, testbed, results, workers, progress)
+
+
+def _run_the_rest(trials, testbed, results, workers, progress):
     todo = plan(trials, testbed, results).todo
     if not todo:
         return

@@ -22,14 +22,16 @@ from rich.table import Table
 from . import campaign, claims, jobs, store, studies, testbeds
 from .errors import ElevatorLabError
 from .testbeds.deterministic import image as deterministic_image
+from .testbeds.deterministic import template
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 image_app = typer.Typer(no_args_is_help=True)
 app.add_typer(image_app, name="image", help="The image of the deterministic testbed.")
 console = Console(soft_wrap=True)
 
-#: Exit status for what the user can mend; 130 is Ctrl-C, as in a shell.
-EXIT_ERROR, EXIT_CTRL_C = 1, 130
+#: Exit status for what the user can mend; after Ctrl-C and SIGTERM the same as a shell's.
+EXIT_ERROR, EXIT_CTRL_C, EXIT_TERMINATED = 1, 130, 143
+STOPPED = "elevatorlab: stopped; what is finished is kept, the same command goes on from there"
 
 StudyArgument = Annotated[str, typer.Argument(help=f"one of {', '.join(studies.STUDIES)}")]
 SomeStudy = Annotated[str | None, typer.Argument(help="one study; by default all")]
@@ -66,6 +68,7 @@ def image_build(
 ):
     """Build the deterministic image where it is missing or its recipe has changed."""
     built = deterministic_image.build(force)
+    template.prune()
     state = "built" if built else "up to date"
     print(f"deterministic image: {state}, digest {deterministic_image.digest()}")
 
@@ -209,9 +212,14 @@ def _tell(made):
         print(f"{what:8} {where}")
 
 
+def _terminated(*_):
+    print(STOPPED, file=sys.stderr)
+    sys.exit(EXIT_TERMINATED)
+
+
 def main():
     """Run the command; an error that the user can mend is one sentence, not a traceback."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_CTRL_C + 13))
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         app(standalone_mode=False)
     except typer.Exit as end:
@@ -220,10 +228,7 @@ def main():
         print(f"elevatorlab: {problem}", file=sys.stderr)
         sys.exit(EXIT_ERROR)
     except (KeyboardInterrupt, typer.Abort):
-        print(
-            "elevatorlab: stopped; what is finished is kept, the same command goes on from there",
-            file=sys.stderr,
-        )
+        print(STOPPED, file=sys.stderr)
         sys.exit(EXIT_CTRL_C)
     except typer.exceptions.TyperException as problem:
         problem.show()

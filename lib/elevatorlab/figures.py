@@ -30,6 +30,7 @@ GREY = "#5A5A5A"
 _STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine has it
     "font.size": 9,
+    "figure.titlesize": 10,
     "axes.titlesize": 9,
     "axes.labelsize": 9,
     "axes.spines.top": False,

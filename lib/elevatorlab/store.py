@@ -5,10 +5,12 @@ whole. A folder without ``result.json`` was interrupted; a finished one is never
 """
 
 import csv
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -45,6 +47,8 @@ def check(results, testbed):
     ElevatorLabError
     """
     file = Path(results) / testbed.name / "identity"
+    if Path(results).exists() and not Path(results).is_dir():
+        raise ElevatorLabError(f"results folder: expected a folder; {results} is a file")
     if not file.exists():
         leftovers = [path.name for path in Path(results).glob("*") if path.is_file()]
         if leftovers:
@@ -59,6 +63,26 @@ def check(results, testbed):
             f"results folder {results} holds results of image {found[:12]}; this is image "
             f"{testbed.identity()[:12]}. Name another folder with --results, or remove that one"
         )
+
+
+@contextmanager
+def sole_writer(results, testbed):
+    """Let one process at a time run trials into `results`.
+
+    Raises
+    ------
+    ElevatorLabError
+        When another one does so now.
+    """
+    with open(Path(results) / testbed.name / "identity") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ElevatorLabError(
+                f"results folder {results}: expected to be alone; another elevatorlab is running "
+                "trials into it. Wait for it to end, or name another folder"
+            ) from None
+        yield
 
 
 class Writer:

@@ -88,14 +88,15 @@ def measure(trial, device, members, workloads):
     note("files are ready")
     sampler = Sampler(device, members, trial["sample_interval_ms"] / 1000)
     sampler.start()
-    for workload in workloads:
-        if workload.background:
-            workload.start()
-    # Another seed meets the background in another phase.
-    time.sleep(trial["settle_s"] * (1 + random.Random(trial["seed"]).random()))
-    foreground = [workload for workload in workloads if not workload.background]
-    run_together([workload.run for workload in foreground])
-    sampler.stop()
+    try:
+        for workload in workloads:
+            if workload.background:
+                workload.start()
+        # Another seed meets the background in another phase.
+        time.sleep(trial["settle_s"] * (1 + random.Random(trial["seed"]).random()))
+        run_together([workload.run for workload in workloads if not workload.background])
+    finally:
+        sampler.stop()
     note("measured")
     return sampler
 

@@ -1,31 +1,12 @@
 """Study 1: do I/O schedulers perform better in virtual machines or in Docker containers?"""
 
-from .claims import judge
+from .claims import COLUMNS, judge
 from .figures import caption, figures
 from .published import times as published
 from .tables import overview_table
 from .trials import NAME, PRESETS, Parameters, trials
 
 TITLE = "Do I/O schedulers perform better in virtual machines or in containers?"
-
-COLUMNS = [
-    "trial",
-    "study",
-    "testbed",
-    "preset",
-    "arm",
-    "scheduler",
-    "variant",
-    "test",
-    "published_size_mb",
-    "size_mib",
-    "seed",
-    "repetition",
-    "time_s",
-    "bytes_read",
-    "device_read_bytes",
-    "image_digest",
-]
 
 ORDER = ["test", "variant", "arm", "scheduler", "repetition", "published_size_mb", "trial"]
 

@@ -138,7 +138,7 @@ class Monitor:
         self.socket = self._connect(path, process, time.monotonic() + timeout_s)
         self.socket.settimeout(timeout_s)
         self.lines = self.socket.makefile("rw")
-        self.lines.readline()
+        self._next()  # the greeting
         self.do("qmp_capabilities")
 
     @staticmethod
@@ -157,15 +157,25 @@ class Monitor:
             time.sleep(0.01)
 
     def _next(self):
-        line = self.lines.readline()
+        try:
+            line = self.lines.readline()
+        except ConnectionResetError:
+            line = ""
         if not line:
-            raise TrialFailed("QEMU ended unexpectedly: " + self.process.stderr.read().strip())
+            raise self._ended()
         return json.loads(line)
+
+    def _ended(self):
+        said = self.process.stderr.read().strip() or f"status {self.process.wait()}"
+        return TrialFailed(f"QEMU ended unexpectedly ({said}); run the trial again")
 
     def do(self, name, **arguments):
         """Run one command and return its answer."""
-        self.lines.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
-        self.lines.flush()
+        try:
+            self.lines.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
+            self.lines.flush()
+        except BrokenPipeError:
+            raise self._ended() from None
         while True:
             message = self._next()
             if "event" in message:

@@ -45,9 +45,6 @@ def make(memory_mib):
                 f"keeping a booted machine needs {memory_mib} MiB of disk space in "
                 f"{image.FOLDER}; found {free_mib} MiB. Free some"
             )
-        for old in folder.parent.glob("*"):  # of another image or agent, or half made
-            if not old.name.endswith(folder.name.split("-")[1]):
-                shutil.rmtree(old)
         fresh = folder.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
@@ -61,6 +58,14 @@ def make(memory_mib):
             ) from None
         os.rename(fresh, folder)
         return folder
+
+
+def prune():
+    """Remove templates of another image or agent, and half-made ones."""
+    with image.lock():
+        for old in (image.FOLDER / "templates").glob("*"):
+            if not old.name.endswith("-" + image.digest()[:12]):
+                shutil.rmtree(old)
 
 
 def _folder(memory_mib):

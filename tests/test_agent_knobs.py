@@ -1,0 +1,117 @@
+"""Knobs: what was written is read back, and what did not take is named."""
+
+import os
+import pathlib
+
+import pytest
+
+from elevatorlab.agent import groups, schedulers
+from elevatorlab.agent.errors import KnobFailed, TrialFailed
+from elevatorlab.agent.journal import Journal
+from elevatorlab.agent.proofs import Proofs
+
+
+@pytest.fixture
+def knob(tmp_path):
+    (tmp_path / "knob").write_text("8\n")
+    return tmp_path / "knob"
+
+
+def test_a_knob_that_took(knob, tmp_path):
+    proofs, journal = Proofs(), Journal(tmp_path / "journal")
+    proofs.set(knob, 16, journal)
+    assert knob.read_text() == "16\n"
+    assert proofs.records == [{"knob": str(knob), "written": "16", "read": "16", "probe": None}]
+    assert journal.steps == [["write", str(knob), "8"]]
+
+
+def test_a_knob_that_did_not_take(knob):
+    proofs = Proofs()
+    with pytest.raises(KnobFailed) as failure:
+        proofs.set(knob, 16, read_as=lambda text: "12")  # as if the kernel had its own idea
+    assert (failure.value.file, failure.value.written, failure.value.read) == (
+        str(knob),
+        "16",
+        "12",
+    )
+    assert f"{knob} did not take: wrote 16, read back '12'" in str(failure.value)
+    assert proofs.records == []
+
+
+def test_a_knob_that_the_kernel_refuses():
+    # A real file of the kernel, which takes -1000 to 1000.
+    with pytest.raises(KnobFailed, match=r"wrote 5000, read back '.*Invalid argument"):
+        Proofs().set("/proc/self/oom_score_adj", 5000)
+
+
+def test_a_knob_that_does_not_exist(tmp_path):
+    with pytest.raises(TrialFailed, match="knob .*nothing does not exist.*expected it to take 5"):
+        Proofs().set(tmp_path / "nothing", 5)
+
+
+@pytest.mark.parametrize(
+    "text, name",
+    [("mq-deadline [bfq] none\n", "bfq"), ("[none] mq-deadline\n", "none"), ("none\n", "none")],
+)
+def test_the_selected_scheduler(text, name):
+    assert schedulers.selected(text) == name
+
+
+QUEUES = {
+    "runs": ("bfq", ["slice_idle", "low_latency"], "tunables: low_latency slice_idle"),
+    "none": ("none", None, "tunables: none, as expected without a scheduler"),
+}
+
+
+def make_queue(folder, tunables):
+    for tunable in tunables or []:
+        (folder / "iosched").mkdir(exist_ok=True)
+        (folder / "iosched" / tunable).touch()
+    return folder
+
+
+@pytest.mark.parametrize("case", QUEUES)
+def test_the_probe_of_a_scheduler(case, tmp_path):
+    name, tunables, said = QUEUES[case]
+    assert schedulers._probe(make_queue(tmp_path, tunables), name) == said
+
+
+@pytest.mark.parametrize("name, tunables", [("kyber", ["slice_idle"]), ("none", ["fifo_batch"])])
+def test_the_probe_sees_another_scheduler(name, tunables, tmp_path):
+    with pytest.raises(KnobFailed, match=f"wrote 'tunables of {name}', read back '{tunables[0]}'"):
+        schedulers._probe(make_queue(tmp_path, tunables), name)
+
+
+def pretend_kernel(monkeypatch, offers):
+    monkeypatch.setattr(schedulers, "offered", lambda device: offers)
+    loaded = []
+    monkeypatch.setattr(schedulers, "load_module", loaded.append)
+    return loaded
+
+
+def test_a_kernel_without_the_scheduler(monkeypatch):
+    loaded = pretend_kernel(monkeypatch, ["none", "mq-deadline"])
+    with pytest.raises(TrialFailed) as failure:
+        schedulers.select("disk0", {"name": "kyber", "tunables": {}}, None, Proofs())
+    assert loaded == ["kyber-iosched"]
+    assert "does not offer scheduler 'kyber' for disk0" in str(failure.value)
+    assert "it offers none, mq-deadline" in str(failure.value)
+
+
+def test_a_kernel_without_the_module(tmp_path, monkeypatch):
+    (tmp_path / "modprobe").write_text("#!/bin/sh\necho not found >&2; exit 1\n")
+    (tmp_path / "modprobe").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(TrialFailed) as failure:
+        schedulers.load_module("no-such-module-as-this")
+    release = pathlib.Path("/proc/sys/kernel/osrelease").read_text().strip()
+    assert f"kernel {release} has no module no-such-module-as-this (not found)" in str(failure.value)
+    assert "leave it out of the trial" in str(failure.value)
+
+
+def test_io_max_is_compared_for_what_was_set():
+    text = (
+        "8:0 rbps=1 wbps=max riops=max wiops=max\n251:0 rbps=max wbps=2000000 riops=max wiops=9\n"
+    )
+    assert groups._only(text, "251:0", {"wbps": 2000000}) == "251:0 wbps=2000000"
+    assert groups._only("", "251:0", {"wbps": 1}) == ""

@@ -1,0 +1,97 @@
+"""The sampler's arithmetic, on counters whose rates can be worked out by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from elevatorlab.agent import sampler
+
+RECORDED = (Path(__file__).with_name("fixtures") / "diskstats.txt").read_text()
+NOTHING = dict.fromkeys(sampler.DISKSTATS, 0)
+
+
+def test_diskstats_of_a_device():
+    counters = sampler.read_diskstats("elevatorlab", RECORDED)
+    assert counters == {
+        "reads": 24960,
+        "reads_merged": 0,
+        "read_sectors": 199680,
+        "read_ms": 2136,
+        "writes": 7,
+        "writes_merged": 3,
+        "write_sectors": 80,
+        "write_ms": 21,
+        "in_flight": 4,
+        "busy_ms": 300,
+        "weighted_ms": 2157,
+    }
+
+
+def test_diskstats_tells_a_disk_from_its_partition():
+    assert sampler.read_diskstats("sda", RECORDED)["reads"] == 1043
+    assert sampler.read_diskstats("sda1", RECORDED)["reads"] == 900
+
+
+def test_diskstats_without_the_device():
+    with pytest.raises(KeyError, match="no device sdb"):
+        sampler.read_diskstats("sdb", RECORDED)
+
+
+def test_rates_by_hand():
+    before = {**NOTHING, "reads": 100, "read_sectors": 1000, "in_flight": 9}
+    after = {
+        **before,
+        "reads": 300,  # 200 in 2 s
+        "read_sectors": 5096,  # 4096 sectors = 2 MiB in 2 s
+        "read_ms": 1600,  # 8 ms a read
+        "writes": 10,
+        "write_sectors": 80,  # 40 KiB in 2 s
+        "write_ms": 30,
+        "busy_ms": 500,
+        "weighted_ms": 3000,
+        "in_flight": 0,
+    }
+    assert sampler.device_rates(before, after, 2) == {
+        "read_iops": 100,
+        "write_iops": 5,
+        "read_kib_s": 1024,
+        "write_kib_s": 20,
+        "read_await_ms": 8,
+        "write_await_ms": 3,
+        "queue_length": 1.5,
+        "utilization_ratio": 0.25,
+    }
+
+
+def test_without_requests_there_is_no_wait():
+    rates = sampler.device_rates(NOTHING, NOTHING, 0.1)
+    assert rates.pop("read_await_ms") is None
+    assert rates.pop("write_await_ms") is None
+    assert set(rates.values()) == {0}
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("251:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0", (4096, 8192, 1, 2)),
+        ("251:0 rbytes=4096 rios=1", (4096, 0, 1, 0)),
+        ("251:0", (0, 0, 0, 0)),
+        ("8:0 rbytes=1 wbytes=1 rios=1 wios=1", (0, 0, 0, 0)),
+        ("", (0, 0, 0, 0)),
+    ],
+)
+def test_counters_of_a_group(tmp_path, line, expected):
+    (tmp_path / "io.stat").write_text(line + "\n" if line else "")
+    counters = sampler.read_io_stat(tmp_path, "251:0")
+    assert tuple(counters[key] for key in ("rbytes", "wbytes", "rios", "wios")) == expected
+
+
+def test_rates_of_a_group():
+    before = {"rbytes": 0, "wbytes": 1024, "rios": 0, "wios": 1}
+    after = {"rbytes": 4096, "wbytes": 1024 + 2048, "rios": 1, "wios": 5}
+    assert sampler.group_rates(before, after, 0.5) == {
+        "read_iops": 2,
+        "write_iops": 8,
+        "read_kib_s": 8,
+        "write_kib_s": 4,
+    }

@@ -1,0 +1,391 @@
+"""Every claim gets a verdict, and the right one."""
+
+import json
+from collections import Counter
+
+import pandas as pd
+import pytest
+
+from elevatorlab import claims
+from elevatorlab.analysis.intervals import Interval
+from elevatorlab.claims import PUBLISHED_DATA, Verdict, compare, ordering, statements, to_json
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.studies.vm_vs_container.claims import JUDGES, judge
+from measured import NONE_YET, TEST_1, VARIANTS, as_printed
+
+STUDY = "vm_vs_container"
+
+
+def verdicts(table, kind=""):
+    """Verdict by id (without the study) of the claims whose id contains `kind`."""
+    return {
+        claim.id.removeprefix(f"{STUDY}/"): claim.verdict
+        for claim in judge(table)
+        if kind in claim.id
+    }
+
+
+@pytest.fixture(scope="module")
+def published_alone():
+    """Judge the article without any run."""
+    return judge(NONE_YET)
+
+
+@pytest.fixture(scope="module")
+def exact():
+    """Judge a rerun that gives exactly the article's times."""
+    return {claim.id.removeprefix(f"{STUDY}/"): claim for claim in judge(as_printed())}
+
+
+# Everything is judged
+
+
+def test_every_number_of_the_tables_is_a_claim(published_alone):
+    """80 + 8 times; 44 percentages as arithmetic and as measurement; 4 errata."""
+    kinds = Counter(claim.id.rsplit("/", 1)[-1] for claim in published_alone)
+    assert kinds["time"] == 88
+    assert kinds["percentage-arithmetic"] == kinds["improvement"] == 44
+    assert kinds["percentage-erratum"] == 4
+
+
+def test_nothing_is_skipped(published_alone):
+    """Each statement has a verdict and a reason with any table, however little it holds."""
+    ids = [item.claim["id"] for item in statements(STUDY)]
+    few = as_printed(arms=("host",), repetitions=1).query(
+        "scheduler == 'bfq' and variant == 'direct' and published_size_mb == 50"
+    )
+    for found in (published_alone, judge(few), judge(as_printed(arms=("host",)))):
+        assert [claim.id for claim in found] == ids
+        assert all(claim.reason for claim in found)
+
+
+def test_every_judge_is_used():
+    """And every name in the YAML file is a judge."""
+    assert {item.judge for item in statements(STUDY)} == set(JUDGES)
+
+
+def test_one_verdict_for_each_testbed_and_preset():
+    """Never pooled; the document is judged once."""
+    runs = pd.concat([as_printed(), as_printed(preset="quick"), as_printed(testbed="host")])
+    found = Counter((claim.testbed, claim.preset) for claim in judge(runs))
+    document = found.pop((PUBLISHED_DATA, ""))
+    assert found == dict.fromkeys(
+        [("vagrant", "full"), ("vagrant", "quick"), ("host", "full")], 254 - document
+    )
+
+
+def test_json_has_the_contracted_fields(exact):
+    """And no NaN, which is no JSON."""
+    rows = json.loads(json.dumps(to_json(exact.values()), allow_nan=False))
+    assert {
+        *("id", "study", "source", "quantity", "published"),
+        *("unit", "testbed", "measured", "verdict", "reason"),
+    } <= set(rows[0])
+    assert rows[0]["source"]["place"] == "Table 1"
+
+
+# The document against itself
+
+
+def test_all_44_percentages_follow_from_their_times(published_alone):
+    """At printed precision; Table 5 with the container's time as the base."""
+    found = [claim for claim in published_alone if "arithmetic" in claim.id]
+    assert {claim.verdict for claim in found} == {Verdict.REPRODUCED}
+    assert all(claim.testbed == PUBLISHED_DATA for claim in found)
+
+
+def test_the_erratum_shows_both_values(published_alone):
+    """Table 5 divides by the container's time, Tables 1 to 4 by the VM's."""
+    found = {c.source.row: c for c in published_alone if "erratum" in c.id}
+    assert {claim.verdict for claim in found.values()} == {Verdict.CONTRADICTED}
+    values = {row: (claim.published, round(claim.measured, 2)) for row, claim in found.items()}
+    assert values == {
+        "none": (17.9537623, 15.22),
+        "mq-deadline": (21.32728511, 17.58),
+        "kyber": (15.64088672, 13.53),
+        "bfq": (23.37189583, 18.94),
+    }
+
+
+def test_what_the_tables_say_about_themselves(published_alone):
+    """None is best in the VM columns; not in every row of the container's."""
+    found = {claim.id.removeprefix(f"{STUDY}/"): claim for claim in published_alone}
+    best = "sentence/none-was-best/writes_starving_reads/{}/printed"
+    assert found[best.format("vm")].verdict == Verdict.REPRODUCED
+    assert found[best.format("container")].verdict == Verdict.CONTRADICTED
+    assert "kyber at 50 MB" in found[best.format("container")].reason
+    falling = "table-{}/{}/longer-files-take-longer"
+    verdict = {
+        (number, arm): found[falling.format(number, arm)].verdict
+        for number in range(1, 5)
+        for arm in ("vm", "container")
+    }
+    assert [key for key, one in verdict.items() if one == Verdict.CONTRADICTED] == [(4, "vm")]
+    rates = [claim for name, claim in found.items() if "implied-read-rate" in name]
+    assert {claim.verdict for claim in rates} == {Verdict.CONTRADICTED}
+    assert "6 of 10 rows" in found["table-4/vm/implied-read-rate"].reason
+
+
+def test_published_data_alone_says_so(published_alone):
+    """What needs a run is not testable without one."""
+    found = [claim for claim in published_alone if claim.id.endswith("/time")]
+    assert {(claim.testbed, claim.verdict) for claim in found} == {
+        (PUBLISHED_DATA, Verdict.NOT_TESTABLE)
+    }
+    assert "nothing was measured" in found[0].reason
+
+
+# A rerun that gives the article's own times
+
+
+def test_a_rerun_with_the_printed_times_reproduces_them(exact):
+    """All 88 times, on the article's own scale, and all 44 percentages."""
+    times = [claim for name, claim in exact.items() if name.endswith("/time")]
+    assert {claim.verdict for claim in times} == {Verdict.REPRODUCED}
+    assert [claim.measured for claim in times] == pytest.approx([c.published for c in times])
+    percentages = [claim for name, claim in exact.items() if name.endswith("/improvement")]
+    assert {claim.verdict for claim in percentages} == {Verdict.REPRODUCED}
+    assert [c.measured for c in percentages] == pytest.approx(
+        [c.published for c in percentages], abs=0.01
+    )
+
+
+def test_its_sentences_hold_where_the_tables_support_them(exact):
+    """In the container, Test 1 has ties: so the sentence holds in direction only."""
+    best = "sentence/none-was-best/{}/{}/dropped"
+    assert exact[best.format("both_tests", "vm")].verdict == Verdict.REPRODUCED
+    assert exact[best.format("both_tests", "container")].verdict == Verdict.DIRECTION_ONLY
+    assert "a tie" in exact[best.format("both_tests", "container")].reason
+    for test in ("writes_starving_reads", "high_read_latency"):
+        assert exact[f"sentence/container-was-better/{test}/direct"].verdict == Verdict.REPRODUCED
+        assert exact[f"ranking/{test}/vm/dropped"].verdict == Verdict.REPRODUCED
+
+
+def test_a_seed_of_noise_does_not_matter_but_a_lot_does():
+    """The same jitter for all cancels in pairs; the shape is still there."""
+    paired = verdicts(as_printed(jitter=0.2), "ranking/high_read_latency/vm/dropped")
+    assert set(paired.values()) == {Verdict.REPRODUCED}
+
+    spread = {"none": (1, 1.5, 1), "mq-deadline": (1.5, 1, 1), "kyber": (1, 1, 1.5)}
+
+    def unpaired(row):
+        return spread.get(row["scheduler"], (1.3, 1.6, 1))[row["repetition"] - 1]
+
+    noisy = verdicts(as_printed(factor=unpaired), "ranking/high_read_latency/vm/dropped")
+    assert set(noisy.values()) == {Verdict.NOT_TESTABLE}
+
+
+# Reruns that say something else
+
+
+def test_the_same_order_with_other_sizes_is_direction_only():
+    """Differences ten times as large as printed."""
+    wider = as_printed(factor=lambda row: 3 if row["scheduler"] == "bfq" else 1)
+    assert verdicts(wider, "table-5/bfq/vm/time") == {"table-5/bfq/vm/time": "direction only"}
+    slower = as_printed(factor=lambda row: 3 if row["arm"] == "vm" else 1)
+    assert verdicts(slower, "table-5/none/improvement") == {
+        "table-5/none/improvement": "direction only"
+    }
+
+
+def test_a_measurement_can_contradict():
+    """none the slowest, and containers slower than the VM."""
+    none_last = as_printed(factor=lambda row: 3 if row["scheduler"] == "none" else 1)
+    found = verdicts(none_last, "sentence/none-was-best/high_read_latency")
+    printed = {name for name in found if name.endswith("printed")}
+    assert {found[name] for name in found if name not in printed} == {Verdict.CONTRADICTED}
+    assert verdicts(none_last, "table-5/bfq/vm/time") == {"table-5/bfq/vm/time": "contradicted"}
+
+    containers_slow = as_printed(factor=lambda row: 30 if row["arm"] == "container" else 1)
+    improvements = verdicts(containers_slow, "/improvement")
+    assert set(improvements.values()) == {Verdict.CONTRADICTED}
+    better = verdicts(containers_slow, "sentence/container-was-better")
+    assert Verdict.CONTRADICTED in better.values()
+
+
+def test_schedulers_that_make_no_difference_contradict_the_sentence():
+    """All pairs tie, with intervals that exclude a difference."""
+    table = as_printed()
+    table["time_s"] = table["size_mib"] / 1000
+    found = verdicts(table, "sentence/none-was-best/both_tests")
+    assert set(found.values()) == {Verdict.CONTRADICTED}
+    assert verdicts(table, "ranking/high_read_latency/vm")[
+        "ranking/high_read_latency/vm/direct"
+    ] == (Verdict.CONTRADICTED)
+
+
+def test_without_a_vm_the_container_layer_is_told():
+    """Not testable, but the host-container difference with its interval is there."""
+    table = as_printed(
+        arms=("host", "container"), factor=lambda row: 1.25 if row["arm"] == "host" else 1
+    )
+    by_id = {claim.id: claim for claim in judge(table)}
+    claim = by_id[f"{STUDY}/table-2/40mb/improvement"]
+    assert claim.verdict == Verdict.NOT_TESTABLE
+    assert "No VM arm on the vagrant testbed (arms: container, host)" in claim.reason
+    assert "20 % (identical in all 3 repetitions" in claim.reason
+    claim = by_id[f"{STUDY}/table-2/40mb/vm/time"]
+    assert claim.verdict == Verdict.NOT_TESTABLE
+    assert "With the host arm in its place" in claim.reason
+    assert by_id[f"{STUDY}/table-2/40mb/container/time"].verdict == Verdict.REPRODUCED
+
+
+def test_one_repetition_calls_no_order():
+    """But a value within the allowed range is within it."""
+    once = as_printed(repetitions=1)
+    assert set(verdicts(once, "ranking").values()) == {Verdict.NOT_TESTABLE}
+    assert set(verdicts(once, "/vm/time").values()) == {Verdict.REPRODUCED}
+
+
+def test_sizes_and_schedulers_that_were_not_run():
+    """The largest size that was read is the reference; a missing scheduler is named."""
+    few = as_printed().query("published_size_mb in (10, 50) and scheduler != 'kyber'")
+    by_id = {claim.id: claim for claim in judge(few)}
+    assert by_id[f"{STUDY}/table-1/10mb/vm/time"].verdict == Verdict.REPRODUCED
+    assert "the 50 MB file" in by_id[f"{STUDY}/table-1/10mb/vm/time"].reason
+    unread = by_id[f"{STUDY}/table-1/100mb/vm/time"]
+    assert unread.verdict == Verdict.NOT_TESTABLE
+    assert "10 MB" in unread.reason
+    claim = by_id[f"{STUDY}/sentence/none-was-best/{TEST_1}/vm/dropped"]
+    assert claim.verdict == Verdict.NOT_TESTABLE
+    assert "not run: writes_starving_reads: kyber / none" in claim.reason
+
+
+# Did the reads meet a scheduler?
+
+
+def test_reads_from_the_page_cache_are_no_measure_of_a_scheduler(exact):
+    """0 bytes from the device as published, all of them after the drop."""
+    found = [claim for name, claim in exact.items() if name.startswith("cache/")]
+    assert {claim.verdict for claim in found} == {Verdict.CONTRADICTED}
+    assert {claim.measured for claim in found} == {0}
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(1, Verdict.REPRODUCED), (0.5, Verdict.DIRECTION_ONLY)]
+)
+def test_reads_from_the_device_would_be(share, verdict):
+    """The claim can go the other way."""
+    table = as_printed()
+    warm = table["variant"] == "as_published"
+    table.loc[warm, "device_read_bytes"] = (table["bytes_read"] * share).astype(int)
+    assert set(verdicts(table, f"cache/{TEST_1}").values()) == {verdict}
+
+
+def test_without_a_control_nothing_is_concluded():
+    """A counter that never counts proves nothing."""
+    dead = as_printed().assign(device_read_bytes=0)
+    assert set(verdicts(dead, "cache/").values()) == {Verdict.NOT_TESTABLE}
+    undropped = as_printed().query("variant != 'dropped'")
+    assert set(verdicts(undropped, "cache/").values()) == {Verdict.NOT_TESTABLE}
+
+
+# Bad input
+
+
+def test_a_table_without_a_column_is_refused():
+    """With its name and what makes the table."""
+    with pytest.raises(ElevatorLabError, match="device_read_bytes.*store"):
+        judge(as_printed().drop(columns="device_read_bytes"))
+
+
+def test_one_read_measured_twice_is_refused():
+    """Two images in one folder, say."""
+    table = as_printed()
+    with pytest.raises(ElevatorLabError, match="once per repetition"):
+        judge(pd.concat([table, table.assign(image_digest="other")]))
+
+
+def claims_file(folder, **family):
+    """Write a study with one family."""
+    (folder / "claims").mkdir(exist_ok=True)
+    lines = "\n".join(f"    {key}: {json.dumps(value)}" for key, value in family.items())
+    text = f"study: s\ndocument: d\nfamilies:\n  -\n{lines}\n"
+    (folder / "claims" / "s.yaml").write_text(text)
+
+
+SENTENCE = {
+    "id": "a",
+    "quantity": "q",
+    "judge": "j",
+    "formula": "f",
+    "judged_on": "document",
+    "tolerance": 0,
+    "text": "so it is",
+    "place": "p",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tolerence": 1}, "tolerence"),
+        ({"text": None}, "`column` or `text`"),
+        ({"place": None}, "`text` and `place`"),
+        ({"each": {"x": [1, 2]}}, "one claim per id"),
+    ],
+)
+def test_a_claims_file_that_makes_no_sense_is_refused(tmp_path, change, message):
+    """The error names the file and what is wrong."""
+    claims_file(tmp_path, **{**SENTENCE, **change})
+    with pytest.raises(ElevatorLabError, match=message):
+        statements("s", tmp_path)
+
+
+def test_an_unknown_judge_is_refused(tmp_path):
+    """Before anything is judged."""
+    claims_file(tmp_path, **SENTENCE)
+    with pytest.raises(ValueError, match="found \\['j'\\]"):
+        claims.judge(statements("s", tmp_path), {}, NONE_YET)
+
+
+# The rules of judgement
+
+
+@pytest.mark.parametrize(
+    ("measured", "published", "verdict"),
+    [
+        (Interval(1.20, 1.15, 1.25, 3), (1.18, 1.22), Verdict.REPRODUCED),
+        (Interval(1.50, 1.40, 1.60, 3), (1.18, 1.22), Verdict.DIRECTION_ONLY),
+        (Interval(0.80, 0.70, 0.90, 3), (1.18, 1.22), Verdict.CONTRADICTED),
+        (Interval(1.00, 1.00, 1.00, 3), (1.18, 1.22), Verdict.CONTRADICTED),
+        (Interval(1.20, 0.70, 1.90, 3), (1.18, 1.22), Verdict.NOT_TESTABLE),
+        (Interval(1.10, 0.90, 1.30, 3), (1.18, 1.22), Verdict.NOT_TESTABLE),
+        (Interval(1.00, 0.98, 1.02, 3), (0.95, 1.05), Verdict.REPRODUCED),
+        (Interval(1.50, 1.40, 1.60, 3), (0.95, 1.05), Verdict.CONTRADICTED),
+        (Interval(1.20, float("nan"), float("nan"), 1), (1.18, 1.22), Verdict.REPRODUCED),
+        (Interval(1.50, float("nan"), float("nan"), 1), (1.18, 1.22), Verdict.NOT_TESTABLE),
+    ],
+)
+def test_compare(measured, published, verdict):
+    """Each way a ratio can fall."""
+    assert compare(measured, published, neutral=1, margin=0.01)[0] == verdict
+
+
+def test_a_tie_within_the_tolerance_is_no_contradiction():
+    """Printed 2 % with 5 % allowed; measured equal."""
+    equal = Interval(1.0, 1.0, 1.0, 3)
+    verdict, why = compare(equal, (1.01, 1.03), neutral=1, margin=0.01, allowed=(0.96, 1.08))
+    assert (verdict, why) == (Verdict.REPRODUCED, "a tie, which the tolerance allows")
+
+
+def test_ordering_reaches_each_verdict():
+    """From the pairs' sides and whether a tie excludes the published ratio."""
+    above, below = Interval(1.2, 1.1, 1.3, 3), Interval(0.8, 0.7, 0.9, 3)
+    tie, unsure = Interval(1.0, 1.0, 1.0, 3), Interval(1.2, 0.8, 1.8, 3)
+    for ratios, excluded, verdict in [
+        ([above, above], False, Verdict.REPRODUCED),
+        ([above, tie], True, Verdict.DIRECTION_ONLY),
+        ([above, below], False, Verdict.CONTRADICTED),
+        ([tie, tie], True, Verdict.CONTRADICTED),
+        ([tie, tie], False, Verdict.NOT_TESTABLE),
+        ([tie, unsure], True, Verdict.NOT_TESTABLE),
+    ]:
+        pairs = {str(place): (ratio, excluded) for place, ratio in enumerate(ratios)}
+        assert ordering(pairs, margin=0.01)[0] == verdict
+
+
+def test_variants_of_the_table_and_the_claims_agree():
+    """A variant that no claim names would never be judged."""
+    named = {item.select.get("variant") for item in statements(STUDY)} - {None}
+    assert named == set(VARIANTS)

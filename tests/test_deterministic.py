@@ -1,0 +1,106 @@
+"""The same bits from every run, quiet or loaded, and from every boot."""
+
+import hashlib
+import json
+
+import pytest
+
+from elevatorlab import store
+from elevatorlab.testbeds.deterministic import template
+from helpers import every_core_busy, fio
+
+pytestmark = pytest.mark.image
+
+#: Three times alone, three times while every core is kept busy by other processes.
+RUNS = 3
+THINK_US = 500_000
+REQUESTS = 210  # 105 s of thinking
+
+
+@pytest.fixture(scope="module")
+def busy(make_trial):
+    return make_trial(
+        device={
+            "kind": "null_blk",
+            "profile": "x",
+            "size_mib": 64,
+            "service_time_us": 80,
+            "parallelism": 256,
+        },
+        scheduler={"name": "mq-deadline"},
+        workloads=(fio(time_based=1, runtime="300ms", iodepth=32),),
+    )
+
+
+@pytest.fixture(scope="module")
+def idle_heavy(make_trial):
+    return make_trial(
+        workloads=(fio(thinktime=THINK_US, number_ios=REQUESTS),),
+        sample_interval_ms=1000,
+        deadline_s=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def run(testbed, tmp_path_factory):
+    """Return a function that runs a trial again, wherever it ran before."""
+
+    def again(trial):
+        testbed.prepare([trial])
+        folder = tmp_path_factory.mktemp("result")
+        testbed.run(trial, folder)
+        return folder
+
+    return again
+
+
+def fingerprint(folder):
+    """Return the SHA-256 of the whole result, and of the parts that tell most, for the reader."""
+    parts = ("result.json", "samples.csv", "dmesg.txt", "interrupts.txt", "raw/reader.fio.json")
+    named = {part: hashlib.sha256((folder / part).read_bytes()).hexdigest() for part in parts}
+    return {"all": store.digest(folder), **named}
+
+
+@pytest.mark.parametrize("name", ["busy", "idle_heavy"])
+def test_the_same_bits_quiet_and_loaded(name, request, run):
+    trial = request.getfixturevalue(name)
+    quiet = [fingerprint(run(trial)) for _ in range(RUNS)]
+    with every_core_busy():
+        loaded = [fingerprint(run(trial)) for _ in range(RUNS)]
+    assert [*quiet, *loaded] == [quiet[0]] * (2 * RUNS)
+
+
+@pytest.fixture(scope="module")
+def busy_result(run, busy):
+    return run(busy)
+
+
+def test_another_seed_gives_another_result(run, busy, busy_result):
+    other = fingerprint(run(busy.model_copy(update={"seed": 2})))
+    first = fingerprint(busy_result)
+    assert other["all"] != first["all"]
+    assert other["result.json"] != first["result.json"]
+
+
+def test_latencies_are_in_nanoseconds(busy_result):
+    report = json.loads((busy_result / "raw/reader.fio.json").read_text())
+    latency = report["jobs"][0]["read"]["clat_ns"]
+    assert latency["min"] > 80_000  # the device's own service time
+    assert latency["min"] % 1000 or latency["max"] % 1000
+    figures = json.loads((busy_result / "result.json").read_text())["workloads"]["reader"]["read"]
+    assert figures["latency_mean_ns"] == latency["mean"]
+
+
+def test_an_idle_heavy_trial_really_waits(run, idle_heavy):
+    device = json.loads((run(idle_heavy) / "result.json").read_text())["device"]
+    assert device["duration_s"] > 100
+    assert device["read_iops"] * device["duration_s"] == pytest.approx(REQUESTS)
+
+
+def test_two_boots_give_the_same_machine(busy, busy_result, run, tmp_path, monkeypatch):
+    kept = template.ready(busy.memory_mib)
+    template._boot(busy.memory_mib, tmp_path)
+    assert (tmp_path / "about.json").read_text() == (kept / "about.json").read_text()
+    # The saved state also has QEMU's own clock, which the guest never sees: same results.
+    monkeypatch.setattr(template, "ready", lambda memory_mib: tmp_path)
+    assert fingerprint(run(busy)) == fingerprint(busy_result)

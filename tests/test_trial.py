@@ -1,0 +1,194 @@
+"""Trials: the hash, what is refused and in which words, and the way to JSON and back."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elevatorlab import trial as trials
+from elevatorlab.trial import Trial, parse, profile
+from helpers import fio
+
+STORED = Path(__file__).with_name("fixtures") / "trial.json"
+
+#: Another valid value for each field of `make_trial`'s trial.
+OTHERS = {
+    "study": "another",
+    "preset": "full",
+    "labels": {"arm": "host"},
+    "needs": ("docker",),
+    "memory_mib": 513,
+    "device": profile("nvme_ssd", 65),
+    "scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}},
+    "filesystem": "ext4",
+    "groups": ({"name": "main", "limits": {"read_iops": 5}},),
+    "workloads": (fio(bs="8k"),),
+    "settle_s": 0.02,
+    "sample_interval_ms": 50,
+    "deadline_s": 61,
+    "seed": 2,
+    "repetition": 2,
+}
+
+
+def test_a_stored_trial_keeps_its_hash():
+    # Another value here means that every stored result and the reference lose their trials.
+    assert parse(json.loads(STORED.read_text())).hash == "88d18fccbefc37bc11d0"
+
+
+def test_every_field_is_in_the_hash_test():
+    assert set(OTHERS) == set(Trial.model_fields) - {"schema_version"}
+
+
+@pytest.mark.parametrize("field", OTHERS)
+def test_the_hash_changes_with(field, make_trial):
+    assert make_trial(**{field: OTHERS[field]}).hash != make_trial().hash
+
+
+def test_the_hash_does_not_depend_on_the_spelling(make_trial):
+    content = json.loads(make_trial().model_dump_json())
+    other_way = dict(reversed(content.items())) | {"deadline_s": 60}
+    assert parse(other_way).hash == make_trial(deadline_s=60.0).hash
+
+
+def test_a_trial_does_not_change(make_trial):
+    with pytest.raises(ValueError, match="frozen"):
+        make_trial().seed = 3
+
+
+def two(**changes):
+    return ({"name": "main"}, {"name": "main", **changes})
+
+
+ENDLESS = {"kind": "endless_write", "name": "writer", "group": "main"}
+READS = {"kind": "timed_reads", "name": "cat", "group": "main", "sizes_mib": [1], "cache": "warm"}
+
+REFUSED = {
+    "same group twice": ({"groups": two()}, ["groups", "expected different names", "main, main"]),
+    "same workload twice": (
+        {"workloads": (fio(), fio())},
+        ["workloads", "expected different names", "found reader, reader"],
+    ),
+    "unknown group": (
+        {"workloads": (fio(group="other"),)},
+        ["workload reader", "expected a group among main", "found 'other'"],
+    ),
+    "no file system to read files from": (
+        {"workloads": (READS,)},
+        ["workload cat", "timed_reads needs a file system"],
+    ),
+    "container without file system": (
+        {"groups": ({"name": "main", "isolation": "container"},)},
+        ["groups", "container", "needs a file system"],
+    ),
+    "nothing that ends": (
+        {"filesystem": "ext4", "workloads": (ENDLESS,)},
+        ["workloads", "expected at least one that ends", "found only endless ones"],
+    ),
+    "disk larger than the memory": (
+        {"device": profile("nvme_ssd", 257)},
+        ["device.size_mib", "expected at most memory_mib - 256 = 256", "found 257"],
+    ),
+    "a group called like the disk's own rows": (
+        {"groups": ({"name": "device"},), "workloads": (fio(group="device"),)},
+        ["groups", "expected another name", "found 'device'"],
+    ),
+    "unknown key": ({"sed": 1}, ["sed", "no such parameter", "given: 1"]),
+    "unknown key deep inside": (
+        {"scheduler": {"name": "none", "tunable": {}}},
+        ["scheduler.tunable", "no such parameter"],
+    ),
+    "unknown scheduler": (
+        {"scheduler": {"name": "cfq"}},
+        ["scheduler.name", "'none', 'mq-deadline', 'bfq' or 'kyber'", "given: 'cfq'"],
+    ),
+    "wrong type": ({"seed": "one"}, ["seed", "valid integer", "given: 'one'"]),
+    "out of range": ({"deadline_s": 0}, ["deadline_s", "greater than 0", "given: 0"]),
+    "not a number": ({"settle_s": float("nan")}, ["settle_s", "finite", "given: nan"]),
+    "a path for a name": ({"groups": ({"name": "../x"},)}, ["groups.0.name", "given: '../x'"]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case, make_trial, error_of):
+    changes, parts = REFUSED[case]
+    content = json.loads(make_trial().model_dump_json())
+    said = error_of(parse, {**content, **changes})
+    assert said.startswith("trial: ")
+    assert [part for part in parts if part not in said] == [], said
+
+
+def test_a_missing_field_is_named(error_of):
+    assert "device: required, and not given" in error_of(parse, {"study": "x"})
+
+
+def test_an_unknown_profile_is_refused(error_of):
+    assert error_of(profile, "floppy", 1).endswith("found 'floppy'")
+
+
+@pytest.mark.parametrize("name", trials.PROFILES)
+def test_every_profile_makes_a_device(name):
+    assert profile(name, 100).model_dump()["profile"] == name
+
+
+names = st.from_regex(r"[a-z][a-z0-9_-]{0,30}", fullmatch=True).filter(lambda n: n != "device")
+counts = st.integers(1, 2**40)
+positive = st.floats(1e-9, 1e9)
+caches = st.sampled_from(["warm", "dropped", "direct"])
+
+
+@st.composite
+def whole_trials(draw):
+    groups = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    workloads = draw(st.lists(names, min_size=1, max_size=4, unique=True))
+    common = {"group": st.sampled_from(groups)}
+    kinds = [
+        st.fixed_dictionaries(
+            {
+                **common,
+                "kind": st.just("timed_reads"),
+                "sizes_mib": st.lists(positive, min_size=1, max_size=4),
+                "cache": caches,
+            }
+        ),
+        st.fixed_dictionaries(
+            {
+                **common,
+                "kind": st.just("fio"),
+                "options": st.dictionaries(st.text(), st.text() | st.integers(), max_size=4),
+            }
+        ),
+        st.fixed_dictionaries({**common, "kind": st.just("iostat"), "count": counts}),
+    ]
+    limits = st.fixed_dictionaries({}, optional={"read_iops": counts, "weight": st.just(7)})
+    return {
+        "study": draw(names),
+        "preset": draw(st.sampled_from(["smoke", "quick", "full"])),
+        "labels": draw(st.dictionaries(names, st.text(), max_size=3)),
+        "device": draw(st.sampled_from([profile(name, 64) for name in trials.PROFILES])),
+        "scheduler": {"name": "bfq", "tunables": draw(st.dictionaries(names, st.integers()))},
+        "groups": [
+            {
+                "name": name,
+                "isolation": draw(st.sampled_from(["process", "container"])),
+                "limits": draw(limits),
+            }
+            for name in groups
+        ],
+        "workloads": [{**draw(st.one_of(kinds)), "name": name} for name in workloads],
+        "settle_s": draw(st.floats(0, 1e6)),
+        "deadline_s": draw(positive),
+        "seed": draw(st.integers(0, 2**63)),
+    }
+
+
+@given(whole_trials())
+@settings(deadline=None)
+def test_json_and_back(content):
+    trial = parse(content)
+    again = parse(json.loads(trial.canonical_json()))
+    assert again == trial
+    assert again.canonical_json() == trial.canonical_json()
+    assert again.hash == trial.hash

@@ -126,7 +126,7 @@ def claims_command(
         for claim in chosen.judge(store.load(chosen.NAME, results))
     ]
     if as_json:
-        print(claims.to_json(judged))
+        print(json.dumps(claims.to_json(judged), indent=1))
         return
     table = Table("id", "published", "measured", "testbed", "verdict", "reason")
     for claim in judged:
@@ -179,6 +179,7 @@ def reference(results: ResultsOption = None):
     results = results or store.default_results(testbeds.get("deterministic"))
     for study in studies.STUDIES.values():
         store.write_reference(results, study)
+        jobs.draw_overview(study)
         print(f"reference of {study.NAME} written to {store.REFERENCE}")
 
 
@@ -212,24 +213,20 @@ def _tell(made):
         print(f"{what:8} {where}")
 
 
-def _terminated(*_):
-    print(STOPPED, file=sys.stderr)
-    sys.exit(EXIT_TERMINATED)
-
-
 def main():
     """Run the command; an error that the user can mend is one sentence, not a traceback."""
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
     try:
-        app(standalone_mode=False)
-    except typer.Exit as end:
-        sys.exit(end.exit_code)
+        # typer turns Ctrl-C into a status and, like every other status, returns it.
+        status = app(standalone_mode=False)
+    except SystemExit as end:
+        status = end.code
     except ElevatorLabError as problem:
         print(f"elevatorlab: {problem}", file=sys.stderr)
-        sys.exit(EXIT_ERROR)
-    except (KeyboardInterrupt, typer.Abort):
-        print(STOPPED, file=sys.stderr)
-        sys.exit(EXIT_CTRL_C)
+        status = EXIT_ERROR
     except typer.exceptions.TyperException as problem:
         problem.show()
-        sys.exit(problem.exit_code)
+        status = problem.exit_code
+    if status in (EXIT_CTRL_C, EXIT_TERMINATED):
+        print(STOPPED, file=sys.stderr)
+    sys.exit(status)

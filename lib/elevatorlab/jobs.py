@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,10 @@ from . import campaign, figures, store, studies
 from . import report as report_page
 from .claims import to_frame
 from .errors import ElevatorLabError
-from .paths import BUILD
+from .paths import BUILD, PROJECT
 
 REPORT = BUILD / "report"
+DOCS_FIGURES = PROJECT / "docs" / "figures"
 
 
 def parse_overrides(settings):
@@ -152,6 +154,14 @@ def report(results, out=REPORT):
         {study.NAME: study.TITLE for study in studies.STUDIES.values()},
     )
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
+
+
+def draw_overview(study):
+    """Draw a study's main figure from the reference, for the README."""
+    drawn = study.figures(study.published(), store.load(study.NAME))["overview"]
+    files = figures.save(drawn, BUILD / "reference-figures", f"{study.NAME}-overview")
+    DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
+    shutil.copy(files["png"], DOCS_FIGURES)
 
 
 def _runs(results):

@@ -185,8 +185,13 @@ def load(study_name, results=None):
 
     study = studies.get(study_name)
     if results is None:
-        table = pd.read_csv(REFERENCE / f"{study.NAME}.csv")
-        return table[study.COLUMNS]
+        file = REFERENCE / f"{study.NAME}.csv"
+        if not file.exists():
+            raise ElevatorLabError(
+                f"no stored reference for {study.NAME}; expected {file}. Name a folder of results, "
+                "or 'published' for the published numbers alone"
+            )
+        return pd.read_csv(file)[study.COLUMNS]
     if results == "published":
         return pd.DataFrame(columns=study.COLUMNS)
     return tidy(results, study)

@@ -42,6 +42,17 @@ class NullBlk(Model):
     #: 0: no volatile write cache, so a flush costs nothing.
     write_cache_mib: Annotated[int, Field(ge=0)] = 0
 
+    @model_validator(mode="after")
+    def _serves_the_largest_request(self):
+        # null_blk hands out its bandwidth in fiftieths of a second, and a request that needs
+        # more than one of them (at most 1280 KiB, so 63 MiB/s) is never served.
+        if 0 < self.bandwidth_mib_s < 63:
+            raise ValueError(
+                "device.bandwidth_mib_s: expected 0 (no limit) or at least 63, since null_blk "
+                f"never serves large requests with less; found {self.bandwidth_mib_s}"
+            )
+        return self
+
 
 #: Profiles by name. They stand for classes of device, not for one product: the figures are
 #: round numbers within the range of data sheets of each class (SATA SSD: 32 queued commands,

@@ -56,6 +56,8 @@ def parameters(study, preset, overrides=None):
                 f"{study.NAME} has no parameter {name!r}; expected one of {known}"
             )
         if value is not None:
-            is_list = isinstance(content[name], tuple)
-            content[name] = value.split(",") if is_list and isinstance(value, str) else value
+            if isinstance(content.get(name, study.Parameters.model_fields[name].default), tuple):
+                value = value.split(",") if isinstance(value, str) else value
+                value = [value] if isinstance(value, int) else value
+            content[name] = value
     return checked(study.Parameters, content, f"{study.NAME} parameters")

@@ -151,7 +151,8 @@ class Monitor:
             except OSError:
                 connection.close()
             if process.poll() is not None:
-                raise TrialFailed("QEMU did not start: " + process.stderr.read().strip())
+                said = process.stderr.read().strip() or f"status {process.returncode}"
+                raise TrialFailed(f"QEMU did not start ({said}); run the trial again")
             if time.monotonic() > until_s:
                 raise TrialFailed("QEMU's monitor did not answer; is the machine overloaded?")
             time.sleep(0.01)

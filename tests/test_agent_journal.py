@@ -27,7 +27,7 @@ def test_last_change_first(tmp_path):
 def test_a_step_is_on_disk_before_the_change(tmp_path, knob):
     with Journal(tmp_path / "journal") as journal:
         journal.will_write(knob, "old")
-        assert json.loads(journal.file.read_text()) == ["write", str(knob), "old"]
+        assert json.loads(journal.path.read_text()) == ["write", str(knob), "old"]
 
 
 def test_changes_are_taken_back_when_the_trial_fails(tmp_path, knob):
@@ -70,7 +70,8 @@ def test_what_a_killed_agent_left(tmp_path, knob, dead_pid):
 
 def test_a_running_agent_is_left_alone(tmp_path, knob):
     folder = tmp_path / "journal"
-    Journal(folder).will_write(knob, "old")
+    running = Journal(folder)
+    running.will_write(knob, "old")
     recover(folder)
     assert knob.read_text() == "new\n"
     assert len(list(folder.iterdir())) == 1

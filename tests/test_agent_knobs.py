@@ -105,8 +105,9 @@ def test_a_kernel_without_the_module(tmp_path, monkeypatch):
     with pytest.raises(TrialFailed) as failure:
         schedulers.load_module("no-such-module-as-this")
     release = pathlib.Path("/proc/sys/kernel/osrelease").read_text().strip()
-    assert f"kernel {release} has no module no-such-module-as-this (not found)" in str(failure.value)
-    assert "leave it out of the trial" in str(failure.value)
+    said = str(failure.value)
+    assert f"kernel {release} has no module no-such-module-as-this (not found)" in said
+    assert "leave it out of the trial" in said
 
 
 def test_io_max_is_compared_for_what_was_set():

@@ -19,9 +19,10 @@ def test_known():
 
 
 @pytest.fixture
-def suite(pytester):
-    conftest = Path(__file__).with_name("conftest.py")
-    pytester.makeconftest(conftest.read_text())
+def suite(pytester, monkeypatch):
+    tests = Path(__file__).parent
+    monkeypatch.setenv("PYTHONPATH", str(tests))  # for the helpers that conftest.py imports
+    pytester.makeconftest((tests / "conftest.py").read_text())
     pytester.makepyfile(SKIPPING)
     return pytester
 

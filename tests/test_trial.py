@@ -91,6 +91,10 @@ REFUSED = {
         {"device": profile("nvme_ssd", 257)},
         ["device.size_mib", "expected at most memory_mib - 256 = 256", "found 257"],
     ),
+    "a bandwidth with which large requests hang": (
+        {"device": {**profile("sata_ssd", 64).model_dump(), "bandwidth_mib_s": 62}},
+        ["device.bandwidth_mib_s", "expected 0 (no limit) or at least 63", "found 62"],
+    ),
     "a group called like the disk's own rows": (
         {"groups": ({"name": "device"},), "workloads": (fio(group="device"),)},
         ["groups", "expected another name", "found 'device'"],

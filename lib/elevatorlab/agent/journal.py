@@ -1,5 +1,6 @@
 """What was changed, noted before the change, so that it can always be undone."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -56,16 +57,18 @@ class Journal:
 
     def __init__(self, folder=FOLDER):
         folder.mkdir(parents=True, exist_ok=True)
-        self.file = folder / f"{os.getpid()}.jsonl"
+        self.path = folder / f"{os.getpid()}.jsonl"
+        # Locked as long as this process lives: a number may be given to another one.
+        self.file = open(self.path, "w")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
         self.steps = []
 
     def will(self, action, *arguments):
         """Note that `UNDO[action](*arguments)` undoes what comes next."""
         self.steps.append([action, *[str(argument) for argument in arguments]])
-        with open(self.file, "a") as file:
-            file.write(json.dumps(self.steps[-1]) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self.file.write(json.dumps(self.steps[-1]) + "\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
 
     def will_write(self, file, old_value):
         """Note that `file` held `old_value`."""
@@ -76,7 +79,8 @@ class Journal:
 
     def __exit__(self, *_):
         undo(self.steps)
-        self.file.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+        self.file.close()
 
 
 def undo(steps):
@@ -93,14 +97,21 @@ def undo(steps):
 
 def recover(folder=FOLDER):
     """Undo what agents that no longer run have left changed."""
-    for file in sorted(folder.glob("*.jsonl")):
-        if pathlib.Path("/proc", file.stem).exists():
-            continue
-        steps = []
-        for line in file.read_text().splitlines():
+    for path in sorted(folder.glob("*.jsonl")):
+        with open(path) as file:
             try:
-                steps.append(json.loads(line))
-            except json.JSONDecodeError:  # cut off by the kill: its change was never made
-                break
-        undo(steps)
-        file.unlink()
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # its agent lives
+                continue
+            undo(_whole_lines(file))
+            path.unlink()
+
+
+def _whole_lines(file):
+    steps = []
+    for line in file:
+        try:
+            steps.append(json.loads(line))
+        except json.JSONDecodeError:  # cut off by the kill: its change was never made
+            break
+    return steps

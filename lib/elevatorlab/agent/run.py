@@ -44,20 +44,7 @@ def run(trial, folder):
     raw = folder / "raw"
     raw.mkdir()
     with journal.Journal() as changes, deadline(trial["deadline_s"]):
-        note("start")
-        device = devices.create(trial["device"], changes, proofs)
-        schedulers.select(device, trial["scheduler"], changes, proofs)
-        disk = (
-            filesystems.make(trial["filesystem"], device, changes) if trial["filesystem"] else None
-        )
-        note(f"device {device} is ready, with {trial['scheduler']['name']}")
-        groups.prepare_root(changes)
-        members = {
-            group["name"]: groups.create(group, disk, changes, agent_file())
-            for group in trial["groups"]
-        }
-        for group in trial["groups"]:
-            groups.limit(members[group["name"]], group["limits"], device, proofs)
+        device, members = set_up(trial, changes, proofs)
         with contextlib.ExitStack() as workers:
             workloads = []
             for specification in trial["workloads"]:
@@ -79,9 +66,34 @@ def run(trial, folder):
     (folder / "result.json").write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
 
 
+def set_up(trial, changes, proofs):
+    """Make the device, its file system and the groups, and set and prove every knob.
+
+    Returns
+    -------
+    device : str
+        Kernel name.
+    members : dict
+        Groups by name.
+    """
+    note("start")
+    device = devices.create(trial["device"], changes, proofs)
+    schedulers.select(device, trial["scheduler"], changes, proofs)
+    disk = filesystems.make(trial["filesystem"], device, changes) if trial["filesystem"] else None
+    note(f"device {device} is ready, with {trial['scheduler']['name']}")
+    groups.prepare_root(changes)
+    members = {
+        group["name"]: groups.create(group, disk, changes, agent_file())
+        for group in trial["groups"]
+    }
+    for group in trial["groups"]:
+        groups.limit(members[group["name"]], group["limits"], device, proofs)
+    note("groups are ready")
+    return device, members
+
+
 def measure(trial, device, members, workloads):
     """Prepare the workloads, run them, and return the sampler that watched."""
-    note("groups are ready")
     for workload in workloads:
         workload.prepare()
     filesystems.sync()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+from ..errors import TrialFailed
 from .base import Workload
 
 
@@ -13,7 +14,12 @@ class Iostat(Workload):
         """Watch for `count` intervals of `interval_s`."""
         interval_s, count = self.specification["interval_s"], self.specification["count"]
         argv = ["iostat", "-x", "-y", "-d", "-o", "JSON", self.device, str(interval_s), str(count)]
-        run = subprocess.run(argv, capture_output=True, text=True, check=True)
+        run = subprocess.run(argv, capture_output=True, text=True)
+        if run.returncode:
+            raise TrialFailed(
+                f"iostat ended with status {run.returncode}: {run.stderr.strip()}; "
+                "expected its report on the device under test"
+            )
         (self.raw / f"{self.name}.iostat.json").write_text(run.stdout)
         host = json.loads(run.stdout)["sysstat"]["hosts"][0]
         self.reports = [report["disk"][0] for report in host["statistics"]]

@@ -46,15 +46,19 @@ class TimedReads(Timed):
         for index, size_mib in enumerate(self.specification["sizes_mib"]):
             self.worker.call(
                 "make_file",
-                path=self.path(f"{self.name}-{index}"),
+                path=self._file(index),
                 size_bytes=round(size_mib * MIB),
                 seed=self.seed + index,
             )
 
+    def _file(self, index):
+        # No workload's name has a dot in it, so nobody else's file is called that.
+        return self.path(f"{self.name}.{index}")
+
     def run(self):
         """Read every file once."""
         for index, size_mib in enumerate(self.specification["sizes_mib"]):
-            file = self.path(f"{self.name}-{index}")
+            file = self._file(index)
             if self.specification["cache"] == "direct":
                 argv = ["dd", f"if={file}", "of=/dev/null", "bs=1M", "iflag=direct", "status=none"]
             else:

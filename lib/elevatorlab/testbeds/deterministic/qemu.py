@@ -162,6 +162,11 @@ class Monitor:
             line = self.lines.readline()
         except ConnectionResetError:
             line = ""
+        except TimeoutError:
+            raise TrialFailed(
+                f"QEMU's monitor said nothing for {self.socket.gettimeout():.0f} s; the machine "
+                "is overloaded, or the guest hangs. Run it again"
+            ) from None
         if not line:
             raise self._ended()
         return json.loads(line)

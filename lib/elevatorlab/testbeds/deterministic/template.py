@@ -10,12 +10,11 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from ...errors import NotReady, TrialFailed
 from .. import pyz
-from . import exchange, image, qemu
+from . import exchange, image, qemu, scratch
 
 #: Wall time after which a boot is given up; it takes 10 to 20 s on an idle machine.
 BOOT_TIMEOUT_S = 600
@@ -77,12 +76,12 @@ def _boot(memory_mib, folder):
     with open(folder / "ram", "wb") as file:
         file.truncate(memory_mib << 20)
     exchange.write(folder / "exchange", "agent.pyz", pyz.agent_archive())
-    with tempfile.TemporaryDirectory(prefix="elevatorlab-") as scratch:
+    with scratch.folder() as place:
         machine = start(
-            image.FOLDER, memory_mib, folder / "ram", "share=on", folder / "exchange", scratch
+            image.FOLDER, memory_mib, folder / "ram", "share=on", folder / "exchange", place
         )
         try:
-            monitor = qemu.Monitor(Path(scratch, "monitor"), machine, BOOT_TIMEOUT_S)
+            monitor = qemu.Monitor(Path(place, "monitor"), machine, BOOT_TIMEOUT_S)
             monitor.wait_for_stop()
             # Memory is in its file already; this writes processor and devices.
             monitor.do("xen-save-devices-state", filename=str(folder / "state.new"), live=False)
@@ -102,14 +101,14 @@ def _boot(memory_mib, folder):
 def _last_words(memory_mib, folder):
     """Boot once more with a console, only to see why the machine does not come up."""
     console = folder / "console"
-    with tempfile.TemporaryDirectory(prefix="elevatorlab-") as scratch:
+    with scratch.folder() as place:
         machine = start(
             image.FOLDER,
             memory_mib,
             folder / "ram",
             "share=off",
             folder / "exchange",
-            scratch,
+            place,
             *("-serial", f"file:{console}"),
             *("-append", qemu.KERNEL_OPTIONS.replace("quiet loglevel=3", "console=ttyS0")),
         )
@@ -121,11 +120,11 @@ def _last_words(memory_mib, folder):
     return console.read_text(errors="replace")[-3500:]
 
 
-def start(folder, memory_mib, ram, ram_mode, exchange_file, scratch, *more):
-    """Start QEMU; its recording and its monitor's socket are in the folder `scratch`."""
-    scratch = Path(scratch)
+def start(folder, memory_mib, ram, ram_mode, exchange_file, place, *more):
+    """Start QEMU; its recording and its monitor's socket are in the folder `place`."""
+    place = Path(place)
     argv = qemu.command(
-        folder, memory_mib, ram, ram_mode, exchange_file, scratch / "recording", scratch / "monitor"
+        folder, memory_mib, ram, ram_mode, exchange_file, place / "recording", place / "monitor"
     )
     # Should this process be killed, the kernel ends the machine, too.
     return subprocess.Popen(

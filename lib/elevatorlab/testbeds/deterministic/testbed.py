@@ -4,14 +4,13 @@ import os
 import platform
 import shutil
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 from ...errors import NotReady, TrialFailed
 from .. import pyz
 from ..base import Finding
-from . import exchange, image, qemu, template
+from . import exchange, image, qemu, scratch, template
 
 #: One guest second costs 3 to 6 s of wall time when the guest is busy. A machine far slower
 #: than that is stopped: its guest hangs.
@@ -33,6 +32,7 @@ class DeterministicTestbed:
         self.say = say
         self.slots = len(os.sched_getaffinity(0))
         self._running = set()
+        self._stopped = False
 
     def findings(self):
         """Say what this machine has of what the testbed needs."""
@@ -73,6 +73,8 @@ class DeterministicTestbed:
                     f"trial {trial.hash} needs {', '.join(trial.needs)}, which the deterministic "
                     "testbed does not have; run it on a real testbed"
                 )
+        self._stopped = False
+        scratch.sweep()
         image.current()
         largest_mib = max((trial.memory_mib for trial in trials), default=0)
         needed_mib = largest_mib + HOST_RESERVE_MIB
@@ -98,11 +100,11 @@ class DeterministicTestbed:
         """
         start_s = time.monotonic()
         kept = template.ready(trial.memory_mib) or template.make(trial.memory_mib)
-        with tempfile.TemporaryDirectory(prefix="elevatorlab-") as scratch:
-            memory = Path(scratch, "exchange")
+        with scratch.folder() as place:
+            memory = Path(place, "exchange")
             exchange.write(memory, "trial.json", trial.canonical_json().encode())
             limit_s = 60 + WALL_SECONDS_PER_GUEST_SECOND * trial.deadline_s
-            status = self._continue(kept, trial.memory_mib, memory, scratch, limit_s)
+            status = self._continue(kept, trial.memory_mib, memory, place, limit_s)
             if status != qemu.FINISHED:
                 raise TrialFailed(
                     f"the guest stopped without a result (QEMU status {status}, expected "
@@ -122,7 +124,7 @@ class DeterministicTestbed:
         (folder / "log.txt").write_text(log)
         return self._provenance(time.monotonic() - start_s)
 
-    def _continue(self, kept, memory_mib, memory, scratch, limit_s):
+    def _continue(self, kept, memory_mib, memory, place, limit_s):
         """Continue a copy of the template until it ends itself; return QEMU's status."""
         machine = template.start(
             image.FOLDER,
@@ -130,12 +132,14 @@ class DeterministicTestbed:
             kept / "ram",
             "share=off",
             memory,
-            scratch,
+            place,
             *("-incoming", "defer", "-S"),
         )
         self._running.add(machine)
+        if self._stopped:
+            machine.kill()
         try:
-            monitor = qemu.Monitor(Path(scratch, "monitor"), machine, limit_s)
+            monitor = qemu.Monitor(Path(place, "monitor"), machine, limit_s)
             monitor.do("migrate-incoming", uri=f"exec:cat '{kept / 'state'}'")
             while monitor.do("query-status")["status"] == "inmigrate":
                 time.sleep(0.005)
@@ -156,6 +160,7 @@ class DeterministicTestbed:
 
     def stop(self):
         """End the machines that run now; their trials fail and leave nothing."""
+        self._stopped = True
         for machine in list(self._running):
             machine.kill()
 

@@ -1,0 +1,171 @@
+"""The command line: exit status, one sentence for what went wrong, and what it prints."""
+
+import csv
+import io
+import json
+import os
+
+import pytest
+
+from elevatorlab import store
+from helpers import cli
+
+STUDY = "vm_vs_container"
+KEYS = {
+    *("id", "study", "source", "quantity", "published"),
+    *("unit", "testbed", "measured", "verdict", "reason"),
+}
+#: The smallest campaign from which every figure and table can be made.
+SMOKE = [
+    *("--preset", "smoke", "-p", "memory_mib=512", "-p", "device_mib=192"),
+    *("-p", "sizes_mb=10,50", "-p", "variants=dropped"),
+]
+
+WRONG = {
+    "unknown study": (["run", "cfq"], "study: expected one of vm_vs_container; found 'cfq'"),
+    "unknown preset": (
+        ["run", STUDY, "--preset", "huge"],
+        "preset: expected one of smoke, quick, full; found 'huge'",
+    ),
+    "unknown parameter": (["run", STUDY, "-p", "arm=host"], "has no parameter 'arm'; expected one"),
+    "ill-typed parameter": (
+        ["run", STUDY, "-p", "repetitions=many"],
+        "repetitions: Input should be a valid integer",
+    ),
+    "out of range": (["run", STUDY, "-p", "scale=0"], "scale: Input should be greater than 0"),
+    "not in the list": (["run", STUDY, "-p", "tests=third"], "tests.0: Input should be"),
+    "no value": (["run", STUDY, "-p", "arms"], "-p: expected NAME=VALUE; found 'arms'"),
+    "unknown testbed": (["run", STUDY, "--testbed", "moon"], "testbed: expected one of"),
+    "no such results": (["results", "--results", "/no/such"], "expected /no/such to exist"),
+    "claims of nothing": (["claims", "--results", "/no/such"], "expected /no/such to exist"),
+    "report of nothing": (["report", "--results", "/no/such"], "expected /no/such to exist"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_in_one_sentence(case):
+    arguments, sentence = WRONG[case]
+    run = cli(*arguments)
+    assert run.returncode == 1
+    assert sentence in run.stderr
+    assert run.stderr.startswith("elevatorlab: ")
+    assert run.stderr.count("\n") == 1
+    assert run.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [["frobnicate"], ["run", STUDY, "--nope"], ["run"]])
+def test_wrong_usage(arguments):
+    run = cli(*arguments)
+    assert run.returncode == 2
+    assert "Usage: elevatorlab" in run.stderr and "Traceback" not in run.stderr
+
+
+def test_claims_of_the_published_data_alone():
+    run = cli("claims", STUDY, "--results", "published", "--json")
+    assert run.returncode == 0, run.stderr
+    claims = json.loads(run.stdout)
+    assert len(claims) > 100
+    assert [claim["id"] for claim in claims if not set(claim) >= KEYS] == []
+    assert [claim["id"] for claim in claims if not claim["verdict"]] == []
+    assert {claim["study"] for claim in claims} == {STUDY}
+
+
+def test_claims_without_a_reference(monkeypatch, tmp_path, error_of):
+    monkeypatch.setattr(store, "REFERENCE", tmp_path)
+    said = error_of(store.load, STUDY)
+    assert f"expected {tmp_path / STUDY}.csv" in said and "'published'" in said
+
+
+def test_doctor():
+    run = cli("doctor", "--json")
+    findings = json.loads(run.stdout)
+    assert {"QEMU", "image", "memory"} <= {finding["what"] for finding in findings}
+    for finding in findings:
+        assert set(finding) == {"testbed", "what", "found", "ready", "remedy"}
+        assert finding["ready"] or finding["remedy"]
+    assert run.returncode == (0 if all(finding["ready"] for finding in findings) else 1)
+    for finding in findings:
+        assert finding["what"] in cli("doctor").stdout
+
+
+def test_what_is_missing_is_an_exit_status(tmp_path):
+    run = cli("doctor", "--json", env={**os.environ, "ELEVATORLAB_BUILD": str(tmp_path)})
+    missing = [finding for finding in json.loads(run.stdout) if not finding["ready"]]
+    assert run.returncode == 1
+    assert "image" in {finding["what"] for finding in missing}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("smoke") / "results"
+    run = cli("run", STUDY, *SMOKE, "--results", folder)
+    assert run.returncode == 0, run.stderr
+    assert "8 trials to run, 0 finished already" in run.stdout
+    return folder
+
+
+@pytest.mark.image
+class TestWithImage:
+    """From trials to the report."""
+
+    def test_dry_run(self, tmp_path):
+        run = cli("run", STUDY, *SMOKE, "--dry-run", "--results", tmp_path / "r")
+        assert run.returncode == 0, run.stderr
+        first, *listed = run.stdout.splitlines()
+        assert "8 trials to run, 0 finished already" in first
+        assert len({line.split()[0] for line in listed}) == 8
+        assert not (tmp_path / "r").exists()
+
+    def test_one_number_for_a_list(self, tmp_path):
+        run = cli("run", STUDY, *SMOKE, "-p", "sizes_mb=10", "--dry-run", "--results", tmp_path)
+        assert "8 trials to run" in run.stdout, run.stderr
+
+    def test_nothing_is_run_twice(self, results):
+        before = {file: file.stat().st_mtime_ns for file in results.rglob("*")}
+        run = cli("run", STUDY, *SMOKE, "--results", results)
+        assert run.returncode == 0, run.stderr
+        assert "0 trials to run, 8 finished already" in run.stdout
+        assert {file: file.stat().st_mtime_ns for file in results.rglob("*")} == before
+
+    def test_results_are_a_tidy_table(self, results):
+        run = cli("results", STUDY, "--results", results)
+        rows = list(csv.DictReader(io.StringIO(run.stdout.strip())))
+        # two schedulers, two arms; two files in the first test, a tree in the second
+        assert len(rows) == 2 * 2 * (2 + 1)
+        assert {row["preset"] for row in rows} == {"smoke"}
+        for row in rows:
+            assert float(row["time_s"]) > 0
+            assert int(row["device_read_bytes"]) >= int(row["bytes_read"])  # caches were dropped
+        as_json = json.loads(cli("results", STUDY, "--results", results, "--json").stdout)
+        assert len(as_json) == len(rows)
+
+    def test_provenance(self, results, testbed):
+        for file in results.glob("*/*/provenance.json"):
+            content = json.loads(file.read_text())
+            assert content["testbed"] == "deterministic"
+            assert content["image_digest"] == testbed.identity()
+            assert content["packages"]["linux-image-amd64"] == content["kernel"]
+            assert content["qemu"].startswith("QEMU emulator")
+            assert content["host"]["cores"] >= 1 and content["package"]
+
+    def test_the_report(self, results, tmp_path):
+        run = cli("report", "--results", results, "--out", tmp_path)
+        assert run.returncode == 0, run.stderr
+        assert str(tmp_path / "index.html") in run.stdout
+        assert STUDY in (tmp_path / "index.html").read_text()
+        starts = {"pdf": b"%PDF-", "png": b"\x89PNG", "svg": b"<?xml"}
+        for kind, start in starts.items():
+            files = list((tmp_path / "figures").rglob(f"*.{kind}"))
+            assert files
+            assert [file for file in files if not file.read_bytes().startswith(start)] == []
+        with open(tmp_path / "tables" / f"{STUDY}-claims.csv", newline="") as table:
+            assert set(next(csv.DictReader(table))) >= KEYS
+
+    def test_verify(self):
+        if not (store.REFERENCE / f"{STUDY}.digests.csv").exists():
+            pytest.skip(
+                f"no stored reference in {store.REFERENCE}; `elevatorlab reference` makes it"
+            )
+        run = cli("verify", "--sample", "1")
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert "same bits" in run.stdout or "bits differ, as they may" in run.stdout

@@ -1,0 +1,84 @@
+"""A campaign that is stopped in the middle: nothing runs on, and it goes on where it was."""
+
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from helpers import cli, machines, running, start_cli, wait_until
+
+pytestmark = pytest.mark.image
+
+#: Five short trials, one after the other.
+CAMPAIGN = [
+    *("run", "vm_vs_container", "--preset", "smoke", "--workers", "1"),
+    *("-p", "memory_mib=512", "-p", "device_mib=128", "-p", "arms=host", "-p", "schedulers=none"),
+    *("-p", "tests=writes_starving_reads", "-p", "variants=dropped", "-p", "sizes_mb=10"),
+    *("-p", "repetitions=5"),
+]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return tmp_path_factory.mktemp("interrupted") / "results"
+
+
+def finished(results):
+    """Return what is finished, and when each of it was written."""
+    files = results.glob("deterministic/*/result.json")
+    return {
+        file.parent.name: file.stat().st_mtime_ns for file in files if "." not in file.parent.name
+    }
+
+
+def scratch():
+    """Return the temporary folders of processes that do not run any more."""
+    return [
+        left
+        for left in Path(tempfile.gettempdir()).glob("elevatorlab-*-*")
+        if not Path("/proc", left.name.split("-")[1]).exists()
+    ]
+
+
+def interrupt(results, how):
+    """Run the campaign until one more trial is finished and the next one runs; then stop it."""
+    before = finished(results)
+    client = start_cli(*CAMPAIGN, "--results", results)
+    wait_until(lambda: len(finished(results)) > len(before) or client.poll() is not None)
+    (machine,) = wait_until(lambda: machines(client.pid))
+    client.send_signal(how)
+    _, said = client.communicate()
+    wait_until(lambda: not running(machine))
+    now = finished(results)
+    assert {name: now[name] for name in before} == before
+    assert 0 < len(now) < 5
+    return client.returncode, said
+
+
+@pytest.mark.parametrize(
+    "how, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+)
+def test_stopped(results, how, status):
+    code, said = interrupt(results, how)
+    assert code == status
+    assert "Traceback" not in said, said
+    if how != signal.SIGKILL:  # nobody has a last word after that
+        last = said.strip().splitlines()[-1]
+        assert last == (
+            "elevatorlab: stopped; what is finished is kept, the same command goes on from there"
+        )
+        assert list(results.glob("deterministic/*.part")) == []
+
+
+def test_the_same_command_goes_on(results):
+    before = finished(results)
+    assert before, "the tests above leave finished trials"
+    run = cli(*CAMPAIGN, "--results", results)
+    assert run.returncode == 0, run.stderr
+    assert f"{5 - len(before)} trials to run, {len(before)} finished already" in run.stdout
+    now = finished(results)
+    assert len(now) == 5
+    assert {name: now[name] for name in before} == before
+    assert list(results.glob("deterministic/*.part")) == []
+    assert scratch() == [], "what the killed client left in the temporary folder"

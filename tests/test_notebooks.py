@@ -1,0 +1,63 @@
+"""Every notebook runs: analysis prints what is stored, measurement takes parameters."""
+
+import re
+import subprocess
+import sys
+
+import papermill
+import pytest
+
+from elevatorlab.paths import PROJECT
+
+pytestmark = [pytest.mark.notebooks, pytest.mark.timeout(1200)]
+
+NOTEBOOKS = PROJECT / "notebooks"
+EXPERIMENTS = sorted((NOTEBOOKS / "experiments").glob("*.ipynb"))
+STORED = [NOTEBOOKS / "00-start-here.ipynb", *sorted((NOTEBOOKS / "analysis").glob("*.ipynb"))]
+
+
+def run(notebook, folder, **parameters):
+    papermill.execute_notebook(
+        notebook, folder / "out.ipynb", parameters, progress_bar=False, log_output=False
+    )
+
+
+@pytest.mark.parametrize("notebook", STORED, ids=lambda path: path.stem)
+def test_stored_outputs_are_what_the_notebook_prints(notebook):
+    command = [sys.executable, "-m", "pytest", "--nbval", "-p", "no:xdist", "-q", str(notebook)]
+    checked = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT)
+    assert checked.returncode == 0, checked.stdout[-3000:]
+
+
+@pytest.mark.parametrize("notebook", STORED[1:], ids=lambda path: path.stem)
+def test_analysis_works_from_published_data_alone(notebook, tmp_path):
+    run(notebook, tmp_path, results="published")
+
+
+@pytest.mark.image
+@pytest.mark.parametrize("notebook", EXPERIMENTS, ids=lambda path: path.stem)
+def test_measurement_then_analysis_of_fresh_results(notebook, tmp_path):
+    results = tmp_path / "results"
+    run(notebook, tmp_path, preset="smoke", results=str(results))
+    assert list(results.glob("*/*/result.json"))
+    run(NOTEBOOKS / "analysis" / notebook.name, tmp_path, results=str(results))
+
+
+@pytest.mark.parametrize("notebook", EXPERIMENTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("colour", "blue", "no parameter 'colour' here; expected one of testbed, preset"),
+        ("repetitions", "many", "repetitions: Input should be a valid integer"),
+        ("schedulers", ["cfq"], "schedulers.0: Input should be 'none', 'mq-deadline'"),
+        ("testbed", "moon", "testbed: expected one of"),
+        ("workers", "two", "workers: expected int; found 'two'"),
+    ],
+)
+def test_a_wrong_parameter_ends_the_notebook_before_anything_starts(
+    notebook, name, value, said, tmp_path
+):
+    results = tmp_path / "results"
+    with pytest.raises(papermill.PapermillExecutionError, match=re.escape(said)):
+        run(notebook, tmp_path, results=str(results), **{name: value})
+    assert not results.exists()

@@ -1,0 +1,67 @@
+"""Results on disk: visible when whole, with a digest that sees every byte."""
+
+import pytest
+
+from elevatorlab import store
+
+FILES = {"result.json": b"{}\n", "samples.csv": b"a,b\n", "raw/reader.fio.json": b"{}"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, content in {**FILES, "provenance.json": b"{}", "log.txt": b"said"}.items():
+        file = tmp_path / "result" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return tmp_path / "result"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_other_byte_changes_the_digest(folder, name):
+    before = store.digest(folder)
+    content = bytearray((folder / name).read_bytes())
+    content[0] ^= 1
+    (folder / name).write_bytes(content)
+    assert store.digest(folder) != before
+
+
+def test_another_name_changes_the_digest(folder):
+    before = store.digest(folder)
+    (folder / "samples.csv").rename(folder / "sample.csv")
+    assert store.digest(folder) != before
+
+
+def test_another_file_changes_the_digest(folder):
+    before = store.digest(folder)
+    (folder / "empty").touch()
+    assert store.digest(folder) != before
+
+
+@pytest.mark.parametrize("name", store.HOST_DECIDES)
+def test_what_the_host_decides_does_not_count(folder, name):
+    before = store.digest(folder)
+    (folder / name).write_text("another host")
+    assert store.digest(folder) == before
+
+
+def test_a_result_is_visible_when_whole(tmp_path, make_trial):
+    folder = tmp_path / "deterministic" / "hash"
+    with store.Writer(folder) as writer:
+        (writer.part / "result.json").write_text("{}")
+        assert not folder.exists()
+        writer.finish(make_trial(), {"testbed": "x"})
+    assert store.finished(folder)
+    assert not writer.part.exists()
+
+
+def test_a_failed_trial_leaves_nothing(tmp_path):
+    with pytest.raises(RuntimeError), store.Writer(tmp_path / "hash") as writer:
+        (writer.part / "result.json").write_text("{")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_result_is_not_finished(folder):
+    assert store.finished(folder)
+    (folder / "result.json").unlink()
+    assert not store.finished(folder)

@@ -9,17 +9,9 @@ from typing import Annotated
 import typer
 import typer.exceptions
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
-from . import campaign, claims, jobs, store, studies, testbeds
+from . import campaign, claims, jobs, progress, store, studies, testbeds
 from .errors import ElevatorLabError
 from .testbeds.deterministic import image as deterministic_image
 from .testbeds.deterministic import template
@@ -188,24 +180,8 @@ def _studies(name):
 
 
 def _run(trials, where, results, workers):
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    ) as bar:
-        task = bar.add_task("trials", total=len(campaign.plan(trials, where, results).todo) or None)
-        campaign.run(
-            trials,
-            where,
-            results,
-            workers,
-            lambda done, total, trial: bar.update(task, completed=done, total=total),
-        )
-        bar.update(task, visible=False)
+    with progress.shown() as update:
+        campaign.run(trials, where, results, workers, update)
 
 
 def _tell(made):

@@ -55,7 +55,7 @@ def one_run(testbed, what):
 def boot(memory_mib):
     """Boot a machine as if there were no template."""
     with tempfile.TemporaryDirectory() as folder:
-        template._boot(memory_mib, Path(folder))
+        template.boot(memory_mib, Path(folder))
 
 
 def main():

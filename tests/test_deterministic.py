@@ -6,6 +6,7 @@ import json
 import pytest
 
 from elevatorlab import store
+from elevatorlab.errors import TrialFailed
 from elevatorlab.testbeds.deterministic import template
 from helpers import every_core_busy, fio
 
@@ -99,8 +100,32 @@ def test_an_idle_heavy_trial_really_waits(run, idle_heavy):
 
 def test_two_boots_give_the_same_machine(busy, busy_result, run, tmp_path, monkeypatch):
     kept = template.ready(busy.memory_mib)
-    template._boot(busy.memory_mib, tmp_path)
+    template.boot(busy.memory_mib, tmp_path)
     assert (tmp_path / "about.json").read_text() == (kept / "about.json").read_text()
     # The saved state also has QEMU's own clock, which the guest never sees: same results.
     monkeypatch.setattr(template, "ready", lambda memory_mib: tmp_path)
     assert fingerprint(run(busy)) == fingerprint(busy_result)
+
+
+def state(idle_ns):
+    return b"QEVM...\x05timer/icount" + template.ICOUNT.pack(1, idle_ns, 7_400_000_000) + b"~..."
+
+
+def test_a_boot_that_slipped_past_the_stop_is_not_kept(tmp_path, monkeypatch):
+    boots = iter([3_730_237, 1_601_024, 0, 0])
+    monkeypatch.setattr(
+        template,
+        "_boot_once",
+        lambda _, folder: (folder / "state").write_bytes(state(next(boots))),
+    )
+    template.boot(512, tmp_path)
+    assert template.idle_ns(tmp_path / "state") == 0
+    assert len(list(boots)) == 1
+
+
+def test_a_machine_that_always_slips_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        template, "_boot_once", lambda _, folder: (folder / "state").write_bytes(state(1))
+    )
+    with pytest.raises(TrialFailed, match=r"in 10 boots the clock always moved on .* expected"):
+        template.boot(512, tmp_path)

@@ -37,7 +37,8 @@ class NullBlk(Model):
     size_mib: Count
     service_time_us: NotNegative
     parallelism: Annotated[int, Field(ge=1, le=1024)]
-    #: 0: no limit.
+    #: 0: no limit. null_blk hands it out in portions of 20 ms, so a request on a saturated disk
+    #: waits for the next portion, whoever sent it.
     bandwidth_mib_s: Annotated[int, Field(ge=0)] = 0
     #: 0: no volatile write cache, so a flush costs nothing.
     write_cache_mib: Annotated[int, Field(ge=0)] = 0

@@ -39,6 +39,7 @@ def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None,
                 "time_s": one["time_s"] * (1 + jitter * (repetition - 2)),
                 "bytes_read": bytes_read,
                 "device_read_bytes": 0 if variant == "as_published" else bytes_read,
+                "storage_read_bytes": 0 if variant == "as_published" else bytes_read,
                 "image_digest": "",
                 **columns,
             }

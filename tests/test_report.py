@@ -65,7 +65,7 @@ def test_the_page_is_well_formed_and_has_every_claim(report):
         (str(claim.verdict), claim.study) for claim in CLAIMS
     }
     assert {one["name"] for one in page.all("select")} == {"verdict", "testbed", "study"}
-    for part in ("Study one", "A table", "image digest", "sha256:12", f"{len(CLAIMS)} claims: "):
+    for part in ("Study one", "A table", "image digest", "sha256:12", f"{len(CLAIMS)} claims. "):
         assert part in html
 
 
@@ -106,7 +106,7 @@ def test_several_studies_share_the_page(tmp_path):
     other = [claim.model_copy(update={"study": "other"}) for claim in CLAIMS[:3]]
     html = build(tmp_path, [*CLAIMS, *other]).read_text(encoding="utf-8")
     assert 'id="other"' in html
-    assert "3 claims: 3 reproduced" in html
+    assert "3 claims. The documents&#39; own arithmetic: 3 reproduced" in html
 
 
 def test_nothing_measured_is_said(tmp_path):

@@ -299,11 +299,10 @@ def compare(
 ) -> tuple[Verdict, str]:
     """Hold an estimate against a published range.
 
-    *Reproduced*: the estimate lies in the allowed range, and where the document says which
-    side of `neutral` it is on, the interval says so too, or says that it is a tie.
-    *Direction only*: the same side, another size. *Contradicted*: the other side, or an
-    interval wholly outside the allowed range. Where the repetitions decide none of this,
-    *not testable here*.
+    *Reproduced*: the whole interval lies in the allowed range. *Direction only*: it does not,
+    but is on the published side of `neutral`. *Contradicted*: it is on the other side, or
+    wholly outside the allowed range. Where the repetitions decide none of this, or there
+    is only one, *not testable here*: imprecision never reproduces anything.
 
     Parameters
     ----------
@@ -322,21 +321,16 @@ def compare(
         The verdict, and its reason as the end of a sentence.
     """
     low, high = allowed or published
-    inside = low <= measured.value <= high
     claimed = 1 if published[0] > neutral else -1 if published[1] < neutral else 0
     if not measured.bounded:
-        if inside:
-            return Verdict.REPRODUCED, "within the allowed range, on one repetition"
-        return Verdict.NOT_TESTABLE, "one repetition outside the allowed range decides nothing"
+        return Verdict.NOT_TESTABLE, "one repetition does not decide it"
     side = measured.direction(neutral, margin)
-    if inside and (claimed == 0 or side == claimed):
-        return Verdict.REPRODUCED, "within the allowed range"
-    if inside and side == 0:
-        return Verdict.REPRODUCED, "a tie, which the tolerance allows"
-    if side is not None and side == claimed != 0:
-        return Verdict.DIRECTION_ONLY, "the same direction, another size"
     if side is not None and side == -claimed != 0:
         return Verdict.CONTRADICTED, "the opposite direction"
+    if low <= measured.low and measured.high <= high:
+        return Verdict.REPRODUCED, "the whole interval is within the allowed range"
+    if side is not None and side == claimed != 0:
+        return Verdict.DIRECTION_ONLY, "the same direction, another size"
     if measured.low > high or measured.high < low:
         return Verdict.CONTRADICTED, "the interval excludes the allowed range"
     return Verdict.NOT_TESTABLE, "the repetitions do not decide it"
@@ -392,14 +386,23 @@ def verdict_counts(claims: Iterable[Claim]) -> dict[Verdict, int]:
     return {verdict: counts[verdict] for verdict in Verdict}
 
 
+def is_measured(claim: Claim) -> bool:
+    """Tell whether a claim was held against a testbed, not against its own document."""
+    return claim.testbed != PUBLISHED_DATA
+
+
 def summary(claims: Sequence[Claim]) -> str:
-    """Say in one sentence how many claims came to which verdict.
+    """Say in one line how many claims came to which verdict, arithmetic and measured apart.
 
     Examples
     --------
     >>> summary([])
-    '0 claims: 0 reproduced, 0 direction only, 0 contradicted, 0 not testable here.'
+    '0 claims.'
     """
-    parts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(claims).items())
-    noun = "claim" if len(claims) == 1 else "claims"
-    return f"{len(claims)} {noun}: {parts}."
+    parts = [f"{len(claims)} claim{'' if len(claims) == 1 else 's'}."]
+    for title, measured in (("The documents' own arithmetic", False), ("Measured", True)):
+        some = [claim for claim in claims if is_measured(claim) == measured]
+        if some:
+            counts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(some).items())
+            parts.append(f"{title}: {counts}.")
+    return " ".join(parts)

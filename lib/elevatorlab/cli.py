@@ -22,7 +22,7 @@ app.add_typer(image_app, name="image", help="The image of the deterministic test
 console = Console(soft_wrap=True)
 
 #: Exit status for what the user can mend; after Ctrl-C and SIGTERM the same as a shell's.
-EXIT_ERROR, EXIT_CTRL_C, EXIT_TERMINATED = 1, 130, 143
+EXIT_ERROR, EXIT_UNDECIDED, EXIT_CTRL_C, EXIT_TERMINATED = 1, 4, 130, 143
 STOPPED = "elevatorlab: stopped; what is finished is kept, the same command goes on from there"
 
 StudyArgument = Annotated[str, typer.Argument(help=f"one of {', '.join(studies.STUDIES)}")]
@@ -125,6 +125,7 @@ def claims_command(
         cells = (claim.id, claim.published, claim.measured, claim.testbed, claim.verdict)
         table.add_row(*("" if cell is None else str(cell) for cell in cells), claim.reason)
     console.print(table)
+    print(claims.summary(judged))
 
 
 @app.command("report")
@@ -156,13 +157,19 @@ def verify(
     sample: Annotated[int, typer.Option(min=1, help="how many trials to run again")] = 3,
     seed: Annotated[int, typer.Option(help="which ones")] = 0,
 ):
-    """Run a sample of the reference's trials again and compare the bits."""
+    """Run a sample of the reference's trials again and compare the bits.
+
+    Exit status: 0 same bits, 1 different bits on the same image, 4 another image.
+    """
     where = testbeds.get("deterministic")
     verdicts = jobs.verify(where, sample, seed)
     for verdict in verdicts:
         print(verdict)
-    if not all(verdict.same for verdict in verdicts):
+    answers = {verdict.answer for verdict in verdicts}
+    if "different" in answers:
         raise typer.Exit(EXIT_ERROR)
+    if "another image" in answers:
+        raise typer.Exit(EXIT_UNDECIDED)
 
 
 @app.command()

@@ -62,11 +62,17 @@ def run_study(name, preset, overrides, testbed, results=None, workers=None):
 
 @dataclass(frozen=True)
 class Verification:
-    """How a trial that was run again compares with the reference."""
+    """How a trial that was run again compares with the reference.
+
+    Attributes
+    ----------
+    answer : str
+        ``same``, ``different``, or ``another image``: bits cannot be compared then.
+    """
 
     study: str
     trial: str
-    same: bool
+    answer: str
     sentence: str
 
     def __str__(self):
@@ -113,15 +119,15 @@ def verify(testbed, sample, seed=0):
 def _compare(name, trial, testbed, results, image_digest, result_sha256):
     found = store.digest(Path(results) / testbed.name / trial)
     if found == result_sha256:
-        return Verification(name, trial, True, f"same bits ({found[:12]})")
+        return Verification(name, trial, "same", f"same bits ({found[:12]})")
     if image_digest == testbed.identity():
         sentence = f"DIFFERENT bits on the same image: {found[:12]}, expected {result_sha256[:12]}"
-        return Verification(name, trial, False, sentence)
+        return Verification(name, trial, "different", sentence)
     sentence = (
         f"bits differ, as they may: the reference's image is {image_digest[:12]}, this one is "
         f"{testbed.identity()[:12]}; compare verdicts with `elevatorlab reproduce`"
     )
-    return Verification(name, trial, True, sentence)
+    return Verification(name, trial, "another image", sentence)
 
 
 def report(results, out=REPORT):

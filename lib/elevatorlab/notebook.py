@@ -86,7 +86,7 @@ def doctor():
 
 
 def at_a_glance(results=None):
-    """Return one row a study: its title and how many claims came to which verdict.
+    """Return how many claims of each study came to which verdict, in two rows a study.
 
     Parameters
     ----------
@@ -95,8 +95,9 @@ def at_a_glance(results=None):
     """
     rows = []
     for study in studies.STUDIES.values():
-        counts = claims.verdict_counts(study.judge(store.load(study.NAME, results)))
-        rows.append(
-            {"study": study.NAME, "asks": study.TITLE, **{str(v): n for v, n in counts.items()}}
-        )
+        judged = study.judge(store.load(study.NAME, results))
+        for held, measured in (("its own arithmetic", False), ("measurement", True)):
+            some = [claim for claim in judged if claims.is_measured(claim) == measured]
+            counts = {str(v): n for v, n in claims.verdict_counts(some).items()}
+            rows.append({"study": study.NAME, "held against": held, **counts})
     return pd.DataFrame(rows)

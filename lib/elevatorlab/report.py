@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from .claims import Claim, Verdict, summary, verdict_counts
+from .claims import Claim, Verdict, is_measured, summary, verdict_counts
 
 
 class ReportFigure(NamedTuple):
@@ -98,7 +99,10 @@ def build(
     environment.filters["number"] = _number
     page = environment.get_template("report.html").render(
         summary=summary(claims),
-        counts=verdict_counts(claims),
+        counts={
+            "Measured": verdict_counts(filter(is_measured, claims)),
+            "The documents' own arithmetic": verdict_counts(filterfalse(is_measured, claims)),
+        },
         verdicts=list(Verdict),
         studies=[
             {

@@ -135,6 +135,11 @@ def results_in(results, study=None):
             f"results folder: expected {results} to exist; it does not. "
             "Make it with: elevatorlab run STUDY"
         )
+    if not any(Path(results).glob("*/identity")):
+        raise ElevatorLabError(
+            f"results folder {results}: expected results of ours in it; found none. "
+            "Make some with: elevatorlab run STUDY --results FOLDER"
+        )
     for folder in sorted(Path(results).glob("*/*")):
         if not finished(folder) or folder.suffix == ".part":
             continue
@@ -213,7 +218,8 @@ def write_reference(results, study):
         out.writerow(["trial", "image_digest", "result_sha256"])
         for _, _, provenance, folder in results_in(results, study.NAME):
             out.writerow([folder.name, provenance["image_digest"], digest(folder)])
-    kept = ("testbed", "image_digest", "kernel", "packages", "accelerator", "qemu", "package")
+    kept = ("testbed", "image_digest", "agent_digest", "boot_ram_sha256", "kernel", "packages")
+    kept += ("accelerator", "qemu", "package")
     last = {key: provenance[key] for key in kept}
     (REFERENCE / "provenance.json").write_text(json.dumps(last, indent=1, sort_keys=True) + "\n")
 

@@ -57,8 +57,8 @@ class NullBlk(Model):
 
 #: Profiles by name. They stand for classes of device, not for one product: the figures are
 #: round numbers within the range of data sheets of each class (SATA SSD: 32 queued commands,
-#: the 600 MB/s link less its encoding and protocol; NVMe SSD: four PCIe 3.0 lanes; disk with
-#: one server: 7200 turns a minute, seek and half a turn about 8 ms).
+#: 600 MB/s, after encoding, less the protocol; NVMe SSD: four PCIe 3.0 lanes; disk with one
+#: server: at 7200 turns a minute half a turn is 4.2 ms, and a short seek about as long).
 PROFILES = {
     "sata_ssd": {"service_time_us": 90, "parallelism": 32, "bandwidth_mib_s": 530},
     "nvme_ssd": {"service_time_us": 80, "parallelism": 256, "bandwidth_mib_s": 3200},

@@ -14,6 +14,8 @@
 ========================  ==========================================================
 """
 
+import json
+
 from ..errors import ElevatorLabError
 from ..trial import checked
 from . import vm_vs_container
@@ -57,7 +59,15 @@ def parameters(study, preset, overrides=None):
             )
         if value is not None:
             if isinstance(content.get(name, study.Parameters.model_fields[name].default), tuple):
-                value = value.split(",") if isinstance(value, str) else value
+                value = _as_list(value) if isinstance(value, str) else value
                 value = [value] if isinstance(value, int) else value
             content[name] = value
     return checked(study.Parameters, content, f"{study.NAME} parameters")
+
+
+def _as_list(text):
+    """Read a list as a shell gives it: JSON, or words with commas between."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text.split(",")

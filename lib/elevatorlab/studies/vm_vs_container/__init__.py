@@ -30,4 +30,5 @@ def rows(trial, result):
                 "time_s": read["time_ns"] / 1e9,
                 "bytes_read": read["bytes_read"],
                 "device_read_bytes": read["device_read_bytes"],
+                "storage_read_bytes": read["storage_read_bytes"],
             }

@@ -6,7 +6,7 @@ from ...analysis.intervals import mean_interval
 
 CAPTION = (
     "Measured: time for all reads of a repetition, its mean and 95 % confidence interval over "
-    "repetitions, and the bytes that the disk delivered for each byte read."
+    "repetitions, and how many bytes the reader fetched from storage for each byte that it read."
 )
 
 
@@ -21,7 +21,7 @@ def overview_table(measured):
     keys = ["testbed", "preset", "test", "variant", "arm", "scheduler"]
     rows = []
     for cell, reads in measured.groupby(keys, sort=True):
-        runs = reads.groupby("repetition")[["time_s", "bytes_read", "device_read_bytes"]].sum()
+        runs = reads.groupby("repetition")[["time_s", "bytes_read", "storage_read_bytes"]].sum()
         time = mean_interval(runs["time_s"])
         rows.append(
             {
@@ -29,10 +29,10 @@ def overview_table(measured):
                 "repetitions": len(runs),
                 "time_ms": f"{time.value * 1000:.2f}",
                 "95 % interval_ms": _interval(time),
-                "disk bytes a byte": f"{runs.device_read_bytes.sum() / runs.bytes_read.sum():.2f}",
+                "fetched a byte": f"{runs.storage_read_bytes.sum() / runs.bytes_read.sum():.2f}",
             }
         )
-    columns = [*keys, "repetitions", "time_ms", "95 % interval_ms", "disk bytes a byte"]
+    columns = [*keys, "repetitions", "time_ms", "95 % interval_ms", "fetched a byte"]
     return CAPTION, pd.DataFrame(rows, columns=columns)
 
 

@@ -16,6 +16,7 @@ from ...trial import (
     TimedReads,
     TimedTreeRead,
     Trial,
+    checked,
     profile,
 )
 
@@ -132,7 +133,7 @@ def trials(parameters):
 
 def _trial(parameters, test, variant, arm, scheduler, repetition):
     workloads = {"writes_starving_reads": _test_1, "high_read_latency": _test_2}[test]
-    return Trial(
+    fields = dict(
         study=NAME,
         preset=parameters.preset,
         labels={
@@ -154,6 +155,7 @@ def _trial(parameters, test, variant, arm, scheduler, repetition):
         seed=repetition,
         repetition=repetition,
     )
+    return checked(Trial, fields, "trial")
 
 
 def _test_1(parameters, cache):

@@ -71,14 +71,17 @@ def current():
 def digest():
     """Return the image digest: what, besides the trial, decides every bit of a result.
 
-    SHA-256 over kernel, initramfs, root, QEMU's version and options, and the agent.
+    SHA-256 over kernel, initramfs, root, QEMU's version and whole command line (without the
+    host's paths), the firmware, and the agent.
     """
     found = current()
+    paths = [Path(name) for name in ("ram", "exchange", "recording", "monitor")]
+    root_mib = found["sizes_bytes"]["root.ext2"] >> 20
     parts = [
         *(found["sha256"][name] for name in FILES),
         qemu.version(),
-        *qemu.options(0),
-        str(qemu.EXCHANGE_MIB),
+        *qemu.command(Path("image"), root_mib, 0, paths[0], "share=off", *paths[1:]),
+        *map(_sha256, qemu.firmware()),
         pyz.agent_digest(),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 from ...errors import NotReady, TrialFailed
 
@@ -16,6 +17,8 @@ BINARY = "qemu-system-x86_64"
 FINISHED = 33
 
 EXCHANGE_MIB = 128
+
+FIRMWARE = ("bios-256k.bin", "linuxboot_dma.bin")
 
 KERNEL_OPTIONS = " ".join(
     [
@@ -76,13 +79,15 @@ def memory(name, file, size_mib, mode):
     ]
 
 
-def command(image, memory_mib, ram, ram_mode, exchange, log, monitor):
+def command(image, root_mib, memory_mib, ram, ram_mode, exchange, log, monitor):
     """Return the whole command line of one machine.
 
     Parameters
     ----------
     image : pathlib.Path
         Folder with vmlinuz, initramfs.cpio and root.ext2.
+    root_mib, memory_mib : int
+        Size of root.ext2, and of the machine's memory.
     ram, exchange : pathlib.Path
         Files that hold the machine's memory and the exchange.
     ram_mode : str
@@ -90,14 +95,13 @@ def command(image, memory_mib, ram, ram_mode, exchange, log, monitor):
     log, monitor : pathlib.Path
         QEMU's recording, and the socket of its monitor.
     """
-    root = image / "root.ext2"
     return [
         BINARY,
         *options(memory_mib),
         *counted_time(log),
         *("-machine", "memory-backend=ram"),
         *memory("ram", ram, memory_mib, ram_mode),
-        *memory("root", root, root.stat().st_size >> 20, "share=on,readonly=on"),
+        *memory("root", image / "root.ext2", root_mib, "share=on,readonly=on"),
         *("-device", "nvdimm,id=nvdimm0,slot=0,memdev=root,unarmed=on"),
         *memory("exchange", exchange, EXCHANGE_MIB, "share=on"),
         *("-device", "nvdimm,id=nvdimm1,slot=1,memdev=exchange"),
@@ -105,6 +109,28 @@ def command(image, memory_mib, ram, ram_mode, exchange, log, monitor):
         *("-initrd", str(image / "initramfs.cpio")),
         *("-qmp", f"unix:{monitor},server=on,wait=off"),
     ]
+
+
+def firmware():
+    """Return the files that QEMU boots the machine with: the BIOS, and its loader of kernels.
+
+    Raises
+    ------
+    NotReady
+        When QEMU's data files are not where its own search path says.
+    """
+    shown = subprocess.run([BINARY, "-L", "help"], capture_output=True, text=True).stdout
+    folders = [Path(line) for line in shown.splitlines()]
+    found = []
+    for name in FIRMWARE:
+        places = [folder / name for folder in folders if (folder / name).exists()]
+        if not places:
+            raise NotReady(
+                f"QEMU's file {name} is missing; expected it in {shown.split()}. "
+                "`make setup` installs it (Debian and Ubuntu: qemu-system-data, seabios)"
+            )
+        found.append(places[0])
+    return found
 
 
 @functools.cache

@@ -157,9 +157,9 @@ def _last_words(memory_mib, folder):
 def start(folder, memory_mib, ram, ram_mode, exchange_file, place, *more):
     """Start QEMU; its recording and its monitor's socket are in the folder `place`."""
     place = Path(place)
-    argv = qemu.command(
-        folder, memory_mib, ram, ram_mode, exchange_file, place / "recording", place / "monitor"
-    )
+    root_mib = (folder / "root.ext2").stat().st_size >> 20
+    files = (exchange_file, place / "recording", place / "monitor")
+    argv = qemu.command(folder, root_mib, memory_mib, ram, ram_mode, *files)
     # Should this process be killed, the kernel ends the machine, too.
     return subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", *argv, *more],

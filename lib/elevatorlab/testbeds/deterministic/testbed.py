@@ -1,5 +1,6 @@
 """Run trials in the deterministic machine."""
 
+import json
 import os
 import platform
 import shutil
@@ -122,7 +123,7 @@ class DeterministicTestbed:
                 target.parent.mkdir(exist_ok=True)
                 target.write_bytes(content)
         (folder / "log.txt").write_text(log)
-        return self._provenance(time.monotonic() - start_s)
+        return self._provenance(kept, time.monotonic() - start_s)
 
     def _continue(self, kept, memory_mib, memory, place, limit_s):
         """Continue a copy of the template until it ends itself; return QEMU's status."""
@@ -164,12 +165,13 @@ class DeterministicTestbed:
         for machine in list(self._running):
             machine.kill()
 
-    def _provenance(self, wall_s):
+    def _provenance(self, kept, wall_s):
         found = image.current()
         return {
             "testbed": self.name,
             "image_digest": image.digest(),
             "agent_digest": pyz.agent_digest(),
+            "boot_ram_sha256": json.loads((kept / "about.json").read_text())["ram_sha256"],
             "kernel": found["packages"]["linux-image-amd64"],
             "packages": found["packages"],
             "accelerator": "TCG, instruction counting (1 instruction = 1 ns)",

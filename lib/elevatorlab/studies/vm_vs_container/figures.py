@@ -45,8 +45,7 @@ CAPTIONS = {
     "overview": "Time with each scheduler relative to none (log scale; right of the line is "
     "slower), as printed in the article and as measured when each kind of read is rerun. Each "
     "panel says how many bytes the reader had to fetch for each timed byte: where it is 0 %, the "
-    "scheduler had nothing to decide (above 100 %, its own program was fetched, too). "
-    + _BARS,
+    "scheduler had nothing to decide (above 100 %, its own program was fetched, too). " + _BARS,
     **{
         f"figure-{number}-{scheduler}": f"Counterpart of the article's Figure {number}: time to "
         f"read one file under {scheduler} while another is written. Left: the printed times. "

@@ -143,7 +143,11 @@ class TestImage:
     def test_a_kernel_that_does_not_come_up(self, copied_image, monkeypatch):
         (copied_image / "vmlinuz").unlink()
         (copied_image / "vmlinuz").write_bytes(bytes(1 << 20))
-        monkeypatch.setattr(image, "current", lambda: {"sha256": dict.fromkeys(image.FILES, "")})
+        found = {
+            "sha256": dict.fromkeys(image.FILES, ""),
+            "sizes_bytes": {name: (copied_image / name).stat().st_size for name in image.FILES},
+        }
+        monkeypatch.setattr(image, "current", lambda: found)
         monkeypatch.setattr(template, "_last_words", lambda *_: "(nothing)")
         with pytest.raises(NotReady) as refusal:
             template.make(512)

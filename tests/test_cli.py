@@ -8,6 +8,7 @@ import os
 import pytest
 
 from elevatorlab import store
+from elevatorlab.testbeds.deterministic import image
 from helpers import cli
 
 STUDY = "vm_vs_container"
@@ -167,5 +168,8 @@ class TestWithImage:
                 f"no stored reference in {store.REFERENCE}; `elevatorlab reference` makes it"
             )
         run = cli("verify", "--sample", "1")
-        assert run.returncode == 0, run.stdout + run.stderr
-        assert "same bits" in run.stdout or "bits differ, as they may" in run.stdout
+        stored = {image_digest for image_digest, _ in store.reference_digests(STUDY).values()}
+        if stored == {image.digest()}:
+            assert (run.returncode, run.stdout.count("same bits")) == (0, 1), run.stdout
+        else:  # newer Debian packages than the reference's: bits cannot be compared
+            assert (run.returncode, run.stdout.count("differ, as they may")) == (4, 1), run.stdout

@@ -1,14 +1,25 @@
-# Elevator Lab without apt, root or KVM on your machine:
+# Two images. The environment that trials run in, from the one recipe (environments/):
+#
+#     make environment-image                            tags it elevatorlab-environment
+#
+# And, with everything on top, Elevator Lab without apt, root or KVM on your machine:
 #
 #     docker build -t elevatorlab .
 #     docker run --rm -v "$PWD/out:/out" elevatorlab
 #
-# The second command runs the quick preset of every study in an ordinary, unprivileged
+# The last command runs the quick preset of every study in an ordinary, unprivileged
 # container, prints the same bits as any other machine, and leaves the report in out/.
-FROM debian:bookworm-slim
+FROM debian:bookworm-slim AS environment
+COPY environments/provision.sh environments/packages.txt environments/boot-packages.txt \
+    /environments/
+# What must not be the same in two machines (keys, the machine's name for itself) goes.
+RUN /environments/provision.sh --exact && \
+    rm -rf /var/lib/apt/lists/* /var/log/apt /etc/ssh/ssh_host_* && : >/etc/machine-id
+
+FROM environment AS laboratory
 WORKDIR /elevatorlab
 
-RUN apt-get update && apt-get install --yes --no-install-recommends make ca-certificates
+RUN apt-get update && apt-get install --yes --no-install-recommends make
 
 # In the order in which they change least, so that a rebuild repeats little.
 COPY Makefile environments/host-packages.txt environments/host-setup.sh ./

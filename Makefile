@@ -8,10 +8,10 @@ LAB    := $(BIN)/elevatorlab
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce test lab doctor clean lock host image
+.PHONY: help setup reproduce test lab doctor clean lock host image environment-image box
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: host $(VENV)/installed image  ## system packages, Python environment, deterministic image
 
@@ -25,10 +25,23 @@ test: setup  ## run the whole test suite (one part: make test ARGS="-k sampler")
 lab: $(VENV)/installed  ## open JupyterLab at the first notebook
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start-here.ipynb
 
+# Status 1 of the command means that something is missing, which is no error of make's.
 doctor: $(VENV)/installed  ## say what this machine can do, and what is missing
-	@$(LAB) doctor
+	@$(LAB) doctor || [ $$? = 1 ]
+
+# Newer Debian packages: DOCKER_BUILD_ARGS=--no-cache
+environment-image:  ## Docker image that trials run in (elevatorlab-environment)
+	@environments/make-base-image.sh
+	@docker build --quiet --target environment --tag elevatorlab-environment $(DOCKER_BUILD_ARGS) \
+	    . >/dev/null && echo "environment-image: elevatorlab-environment is ready"
+
+box: host  ## Vagrant box for libvirt, where debian/bookworm64 cannot be pulled
+	@environments/start-libvirt.sh
+	@environments/make-base-box.sh
 
 clean:  ## remove everything built here (build/, .venv/, caches); data/ and out/ stay
+	@[ ! -e build/vagrant/machine.json ] || $(LAB) clean --testbed vagrant
+	@environments/start-libvirt.sh --stop
 	@environments/start-docker.sh --stop
 	@for path in build $(VENV) .hypothesis .pytest_cache .ruff_cache lib/elevatorlab.egg-info \
 	    $$(find lib tests notebooks environments -name __pycache__ -o -name .ipynb_checkpoints); do \

@@ -28,14 +28,25 @@ mapfile -t sources < <("$here/../debian-sources.sh" "$suite" "$work/sources")
 packages=$(sed 's/#.*//' "$here/../packages.txt" | xargs | tr ' ' ,)
 
 echo "deterministic image: installing Debian packages (1 to 3 minutes)"
-# Left out: documentation, translations, drivers for hardware that the machine lacks, the
-# hook that would build Debian's own initramfs, and what differs from one building machine to
-# the next (package sources, resolver, host name, byte code that carries a time).
+# Left out: documentation, translations, drivers for hardware that the machine lacks, what
+# only a machine with systemd and a network uses (this one starts guest.py), the hook that
+# would build Debian's own initramfs, and what differs from one building machine or run to
+# the next (package sources, resolver, host name, keys, byte code that carries a time, and
+# what systemd prepares only where it finds /proc).
+# Where fakechroot stands in for a user namespace, systemd's programs find their own library
+# only if the loader is told of its folder while they are installed.
+private_libraries=/usr/lib/x86_64-linux-gnu/systemd
+# The hook: without it an essential package would be satisfied by usrmerge, with all of perl,
+# before mmdebstrap comes to usr-is-merged in packages.txt.
 mmdebstrap --quiet --variant=apt --include="$packages,busybox-static,linux-image-amd64" \
+    --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
+    --setup-hook='mkdir -p "$1"/etc/ld.so.conf.d "$1"'$private_libraries \
+    --setup-hook='echo '$private_libraries' >"$1"/etc/ld.so.conf.d/systemd.conf' \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/info/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --dpkgopt='path-exclude=/usr/share/ca-certificates/*' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/gpu/*' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/media/*' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/net/ethernet/*' \
@@ -44,10 +55,13 @@ mmdebstrap --quiet --variant=apt --include="$packages,busybox-static,linux-image
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/iio/*' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/sound/*' \
     --dpkgopt='path-exclude=/etc/kernel/postinst.d/initramfs-tools' \
-    --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >'"$work/packages.tsv" \
-    --customize-hook='copy-out /boot '"$work" \
-    --customize-hook='rm -rf "$1"/boot/* "$1"/var/log/* "$1"/var/cache/* "$1"/var/lib/apt/lists/*' \
+    --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >"$1"/packages.tsv' \
+    --customize-hook='copy-out /boot /packages.tsv '"$work" \
+    --customize-hook='rm -rf "$1"/packages.tsv "$1"/boot/* "$1"/var/log/* "$1"/var/cache/* "$1"/var/lib/apt/lists/*' \
     --customize-hook='rm -rf "$1"/etc/apt/sources.list* "$1"/etc/resolv.conf "$1"/usr/share/python3/debpython/__pycache__' \
+    --customize-hook='rm -rf "$1"/etc/ssh/ssh_host_* "$1"/etc/machine-id "$1"/usr/lib/udev/hwdb*' \
+    --customize-hook='rm "$1"/etc/ld.so.conf.d/systemd.conf && chroot "$1" ldconfig' \
+    --customize-hook='rm -rf "$1"/etc/mtab "$1"/root/.ssh "$1"/run/* "$1"/var/lib/private "$1"/var/lib/systemd' \
     --customize-hook='echo elevatorlab >"$1"/etc/hostname && chmod 644 "$1"/etc/hostname' \
     --customize-hook='mkdir -p "$1"/usr/lib/elevatorlab' \
     --customize-hook='copy-in '"$here/guest.py"' /usr/lib/elevatorlab' \

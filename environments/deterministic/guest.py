@@ -99,7 +99,7 @@ def load_agent(exchange):
     sys.path.insert(0, str(AGENT))
     import agent.run  # noqa: F401
 
-    for command in [*WARM_UP, ["python3", str(AGENT), "--worker"]]:
+    for command in [*WARM_UP, ["python3", str(AGENT), "worker"]]:
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
 

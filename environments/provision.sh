@@ -1,0 +1,107 @@
+#!/bin/sh
+# Turn a Debian 12 into the environment that trials run in: what packages.txt lists.
+#
+#     provision.sh             install what is missing of what trials run (the upper part of
+#                              packages.txt); upgrade nothing, remove nothing
+#     provision.sh --exact     for images and VMs of ours only: afterwards the installed
+#                              packages are those that Debian marks as essential, those of
+#                              packages.txt and their dependencies, each in the newest
+#                              version, and not one more; whatever the base came with goes.
+#                              Kernel and boot loader (boot-packages.txt) stay as they are.
+#
+# Needs root. packages.txt and boot-packages.txt lie beside this file.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+# What --exact left behind last time, and by which recipe; see settled().
+stamp=/var/lib/elevatorlab/provisioned
+
+fail() {
+    printf 'provision: %s\n' "$@" >&2
+    exit 1
+}
+
+names_in() { sed 's/#.*//' "$here/$1" | xargs; }
+
+names_for_hosts() { sed '/^# ---- Below/,$d; s/#.*//' "$here/packages.txt" | xargs; }
+
+installed() { dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p'; }
+
+# Wait for the lock: on a freshly started machine apt is often busy with itself.
+# Dpkg::Use-Pty: no progress bars. confold: configuration that exists is kept, unasked.
+apt() {
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
+        -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "$@" </dev/null
+}
+
+# NAME=VERSION of every package of the environment, in the order of installation. apt is
+# asked what it would install on an empty system, so the answer does not depend on what
+# this one has, only on the package sources.
+closure() {
+    apt --simulate -o Dir::State::status=/dev/null -o Dir::State::extended_states=/dev/null \
+        install --no-install-recommends '?essential' $packages |
+        sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) .*/\1=\2/p'
+}
+
+# Kernel and boot loader, if there are any, and all that these need.
+boot() {
+    patterns=$(names_in boot-packages.txt | tr ' ' '|')
+    for package in $(installed); do
+        eval "case \$package in $patterns) echo \$package ;; esac"
+    done | xargs --no-run-if-empty apt-cache depends --recurse --installed \
+        --no-suggests --no-recommends --no-conflicts --no-breaks --no-replaces --no-enhances |
+        grep '^[a-z0-9]' || true
+}
+
+state() {
+    (cd "$here" && cat provision.sh packages.txt boot-packages.txt && dpkg-query -W) | sha256sum
+}
+
+# A base that was made by this very recipe, and has not changed since, is ready.
+settled() { [ -r $stamp ] && [ "$(state)" = "$(cat $stamp)" ]; }
+
+exact() {
+    packages=$(names_in packages.txt)
+    if settled; then
+        echo "provision: nothing to do"
+        return
+    fi
+    apt update
+    wanted=$(closure)
+    [ -n "$wanted" ] || fail "apt offers no packages; expected Debian's in its sources."
+    keep="$(printf '%s\n' "$wanted" | sed 's/=.*//') $(boot)"
+    # NAME- removes. One transaction, so that nothing needed is missing in between.
+    unwanted=$(installed | grep -vxF "$(printf '%s\n' $keep)" | sed 's/$/-/' || true)
+    apt install --yes --purge --no-install-recommends --allow-downgrades \
+        --allow-remove-essential $wanted $unwanted
+    apt-mark auto $(installed) >/dev/null
+    apt-mark manual $packages $(boot) >/dev/null
+    apt clean
+    mkdir -p "${stamp%/*}"
+    state >$stamp
+    echo "provision: exactly the $(printf '%s\n' "$wanted" | wc -l) packages of the environment"
+}
+
+add_missing() {
+    missing=$(names_for_hosts | xargs -n 1 | grep -vxF "$(installed)" || true)
+    if [ -z "$missing" ]; then
+        echo "provision: nothing to do"
+        return
+    fi
+    echo "provision: installing" $missing
+    apt update
+    apt install --yes --no-install-recommends --no-remove --no-upgrade $missing
+}
+
+case $* in
+--exact) work=exact ;;
+'') work=add_missing ;;
+*) fail "expected no argument or --exact, found: $*" ;;
+esac
+# The three files travel alone into images and VMs; in a checkout, this is somebody's machine.
+[ "$work" != exact ] || [ ! -e "$here/../pyproject.toml" ] ||
+    fail "--exact removes all that is not listed; expected to be in an image or a VM of ours," \
+        "found a checkout. Without --exact, nothing is removed."
+[ "$(id -u)" = 0 ] || fail "installing packages needs root; found user $(id -un). Use sudo."
+command -v apt-get >/dev/null || fail "expected Debian 12 with apt; found no apt-get here."
+$work

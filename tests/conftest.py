@@ -2,11 +2,15 @@
 
 import functools
 import os
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from disks import by_id, disk  # noqa: F401  (fixtures)
 from elevatorlab.errors import ElevatorLabError, NotReady
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, image, qemu
+from elevatorlab.testbeds.vagrant import readiness
 from elevatorlab.trial import Trial, profile
 from helpers import fio
 
@@ -35,13 +39,49 @@ def missing_for_docker():
     return None
 
 
-NEEDS = {"image": missing_for_image, "docker": missing_for_docker}
+def missing_for_ssh():
+    if not Path("/usr/sbin/sshd").exists():
+        return "no SSH server: /usr/sbin/sshd is missing; install openssh-server"
+    return None
+
+
+def missing_for_root():
+    if os.geteuid() != 0:
+        return "not root: devices and schedulers are out of reach; run the tests with sudo"
+    if not Path("/dev/loop-control").exists():
+        return "no loop devices: /dev/loop-control is missing; modprobe loop"
+    return None
+
+
+@functools.cache
+def missing_for_vagrant():
+    missing = [one for one in readiness.findings() if one.what != "KVM" and not one.ready]
+    return "; ".join(f"{one.what}: {one.found}. {one.remedy}" for one in missing) or None
+
+
+NEEDS = {
+    "docker": missing_for_docker,
+    "image": missing_for_image,
+    "root": missing_for_root,
+    "ssh": missing_for_ssh,
+    "vagrant": missing_for_vagrant,
+}
 
 
 def pytest_runtest_setup(item):
     for marker, missing in NEEDS.items():
         if item.get_closest_marker(marker) and (reason := missing()):
             pytest.skip(reason)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Count what was skipped, by what is missing."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        terminalreporter.section("not tested here")
+        for reason, count in reasons.most_common():
+            terminalreporter.line(f"{count} skipped: {reason}")
 
 
 def _forbid_skip(report):
@@ -87,6 +127,20 @@ def make_trial():
             "seed": 1,
         }
         return Trial.model_validate({**plain, **changes})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_real_trial(make_trial):
+    """Return a factory of trials for real machines: a second of fio on a file of 64 MiB."""
+
+    def make(**changes):
+        plain = {
+            "device": {"kind": "file_backed", "size_mib": 64},
+            "workloads": (fio(runtime="1s", time_based=1, iodepth=8),),
+        }
+        return make_trial(**{**plain, **changes})
 
     return make
 

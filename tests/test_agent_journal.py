@@ -2,10 +2,12 @@
 
 import json
 import subprocess
+import sys
 
 import pytest
 
-from elevatorlab.agent.journal import Journal, recover
+from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.journal import Journal, recover, sole_trial
 
 
 @pytest.fixture
@@ -40,14 +42,26 @@ def test_changes_are_taken_back_when_the_trial_fails(tmp_path, knob):
 def test_a_failing_step_does_not_stop_the_rest(tmp_path, knob, capsys):
     with Journal(tmp_path / "journal") as journal:
         journal.will_write(knob, "old")
-        journal.will("unmount", tmp_path / "never mounted")
-        journal.will("write", tmp_path / "no such folder" / "file", "x")
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "file").touch()
+        journal.will("remove_folder", tmp_path / "full")
     assert knob.read_text() == "old\n"
-    told = capsys.readouterr().err.splitlines()
-    assert [line.split(": ")[1].split(" [")[0] for line in told] == [
-        "could not undo write",
-        "could not undo unmount",
-    ]
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "could not undo remove_folder" in told and "Directory not empty" in told
+
+
+def test_what_was_never_done_needs_no_undoing(tmp_path, capsys):
+    with Journal(tmp_path / "journal") as journal:
+        journal.will("remove_file", tmp_path / "never made")
+        journal.will("remove_folder", tmp_path / "never made")
+        journal.will("remove_tree", tmp_path / "never made")
+        journal.will("remove_cgroup", tmp_path / "never made")
+        journal.will("kill_group", tmp_path / "never made")
+        journal.will("unmount", tmp_path / "never mounted")
+        journal.will("write", tmp_path / "never there", "x")
+        journal.will("detach_loop", tmp_path / "never attached")
+    assert capsys.readouterr().err == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["journal"]
 
 
 @pytest.fixture
@@ -63,7 +77,7 @@ def test_what_a_killed_agent_left(tmp_path, knob, dead_pid):
     steps = [["write", str(knob), "first"], ["write", str(knob), "second"]]
     text = "".join(json.dumps(step) + "\n" for step in steps) + '["write", "/never/made", "ha'
     (folder / f"{dead_pid}.jsonl").write_text(text)
-    recover(folder)
+    assert recover(folder) == 1
     assert knob.read_text() == "first\n"
     assert list(folder.iterdir()) == []
 
@@ -72,10 +86,42 @@ def test_a_running_agent_is_left_alone(tmp_path, knob):
     folder = tmp_path / "journal"
     running = Journal(folder)
     running.will_write(knob, "old")
-    recover(folder)
+    assert recover(folder) == 0
     assert knob.read_text() == "new\n"
     assert len(list(folder.iterdir())) == 1
 
 
 def test_nothing_to_recover(tmp_path):
-    recover(tmp_path / "there never was a journal")
+    assert recover(tmp_path / "there never was a journal") == 0
+
+
+def test_one_trial_at_a_time(tmp_path):
+    lock = sole_trial(tmp_path / "run" / "trial.lock")
+    with pytest.raises(TrialFailed) as refusal:
+        sole_trial(tmp_path / "run" / "trial.lock")
+    assert "another trial runs on this machine; expected none" in str(refusal.value)
+    assert "elevatorlab clean" in str(refusal.value)
+    lock.close()
+    sole_trial(tmp_path / "run" / "trial.lock").close()
+
+
+IMPATIENT = """
+import os, signal, sys
+from elevatorlab.agent.journal import Journal, UNDO
+
+UNDO["interrupted"] = lambda: os.kill(os.getpid(), signal.SIGINT)
+with Journal() as journal:
+    for _ in range(3):
+        journal.will("write", sys.argv[1], "old")
+        journal.will("interrupted")
+"""
+
+
+def test_ctrl_c_in_the_middle_of_undoing_takes_effect_afterwards(tmp_path, knob):
+    script = IMPATIENT.replace("Journal()", f"Journal(pathlib.Path({str(tmp_path / 'j')!r}))")
+    run = subprocess.run(
+        [sys.executable, "-c", f"import pathlib{script}", str(knob)], capture_output=True, text=True
+    )
+    assert knob.read_text() == "old\n"
+    assert "KeyboardInterrupt" in run.stderr
+    assert list((tmp_path / "j").iterdir()) == []

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from elevatorlab.agent import groups, schedulers
+from elevatorlab.agent import schedulers
 from elevatorlab.agent.errors import KnobFailed, TrialFailed
 from elevatorlab.agent.journal import Journal
 from elevatorlab.agent.proofs import Proofs
@@ -108,11 +108,3 @@ def test_a_kernel_without_the_module(tmp_path, monkeypatch):
     said = str(failure.value)
     assert f"kernel {release} has no module no-such-module-as-this (not found)" in said
     assert "leave it out of the trial" in said
-
-
-def test_io_max_is_compared_for_what_was_set():
-    text = (
-        "8:0 rbps=1 wbps=max riops=max wiops=max\n251:0 rbps=max wbps=2000000 riops=max wiops=9\n"
-    )
-    assert groups._only(text, "251:0", {"wbps": 2000000}) == "251:0 wbps=2000000"
-    assert groups._only("", "251:0", {"wbps": 1}) == ""

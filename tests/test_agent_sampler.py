@@ -70,22 +70,6 @@ def test_without_requests_there_is_no_wait():
     assert set(rates.values()) == {0}
 
 
-@pytest.mark.parametrize(
-    "line, expected",
-    [
-        ("251:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0", (4096, 8192, 1, 2)),
-        ("251:0 rbytes=4096 rios=1", (4096, 0, 1, 0)),
-        ("251:0", (0, 0, 0, 0)),
-        ("8:0 rbytes=1 wbytes=1 rios=1 wios=1", (0, 0, 0, 0)),
-        ("", (0, 0, 0, 0)),
-    ],
-)
-def test_counters_of_a_group(tmp_path, line, expected):
-    (tmp_path / "io.stat").write_text(line + "\n" if line else "")
-    counters = sampler.read_io_stat(tmp_path, "251:0")
-    assert tuple(counters[key] for key in ("rbytes", "wbytes", "rios", "wios")) == expected
-
-
 def test_rates_of_a_group():
     before = {"rbytes": 0, "wbytes": 1024, "rios": 0, "wios": 1}
     after = {"rbytes": 4096, "wbytes": 1024 + 2048, "rios": 1, "wios": 5}

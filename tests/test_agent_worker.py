@@ -1,12 +1,13 @@
 """The worker: what it does in a group, and how it says that something failed."""
 
 import hashlib
+import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
 
-from elevatorlab.agent import devices, worker
+from elevatorlab.agent import devices, groups, worker
 from elevatorlab.agent.errors import TrialFailed
 from elevatorlab.agent.workloads import TimedReads, TimedTreeRead
 from elevatorlab.testbeds import pyz
@@ -15,12 +16,65 @@ from helpers import running, wait_until
 
 @pytest.fixture
 def hand(tmp_path):
-    """Return a real worker, started from the archive as in a trial."""
+    """Return a real worker, started from the archive as in a trial, without the cgroup."""
     (tmp_path / "agent.pyz").write_bytes(pyz.agent_archive())
-    python = SimpleNamespace(name="main", command=lambda argv: [sys.executable, *argv[1:]])
-    started = worker.Worker(python, str(tmp_path / "agent.pyz"))
+
+    def connect(agent):
+        return groups.Pipes([sys.executable, agent, "worker"])
+
+    started = worker.Worker(
+        SimpleNamespace(name="main", connect=connect), str(tmp_path / "agent.pyz")
+    )
     yield started
     started.stop()
+
+
+@pytest.fixture
+def listener(tmp_path):
+    """Return the path of a socket on which a real worker listens, and the worker's process."""
+    (tmp_path / "agent.pyz").write_bytes(pyz.agent_archive())
+    path = str(tmp_path / "socket")
+    process = subprocess.Popen([sys.executable, tmp_path / "agent.pyz", "worker", path])
+    yield path, process
+    process.kill()
+    process.wait()
+
+
+def hand_on(path):
+    return worker.Worker(
+        SimpleNamespace(name="main", connect=lambda agent: groups.Socket(path)), None
+    )
+
+
+def test_a_worker_on_a_socket_serves_all_who_come(listener):
+    path, process = listener
+    first, second = hand_on(path), hand_on(path)
+    assert first.call("run", argv=["echo", "1"]) == {"status": 0, "output": "1\n"}
+    assert second.call("run", argv=["echo", "2"]) == {"status": 0, "output": "2\n"}
+    first.stop()
+    assert second.call("timed", argv=["true"])["time_ns"] > 0
+    assert process.poll() is None
+    second.stop()
+    assert process.wait(timeout=10) == 0, "the container's first process ends with the last one"
+
+
+def test_a_container_that_is_gone(listener):
+    path, process = listener
+    hand = hand_on(path)
+    process.kill()
+    process.wait()
+    with pytest.raises(TrialFailed, match="worker of group 'main' ended with its container"):
+        hand.call("timed", argv=["true"])
+    hand.stop()
+
+
+def test_a_worker_that_nobody_comes_to_ends(tmp_path):
+    worker.listen(str(tmp_path / "socket"), patience_s=0.1)
+
+
+def test_a_socket_on_which_nobody_listens(tmp_path):
+    with pytest.raises(TrialFailed, match="no worker listens on .*expected one in the container"):
+        groups._connected(str(tmp_path / "socket"), patience_s=0.1)
 
 
 def test_timed(tmp_path):
@@ -43,9 +97,11 @@ def test_a_failure_in_the_group_fails_the_trial(hand):
 
 
 def test_a_worker_that_is_gone(hand):
-    hand.process.kill()
-    hand.process.wait()
-    with pytest.raises(TrialFailed, match=r"worker of group 'main' ended \(status -9\).*timed"):
+    hand.channel.process.kill()
+    hand.channel.process.wait()
+    with pytest.raises(
+        TrialFailed, match=r"worker of group 'main' ended \(status -9; see log.txt\).*timed"
+    ):
         hand.call("timed", argv=["true"])
 
 

@@ -37,6 +37,30 @@ WRONG = {
     "not in the list": (["run", STUDY, "-p", "tests=third"], "tests.0: Input should be"),
     "no value": (["run", STUDY, "-p", "arms"], "-p: expected NAME=VALUE; found 'arms'"),
     "unknown testbed": (["run", STUDY, "--testbed", "moon"], "testbed: expected one of"),
+    "one unknown testbed of two": (
+        ["run", STUDY, "--testbed", "host,moon"],
+        "testbed: expected one of",
+    ),
+    "an address with a password": (
+        ["run", STUDY, "--testbed", "ssh://me:secret@there"],
+        "without a password; found 'ssh://me:...@there'",
+    ),
+    "an unknown option of an address": (
+        ["run", STUDY, "--testbed", "ssh://there?port=22"],
+        "expected one of key, known_hosts, config after '?'; found 'port'",
+    ),
+    "trials of another testbed": (
+        ["run", STUDY, "--testbed", "host", "-p", "arms=container", "--preset", "smoke"],
+        "belong on another testbed than host",
+    ),
+    "a disk by its kernel name": (
+        ["run", STUDY, "--testbed", "host", "-p", "device=/dev/sdb"],
+        "device: String should match pattern",
+    ),
+    "cleaning what is away": (
+        ["clean", "--testbed", "ssh://root@127.0.0.1:1"],
+        "root@127.0.0.1:1 cannot be reached",
+    ),
     "no such results": (["results", "--results", "/no/such"], "expected /no/such to exist"),
     "claims of nothing": (["claims", "--results", "/no/such"], "expected /no/such to exist"),
     "report of nothing": (["report", "--results", "/no/such"], "expected /no/such to exist"),
@@ -82,11 +106,29 @@ def test_doctor():
     findings = json.loads(run.stdout)
     assert {"QEMU", "image", "memory"} <= {finding["what"] for finding in findings}
     for finding in findings:
-        assert set(finding) == {"testbed", "what", "found", "ready", "remedy"}
-        assert finding["ready"] or finding["remedy"]
-    assert run.returncode == (0 if all(finding["ready"] for finding in findings) else 1)
-    for finding in findings:
-        assert finding["what"] in cli("doctor").stdout
+        assert set(finding) == {"testbed", "what", "found", "ready", "remedy", "needed"}
+        assert finding["ready"] or finding["remedy"] or "expected" in finding["found"]
+    default = [finding for finding in findings if finding["testbed"] == "deterministic"]
+    ready = all(finding["ready"] for finding in default if finding["needed"])
+    assert run.returncode == (0 if ready else 1)
+    shown = cli("doctor").stdout
+    assert [one["what"] for one in findings if one["what"] not in shown] == []
+    assert [one["testbed"] for one in findings if one["testbed"] not in shown] == []
+
+
+def test_doctor_of_one_testbed_tells_its_gaps():
+    run = cli("doctor", "--testbed", "host", "--json")
+    findings = {finding["what"]: finding for finding in json.loads(run.stdout)}
+    assert {finding["testbed"] for finding in findings.values()} == {"host"}
+    needed = [finding["ready"] for finding in findings.values() if finding["needed"]]
+    assert run.returncode == (0 if all(needed) else 1)
+
+
+def test_doctor_of_a_machine_that_is_away():
+    run = cli("doctor", "--testbed", "ssh://root@127.0.0.1:1", "--json")
+    (finding,) = json.loads(run.stdout)
+    assert run.returncode == 1
+    assert "cannot be reached" in finding["found"]
 
 
 def test_what_is_missing_is_an_exit_status(tmp_path):
@@ -114,7 +156,8 @@ class TestWithImage:
         assert run.returncode == 0, run.stderr
         first, *listed = run.stdout.splitlines()
         assert "8 trials to run, 0 finished already" in first
-        assert len({line.split()[0] for line in listed}) == 8
+        assert {line.split()[0] for line in listed} == {"deterministic"}
+        assert len({line.split()[1] for line in listed}) == 8
         assert not (tmp_path / "r").exists()
 
     def test_one_number_for_a_list(self, tmp_path):

@@ -48,7 +48,7 @@ def run(testbed, tmp_path_factory):
     def again(trial):
         testbed.prepare([trial])
         folder = tmp_path_factory.mktemp("result")
-        testbed.run(trial, folder)
+        testbed.run(trial, folder, lambda text: None)
         return folder
 
     return again

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from elevatorlab import campaign, store
+from elevatorlab.campaign import Share
 from elevatorlab.errors import ElevatorLabError, NotReady, TrialFailed
 from elevatorlab.testbeds.deterministic import exchange, image, qemu, template
 from elevatorlab.testbeds.deterministic import testbed as deterministic
@@ -61,7 +62,7 @@ def refused(testbed, tmp_path, make_trial):
     def sentence(trial=None, kind=ElevatorLabError):
         results = tmp_path / "results"
         with pytest.raises(kind) as refusal:
-            campaign.run([trial or make_trial()], testbed, results)
+            campaign.run([Share(testbed, [trial or make_trial()])], results)
         assert [
             path for path in results.rglob("*") if path.name != "identity" and path.is_file()
         ] == []
@@ -156,8 +157,8 @@ class TestImage:
         assert machines(os.getpid()) == []
 
     def test_what_the_testbed_cannot_be(self, refused, make_trial):
-        trial = make_trial(needs=("virtual_machine",))
-        says(refused(trial, NotReady), trial.hash, "virtual_machine", "run it on a real testbed")
+        trial = make_trial(device={"kind": "file_backed", "size_mib": 64})
+        says(refused(trial, NotReady), "device file_backed: not to be had here", "another testbed")
 
 
 @pytest.mark.image
@@ -259,38 +260,43 @@ class TestResults:
 
     def test_somebody_elses_files(self, testbed, make_trial, tmp_path, error_of):
         (tmp_path / "thesis.tex").write_text("mine")
-        said = error_of(campaign.run, [make_trial()], testbed, tmp_path)
+        said = error_of(campaign.run, [Share(testbed, [make_trial()])], tmp_path)
         says(said, str(tmp_path), "found other files (thesis.tex)", "Name another folder")
         assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
     def test_a_file(self, testbed, make_trial, tmp_path, error_of):
         (tmp_path / "file").write_text("mine")
-        said = error_of(campaign.run, [make_trial()], testbed, tmp_path / "file")
+        said = error_of(campaign.run, [Share(testbed, [make_trial()])], tmp_path / "file")
         says(said, "expected a folder", "file is a file")
 
     def test_results_of_another_image(self, testbed, make_trial, tmp_path, error_of):
         store.check(tmp_path, testbed)
         (tmp_path / testbed.name / "identity").write_text("f" * 64)
-        said = error_of(campaign.run, [make_trial()], testbed, tmp_path)
-        says(said, "of image ffffffffffff", f"this is image {testbed.identity()[:12]}", "--results")
+        said = error_of(campaign.run, [Share(testbed, [make_trial()])], tmp_path)
+        says(
+            said,
+            "of deterministic ffffffffffff",
+            f"this is deterministic {testbed.identity()[:12]}",
+        )
+        says(said, "the image's digest", "--results")
 
     def test_two_at_a_time(self, testbed, make_trial, tmp_path, error_of):
         store.check(tmp_path, testbed)
         with store.sole_writer(tmp_path, testbed):
-            said = error_of(campaign.run, [make_trial()], testbed, tmp_path)
+            said = error_of(campaign.run, [Share(testbed, [make_trial()])], tmp_path)
         says(said, str(tmp_path), "another elevatorlab is running", "Wait for it to end")
 
     def test_what_is_finished_is_not_run_again(self, testbed, make_trial, tmp_path):
         trial = make_trial()
-        folder = store.folder_of(tmp_path, testbed.name, trial)
+        folder = store.folder(tmp_path, testbed) / trial.hash
         folder.mkdir(parents=True)
         for name in ("result.json", "provenance.json"):
             (folder / name).write_text("{}")
-        assert str(campaign.plan([trial], testbed, tmp_path)) == (
+        assert str(campaign.plan([Share(testbed, [trial])], tmp_path)) == (
             "0 trials to run, 1 finished already"
         )
         (tmp_path / testbed.name / "identity").write_text(testbed.identity())
-        campaign.run([trial], testbed, tmp_path)
+        campaign.run([Share(testbed, [trial])], tmp_path)
         assert (folder / "result.json").read_text() == "{}"
 
     def test_what_a_killed_campaign_left_is_removed(self, testbed, make_trial, tmp_path):
@@ -299,8 +305,8 @@ class TestResults:
         part = Path(tmp_path, testbed.name, "0123.part")
         part.mkdir()
         (part / "result.json").write_text("{")
-        campaign.run([trial], testbed, tmp_path)
+        campaign.run([Share(testbed, [trial])], tmp_path)
         assert sorted(path.name for path in part.parent.iterdir()) == sorted(
             ["identity", trial.hash]
         )
-        assert store.finished(store.folder_of(tmp_path, testbed.name, trial))
+        assert store.finished(store.folder(tmp_path, testbed) / trial.hash)

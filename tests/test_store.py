@@ -65,3 +65,49 @@ def test_a_folder_without_result_is_not_finished(folder):
     assert store.finished(folder)
     (folder / "result.json").unlink()
     assert not store.finished(folder)
+
+
+class SomeTestbed:
+    """A testbed as the store sees it: a name, a folder, and an identity that may come later."""
+
+    name = "vagrant"
+    identity_is = " (machine, kernel)"
+
+    def __init__(self, identity):
+        self._identity = identity
+
+    def identity(self):
+        return self._identity
+
+    def machine(self):
+        return "0123456789abcdef"
+
+    def folder_name(self):
+        return f"{self.name}-{self.machine()[:8]}"
+
+
+def finish_one(results, testbed, trial):
+    with store.Writer(store.folder(results, testbed) / trial.hash) as writer:
+        (writer.part / "result.json").write_text("{}")
+        writer.finish(trial, {"testbed": testbed.name})
+
+
+def test_results_of_two_machines_go_to_two_folders(tmp_path):
+    assert store.folder(tmp_path, SomeTestbed("a")) == tmp_path / "vagrant-01234567"
+
+
+def test_an_identity_that_is_known_later_is_checked_then(tmp_path, make_trial, error_of):
+    store.check(tmp_path, SomeTestbed(""))
+    store.check(tmp_path, SomeTestbed("a" * 64))
+    finish_one(tmp_path, SomeTestbed("a" * 64), make_trial())
+    store.check(tmp_path, SomeTestbed(""))
+    store.check(tmp_path, SomeTestbed("a" * 64))
+    said = error_of(store.check, tmp_path, SomeTestbed("b" * 64))
+    assert "holds results of vagrant aaaaaaaaaaaa; this is vagrant bbbbbbbbbbbb" in said
+    assert "--results" in said
+
+
+def test_a_folder_without_results_takes_another_identity(tmp_path):
+    store.check(tmp_path, SomeTestbed("a" * 64))
+    store.check(tmp_path, SomeTestbed("b" * 64))
+    assert (tmp_path / "vagrant-01234567/identity").read_text().strip() == "b" * 64

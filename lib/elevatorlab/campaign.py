@@ -1,18 +1,41 @@
-"""Many trials, several at a time; what is finished is never run twice."""
+"""Many trials, on one testbed or several; what is finished is never run twice."""
 
+import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 from . import __version__, store
-from .errors import ElevatorLabError, TrialFailed
+from .errors import ElevatorLabError, NotReady, TrialFailed
 
 MIB_PER_RESULT = 1
 
 
 @dataclass
+class Share:
+    """What one testbed does of a campaign.
+
+    Attributes
+    ----------
+    testbed : Testbed
+    trials : list of Trial
+        Each once, in no particular order.
+    """
+
+    testbed: Any
+    trials: list
+
+    def todo(self, results):
+        """Return the trials that have no result yet."""
+        place = store.folder(results, self.testbed)
+        return [trial for trial in self.trials if not store.finished(place / trial.hash)]
+
+
+@dataclass
 class Plan:
-    """What a campaign would do."""
+    """What a campaign would do: for each testbed the trials to run, and how many are finished."""
 
     todo: list
     finished: int
@@ -21,75 +44,144 @@ class Plan:
         return f"{len(self.todo)} trials to run, {self.finished} finished already"
 
 
-def plan(trials, testbed, results):
-    """Divide `trials` into those that are finished in `results` and those to run."""
-    unique = {trial.hash: trial for trial in trials}
-    todo = [
-        trial
-        for trial in unique.values()
-        if not store.finished(store.folder_of(results, testbed.name, trial))
-    ]
-    return Plan(todo, len(unique) - len(todo))
-
-
-def run(trials, testbed, results, workers=None, progress=None):
-    """Run what is not finished yet.
+def divide(expanded):
+    """Give each testbed the trials that it takes.
 
     Parameters
     ----------
-    trials : list of Trial
-    testbed : Testbed
-    results : path
-    workers : int, optional
-        Trials at the same time; by default what the testbed allows.
-    progress : callable, optional
-        Called as ``progress(done, total, trial)`` after each trial.
+    expanded : list of (Testbed, list of Trial)
+
+    Returns
+    -------
+    list of Share
 
     Raises
     ------
     NotReady
-        Before anything starts, when the testbed cannot run the trials.
+        When a trial is taken by none.
+    """
+    shares, taken, all_trials = [], set(), {}
+    for testbed, trials in expanded:
+        unique = {trial.hash: trial for trial in trials}
+        all_trials |= unique
+        mine = {name: trial for name, trial in unique.items() if testbed.takes(trial)}
+        shares.append(Share(testbed, list(mine.values())))
+        taken |= mine.keys()
+    if left := [trial for name, trial in all_trials.items() if name not in taken]:
+        names = ", ".join(testbed.name for testbed, _ in expanded)
+        raise NotReady(
+            f"{len(left)} of {len(all_trials)} trials belong on another testbed than {names} (the "
+            f"first: {_labels(left[0])}). Expected plain processes on `host` or ssh://..., "
+            "containers on `docker`, a virtual machine on `vagrant`; several may be named, with "
+            "commas between"
+        )
+    return shares
+
+
+def plan(shares, results):
+    """Divide the trials of `shares` into those that are finished in `results` and those to run."""
+    todo = [(share.testbed, trial) for share in shares for trial in share.todo(results)]
+    return Plan(todo, sum(len(share.trials) for share in shares) - len(todo))
+
+
+def run(shares, results, workers=None, progress=None, note=None):
+    """Run what is not finished yet.
+
+    Testbeds on different machines work at the same time; those on the same one take turns, in
+    blocks of one repetition, each in random order, so that no arm has the quieter hours.
+
+    Parameters
+    ----------
+    shares : list of Share
+    results : path
+    workers : int, optional
+        Trials at the same time on a testbed that allows several; by default as many as it allows.
+    progress : callable, optional
+        Called as ``progress(done, total, trial)`` before the first trial and after each.
+    note : callable, optional
+        Called with a line of text now and then while a long trial runs.
+
+    Raises
+    ------
+    NotReady
+        Before anything starts, when a testbed cannot run its trials.
     TrialFailed
         After all others have ended, when some failed; the message has each one's sentence.
     """
-    store.check(results, testbed)
-    with store.sole_writer(results, testbed):
-        _run_the_rest(trials, testbed, results, workers, progress)
+    busy = [(share, todo) for share in shares if (todo := share.todo(results))]
+    with ExitStack() as stack:
+        for share in shares:
+            store.check(results, share.testbed)
+            stack.enter_context(store.sole_writer(results, share.testbed))
+        if not busy:
+            return
+        _check_disk(results, sum(len(todo) for _, todo in busy))
+        for share, todo in busy:
+            stack.callback(share.testbed.close)
+            share.testbed.prepare(todo)
+            store.check(results, share.testbed)
+            for leftover in store.folder(results, share.testbed).glob("*.part"):
+                shutil.rmtree(leftover)
+        _run_all(busy, results, workers, progress, note or (lambda text: None))
 
 
-def _run_the_rest(trials, testbed, results, workers, progress):
-    todo = plan(trials, testbed, results).todo
-    if not todo:
-        return
-    _check_disk(results, len(todo))
-    testbed.prepare(todo)
-    for leftover in store.folder_of(results, testbed.name, todo[0]).parent.glob("*.part"):
-        shutil.rmtree(leftover)
-    failures = []
-    with ThreadPoolExecutor(workers or testbed.slots) as pool:
-        running = {pool.submit(_run_one, trial, testbed, results): trial for trial in todo}
+def _run_all(busy, results, workers, progress, note):
+    """Run every trial; a pool for each machine, so that machines do not wait for each other."""
+    failures, running = [], {}
+    with ExitStack() as stack:
+        pools = {}
+        for testbed, trial in _in_blocks(busy):
+            machine = testbed.machine()
+            if machine not in pools:
+                pool = ThreadPoolExecutor(_width(busy, machine, workers))
+                pools[machine] = stack.enter_context(pool)
+            job = pools[machine].submit(_run_one, testbed, trial, results, note)
+            running[job] = (testbed, trial)
         try:
+            if progress:
+                progress(0, len(running), None)
             for done, future in enumerate(as_completed(running), start=1):
-                trial = running[future]
+                testbed, trial = running[future]
                 try:
                     future.result()
                 except TrialFailed as failure:
-                    failures.append(f"trial {trial.hash} ({_labels(trial)}): {failure}")
+                    where = f"{testbed.name}, {_labels(trial)}"
+                    failures.append(f"trial {trial.hash} ({where}): {failure}")
                 if progress:
-                    progress(done, len(todo), trial)
-        except BaseException:  # Ctrl-C, SIGTERM: end the machines, keep what is finished
-            pool.shutdown(wait=False, cancel_futures=True)
-            testbed.stop()
+                    progress(done, len(running), trial)
+        except BaseException:  # Ctrl-C, SIGTERM: end what runs, keep what is finished
+            for pool in pools.values():
+                pool.shutdown(wait=False, cancel_futures=True)
+            for share, _ in busy:
+                share.testbed.stop()
             raise
     if failures:
         shown = "\n".join(failures[:5])
-        raise TrialFailed(f"{len(failures)} of {len(todo)} trials failed:\n{shown}")
+        raise TrialFailed(f"{len(failures)} of {len(running)} trials failed:\n{shown}")
 
 
-def _run_one(trial, testbed, results):
-    folder = store.folder_of(results, testbed.name, trial)
-    with store.Writer(folder) as writer:
-        provenance = testbed.run(trial, writer.part)
+def _width(busy, machine, workers):
+    """Return how many trials may run on a machine at the same time."""
+    slots = [share.testbed.slots for share, _ in busy if share.testbed.machine() == machine]
+    return min([*slots, *([workers] if workers else [])]) if len(slots) == 1 else 1
+
+
+def _in_blocks(busy):
+    """Return (testbed, trial) of all testbeds, repetition by repetition, shuffled within each."""
+    pairs = [(share.testbed, trial) for share, todo in busy for trial in todo]
+    blocks = {}
+    for pair in pairs:
+        blocks.setdefault(pair[1].repetition, []).append(pair)
+    for repetition in sorted(blocks):
+        random.Random(repetition).shuffle(blocks[repetition])
+        yield from blocks[repetition]
+
+
+def _run_one(testbed, trial, results, note):
+    with store.Writer(store.folder(results, testbed) / trial.hash) as writer:
+        provenance = testbed.run(
+            trial, writer.part, lambda text: note(f"{testbed.name} {trial.hash[:8]}: {text}")
+        )
         writer.finish(trial, {**provenance, "package": __version__})
 
 

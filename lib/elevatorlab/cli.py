@@ -2,17 +2,19 @@
 
 import json
 import signal
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 import typer.exceptions
 from rich.console import Console
-from rich.table import Table
 
-from . import campaign, claims, jobs, progress, store, studies, testbeds
+from . import __version__, campaign, claims, doctor_tables, jobs, progress, store, studies, testbeds
 from .errors import ElevatorLabError
+from .testbeds import pyz
 from .testbeds.deterministic import image as deterministic_image
 from .testbeds.deterministic import template
 
@@ -28,7 +30,9 @@ STOPPED = "elevatorlab: stopped; what is finished is kept, the same command goes
 StudyArgument = Annotated[str, typer.Argument(help=f"one of {', '.join(studies.STUDIES)}")]
 SomeStudy = Annotated[str | None, typer.Argument(help="one study; by default all")]
 PresetOption = Annotated[str, typer.Option(help="smoke (seconds), quick (minutes), full (hours)")]
-TestbedOption = Annotated[str, typer.Option(help=f"one of {', '.join(testbeds.TESTBEDS)}")]
+TestbedOption = Annotated[
+    str, typer.Option(help=f"one of {', '.join(testbeds.FORMS)}; or several, with commas between")
+]
 ResultsOption = Annotated[
     Path | None, typer.Option(help="folder of results; by default one below build/ for each image")
 ]
@@ -38,20 +42,57 @@ WorkersOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
+def _version(asked):
+    if asked:
+        print(f"elevatorlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print it and stop")
+    ] = False,
+):
+    """Rerun published studies of Linux I/O schedulers, and judge every published number."""
+
+
 @app.command()
-def doctor(as_json: JsonOption = False):
-    """Say what each testbed can do on this machine, and what is missing."""
-    findings = [finding for name in testbeds.TESTBEDS for finding in testbeds.get(name).findings()]
+def doctor(
+    testbed: Annotated[
+        str | None, typer.Option(help=f"in detail: one of {', '.join(testbeds.FORMS)}")
+    ] = None,
+    as_json: JsonOption = False,
+):
+    """Say what each testbed can do on this machine, and what is missing.
+
+    Exit status 0 when what was asked for can run trials: the testbed named, or the default one.
+    """
+    chosen = testbeds.several(testbed or ",".join(testbeds.TESTBEDS))
+    findings = {where.name: list(where.findings()) for where in chosen}
+    for where in chosen:
+        where.close()
     if as_json:
-        print(json.dumps([vars(finding) for finding in findings], indent=1))
+        everything = [vars(finding) for some in findings.values() for finding in some]
+        print(json.dumps(everything, indent=1))
+    elif testbed:
+        for some in findings.values():
+            console.print(doctor_tables.details(some))
     else:
-        table = Table("testbed", "needs", "found", "", "what to do")
-        for f in findings:
-            mark = "[green]ready[/]" if f.ready else "[red]missing[/]"
-            table.add_row(f.testbed, f.what, f.found, mark, "" if f.ready else f.remedy)
-        console.print(table)
-    if not all(finding.ready for finding in findings):
+        console.print(doctor_tables.overview(findings))
+        for line in doctor_tables.gaps(findings):
+            console.print(line)
+    asked_for = findings if testbed else {testbeds.DEFAULT: findings[testbeds.DEFAULT]}
+    if any(f.needed and not f.ready for some in asked_for.values() for f in some):
         raise typer.Exit(EXIT_ERROR)
+
+
+@app.command()
+def clean(testbed: TestbedOption = "host"):
+    """Finish what killed runs left changed on a testbed's machine: devices, schedulers, VMs."""
+    for where in testbeds.several(testbed):
+        print(f"{where.name}: {where.clean()}")
+        where.close()
 
 
 @image_app.command("build")
@@ -79,17 +120,18 @@ def run(
 ):
     """Run the trials of a study that are not finished yet."""
     chosen = studies.get(study)
-    parameters = studies.parameters(chosen, preset, jobs.parse_overrides(parameter or []))
-    where = testbeds.get(testbed)
-    results = results or store.default_results(where)
-    trials = chosen.trials(parameters)
-    plan = campaign.plan(trials, where, results)
+    overrides = jobs.parse_overrides(parameter or [])
+    where = testbeds.several(testbed)
+    shares = jobs.shares(chosen, preset, overrides, where)
+    results = results or store.default_results(where[0])
+    plan = campaign.plan(shares, results)
     print(f"{study}, {preset}: {plan}; results in {results}")
     if dry_run:
-        for trial in plan.todo:
-            print(trial.hash, trial.scheduler.name, *trial.labels.values(), f"seed={trial.seed}")
+        for place, trial in plan.todo:
+            labels = [trial.scheduler.name, *trial.labels.values(), f"seed={trial.seed}"]
+            print(place.name, trial.hash, *labels)
         return
-    _run(trials, where, results, workers)
+    _run(shares, results, workers)
 
 
 @app.command("results")
@@ -109,6 +151,9 @@ def claims_command(
         str | None,
         typer.Option(help="folder of results; by default the stored reference; or 'published'"),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="also what the document says of itself")
+    ] = False,
     as_json: JsonOption = False,
 ):
     """Print each published number with what was measured, the verdict and the reason."""
@@ -120,11 +165,7 @@ def claims_command(
     if as_json:
         print(json.dumps(claims.to_json(judged), indent=1))
         return
-    table = Table("id", "published", "measured", "testbed", "verdict", "reason")
-    for claim in judged:
-        cells = (claim.id, claim.published, claim.measured, claim.testbed, claim.verdict)
-        table.add_row(*("" if cell is None else str(cell) for cell in cells), claim.reason)
-    console.print(table)
+    print(claims.as_text(judged, everything, console.width))
     print(claims.summary(judged))
 
 
@@ -146,9 +187,9 @@ def reproduce(
     where = testbeds.get("deterministic")
     results = results or store.default_results(where)
     for study in studies.STUDIES.values():
-        trials = study.trials(studies.parameters(study, preset))
-        print(f"{study.NAME}, {preset}: {campaign.plan(trials, where, results)}")
-        _run(trials, where, results, workers)
+        shares = jobs.shares(study, preset, {}, [where])
+        print(f"{study.NAME}, {preset}: {campaign.plan(shares, results)}")
+        _run(shares, results, workers)
     _tell(jobs.report(results, out))
 
 
@@ -172,6 +213,33 @@ def verify(
         raise typer.Exit(EXIT_UNDECIDED)
 
 
+@app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def regulate(context: typer.Context):
+    """Regulate the I/O of this host's containers (SLAE, UTE); see docs/regulator.md.
+
+    The options are the agent's own: elevatorlab regulate --help.
+    """
+    with tempfile.TemporaryDirectory(prefix="elevatorlab-") as folder:
+        program = Path(folder, "agent.pyz")
+        program.write_bytes(pyz.agent_archive())
+        # Ctrl-C and SIGTERM are the program's: it restores every limit, then ends.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        running = subprocess.Popen([sys.executable, program, "regulate", *context.args])
+        signal.signal(signal.SIGTERM, lambda *_: running.terminate())
+        status = running.wait()
+    raise typer.Exit(status)
+
+
+@app.command()
+def agent(out: Annotated[Path, typer.Argument(help="the file to write")] = Path("agent.pyz")):
+    """Write the agent as one file, for a service on a host: any Python from 3.9 on runs it."""
+    out.write_bytes(pyz.agent_archive())
+    print(out)
+
+
 @app.command()
 def reference(results: ResultsOption = None):
     """Store the results of the quick preset as the reference in data/ (for maintainers)."""
@@ -186,9 +254,9 @@ def _studies(name):
     return [studies.get(name)] if name else list(studies.STUDIES.values())
 
 
-def _run(trials, where, results, workers):
-    with progress.shown() as update:
-        campaign.run(trials, where, results, workers, update)
+def _run(shares, results, workers):
+    with progress.shown() as (update, note):
+        campaign.run(shares, results, workers, update, note)
 
 
 def _tell(made):

@@ -5,6 +5,7 @@ import random
 import shutil
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -37,7 +38,29 @@ def parse_overrides(settings):
     return overrides
 
 
-def run_study(name, preset, overrides, testbed, results=None, workers=None):
+def shares(study, preset, overrides, testbeds):
+    """Return what each testbed does of a study.
+
+    Parameters
+    ----------
+    study : module
+    preset : str
+    overrides : dict
+        The study's own parameters; None keeps the testbed's or the preset's value.
+    testbeds : list of Testbed
+
+    Returns
+    -------
+    list of Share
+    """
+    expanded = []
+    for testbed in testbeds:
+        parameters = studies.parameters(study, preset, overrides, testbed.defaults)
+        expanded.append((testbed, study.trials(parameters)))
+    return campaign.divide(expanded)
+
+
+def run_study(name, preset, overrides, testbeds, results=None, workers=None):
     """Run a study from a notebook, with a progress bar, and return its tidy table.
 
     Parameters
@@ -46,17 +69,23 @@ def run_study(name, preset, overrides, testbed, results=None, workers=None):
         The study.
     preset : str
     overrides : dict
-        The study's own parameters; None keeps the preset's value.
-    testbed : Testbed
+        See `shares`.
+    testbeds : list of Testbed
     results : path, optional
     workers : int, optional
     """
     study = studies.get(name)
-    trials = study.trials(studies.parameters(study, preset, overrides))
-    results = Path(results) if results else store.default_results(testbed)
-    todo = campaign.plan(trials, testbed, results).todo
+    results = Path(results) if results else store.default_results(testbeds[0])
+    parts = shares(study, preset, overrides, testbeds)
+    todo = campaign.plan(parts, results).todo
     with tqdm(total=len(todo), desc=f"{name}, {preset}", unit="trial") as bar:
-        campaign.run(trials, testbed, results, workers, lambda *_: bar.update())
+        campaign.run(
+            parts,
+            results,
+            workers,
+            progress=lambda done, *_: bar.update(done - bar.n),
+            note=partial(bar.set_postfix_str, refresh=False),
+        )
     return store.tidy(results, study)
 
 
@@ -110,7 +139,7 @@ def verify(testbed, sample, seed=0):
         )
     chosen = random.Random(seed).sample(sorted(known), min(sample, len(known)))
     with tempfile.TemporaryDirectory(prefix="elevatorlab-verify-") as results:
-        campaign.run([known[key] for key in chosen], testbed, results)
+        campaign.run([campaign.Share(testbed, [known[key] for key in chosen])], results)
         return [
             _compare(name, trial, testbed, results, *stored[name][trial]) for name, trial in chosen
         ]
@@ -137,19 +166,30 @@ def report(results, out=REPORT):
     -------
     dict of str to pathlib.Path
         Where the parts are: ``report`` (a page), ``figures``, ``tables`` (folders).
+
+    Raises
+    ------
+    ElevatorLabError
+        When there are no results, or `out` cannot be a folder.
     """
     out = Path(out)
+    measured = {name: store.tidy(results, study) for name, study in studies.STUDIES.items()}
+    try:
+        (out / "tables").mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise ElevatorLabError(
+            f"report: expected {out} to be a folder, or a place for a new one; found otherwise "
+            f"({problem.strerror}). Name another with --out"
+        ) from None
     claims, drawn, tables = [], [], []
-    (out / "tables").mkdir(parents=True, exist_ok=True)
-    for study in studies.STUDIES.values():
-        measured = store.tidy(results, study)
-        judged = study.judge(measured)
-        measured.to_csv(out / "tables" / f"{study.NAME}.csv", index=False)
-        to_frame(judged).to_csv(out / "tables" / f"{study.NAME}-claims.csv", index=False)
-        for name, figure in study.figures(study.published(), measured).items():
-            files = figures.save(figure, out / "figures", f"{study.NAME}-{name}")
-            drawn.append(report_page.ReportFigure(study.NAME, name, files, study.caption(name)))
-        tables.append(report_page.ReportTable(study.NAME, *study.overview_table(measured)))
+    for name, study in studies.STUDIES.items():
+        judged = study.judge(measured[name])
+        measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
+        to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
+        for title, one in study.figures(study.published(), measured[name]).items():
+            files = figures.save(one.figure, out / "figures", f"{name}-{title}")
+            drawn.append(report_page.ReportFigure(name, title, files, one.caption))
+        tables += [report_page.ReportTable(name, *one) for one in study.tables(measured[name])]
         claims += judged
     page = report_page.build(
         out,
@@ -157,7 +197,7 @@ def report(results, out=REPORT):
         drawn,
         _runs(results),
         tables,
-        {study.NAME: study.TITLE for study in studies.STUDIES.values()},
+        {name: study.TITLE for name, study in studies.STUDIES.items()},
     )
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
 
@@ -165,7 +205,7 @@ def report(results, out=REPORT):
 def draw_overview(study):
     """Draw a study's main figure from the reference, for the README."""
     drawn = study.figures(study.published(), store.load(study.NAME))["overview"]
-    files = figures.save(drawn, BUILD / "reference-figures", f"{study.NAME}-overview")
+    files = figures.save(drawn.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
     DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
     shutil.copy(files["png"], DOCS_FIGURES)
 
@@ -174,22 +214,34 @@ def _runs(results):
     """Summarise the provenance of the trials in `results`: one entry a testbed and preset."""
     runs = {}
     for trial, _, provenance, _ in store.results_in(results):
-        key = (provenance["testbed"], trial["study"], trial["preset"])
-        runs.setdefault(key, []).append(provenance)
+        place = provenance["testbed"], provenance["machine"]
+        runs.setdefault((*place, trial["study"], trial["preset"]), []).append(provenance)
     return [
         {
             "study": study,
             "testbed": testbed,
             "preset": preset,
             "trials": len(several),
-            "image_digest": several[0]["image_digest"],
-            "agent_digest": several[0]["agent_digest"],
-            "kernel": f"Debian {several[0]['kernel']}",
-            "accelerator": several[0]["accelerator"],
-            "QEMU": several[0]["qemu"],
-            "package_version": several[0]["package"],
-            "host": "{cpu}, {cores} cores, Linux {kernel}".format(**several[0]["host"]),
+            **_provenance(several[0]),
             "wall_time_s": round(sum(one["wall_s"] for one in several), 1),
         }
-        for (testbed, study, preset), several in sorted(runs.items())
+        for (testbed, _, study, preset), several in sorted(runs.items())
     ]
+
+
+def _provenance(one):
+    """Return what a reader wants to know of where a run was made, on any testbed."""
+    host = one["host"]
+    simulated = "qemu" in one
+    found = {
+        "machine": one["machine"],
+        "accelerator": one["accelerator"],
+        "kernel": f"Debian {one['kernel']}" if simulated else one["kernel"],
+        "host": f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}",
+        "disks": ", ".join(host.get("disks", ())),
+        "QEMU": one.get("qemu"),
+        "image_digest" if simulated else "environment_digest": one["image_digest"],
+        "agent_digest": one["agent_digest"],
+        "package_version": one["package"],
+    }
+    return {name: value for name, value in found.items() if value}

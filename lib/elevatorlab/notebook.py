@@ -17,7 +17,7 @@ class Run:
     """What a measurement notebook was asked for, checked before anything starts."""
 
     study: Any
-    testbed: Any
+    testbeds: list
     preset: str
     overrides: dict
     results: str | None
@@ -26,7 +26,7 @@ class Run:
     def measure(self):
         """Run what is not finished yet and return the tidy table."""
         return jobs.run_study(
-            self.study.NAME, self.preset, self.overrides, self.testbed, self.results, self.workers
+            self.study.NAME, self.preset, self.overrides, self.testbeds, self.results, self.workers
         )
 
 
@@ -73,9 +73,9 @@ def check(study_name, namespace, before):
                 f"({type(value).__name__})"
             )
     preset = common["preset"] or "quick"
-    studies.parameters(study, preset, given)
-    testbed = testbeds.get(common["testbed"] or "deterministic")
-    return Run(study, testbed, preset, given, common["results"], common["workers"])
+    chosen = testbeds.several(common["testbed"] or "deterministic")
+    jobs.shares(study, preset, given, chosen)
+    return Run(study, chosen, preset, given, common["results"], common["workers"])
 
 
 def doctor():
@@ -86,7 +86,9 @@ def doctor():
 
 
 def at_a_glance(results=None):
-    """Return how many claims of each study came to which verdict, in two rows a study.
+    """Return how many claims of each study came to which verdict.
+
+    One row for the document's own arithmetic, and one for each machine that was measured on.
 
     Parameters
     ----------
@@ -96,8 +98,8 @@ def at_a_glance(results=None):
     rows = []
     for study in studies.STUDIES.values():
         judged = study.judge(store.load(study.NAME, results))
-        for held, measured in (("its own arithmetic", False), ("measurement", True)):
-            some = [claim for claim in judged if claims.is_measured(claim) == measured]
+        for where in dict.fromkeys(claim.where for claim in judged):
+            some = [claim for claim in judged if claim.where == where]
             counts = {str(v): n for v, n in claims.verdict_counts(some).items()}
-            rows.append({"study": study.NAME, "held against": held, **counts})
+            rows.append({"study": study.NAME, "held against": where, **counts})
     return pd.DataFrame(rows)

@@ -1,6 +1,7 @@
 """Results on disk, and the tidy tables made of them.
 
-One folder a trial, ``RESULTS/TESTBED/HASH/``, written under another name and renamed when
+One folder a trial, ``RESULTS/TESTBED/HASH/`` (on a real testbed the folder's name tells the
+machine, too), written under another name and renamed when
 whole. A folder without ``result.json`` was interrupted; a finished one is never written again.
 """
 
@@ -25,13 +26,17 @@ HOST_DECIDES = ("provenance.json", "log.txt")
 
 
 def default_results(testbed):
-    """Return where results go unless another folder is named: one for each image."""
-    return BUILD / "results" / testbed.identity()[:12]
+    """Return where results go unless another folder is named.
+
+    One folder for each image of the deterministic testbed, and one for each physical machine: all
+    the testbeds on it, so that its arms can be compared.
+    """
+    return BUILD / "results" / testbed.machine()[:12]
 
 
-def folder_of(results, testbed_name, trial):
-    """Return the folder of a trial's result, whether or not it is there."""
-    return Path(results) / testbed_name / trial.hash
+def folder(results, testbed):
+    """Return the folder of a testbed's results, whether or not it is there."""
+    return Path(results) / testbed.folder_name()
 
 
 def finished(folder):
@@ -40,13 +45,13 @@ def finished(folder):
 
 
 def check(results, testbed):
-    """Refuse a folder whose results came from another image: bits are never pooled.
+    """Refuse a folder whose results came from another image, or machine: they are never pooled.
 
     Raises
     ------
     ElevatorLabError
     """
-    file = Path(results) / testbed.name / "identity"
+    file = folder(results, testbed) / "identity"
     if Path(results).exists() and not Path(results).is_dir():
         raise ElevatorLabError(f"results folder: expected a folder; {results} is a file")
     if not file.exists():
@@ -57,11 +62,15 @@ def check(results, testbed):
                 f"files ({', '.join(leftovers[:3])}). Name another folder"
             )
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(testbed.identity() + "\n")
-    elif (found := file.read_text().strip()) != testbed.identity():
+        file.touch()
+    identity, found = testbed.identity(), file.read_text().strip()
+    if identity and not (found and any(map(finished, file.parent.iterdir()))):
+        file.write_text(identity + "\n")
+    elif identity and found != identity:
         raise ElevatorLabError(
-            f"results folder {results} holds results of image {found[:12]}; this is image "
-            f"{testbed.identity()[:12]}. Name another folder with --results, or remove that one"
+            f"results folder {results} holds results of {testbed.name} {found[:12]}; this is "
+            f"{testbed.name} {identity[:12]}{testbed.identity_is}. Name another folder with "
+            "--results, or remove that one"
         )
 
 
@@ -74,7 +83,7 @@ def sole_writer(results, testbed):
     ElevatorLabError
         When another one does so now.
     """
-    with open(Path(results) / testbed.name / "identity") as file:
+    with open(folder(results, testbed) / "identity") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -165,8 +174,12 @@ def tidy(results, study):
             "trial": folder.name,
             "study": trial["study"],
             "testbed": provenance["testbed"],
+            "machine": provenance["machine"],
+            "accelerator": provenance["accelerator"],
             "image_digest": provenance["image_digest"],
             "preset": trial["preset"],
+            "device": _named(trial["device"]),
+            "backing_scheduler": trial["backing_scheduler"],
             "scheduler": trial["scheduler"]["name"],
             "seed": trial["seed"],
             "repetition": trial["repetition"],
@@ -174,6 +187,13 @@ def tidy(results, study):
         rows += [{**common, **row} for row in study.rows(trial, result)]
     table = pd.DataFrame(rows, columns=study.COLUMNS)
     return table.sort_values(study.ORDER, ignore_index=True) if len(table) else table
+
+
+def _named(device):
+    """Name a trial's device: devices of different names are never compared."""
+    known = device.get("profile") or device.get("id")
+    parts = [device["kind"], known, device.get("size_mib") and f"{device['size_mib']} MiB"]
+    return ", ".join(part for part in parts if part)
 
 
 def load(study_name, results=None):

@@ -55,6 +55,33 @@ class NullBlk(Model):
         return self
 
 
+class FileBacked(Model):
+    """A block device over a file of the machine's own disk: as fast as that disk is.
+
+    On a host, and below a container, it is a loop device with direct I/O to the file; in a
+    virtual machine it is a second virtual disk, whose file lies on the host's disk.
+    """
+
+    kind: Literal["file_backed"] = "file_backed"
+    size_mib: Count
+
+
+class Disk(Model):
+    """A disk of the machine, by a name that stays the same; what is on it is lost.
+
+    Attributes
+    ----------
+    id : str
+        A name below ``/dev/disk/by-id``, or the disk's serial number.
+    destroy : bool
+        Must be true before anything is written.
+    """
+
+    kind: Literal["disk"] = "disk"
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")]
+    destroy: bool = False
+
+
 #: Profiles by name. They stand for classes of device, not for one product: the figures are
 #: round numbers within the range of data sheets of each class (SATA SSD: 32 queued commands,
 #: 600 MB/s, after encoding, less the protocol; NVMe SSD: four PCIe 3.0 lanes; disk with one
@@ -103,7 +130,7 @@ class Scheduler(Model):
 
 
 class Limits(Model):
-    """What a group may do on the device (cgroup v2 ``io.max``, ``io.weight``)."""
+    """What a group may do on the device (``io.max``, ``io.weight``; version 1: ``blkio.*``)."""
 
     read_bytes_s: Count | None = None
     write_bytes_s: Count | None = None
@@ -199,10 +226,12 @@ class Trial(Model):
         Which study expanded it, and how large it is; never pooled.
     labels : dict
         The study's own columns for this trial, such as the arm and the variant.
-    needs : tuple of str
-        What the testbed must be or have for this trial to mean what it says.
+    machine : str
+        What the processes run on: a host, or a virtual machine.
     memory_mib : int
         Memory of the machine, where the testbed makes the machine.
+    backing_scheduler : str or None
+        Scheduler of the physical disk below a file-backed device; None leaves it as it is.
     settle_s : float
         Background workloads run this long, times 1 to 2 by the seed, before the others start.
     deadline_s : float
@@ -215,10 +244,11 @@ class Trial(Model):
     study: Name
     preset: Literal["smoke", "quick", "full"]
     labels: dict[Name, str] = {}
-    needs: tuple[Literal["virtual_machine", "docker"], ...] = ()
+    machine: Literal["host", "virtual_machine"] = "host"
     memory_mib: Annotated[int, Field(ge=512, le=16384)] = 1024
-    device: NullBlk
+    device: Annotated[NullBlk | FileBacked | Disk, Field(discriminator="kind")]
     scheduler: Scheduler
+    backing_scheduler: Literal["none", "mq-deadline", "bfq", "kyber"] | None = None
     filesystem: Literal["ext4"] | None = "ext4"
     groups: Annotated[tuple[Group, ...], Field(min_length=1)]
     workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
@@ -252,7 +282,13 @@ class Trial(Model):
             raise ValueError("groups: a container's root needs a file system on the device")
         if all(isinstance(workload, BACKGROUND) for workload in self.workloads):
             raise ValueError("workloads: expected at least one that ends; found only endless ones")
-        if self.device.size_mib > self.memory_mib - 256:
+        if self.backing_scheduler and not isinstance(self.device, FileBacked):
+            raise ValueError(
+                "backing_scheduler: expected with a file-backed device, below which there is "
+                f"another one; found {self.device.kind}"
+            )
+        in_memory = isinstance(self.device, NullBlk)
+        if in_memory and self.device.size_mib > self.memory_mib - 256:
             raise ValueError(
                 f"device.size_mib: the disk lives in memory and leaves too little of it: expected "
                 f"at most memory_mib - 256 = {self.memory_mib - 256}; found {self.device.size_mib}"

@@ -1,12 +1,46 @@
-"""``python3 agent.pyz TRIAL.json RESULT-FOLDER``: run one trial and write its result."""
+"""The agent's jobs: ``python3 agent.pyz JOB ARGUMENT...``.
+
+``trial TRIAL.json RESULT [SITE.json]``  run one trial here and now
+``start RUN``, ``supervise RUN``         run the trial of a run folder, detached or not
+``follow RUN [OFFSET]``                  its log, until it ends
+``fetch RUN``, ``stop RUN``, ``forget RUN``, ``clean RUNS``
+``facts SCRATCH``                        what this machine is and has
+``hold SCHEDULER PATH``                  keep the scheduler of the disk below a path, until EOF
+``worker [SOCKET]``                      the agent's hand inside a group
+``regulate OPTION...``                   the isolation regulator (see docs/regulator.md)
+"""
 
 import sys
 
-if sys.argv[1:] == ["--worker"]:
-    from agent.worker import serve
 
-    serve()
-else:
-    from agent.run import main
+def main(job, arguments):
+    """Do one job; return the exit status."""
+    if job == "trial":
+        from agent.run import main as run_trial
 
-    sys.exit(main(sys.argv[1:]))
+        return run_trial(arguments)
+    if job == "worker":
+        from agent import worker
+
+        return worker.listen(*arguments) if arguments else worker.serve()
+    if job == "regulate":
+        from agent.regulator import main as regulate
+
+        return regulate(arguments)
+    if job == "facts":
+        from agent.facts import show
+
+        return show(*arguments)
+    if job == "hold":
+        from agent.hold import hold
+
+        return hold(*arguments)
+    if job in ("start", "supervise", "follow", "fetch", "stop", "forget", "clean"):
+        from agent import supervisor
+
+        return getattr(supervisor, job)(*arguments)
+    return f"unknown job {job!r}; expected one of those that the agent's __main__.py lists"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

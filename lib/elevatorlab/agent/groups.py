@@ -1,44 +1,81 @@
-"""Groups: processes that share one cgroup (v2), plainly or in a container of their own."""
+"""Groups: processes that share one cgroup, plainly or in a container of their own."""
 
 import json
 import os
 import pathlib
+import socket
 import subprocess
+import time
 
+from . import cgroups
 from .errors import TrialFailed
-
-ROOT = pathlib.Path("/sys/fs/cgroup/elevatorlab")
 
 #: Where a container sees the agent.
 AGENT_INSIDE = "/elevatorlab-agent"
 
-LIMITS = {
-    "read_bytes_s": "rbps",
-    "write_bytes_s": "wbps",
-    "read_iops": "riops",
-    "write_iops": "wiops",
-}
 
+class Pipes:
+    """A worker started by the agent: its standard input and output."""
 
-def prepare_root(journal):
-    """Make the cgroup under which a trial's groups live, with the controllers they need."""
-    top = ROOT.parent
-    if not (top / "cgroup.controllers").exists():
-        raise TrialFailed(
-            f"{top} is not a cgroup v2 hierarchy; boot with systemd.unified_cgroup_hierarchy=1"
+    def __init__(self, argv):
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-    missing = {"io", "memory"} - set((top / "cgroup.controllers").read_text().split())
-    if missing:
-        raise TrialFailed(
-            f"this kernel's cgroup v2 lacks the controller(s) {', '.join(sorted(missing))}"
-        )
-    journal.will("remove_folder", ROOT)
-    ROOT.mkdir(exist_ok=True)
-    for folder in (top, ROOT):
-        (folder / "cgroup.subtree_control").write_text("+io +memory")
+        self.requests, self.answers = self.process.stdin, self.process.stdout
+
+    def close(self):
+        """Let the worker end, and wait for it; return its exit status."""
+        try:
+            self.requests.close()
+        except BrokenPipeError:  # gone already
+            pass
+        return self.process.wait()
 
 
-class ProcessGroup:
+class Socket:
+    """A worker that somebody else started in a container: the socket it listens on."""
+
+    def __init__(self, path):
+        self.socket = _connected(path)
+        self.requests = self.socket.makefile("w")
+        self.answers = self.socket.makefile("r")
+
+    def close(self):
+        """Let the worker end; its container ends with it."""
+        for end in (self.requests, self.answers, self.socket):
+            try:
+                end.close()
+            except BrokenPipeError:
+                pass
+        return None
+
+
+def _connected(path, patience_s=30):
+    """Connect to a socket that may not be there for a moment yet."""
+    until_s = time.monotonic() + patience_s
+    while True:
+        end = socket.socket(socket.AF_UNIX)
+        try:
+            end.connect(path)
+            return end
+        except (FileNotFoundError, ConnectionRefusedError) as problem:
+            end.close()
+            if time.monotonic() > until_s:
+                raise TrialFailed(
+                    f"no worker listens on {path} ({problem}); expected one in the container"
+                ) from None
+            time.sleep(0.05)
+
+
+class Group:
+    """What all groups have."""
+
+    def limit(self, limits, tree, number, proofs):
+        """Set the group's I/O limits on the device `number`, and prove each."""
+        tree.limit(self.path, limits, number, proofs)
+
+
+class ProcessGroup(Group):
     """Plain processes of the machine in one cgroup.
 
     Attributes
@@ -50,10 +87,10 @@ class ProcessGroup:
         the trial has no file system.
     """
 
-    def __init__(self, name, disk, journal):
+    def __init__(self, name, tree, disk, journal):
         self.name = name
-        self.path = ROOT / name
-        journal.will("remove_folder", self.path)
+        self.path = tree.root / name
+        journal.will("remove_cgroup", self.path)
         self.path.mkdir()
         journal.will("kill_group", self.path)
         self.work = None
@@ -61,27 +98,26 @@ class ProcessGroup:
             self.work = str(disk / name)
             os.mkdir(self.work)
 
-    def command(self, argv):
-        """Return the command that runs `argv` inside the group."""
+    def connect(self, agent):
+        """Start a worker inside the group."""
         enter = f'echo $$ >{self.path}/cgroup.procs && exec "$@"'
-        return ["sh", "-c", enter, "sh", *argv]
+        return Pipes(["sh", "-c", enter, "sh", "python3", agent, "worker"])
 
 
-class ContainerGroup:
+class ContainerGroup(Group):
     """A container made by a real OCI runtime (crun): namespaces, overlay root, cgroup.
 
     Its writable layer is on the device under test, so a file that the container writes is
-    reached through overlayfs, as in a Docker container. The agent is the
-    only thing mounted into it.
+    reached through overlayfs. The agent is the only thing mounted into it.
     """
 
-    def __init__(self, name, disk, journal, agent):
+    def __init__(self, name, tree, disk, journal, agent):
         self.name = name
         self.agent = agent
-        self.path = ROOT / name
+        self.path = tree.root / name
         self.container = f"elevatorlab-{name}"
         self.work = "/work"
-        journal.will("remove_folder", self.path)
+        journal.will("remove_cgroup", self.path)
         self.path.mkdir()
         journal.will("kill_group", self.path)
         layers = disk / name
@@ -134,53 +170,50 @@ class ContainerGroup:
             },
             "mounts": mounts,
             "linux": {
-                "cgroupsPath": f"/{ROOT.name}/{self.name}/container",
+                "cgroupsPath": f"/{cgroups.ROOT_NAME}/{self.name}/container",
                 "namespaces": [
                     {"type": kind} for kind in ("pid", "mount", "ipc", "uts", "network")
                 ],
             },
         }
 
-    def command(self, argv):
-        """Return the command that runs `argv` inside the container."""
-        inside = [AGENT_INSIDE if argument == self.agent else argument for argument in argv]
-        return ["crun", "exec", self.container, *inside]
+    def connect(self, agent):
+        """Start a worker inside the container."""
+        worker = ["python3", AGENT_INSIDE, "worker"]
+        return Pipes(["crun", "exec", self.container, *worker])
 
 
-def create(group, disk, journal, agent):
+class ForeignGroup(Group):
+    """A container that the testbed had a container engine make; its first process is a worker.
+
+    The container ends with the connection to its worker, so that a killed agent leaves none.
+    """
+
+    def __init__(self, name, tree, container, journal):
+        self.name = name
+        self.path = tree.of_process(container["process"])
+        self.work = container["work"]
+        self.socket = container["socket"]
+        self.limited = container["limited"]
+        journal.will("kill_group", self.path)
+
+    def limit(self, limits, tree, number, proofs):
+        """Prove the limits that the engine has set, and set the others."""
+        for name in self.limited:
+            tree.prove(self.path, name, limits[name], number, proofs)
+        rest = {name: value for name, value in limits.items() if name not in self.limited}
+        super().limit(rest, tree, number, proofs)
+
+    def connect(self, agent):
+        """Connect to the worker that runs already."""
+        return Socket(self.socket)
+
+
+def create(group, tree, disk, journal, agent):
     """Make one of the trial's groups."""
     if group["isolation"] == "container":
-        return ContainerGroup(group["name"], disk, journal, agent)
-    return ProcessGroup(group["name"], disk, journal)
-
-
-def limit(group, limits, device, proofs):
-    """Set a group's I/O limits on `device` and prove each with the kernel's own answer."""
-    number = pathlib.Path("/sys/block", device, "dev").read_text().strip()
-    wanted = {key: limits[name] for name, key in LIMITS.items() if limits.get(name)}
-    if wanted:
-        value = " ".join(f"{key}={number_s}" for key, number_s in wanted.items())
-        proofs.set(
-            group.path / "io.max",
-            f"{number} {value}",
-            read_as=lambda text: _only(text, number, wanted),
-        )
-    if limits.get("weight"):
-        proofs.set(
-            group.path / "io.weight",
-            f"default {limits['weight']}",
-            read_as=lambda text: text.splitlines()[0].strip(),
-        )
-
-
-def _only(text, number, wanted):
-    """Return the device's line of ``io.max``, reduced to the keys that were set."""
-    for line in text.splitlines():
-        device, *pairs = line.split()
-        if device == number:
-            values = dict(pair.split("=") for pair in pairs)
-            return " ".join([number, *(f"{key}={values[key]}" for key in wanted)])
-    return text.strip()
+        return ContainerGroup(group["name"], tree, disk, journal, agent)
+    return ProcessGroup(group["name"], tree, disk, journal)
 
 
 def _run(argv):

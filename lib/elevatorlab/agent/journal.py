@@ -5,32 +5,54 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
+from . import cgroups
+from .errors import TrialFailed
+
 FOLDER = pathlib.Path("/run/elevatorlab/journal")
+
+#: Held while a trial changes things; two trials would measure each other.
+ONE_TRIAL = FOLDER.with_name("trial.lock")
+
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM)
 
 
 def _write(path, value):
-    pathlib.Path(path).write_text(value + "\n")
+    if pathlib.Path(path).exists():
+        pathlib.Path(path).write_text(value + "\n")
 
 
 def _unmount(path):
-    subprocess.run(["umount", path], check=True, capture_output=True)
+    if os.path.ismount(path):
+        _retried(["umount", path])
 
 
 def _delete_container(name):
     subprocess.run(["crun", "delete", "--force", name], check=True, capture_output=True)
 
 
-def kill_group(path):
-    """End every process of a cgroup, and wait until it is empty."""
-    path = pathlib.Path(path)
-    if path.exists():
-        (path / "cgroup.kill").write_text("1")
-        while "populated 1" in (path / "cgroup.events").read_text():
-            time.sleep(0.01)  # what waits for the disk cannot be killed before it answers
+def _detach_loop(file):
+    listed = subprocess.run(
+        ["losetup", "--associated", file, "--noheadings", "--output", "NAME"],
+        capture_output=True,
+        text=True,
+    )
+    for device in listed.stdout.split():
+        _retried(["losetup", "--detach", device])
+
+
+def _retried(argv, times=50):
+    """Run a command until the kernel no longer says that something is busy."""
+    for _ in range(times):
+        run = subprocess.run(argv, capture_output=True, text=True)
+        if run.returncode == 0:
+            return
+        time.sleep(0.1)
+    raise OSError(run.stderr.strip())
 
 
 def _remove_folder(path):
@@ -42,10 +64,33 @@ UNDO = {
     "write": _write,
     "unmount": _unmount,
     "delete_container": _delete_container,
-    "kill_group": kill_group,
+    "kill_group": cgroups.kill,
+    "remove_cgroup": cgroups.remove,
+    "detach_loop": _detach_loop,
+    "remove_file": lambda path: pathlib.Path(path).unlink(missing_ok=True),
     "remove_folder": _remove_folder,
     "remove_tree": lambda path: shutil.rmtree(path, ignore_errors=True),
 }
+
+
+def sole_trial(file=ONE_TRIAL):
+    """Return a lock that says that a trial runs on this machine.
+
+    Raises
+    ------
+    TrialFailed
+        When another one does.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = open(file, "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise TrialFailed(
+            "another trial runs on this machine; expected none, since both would measure each "
+            "other. Wait for it to end, or see: elevatorlab clean"
+        ) from None
+    return lock
 
 
 class Journal:
@@ -78,9 +123,14 @@ class Journal:
         return self
 
     def __exit__(self, *_):
-        undo(self.steps)
-        self.path.unlink(missing_ok=True)
-        self.file.close()
+        # A second Ctrl-C must not leave half of it changed; it takes effect afterwards.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            undo(self.steps)
+            self.path.unlink(missing_ok=True)
+            self.file.close()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def undo(steps):
@@ -96,7 +146,8 @@ def undo(steps):
 
 
 def recover(folder=FOLDER):
-    """Undo what agents that no longer run have left changed."""
+    """Undo what agents that no longer run have left changed; return how many did."""
+    recovered = 0
     for path in sorted(folder.glob("*.jsonl")):
         with open(path) as file:
             try:
@@ -104,7 +155,9 @@ def recover(folder=FOLDER):
             except BlockingIOError:  # its agent lives
                 continue
             undo(_whole_lines(file))
-            path.unlink()
+            path.unlink(missing_ok=True)
+            recovered += 1
+    return recovered
 
 
 def _whole_lines(file):

@@ -5,12 +5,13 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import sys
 import threading
 import time
 
-from . import devices, filesystems, groups, journal, schedulers
+from . import cgroups, devices, filesystems, groups, journal, schedulers
 from .errors import TrialFailed
 from .proofs import Proofs
 from .sampler import Sampler
@@ -21,16 +22,22 @@ EXIT_FAILED = 3
 
 
 def main(argv):
-    """Run the trial named on the command line; return the exit status."""
-    trial_file, folder = map(pathlib.Path, argv)
+    """Run the trial named on the command line; return the exit status.
+
+    The arguments are the trial's file, the result's folder, and, where the testbed has anything
+    to say of the place, the file that says it (see `devices.create`).
+    """
+    trial_file, folder, *site_file = map(pathlib.Path, argv)
     if folder.exists() and any(folder.iterdir()):
         print(f"{folder} holds files already; name a folder that is new or empty", file=sys.stderr)
         return 2
     folder.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    journal.recover()
+    site = json.loads(site_file[0].read_text()) if site_file else {}
     try:
-        run(json.loads(trial_file.read_text()), folder)
+        with journal.sole_trial():
+            journal.recover()
+            run(json.loads(trial_file.read_text()), site, folder)
     except TrialFailed as failure:
         (folder / "failure.txt").write_text(f"{failure}\n")
         print(f"trial failed: {failure}", file=sys.stderr)
@@ -38,13 +45,14 @@ def main(argv):
     return 0
 
 
-def run(trial, folder):
+def run(trial, site, folder):
     """Run `trial` and write ``result.json``, ``samples.csv`` and ``raw/`` to `folder`."""
     proofs = Proofs()
     raw = folder / "raw"
     raw.mkdir()
     with journal.Journal() as changes, deadline(trial["deadline_s"]):
-        device, members = set_up(trial, changes, proofs)
+        tree = cgroups.find()
+        device, members = set_up(trial, site, tree, changes, proofs)
         with contextlib.ExitStack() as workers:
             workloads = []
             for specification in trial["workloads"]:
@@ -55,7 +63,7 @@ def run(trial, folder):
                 workloads.append(kind(specification, group, worker, device, trial["seed"], raw))
             # Before the workers are asked to stop: after a failure they may still be busy.
             workers.push(lambda failure, *_: end_groups(members) if failure else None)
-            sampler = measure(trial, device, list(members.values()), workloads)
+            sampler = measure(trial, tree, device, list(members.values()), workloads)
     sampler.write(folder / "samples.csv")
     result = {
         "outcome": "finished",
@@ -66,7 +74,7 @@ def run(trial, folder):
     (folder / "result.json").write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
 
 
-def set_up(trial, changes, proofs):
+def set_up(trial, site, tree, changes, proofs):
     """Make the device, its file system and the groups, and set and prove every knob.
 
     Returns
@@ -77,28 +85,63 @@ def set_up(trial, changes, proofs):
         Groups by name.
     """
     note("start")
-    device = devices.create(trial["device"], changes, proofs)
+    device = devices.create(trial["device"], site, changes, proofs)
+    if trial["backing_scheduler"] and not site.get("disk"):
+        for disk in devices.disks_below(site["scratch"]):
+            schedulers.select(disk, {"name": trial["backing_scheduler"]}, changes, proofs)
     schedulers.select(device, trial["scheduler"], changes, proofs)
-    disk = filesystems.make(trial["filesystem"], device, changes) if trial["filesystem"] else None
+    if trial["filesystem"]:
+        filesystems.make(trial["filesystem"], device)
     note(f"device {device} is ready, with {trial['scheduler']['name']}")
-    groups.prepare_root(changes)
-    members = {
-        group["name"]: groups.create(group, disk, changes, agent_file())
-        for group in trial["groups"]
-    }
+    if "rendezvous" in site:
+        members = foreign_groups(site["rendezvous"], tree, device, changes)
+    else:
+        members = own_groups(trial, tree, device, changes)
+    number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
     for group in trial["groups"]:
-        groups.limit(members[group["name"]], group["limits"], device, proofs)
+        members[group["name"]].limit(group["limits"], tree, number, proofs)
     note("groups are ready")
     return device, members
 
 
-def measure(trial, device, members, workloads):
+def own_groups(trial, tree, device, changes):
+    """Mount the file system and make the trial's groups on it."""
+    kind = trial["filesystem"]
+    disk = filesystems.mount(kind, device, changes) if kind else None
+    tree.prepare(changes)
+    return {
+        group["name"]: groups.create(group, tree, disk, changes, agent_file())
+        for group in trial["groups"]
+    }
+
+
+def foreign_groups(rendezvous, tree, device, changes):
+    """Ask the testbed for a container for each group, and wait until they are there.
+
+    Its answer is a file in the folder `rendezvous`, which both sides see.
+    """
+    changes.will("remove_tree", rendezvous)
+    shutil.rmtree(rendezvous, ignore_errors=True)  # an earlier run's answer is not ours
+    pathlib.Path(rendezvous).mkdir(parents=True)
+    # The testbed reads this line of the log (testbeds/docker/testbed.py).
+    note(f"containers are wanted on {device}")
+    answer = pathlib.Path(rendezvous, "containers.json")
+    while not answer.exists():
+        time.sleep(0.05)
+    containers = json.loads(answer.read_text())
+    return {
+        name: groups.ForeignGroup(name, tree, container, changes)
+        for name, container in containers.items()
+    }
+
+
+def measure(trial, tree, device, members, workloads):
     """Prepare the workloads, run them, and return the sampler that watched."""
     for workload in workloads:
         workload.prepare()
     filesystems.sync()
     note("files are ready")
-    sampler = Sampler(device, members, trial["sample_interval_ms"] / 1000)
+    sampler = Sampler(device, members, tree, trial["sample_interval_ms"] / 1000)
     sampler.start()
     try:
         for workload in workloads:
@@ -121,7 +164,7 @@ def note(text):
 def end_groups(members):
     """End every process of the groups, whatever it is doing."""
     for member in members.values():
-        journal.kill_group(member.path)
+        cgroups.kill(member.path)
 
 
 def run_together(jobs):

@@ -63,16 +63,6 @@ def read_diskstats(device, text=None):
     raise KeyError(f"/proc/diskstats has no device {device}")
 
 
-def read_io_stat(cgroup, number):
-    """Return a cgroup's counters for the device `number` (``major:minor``), zeros at first."""
-    for line in (cgroup / "io.stat").read_text().splitlines():
-        device, *pairs = line.split()
-        if device == number and pairs:
-            values = {key: int(value) for key, value in (pair.split("=") for pair in pairs)}
-            return {key: values.get(key, 0) for key in ("rbytes", "wbytes", "rios", "wios")}
-    return {"rbytes": 0, "wbytes": 0, "rios": 0, "wios": 0}
-
-
 def device_rates(before, after, dt_s):
     """Return a device's rates between two readings of `read_diskstats`, `dt_s` apart.
 
@@ -92,7 +82,7 @@ def device_rates(before, after, dt_s):
 
 
 def group_rates(before, after, dt_s):
-    """Return a group's rates between two readings of `read_io_stat`, `dt_s` apart."""
+    """Return a group's rates between two readings of its counters, `dt_s` apart."""
     d = {name: after[name] - before[name] for name in before}
     return {
         "read_iops": d["rios"] / dt_s,
@@ -109,18 +99,19 @@ class Sampler(threading.Thread):
     delay the ones after it.
     """
 
-    def __init__(self, device, groups, interval_s):
+    def __init__(self, device, groups, tree, interval_s):
         super().__init__(name="sampler", daemon=True)
         self.device = device
         self.groups = groups
+        self.tree = tree
         self.interval_s = interval_s
-        self.number = pathlib.Path("/sys/block", device, "dev").read_text().strip()
+        self.number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
         self.readings = []
         self._ended = threading.Event()
 
     def _read(self):
         now_s = time.monotonic()
-        groups = {group.name: read_io_stat(group.path, self.number) for group in self.groups}
+        groups = {group.name: self.tree.counters(group.path, self.number) for group in self.groups}
         self.readings.append((now_s, read_diskstats(self.device), groups))
 
     def run(self):

@@ -24,7 +24,7 @@ def selected(text):
 
 def offered(device):
     """Return the schedulers that the kernel offers for `device` now."""
-    text = pathlib.Path("/sys/block", device, "queue/scheduler").read_text()
+    text = pathlib.Path("/sys/class/block", device, "queue/scheduler").read_text()
     return text.replace("[", "").replace("]", "").split()
 
 
@@ -46,10 +46,10 @@ def select(device, scheduler, journal, proofs):
             f"the kernel does not offer scheduler {name!r} for {device}; "
             f"it offers {', '.join(offered(device))}"
         )
-    queue = pathlib.Path("/sys/block", device, "queue")
+    queue = pathlib.Path("/sys/class/block", device, "queue")
     proofs.set(queue / "scheduler", name, journal, read_as=selected)
     proofs.records[-1]["probe"] = _probe(queue, name)
-    for tunable, value in scheduler["tunables"].items():
+    for tunable, value in scheduler.get("tunables", {}).items():
         folder = queue if tunable == "nr_requests" else queue / "iosched"
         proofs.set(folder / tunable, value, journal)
 

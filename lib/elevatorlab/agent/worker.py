@@ -5,13 +5,14 @@ the same worker serves a plain process, a container, and whatever else can be st
 three open files. Times are taken inside the group, next to the command that is timed.
 """
 
-import contextlib
 import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
 
@@ -21,16 +22,11 @@ BLOCK_BYTES = 1 << 20
 
 
 class Worker:
-    """The agent's end: start a worker in `group` and call its functions."""
+    """The agent's end: reach a worker in `group` and call its functions."""
 
     def __init__(self, group, agent):
         self.group = group
-        self.process = subprocess.Popen(
-            group.command(["python3", agent, "--worker"]),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self.channel = group.connect(agent)
 
     def call(self, function, **arguments):
         """Run `function` in the group and return its answer.
@@ -41,15 +37,17 @@ class Worker:
             When it raised there, or the worker is gone.
         """
         try:
-            self.process.stdin.write(json.dumps([function, arguments]) + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
-        line = self.process.stdout.readline()
+            self.channel.requests.write(json.dumps([function, arguments]) + "\n")
+            self.channel.requests.flush()
+            line = self.channel.answers.readline()
+        except (BrokenPipeError, ConnectionError):
+            line = ""
         if not line:
+            status = self.channel.close()
+            ending = "with its container" if status is None else f"(status {status}; see log.txt)"
             raise TrialFailed(
-                f"the worker of group {self.group.name!r} ended (status {self.process.wait()}) "
-                f"before it had done {function}; log.txt has its last words"
+                f"the worker of group {self.group.name!r} ended {ending} before it had done "
+                f"{function}; expected it to answer. Run the trial again"
             )
         answer = json.loads(line)
         if "error" in answer:
@@ -58,18 +56,50 @@ class Worker:
 
     def stop(self):
         """End the worker and what it started."""
-        with contextlib.suppress(BrokenPipeError):  # gone already
-            self.process.stdin.close()
-        self.process.wait()
+        self.channel.close()
 
 
 def serve():
-    """Answer requests until standard input ends, then end what is still running."""
+    """Answer requests from standard input until it ends."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what commands print goes to the log
+    _serve(sys.stdin, answers)
+
+
+def listen(path, patience_s=120):
+    """Answer requests from all who connect to the socket `path`; end when the last one has gone.
+
+    Where nobody comes within `patience_s`, the agent is gone: this ends, and its container too.
+    """
+    served = []
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        server.settimeout(patience_s)
+        while not served or any(thread.is_alive() for thread in served):
+            try:
+                connection, _ = server.accept()
+            except socket.timeout:  # noqa: UP041  (another class before Python 3.10)
+                if not served:
+                    return
+                continue
+            server.settimeout(0.1)
+            thread = threading.Thread(target=_serve_connection, args=(connection,), daemon=True)
+            thread.start()
+            served.append(thread)
+
+
+def _serve_connection(connection):
+    connection.settimeout(None)
+    with connection, connection.makefile("r") as requests, connection.makefile("w") as answers:
+        _serve(requests, answers)
+
+
+def _serve(requests, answers):
+    """Answer each request, then end what is still running."""
     loops = []
     try:
-        for line in sys.stdin:
+        for line in requests:
             function, arguments = json.loads(line)
             try:
                 value = FUNCTIONS[function](**arguments)
@@ -82,6 +112,8 @@ def serve():
                 answer = {"error": f"{type(problem).__name__}: {problem}"}
             answers.write(json.dumps(answer) + "\n")
             answers.flush()
+    except BrokenPipeError:  # the agent was killed; what it will not read goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), answers.fileno())
     finally:
         for loop in loops:
             os.killpg(loop.pid, signal.SIGKILL)
@@ -130,6 +162,12 @@ def timed(argv):
     return {"time_ns": end_ns - start_ns, "storage_read_bytes": usage.ru_inblock * 512}
 
 
+def run(argv):
+    """Run a command to its end; return its status and what it printed (errors go to the log)."""
+    ended = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    return {"status": ended.returncode, "output": ended.stdout}
+
+
 def start_loop(command):
     """Run a shell command again and again, as ``while true; do COMMAND; done &`` does."""
     endless = f"while true; do {command}; done"
@@ -142,4 +180,6 @@ def start_loop(command):
     )
 
 
-FUNCTIONS = {function.__name__: function for function in (make_file, make_tree, timed, start_loop)}
+FUNCTIONS = {
+    function.__name__: function for function in (make_file, make_tree, timed, run, start_loop)
+}

@@ -8,15 +8,16 @@
 ``COLUMNS``, ``ORDER``    the tidy table's columns, and those it is sorted by
 ``judge(measured)``       the verdicts
 ``published()``           the published table that the figures show
-``figures(p, m)``         the figures, by name, of published and measured data
-``caption(name)``         what a figure shows
+``figures(p, m)``         the figures with their captions, by name
 ``overview_table(m)``     a caption and a small table of the measured data
+``tables(m)``             all small tables, each with its caption
 ========================  ==========================================================
 """
 
 import json
 
 from ..errors import ElevatorLabError
+from ..testbeds.deterministic import DeterministicTestbed
 from ..trial import checked
 from . import vm_vs_container
 
@@ -30,7 +31,7 @@ def get(name):
     return STUDIES[name]
 
 
-def parameters(study, preset, overrides=None):
+def parameters(study, preset, overrides=None, defaults=None):
     """Return a study's parameters: those of a preset, with the user's own on top.
 
     Parameters
@@ -40,6 +41,9 @@ def parameters(study, preset, overrides=None):
         ``smoke`` (seconds), ``quick`` (minutes) or ``full`` (as published; hours).
     overrides : dict, optional
         Parameter names and values; a list may be written with commas.
+    defaults : dict, optional
+        What the testbed wants where the user says nothing; names that the study lacks are not
+        meant for it. By default those of the deterministic testbed.
 
     Raises
     ------
@@ -50,15 +54,19 @@ def parameters(study, preset, overrides=None):
         raise ElevatorLabError(
             f"preset: expected one of {', '.join(study.PRESETS)}; found {preset!r}"
         )
-    content = {**study.PRESETS[preset], "preset": preset}
+    if defaults is None:
+        defaults = DeterministicTestbed.defaults
+    fields = study.Parameters.model_fields
+    known = {name: value for name, value in defaults.items() if name in fields}
+    content = {**study.PRESETS[preset], **known, "preset": preset}
     for name, value in (overrides or {}).items():
-        if name not in study.Parameters.model_fields or name == "preset":
-            known = ", ".join(field for field in study.Parameters.model_fields if field != "preset")
+        if name not in fields or name == "preset":
+            known = ", ".join(field for field in fields if field != "preset")
             raise ElevatorLabError(
                 f"{study.NAME} has no parameter {name!r}; expected one of {known}"
             )
         if value is not None:
-            if isinstance(content.get(name, study.Parameters.model_fields[name].default), tuple):
+            if isinstance(content.get(name, fields[name].default), tuple):
                 value = _as_list(value) if isinstance(value, str) else value
                 value = [value] if isinstance(value, int) else value
             content[name] = value

@@ -2,12 +2,45 @@
 
 from ..errors import ElevatorLabError
 from .deterministic import DeterministicTestbed
+from .docker import DockerTestbed
+from .ssh import HostTestbed, SshTestbed
+from .vagrant import VagrantTestbed
 
-TESTBEDS = {"deterministic": DeterministicTestbed}
+#: Testbeds by name; those on other machines have an address.
+TESTBEDS = {
+    "deterministic": DeterministicTestbed,
+    "host": HostTestbed,
+    "docker": DockerTestbed,
+    "vagrant": VagrantTestbed,
+}
+
+DEFAULT = "deterministic"
+
+FORMS = (*TESTBEDS, "ssh://[USER@]HOST[:PORT]", "docker+ssh://[USER@]HOST[:PORT]")
 
 
 def get(name, say=print):
-    """Return the testbed called `name`; `say` receives what takes longer than a moment."""
-    if name not in TESTBEDS:
-        raise ElevatorLabError(f"testbed: expected one of {', '.join(TESTBEDS)}; found {name!r}")
-    return TESTBEDS[name](say)
+    """Return the testbed called `name`; `say` receives what takes longer than a moment.
+
+    Parameters
+    ----------
+    name : str
+        One of `TESTBEDS`, ``ssh://...`` (see `elevatorlab.testbeds.ssh.parse`), or
+        ``docker+ssh://USER@HOST:PORT`` for the Docker engine of another machine.
+    """
+    if name in TESTBEDS:
+        return TESTBEDS[name](say=say)
+    if name.startswith("ssh://"):
+        return SshTestbed(name, say=say)
+    if name.startswith("docker+ssh://"):
+        return DockerTestbed(name.removeprefix("docker+"), say=say)
+    raise ElevatorLabError(f"testbed: expected one of {', '.join(FORMS)}; found {name!r}")
+
+
+def several(names, say=print):
+    """Return the testbeds of a list with commas between.
+
+    >>> [testbed.name for testbed in several("deterministic,host")]
+    ['deterministic', 'host']
+    """
+    return [get(name.strip(), say) for name in names.split(",")]

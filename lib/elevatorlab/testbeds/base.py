@@ -1,43 +1,135 @@
 """What every testbed offers, so that they can be exchanged for one another."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ..errors import NotReady
 from ..trial import Trial
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a testbed needs or can do, as `elevatorlab doctor` shows it."""
+    """One thing that a testbed needs or can do, as `elevatorlab doctor` shows it.
+
+    Attributes
+    ----------
+    what : str
+        Its name; what a trial requires is looked up by it (`requirements`).
+    needed : bool
+        Whether nothing runs without it; otherwise only the trials that require it do not.
+    remedy : str
+        What to do about it, where it is not ready.
+    """
 
     testbed: str
     what: str
     found: str
     ready: bool
-    #: What to do about it, where it is not ready.
     remedy: str = ""
+    needed: bool = False
 
 
 class Testbed(Protocol):
-    """Where trials run."""
+    """Where trials run.
+
+    Attributes
+    ----------
+    name : str
+        What the tables call it.
+    slots : int
+        Trials that may run at the same time.
+    identity_is : str
+        What makes its identity, as the end of a sentence.
+    defaults : dict
+        What a study's parameters are here, unless the user says otherwise.
+    """
 
     name: str
-    #: Trials that may run at the same time.
     slots: int
+    identity_is: str
+    defaults: dict
 
     def findings(self) -> Iterable[Finding]:
-        """Say what this machine has of what the testbed needs. Changes nothing."""
+        """Say what there is of what the testbed needs, and what it can do. Changes nothing."""
+
+    def takes(self, trial: Trial) -> bool:
+        """Tell whether the trial's arm is one of this testbed's, whatever else it requires."""
 
     def prepare(self, trials: list[Trial]) -> None:
         """Make ready for `trials`, or raise `NotReady` before anything starts."""
 
-    def identity(self) -> str:
-        """Return what, besides the trial, decides the results (the image digest, say)."""
+    def machine(self) -> str:
+        """Return what tells the physical machine below from others; its arms are compared."""
 
-    def run(self, trial: Trial, folder: Path) -> dict:
+    def folder_name(self) -> str:
+        """Return the name of the folder that this testbed's results go to."""
+
+    def identity(self) -> str:
+        """Return what, besides the trial, decides the results (the image digest, say).
+
+        Empty as long as it is not known: a virtual machine must be up before it can tell.
+        """
+
+    def run(self, trial: Trial, folder: Path, note: Callable[[str], None]) -> dict:
         """Run `trial`, put its result into `folder`, and return the provenance."""
 
     def stop(self) -> None:
         """End what runs now, without results."""
+
+    def clean(self) -> str:
+        """Finish what killed runs left; return a sentence that says what was done."""
+
+    def close(self) -> None:
+        """Give back what `prepare` took."""
+
+
+def requirements(trial):
+    """Return what a testbed must have for `trial`: the names of findings.
+
+    Parameters
+    ----------
+    trial : Trial
+
+    Returns
+    -------
+    set of str
+    """
+    required = {f"scheduler {trial.scheduler.name}", f"device {trial.device.kind}"}
+    if trial.backing_scheduler:
+        required.add("backing scheduler")
+    for group in trial.groups:
+        limits = group.limits.model_dump()
+        if limits.pop("weight"):
+            required.add("weights")
+        if any(limits.values()):
+            required.add("limits")
+    for workload in trial.workloads:
+        if getattr(workload, "cache", None) == "dropped":
+            required.add("page-cache drop")
+        if workload.kind in ("fio", "iostat"):
+            required.add(f"program {workload.kind}")
+    return required
+
+
+def refuse_what_is_missing(testbed, findings, trials):
+    """Refuse, before anything starts, trials that require what the testbed lacks.
+
+    Raises
+    ------
+    NotReady
+        One sentence for each thing that is missing.
+    """
+    by_name = {finding.what: finding for finding in findings}
+    missing = [finding for finding in by_name.values() if finding.needed and not finding.ready]
+    for name in sorted(set().union(*map(requirements, trials))):
+        finding = by_name.get(name)
+        if finding is None:
+            remedy = "use another testbed"
+            finding = Finding(testbed.name, name, "not to be had here", False, remedy)
+        if not finding.ready:
+            missing.append(finding)
+    if missing:
+        sentences = (f"{one.what}: {one.found}. {one.remedy}".rstrip(". ") for one in missing)
+        raise NotReady(f"testbed {testbed.name} cannot run this; " + "; ".join(sentences))

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import tarfile
 import zipfile
 from functools import cache
 
@@ -34,3 +35,14 @@ def agent_archive():
 def agent_digest():
     """Return the SHA-256 of `agent_archive`."""
     return hashlib.sha256(agent_archive()).hexdigest()
+
+
+def as_tar(name):
+    """Return a tar archive with the agent in it as the file `name`, for Docker's API."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(agent_archive())
+        member.mode = 0o644
+        archive.addfile(member, io.BytesIO(agent_archive()))
+    return content.getvalue()

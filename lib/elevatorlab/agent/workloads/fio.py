@@ -1,8 +1,6 @@
 """fio, with its own JSON report kept as it is."""
 
 import json
-import subprocess
-import sys
 
 from ..errors import TrialFailed
 from .base import Workload
@@ -19,16 +17,14 @@ class Fio(Workload):
             on_device = self.group.work is None
             options["filename"] = f"/dev/{self.device}" if on_device else self.path(self.name)
         argv += [f"--{key}={value}" for key, value in options.items()]
-        run = subprocess.run(
-            self.group.command(argv), stdout=subprocess.PIPE, stderr=sys.stderr, text=True
-        )
+        run = self.worker.call("run", argv=argv)
         report = self.raw / f"{self.name}.fio.json"
-        report.write_text(run.stdout)
-        if run.returncode:
+        report.write_text(run["output"])
+        if run["status"]:
             raise TrialFailed(
-                f"fio ended with status {run.returncode}; see log.txt. Options: {options}"
+                f"fio ended with status {run['status']}; see log.txt. Options: {options}"
             )
-        self.summary = summarise(run.stdout)
+        self.summary = summarise(run["output"])
 
     def figures(self):
         return self.summary

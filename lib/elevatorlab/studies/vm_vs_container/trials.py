@@ -7,8 +7,10 @@ from pydantic import Field
 from ...trial import (
     PROFILES,
     Count,
+    Disk,
     EndlessRead,
     EndlessWrite,
+    FileBacked,
     Group,
     Model,
     Positive,
@@ -42,6 +44,12 @@ class Parameters(Model):
         Files in the tree of test 2.
     big_file_mib : int
         Size of the file that the background of test 2 reads.
+    device : str
+        ``null_blk``, the simulated disk; ``file_backed``, a block device over a file of the
+        machine's own disk; or the id of a disk of the machine, which `destroy` must allow.
+    backing_schedulers : tuple of str
+        Schedulers of the physical disk below a file-backed device, crossed with `schedulers`;
+        empty leaves that disk as it is.
     device_slowdown : float
         See `elevatorlab.trial.profile`. 4 by default: one core of a desktop processor of the
         article's time executes some four instructions a nanosecond, the deterministic
@@ -50,7 +58,7 @@ class Parameters(Model):
     """
 
     preset: Literal["smoke", "quick", "full"] = "quick"
-    arms: tuple[Arm, ...]
+    arms: tuple[Arm, ...] = ("host", "container")
     schedulers: tuple[SchedulerName, ...]
     variants: tuple[Variant, ...]
     tests: tuple[Test, ...] = ("writes_starving_reads", "high_read_latency")
@@ -58,6 +66,9 @@ class Parameters(Model):
     scale: Positive
     tree_files: Count
     big_file_mib: Count
+    device: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")] = "null_blk"
+    destroy: bool = False
+    backing_schedulers: tuple[SchedulerName, ...] = ()
     device_profile: Literal[tuple(PROFILES)] = "sata_ssd"
     device_slowdown: Positive = 4
     device_mib: Count
@@ -67,7 +78,6 @@ class Parameters(Model):
 
 
 _ALL = {
-    "arms": ("host", "container"),
     "schedulers": ("none", "mq-deadline", "bfq", "kyber"),
     "variants": ("as_published", "dropped", "direct"),
     "sizes_mb": tuple(range(10, 101, 10)),
@@ -122,16 +132,17 @@ def trials(parameters):
     list of Trial
     """
     return [
-        _trial(parameters, test, variant, arm, scheduler, repetition)
+        _trial(parameters, test, variant, arm, backing_scheduler, scheduler, repetition)
         for repetition in range(1, parameters.repetitions + 1)
         for test in parameters.tests
         for variant in parameters.variants
         for arm in parameters.arms
+        for backing_scheduler in parameters.backing_schedulers or (None,)
         for scheduler in parameters.schedulers
     ]
 
 
-def _trial(parameters, test, variant, arm, scheduler, repetition):
+def _trial(parameters, test, variant, arm, backing_scheduler, scheduler, repetition):
     workloads = {"writes_starving_reads": _test_1, "high_read_latency": _test_2}[test]
     fields = dict(
         study=NAME,
@@ -142,12 +153,11 @@ def _trial(parameters, test, variant, arm, scheduler, repetition):
             "arm": arm,
             "scale": f"{parameters.scale:g}",
         },
-        needs=("virtual_machine",) if arm == "vm" else (),
+        machine="virtual_machine" if arm == "vm" else "host",
         memory_mib=parameters.memory_mib,
-        device=profile(
-            parameters.device_profile, parameters.device_mib, parameters.device_slowdown
-        ),
+        device=_device(parameters),
         scheduler=Scheduler(name=scheduler),
+        backing_scheduler=backing_scheduler,
         groups=(Group(name="main", isolation="container" if arm == "container" else "process"),),
         workloads=workloads(parameters, CACHE[variant]),
         settle_s=0.2,
@@ -156,6 +166,14 @@ def _trial(parameters, test, variant, arm, scheduler, repetition):
         repetition=repetition,
     )
     return checked(Trial, fields, "trial")
+
+
+def _device(parameters):
+    if parameters.device == "null_blk":
+        return profile(parameters.device_profile, parameters.device_mib, parameters.device_slowdown)
+    if parameters.device == "file_backed":
+        return FileBacked(size_mib=parameters.device_mib)
+    return Disk(id=parameters.device, destroy=parameters.destroy)
 
 
 def _test_1(parameters, cache):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import NotReady, TrialFailed
 from .. import pyz
-from ..base import Finding
+from ..base import Finding, refuse_what_is_missing
 from . import exchange, image, qemu, scratch, template
 
 #: One guest second costs 3 to 6 s of wall time when the guest is busy. A machine far slower
@@ -18,6 +18,13 @@ from . import exchange, image, qemu, scratch, template
 WALL_SECONDS_PER_GUEST_SECOND = 60
 
 HOST_RESERVE_MIB = 512
+
+#: What the guest's kernel and programs can do (see `elevatorlab.testbeds.base.requirements`).
+CAPABILITIES = (
+    *("scheduler none", "scheduler mq-deadline", "scheduler bfq", "scheduler kyber"),
+    *("device null_blk", "limits", "weights", "page-cache drop", "tracepoints"),
+    *("program fio", "program iostat"),
+)
 
 
 class DeterministicTestbed:
@@ -28,6 +35,8 @@ class DeterministicTestbed:
     """
 
     name = "deterministic"
+    identity_is = " (the image's digest)"
+    defaults = {"arms": ("host", "container"), "device": "null_blk"}
 
     def __init__(self, say=print):
         self.say = say
@@ -47,16 +56,38 @@ class DeterministicTestbed:
             free_mib >= 1536,
             "close programs: a trial takes up to 1.5 GiB",
         )
+        for what in CAPABILITIES:
+            yield Finding(self.name, what, "in the guest", True)
 
     def _finding(self, what, look, remedy):
         try:
-            return Finding(self.name, what, look(), True)
+            return Finding(self.name, what, look(), True, needed=True)
         except NotReady as problem:
-            return Finding(self.name, what, str(problem), False, remedy)
+            return Finding(self.name, what, str(problem), False, remedy, needed=True)
 
     def identity(self):
         """Return the image digest."""
         return image.digest()
+
+    def machine(self):
+        """Return the image digest: the same machine wherever it is emulated."""
+        return image.digest()
+
+    def folder_name(self):
+        """Return the name of the folder that this testbed's results go to."""
+        return self.name
+
+    def takes(self, trial):
+        """Everything but a virtual machine: there is none inside this one."""
+        return trial.machine == "host"
+
+    def clean(self):
+        """Remove the folders of killed clients; nothing else outlives one."""
+        scratch.sweep()
+        return "nothing of ours is left"
+
+    def close(self):
+        """Nothing was taken that lasts."""
 
     def prepare(self, trials):
         """Check the machine, and boot a template for each size of memory that `trials` need.
@@ -68,12 +99,7 @@ class DeterministicTestbed:
         NotReady
             When QEMU, the image, memory or disk space is missing; nothing has run then.
         """
-        for trial in trials:
-            if trial.needs:
-                raise NotReady(
-                    f"trial {trial.hash} needs {', '.join(trial.needs)}, which the deterministic "
-                    "testbed does not have; run it on a real testbed"
-                )
+        refuse_what_is_missing(self, self.findings(), trials)
         self._stopped = False
         scratch.sweep()
         image.current()
@@ -91,7 +117,7 @@ class DeterministicTestbed:
                 self.say(f"booting the deterministic machine once, {memory_mib} MiB (about 15 s)")
                 template.make(memory_mib)
 
-    def run(self, trial, folder):
+    def run(self, trial, folder, note=None):
         """Run `trial`, write its result into the empty `folder`, return the provenance.
 
         Raises
@@ -169,6 +195,7 @@ class DeterministicTestbed:
         found = image.current()
         return {
             "testbed": self.name,
+            "machine": self.name,
             "image_digest": image.digest(),
             "agent_digest": pyz.agent_digest(),
             "boot_ram_sha256": json.loads((kept / "about.json").read_text())["ram_sha256"],

@@ -1,0 +1,5 @@
+"""Trials in Docker containers."""
+
+from .testbed import DockerTestbed
+
+__all__ = ["DockerTestbed"]

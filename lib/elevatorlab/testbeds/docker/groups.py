@@ -1,0 +1,124 @@
+"""A container for each group of a trial, made through the engine's API.
+
+A container has exactly the device under test (or the file system on it) and a worker of the
+agent as its first process. It ends when the connection to that worker ends, and the engine then
+removes it, so a killed agent or client leaves none behind.
+"""
+
+from pathlib import PurePosixPath
+
+import docker
+from docker.types import DriverConfig, Mount
+
+from .. import pyz
+
+LABEL = "elevatorlab"
+
+#: Where agent and containers meet, as both see it.
+MEETING_PLACE = PurePosixPath("/run/elevatorlab/rendezvous")
+
+AGENT_INSIDE = "/elevatorlab-agent.pyz"
+WORK = "/work"
+
+#: A trial's limits -> the API's parameters. The others (weights) are set in the cgroup.
+API_LIMITS = {
+    "read_bytes_s": "device_read_bps",
+    "write_bytes_s": "device_write_bps",
+    "read_iops": "device_read_iops",
+    "write_iops": "device_write_iops",
+}
+
+
+def make(client, image, run, trial, device):
+    """Make the containers of a trial and return what the agent must know of them.
+
+    Parameters
+    ----------
+    client : docker.DockerClient
+    image : str
+    run : str
+        The run's name; containers and the volume are called after it.
+    trial : Trial
+    device : str
+        Kernel name of the device under test, on the engine's machine.
+
+    Returns
+    -------
+    dict
+        By group: ``process`` (id of the first process), ``work``, ``socket``, ``limited``.
+    """
+    remove(client, run)
+    return {
+        group.name: _make_one(client, image, run, group, device, trial.filesystem)
+        for group in trial.groups
+    }
+
+
+def _make_one(client, image, run, group, device, filesystem):
+    place = MEETING_PLACE / run
+    socket = place / f"{group.name}.sock"
+    limits = {
+        API_LIMITS[name]: [{"Path": f"/dev/{device}", "Rate": value}]
+        for name, value in group.limits.model_dump().items()
+        if name in API_LIMITS and value
+    }
+    mounts = [Mount(str(place), str(place), type="bind")]
+    if filesystem:
+        mounts.append(_disk(run, device, filesystem))
+    container = client.containers.create(
+        image,
+        ["python3", AGENT_INSIDE, "worker", str(socket)],
+        name=f"elevatorlab-{run}-{group.name}",
+        labels={LABEL: run},
+        auto_remove=True,
+        network_mode="none",
+        mounts=mounts,
+        devices=[] if filesystem else [f"/dev/{device}:/dev/{device}"],
+        **limits,
+    )
+    container.put_archive("/", pyz.as_tar(AGENT_INSIDE.lstrip("/")))
+    container.start()
+    container.reload()
+    return {
+        "process": container.attrs["State"]["Pid"],
+        "work": WORK if filesystem else None,
+        "socket": str(socket),
+        "limited": sorted(name for name in API_LIMITS if API_LIMITS[name] in limits),
+    }
+
+
+def _disk(run, device, filesystem):
+    """Return a mount of the file system on the device, which the engine itself mounts."""
+    options = {"type": filesystem, "device": f"/dev/{device}"}
+    return Mount(
+        WORK,
+        f"elevatorlab-{run}",
+        type="volume",
+        no_copy=True,
+        labels={LABEL: run},
+        driver_config=DriverConfig("local", options),
+    )
+
+
+def remove(client, run=None):
+    """Remove the containers and volumes of a run, or of all runs; return how many there were."""
+    label = LABEL if run is None else f"{LABEL}={run}"
+    removed = 0
+    for container in client.containers.list(all=True, filters={"label": label}):
+        _remove(container, force=True)
+        removed += 1
+    for volume in client.volumes.list(filters={"label": label}):
+        _remove(volume, force=True)
+        removed += 1
+    return removed
+
+
+def _remove(thing, **how):
+    """Remove what may be on its way out by itself."""
+    try:
+        thing.remove(**how)
+    except docker.errors.NotFound:
+        pass
+    except docker.errors.APIError as problem:
+        if problem.status_code != 409:  # being removed already
+            raise

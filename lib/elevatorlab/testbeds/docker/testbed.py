@@ -1,0 +1,236 @@
+"""Run trials in containers of a Docker engine, here or on another machine."""
+
+import functools
+import json
+
+import docker
+
+from ...errors import NotReady, TrialFailed
+from .. import far, pyz
+from ..base import Finding
+from ..shell import LocalShell, Unreachable
+from ..ssh import ShellTestbed
+from . import groups
+from .shell import BROKEN, ContainerShell
+
+IMAGE = "elevatorlab-environment"
+
+#: An HTTP time-out: how long one answer of the engine may take, not a trial.
+API_TIMEOUT_S = 60
+
+#: Connections that docker-py keeps for later, one for each address asked. Over SSH each is a
+#: session, of which a server allows ten by default.
+IDLE_CONNECTIONS = 3
+
+#: What the agent's container may do beyond others: attach devices, set knobs, drop the page cache,
+#: load the kernel's own modules, and see which machine it is on.
+CAPABILITIES = ["SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE"]
+
+AGENT_NAME = f"elevatorlab-agent-{pyz.agent_digest()[:12]}"
+
+#: Held by the agent that runs a trial (agent/journal.py).
+ONE_TRIAL = "/run/elevatorlab/trial.lock"
+
+#: Where the agent's things are, in its container and on the engine's machine.
+FOLDER = "/var/tmp/elevatorlab-0"
+
+#: What the agent calls a machine that does not say who it is (agent/facts.py).
+UNKNOWN = "unknown"
+
+#: What the agent says when it has the device ready (agent/run.py).
+WANTED = "containers are wanted on "
+
+
+class DockerTestbed(ShellTestbed):
+    """Containers made through the engine's API; nothing else of the machine is needed.
+
+    The agent runs beside the disk in a container of its own, with the rights that it needs; the
+    processes of a trial run in ordinary ones.
+
+    Parameters
+    ----------
+    address : str, optional
+        ``ssh://USER@HOST:PORT`` of another machine's engine; by default the one that Docker's own
+        environment variables name.
+    """
+
+    name = "docker"
+    defaults = {**ShellTestbed.defaults, "arms": ("container",)}
+
+    def __init__(self, address=None, say=print):
+        self.address = address
+        super().__init__(ContainerShell(address or "this machine", self._agent_container), say)
+
+    # ---- the engine -------------------------------------------------------------------
+
+    @functools.cached_property
+    def client(self):
+        """The engine.
+
+        Raises
+        ------
+        NotReady
+        """
+        try:
+            if self.address:
+                client = docker.DockerClient(
+                    self.address, timeout=API_TIMEOUT_S, num_pools=IDLE_CONNECTIONS
+                )
+            else:
+                client = docker.from_env(timeout=API_TIMEOUT_S)
+            client.ping()
+            return client
+        except (docker.errors.DockerException, *BROKEN) as problem:
+            raise Unreachable(
+                f"no Docker engine answers ({_last_words(problem)}); expected one. Start it "
+                "(environments/start-docker.sh can), and be in the group docker, or root"
+            ) from None
+
+    @functools.cached_property
+    def image(self):
+        """The environment's image.
+
+        Raises
+        ------
+        NotReady
+        """
+        try:
+            return self.client.images.get(IMAGE)
+        except docker.errors.ImageNotFound:
+            remedy = "build it with: make environment-image"
+            if self.address:
+                remedy += f", and bring it: docker save {IMAGE} | docker -H {self.address} load"
+            raise NotReady(f"the engine has no image {IMAGE}; {remedy}") from None
+
+    def reachable(self):
+        """Say whether engine and image are there."""
+        try:
+            version = self.client.version()["Version"]
+            yield Finding(self.name, "engine", f"version {version}", True, needed=True)
+            yield Finding(self.name, "image", self.image.short_id, True, needed=True)
+        except NotReady as problem:
+            yield Finding(self.name, "engine and image", str(problem), False, needed=True)
+
+    # ---- the agent's container --------------------------------------------------------
+
+    def _agent_container(self):
+        """Return the container in which the agent works, started where it is not."""
+        try:
+            container = self.client.containers.get(AGENT_NAME)
+            if container.status == "running":
+                return container
+            container.remove(force=True)
+        except docker.errors.NotFound:
+            pass
+        except BROKEN:
+            self.__dict__.pop("client", None)  # docker-py does not mend an SSH connection
+            raise
+        return self.client.containers.run(
+            self.image,
+            ["sh", "-c", "mount -o remount,bind,rw /proc/sys && exec sleep infinity"],
+            name=AGENT_NAME,
+            labels={groups.LABEL: "agent"},
+            detach=True,
+            init=True,
+            cap_add=CAPABILITIES,
+            device_cgroup_rules=["b *:* rmw", "c *:* rmw"],
+            security_opt=["apparmor=unconfined"],
+            pid_mode="host",
+            cgroupns="host",
+            network_mode="none",
+            volumes={
+                "/dev": {"bind": "/dev"},
+                "/sys": {"bind": "/sys"},
+                "/lib/modules": {"bind": "/lib/modules", "mode": "ro"},
+                "/run/elevatorlab": {"bind": "/run/elevatorlab"},
+                # Runs outlive the container; and what the journal names has the same path
+                # outside, where `elevatorlab clean` on the machine itself finds it, too.
+                FOLDER: {"bind": FOLDER},
+            },
+        )
+
+    # ---- what it does -----------------------------------------------------------------
+
+    @functools.cached_property
+    def facts(self):
+        """What the engine's machine is and has (`elevatorlab.agent.facts`).
+
+        A container may not see whose it is. A kernel that was booted together with this machine's
+        is this machine's.
+        """
+        there = self.far.facts()
+        if there["machine_id"] == UNKNOWN:
+            here = far.FarAgent(LocalShell()).facts(root=False)
+            if here["boot_id"] == there["boot_id"]:
+                there["machine_id"] = here["machine_id"]
+        return there
+
+    def takes(self, trial):
+        """Containers on a machine that nothing of ours has made."""
+        containers = all(group.isolation == "container" for group in trial.groups)
+        return trial.machine == "host" and containers
+
+    def environment_digest(self):
+        """Return the digest of the image that the containers are made of."""
+        return self.image.id.removeprefix("sha256:")
+
+    def site(self):
+        """Tell the agent where it meets the containers."""
+        return {**super().site(), "rendezvous": str(groups.MEETING_PLACE / self._running)}
+
+    def _run(self, trial, folder, note):
+        run = f"{trial.hash}-{pyz.agent_digest()[:8]}"
+
+        def listen(text):
+            note(text)
+            if WANTED in text:
+                self._bring_containers(run, trial, text.partition(WANTED)[2])
+
+        try:
+            super()._run(trial, folder, listen)
+        finally:
+            self._take_down(run)
+
+    def _bring_containers(self, run, trial, device):
+        """Answer the agent's request, unless that was done before the connection broke."""
+        answer = groups.MEETING_PLACE / run / "containers.json"
+        if self.shell.run(["sh", "-c", f"test -e {answer} && echo there || true"]).strip():
+            return
+        try:
+            containers = groups.make(self.client, self.image, run, trial, device)
+        except docker.errors.APIError as problem:
+            self.far.stop(run)
+            raise TrialFailed(
+                f"the engine could not make the trial's containers: {problem.explanation}"
+            ) from None
+        except BROKEN as problem:
+            raise far.ConnectionLost(f"the engine does not answer ({problem})") from None
+        self.shell.put(json.dumps(containers).encode(), f"{answer}.part")
+        self.shell.run(["mv", f"{answer}.part", str(answer)])
+
+    def _take_down(self, run):
+        try:
+            groups.remove(self.client, run)
+            self.shell.run(["rm", "-rf", str(groups.MEETING_PLACE / run)])
+        except (*BROKEN, far.ConnectionLost) as problem:
+            self.say(f"{problem}; `elevatorlab clean` removes what is left of {run}")
+
+    def clean(self):
+        """Finish what killed runs left; return a sentence that says what was done."""
+        sentence = super().clean()
+        self.shell.run(["rm", "-rf", str(groups.MEETING_PLACE)])
+        return f"{sentence}; {groups.remove(self.client)} containers and volumes removed"
+
+    def close(self):
+        """Remove the agent's container, unless a trial runs in it that nobody waits for."""
+        try:
+            container = self.client.containers.get(AGENT_NAME)
+            trial_runs, _ = container.exec_run(["flock", "--nonblock", ONE_TRIAL, "true"])
+            if container.status != "running" or not trial_runs:
+                container.remove(force=True)
+        except (NotReady, *BROKEN):
+            pass  # there is nothing to remove
+
+
+def _last_words(problem):
+    return str(problem).rsplit("(", 1)[-1].strip("()'\" ") or type(problem).__name__

@@ -1,0 +1,233 @@
+"""How commands reach a machine: this one directly, another one through Fabric."""
+
+import contextlib
+import io
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import invoke
+import paramiko
+from fabric import Config, Connection
+
+from ..errors import ElevatorLabError, NotReady
+
+CONNECT_TIMEOUT_S = 15
+
+#: A command that streams says something at least every few seconds, or the connection is dead.
+SILENCE_S = 30
+
+
+#: What paramiko gives for a command that nobody saw end.
+NO_STATUS = -1
+
+#: How a broken connection shows itself: to paramiko, and to Fabric's threads.
+BROKEN = (
+    *(TimeoutError, EOFError, ConnectionError, paramiko.SSHException),
+    *(invoke.exceptions.ThreadException, invoke.exceptions.CommandTimedOut),
+)
+
+
+class CommandFailed(ElevatorLabError):
+    """A command ended with a status other than 0."""
+
+    def __init__(self, where, argv, status, said):
+        self.status, self.said = status, " ".join(said.split())  # a sentence has one line
+        super().__init__(
+            f"{shlex.join(argv)[:120]} on {where} ended with status {status}: "
+            f"{self.said[-300:] or 'it said nothing'}"
+        )
+
+
+class ConnectionLost(ElevatorLabError):
+    """The far side does not answer any more."""
+
+
+class Unreachable(NotReady):
+    """Nobody answers where the far side was expected."""
+
+
+class LocalShell:
+    """Commands on this machine."""
+
+    name = "this machine"
+
+    def run(self, argv, timeout_s=60):
+        """Run a command and return what it printed."""
+        try:
+            run = subprocess.run(
+                argv, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL
+            )
+        except FileNotFoundError:
+            raise CommandFailed(self.name, argv, 127, f"{argv[0]}: not found") from None
+        except subprocess.TimeoutExpired:
+            raise CommandFailed(self.name, argv, 124, f"no end within {timeout_s} s") from None
+        if run.returncode:
+            raise CommandFailed(self.name, argv, run.returncode, run.stderr)
+        return run.stdout
+
+    def lines(self, argv):
+        """Run a command and yield its lines as they come."""
+        with subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                yield from process.stdout
+            finally:
+                process.terminate()
+
+    def put(self, content, path):
+        """Write a file."""
+        Path(path).write_bytes(content)
+
+    def get(self, path):
+        """Return the bytes of a file."""
+        return Path(path).read_bytes()
+
+    def close(self):
+        """Nothing is open."""
+
+
+class SshShell:
+    """Another machine, through Fabric; its host key must be known, and nothing is ever asked.
+
+    Parameters
+    ----------
+    host : str
+    user : str, optional
+    port : int, optional
+    key_file : path, optional
+        Private key; by default what an SSH agent and ``~/.ssh`` have.
+    known_hosts : path, optional
+        Host keys; by default ``~/.ssh/known_hosts`` and the system's.
+    ssh_config : bool
+        Whether the user's ``~/.ssh/config`` counts.
+    """
+
+    def __init__(
+        self, host, user=None, port=None, key_file=None, known_hosts=None, ssh_config=False
+    ):
+        self.name = host
+        self.known_hosts = known_hosts
+        keys = {"key_filename": os.path.expanduser(key_file)} if key_file else {}
+        if key_file:
+            keys |= {"look_for_keys": False, "allow_agent": False}
+        self.connection = Connection(
+            host,
+            user=user,
+            port=port,
+            config=Config(overrides={"load_ssh_configs": ssh_config}),
+            connect_timeout=CONNECT_TIMEOUT_S,
+            connect_kwargs=keys,
+        )
+
+    def open(self):
+        """Connect, where that has not been done yet.
+
+        Raises
+        ------
+        NotReady
+            One sentence: unreachable, unknown or changed host key, or key not accepted.
+        """
+        if self.connection.is_connected:
+            return
+        where = f"{self.connection.user}@{self.name}:{self.connection.port}"
+        client = self.connection.client
+        try:
+            if self.known_hosts:
+                client.load_host_keys(os.path.expanduser(self.known_hosts))
+            else:
+                client.load_system_host_keys()
+            client.set_missing_host_key_policy(paramiko.RejectPolicy())
+            self.connection.open()
+            self.connection.transport.set_keepalive(10)
+        except paramiko.BadHostKeyException as problem:
+            raise NotReady(
+                f"{where} shows another host key than the one known ({problem.key.get_name()}); "
+                "expected the same. If the machine was set up anew, remove the old key with "
+                f"ssh-keygen -R '{self.name}'; otherwise somebody is in between"
+            ) from None
+        except paramiko.AuthenticationException as problem:
+            if "EOF" in str(problem):  # the connection broke while it was being made
+                raise Unreachable(f"{where}: {problem}; expected an SSH server") from None
+            raise NotReady(
+                f"{where} did not accept a key; expected a login without password. Add yours "
+                "there with ssh-copy-id, or name it: ssh://...?key=FILE"
+            ) from None
+        except paramiko.SSHException as problem:
+            if "not found in known_hosts" in str(problem):
+                raise NotReady(
+                    f"the host key of {where} is unknown; expected it in known_hosts. Log in once "
+                    "with ssh and compare its fingerprint, or name a file: ssh://...?known_hosts=FILE"
+                ) from None
+            raise Unreachable(f"{where}: no SSH connection ({problem}); expected one") from None
+        except FileNotFoundError as problem:
+            raise NotReady(
+                f"{where}: {problem.filename} does not exist; expected a key or known_hosts file"
+            ) from None
+        except (OSError, EOFError) as problem:
+            raise Unreachable(
+                f"{where} cannot be reached ({problem}); expected an SSH server. "
+                "Check name, port and network"
+            ) from None
+
+    @contextlib.contextmanager
+    def _lost(self):
+        """Say of every way in which a connection breaks that it broke, and forget it."""
+        self.open()
+        try:
+            yield
+        except BROKEN as problem:
+            self.close()
+            why = (str(problem).strip() or "it broke").splitlines()[0]
+            raise ConnectionLost(f"the connection to {self.name} was lost ({why})") from None
+
+    def run(self, argv, timeout_s=60):
+        """Run a command and return what it printed."""
+        with self._lost():
+            run = self.connection.run(
+                shlex.join(argv), hide=True, warn=True, in_stream=False, timeout=timeout_s
+            )
+            if run.exited == NO_STATUS:
+                raise EOFError("it ended without a status")
+        if run.exited:
+            raise CommandFailed(self.name, argv, run.exited, run.stderr)
+        return run.stdout
+
+    def lines(self, argv):
+        """Run a command and yield its lines as they come."""
+        with self._lost():
+            channel = self.connection.create_session()
+            channel.settimeout(SILENCE_S)
+            with channel, channel.makefile("r") as output:
+                channel.exec_command(shlex.join(argv))
+                yield from output
+                if channel.recv_exit_status() == NO_STATUS:
+                    raise EOFError("it ended without a status")
+
+    def put(self, content, path):
+        """Write a file."""
+        with self._lost():
+            try:
+                self.connection.put(io.BytesIO(content), path)
+            except OSError as problem:
+                self.connection.transport.join(1)  # it learns of a break a moment later
+                if not self.connection.is_connected:
+                    raise EOFError(problem) from None
+                raise NotReady(
+                    f"{path} on {self.name} could not be written ({problem}); expected "
+                    f"{len(content) >> 10} KiB of free disk space there. Free some"
+                ) from None
+
+    def get(self, path):
+        """Return the bytes of a file."""
+        content = io.BytesIO()
+        with self._lost():
+            self.connection.get(path, content)
+        return content.getvalue()
+
+    def close(self):
+        """End the connection."""
+        with contextlib.suppress(Exception):  # it may be broken in every way
+            self.connection.close()

@@ -1,0 +1,120 @@
+"""Trials on this machine, and on any other that SSH reaches."""
+
+import functools
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from ..errors import ElevatorLabError
+from . import far, pyz
+from .real import RealTestbed
+from .shell import LocalShell, SshShell
+
+#: What a testbed's address may say after the question mark.
+OPTIONS = {"key": "key_file", "known_hosts": "known_hosts", "config": "ssh_config"}
+
+#: Over the trial's own deadline: making the device, its files, and taking it all down again.
+SET_UP_S = 300
+
+
+class ShellTestbed(RealTestbed):
+    """A machine that a shell reaches, with the agent on it."""
+
+    defaults = {**RealTestbed.defaults, "arms": ("host",)}
+
+    def __init__(self, shell, say=print):
+        super().__init__(say)
+        self.shell = shell
+        self.far = far.FarAgent(shell)
+        self._running = None
+
+    @functools.cached_property
+    def facts(self):
+        """What the machine is and has (`elevatorlab.agent.facts`)."""
+        return self.far.facts()
+
+    def takes(self, trial):
+        """Plain processes on a machine that nothing of ours has made."""
+        processes = all(group.isolation == "process" for group in trial.groups)
+        return trial.machine == "host" and processes
+
+    def site(self):
+        """Return what the agent is told of the place."""
+        return {"scratch": self.far.scratch}
+
+    def _run(self, trial, folder, note):
+        self._running = f"{trial.hash}-{pyz.agent_digest()[:8]}"
+        try:
+            files = self.far.run(
+                self._running,
+                trial.canonical_json(),
+                self.site(),
+                note,
+                limit_s=trial.deadline_s + SET_UP_S,
+            )
+        finally:
+            self._running = None
+        far.keep(files, folder)
+
+    def stop(self):
+        """End what runs now; the machine is restored before this returns."""
+        if self._running:
+            self.far.stop(self._running)
+
+    def clean(self):
+        """Finish what killed runs left; return a sentence that says what was done."""
+        return self.far.clean()
+
+    def close(self):
+        """End the connection."""
+        self.shell.close()
+
+
+class HostTestbed(ShellTestbed):
+    """The machine that this runs on."""
+
+    name = "host"
+
+    def __init__(self, say=print):
+        super().__init__(LocalShell(), say)
+
+
+class SshTestbed(ShellTestbed):
+    """Another machine, by its address: ``ssh://USER@HOST:PORT?key=FILE&known_hosts=FILE&config=yes``."""
+
+    name = "ssh"
+
+    def __init__(self, address, say=print):
+        super().__init__(SshShell(**parse(address)), say)
+
+
+def parse(address):
+    """Take an address apart.
+
+    >>> parse("ssh://me@there:2222?key=~/.ssh/lab")
+    {'host': 'there', 'user': 'me', 'port': 2222, 'key_file': '~/.ssh/lab'}
+    >>> parse("ssh://there?config=yes")
+    {'host': 'there', 'user': None, 'port': None, 'ssh_config': True}
+
+    Raises
+    ------
+    ElevatorLabError
+    """
+    form = "ssh://[USER@]HOST[:PORT][?key=FILE&known_hosts=FILE&config=yes]"
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        port, parts = None, urlsplit("")
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if parts.password:
+        address = address.replace(f":{parts.password}@", ":...@")
+    if parts.scheme != "ssh" or not parts.hostname or parts.password or parts.path.strip("/"):
+        raise ElevatorLabError(f"testbed: expected {form}, without a password; found {address!r}")
+    for name in options:
+        if name not in OPTIONS:
+            raise ElevatorLabError(
+                f"testbed: expected one of {', '.join(OPTIONS)} after '?'; found {name!r}"
+            )
+    given = {OPTIONS[name]: unquote(value) for name, value in options.items()}
+    if "ssh_config" in given:
+        given["ssh_config"] = given["ssh_config"] in ("", "yes", "1", "true")
+    return {"host": parts.hostname, "user": parts.username, "port": port, **given}

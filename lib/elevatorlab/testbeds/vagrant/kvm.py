@@ -1,0 +1,101 @@
+"""Whether KVM works here. /dev/kvm alone does not tell: what tells is a kernel that boots."""
+
+import functools
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ...errors import NotReady
+from ...paths import BUILD
+from ..deterministic import image, qemu
+
+DEVICE = Path("/dev/kvm")
+
+#: A kernel without a root file system says so, restarts, and QEMU ends. With KVM that takes
+#: less than a second; where KVM's instructions are themselves emulated, it may take minutes.
+BOOTED = "Kernel panic - not syncing: VFS"
+DEADLINE_S = 15
+
+ANSWER = BUILD / "kvm.json"
+
+
+def works():
+    """Tell whether a virtual machine can use this machine's processor.
+
+    Returns
+    -------
+    bool
+
+    See Also
+    --------
+    why_not : the reason.
+    """
+    return why_not() == ""
+
+
+@functools.cache
+def why_not():
+    """Say why KVM does not work here, as a clause; empty where it does.
+
+    The kernel of the deterministic image is booted under KVM once, and the answer kept until
+    this machine's kernel or QEMU changes.
+    """
+    if not DEVICE.exists():
+        return f"{DEVICE} is missing"
+    if not os.access(DEVICE, os.R_OK | os.W_OK):
+        return f"{DEVICE} may not be opened by this user; join the group kvm and log in again"
+    kernel = image.FOLDER / "vmlinuz"
+    if not kernel.exists():
+        return "it cannot be tried before `make setup` has built a kernel to boot"
+    try:
+        asked = {"qemu": qemu.version(), "kernel": os.uname().release}
+    except NotReady as problem:
+        return str(problem)
+    answer = _remembered(asked)
+    return _ask(asked, kernel) if answer is None else answer
+
+
+def _remembered(asked):
+    try:
+        kept = json.loads(ANSWER.read_text())
+        return kept["why_not"] if kept["asked"] == asked else None
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _ask(asked, kernel):
+    answer = _boot(kernel, "kvm")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    fresh = ANSWER.with_suffix(f".{os.getpid()}")
+    fresh.write_text(json.dumps({"asked": asked, "why_not": answer}, indent=1) + "\n")
+    fresh.rename(ANSWER)
+    return answer
+
+
+def _boot(kernel, accelerator):
+    """Boot `kernel` with `accelerator`; say why that failed, or return an empty string."""
+    with tempfile.TemporaryDirectory(prefix="elevatorlab-kvm.") as folder:
+        console = Path(folder) / "console"
+        command = [
+            qemu.BINARY,
+            *("-accel", accelerator, "-m", "256M", "-no-reboot"),
+            *("-nodefaults", "-no-user-config", "-display", "none", "-net", "none"),
+            *("-serial", f"file:{console}"),
+            *("-kernel", str(kernel), "-append", "console=ttyS0 quiet panic=-1"),
+        ]
+        try:
+            run = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=DEADLINE_S,
+            )
+        except subprocess.TimeoutExpired:
+            return f"a kernel did not boot with it within {DEADLINE_S} s"
+        if run.returncode == 0 and BOOTED in console.read_text(errors="replace"):
+            return ""
+        said = " ".join(run.stderr.split())[-200:] or f"status {run.returncode}"
+        return f"a kernel did not boot with it ({said})"

@@ -1,0 +1,200 @@
+"""What a virtual machine has in libvirt: a domain, a storage pool, a network, of one name."""
+
+import ipaddress
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+from ...errors import ElevatorLabError, NotReady
+from . import commands
+
+URI = "qemu:///system"
+
+#: Where libvirt may write as the user that QEMU runs as; a home folder is often closed to it.
+IMAGES = Path("/var/lib/libvirt/images")
+
+#: How to list, by name, what there is of each kind.
+KINDS = {
+    "domain": ("list", "--all", "--name"),
+    "pool": ("pool-list", "--all", "--name"),
+    "network": ("net-list", "--all", "--name"),
+}
+
+NETWORK = """<network>
+  <name>{name}</name>
+  <forward mode='nat'/>
+  <ip address='{gateway}' netmask='{mask}'>
+    <dhcp><range start='{first}' end='{last}'/></dhcp>
+  </ip>
+</network>
+"""
+
+REMOVE_S = 60
+
+
+def virsh(*arguments, timeout_s=60):
+    """Run one virsh command; return the completed process, whatever its status."""
+    return commands.run(["virsh", "--quiet", "--connect", URI, *arguments], timeout_s)
+
+
+def require():
+    """Make sure that libvirtd answers this user.
+
+    Raises
+    ------
+    NotReady
+    """
+    answer = virsh("version", timeout_s=20)
+    if answer.returncode:
+        said = " ".join(answer.stderr.split())
+        raise NotReady(
+            f"libvirtd does not answer on {URI} ({said}). Start it with systemctl start libvirtd, "
+            "and be in the group libvirt; where no service manager runs, "
+            "environments/start-libvirt.sh starts it"
+        )
+
+
+def names(kind):
+    """Return the names of all domains, pools or networks, active or not."""
+    return set(_do(*KINDS[kind]).split())
+
+
+def left(name):
+    """Return the kinds of things called `name` that there are."""
+    return [kind for kind in KINDS if name in names(kind)]
+
+
+def running(name):
+    """Tell whether the domain called `name` runs."""
+    return virsh("domstate", name).stdout.strip() == "running"
+
+
+def make_pool(name):
+    """Make a storage pool called `name`: a folder of its own, so that all of it can go again."""
+    _do("pool-define-as", name, "dir", "--target", str(IMAGES / name))
+    _do("pool-build", name)
+    _do("pool-start", name)
+
+
+def make_network(name, network, file):
+    """Make a private network called `name`, from which guests reach others, but not the reverse.
+
+    Parameters
+    ----------
+    name : str
+    network : str
+        Its addresses, as ``192.168.100.0/24``.
+    file : pathlib.Path
+        Where its description is written for virsh.
+    """
+    all_of_it = ipaddress.ip_network(network)
+    file.write_text(
+        NETWORK.format(
+            name=name,
+            mask=all_of_it.netmask,
+            gateway=all_of_it[1],
+            first=all_of_it[2],
+            last=all_of_it[-2],
+        )
+    )
+    _do("net-define", str(file))
+    _do("net-start", name)
+
+
+def free_network(name, routes=Path("/proc/net/route")):
+    """Return a private network that is neither libvirt's nor has a route on this machine.
+
+    Machines of different names begin at different places, so that two that start together
+    rarely want the same one.
+
+    Parameters
+    ----------
+    name : str
+    routes : pathlib.Path
+
+    Returns
+    -------
+    ipaddress.IPv4Network
+        One of 192.168.100.0/24 to 192.168.199.0/24.
+    """
+    taken = [*_routed(routes.read_text()), *_defined()]
+    begin = sum(name.encode())
+    for step in range(100):
+        network = ipaddress.ip_network(f"192.168.{100 + (begin + step) % 100}.0/24")
+        if not any(network.overlaps(other) for other in taken):
+            return network
+    raise NotReady("expected a free network from 192.168.100.0 to 192.168.199.0; all are taken")
+
+
+def _routed(table):
+    """Yield the networks of /proc/net/route, but for the default route."""
+    for line in table.splitlines()[1:]:
+        _, destination, *_, mask, _, _, _ = line.split()
+        numbers = [int.from_bytes(bytes.fromhex(one), "little") for one in (destination, mask)]
+        if numbers[1]:
+            yield ipaddress.ip_network((numbers[0], numbers[1].bit_count()))
+
+
+def _defined():
+    """Yield the networks that libvirt knows; those that are not active have no route."""
+    for name in names("network"):
+        for ip in ElementTree.fromstring(virsh("net-dumpxml", name).stdout).findall("ip"):
+            if ip.get("family", "ipv4") == "ipv4":
+                size = ip.get("prefix") or ip.get("netmask")
+                yield ipaddress.ip_network(f"{ip.get('address')}/{size}", strict=False)
+
+
+def _do(*arguments):
+    done = virsh(*arguments)
+    if done.returncode:
+        raise NotReady(f"virsh {arguments[0]}: {' '.join(done.stderr.split())}")
+    return done.stdout
+
+
+def remove(name):
+    """Remove the domain, the pool with its volumes, and the network called `name`.
+
+    A client that was killed may have left a request that libvirtd still carries out, so
+    nothing is believed gone until it is gone twice.
+
+    Raises
+    ------
+    ElevatorLabError
+        When something stays.
+    """
+    until_s = time.monotonic() + REMOVE_S
+    gone = 0
+    while gone < 2:
+        kinds = left(name)
+        gone = 0 if kinds else gone + 1
+        for kind in kinds:
+            REMOVERS[kind](name)
+        if kinds and time.monotonic() > until_s:
+            raise ElevatorLabError(
+                f"libvirt still has the {' and the '.join(kinds)} {name} after {REMOVE_S} s of "
+                f"removing; look at virsh --connect {URI} {' '.join(KINDS[kinds[0]])}"
+            )
+        time.sleep(0.5)
+
+
+def _remove_domain(name):
+    virsh("destroy", name)
+    virsh("undefine", name, "--managed-save", "--snapshots-metadata", "--nvram")
+
+
+def _remove_pool(name):
+    virsh("pool-start", name)  # volumes are listed and deleted through a running pool
+    virsh("pool-refresh", name)
+    for line in virsh("vol-list", name).stdout.splitlines():
+        virsh("vol-delete", line.split()[0], "--pool", name)
+    virsh("pool-destroy", name)
+    virsh("pool-delete", name)
+    virsh("pool-undefine", name)
+
+
+def _remove_network(name):
+    virsh("net-destroy", name)
+    virsh("net-undefine", name)
+
+
+REMOVERS = {"domain": _remove_domain, "pool": _remove_pool, "network": _remove_network}

@@ -1,0 +1,303 @@
+"""One virtual machine: brought up, reached, taken away, and nothing of it left behind."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import paramiko
+
+from ...errors import ElevatorLabError, NotReady
+from ...paths import PROJECT
+from . import commands, hostkey, kvm, libvirt, readiness
+from .readiness import findings
+
+__all__ = ["DISK_SERIAL", "Machine", "findings"]
+
+#: By which the guest knows the second disk: /dev/disk/by-id/virtio-SERIAL (see Vagrantfile).
+DISK_SERIAL = "elevatorlab"
+
+#: From nothing to reachable; most of it is provisioning, where that happens in an emulated VM.
+UP_S = 2400
+DESTROY_S = 180
+
+ACCELERATORS = {
+    ("libvirt", "kvm"): "KVM",
+    ("libvirt", "qemu"): "TCG (QEMU, no hardware virtualisation)",
+    ("virtualbox", ""): "VirtualBox",
+}
+
+
+class Machine:
+    """A virtual machine of the project's Vagrantfile.
+
+    All that it makes bears one name, which follows from its folder and is written down there
+    before anything is made. So whatever ends a run, the next one with the same folder, or
+    `clean`, finds what is left. As a context manager it is up inside, and gone afterwards.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where its journal, log, keys and Vagrant's state are kept; made, and removed with it.
+    memory_mib, cpus, disk_mib : int
+        Memory, processors, and the size of the second disk.
+    driver : str or None
+        ``kvm`` or ``qemu`` (libvirt's), or None for KVM where it works.
+    keep : bool
+        Leave it running at the end of the ``with`` block; the next `up` finds it.
+    say : callable
+        Called with a line about what goes on.
+    """
+
+    def __init__(
+        self, folder, memory_mib=1024, cpus=1, disk_mib=2048, driver=None, keep=False, say=print
+    ):
+        self.folder = Path(folder).resolve()
+        self.size = {"memory_mib": memory_mib, "cpus": cpus, "disk_mib": disk_mib}
+        self.driver = driver
+        self.keep = keep
+        self.say = say
+        self.name = f"elevatorlab-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:8]}"
+        self._lock = None
+
+    def __enter__(self):
+        self.up()
+        return self
+
+    def __exit__(self, *_):
+        if self.keep:
+            self._unlock()
+        else:
+            self.destroy()
+
+    # ---- its life ----------------------------------------------------------------------
+
+    def up(self):
+        """Bring it up, or find it up.
+
+        Raises
+        ------
+        NotReady
+            When something is missing, or it does not come up; nothing is left then.
+        """
+        self._take_lock()
+        try:
+            if self._found_up():
+                self.say(f"virtual machine {self.name} is up already")
+                return
+            self._clear()
+            self._make()
+        except BaseException:
+            self._unlock()
+            raise
+
+    def destroy(self):
+        """Take it away, with everything that was made for it."""
+        self._take_lock()
+        try:
+            self._clear()
+        finally:
+            self._unlock()
+
+    #: What is left of a killed run is taken away in the same way.
+    clean = destroy
+
+    def _make(self):
+        provider = readiness.provider()
+        readiness.require(provider)
+        driver = ""
+        if provider == "libvirt":
+            driver = self.driver or ("kvm" if kvm.works() else "qemu")
+        choice = {"provider": provider, "driver": driver, "size": self.size, "network": ""}
+        if provider == "libvirt":
+            choice["network"] = str(libvirt.free_network(self.name))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._write(choice)
+        self.say(f"starting a virtual machine ({ACCELERATORS[provider, driver]})")
+        try:
+            if provider == "libvirt":
+                libvirt.make_pool(self.name)
+                libvirt.make_network(self.name, choice["network"], self.folder / "network.xml")
+            self._vagrant_up(choice)
+            address = self._ask_address()
+            hostkey.pin(address["host"], address["port"], self._known_hosts)
+            self._write({**choice, "address": address})
+        except BaseException:
+            self._clear()
+            raise
+
+    def _vagrant_up(self, choice):
+        command = ["vagrant", "up", "--provider", choice["provider"]]
+        environment = self._environment(choice)
+        try:
+            commands.follow(
+                command, UP_S, self.folder / "up.log", self._hear, cwd=PROJECT, env=environment
+            )
+        except ElevatorLabError as problem:
+            if "box" in str(problem) and ("could not be found" in str(problem)):
+                raise NotReady(
+                    f"the box {readiness.PUBLIC_BOX} is not here and cannot be pulled; `make box` "
+                    "builds its equivalent"
+                ) from problem
+            raise NotReady(f"the virtual machine did not come up: {problem}") from None
+
+    def _hear(self, line):
+        """Pass on what Vagrant says about steps, without its details."""
+        _, arrow, text = line.strip().partition(f"==> {self.name}: ")
+        _, provisioning, said = line.strip().partition("provision: ")
+        if provisioning or (arrow and text.endswith("...")):
+            self.say("  " + (f"provisioning: {said}" if said else text))
+
+    def _clear(self):
+        """Remove everything that bears its name, and its folder with the journal last."""
+        journal = self._read()
+        if journal is None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            return
+        _end_processes(f"ELEVATORLAB_VM_NAME={self.name}")
+        if journal["provider"] == "libvirt":
+            libvirt.remove(self.name)
+        # For libvirt, this is what is left to do: Vagrant's own list of machines. It would end a
+        # machine that still boots only after 20 s.
+        if any(self._dotfile.glob("machines/*/*/id")):
+            with contextlib.suppress(NotReady):
+                commands.run(
+                    ["vagrant", "destroy", "--force"],
+                    DESTROY_S,
+                    cwd=PROJECT,
+                    env=self._environment(journal),
+                )
+        shutil.rmtree(self._dotfile, ignore_errors=True)
+        self._known_hosts.unlink(missing_ok=True)
+        shutil.rmtree(self.folder)
+
+    # ---- what it is --------------------------------------------------------------------
+
+    @property
+    def accelerator(self):
+        """What executes the processor's instructions: KVM, TCG or VirtualBox."""
+        journal = self._made()
+        return ACCELERATORS[journal["provider"], journal["driver"]]
+
+    def ssh_config(self):
+        """Return how to reach it.
+
+        Returns
+        -------
+        dict
+            ``host``, ``port``, ``user``, ``key_filename``, and ``known_hosts``: a file with the
+            one host key that it may show.
+        """
+        return {**self._made()["address"], "known_hosts": str(self._known_hosts)}
+
+    def storage(self):
+        """Return the folder of this machine that its disks are files in."""
+        if self._made()["provider"] == "libvirt":
+            return libvirt.IMAGES / self.name
+        return self.folder
+
+    def _made(self):
+        journal = self._read()
+        if not journal or "address" not in journal:
+            raise NotReady(f"virtual machine {self.name} is not up; expected `up` to be first")
+        return journal
+
+    def _found_up(self):
+        """Tell whether the machine of the journal is the one wanted, and shows its host key."""
+        journal = self._read()
+        if not journal or "address" not in journal or journal["size"] != self.size:
+            return False
+        if self.driver and journal["driver"] != self.driver:
+            return False
+        if journal["provider"] == "libvirt" and not libvirt.running(self.name):
+            return False
+        address = journal["address"]
+        return hostkey.shown_is_pinned(address["host"], address["port"], self._known_hosts)
+
+    def _ask_address(self):
+        shown = commands.run(
+            ["vagrant", "ssh-config"], 60, cwd=PROJECT, env=self._environment(self._read())
+        )
+        if shown.returncode:
+            raise NotReady(f"vagrant ssh-config: {' '.join(shown.stderr.split())}")
+        way = paramiko.SSHConfig.from_text(shown.stdout).lookup(self.name)
+        return {
+            "host": way["hostname"],
+            "port": int(way["port"]),
+            "user": way["user"],
+            "key_filename": way["identityfile"][0].strip('"'),
+        }
+
+    def _environment(self, choice):
+        """Return the variables that the Vagrantfile and Vagrant read; the name marks processes."""
+        size = choice["size"]
+        return {
+            **os.environ,
+            "VAGRANT_DOTFILE_PATH": str(self._dotfile),
+            "VAGRANT_DEFAULT_PROVIDER": choice["provider"],
+            "VAGRANT_CHECKPOINT_DISABLE": "1",
+            "VAGRANT_NO_COLOR": "1",
+            "ELEVATORLAB_VM_NAME": self.name,
+            "ELEVATORLAB_VM_DRIVER": choice["driver"],
+            "ELEVATORLAB_VM_NETWORK": choice["network"],
+            "ELEVATORLAB_VM_MEMORY_MIB": str(size["memory_mib"]),
+            "ELEVATORLAB_VM_CPUS": str(size["cpus"]),
+            "ELEVATORLAB_DISK_MIB": str(size["disk_mib"]),
+        }
+
+    # ---- its journal -------------------------------------------------------------------
+
+    @property
+    def _dotfile(self):
+        return self.folder / "vagrant"
+
+    @property
+    def _known_hosts(self):
+        return self.folder / "known_hosts"
+
+    def _read(self):
+        try:
+            return json.loads((self.folder / "machine.json").read_text())
+        except FileNotFoundError:
+            return None
+
+    def _write(self, journal):
+        fresh = self.folder / "machine.json.new"
+        with open(fresh, "w") as file:
+            json.dump({"name": self.name, **journal}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.rename(self.folder / "machine.json")
+
+    def _take_lock(self):
+        """Let one process at a time have this machine; a killed one has it no longer."""
+        if self._lock is not None:
+            return
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = open(self.folder.with_name(self.folder.name + ".lock"), "w")  # noqa: SIM115
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise NotReady(
+                f"another process uses the virtual machine in {self.folder}; wait until it has "
+                "ended"
+            ) from None
+        self._lock = lock
+
+    def _unlock(self):
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _end_processes(mark):
+    """End the processes that have `mark` in their environment: what a killed run has started."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark.encode() in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)

@@ -1,0 +1,88 @@
+"""What a virtual machine needs of this machine: Vagrant, a provider, a box, and perhaps KVM."""
+
+import os
+from pathlib import Path
+
+from ...errors import NotReady
+from ..base import Finding
+from . import commands, kvm, libvirt
+
+PUBLIC_BOX = "debian/bookworm64"
+LOCAL_BOX = "elevatorlab/bookworm64"
+
+INSTALL = "environments/start-libvirt.sh installs and starts what is missing"
+
+
+def provider():
+    """Return Vagrant's provider to use: VAGRANT_DEFAULT_PROVIDER, libvirt, or virtualbox."""
+    named = os.environ.get("VAGRANT_DEFAULT_PROVIDER")
+    if named in ("libvirt", "virtualbox"):
+        return named
+    if not commands.found("virsh") and commands.found("VBoxManage"):
+        return "virtualbox"
+    return "libvirt"
+
+
+def require(provider):
+    """Make sure that Vagrant can make a virtual machine with `provider`.
+
+    Raises
+    ------
+    NotReady
+    """
+    _require_vagrant()
+    _require_provider(provider)
+
+
+def _require_vagrant():
+    if not commands.found("vagrant"):
+        raise NotReady(f"the command vagrant is missing; {INSTALL}")
+
+
+def _require_provider(provider):
+    if provider == "virtualbox":
+        if not commands.found("VBoxManage"):
+            raise NotReady("the command VBoxManage is missing; install VirtualBox")
+        return
+    if not commands.found("virsh"):
+        raise NotReady(f"the command virsh is missing; {INSTALL}")
+    libvirt.require()
+    plugins = commands.run(["vagrant", "plugin", "list"], 60)
+    if "vagrant-libvirt" not in plugins.stdout:
+        raise NotReady(f"Vagrant has no provider for libvirt; {INSTALL}")
+
+
+def boxes():
+    """Return the names of the boxes that could be used, in the order of preference."""
+    home = Path(os.environ.get("VAGRANT_HOME", "~/.vagrant.d")).expanduser()
+    named = os.environ.get("ELEVATORLAB_BOX")
+    wanted = [named] if named else [LOCAL_BOX, PUBLIC_BOX]
+    return [box for box in wanted if (home / "boxes" / box.replace("/", "-VAGRANTSLASH-")).is_dir()]
+
+
+def findings():
+    """Say what there is here of what a virtual machine needs.
+
+    Yields
+    ------
+    Finding
+    """
+    chosen = provider()
+    for what, check in (
+        ("vagrant", _require_vagrant),
+        (f"provider {chosen}", lambda: _require_provider(chosen)),
+    ):
+        try:
+            check()
+            yield Finding("vagrant", what, "ready", True, needed=True)
+        except NotReady as problem:
+            found, _, remedy = str(problem).partition("; ")
+            yield Finding("vagrant", what, found, False, remedy or INSTALL, needed=True)
+    here = boxes()
+    remedy = f"`make box` builds one; where {PUBLIC_BOX} can be pulled, `vagrant up` does so itself"
+    yield Finding("vagrant", "box", ", ".join(here) or "none here yet", bool(here), remedy)
+    if chosen == "libvirt":
+        why_not = kvm.why_not()
+        found = f"no: {why_not}" if why_not else "works"
+        remedy = "without it the virtual machine is emulated, and not comparable with containers"
+        yield Finding("vagrant", "KVM", found, not why_not, remedy)

@@ -1,0 +1,139 @@
+"""Control groups of both versions: counters, limits and their proofs, and no process left."""
+
+import os
+import subprocess
+
+import pytest
+
+from elevatorlab.agent import cgroups
+from elevatorlab.agent.errors import KnobFailed, TrialFailed
+from elevatorlab.agent.journal import Journal
+from elevatorlab.agent.proofs import Proofs
+from helpers import running, wait_until
+
+KEYS = ("rbytes", "wbytes", "rios", "wios")
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("251:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0", (4096, 8192, 1, 2)),
+        ("251:0 rbytes=4096 rios=1", (4096, 0, 1, 0)),
+        ("251:0", (0, 0, 0, 0)),
+        ("8:0 rbytes=1 wbytes=1 rios=1 wios=1", (0, 0, 0, 0)),
+        ("", (0, 0, 0, 0)),
+    ],
+)
+def test_counters_of_version_2(tmp_path, line, expected):
+    (tmp_path / "io.stat").write_text(line + "\n" if line else "")
+    counters = cgroups.Version2(tmp_path).counters(tmp_path, "251:0")
+    assert tuple(counters[key] for key in KEYS) == expected
+
+
+#: As the kernel writes it (6.1): a line for each device and direction, then a total.
+SERVICE_BYTES = """\
+254:0 Read 999
+254:0 Write 999
+7:0 Read 4096
+7:0 Write 8192
+7:0 Sync 12288
+7:0 Async 0
+7:0 Discard 5
+7:0 Total 12288
+Total 13286
+"""
+SERVICED = "7:0 Read 1\n7:0 Write 2\n7:0 Sync 3\n7:0 Async 0\n7:0 Total 3\nTotal 3\n"
+
+
+def test_counters_of_version_1(tmp_path):
+    (tmp_path / "blkio.throttle.io_service_bytes_recursive").write_text(SERVICE_BYTES)
+    (tmp_path / "blkio.throttle.io_serviced_recursive").write_text(SERVICED)
+    counters = cgroups.Version1(tmp_path).counters(tmp_path, "7:0")
+    assert tuple(counters[key] for key in KEYS) == (4096, 8192, 1, 2)
+    unknown = cgroups.Version1(tmp_path).counters(tmp_path, "7:1")
+    assert set(unknown.values()) == {0}
+
+
+def test_version_2_is_preferred(tmp_path):
+    (tmp_path / "blkio").mkdir()
+    (tmp_path / "blkio/blkio.throttle.io_service_bytes").touch()
+    assert cgroups.find(tmp_path).number == 1
+    (tmp_path / "cgroup.controllers").write_text("cpuset cpu memory pids\n")
+    assert cgroups.find(tmp_path).number == 1, "a unified tree without I/O is of no use"
+    (tmp_path / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+    assert cgroups.find(tmp_path).number == 2
+
+
+def test_a_machine_without_io_cgroups(tmp_path):
+    with pytest.raises(TrialFailed, match="has neither a cgroup v2 tree .* nor a v1 tree blkio"):
+        cgroups.find(tmp_path)
+
+
+def test_a_limit_of_version_2_that_did_not_take(tmp_path):
+    (tmp_path / "io.max").write_text("")
+    tree = cgroups.Version2(tmp_path)
+    with pytest.raises(KnobFailed) as failure:
+        # A plain file keeps the words in the order of writing; the kernel answers in its own.
+        tree.prove(tmp_path, "read_iops", 5, "7:0", Proofs())
+    assert "io.max did not take: wrote '7:0 riops=5', read back ''" in str(failure.value)
+
+
+def test_the_answer_of_io_max_is_compared_for_what_was_set():
+    text = (
+        "8:0 rbps=1 wbps=max riops=max wiops=max\n251:0 rbps=max wbps=2000000 riops=max wiops=9\n"
+    )
+    assert cgroups._only(text, "251:0", {"wbps": 2000000}) == "251:0 wbps=2000000"
+    assert cgroups._only("", "251:0", {"wbps": 1}) == ""
+
+
+def test_a_limit_of_version_1_that_somebody_else_set(tmp_path):
+    (tmp_path / "blkio.throttle.write_bps_device").write_text("254:0 7\n7:0 1048576\n")
+    tree, proofs = cgroups.Version1(tmp_path), Proofs()
+    tree.prove(tmp_path, "write_bytes_s", 1048576, "7:0", proofs)
+    assert proofs.records[0]["read"] == "7:0 1048576"
+    with pytest.raises(KnobFailed, match="wrote '7:0 5', read back '7:0 1048576'"):
+        tree.prove(tmp_path, "write_bytes_s", 5, "7:0", proofs)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Return this machine's tree, with a cgroup of this test for its root."""
+    found = cgroups.find()
+    found.root = found.top / f"elevatorlab-test-{os.getpid()}"
+    with Journal(tmp_path / "journal") as journal:
+        found.prepare(journal)
+        yield found
+    assert not found.root.exists()
+
+
+def in_group(path, *argv):
+    """Start a command in a cgroup."""
+    enter = f'echo $$ >{path}/cgroup.procs && exec "$@"'
+    return subprocess.Popen(["sh", "-c", enter, "sh", *argv])
+
+
+@pytest.mark.root
+def test_every_process_of_a_group_ends_even_those_below(tree):
+    (tree.root / "one" / "below").mkdir(parents=True)
+    (tree.root / "two").mkdir()
+    sleepers = [in_group(tree.root / name, "sleep", "100") for name in ("two", "one/below")]
+    shy = in_group(tree.root / "one", "sh", "-c", "trap '' TERM INT HUP; sleep 100 & wait")
+    wait_until(lambda: len(cgroups.processes(tree.root)) == 4)
+    assert tree.of_process(shy.pid) == tree.root / "one"
+    cgroups.kill(tree.root)
+    assert cgroups.processes(tree.root) == []
+    assert [process.wait() for process in (*sleepers, shy)] == [-9, -9, -9]
+    cgroups.remove(tree.root)
+
+
+@pytest.mark.root
+def test_a_group_that_is_gone_needs_no_killing(tree):
+    cgroups.kill(tree.root / "never")
+    cgroups.remove(tree.root / "never")
+    assert not running(0x7FFFFFFF)
+
+
+@pytest.mark.root
+def test_a_limit_on_a_device_that_is_not_there_is_refused(tree):
+    with pytest.raises(KnobFailed, match="did not take: wrote '4095:1048575"):
+        tree.limit(tree.root, {"read_iops": 5}, "4095:1048575", Proofs())

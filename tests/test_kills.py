@@ -1,0 +1,225 @@
+"""Whatever is killed, whenever: the next start, or `elevatorlab clean`, restores the machine.
+
+Fifty kills (-9) at seeded random moments of a small trial. Where a moment comes after the end of
+the trial, nothing is there to be killed, and the next moment is tried: what counts is kills.
+"""
+
+import contextlib
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import docker
+import pytest
+
+import clients
+import sshd
+from elevatorlab import testbeds
+from elevatorlab.errors import NotReady
+from elevatorlab.testbeds.docker import groups
+from elevatorlab.testbeds.docker import testbed as docker_testbed
+from helpers import fio, wait_until
+from state import agents, assert_restored, machine_state
+
+pytestmark = [pytest.mark.root, pytest.mark.timeout(900)]
+
+#: A trial of some two seconds, which changes all that a trial can change.
+TRIAL = {
+    "backing_scheduler": "kyber",
+    "scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}},
+    "filesystem": "ext4",
+    "groups": ({"name": "main", "limits": {"read_iops": 500}},),
+    "workloads": (
+        {"kind": "endless_write", "name": "writer", "group": "main", "direct": True},
+        fio(runtime="400ms", time_based=1, size="4M"),
+    ),
+}
+CONTAINER = {"name": "main", "isolation": "container", "limits": {"read_iops": 500}}
+
+#: Moments after the start of the client; most trials still run then.
+LATEST_S = 1.8
+
+
+def die(pid):
+    """Kill a process; tell whether it was there."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def processes(job):
+    """Return the process ids of agents that do a job."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # ended meanwhile
+            words = file.read_bytes().decode().split("\0")
+            if len(words) > 3 and words[1].endswith(".pyz") and words[2] == job:
+                found.append(int(file.parent.name))
+    return found
+
+
+def kill_client(client, **_):
+    alive = client.is_alive()
+    client.kill()
+    return alive
+
+
+def kill_agent(**_):
+    return any([die(pid) for pid in processes("trial")])
+
+
+def kill_supervisor(**_):
+    # Forked by the job that starts it, so that is what it is called.
+    return any([die(pid) for pid in processes("start")])
+
+
+def kill_both(**_):
+    return any([die(pid) for pid in [*processes("start"), *processes("trial")]])
+
+
+def kill_everything(client, **_):
+    alive = kill_client(client)
+    return kill_both() or alive
+
+
+def kill_worker(**_):
+    return any([die(pid) for pid in processes("worker")])
+
+
+def cut_connection(server, **_):
+    cut = bool(server.sessions())
+    server.cut_connections()
+    return cut
+
+
+def cut_connection_and_kill_client(client, server, **_):
+    cut = cut_connection(server)
+    return kill_client(client) and cut
+
+
+def _kill_containers(engine, names):
+    killed = False
+    for container in engine.containers.list(filters={"label": groups.LABEL}):
+        if names(container):
+            with contextlib.suppress(docker.errors.APIError):  # on its way out by itself
+                container.kill()
+                killed = True
+    return killed
+
+
+def kill_agent_container(engine, **_):
+    return _kill_containers(engine, lambda one: one.name == docker_testbed.AGENT_NAME)
+
+
+def kill_workload_container(engine, **_):
+    return _kill_containers(engine, lambda one: one.name.endswith("-main"))
+
+
+@pytest.fixture(scope="module")
+def engine():
+    client = docker.from_env()
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with sshd.running(tmp_path_factory.mktemp("sshd")) as running:
+        yield running
+
+
+def killed_again_and_again(kills, address, victim, trial, folder, **tools):
+    """Kill the victim `kills` times; each time the machine is restored and the result comes.
+
+    After every other kill `clean` finishes the job, after the others the next start does.
+    """
+    before = machine_state()
+    moments, done, name = random.Random(victim.__name__), 0, "nothing yet"
+    for attempt in range(4 * kills):
+        if done == kills:
+            break
+        results, log = folder / str(attempt), folder / f"{attempt}.log"
+        trial = trial.model_copy(update={"seed": attempt})
+        client = clients.start(address, trial, results, log)
+        moment_s = moments.uniform(0.1, LATEST_S)
+        time.sleep(moment_s)
+        hit = victim(client=client, **tools)
+        done += hit
+        name = f"{victim.__name__} {done}, {moment_s:.2f} s after the start"
+        client.join(60)
+        assert not client.is_alive(), f"{name}: the client hangs"
+        if hit and done % 2:
+            finish(address, before, name)
+        assert_result(address, trial, results, log, name)
+        assert_restored(before, name=name)
+    assert done == kills, f"only {done} of {4 * kills} moments found something to kill"
+
+
+def finish(address, before, name):
+    """Let `clean` restore the machine, once a trial that nobody waits for has ended.
+
+    A client that is killed while it starts a trial may have it start a moment later.
+    """
+    for _ in range(3):
+        wait_until(lambda: agents() == before["agents"], 60)
+        testbed = testbeds.get(address, say=lambda _: None)
+        testbed.clean()
+        testbed.close()
+        if machine_state() == before:
+            return
+    assert_restored(before, name=name)
+
+
+def assert_result(address, trial, results, log, name):
+    """Assert that the same command, as often as it says so, brings the result."""
+    for _ in range(3):
+        if list(results.glob("*/*/result.json")):
+            break
+        clients.run(address, trial, results, log)
+    said = log.read_text() if log.exists() else "nothing was said"
+    assert len(list(results.glob("*/*/result.json"))) == 1, f"{name}: {said}"
+    assert "Traceback" not in said, f"{name}: {said}"
+
+
+HERE = {
+    kill_client: 6,
+    kill_agent: 6,
+    kill_supervisor: 4,
+    kill_both: 4,
+    kill_everything: 4,
+    kill_worker: 2,
+}
+OVER_SSH = {cut_connection: 8, cut_connection_and_kill_client: 4}
+IN_CONTAINERS = {kill_client: 4, kill_agent_container: 4, kill_workload_container: 4}
+
+
+def test_there_are_fifty_kills_and_more():
+    assert sum([*HERE.values(), *OVER_SSH.values(), *IN_CONTAINERS.values()]) >= 50
+
+
+@pytest.mark.parametrize("victim", HERE)
+def test_killed_on_this_machine(victim, make_real_trial, tmp_path):
+    killed_again_and_again(HERE[victim], "host", victim, make_real_trial(**TRIAL), tmp_path)
+
+
+@pytest.mark.ssh
+@pytest.mark.parametrize("victim", OVER_SSH)
+def test_killed_over_ssh(victim, server, make_real_trial, tmp_path):
+    trial = make_real_trial(**TRIAL)
+    killed_again_and_again(OVER_SSH[victim], server.address, victim, trial, tmp_path, server=server)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("victim", IN_CONTAINERS)
+def test_killed_in_containers(victim, engine, make_real_trial, tmp_path):
+    try:
+        assert testbeds.get("docker").image
+    except NotReady as problem:
+        pytest.skip(str(problem))
+    testbeds.get("docker").clean()
+    trial = make_real_trial(**{**TRIAL, "groups": (CONTAINER,)})
+    killed_again_and_again(IN_CONTAINERS[victim], "docker", victim, trial, tmp_path, engine=engine)

@@ -1,0 +1,287 @@
+"""Trials over a real SSH connection: detached, followed, fetched, whatever happens to it."""
+
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import clients
+import sshd
+from elevatorlab import campaign, store, testbeds
+from elevatorlab.paths import PROJECT
+from elevatorlab.testbeds import pyz, ssh
+from elevatorlab.testbeds.real import RealTestbed
+from helpers import fio, wait_until
+from state import assert_restored, machine_state
+
+pytestmark = [pytest.mark.ssh, pytest.mark.root]
+
+AGENT = PROJECT / "lib/elevatorlab/agent"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with sshd.running(tmp_path_factory.mktemp("sshd")) as running:
+        yield running
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs a trial on a testbed and returns its result's folder."""
+
+    def one(address, trial, note=lambda _: None):
+        before = machine_state()
+        testbed = testbeds.get(address, say=lambda _: None)
+        campaign.run([campaign.Share(testbed, [trial])], tmp_path / "results", note=note)
+        assert_restored(before)
+        return store.folder(tmp_path / "results", testbed) / trial.hash
+
+    return one
+
+
+def test_a_trial_from_beginning_to_end(server, run, make_real_trial):
+    told = []
+    folder = run(server.address, make_real_trial(backing_scheduler="none"), told.append)
+    provenance = json.loads((folder / "provenance.json").read_text())
+    assert provenance["testbed"] == "ssh"
+    assert json.loads((folder / "result.json").read_text())["outcome"] == "finished"
+    assert any("measured" in line for line in told)
+    everything = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+    for secret in (str(server.key), server.address, server.key.read_text().splitlines()[1]):
+        assert secret not in everything
+
+
+def test_ssh_and_host_on_one_machine_are_one_machine(server):
+    far, here = testbeds.get(server.address), testbeds.get("host")
+    assert far.machine() == here.machine()
+    assert far.identity() != here.identity(), "results of two testbeds are never pooled"
+    far.close()
+
+
+def test_progress_comes_back_while_it_runs(server, run, make_real_trial):
+    told = []
+    trial = make_real_trial(workloads=(fio(runtime="2s", time_based=1, iodepth=1),))
+    run(server.address, trial, lambda text: told.append((time.monotonic(), text)))
+    when = {text.rpartition("] ")[2]: at_s for at_s, text in told}
+    assert when["measured"] - when["files are ready"] > 1.5
+
+
+def test_a_connection_that_breaks_again_and_again(server, run, make_real_trial):
+    """The trial goes on there, once, and its result arrives."""
+    trial = make_real_trial(workloads=(fio(runtime="4s", time_based=1, iodepth=2),))
+    moments, begun, ended = random.Random(4), threading.Event(), threading.Event()
+    cuts, told = 0, []
+
+    def note(text):
+        told.append(text)
+        begun.set()
+
+    def cut():
+        nonlocal cuts
+        begun.wait()
+        while not ended.wait(moments.uniform(0.1, 1.2)):
+            cuts += len(server.sessions())
+            server.cut_connections()
+
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    try:
+        folder = run(server.address, trial, note)
+    finally:
+        begun.set()
+        ended.set()
+        cutter.join()
+    assert cuts >= 3
+    assert sum("was lost" in line for line in told) >= 1
+    log = (folder / "log.txt").read_text()
+    assert log.count("start\n") == log.count("measured\n") == 1
+    heard = [line.rpartition("] ")[2] for line in told if "lost" not in line]
+    assert heard.count("measured") == 1, "no line of the log comes twice"
+
+
+def test_a_killed_client_finds_its_trial_again(server, make_real_trial, tmp_path):
+    before = machine_state()
+    trial = make_real_trial(workloads=(fio(runtime="4s", time_based=1, iodepth=2),))
+    results, log = tmp_path / "results", tmp_path / "log"
+    client = clients.start(server.address, trial, results, log)
+    wait_until(lambda: log.exists() and "files are ready" in log.read_text(), 60)
+    client.kill()
+    client.join()
+    assert list(results.rglob("result.json")) == []
+    assert clients.run(server.address, trial, results, log) == 0, log.read_text()
+    (said,) = results.rglob("log.txt")
+    assert said.read_text().count("start\n") == 1, "the trial was not run twice"
+    assert_restored(before)
+
+
+def test_two_addresses_of_one_machine_take_turns_or_say_so(server, make_real_trial, tmp_path):
+    """Two clients that do not know of each other: the second one is told, nothing is mixed."""
+    long, short = (
+        make_real_trial(workloads=(fio(runtime=runtime, time_based=1),)) for runtime in ("8s", "1s")
+    )
+    with sshd.running(folder_for_a_server(tmp_path)) as other:
+        first = clients.start(server.address, long, tmp_path / "1", tmp_path / "log1")
+        wait_until(
+            lambda: (tmp_path / "log1").exists() and "start" in (tmp_path / "log1").read_text()
+        )
+        assert clients.run(other.address, short, tmp_path / "2", tmp_path / "log2") == 1
+        said = (tmp_path / "log2").read_text()
+        assert "another trial runs on this machine; expected none" in said
+        first.join()
+        assert first.exitcode == 0, (tmp_path / "log1").read_text()
+
+
+def folder_for_a_server(tmp_path):
+    (tmp_path / "sshd").mkdir()
+    return tmp_path / "sshd"
+
+
+class TestPython:
+    """Any Python from 3.9 on, and nothing but its standard library."""
+
+    @pytest.mark.parametrize("file", sorted(AGENT.rglob("*.py")), ids=lambda file: file.name)
+    def test_the_agent_is_python_3_9(self, file):
+        ast.parse(file.read_text(), feature_version=(3, 9))
+
+    def test_the_oldest_python_here_runs_a_trial(self, tmp_path, run, make_real_trial):
+        version = min(pythons())
+        with far_python(tmp_path, pythons()[version]) as server:
+            assert testbeds.get(server.address).facts["python"].startswith(f"3.{version[1]}.")
+            folder = run(server.address, make_real_trial())
+        assert json.loads((folder / "result.json").read_text())["outcome"] == "finished"
+
+
+def pythons():
+    """Return the interpreters of this machine that the agent may run on: version -> path."""
+    places = [
+        *(Path(folder) for folder in os.environ["PATH"].split(":")),
+        *Path.home().glob(".pyenv/versions/*/bin"),
+        Path(sys.executable).parent,
+    ]
+    found = {}
+    for minor in range(9, 20):
+        for place in places:
+            python = place / f"python3.{minor}"
+            if works(python):
+                found.setdefault((3, minor), python.resolve())
+    return found
+
+
+def works(python):
+    if not python.exists():
+        return False
+    return subprocess.run([python, "-I", "-c", "import json"], capture_output=True).returncode == 0
+
+
+def far_python(folder, python):
+    """Run a server on whose machine python3 is `python`."""
+    (folder / "bin").mkdir()
+    (folder / "bin/python3").symlink_to(python)
+    (folder / "sshd").mkdir()
+    path = f"{folder}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return sshd.running(folder / "sshd", sshd.environment(path, folder))
+
+
+class TestConfiguration:
+    """The user's own ~/.ssh counts when it is asked to."""
+
+    @pytest.fixture
+    def home(self, server, tmp_path, monkeypatch):
+        """Return a home whose SSH configuration has a name for the server."""
+        (tmp_path / ".ssh").mkdir(mode=0o700)
+        (tmp_path / ".ssh/config").write_text(
+            f"Host laboratory\n HostName 127.0.0.1\n Port {server.port}\n"
+            f" IdentityFile {server.key}\n"
+        )
+        shutil.copy(server.known_hosts, tmp_path / ".ssh/known_hosts")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        return tmp_path
+
+    def test_it_is_honoured_when_asked_for(self, home):
+        testbed = testbeds.get("ssh://laboratory?config=yes")
+        assert testbed.machine() == testbeds.get("host").machine()
+        testbed.close()
+
+    def test_it_is_ignored_otherwise(self, home, error_of):
+        testbed = testbeds.get("ssh://laboratory")
+        assert "laboratory" in error_of(testbed.machine)
+
+
+class TestAddresses:
+    """What an address may say."""
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            *("ssh://", "ssh:///path", "ssh://me:secret@there", "ssh://there/path"),
+            *("ssh://there:port", "ssh://there:99999", "ssh://[broken"),
+        ],
+    )
+    def test_refused(self, address, error_of):
+        said = error_of(testbeds.get, address)
+        assert said.startswith("testbed: expected ssh://[USER@]HOST[:PORT]")
+        assert "without a password" in said and said.count("\n") == 0
+
+    def test_a_password_is_not_repeated(self, error_of):
+        assert "secret" not in error_of(testbeds.get, "ssh://me:secret@there")
+
+    def test_an_unknown_option(self, error_of):
+        said = error_of(testbeds.get, "ssh://there?identity=~/.ssh/lab")
+        assert "expected one of key, known_hosts, config after '?'; found 'identity'" in said
+
+    @pytest.mark.parametrize("name", ["moon", "SSH://there", "http://there", "", "docker://x"])
+    def test_no_such_testbed(self, name, error_of):
+        assert f"found {name!r}" in error_of(testbeds.get, name)
+
+    def test_a_home_folder_may_be_abbreviated(self):
+        assert ssh.parse("ssh://there?key=~/.ssh/lab")["key_file"] == "~/.ssh/lab"
+
+
+class TestClock:
+    """A difference of the clocks is said, and nothing depends on it."""
+
+    @pytest.mark.parametrize(
+        "skew_s, said",
+        [(0.4, []), (90, ["is 90 s ahead"]), (-3600.2, ["is 3600 s behind"])],
+    )
+    def test_skew(self, skew_s, said, server):
+        told = []
+        testbed = testbeds.get(server.address, say=told.append)
+        testbed.facts["clock_skew_s"] = skew_s
+        RealTestbed.prepare(testbed, [])
+        testbed.close()
+        assert len(told) == len(said)
+        assert all(part in line for part, line in zip(said, told, strict=True)), told
+
+
+def test_the_agent_is_brought_once(server):
+    digest = pyz.agent_digest()[:12]
+    testbed = testbeds.get(server.address)
+    testbed.far.install()
+    (agent,) = Path("/var/tmp/elevatorlab-0").glob(f"agent-{digest}.pyz")
+    before = agent.stat().st_mtime_ns
+    testbed.close()
+    again = testbeds.get(server.address)
+    again.far.install()
+    again.close()
+    assert agent.stat().st_mtime_ns == before
+
+
+def test_a_damaged_agent_is_brought_again(server):
+    testbed = testbeds.get(server.address)
+    testbed.far.install()
+    agent = Path(testbed.far.agent)
+    agent.write_bytes(b"half of it")
+    again = testbeds.get(server.address)
+    again.far.install()
+    assert agent.read_bytes() == pyz.agent_archive()
+    testbed.close()
+    again.close()

@@ -1,0 +1,269 @@
+"""What is wrong with the way to a machine, or with the machine: one sentence, nothing left."""
+
+import contextlib
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import sshd
+from elevatorlab import campaign, testbeds
+from elevatorlab.errors import ElevatorLabError, NotReady, TrialFailed
+from helpers import wait_until
+from state import machine_state
+
+pytestmark = [pytest.mark.ssh, pytest.mark.root]
+
+#: What the agent's installation needs of a machine, besides Python.
+TOOLS = ("bash", "env", "id", "ls", "mkdir", "mv", "rm", "sh", "sha256sum", "sudo", "test", "true")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with sshd.running(tmp_path_factory.mktemp("sshd")) as running:
+        yield running
+
+
+@pytest.fixture
+def refused(tmp_path, make_real_trial):
+    """Return a function that runs a trial and returns the one sentence it is refused with."""
+
+    def sentence(address, trial=None, kind=ElevatorLabError):
+        before = machine_state()
+        testbed = testbeds.get(address, say=lambda _: None)
+        share = campaign.Share(testbed, [trial or make_real_trial()])
+        with pytest.raises(kind) as refusal:
+            campaign.run([share], tmp_path / "results")
+        testbed.close()
+        assert machine_state() == before
+        assert list(tmp_path.rglob("result.json")) == []
+        assert "Traceback" not in str(refusal.value)
+        return str(refusal.value)
+
+    return sentence
+
+
+def one_sentence(text):
+    """Tell whether a refusal says what was expected, in one line."""
+    return "expected" in text and text.count("\n") == 0
+
+
+class TestTheWay:
+    """Keys, host keys, and a server that is not there."""
+
+    def test_a_wrong_key(self, server, refused, tmp_path):
+        sshd.make_key(tmp_path / "other")
+        said = refused(server.address_of("root", key=tmp_path / "other"), kind=NotReady)
+        assert f"root@127.0.0.1:{server.port} did not accept a key" in said
+        assert "ssh-copy-id" in said and one_sentence(said)
+
+    def test_a_key_that_is_not_there(self, server, refused, tmp_path):
+        said = refused(server.address_of("root", key=tmp_path / "nothing"), kind=NotReady)
+        assert f"{tmp_path / 'nothing'} does not exist; expected a key" in said
+
+    def test_a_key_that_is_none(self, server, refused, tmp_path):
+        (tmp_path / "notes").write_text("no key\n")
+        said = refused(server.address_of("root", key=tmp_path / "notes"), kind=NotReady)
+        assert one_sentence(said)
+
+    def test_an_unknown_host_key(self, server, refused, tmp_path):
+        (tmp_path / "known").touch()
+        said = refused(server.address_of("root", known_hosts=tmp_path / "known"), kind=NotReady)
+        assert f"the host key of root@127.0.0.1:{server.port} is unknown" in said
+        assert "compare its fingerprint" in said and one_sentence(said)
+        assert (tmp_path / "known").read_text() == "", "nothing is accepted unseen"
+
+    def test_a_changed_host_key(self, server, refused, tmp_path):
+        sshd.make_key(tmp_path / "other")
+        key = (tmp_path / "other.pub").read_text().split()[:2]
+        (tmp_path / "known").write_text(f"[127.0.0.1]:{server.port} {' '.join(key)}\n")
+        said = refused(server.address_of("root", known_hosts=tmp_path / "known"), kind=NotReady)
+        assert "shows another host key than the one known (ssh-ed25519)" in said
+        assert "ssh-keygen -R" in said and one_sentence(said)
+
+    def test_no_known_hosts(self, server, refused, tmp_path):
+        said = refused(server.address_of("root", known_hosts=tmp_path / "no"), kind=NotReady)
+        assert f"{tmp_path / 'no'} does not exist" in said
+
+    def test_a_server_that_is_away(self, refused):
+        said = refused(f"ssh://root@127.0.0.1:{sshd.free_port()}", kind=NotReady)
+        assert "cannot be reached" in said and "Check name, port and network" in said
+        assert one_sentence(said)
+
+    def test_a_name_that_does_not_exist(self, refused):
+        assert "cannot be reached" in refused("ssh://no-such-host.invalid", kind=NotReady)
+
+    def test_a_server_that_is_no_ssh_server(self, refused):
+        with subprocess.Popen(
+            ["python3", "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as web:
+            port = web.stdout.readline().split("port ")[1].split()[0]
+            try:
+                said = refused(f"ssh://root@127.0.0.1:{port}", kind=NotReady)
+            finally:
+                web.terminate()
+        assert "no SSH connection" in said and one_sentence(said)
+
+    def test_doctor_says_it_too(self, tmp_path):
+        testbed = testbeds.get(f"ssh://root@127.0.0.1:{sshd.free_port()}")
+        (finding,) = testbed.findings()
+        assert finding.needed and not finding.ready and "cannot be reached" in finding.found
+
+
+@contextlib.contextmanager
+def user(name, folder):
+    """Make a user of this machine, and remove it again."""
+    subprocess.run(
+        ["useradd", "--no-create-home", "--home-dir", str(folder), "--shell", "/bin/sh"]
+        + ["--password", "*", name],  # no password, and yet not locked
+        check=True,
+    )
+    try:
+        yield pwd.getpwnam(name)
+    finally:
+        # Not before its last process, the server's, has ended.
+        wait_until(lambda: subprocess.run(["userdel", name], capture_output=True).returncode == 0)
+
+
+@pytest.fixture
+def guest(tmp_path_factory):
+    """Return a throwaway user, and the folder that the agent's things of this user go to."""
+    # No folder above may be closed to the user, whose keys are read by the user's own process.
+    with user("elevatorlab-test", "/nonexistent") as entry:
+        folder = Path(f"/var/tmp/elevatorlab-{entry.pw_uid}")
+        yield entry.pw_name, folder
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def open_server():
+    """Return a server whose files everybody may read."""
+    folder = Path("/run/elevatorlab-test-sshd")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    with sshd.running(folder) as running:
+        yield running
+    shutil.rmtree(folder)
+
+
+class TestRights:
+    """Root is needed there, by login or by sudo that asks for nothing."""
+
+    def test_a_user_without_sudo(self, open_server, guest, refused):
+        name, folder = guest
+        said = refused(open_server.address_of(name), kind=NotReady)
+        assert "root is needed for devices and schedulers" in said
+        assert "NOPASSWD: ALL" in said and one_sentence(said)
+        assert not folder.exists(), "nothing is brought before that is known"
+
+    def test_a_user_with_sudo_runs_a_trial(self, open_server, guest, tmp_path, make_real_trial):
+        name, folder = guest
+        rule = Path("/etc/sudoers.d/elevatorlab-test")
+        rule.write_text(f"{name} ALL=(ALL) NOPASSWD: ALL\n")
+        before = machine_state()
+        try:
+            testbed = testbeds.get(open_server.address_of(name), say=lambda _: None)
+            share = campaign.Share(testbed, [make_real_trial()])
+            campaign.run([share], tmp_path / "results")
+        finally:
+            rule.unlink()
+        assert len(list(tmp_path.rglob("result.json"))) == 1
+        assert folder.stat().st_uid == pwd.getpwnam(name).pw_uid
+        assert folder.stat().st_mode & 0o077 == 0, "nobody else looks into it"
+        assert machine_state() == before
+
+    def test_a_folder_that_is_somebody_elses(self, open_server, guest, refused):
+        name, folder = guest
+        rule = Path("/etc/sudoers.d/elevatorlab-test")
+        rule.write_text(f"{name} ALL=(ALL) NOPASSWD: ALL\n")
+        (folder / "runs").mkdir(parents=True)
+        folder.chmod(0o777)
+        try:
+            said = refused(open_server.address_of(name), kind=NotReady)
+        finally:
+            rule.unlink()
+        assert f"{folder} on 127.0.0.1 cannot be used" in said
+        assert "expected a folder of our own" in said
+
+
+class TestPython:
+    """No Python there, or one that is too old."""
+
+    def server(self, tmp_path, python=None):
+        """Run a server on whose machine there is nothing but the tools, and `python`."""
+        (tmp_path / "bin").mkdir()
+        for tool in TOOLS:
+            (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
+        if python:
+            (tmp_path / "bin/python3").write_text(f"#!/bin/sh\n{python}\n")
+            (tmp_path / "bin/python3").chmod(0o755)
+        (tmp_path / "sshd").mkdir()
+        return sshd.running(tmp_path / "sshd", sshd.environment(f"{tmp_path}/bin", tmp_path))
+
+    def test_no_python(self, tmp_path, refused):
+        with self.server(tmp_path) as server:
+            said = refused(server.address, kind=NotReady)
+        assert "127.0.0.1 has no python3" in said and "expected 3.9 or newer" in said
+        assert "environments/provision.sh" in said and one_sentence(said)
+
+    @pytest.mark.parametrize("version", ["2.7", "3.6", "3.8"])
+    def test_a_python_that_is_too_old(self, tmp_path, refused, version):
+        real = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+        command = f'exec {real[0]} "$@"' if real else f"echo {version}"
+        with self.server(tmp_path, command) as server:
+            said = refused(server.address, kind=NotReady)
+        assert f"127.0.0.1 has Python {version}; expected 3.9 or newer" in said
+        assert one_sentence(said)
+
+    def test_a_python_that_is_broken(self, tmp_path, refused):
+        with self.server(tmp_path, "echo segmentation fault >&2; exit 139") as server:
+            said = refused(server.address, kind=NotReady)
+        assert "segmentation fault" in said
+
+
+class TestRoom:
+    """A disk that is full there."""
+
+    def server(self, tmp_path, size):
+        """Run a server in whose view of the machine /var/tmp is a small disk of its own."""
+        mount = f"mount -t tmpfs -o size={size} tmpfs /var/tmp && exec " + '"$@"'
+        return sshd.running(tmp_path, below=("unshare", "--mount", "sh", "-c", mount, "sh"))
+
+    def test_no_room_for_the_agent(self, tmp_path, refused):
+        (tmp_path / "sshd").mkdir()
+        with self.server(tmp_path / "sshd", "8k") as server:
+            said = refused(server.address, kind=NotReady)
+        assert "free disk space" in said and "Free some" in said and one_sentence(said)
+
+    def test_no_room_for_a_device(self, tmp_path, refused):
+        (tmp_path / "sshd").mkdir()
+        with self.server(tmp_path / "sshd", "1m") as server:
+            said = refused(server.address, kind=NotReady)
+        assert "device file_backed: loop device" in said and "0 MiB free" in said
+        assert "512 MiB of disk space" in said
+
+    def test_no_room_for_this_device(self, tmp_path, refused, make_real_trial):
+        (tmp_path / "sshd").mkdir()
+        trial = make_real_trial(device={"kind": "file_backed", "size_mib": 700})
+        with self.server(tmp_path / "sshd", "600m") as server:
+            said = refused(server.address, trial, TrialFailed)
+        assert "MiB free; expected 764 MiB for the file of the device under test" in said
+
+    def test_a_disk_that_fills_up_before_the_start(self, tmp_path, refused, make_real_trial):
+        (tmp_path / "sshd").mkdir()
+        with self.server(tmp_path / "sshd", "600m") as server:
+            testbed = testbeds.get(server.address, say=lambda _: None)
+            testbed.prepare([make_real_trial()])
+            full = "dd if=/dev/zero of=/var/tmp/full bs=1M 2>/dev/null; true"
+            testbed.shell.run(["sh", "-c", full])
+            with pytest.raises(ElevatorLabError) as refusal:
+                testbed.run(make_real_trial(), tmp_path, lambda _: None)
+            testbed.close()
+        said = str(refusal.value)
+        assert "free" in said or "room" in said or "No space left" in said, said
+        assert "Traceback" not in said

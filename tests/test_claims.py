@@ -8,10 +8,22 @@ import pytest
 
 from elevatorlab import claims
 from elevatorlab.analysis.intervals import Interval
-from elevatorlab.claims import PUBLISHED_DATA, Verdict, compare, ordering, statements, to_json
+from elevatorlab.claims import PUBLISHED_DATA, as_text, is_measured, summary, to_json
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.families import statements
 from elevatorlab.studies.vm_vs_container.claims import JUDGES, judge
-from measured import NONE_YET, TEST_1, VARIANTS, as_printed
+from elevatorlab.verdicts import Verdict, compare, ordering
+from measured import (
+    ARMS,
+    MACHINE,
+    NONE_YET,
+    TCG,
+    TEST_1,
+    VARIANTS,
+    as_printed,
+    deterministic,
+    emulated,
+)
 
 STUDY = "vm_vs_container"
 
@@ -64,13 +76,27 @@ def test_every_judge_is_used():
     assert {item.judge for item in statements(STUDY)} == set(JUDGES)
 
 
-def test_one_verdict_for_each_testbed_and_preset():
-    """Never pooled; the document is judged once."""
-    runs = pd.concat([as_printed(), as_printed(preset="quick"), as_printed(testbed="host")])
-    found = Counter((claim.testbed, claim.preset) for claim in judge(runs))
-    document = found.pop((PUBLISHED_DATA, ""))
+def test_one_verdict_for_each_machine_and_preset():
+    """Never pooled; the arms of a machine are compared; the document is judged once."""
+    runs = pd.concat(
+        [
+            as_printed(arms=ARMS),
+            as_printed(arms=ARMS, preset="quick"),
+            as_printed(arms=ARMS, machine="fedcba9876543210"),
+            deterministic(),
+        ]
+    )
+    found = Counter((claim.testbed, claim.machine, claim.preset) for claim in judge(runs))
+    document = found.pop((PUBLISHED_DATA, "", ""))
+    everything = "docker+host+vagrant"
     assert found == dict.fromkeys(
-        [("vagrant", "full"), ("vagrant", "quick"), ("host", "full")], 254 - document
+        [
+            (everything, MACHINE, "full"),
+            (everything, MACHINE, "quick"),
+            (everything, "fedcba9876543210", "full"),
+            ("deterministic", "deterministic", "quick"),
+        ],
+        254 - document,
     )
 
 
@@ -222,7 +248,7 @@ def test_without_a_vm_the_container_layer_is_told():
     by_id = {claim.id: claim for claim in judge(table)}
     claim = by_id[f"{STUDY}/table-2/40mb/improvement"]
     assert claim.verdict == Verdict.NOT_TESTABLE
-    assert "No VM arm on the vagrant testbed (arms: container, host)" in claim.reason
+    assert "No VM arm on testbed docker+host (arms: container, host)" in claim.reason
     assert "20 % (identical in all 3 repetitions" in claim.reason
     claim = by_id[f"{STUDY}/table-2/40mb/vm/time"]
     assert claim.verdict == Verdict.NOT_TESTABLE
@@ -280,6 +306,107 @@ def test_without_a_control_nothing_is_concluded():
     assert set(verdicts(undropped, "cache/").values()) == {Verdict.NOT_TESTABLE}
 
 
+@pytest.mark.parametrize(
+    ("shares", "verdict"),
+    [((0.9, 0.5, 0.2), Verdict.NOT_TESTABLE), ((0.31, 0.3, 0.29), Verdict.DIRECTION_ONLY)],
+)
+def test_a_share_that_the_repetitions_do_not_bound_decides_nothing(shares, verdict):
+    """A part of the reads reached the device, once more, once less."""
+    table = as_printed()
+    warm = table["variant"] == "as_published"
+    share = table["repetition"].map(dict(enumerate(shares, 1)))
+    table.loc[warm, "storage_read_bytes"] = (table["bytes_read"] * share).astype(int)
+    assert set(verdicts(table, "cache/").values()) == {verdict}
+
+
+# Arms on one machine
+
+
+def test_arms_of_one_machine_are_held_against_each_other():
+    """Each from its own testbed, with KVM."""
+    by_id = {claim.id: claim for claim in judge(as_printed(arms=ARMS))}
+    claim = by_id[f"{STUDY}/table-2/40mb/improvement"]
+    assert (claim.testbed, claim.verdict) == ("docker+host+vagrant", Verdict.REPRODUCED)
+    assert claim.where == "docker+host+vagrant, full, machine 01234567"
+
+
+def test_arms_of_two_machines_are_not():
+    """The VM ran elsewhere."""
+    elsewhere = as_printed(arms=("vm",), machine="fedcba9876543210")
+    runs = judge(pd.concat([as_printed(arms=("host", "container")), elsewhere]))
+    found = {c.testbed: c for c in runs if c.id == f"{STUDY}/table-2/40mb/improvement"}
+    assert {claim.verdict for claim in found.values()} == {Verdict.NOT_TESTABLE}
+    assert "No VM arm on testbed docker+host" in found["docker+host"].reason
+    assert "No container arm on testbed vagrant" in found["vagrant"].reason
+
+
+def test_an_emulated_vm_is_compared_with_nothing_but_itself():
+    """Improvements are not testable, with the reason; orders within the VM are."""
+    judged = judge(emulated(as_printed(arms=ARMS)))
+    found = {claim.id.removeprefix(f"{STUDY}/"): claim for claim in judged}
+    apart = [c for name, c in found.items() if name.endswith("/improvement")]
+    apart += [found[f"sentence/container-was-better/{TEST_1}/{variant}"] for variant in VARIANTS]
+    for claim in apart:
+        assert claim.verdict == Verdict.NOT_TESTABLE
+        assert claim.measured is None
+        assert f"the VM's processor is emulated, not virtual ({TCG})" in claim.reason
+    assert "From host to container" in found["table-2/40mb/improvement"].reason
+    assert found["ranking/high_read_latency/vm/dropped"].verdict == Verdict.REPRODUCED
+    assert found["table-2/40mb/vm/time"].verdict == Verdict.REPRODUCED
+    assert found["cache/high_read_latency/none/vm"].verdict == Verdict.CONTRADICTED
+
+
+def test_emulated_alike_is_comparable():
+    """On the deterministic testbed every arm is."""
+    claims_of = {claim.id: claim for claim in judge(deterministic())}
+    reason = claims_of[f"{STUDY}/table-2/40mb/improvement"].reason
+    assert "Not comparable" not in reason
+    assert "No VM arm on testbed deterministic" in reason
+
+
+def test_only_none_below_is_compared():
+    """Other schedulers of the physical disk are not pooled with it, however different."""
+    slow = as_printed(arms=ARMS, backing_scheduler="bfq", factor=lambda row: row["repetition"])
+    both = judge(pd.concat([slow, as_printed(arms=ARMS)]))
+    assert both == judge(as_printed(arms=ARMS))
+
+
+def test_a_stable_order_is_told_and_an_unstable_one_is_not_called_one():
+    """In the reason of each ranking."""
+    name = f"{STUDY}/ranking/high_read_latency/vm/dropped"
+    reason = {claim.id: claim for claim in judge(as_printed())}[name].reason
+    assert "100% keep the order none < mq-deadline < kyber < bfq (decided)" in reason
+    once = {claim.id: claim for claim in judge(as_printed(repetitions=1))}[name].reason
+    assert "One repetition says nothing" in once
+
+
+# For people
+
+
+def test_the_text_says_what_was_decided_and_counts_the_rest():
+    """By run and verdict; the document's own arithmetic on request."""
+    found = judge(deterministic(jitter=0.05))
+    text = as_text(found)
+    measured = [claim for claim in found if is_measured(claim)]
+    counts = Counter(claim.verdict for claim in measured)
+    assert text.startswith(f"{STUDY}: deterministic, quick\n")
+    for verdict, count in counts.items():
+        assert f"\n{verdict} ({count})\n" in text
+    assert "No VM arm on testbed deterministic (arms: container, host)" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "percentage-arithmetic" not in text
+    assert "percentage-erratum" in as_text(found, everything=True)
+    assert as_text([]) == ""
+
+
+def test_the_summary_adds_no_two_runs_up():
+    """One sentence each."""
+    text = summary(judge(pd.concat([deterministic(), as_printed()])))
+    assert text.startswith("254 claims. The documents' own arithmetic: 56 reproduced, ")
+    assert "Measured on deterministic, quick: " in text
+    assert "Measured on docker+vagrant, full, machine 01234567: " in text
+
+
 # Bad input
 
 
@@ -294,6 +421,20 @@ def test_one_read_measured_twice_is_refused():
     table = as_printed()
     with pytest.raises(ElevatorLabError, match="once per repetition"):
         judge(pd.concat([table, table.assign(image_digest="other")]))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"device": "disk, ata-1"}, "disk, ata-1 and file_backed, 3072 MiB"),
+        ({"size_mib": 3.5}, "MiB.: 3.5 and 50.0"),
+    ],
+)
+def test_arms_that_read_something_else_are_refused(change, said):
+    """Another device, or other sizes: no comparison at all."""
+    host = as_printed(arms=("host",)).assign(**change)
+    with pytest.raises(ElevatorLabError, match=said):
+        judge(pd.concat([as_printed(arms=("container",)), host]))
 
 
 def claims_file(folder, **family):

@@ -1,14 +1,20 @@
 """Figures: there, deterministic, legible to everyone."""
 
+import io
+
 import pandas as pd
 import pytest
+from PIL import Image, ImageColor
 
 from elevatorlab import figures as style
-from elevatorlab.studies.vm_vs_container.figures import CAPTIONS, caption, figures
+from elevatorlab.studies.vm_vs_container.figures import CAPTIONS, figures
 from elevatorlab.studies.vm_vs_container.published import times
-from measured import NONE_YET, SCHEDULERS, as_printed
+from measured import ARMS, NONE_YET, SCHEDULERS, TCG, as_printed, deterministic, emulated
 
-HOST = as_printed(arms=("host", "container"), jitter=0.05, testbed="deterministic", preset="quick")
+HOST = deterministic(jitter=0.05)
+REAL = as_printed(arms=ARMS, jitter=0.05)
+EMULATED = emulated(REAL)
+USUAL = set(CAPTIONS) - {"crossing"}
 
 
 def panels(figure):
@@ -16,35 +22,113 @@ def panels(figure):
     return [axis.get_title().split("\n")[0] for axis in figure.axes]
 
 
-@pytest.mark.parametrize("measured", [NONE_YET, HOST], ids=["published alone", "measured"])
+def words(figure):
+    """Everything that a figure's panels say."""
+    return " ".join(
+        " ".join(text.get_text().split())
+        for axis in figure.axes
+        for text in [axis.title, *axis.texts]
+    )
+
+
+@pytest.mark.parametrize("measured", [NONE_YET, HOST, REAL], ids=["published", "two arms", "three"])
 def test_every_figure_of_the_article_has_its_counterpart(measured):
     """Figures 1 to 4, Table 5, and the overview; each with a caption."""
     drawn = figures(times(), measured)
-    assert set(drawn) == set(CAPTIONS)
-    titles = panels(drawn["figure-2-mq-deadline"])
+    assert set(drawn) == USUAL
+    assert all(one.caption.startswith(CAPTIONS[name]) for name, one in drawn.items())
+    titles = panels(drawn["figure-2-mq-deadline"].figure)
     assert titles[0] == "Article, as printed"
     assert len(titles) == (1 if measured.empty else 4)
 
 
-def test_testbeds_are_drawn_apart():
-    """One set of figures for each run, named after it."""
-    other = as_printed(testbed="vagrant")
-    drawn = figures(times(), pd.concat([HOST, other]))
-    assert "overview--deterministic-quick" in drawn
-    assert "overview--vagrant-full" in drawn
-    assert len(drawn) == 2 * len(CAPTIONS)
-    assert caption("table-5--vagrant-full").endswith("Testbed and preset: vagrant-full.")
+def test_every_arm_is_drawn():
+    """In the legend, and as a line in each panel."""
+    drawn = figures(times(), REAL)["figure-1-none"].figure
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["VM", "host", "container"]
+    assert [len(axis.containers) for axis in drawn.axes] == [2, 3, 3, 3]
 
 
-def test_what_was_not_run_is_not_drawn():
+def test_machines_and_presets_are_drawn_apart():
+    """One set of figures for each run, named after it, with where it was in words."""
+    other = as_printed(arms=ARMS, machine="fedcba9876543210")
+    drawn = figures(times(), pd.concat([HOST, REAL, other]))
+    assert len(drawn) == 3 * len(USUAL)
+    table_5 = drawn["table-5--deterministic-quick"]
+    assert "(deterministic, quick)" in table_5.figure.get_suptitle()
+    assert "Measured on deterministic, quick (a simulated disk), 3 repetitions." in table_5.caption
+    real = drawn["overview--docker-host-vagrant-full-fedcba98"]
+    assert "machine fedcba98" in real.figure.get_suptitle()
+    for part in (
+        "(a real machine, physical disk: none), 3 repetitions",
+        "of container and host: none (bare metal); of VM: KVM.",
+    ):
+        assert part in real.caption
+    assert "overview--docker-host-vagrant-full-01234567" in drawn
+
+
+def test_one_repetition_is_said():
+    """In the singular."""
+    once = as_printed(arms=ARMS, repetitions=1)
+    assert "), 1 repetition. " in figures(times(), once)["table-5"].caption
+
+
+@pytest.mark.parametrize("name", ["figure-1-none", "table-5"])
+def test_an_emulated_vm_has_panels_of_its_own_that_say_why(name):
+    """No panel shows it beside what it does not compare with."""
+    figure = figures(times(), EMULATED)[name].figure
+    said = words(figure)
+    assert "VM: NOT COMPARABLE with host and container. Its processor is emulated" in said
+    assert TCG in said
+    assert said.count("not comparable with the panel above") == 3
+    assert panels(figure).count("VM alone (emulated),") == 3
+    assert "NOT COMPARABLE" not in words(figures(times(), REAL)[name].figure)
+    # Time axes of the panels above end far below the emulated times.
+    above, below = figure.axes[1], figure.axes[5]
+    assert above.get_ylim()[1] < below.get_ylim()[1]
+
+
+def test_the_overview_says_that_the_vm_is_emulated():
+    """It compares within an arm; still, a reader must know."""
+    drawn = figures(times(), EMULATED)["overview"].figure
+    assert "VM (rerun: emulated)" in [text.get_text() for text in drawn.legends[0].get_texts()]
+    alone = figures(times(), emulated(as_printed(arms=("vm",))))["overview"].figure
+    assert "VM emulated: TCG" in alone.get_suptitle()
+
+
+def test_schedulers_crossed_have_a_figure():
+    """One cell a pair, in each arm and test; nothing else changes."""
+    below = ("none", "bfq", None)
+    crossed = pd.concat([REAL.assign(backing_scheduler=name) for name in below])
+    drawn = figures(times(), crossed)
+    assert set(drawn) == set(CAPTIONS)
+    axes = drawn["crossing"].figure.axes
+    assert len(axes) == 2 * len(ARMS)
+    assert all(len(axis.texts) == len(below) * len(SCHEDULERS) for axis in axes)
+    labels = [label.get_text() for label in axes[0].get_yticklabels()]
+    assert labels == ["none", "as it was", "bfq"]
+    assert axes[0].texts[0].get_text() == "1.00×"
+    assert "Shown: caches dropped" in drawn["crossing"].caption
+    few = crossed[(crossed["backing_scheduler"] == "none") | (crossed["scheduler"] == "bfq")]
+    cells = [text.get_text() for text in figures(times(), few)["crossing"].figure.axes[0].texts]
+    assert cells.count("not run") == 6
+
+
+def test_what_was_not_run_is_said_not_drawn():
     """One scheduler, one variant, one repetition, a few sizes."""
     few = HOST.query(
         "scheduler == 'bfq' and variant == 'dropped' and repetition == 1 "
         "and published_size_mb in (10, 100)"
     )
     drawn = figures(times(), few)
-    assert panels(drawn["figure-3-bfq"]) == ["Article, as printed", "Rerun, caches dropped"]
-    assert panels(drawn["figure-1-none"]) == ["Article, as printed"]
+    titles = ["Article, as printed", "Rerun, caches dropped"]
+    assert panels(drawn["figure-3-bfq"].figure) == titles
+    missing = drawn["figure-1-none"].figure
+    assert panels(missing) == ["Article, as printed", ""]
+    assert "none was not run" in words(missing)
+    assert missing.get_size_inches()[0] == drawn["figure-3-bfq"].figure.get_size_inches()[0]
+    assert "Test 2 was not run" in words(drawn["table-5"].figure)
+    assert words(drawn["overview"].figure).count("not run") >= 3
 
 
 def test_the_title_claims_only_what_was_measured():
@@ -52,7 +136,7 @@ def test_the_title_claims_only_what_was_measured():
 
     def title(factor):
         table = as_printed(arms=("host", "container"), factor=factor)
-        return figures(times(), table)["overview"].get_suptitle()
+        return figures(times(), table)["overview"].figure.get_suptitle()
 
     def as_expected(row):
         flat = row["size_mib"] / 1000 / row["time_s"]
@@ -68,17 +152,31 @@ def test_files_are_the_same_bytes_each_time(tmp_path):
     for folder in ("one", "two"):
         drawn = figures(times(), HOST)
         for name in ("overview", "table-5"):
-            style.save(drawn[name], tmp_path / folder, name)
+            style.save(drawn[name].figure, tmp_path / folder, name)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert len(names) == 6
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+def test_a_preview_is_small_and_keeps_the_colours(tmp_path):
+    """A notebook with all of them stays below 200 KB."""
+    drawn = figures(times(), REAL)
+    previews = {name: style.preview(one.figure) for name, one in drawn.items()}
+    assert sum(map(len, previews.values())) < 150_000
+    picture = Image.open(io.BytesIO(previews["overview"])).convert("RGB")
+    assert picture.width == round(72 * drawn["overview"].figure.get_size_inches()[0])
+    there = [colour for _, colour in picture.getcolors()]
+    for wanted in map(ImageColor.getrgb, style.COLOURS.values()):
+        nearest = min(max(abs(a - b) for a, b in zip(wanted, one, strict=True)) for one in there)
+        assert nearest < 12
+
+
 def test_fonts_are_embedded_as_truetype(tmp_path):
     """Journals refuse Type 3 fonts."""
     drawn = figures(times(), NONE_YET)
-    pdf = style.save(drawn["figure-1-none"], tmp_path, "figure")["pdf"].read_bytes()
+    pdf = style.save(drawn["figure-1-none"].figure, tmp_path, "figure")
+    pdf = pdf["pdf"].read_bytes()
     assert b"/FontFile2" in pdf
     assert b"/Subtype /Type3" not in pdf
 

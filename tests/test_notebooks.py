@@ -8,6 +8,7 @@ import papermill
 import pytest
 
 from elevatorlab.paths import PROJECT
+from measured import write_results
 
 pytestmark = [pytest.mark.notebooks, pytest.mark.timeout(1200)]
 
@@ -34,6 +35,22 @@ def test_analysis_works_from_published_data_alone(notebook, tmp_path):
     run(notebook, tmp_path, results="published")
 
 
+def test_analysis_shows_every_arm_of_several_testbeds(tmp_path):
+    write_results(tmp_path / "results")
+    run(
+        NOTEBOOKS / "analysis" / "01-vm-vs-container.ipynb", tmp_path, results=f"{tmp_path}/results"
+    )
+    text = (tmp_path / "out.ipynb").read_text()
+    assert "Measured on docker+host+vagrant, smoke, machine 01234567" in text
+    assert "of VM: TCG (QEMU, no hardware virtualisation)" in text
+    assert "not testable here" in text
+
+
+@pytest.mark.parametrize("notebook", STORED, ids=lambda path: path.stem)
+def test_stored_outputs_are_small(notebook):
+    assert notebook.stat().st_size < 350_000
+
+
 @pytest.mark.image
 @pytest.mark.parametrize("notebook", EXPERIMENTS, ids=lambda path: path.stem)
 def test_measurement_then_analysis_of_fresh_results(notebook, tmp_path):
@@ -51,6 +68,13 @@ def test_measurement_then_analysis_of_fresh_results(notebook, tmp_path):
         ("repetitions", "many", "repetitions: Input should be a valid integer"),
         ("schedulers", ["cfq"], "schedulers.0: Input should be 'none', 'mq-deadline'"),
         ("testbed", "moon", "testbed: expected one of"),
+        ("testbed", "host,moon", "found 'moon'"),
+        (
+            "backing_schedulers",
+            ["cfq"],
+            "backing_schedulers.0: Input should be 'none', 'mq-deadline'",
+        ),
+        ("destroy", "maybe", "destroy: Input should be a valid boolean"),
         ("workers", "two", "workers: expected int; found 'two'"),
     ],
 )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from elevatorlab.claims import read_published
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.families import read_published
 from elevatorlab.studies.vm_vs_container.published import (
     TEST_1,
     TEST_2,

@@ -1,59 +1,28 @@
 """Published number -> verdict: the engine that every study's claims go through.
 
-`data/claims/<study>.yaml` holds *families*. A family says once what a kind of published
-number is, how it is judged and with what tolerance; it is expanded over the rows of the
-study's published tables, so no published number is written down twice. The functions that
-judge are registered by the study, in `studies/<study>/claims.py`.
+The statements come from `families`; the functions that judge them are registered by the study, in
+`studies/<study>/claims.py`, and follow the rules of `verdicts`.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
 
 import pandas as pd
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import field_validator
 
-from elevatorlab.analysis.intervals import Interval
-from elevatorlab.errors import ElevatorLabError
-from elevatorlab.paths import DATA
+from .families import Source, Statement, Strict
+from .matching import label, runs
+from .verdicts import Finding, Verdict
 
 PUBLISHED_DATA = "published data"
 """The testbed of claims that the document alone can settle."""
 
 
-class Verdict(StrEnum):
-    """What a claim can come to; see idea 6 of the design."""
-
-    REPRODUCED = "reproduced"
-    DIRECTION_ONLY = "direction only"
-    CONTRADICTED = "contradicted"
-    NOT_TESTABLE = "not testable here"
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(_Strict):
-    """Where a published number stands: document, table or figure, row."""
-
-    document: str
-    place: str
-    row: str
-
-    def __str__(self) -> str:
-        return ", ".join(part for part in (self.place, self.row) if part)
-
-
-class Claim(_Strict):
+class Claim(Strict):
     """One published number or sentence with its verdict on one testbed.
 
     Attributes
@@ -67,8 +36,9 @@ class Claim(_Strict):
         How `measured` is computed.
     tolerance : float
         What is allowed beyond rounding; `formula` says in which unit.
-    testbed, preset : str
-        Where it was judged; "published data" and "" for claims about the document itself.
+    testbed, machine, preset : str
+        Where it was judged, with "+" between the testbeds of one machine; "published data" and
+        "" for claims about the document itself.
     verdict, reason : Verdict, str
         The outcome and why, in words.
     """
@@ -82,10 +52,16 @@ class Claim(_Strict):
     formula: str
     tolerance: float
     testbed: str
+    machine: str
     preset: str
     measured: float | str | None
     verdict: Verdict
     reason: str
+
+    @property
+    def where(self) -> str:
+        """Name the run that it was judged on: "docker+host, quick, machine 1a2b3c4d"."""
+        return label(self.testbed, self.preset, self.machine)
 
     @field_validator("measured")
     @classmethod
@@ -93,177 +69,23 @@ class Claim(_Strict):
         return None if isinstance(measured, float) and math.isnan(measured) else measured
 
 
-class Finding(NamedTuple):
-    """What a judging function returns."""
-
-    verdict: Verdict
-    measured: float | str | None
-    reason: str
-
-
-class Statement(NamedTuple):
-    """A claim that has not been judged yet; `select` says what of the table it is about."""
-
-    judge: str
-    judged_on: str
-    select: dict[str, Any]
-    published: float | str
-    claim: dict[str, Any]
-
-
 Judge = Callable[[Statement, pd.DataFrame], Finding]
-
-
-class Family(_Strict):
-    """A kind of published number, as a YAML file describes it.
-
-    Attributes
-    ----------
-    id, quantity : str
-        Patterns; `{name}` is filled from the row and from `each`.
-    judge : str
-        Name of the registered function; `formula` says in words what it computes.
-    judged_on : {"document", "measurement"}
-        Whether the published tables suffice, or a run is needed.
-    rows, where : str, dict
-        A CSV file of the study's published tables, and which of its rows (all by default).
-    each : dict of list
-        Further names; the family is expanded over all their combinations.
-    column, text : str
-        The published value: a column of the row (a pattern), or a quoted sentence.
-    place, row : str
-        The source where it is not a row of `rows`; patterns.
-    tolerance, unit : float, str
-        What is allowed beyond rounding, and the unit of the published value.
-    """
-
-    id: str
-    quantity: str
-    judge: str
-    formula: str
-    judged_on: Literal["document", "measurement"]
-    tolerance: float
-    unit: str = ""
-    rows: str | None = None
-    where: dict[str, list[Any]] = {}
-    each: dict[str, list[Any]] = {}
-    column: str | None = None
-    text: str | None = None
-    place: str | None = None
-    row: str = ""
-
-    @model_validator(mode="after")
-    def _one_published_value(self) -> Family:
-        if (self.column is None) == (self.text is None):
-            raise ValueError("expected either `column` or `text` as the published value")
-        if self.rows is None and (self.place is None or self.column is not None):
-            raise ValueError("a family without `rows` needs `text` and `place`")
-        return self
-
-
-class ClaimsFile(_Strict):
-    """The content of `data/claims/<study>.yaml`."""
-
-    study: str
-    document: str
-    families: list[Family]
-
-
-def read_published(study: str, name: str, data: Path = DATA) -> pd.DataFrame:
-    """Read one table of a study's published numbers, each row with its source.
-
-    Parameters
-    ----------
-    study : str
-        For example "vm_vs_container".
-    name : str
-        File name without ".csv".
-    data : Path
-        The repository's `data` folder.
-    """
-    path = data / "published" / study / f"{name}.csv"
-    if not path.is_file():
-        there = sorted(found.stem for found in path.parent.glob("*.csv"))
-        raise ElevatorLabError(
-            f"expected the published table {path}, found {there or 'no tables'}: "
-            "run from a complete checkout of the repository"
-        )
-    table = pd.read_csv(path)
-    missing = {"document", "table", "row"} - set(table.columns)
-    if missing:
-        raise ElevatorLabError(f"{path} has no column {sorted(missing)}: each row names its source")
-    return table
-
-
-def statements(study: str, data: Path = DATA) -> list[Statement]:
-    """Expand a study's claim families over its published tables.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the YAML file has an unknown or missing field, or two claims share an id.
-    """
-    path = data / "claims" / f"{study}.yaml"
-    try:
-        file = ClaimsFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise ElevatorLabError(f"{path} does not describe claim families: {error}") from None
-    found = [one for family in file.families for one in _expand(family, file, data)]
-    repeated = [name for name, n in Counter(one.claim["id"] for one in found).items() if n > 1]
-    if repeated:
-        raise ElevatorLabError(f"{path}: expected one claim per id, found several for {repeated}")
-    return found
-
-
-def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]:
-    rows: list[dict] = [{}]
-    if family.rows:
-        table = read_published(file.study, family.rows, data)
-        for column, wanted in family.where.items():
-            table = table[table[column].isin(wanted)]
-        rows = table.to_dict("records")
-    for row, *values in itertools.product(rows, *family.each.values()):
-        names = {**row, **dict(zip(family.each, values, strict=True))}
-        published = row[family.column.format_map(names)] if family.column else family.text
-        yield Statement(
-            judge=family.judge,
-            judged_on=family.judged_on,
-            select=names,
-            published=published,
-            claim={
-                "id": f"{file.study}/" + _slug(family.id.format_map(names)),
-                "study": file.study,
-                "source": Source(
-                    document=row.get("document", file.document),
-                    place=row.get("table") or family.place.format_map(names),
-                    row=str(row.get("row", family.row.format_map(names))),
-                ),
-                "quantity": " ".join(family.quantity.format_map(names).split()),
-                "published": published,
-                "unit": family.unit,
-                "formula": " ".join(family.formula.format_map(names).split()),
-                "tolerance": family.tolerance,
-            },
-        )
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9/._-]+", "-", text.lower())
 
 
 def judge(
     items: Sequence[Statement], judges: Mapping[str, Judge], measured: pd.DataFrame
 ) -> list[Claim]:
-    """Give every statement its verdict: about the document once, else per testbed and preset.
+    """Give every statement its verdict: about the document once, else once for each run.
 
     Parameters
     ----------
     items : sequence of Statement
-        From `statements`.
+        From `families.statements`.
     judges : mapping
-        The study's judging functions by name. Each sees the rows of one testbed and preset.
+        The study's judging functions by name. Each sees the rows of one run: of one machine,
+        preset and scheduler of the physical disk below (see `matching.runs`).
     measured : pandas.DataFrame
-        Tidy table with the columns `testbed` and `preset`; may be empty.
+        Tidy table; may be empty.
 
     Returns
     -------
@@ -273,100 +95,22 @@ def judge(
     unknown = {item.judge for item in items} - set(judges)
     if unknown:
         raise ValueError(f"expected judges {sorted(judges)}, found {sorted(unknown)} in the claims")
-    document = [(PUBLISHED_DATA, "", measured.iloc[:0])]
-    grouped = measured.groupby(["testbed", "preset"], observed=True)
-    runs = [(testbed, preset, table) for (testbed, preset), table in grouped] or document
+    nothing = measured.iloc[:0]
+    document = [(PUBLISHED_DATA, "", "", nothing)]
+    measurements = [(run.testbed, run.machine, run.preset, run.rows) for run in runs(measured)]
     found = []
     for item in items:
-        for testbed, preset, table in document if item.judged_on == "document" else runs:
-            if item.judged_on == "measurement" and table.empty:
+        judged_on = document if item.judged_on == "document" else measurements or document
+        for testbed, machine, preset, rows in judged_on:
+            if item.judged_on == "measurement" and rows.empty:
                 finding = Finding(
                     Verdict.NOT_TESTABLE, None, "Published data alone: nothing was measured."
                 )
             else:
-                finding = judges[item.judge](item, table)
-            found.append(Claim(testbed=testbed, preset=preset, **item.claim, **finding._asdict()))
+                finding = judges[item.judge](item, rows)
+            where = {"testbed": testbed, "machine": machine, "preset": preset}
+            found.append(Claim(**where, **item.claim, **finding._asdict()))
     return found
-
-
-def compare(
-    measured: Interval,
-    published: tuple[float, float],
-    *,
-    neutral: float,
-    margin: float,
-    allowed: tuple[float, float] | None = None,
-) -> tuple[Verdict, str]:
-    """Hold an estimate against a published range.
-
-    *Reproduced*: the whole interval lies in the allowed range. *Direction only*: it does not,
-    but is on the published side of `neutral`. *Contradicted*: it is on the other side, or
-    wholly outside the allowed range. Where the repetitions decide none of this, or there
-    is only one, *not testable here*: imprecision never reproduces anything.
-
-    Parameters
-    ----------
-    measured : Interval
-        The estimate.
-    published : tuple of float
-        Range that rounding leaves to the published value.
-    neutral, margin : float
-        "No difference", and the smallest difference that counts; see `Interval.direction`.
-    allowed : tuple of float
-        `published` widened by the tolerance; `published` itself by default.
-
-    Returns
-    -------
-    Verdict, str
-        The verdict, and its reason as the end of a sentence.
-    """
-    low, high = allowed or published
-    claimed = 1 if published[0] > neutral else -1 if published[1] < neutral else 0
-    if not measured.bounded:
-        return Verdict.NOT_TESTABLE, "one repetition does not decide it"
-    side = measured.direction(neutral, margin)
-    if side is not None and side == -claimed != 0:
-        return Verdict.CONTRADICTED, "the opposite direction"
-    if low <= measured.low and measured.high <= high:
-        return Verdict.REPRODUCED, "the whole interval is within the allowed range"
-    if side is not None and side == claimed != 0:
-        return Verdict.DIRECTION_ONLY, "the same direction, another size"
-    if measured.low > high or measured.high < low:
-        return Verdict.CONTRADICTED, "the interval excludes the allowed range"
-    return Verdict.NOT_TESTABLE, "the repetitions do not decide it"
-
-
-def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> tuple[Verdict, str]:
-    """Judge a claimed order from the ratio slower/faster of each pair that it names.
-
-    Parameters
-    ----------
-    pairs : mapping of str to (Interval, bool)
-        For each pair, by a name such as "bfq / none": the measured ratio, which the
-        document says is above 1, and whether the interval excludes the published ratio.
-    margin : float
-        The smallest relative difference that counts.
-
-    Returns
-    -------
-    Verdict, str
-        The verdict, and one clause for each pair.
-    """
-    words = {1: "as published", -1: "the other way round", 0: "a tie", None: "undecided"}
-    sides = {name: ratio.direction(1, margin) for name, (ratio, _) in pairs.items()}
-    reason = "; ".join(
-        f"{name} = {ratio.text()}: {words[sides[name]]}" for name, (ratio, _) in pairs.items()
-    )
-    values = list(sides.values())
-    if -1 in values:
-        return Verdict.CONTRADICTED, reason
-    if all(side == 1 for side in values):
-        return Verdict.REPRODUCED, reason
-    if 1 in values:
-        return Verdict.DIRECTION_ONLY, reason
-    if all(sides[name] == 0 and excluded for name, (_, excluded) in pairs.items()):
-        return Verdict.CONTRADICTED, reason
-    return Verdict.NOT_TESTABLE, reason
 
 
 def to_json(claims: Iterable[Claim]) -> list[dict]:
@@ -392,17 +136,71 @@ def is_measured(claim: Claim) -> bool:
 
 
 def summary(claims: Sequence[Claim]) -> str:
-    """Say in one line how many claims came to which verdict, arithmetic and measured apart.
+    """Say in one line how many claims came to which verdict; no two runs are added up.
 
     Examples
     --------
     >>> summary([])
     '0 claims.'
     """
-    parts = [f"{len(claims)} claim{'' if len(claims) == 1 else 's'}."]
-    for title, measured in (("The documents' own arithmetic", False), ("Measured", True)):
-        some = [claim for claim in claims if is_measured(claim) == measured]
-        if some:
-            counts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(some).items())
-            parts.append(f"{title}: {counts}.")
+    count = len({(claim.study, claim.id) for claim in claims})
+    parts = [f"{count} claim{'' if count == 1 else 's'}."]
+    for where in dict.fromkeys(claim.where for claim in claims):
+        some = [claim for claim in claims if claim.where == where]
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(some).items())
+        title = f"Measured on {where}" if is_measured(some[0]) else "The documents' own arithmetic"
+        parts.append(f"{title}: {counts}.")
     return " ".join(parts)
+
+
+def as_text(claims: Iterable[Claim], everything: bool = False, width: int = 80) -> str:
+    """Return claims for a terminal: by run and verdict, what is not testable by its reason.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+    everything : bool
+        Claims about the document's own arithmetic, too.
+    width : int
+        Characters in a line.
+    """
+    shown = [claim for claim in claims if everything or is_measured(claim)]
+    parts = []
+    for where in dict.fromkeys((claim.study, claim.where) for claim in shown):
+        some = [claim for claim in shown if (claim.study, claim.where) == where]
+        parts.append(": ".join(where))
+        for verdict, count in verdict_counts(some).items():
+            if count:
+                parts.append(f"\n{verdict} ({count})")
+                of_it = [claim for claim in some if claim.verdict == verdict]
+                lines = _by_reason if verdict == Verdict.NOT_TESTABLE else _one_by_one
+                parts += lines(of_it, width)
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def _one_by_one(claims: Iterable[Claim], width: int) -> Iterable[str]:
+    for claim in claims:
+        yield f"  {claim.id.removeprefix(claim.study + '/')}"
+        values = f"published {_value(claim.published, claim.unit)}"
+        if claim.measured is not None:
+            values += f"; found {_value(claim.measured, claim.unit)}"
+        yield textwrap.fill(f"{values}. {claim.reason}", width, **_INDENT)
+
+
+def _by_reason(claims: Iterable[Claim], width: int) -> Iterable[str]:
+    reasons = Counter(claim.reason.partition(". ")[0].rstrip(".") for claim in claims)
+    shared = [(reason, count) for reason, count in reasons.most_common() if count > 1]
+    if alone := len(reasons) - len(shared):
+        shared.append(("not decided, each for a reason of its own", alone))
+    for reason, count in shared:
+        yield textwrap.fill(f"{count} \N{MULTIPLICATION SIGN} {reason}", width, **_INDENT)
+
+
+_INDENT = {"initial_indent": " " * 4, "subsequent_indent": " " * 6}
+
+
+def _value(value: float | str, unit: str) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if " " in value else value
+    return f"{value:g} {unit}".rstrip()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from PIL import Image
 
 COLOURS = {
     "none": "#0072B2",
@@ -26,6 +28,8 @@ LINES = {"vm": "--", "container": "-", "host": ":"}
 """An arm is told by shape, never by colour."""
 
 GREY = "#5A5A5A"
+WARNING = "#A63A00"
+"""For words that a reader must not overlook; dark enough for small print."""
 
 _STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine has it
@@ -96,6 +100,26 @@ def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
         for kind, metadata in FORMATS.items():
             figure.savefig(paths[kind], metadata=metadata)
     return paths
+
+
+def preview(figure: Figure, dpi: int = 72, colours: int = 64) -> bytes:
+    """Return a figure as a small PNG, for a notebook that is kept with its outputs.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    dpi : int
+        Pixels an inch.
+    colours : int
+        As many are kept: line art needs few.
+    """
+    whole, small = io.BytesIO(), io.BytesIO()
+    with style():
+        figure.savefig(whole, dpi=dpi, metadata=FORMATS["png"])
+    # Of Pillow's methods the one that keeps rare colours, such as those of a few small markers.
+    few = Image.open(whole).convert("RGB").quantize(colours, Image.Quantize.FASTOCTREE)
+    few.save(small, "png", optimize=True)
+    return small.getvalue()
 
 
 def arm_handles(arms: list[str], names: dict[str, str]) -> list[Line2D]:

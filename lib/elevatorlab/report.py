@@ -98,11 +98,9 @@ def build(
     )
     environment.filters["number"] = _number
     page = environment.get_template("report.html").render(
-        summary=summary(claims),
-        counts={
-            "Measured": verdict_counts(filter(is_measured, claims)),
-            "The documents' own arithmetic": verdict_counts(filterfalse(is_measured, claims)),
-        },
+        summary=summary(claims).partition(".")[0],
+        counts=_counts(claims),
+        parts=_parts(claims),
         verdicts=list(Verdict),
         studies=[
             {
@@ -117,9 +115,7 @@ def build(
             }
             for name in names
         ],
-        claims=claims,
-        testbeds=list(dict.fromkeys(_testbed(claim) for claim in claims)),
-        testbed=_testbed,
+        testbeds=list(dict.fromkeys(claim.where for claim in claims)),
         provenance=[
             {key.replace("_", " "): _number(value) for key, value in run.items()}
             for run in provenance
@@ -145,11 +141,48 @@ def _shown(figure: ReportFigure, out: Path) -> dict:
             copy.parent.mkdir(parents=True, exist_ok=True)
             path = Path(shutil.copyfile(path, copy))
         links[kind] = path.resolve().relative_to(out.resolve()).as_posix()
-    return {"name": figure.name, "caption": figure.caption, "links": links}
+    return {
+        "name": figure.name.partition("--")[0],
+        "caption": figure.caption,
+        "links": links,
+        "width": _pixels_across(figure.files["png"]) // 2,  # sharp on dense screens, too
+    }
 
 
-def _testbed(claim: Claim) -> str:
-    return f"{claim.testbed}, {claim.preset}" if claim.preset else claim.testbed
+def _pixels_across(png: Path) -> int:
+    """Read the width from the file's first chunk (PNG specification, section 11.2.2)."""
+    return int.from_bytes(png.read_bytes()[16:20], "big")
+
+
+ARITHMETIC = "The documents' own arithmetic"
+
+
+def _counts(claims: Sequence[Claim]) -> dict[str, dict[Verdict, int]]:
+    """Count the verdicts of each run, which are never added up, and of the documents."""
+    measured = list(filter(is_measured, claims))
+    counts = {
+        f"Measured: {where}": verdict_counts(claim for claim in measured if claim.where == where)
+        for where in dict.fromkeys(claim.where for claim in measured)
+    }
+    return {**counts, ARITHMETIC: verdict_counts(filterfalse(is_measured, claims))}
+
+
+def _parts(claims: Sequence[Claim]) -> list[dict]:
+    """Divide the claims: what was decided is open, the rest can be opened."""
+    measured = list(filter(is_measured, claims))
+    untested = [claim for claim in measured if claim.verdict == Verdict.NOT_TESTABLE]
+    decided = [claim for claim in measured if claim.verdict != Verdict.NOT_TESTABLE]
+    document = list(filterfalse(is_measured, claims))
+    parts = {
+        "Decided by a measurement": decided,
+        "Not testable here": untested,
+        ARITHMETIC: document,
+    }
+    return [
+        {"title": title, "claims": some, "open": some is decided}
+        for title, some in parts.items()
+        if some
+    ]
 
 
 def _number(value: object) -> str:

@@ -1,17 +1,18 @@
 """Study 1: do I/O schedulers perform better in virtual machines or in Docker containers?"""
 
 from .claims import COLUMNS, judge
-from .figures import caption, figures
+from .figures import figures
 from .published import times as published
-from .tables import overview_table
+from .tables import overview_table, tables
 from .trials import NAME, PRESETS, Parameters, trials
 
 TITLE = "Do I/O schedulers perform better in virtual machines or in containers?"
 
-ORDER = ["test", "variant", "arm", "scheduler", "repetition", "published_size_mb", "trial"]
+ORDER = ["test", "variant", "arm", "backing_scheduler", "scheduler", "repetition"]
+ORDER += ["published_size_mb", "trial"]
 
 __all__ = ["COLUMNS", "NAME", "ORDER", "PRESETS", "TITLE", "Parameters"]
-__all__ += ["caption", "figures", "judge", "overview_table", "published", "rows", "trials"]
+__all__ += ["figures", "judge", "overview_table", "published", "rows", "tables", "trials"]
 
 
 def rows(trial, result):

@@ -1,40 +1,45 @@
 """How each claim of the article is judged; the claims are in data/claims/vm_vs_container.yaml.
 
-A judging function takes a statement and the measured rows of one testbed and preset. Times
-are always paired by repetition, never pooled, and only ratios are held against the article:
-its seconds come from another machine.
+A judging function takes a statement and the measured rows of one run: of one machine, preset and
+scheduler of the physical disk below. Times are always paired by repetition, never pooled, and only
+ratios are held against the article: its seconds come from another machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
-import numpy as np
 import pandas as pd
 
-from elevatorlab import claims
-from elevatorlab.analysis.improvement import (
-    improvement_percent,
-    improvement_range_percent,
-    ratio_range,
-    rounding_half_step,
-    same_as_printed,
+from ... import claims
+from ...analysis.improvement import improvement_percent, improvement_range_percent, ratio_range
+from ...analysis.intervals import Interval, ratio_interval
+from ...claims import Claim
+from ...errors import ElevatorLabError
+from ...families import Statement, statements
+from ...matching import emulated_apart, joined_testbeds
+from ...verdicts import Finding, Verdict, compare, ordering
+from . import document
+from .document import HALF_STEP_S, all_printed, printed_times, six_digits
+from .measures import (
+    ARMS,
+    SCHEDULERS,
+    by_repetition,
+    device_share,
+    ranking,
+    rows_of,
+    total_ratio,
 )
-from elevatorlab.analysis.intervals import Interval, mean_interval, ratio_interval
-from elevatorlab.claims import Claim, Finding, Statement, Verdict
-from elevatorlab.errors import ElevatorLabError
-
-from .published import STUDY, TEST_1, TEST_2, TIME_DECIMALS, times
-
-SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
-HALF_STEP_S = rounding_half_step(TIME_DECIMALS)
-PERCENT_DECIMALS = {TEST_1: 2, TEST_2: 8}
+from .published import STUDY, TEST_1, TEST_2
 
 COLUMNS = (
-    "trial study testbed preset arm scheduler variant test published_size_mb size_mib seed "
-    "repetition time_s bytes_read device_read_bytes storage_read_bytes image_digest"
+    "trial study testbed machine accelerator preset arm device backing_scheduler scheduler "
+    "variant test published_size_mb size_mib seed repetition time_s bytes_read "
+    "device_read_bytes storage_read_bytes image_digest"
 ).split()
+
+_MARGIN = 0.01
+"""Differences of less than 1 % are called a tie."""
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -49,12 +54,14 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Returns
     -------
     list of Claim
-        Claims about the document once; the others once for each testbed and preset.
+        Claims about the document once; the others once for each machine and preset, whose arms
+        may come from several testbeds (see `matching.runs`).
 
     Raises
     ------
     ElevatorLabError
-        When a column is missing, or one read was measured twice in the same repetition.
+        When a column is missing, one read was measured twice in the same repetition, or the arms
+        of a machine did not read the same from the same device.
     """
     missing = [column for column in COLUMNS if column not in measured]
     if missing:
@@ -62,102 +69,31 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
             f"measured table: expected the columns of one row per timed read; found none named "
             f"{', '.join(missing)}; make it with elevatorlab.store.load"
         )
-    read = ["testbed", "preset", "arm", "scheduler", "variant", "test", "published_size_mb"]
-    twice = measured[measured.duplicated([*read, "repetition"], keep=False)]
+    _refuse_what_cannot_be_compared(measured)
+    return claims.judge(statements(STUDY), JUDGES, measured)
+
+
+def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
+    machine = ["machine", "preset"]
+    read = [*machine, "test", "published_size_mb", "repetition"]
+    where = [*read, "testbed", "arm", "backing_scheduler", "scheduler", "variant"]
+    twice = measured[measured.duplicated(where, keep=False)]
     if len(twice):
         raise ElevatorLabError(
             f"measured table: expected each read once per repetition; found {len(twice)} rows "
             f"that share one (trials {', '.join(sorted(set(twice['trial'])))}); keep the trials "
             "of one image and one set of parameters"
         )
-    return claims.judge(claims.statements(STUDY), JUDGES, measured)
-
-
-# What the tables say about themselves
-
-
-def _percentage(base: str) -> claims.Judge:
-    def recompute(item: Statement, _: pd.DataFrame) -> Finding:
-        row = item.select
-        decimals = PERCENT_DECIMALS[TEST_1 if "published_size_mb" in row else TEST_2]
-        printed_s = row["vm_time_s"], row["container_time_s"]
-        exact = improvement_percent(*printed_s, base)
-        value = round(exact, decimals)
-        low, high = improvement_range_percent(*printed_s, HALF_STEP_S, base)
-        agrees = same_as_printed(exact, item.published, decimals)
-        other = {"before": "container's", "after": "VM's"}[base]
-        reason = (
-            f"The printed digits follow from the printed times; these are rounded to 1 ms, "
-            f"which by itself allows {low:.4g} to {high:.4g} %."
-            if agrees
-            else f"The printed {item.published:g} % divides by the {other} time, although "
-            f"heading and meaning are those of Tables 1 to 4; on their base it is {value:g} %."
-        )
-        return Finding(Verdict.REPRODUCED if agrees else Verdict.CONTRADICTED, value, reason)
-
-    return recompute
-
-
-def _longer_files_take_longer(item: Statement, _: pd.DataFrame) -> Finding:
-    column = _printed_column(item.select["table"], item.select["arm"])
-    falls = [
-        f"{size:g} MB ({after:g} s after {before:g} s)"
-        for size, before, after in zip(column.index[1:], column, column.iloc[1:], strict=False)
-        if after < before
-    ]
-    if not falls:
-        return Finding(Verdict.REPRODUCED, "0 rows", "The printed times never fall.")
-    reason = (
-        f"Faster than the next smaller file: {', '.join(falls)}. Rounding cannot explain it; "
-        "single runs without repetitions can."
-    )
-    return Finding(Verdict.CONTRADICTED, f"{len(falls)} rows", reason)
-
-
-def _implied_read_rate(item: Statement, _: pd.DataFrame) -> Finding:
-    limit_mb_s = item.claim["tolerance"]
-    column = _printed_column(item.select["table"], item.select["arm"])
-    slowest_possible = column.index / (column + HALF_STEP_S)
-    rates = column.index / column
-    above = int((slowest_possible > limit_mb_s).sum())
-    reason = (
-        f"The printed times mean {rates.min():.0f} to {rates.max():.0f} MB/s; {above} of "
-        f"{len(column)} rows exceed {limit_mb_s:.0f} MB/s whatever the rounding, so these "
-        "reads were answered from the page cache and no scheduler saw them. (The article "
-        "names no SSD; sda is the kernel's name for a disk behind SATA or SCSI.)"
-    )
-    verdict = Verdict.CONTRADICTED if above else Verdict.REPRODUCED
-    return Finding(verdict, _digits(rates.max()), reason)
-
-
-def _none_has_shortest_printed_time(item: Statement, _: pd.DataFrame) -> Finding:
-    test, arm = item.select["test"], item.select["arm"]
-    table = _printed(test, arm).pivot_table(
-        index="published_size_mb", columns="scheduler", values="time_s"
-    )
-    faster = [
-        f"{name}{f' at {size:g} MB' if test == TEST_1 else ''}"
-        for size, row in table.iterrows()
-        for name in row.index[row < row["none"]]
-    ]
-    ties = int((table.drop(columns="none").min(axis=1) == table["none"]).sum())
-    if faster:
-        reason = f"Printed as faster than none: {', '.join(faster)}."
-        if test == TEST_1:
-            reason += " The differences are 1 ms, the resolution of the table."
-        return Finding(Verdict.CONTRADICTED, f"{len(faster)} faster", reason)
-    reason = f"No other scheduler is printed as faster; equal in {ties} of {len(table)} rows."
-    return Finding(Verdict.REPRODUCED, "0 faster", reason)
-
-
-def _container_has_shorter_printed_time(item: Statement, _: pd.DataFrame) -> Finding:
-    printed = _printed(item.select["test"]).pivot_table(
-        index=["table", "row"], columns="arm", values="time_s"
-    )
-    slower = int((printed["container"] >= printed["vm"]).sum())
-    faster = f"{len(printed) - slower} of {len(printed)} rows"
-    verdict = Verdict.CONTRADICTED if slower else Verdict.REPRODUCED
-    return Finding(verdict, faster, f"The container's time is the shorter one in {faster}.")
+    size_mib = measured["size_mib"].astype(float).round(6)
+    for what, values, keys in (("device", measured["device"], machine), ("MiB", size_mib, read)):
+        grouped = values.groupby([measured[key] for key in keys], dropna=False)
+        for several in grouped.unique()[grouped.nunique() > 1]:
+            found = " and ".join(map(str, sorted(several)))
+            raise ElevatorLabError(
+                "measured table: expected all arms of a machine to read the same from the same "
+                f"device; found for one of them ({what}): {found}; keep the trials of one set of "
+                "parameters"
+            )
 
 
 # What a run says about the printed times
@@ -170,11 +106,12 @@ def _time_shape(item: Statement, table: pd.DataFrame) -> Finding:
         where["scheduler"] = item.select["scheduler"]
     else:
         along = "scheduler"
-    printed = _rows(_all_printed(), arm=item.select["arm"], **_without(where, "variant"))
+    of_column = {name: value for name, value in where.items() if name != "variant"}
+    printed = rows_of(all_printed(), arm=item.select["arm"], **of_column)
     printed = printed.set_index(along)["time_s"]
 
     def shape(arm: str) -> Finding:
-        return _shape(item, _rows(table, **where, arm=arm), printed, item.select[along])
+        return _shape(item, rows_of(table, **where, arm=arm), printed, item.select[along])
 
     return _with_stand_in(item, table, shape)
 
@@ -182,7 +119,7 @@ def _time_shape(item: Statement, table: pd.DataFrame) -> Finding:
 def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series, key: float | str) -> Finding:
     """Judge one row of a column, measured `rows`, relative to the column's reference row."""
     along = printed.index.name
-    measured = _pivot(rows, along)
+    measured = by_repetition(rows, along)
     reference = "none" if along == "scheduler" else max(measured, default=None)
     if key not in measured or reference not in measured or len(measured.columns) < 2:
         ran = ", ".join(map(_label, measured)) or "nothing"
@@ -193,7 +130,7 @@ def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series, key: float |
     low, high = ratio_range(printed[key], reference_s, HALF_STEP_S)
     tolerance = item.claim["tolerance"]
     allowed = low * (1 - tolerance), high * (1 + tolerance)
-    verdict, why = claims.compare(ratio, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    verdict, why = compare(ratio, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
     timed = rows[rows[along] == key]
     reason = (
         f"Relative to {'the mean of the others' if key == reference else _label(reference)}: "
@@ -201,7 +138,7 @@ def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series, key: float |
         f"to {high:.3g}): {why}. Timed: {timed['size_mib'].mean():.4g} MiB in "
         f"{timed['time_s'].mean():.4g} s."
     )
-    return Finding(verdict, _digits(ratio.value * reference_s), reason)
+    return Finding(verdict, six_digits(ratio.value * reference_s), reason)
 
 
 def _improvement(item: Statement, table: pd.DataFrame) -> Finding:
@@ -212,7 +149,7 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Finding:
 
     def from_arm(before: str) -> Interval | None:
         after_s, before_s = (
-            _rows(table, **where, arm=arm).set_index("repetition")["time_s"]
+            rows_of(table, **where, arm=arm).set_index("repetition")["time_s"]
             for arm in ("container", before)
         )
         if after_s.index.intersection(before_s.index).empty:
@@ -222,19 +159,21 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Finding:
         )
 
     measured = from_arm("vm")
-    if measured is None:
+    absent = "vm" if "container" in set(table["arm"]) else "container"
+    reason = _no_arm(absent, table) if measured is None else _not_comparable(table)
+    if reason:
         alone = from_arm("host")
         if alone is None:
-            return _not_testable(f"{_no_arm('vm', table)} Nor did this read run on the host arm.")
+            return _not_testable(f"{reason} Nor did this read run on the host arm.")
         return _not_testable(
-            f"{_no_arm('vm', table)} From host to container, the same formula gives "
-            f"{alone.text(' %')}: that much is due to the container layer alone."
+            f"{reason} From host to container, the same formula gives {alone.text(' %')}: that "
+            "much is due to the container layer alone."
         )
     rounding = improvement_range_percent(
         row["vm_time_s"], row["container_time_s"], HALF_STEP_S, base
     )
     tolerance = item.claim["tolerance"]
-    verdict, why = claims.compare(
+    verdict, why = compare(
         measured,
         rounding,
         neutral=0,
@@ -245,7 +184,7 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Finding:
         f"{measured.text(' %')}; printed {item.published:.4g} % (rounding allows "
         f"{rounding[0]:.4g} to {rounding[1]:.4g} %): {why}."
     )
-    return Finding(verdict, _digits(measured.value), reason)
+    return Finding(verdict, six_digits(measured.value), reason)
 
 
 # The article's sentences
@@ -286,15 +225,16 @@ def _container_was_better(item: Statement, table: pd.DataFrame) -> Finding:
         }
         return _ordered(item, sides)
 
-    return _with_stand_in(item, table, order, arm="vm")
+    emulated = _not_comparable(table)
+    return _not_testable(emulated) if emulated else _with_stand_in(item, table, order, arm="vm")
 
 
 def _ranking(item: Statement, table: pd.DataFrame) -> Finding:
     where = {name: item.select[name] for name in ("test", "variant")}
-    printed = _printed(item.select["test"], item.select["arm"])
+    printed = printed_times(item.select["test"], item.select["arm"])
 
     def order(arm: str) -> Finding:
-        rows = _rows(table, **where, arm=arm)
+        rows = rows_of(table, **where, arm=arm)
         if item.select["test"] == TEST_1:
             sizes = rows.groupby("scheduler")["published_size_mb"].agg(set)
             common = set.intersection(*sizes) if len(sizes) else set()
@@ -319,7 +259,10 @@ def _ranking(item: Statement, table: pd.DataFrame) -> Finding:
                 excluded[name] = bool(ratio and (ratio.low > high or ratio.high < low))
         if not sides:
             return _not_testable("The printed times differ by no more than rounding and tolerance.")
-        return _ordered(item, sides, excluded)
+        finding, stability = _ordered(item, sides, excluded), ranking(rows)
+        if stability is None:
+            return finding
+        return finding._replace(reason=f"{finding.reason} {stability.text()}")
 
     return _with_stand_in(item, table, order)
 
@@ -335,7 +278,7 @@ def _ordered(
     }
     if not found:
         return _not_testable("None of the pairs was run here.")
-    verdict, reason = claims.ordering(found, item.claim["tolerance"])
+    verdict, reason = ordering(found, item.claim["tolerance"])
     absent = [name for name in sides if name not in found]
     if absent:
         reason += f"; not run: {', '.join(absent)}"
@@ -356,107 +299,34 @@ def _reads_reach_the_scheduler(item: Statement, table: pd.DataFrame) -> Finding:
 
 def _device_share(item: Statement, table: pd.DataFrame, arm: str) -> Finding:
     where = {"test": item.select["test"], "scheduler": item.select["scheduler"], "arm": arm}
-    warm = device_share(_rows(table, **where, variant="as_published"))
-    control = device_share(_rows(table, **where, variant="dropped"))
+    warm = device_share(rows_of(table, **where, variant="as_published"))
+    control = device_share(rows_of(table, **where, variant="dropped"))
     if warm is None or control is None:
         absent = " and ".join(
             name for name, found in (("as_published", warm), ("dropped", control)) if found is None
         )
         return _not_testable(f"Needs both variants; not run here: {absent}.")
     tolerance = item.claim["tolerance"]
+    low, high = (warm.low, warm.high) if warm.bounded else (warm.value, warm.value)
     if control.value < 1 - tolerance:
         verdict, why = Verdict.NOT_TESTABLE, "the control did not reach the device"
-    elif warm.value <= tolerance:
+    elif high <= tolerance:
         verdict = Verdict.CONTRADICTED
         why = "as published, the timed reads come from memory and meet no scheduler"
-    elif warm.value >= 1 - tolerance:
+    elif low >= 1 - tolerance:
         verdict, why = Verdict.REPRODUCED, "the reads reach the device"
-    else:
+    elif low > tolerance:
         verdict, why = Verdict.DIRECTION_ONLY, "a part of the reads reaches the device"
+    else:
+        verdict, why = Verdict.NOT_TESTABLE, "the repetitions do not decide it"
     reason = (
         f"Share of the bytes that the device delivered: {warm.text()} as published, "
         f"{control.text()} after dropping caches: {why}."
     )
-    return Finding(verdict, _digits(warm.value), reason)
-
-
-def device_share(rows: pd.DataFrame) -> Interval | None:
-    """Share of the timed bytes that the device under test delivered.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Timed reads of one testbed, preset and variant.
-
-    Returns
-    -------
-    Interval or None
-        storage_read_bytes / bytes_read for each repetition, without a unit; None for no rows.
-        The reader's own reads alone; above 1 where its program, too, had to be fetched.
-    """
-    totals = rows.groupby("repetition")[["storage_read_bytes", "bytes_read"]].sum()
-    if totals.empty:
-        return None
-    return mean_interval(totals["storage_read_bytes"] / totals["bytes_read"])
+    return Finding(verdict, six_digits(warm.value), reason)
 
 
 # Shared
-
-_MARGIN = 0.01
-"""Differences of less than 1 % are called a tie."""
-
-
-@cache
-def _all_printed() -> pd.DataFrame:
-    return times()
-
-
-def _printed(test: str, arm: str | None = None) -> pd.DataFrame:
-    printed = _rows(_all_printed().fillna({"published_size_mb": 0}), test=test)
-    return printed if arm is None else _rows(printed, arm=arm)
-
-
-def _printed_column(table: str, arm: str) -> pd.Series:
-    return _rows(_all_printed(), table=table, arm=arm).set_index("published_size_mb")["time_s"]
-
-
-def _rows(table: pd.DataFrame, /, **where) -> pd.DataFrame:
-    wanted = [(table[column] == value).to_numpy(dtype=bool) for column, value in where.items()]
-    return table[np.logical_and.reduce(wanted)]
-
-
-def _without(where: dict, name: str) -> dict:
-    return {key: value for key, value in where.items() if key != name}
-
-
-def _pivot(rows: pd.DataFrame, key: str) -> pd.DataFrame:
-    return rows.pivot(index="repetition", columns=key, values="time_s")
-
-
-def total_ratio(table: pd.DataFrame, numerator: dict, denominator: dict) -> Interval | None:
-    """Compare total times, summed over the sizes that both sides read.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows of one testbed and preset.
-    numerator, denominator : dict
-        Column values that select each side, for example {"arm": "vm", ...}.
-
-    Returns
-    -------
-    Interval or None
-        Ratio of times, paired by repetition; None where no repetition has both sides.
-    """
-    sides = [
-        _pivot(_rows(table, **side).fillna({"published_size_mb": 0}), "published_size_mb")
-        for side in (numerator, denominator)
-    ]
-    sizes = sides[0].columns.intersection(sides[1].columns)
-    totals = [side[sizes].dropna().sum(axis=1) for side in sides]
-    if sizes.empty or totals[0].index.intersection(totals[1].index).empty:
-        return None
-    return ratio_interval(*totals)
 
 
 def _with_stand_in(
@@ -474,11 +344,19 @@ def _with_stand_in(
 
 
 def _no_arm(arm: str, table: pd.DataFrame) -> str:
-    testbed, arms = table["testbed"].iloc[0], sorted(set(table["arm"]))
-    name = {"vm": "VM", "container": "container"}[arm]
-    if arm in arms:
-        return f"The {name} arm did not run this read on the {testbed} testbed."
-    return f"No {name} arm on the {testbed} testbed (arms: {', '.join(arms)})."
+    arms = [ARMS[one] for one in sorted(set(table["arm"]))]
+    where = f"on testbed {joined_testbeds(table)}"
+    if ARMS[arm] in arms:
+        return f"The {ARMS[arm]} arm did not run this read {where}."
+    return f"No {ARMS[arm]} arm {where} (arms: {', '.join(arms)})."
+
+
+def _not_comparable(table: pd.DataFrame) -> str | None:
+    """Say why VM and container cannot be held against each other, where they cannot."""
+    emulated = emulated_apart(table, ("vm", "container"))
+    if not emulated:
+        return None
+    return f"Not comparable: the VM's processor is emulated, not virtual ({emulated['vm']})."
 
 
 def _not_testable(reason: str) -> Finding:
@@ -489,18 +367,8 @@ def _label(key: float | str) -> str:
     return key if isinstance(key, str) else f"the {key:g} MB file"
 
 
-def _digits(value: float) -> float:
-    """Six significant digits: more would suggest a precision that nobody has."""
-    return float(f"{value:.6g}")
-
-
 JUDGES: dict[str, claims.Judge] = {
-    "percentage_base_vm": _percentage("before"),
-    "percentage_base_container": _percentage("after"),
-    "longer_files_take_longer": _longer_files_take_longer,
-    "implied_read_rate": _implied_read_rate,
-    "none_has_shortest_printed_time": _none_has_shortest_printed_time,
-    "container_has_shorter_printed_time": _container_has_shorter_printed_time,
+    **document.JUDGES,
     "time_shape": _time_shape,
     "improvement": _improvement,
     "none_was_best": _none_was_best,

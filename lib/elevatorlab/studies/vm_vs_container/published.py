@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from elevatorlab.claims import read_published
+from elevatorlab.families import read_published
 
 STUDY = "vm_vs_container"
 TIME_DECIMALS = 3

@@ -1,16 +1,46 @@
-"""A small table of what was measured."""
+"""Small tables of what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
 
 import pandas as pd
 
-from ...analysis.intervals import mean_interval
+from ...analysis.intervals import Interval, geometric_interval
+from ...analysis.ranking import DECIDED
+from ...matching import DETERMINISTIC
+from .measures import ranking
 
-CAPTION = (
-    "Measured: time for all reads of a repetition, its mean and 95 % confidence interval over "
-    "repetitions, and how many bytes the reader fetched from storage for each byte that it read."
+PLACE = {"testbed": "testbed", "machine": "machine", "preset": "preset"}
+WHAT = {"test": "test", "variant": "variant", "arm": "arm", "backing_scheduler": "physical disk"}
+
+OVERVIEW = (
+    "Measured: time for all reads of a repetition, its geometric mean and 95 % confidence interval "
+    "over repetitions, and how many bytes the reader fetched from storage for each byte that it "
+    "read."
+)
+STABILITY = (
+    "Would other repetitions rank the schedulers the same? The share of resampled repetitions "
+    "(bootstrap) that keep the whole order, and the one in front; below "
+    f"{DECIDED:.0%} it is undecided. A bootstrap knows only the repetitions that there are; where "
+    f"chance alone makes so few of them agree in more than {1 - DECIDED:.0%} of cases (two "
+    "schedulers that do not differ: once in 2^(n-1) times), they are too few."
 )
 
 
-def overview_table(measured):
+def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the study's tables, each with its caption.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        The study's tidy table; may be empty.
+    """
+    return [overview_table(measured), stability_table(measured)]
+
+
+def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """Return a caption and one row for each test, variant, arm and scheduler.
 
     Parameters
@@ -18,25 +48,75 @@ def overview_table(measured):
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    keys = ["testbed", "preset", "test", "variant", "arm", "scheduler"]
     rows = []
-    for cell, reads in measured.groupby(keys, sort=True):
+    names = {**PLACE, **WHAT, "scheduler": "scheduler"}
+    for cell, reads in _cells(measured, names):
         runs = reads.groupby("repetition")[["time_s", "bytes_read", "storage_read_bytes"]].sum()
-        time = mean_interval(runs["time_s"])
+        time = geometric_interval(runs["time_s"])
         rows.append(
             {
-                **dict(zip(keys, cell, strict=True)),
+                **cell,
                 "repetitions": len(runs),
                 "time_ms": f"{time.value * 1000:.2f}",
                 "95 % interval_ms": _interval(time),
                 "fetched a byte": f"{runs.storage_read_bytes.sum() / runs.bytes_read.sum():.2f}",
             }
         )
-    columns = [*keys, "repetitions", "time_ms", "95 % interval_ms", "fetched a byte"]
-    return CAPTION, pd.DataFrame(rows, columns=columns)
+    figures = ["repetitions", "time_ms", "95 % interval_ms", "fetched a byte"]
+    return OVERVIEW, _table(rows, [*names.values(), *figures])
 
 
-def _interval(time):
+def stability_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and one row for each test, variant and arm: how stable its order is.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        The study's tidy table; may be empty.
+    """
+    rows = []
+    for cell, reads in _cells(measured, {**PLACE, **WHAT}):
+        found = ranking(reads)
+        if found is None:
+            continue
+        rows.append(
+            {
+                **cell,
+                "repetitions": found.repetitions,
+                "order": " < ".join(found.order),
+                "order kept": _share(found.order_stays, found.order_says),
+                "winner kept": _share(found.winner_stays, found.winner_says),
+            }
+        )
+    figures = ["repetitions", "order", "order kept", "winner kept"]
+    return STABILITY, _table(rows, [*PLACE.values(), *WHAT.values(), *figures])
+
+
+def _cells(measured: pd.DataFrame, keys: dict[str, str]) -> Iterator[tuple[dict, pd.DataFrame]]:
+    """Yield the rows of each combination of `keys`, with what the table calls its values."""
+    for cell, rows in measured.groupby(list(keys), sort=True, dropna=False):
+        names = dict(zip(keys.values(), cell, strict=True))
+        real = names["machine"] != DETERMINISTIC
+        names["machine"] = str(names["machine"])[:8] if real else "–"
+        if pd.isna(names["physical disk"]):
+            names["physical disk"] = "as it was"
+        yield names, rows
+
+
+def _table(rows: list[dict], columns: list[str]) -> pd.DataFrame:
+    """Make a table, without the machine and the physical disk's scheduler where there is one."""
+    table = pd.DataFrame(rows, columns=columns)
+    same = [name for name in ("machine", "physical disk") if table[name].nunique() < 2]
+    return table.drop(columns=same)
+
+
+def _share(share: float, says: str) -> str:
+    if math.isnan(share):
+        return says
+    return f"{share:.0%}" if says == "decided" else f"{share:.0%}, {says}"
+
+
+def _interval(time: Interval) -> str:
     if not time.bounded:
         return "one repetition"
     return f"{time.low * 1000:.2f} to {time.high * 1000:.2f}"

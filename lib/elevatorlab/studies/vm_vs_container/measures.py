@@ -1,0 +1,93 @@
+"""Quantities that verdicts, figures and tables all take from the tidy table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ...analysis.intervals import Interval, mean_interval, ratio_interval
+from ...analysis.ranking import Ranking, rank
+
+SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
+
+ARMS = {"vm": "VM", "host": "host", "container": "container"}
+"""What the arms are called, in the order in which they are shown."""
+
+
+def rows_of(table: pd.DataFrame, /, **wanted) -> pd.DataFrame:
+    """Return the rows whose columns have the given values."""
+    kept = [(table[column] == value).to_numpy(dtype=bool) for column, value in wanted.items()]
+    return table[np.logical_and.reduce(kept)]
+
+
+def by_repetition(rows: pd.DataFrame, key: str) -> pd.DataFrame:
+    """Return times with one row a repetition and one column a value of `key`."""
+    return rows.pivot(index="repetition", columns=key, values="time_s")
+
+
+def total_ratio(table: pd.DataFrame, numerator: dict, denominator: dict) -> Interval | None:
+    """Compare total times, summed over the sizes that both sides read.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rows of one run (see `matching.runs`).
+    numerator, denominator : dict
+        Column values that select each side, for example {"arm": "vm", ...}.
+
+    Returns
+    -------
+    Interval or None
+        Ratio of times, paired by repetition; None where no repetition has both sides.
+    """
+    sides = [
+        by_repetition(rows_of(table, **side).fillna({"published_size_mb": 0}), "published_size_mb")
+        for side in (numerator, denominator)
+    ]
+    sizes = sides[0].columns.intersection(sides[1].columns)
+    totals = [side[sizes].dropna().sum(axis=1) for side in sides]
+    if sizes.empty or totals[0].index.intersection(totals[1].index).empty:
+        return None
+    return ratio_interval(*totals)
+
+
+def ranking(rows: pd.DataFrame) -> Ranking | None:
+    """Rank the schedulers by their total times, and say how stable the order is.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Rows of one run, test, variant and arm.
+
+    Returns
+    -------
+    Ranking or None
+        Over the sizes that all schedulers read; None for fewer than two schedulers.
+    """
+    rows = rows.fillna({"published_size_mb": 0})
+    read_by = rows.groupby("published_size_mb")["scheduler"].nunique()
+    everywhere = read_by.index[read_by == rows["scheduler"].nunique()]
+    times = rows[rows["published_size_mb"].isin(everywhere)].pivot(
+        index="repetition", columns=["scheduler", "published_size_mb"], values="time_s"
+    )
+    return rank(times.dropna().T.groupby(level="scheduler").sum().T)
+
+
+def device_share(rows: pd.DataFrame) -> Interval | None:
+    """Share of the timed bytes that the device under test delivered.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Timed reads of one run and variant.
+
+    Returns
+    -------
+    Interval or None
+        storage_read_bytes / bytes_read for each repetition, without a unit; None for no rows.
+        The reader's own reads alone; above 1 where its program, too, had to be fetched.
+    """
+    totals = rows.groupby("repetition")[["storage_read_bytes", "bytes_read"]].sum()
+    if totals.empty:
+        return None
+    return mean_interval(totals["storage_read_bytes"] / totals["bytes_read"])

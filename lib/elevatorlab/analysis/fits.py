@@ -1,0 +1,238 @@
+"""Least-squares fits that say where they are not to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import lmfit
+import numpy as np
+from scipy import stats
+
+from elevatorlab.analysis import solver, validity
+from elevatorlab.analysis.intervals import CONFIDENCE
+from elevatorlab.analysis.models import Model
+
+
+class Parameter(NamedTuple):
+    """A fitted parameter: value, standard error and bounds of its confidence interval.
+
+    Error and bounds are NaN where the points do not determine them.
+    """
+
+    value: float
+    error: float
+    low: float
+    high: float
+
+
+class Prediction(NamedTuple):
+    """A curve to draw: x, fitted value, confidence band of the curve, and warnings.
+
+    The band is about the mean curve, not about single observations. Outside of the model's
+    domain all three are NaN.
+    """
+
+    x: np.ndarray
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The outcome of fitting one model.
+
+    Attributes
+    ----------
+    model : Model
+    x, y, weights : numpy.ndarray
+        The points that were used, and the weight of each residual.
+    fitted, residuals : numpy.ndarray
+        The curve at x, and y minus it (unweighted), in the unit of y.
+    parameters : dict of str to Parameter
+        Linearised (Wald) intervals at the confidence of `intervals.CONFIDENCE`.
+    rss, r2, aicc : float
+        Weighted sum of squared residuals; 1 - rss / total; Akaike's criterion with the
+        correction for small samples (NaN where the sample is too small for it).
+    warnings : tuple of str
+        Sentences; empty when nothing is known against the fit.
+    """
+
+    model: Model
+    x: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    fitted: np.ndarray
+    parameters: dict[str, Parameter]
+    rss: float
+    r2: float
+    aicc: float
+    warnings: tuple[str, ...]
+    _solution: lmfit.model.ModelResult = field(repr=False)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Observed minus fitted, in the unit of y."""
+        return self.y - self.fitted
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing but rounding is left: an identity of the data, not a finding."""
+        return validity.is_exact(self.y, self.fitted)
+
+    def predict(self, x) -> Prediction:
+        """Evaluate the curve and its confidence band (delta method).
+
+        Parameters
+        ----------
+        x : array
+            Where; may lie beyond the data, which the prediction's warnings then say.
+
+        Returns
+        -------
+        Prediction
+            Arrays of the length of x.
+        """
+        x = np.atleast_1d(np.asarray(x, dtype=float))
+        inside = self.model.valid(x)
+        value, half = np.full(x.shape, np.nan), np.full(x.shape, np.nan)
+        if inside.any():
+            value[inside] = self.model.function(x[inside], **self._solution.best_values)
+            half[inside] = self._half_band(x[inside])
+        warnings = validity.of_prediction(self.model, x, self.x)
+        return Prediction(x, value, value - half, value + half, warnings)
+
+    def _half_band(self, x: np.ndarray) -> np.ndarray | float:
+        if not all(np.isfinite(one.error) for one in self.parameters.values()):
+            return np.nan
+        slopes = solver.slopes(self.model, self._solution.best_values, x)
+        variance = np.maximum(np.einsum("ij,jk,ik->i", slopes, self._solution.covar, slopes), 0)
+        return _student(self._solution.nfree) * np.sqrt(variance)
+
+
+def fit(
+    model: Model,
+    x,
+    y,
+    weights=None,
+    *,
+    start: Mapping[str, float] | None = None,
+    iops=None,
+) -> Fit:
+    """Fit a model by (weighted) least squares.
+
+    Parameters
+    ----------
+    model : Model
+        For example `models.POWER`.
+    x, y : array of float
+        Points, one an observation; repetitions are points of their own. Points outside the
+        model's domain are left out, and a warning says so.
+    weights : array of float, optional
+        What each residual is multiplied by, positive: the inverse of its standard deviation.
+    start : mapping, optional
+        Start values instead of the model's own guess.
+    iops : array of float, optional
+        For laws of the wait over utilisation: throughput of each writer or stream. With it,
+        closed data given to an open model are recognised also where x is the utilisation
+        of a shared disk.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, unequal lengths, or fewer distinct x than parameters.
+
+    References
+    ----------
+    Held to the certified values of NIST's Statistical Reference Datasets (tests/test_fits.py).
+
+    Examples
+    --------
+    >>> from elevatorlab.analysis.models import POWER
+    >>> found = fit(POWER, [1, 2, 4, 8, 16], [8.0, 4.1, 2.0, 0.9, 0.5])
+    >>> round(found.parameters["b"].value, 1), found.warnings
+    (-1.0, ())
+    """
+    columns = _points(x, y, weights, iops)
+    inside = model.valid(columns[0])
+    of_points = validity.of_points(model, columns[0], inside)
+    x, y, weights, iops = (column[inside] for column in columns)
+    needed, there = len(model.parameters), len(np.unique(x))
+    if there < needed:
+        raise ValueError(
+            f"{model.name}: expected points at {needed} or more different x "
+            f"{model.domain_text()}, found {there}: measure more points"
+        )
+    start = model.guess(x, y) if start is None else start
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        solution = solver.solve(model, x, y, weights, start)
+    fitted = np.asarray(solution.best_fit, dtype=float)
+    slopes = weights[:, None] * solver.slopes(model, solution.best_values, x)
+    parameters = _parameters(solution, slopes)
+    warnings = (
+        *of_points,
+        *validity.of_solution(solution, [one.error for one in parameters.values()]),
+        *validity.of_system(model, x, y, iops),
+        *validity.of_residuals(x, y, fitted, weights, slopes),
+    )
+    rss, r2, aicc = _quality(y, fitted, weights, needed)
+    return Fit(model, x, y, weights, fitted, parameters, rss, r2, aicc, warnings, solution)
+
+
+def _points(x, y, weights, iops) -> list[np.ndarray]:
+    x, y = (np.asarray(values, dtype=float) for values in (x, y))
+    # Neither has an influence where it is not given.
+    weights = np.ones(x.shape) if weights is None else np.asarray(weights, dtype=float)
+    iops = np.full(x.shape, np.nan) if iops is None else np.asarray(iops, dtype=float)
+    if x.ndim != 1 or not x.shape == y.shape == weights.shape == iops.shape:
+        shapes = ", ".join(str(values.shape) for values in (x, y, weights, iops))
+        raise ValueError(
+            f"expected x, y, weights and iops as columns of one length, found {shapes}"
+        )
+    for name, values in (("x", x), ("y", y)):
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"expected finite numbers, found {np.sum(~np.isfinite(values))} of {len(x)} "
+                f"values of {name} that are not: leave out what was not measured"
+            )
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise ValueError("expected positive weights, found others: use 1 / standard deviation")
+    return [x, y, weights, iops]
+
+
+def _student(free: int) -> float:
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, free))
+
+
+def _parameters(solution: lmfit.model.ModelResult, slopes: np.ndarray) -> dict[str, Parameter]:
+    determined = solver.determined(slopes)
+    found = {}
+    for name, one in solution.params.items():
+        value, error = float(one.value), np.nan
+        if determined and solution.nfree > 0 and one.stderr is not None:
+            error = float(one.stderr)
+        half = _student(solution.nfree) * error
+        found[name] = Parameter(value, error, value - half, value + half)
+    return found
+
+
+def _quality(y, fitted, weights, parameters: int) -> tuple[float, float, float]:
+    n = len(y)
+    rss = float(np.sum((weights * (y - fitted)) ** 2))
+    mean = np.average(y, weights=weights**2)
+    total = float(np.sum((weights * (y - mean)) ** 2))
+    r2 = 1 - rss / total if total > 0 else np.nan
+    k = parameters + 1  # the variance is estimated, too
+    if n - k - 1 <= 0:
+        return rss, r2, np.nan
+    # Rounding is no evidence: exact fits are told apart by their number of parameters alone.
+    counted = max(rss, np.sum((weights * validity.ROUNDING * np.abs(y).max()) ** 2))
+    aicc = n * np.log(counted / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
+    return rss, r2, float(aicc)

@@ -1,0 +1,246 @@
+"""The curves that are held against each other, each with its equation, units and validity.
+
+A model is a function, a guess and bounds, as in lmfit; on top of that it says on which x it
+means anything (`domain`) and whether it is about an open or a closed system.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from elevatorlab.analysis.queueing import interactive_wait_ms, md1_wait_ms, mm1_wait_ms
+
+Guess = Callable[[np.ndarray, np.ndarray], Mapping[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A curve y = f(x; parameters) with the limits of its validity.
+
+    Attributes
+    ----------
+    name, equation : str
+        What it is called, and the equation as text.
+    function : callable
+        f(x, *parameters); its argument names are the parameters' names. Differentiable, and
+        made of operations that complex parameters pass through (the solver's derivatives).
+    guess : callable
+        (x, y) -> start values of all parameters.
+    bounds : mapping of str to (float, float)
+        Lowest and highest value of a parameter; unlimited where not named.
+    domain : tuple of float
+        Open interval of the x for which the equation has a meaning.
+    system : {"open", "closed"} or None
+        For laws of a queue: which kind of arrivals they are about.
+    """
+
+    name: str
+    equation: str
+    function: Callable[..., np.ndarray]
+    guess: Guess
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    domain: tuple[float, float] = (-np.inf, np.inf)
+    system: Literal["open", "closed"] | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters, in the order of the function's arguments."""
+        return tuple(inspect.signature(self.function).parameters)[1:]
+
+    def valid(self, x) -> np.ndarray:
+        """Tell for each x whether it lies inside the domain."""
+        return (np.asarray(x) > self.domain[0]) & (np.asarray(x) < self.domain[1])
+
+    def domain_text(self) -> str:
+        """Say in words where the equation is valid."""
+        low, high = self.domain
+        if high == np.inf:
+            return "everywhere" if low == -np.inf else f"above {low:g}"
+        return f"between {low:g} and {high:g}"
+
+
+def power_law(x, a, b):
+    """Evaluate y = a x^b.
+
+    Parameters
+    ----------
+    x : array
+        Positive, for example a number of containers.
+    a : float
+        Value at x = 1, in the unit of y; not negative.
+    b : float
+        Exponent, without a unit; negative for a decline.
+
+    References
+    ----------
+    Isolation paper, section 3.2.1, Figures 1 and 2: IOPS and write speed.
+    """
+    return a * x**b
+
+
+def logarithm(x, a, b):
+    """Evaluate y = a + b ln(x).
+
+    Parameters
+    ----------
+    x : array
+        Positive, for example a number of containers.
+    a, b : float
+        Value at x = 1, and growth for each factor e of x, both in the unit of y.
+
+    References
+    ----------
+    Isolation paper, section 3.2.2, Figures 3 and 4: utilisation and queue length. The curve
+    has no upper limit, although a utilisation has.
+    """
+    return a + b * np.log(x)
+
+
+def straight_line(x, a, b):
+    """Evaluate y = a + b x.
+
+    Parameters
+    ----------
+    x : array
+    a, b : float
+        Value at x = 0 in the unit of y, and slope in that unit for each unit of x.
+    """
+    return a + b * x
+
+
+def exponential_curve(x, a, b):
+    """Evaluate y = a exp(b x).
+
+    Parameters
+    ----------
+    x : array
+    a : float
+        Value at x = 0, in the unit of y; not negative.
+    b : float
+        Relative growth for each unit of x.
+
+    References
+    ----------
+    Isolation paper, section 3.2.1, which calls the decline of Figure 2 exponential.
+    """
+    return a * np.exp(b * x)
+
+
+def closed_share(n, z, s):
+    """Evaluate y = 1 / (z + s n): what each of n closed writers gets of a shared server.
+
+    From X = 1 / (Z + W) with a wait that grows in proportion to the number of writers.
+
+    Parameters
+    ----------
+    n : array
+        Number of writers, positive.
+    z, s : float
+        In the inverse unit of y (for IOPS: seconds), not negative. z is the time of a cycle
+        that does not depend on n, s is what each writer adds to it.
+    """
+    return 1 / (z + s * n)
+
+
+def _raised(y):
+    """Lift values of 0 (a stalled container) a little, so that start values exist."""
+    if not np.max(y) > 0:
+        raise ValueError(
+            f"expected positive values of y for this curve, found none above {np.max(y):g}: "
+            "leave the curve out of the rivals"
+        )
+    return np.maximum(y, 1e-3 * np.max(y))
+
+
+def _line(x, y):
+    b, a = np.polyfit(x, y, 1)
+    return {"a": a, "b": b}
+
+
+def _log_line(x, y):
+    line = _line(x, np.log(_raised(y)))
+    return {"a": np.exp(line["a"]), "b": line["b"]}
+
+
+def _inverse_line(n, y):
+    inverse = 1 / _raised(y)
+    line = _line(n, inverse)
+    least = 1e-3 * inverse.mean()
+    return {"z": max(line["a"], least), "s": max(line["b"], least / n.mean())}
+
+
+def _scale(function, name):
+    """Guess the factor of a law that is proportional to its one parameter."""
+    return lambda x, y: {name: max(float(np.median(y / function(x, 1.0))), 1e-9)}
+
+
+NOT_NEGATIVE = (0.0, np.inf)
+POSITIVE_X = (0.0, np.inf)
+UTILIZATION = (0.0, 1.0)
+
+POWER = Model(
+    "power",
+    "y = a x^b",
+    power_law,
+    lambda x, y: _log_line(np.log(x), y),
+    {"a": NOT_NEGATIVE},
+    POSITIVE_X,
+)
+LOGARITHMIC = Model(
+    "logarithmic",
+    "y = a + b ln(x)",
+    logarithm,
+    lambda x, y: _line(np.log(x), y),
+    domain=POSITIVE_X,
+)
+LINEAR = Model("linear", "y = a + b x", straight_line, _line)
+EXPONENTIAL = Model(
+    "exponential", "y = a exp(b x)", exponential_curve, _log_line, {"a": NOT_NEGATIVE}
+)
+CLOSED_SHARE = Model(
+    "closed share",
+    "y = 1 / (z + s n)",
+    closed_share,
+    _inverse_line,
+    {"z": NOT_NEGATIVE, "s": NOT_NEGATIVE},
+    POSITIVE_X,
+    "closed",
+)
+MM1 = Model(
+    "M/M/1",
+    "W = S / (1 - U)",
+    mm1_wait_ms,
+    _scale(mm1_wait_ms, "service_ms"),
+    {"service_ms": NOT_NEGATIVE},
+    UTILIZATION,
+    "open",
+)
+MD1 = Model(
+    "M/D/1",
+    "W = S (1 + U / (2 (1 - U)))",
+    md1_wait_ms,
+    _scale(md1_wait_ms, "service_ms"),
+    {"service_ms": NOT_NEGATIVE},
+    UTILIZATION,
+    "open",
+)
+INTERACTIVE = Model(
+    "interactive (closed)",
+    "W = Z U / (1 - U)",
+    interactive_wait_ms,
+    _scale(interactive_wait_ms, "think_ms"),
+    {"think_ms": NOT_NEGATIVE},
+    UTILIZATION,
+    "closed",
+)
+
+CURVES = (POWER, LOGARITHMIC, LINEAR, EXPONENTIAL, CLOSED_SHARE)
+"""Rivals for a quantity over the number of containers."""
+
+WAIT_LAWS = (MM1, MD1, INTERACTIVE, LINEAR, EXPONENTIAL)
+"""Rivals for the wait over the utilisation."""

@@ -1,0 +1,112 @@
+"""The actuator: sets the limits of containers, proves each, and always takes them back."""
+
+import contextlib
+import errno
+import pathlib
+
+from .. import journal as journals
+from ..errors import KnobFailed, TrialFailed
+from ..proofs import Proofs
+from .errors import Refused
+
+#: Where it is noted what a killed regulator has to restore.
+FOLDER = pathlib.Path("/run/elevatorlab/regulator")
+
+#: What the kernel answers where the device, or the cgroup, is gone, and the limit with it.
+GONE = (errno.ENODEV, errno.ENXIO, errno.ENOENT)
+
+
+class LimitFailed(Exception):
+    """A limit could not be set; the message says why."""
+
+
+def _restore_limit(path, value):
+    """Write a limit back, where there still is something to limit."""
+    if pathlib.Path(path).exists():
+        try:
+            pathlib.Path(path).write_text(value + "\n")
+        except OSError as problem:
+            if problem.errno not in GONE:
+                raise
+
+
+journals.UNDO["restore_limit"] = _restore_limit
+
+
+class Actuator:
+    """Sets limits in cgroups.
+
+    Parameters
+    ----------
+    hierarchy : V1 or V2
+    number : callable
+        Device name -> ``major:minor``.
+    journal : Journal
+        Notes each limit before it is first changed; its end restores them all.
+    """
+
+    def __init__(self, hierarchy, number, journal):
+        self.hierarchy = hierarchy
+        self.number = number
+        self.journal = journal
+        self._original = {}
+
+    def set(self, target, bytes_s):
+        """Limit a container's reads and writes to `bytes_s` each; None restores what was.
+
+        A stricter limit that somebody else has set stays.
+
+        Returns
+        -------
+        list of dict
+            What was written and read back, by `Proofs`.
+
+        Raises
+        ------
+        LimitFailed
+            When the container is gone or the kernel refuses.
+        """
+        proofs = Proofs()
+        try:
+            for device in target.devices:
+                number = self.number(device)
+                original = self._note(target, number)
+                limits = original
+                if bytes_s is not None:
+                    limits = [min(bytes_s, limit or bytes_s) for limit in original]
+                for file, value, reader in self.hierarchy.knobs(target.folder, number, limits):
+                    proofs.set(file, value, read_as=reader)
+        except KnobFailed as refusal:
+            raise LimitFailed(str(refusal)) from None
+        except (OSError, TrialFailed, Refused):
+            raise LimitFailed(
+                f"container {target.name} ended, or lost its device, before its limit was set"
+            ) from None
+        return proofs.records
+
+    def _note(self, target, number):
+        """Return the limits before ours, noted in the journal the first time."""
+        place = (target.folder, number)
+        if place not in self._original:
+            original = self.hierarchy.limits(target.folder, number)
+            for file, value, _ in self.hierarchy.knobs(target.folder, number, original):
+                self.journal.will("restore_limit", file, value)
+            self._original[place] = original
+        return self._original[place]
+
+    def start_counters(self, target):
+        """Make the kernel count a container's I/O under cgroup v1.
+
+        Since Linux 6.10 or so it does from the moment when any limit is written for a
+        device. What is written here is what is set already: nothing is limited by it.
+        """
+        if self.hierarchy.version != 1:
+            return
+        with contextlib.suppress(OSError, Refused):  # ended already
+            counted = self.hierarchy.counters(target.folder)
+            for device in target.devices:
+                number = self.number(device)
+                if number not in counted:
+                    limits = self.hierarchy.limits(target.folder, number)
+                    for file, value, _ in self.hierarchy.knobs(target.folder, number, limits):
+                        file.write_text(value + "\n")

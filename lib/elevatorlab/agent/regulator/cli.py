@@ -1,0 +1,243 @@
+"""The command line of the regulator: everything is checked before anything is changed."""
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+from ..journal import Journal, recover
+from . import cgroups, engine, report, targets
+from .actuator import FOLDER, Actuator
+from .control import Settings
+from .errors import Refused
+from .loop import Loop
+from .monitor import Monitor
+from .policies import Slae, Ute, decide
+from .topology import Topology
+
+EXIT_REFUSED = 2
+
+METRICS = {
+    "sla_wait_ms": "wait_ms",
+    "sla_queue": "queue_length",
+    "sla_utilization": "utilization_ratio",
+}
+
+
+def parser():
+    """Return the parser of the command line."""
+    reader = argparse.ArgumentParser(
+        prog="regulate",
+        description="Keep containers from slowing each other down on a shared disk.",
+    )
+    add = reader.add_argument
+    add("--policy", choices=("slae", "ute"), required=True)
+    add("--sla-wait-ms", type=_positive, metavar="MS", help="SLAE: the longest mean wait")
+    add("--sla-queue", type=_positive, metavar="N", help="SLAE: the longest mean queue")
+    add("--sla-utilization", type=_positive, metavar="RATIO", help="SLAE: the highest utilisation")
+    add(
+        "--class",
+        dest="classes",
+        action="append",
+        default=[],
+        metavar="CLASS=SLA",
+        help="an SLA of its own for containers with the label elevatorlab.class=CLASS or a name "
+        "that matches the pattern CLASS; CLASS=none: no SLA",
+    )
+    add("--threshold", type=_ratio, default=0.75, metavar="RATIO", help="UTE: utilisation")
+    chosen = reader.add_mutually_exclusive_group()
+    chosen.add_argument("--container", action="append", default=[], metavar="NAME")
+    chosen.add_argument("--cgroup", action="append", default=[], metavar="PATH[=DEVICE]")
+    add("--device", action="append", default=[], metavar="NAME", help="what the containers use")
+    add("--disk", metavar="NAME", help="the disk below, where the kernel cannot tell")
+    add("--floor-kib-s", type=_positive, default=128, metavar="N", help="never limit below")
+    add("--period-s", type=_period, default=1.0, metavar="S")
+    add("--dry-run", action="store_true", help="decide and log, but set nothing")
+    add("--once", action="store_true", help="print one observation as JSON and end")
+    add("--log", metavar="FILE", help="JSON lines go here instead of standard output")
+    add("--metrics-port", type=int, metavar="N", help="serve /metrics on 127.0.0.1")
+    add("--state", type=pathlib.Path, default=FOLDER, metavar="FOLDER", help=argparse.SUPPRESS)
+    return reader
+
+
+def _positive(text):
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text}")
+    return value
+
+
+def _ratio(text):
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a ratio between 0 and 1, found {text}")
+    return value
+
+
+def _period(text):
+    value = float(text)
+    if not 0.05 <= value <= 60:
+        raise argparse.ArgumentTypeError(f"expected 0.05 to 60 seconds, found {text}")
+    return value
+
+
+def law_of(options):
+    """Return the policy that the options ask for."""
+    if options.policy == "ute":
+        return Ute(options.threshold)
+    given = [name for name in METRICS if getattr(options, name) is not None]
+    if len(given) != 1:
+        found = " and ".join("--" + name.replace("_", "-") for name in given) or "none"
+        raise Refused(
+            f"expected one of --sla-wait-ms, --sla-queue, --sla-utilization; found {found}; "
+            "--policy slae judges one metric"
+        )
+    slas = {"": getattr(options, given[0])}
+    for text in options.classes:
+        name, _, sla = text.partition("=")
+        try:
+            slas[name] = None if sla == "none" else _positive(sla)
+        except (ValueError, argparse.ArgumentTypeError):
+            name = ""
+        if not name:
+            raise Refused(f"expected --class CLASS=SLA with a number or none; found {text!r}")
+    return Slae(slas, METRICS[given[0]])
+
+
+def source_of(options, hierarchy, topology):
+    """Return where the containers come from."""
+    classes = [text.partition("=")[0] for text in options.classes]
+    if options.cgroup:
+        return targets.NamedCgroups(options.cgroup, options.device, classes, hierarchy, topology)
+    docker = engine.reach(engine.socket_path())
+    return targets.EngineContainers(
+        docker, set(options.container), options.device, classes, hierarchy, topology
+    )
+
+
+def main(argv):
+    """Run the regulator; return the exit status.
+
+    Returns
+    -------
+    int
+        0 after a clean stop, 2 when it could not start: one sentence says why.
+    """
+    options = parser().parse_args(argv)
+    try:
+        with contextlib.ExitStack() as undo:
+            return regulate(options, undo)
+    except Refused as problem:
+        print(f"regulate: {problem}", file=sys.stderr)
+        return EXIT_REFUSED
+
+
+def regulate(options, undo):
+    """Check, regulate until a signal comes, and leave nothing behind."""
+    law = law_of(options)
+    hierarchy, topology = cgroups.find(), Topology()
+    monitor = Monitor(hierarchy, topology, options.disk)
+    if options.disk:
+        _check_counters(monitor, options.disk, topology)
+    for name in options.device:
+        _check_counters(monitor, name, topology)
+    source = source_of(options, hierarchy, topology)
+    undo.callback(source.close)
+    settings = Settings(floor_bytes_s=round(options.floor_kib_s * 1024))
+    if options.once:
+        return _once(source, monitor, law, settings, options.period_s)
+    log = report.JsonLines(_log_file(options.log, undo))
+    actuator = None
+    stop = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stop.set())
+    if not options.dry_run:
+        journal = _journal(hierarchy, options.state, undo)
+        actuator = Actuator(hierarchy, monitor.number, journal)
+    show = report.draw if options.log and sys.stdout.isatty() else None
+    loop = Loop(source, monitor, law, settings, actuator, log, show)
+    if options.metrics_port:
+        undo.callback(_serve(options.metrics_port, loop.metrics).shutdown)
+    log.write("start", policy=options.policy, law=law._asdict(), cgroup=hierarchy.version)
+    # Called first of all when the stack is left: the last line before the limits are restored.
+    undo.callback(lambda: log.write("stop", missed=loop.missed, restored=loop.limited()))
+    loop.run(options.period_s, stop)
+    return 0
+
+
+def _check_counters(monitor, name, topology):
+    topology.number(name)
+    names = [line.split()[2] for line in monitor.diskstats.read_text().splitlines()]
+    if name not in names:
+        raise Refused(
+            f"expected counters of {name} in {monitor.diskstats}; found none; name a device that "
+            f"has them: {', '.join(names)}"
+        )
+    switch = topology.sys / "block" / topology.whole(name) / "queue/iostats"
+    if switch.exists() and switch.read_text().strip() == "0":
+        raise Refused(
+            f"expected the kernel to count the requests of {name}; found 0 in {switch}; "
+            f"switch it on: echo 1 > {switch}"
+        )
+
+
+def _log_file(name, undo):
+    if name is None:
+        return sys.stdout
+    try:
+        return undo.enter_context(open(name, "a"))
+    except OSError as problem:
+        raise Refused(f"expected a file to log to; found {name}: {problem.strerror}") from None
+
+
+def _journal(hierarchy, folder, undo):
+    """Restore what a killed regulator left, and return the journal of this one."""
+    if not os.access(hierarchy.root, os.W_OK):
+        raise Refused(
+            f"expected to be allowed to write to {hierarchy.root}; found that it is not; run as "
+            "root where cgroups are writable, or use --dry-run"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = undo.enter_context(open(folder / "lock", "w"))
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Refused(
+            f"expected to be the only regulator on this host; found another one that holds "
+            f"{folder}/lock; stop it first"
+        ) from None
+    recover(folder)
+    return undo.enter_context(Journal(folder))
+
+
+def _serve(port, page):
+    try:
+        return report.serve_metrics(port, page)
+    except (OSError, OverflowError) as problem:
+        raise Refused(
+            f"expected a free port for metrics; found 127.0.0.1:{port}: {problem}; choose another"
+        ) from None
+
+
+def _once(source, monitor, law, settings, period_s):
+    """Print one observation and what the policy would do; set nothing."""
+    found, notes = source.targets()
+    monitor.observe(found)
+    time.sleep(period_s)
+    observation = monitor.observe(found)
+    _, decisions = decide(law, {}, observation, settings)
+    answer = {
+        "period_s": observation.period_s,
+        "containers": [usage._asdict() for usage in observation.containers],
+        "disks": [disk._asdict() for disk in observation.disks.values()],
+        "decisions": [decision._asdict() for decision in decisions],
+        "notes": notes + monitor.notes,
+    }
+    print(json.dumps(answer, indent=1))
+    return 0

@@ -1,0 +1,154 @@
+"""The control loop: once a period, monitor -> policy -> actuator."""
+
+import collections
+import time
+
+from . import report
+from .actuator import LimitFailed
+from .policies import decide
+
+#: A limit is called without effect when this many periods in a row it was passed by half.
+IN_VAIN_PERIODS = 3
+
+
+class Loop:
+    """Regulates until stopped.
+
+    Parameters
+    ----------
+    source : EngineContainers or NamedCgroups
+    monitor : Monitor
+    law : Slae or Ute
+    settings : Settings
+    actuator : Actuator or None
+        None: decide and report, but set nothing.
+    log : JsonLines
+    show : callable, optional
+        Called with each observation and the limits in force.
+    """
+
+    def __init__(self, source, monitor, law, settings, actuator, log, show=None):
+        self.source = source
+        self.monitor = monitor
+        self.law = law
+        self.settings = settings
+        self.actuator = actuator
+        self.log = log
+        self.show = show
+        self.state = {}
+        self.limits = {}
+        self.observation = None
+        self.counts = collections.Counter()
+        self.missed = 0
+        self._known = {}
+        self._in_vain = collections.Counter()
+        self._buffering = set()
+
+    def run(self, period_s, stop):
+        """Control every `period_s` until the event `stop` is set.
+
+        The instants are multiples of the period after the start, so that a late one does
+        not delay the others; those that passed meanwhile are missed, counted and told.
+        """
+        next_s = time.monotonic()
+        while not stop.is_set():
+            self.step()
+            next_s += period_s
+            late_s = time.monotonic() - next_s
+            if late_s >= 0:
+                passed = int(late_s / period_s) + 1
+                self.missed += passed
+                next_s += passed * period_s
+                self.log.write("missed", periods=passed, late_s=round(late_s, 3))
+            stop.wait(max(0.0, next_s - time.monotonic()))
+
+    def step(self):
+        """Do one period's work."""
+        targets, notes = self.source.targets()
+        self._welcome(targets)
+        self.observation = self.monitor.observe(targets)
+        for note in [*notes, *self.monitor.notes]:
+            self.log.write("note", text=note)
+        self.monitor.notes.clear()
+        if self.observation is None:
+            return
+        self._check_effect()
+        self.state, decisions = decide(self.law, self.state, self.observation, self.settings)
+        present = {target.key: target for target in targets}
+        for decision in decisions:
+            self._carry_out(decision, present.get(decision.key))
+        if self.show:
+            self.show(self.observation, self.limits)
+
+    def _welcome(self, targets):
+        """Start the counters of containers that are new; forget those that went."""
+        present = {target.key: target.name for target in targets}
+        if present == self._known:
+            return
+        for target in targets:
+            if target.key not in self._known:
+                devices = list(target.devices)
+                self.log.write("container", container=target.name, came=True, devices=devices)
+                if self.actuator:
+                    self.actuator.start_counters(target)
+        for key, name in self._known.items():
+            if key not in present:
+                self.limits.pop(key, None)
+                self.log.write("container", container=name, came=False)
+        self._known = present
+
+    def limited(self):
+        """Return the names of the containers that have a limit of ours now."""
+        return sorted(self._known[key] for key in self.limits if key in self._known)
+
+    def _carry_out(self, decision, target):
+        self.counts[decision.action] += 1
+        outcome = {"dry_run": self.actuator is None}
+        if target is not None and self.actuator is not None:
+            try:
+                outcome["proofs"] = self.actuator.set(target, decision.limit_bytes_s)
+            except LimitFailed as failure:
+                outcome["failed"] = str(failure)
+        if decision.limit_bytes_s is None:
+            self.limits.pop(decision.key, None)
+        elif "failed" not in outcome:
+            self.limits[decision.key] = decision.limit_bytes_s
+        self.log.write(
+            "decision",
+            container=decision.name,
+            action=decision.action,
+            limit_bytes_s=decision.limit_bytes_s,
+            cause=decision.cause,
+            numbers=decision.numbers,
+            **outcome,
+        )
+
+    def _check_effect(self):
+        """Say it, once for each container, where writes escape their limit."""
+        if self.actuator is None:
+            return
+        for usage in self.observation.containers:
+            limit = self.limits.get(usage.key)
+            buffered = usage.unlimited_bytes_s > 0.5 * usage.write_bytes_s
+            if buffered and usage.key not in self._buffering:
+                self._buffering.add(usage.key)
+                self.log.write(
+                    "warning",
+                    container=usage.name,
+                    text=f"{usage.name} writes {usage.unlimited_bytes_s / 1024:.0f} KiB/s through "
+                    "the page cache; cgroup v1 cannot limit such writes: boot with cgroup v2, or "
+                    "let it write with O_DIRECT or O_SYNC",
+                )
+            escaped = limit and max(usage.read_bytes_s, usage.write_bytes_s) > 1.5 * limit
+            self._in_vain[usage.key] = self._in_vain[usage.key] + 1 if escaped else 0
+            if self._in_vain[usage.key] == IN_VAIN_PERIODS:
+                self.log.write(
+                    "warning",
+                    container=usage.name,
+                    text=f"the limit of {usage.name} has no effect: {usage.bytes_s / 1024:.0f} "
+                    f"KiB/s in spite of a limit of {limit / 1024:.0f} KiB/s",
+                )
+
+    def metrics(self):
+        """Return the page of metrics."""
+        return report.metrics_page(self.observation, self.limits, self.counts, self.missed)

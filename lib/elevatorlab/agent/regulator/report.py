@@ -1,0 +1,129 @@
+"""What the operator sees: JSON lines, a live table, a page of Prometheus metrics."""
+
+import datetime
+import http.server
+import json
+import sys
+import threading
+import time
+
+HOME, CLEAR_BELOW, CLEAR_LINE = "\x1b[H", "\x1b[J", "\x1b[K"
+
+COLUMNS = (
+    "container            class      IOPS  read KiB/s write KiB/s  wait ms  queue  util %"
+    "  limit KiB/s"
+)
+
+
+class JsonLines:
+    """Events as one JSON object a line; flushed, so that none is lost."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def write(self, event, **values):
+        """Write one event with the wall-clock time."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        line = {"time": now.isoformat(timespec="milliseconds"), "event": event, **values}
+        self.file.write(json.dumps(line) + "\n")
+        self.file.flush()
+
+
+def table(observation, limits, width=110):
+    """Return the live table of one observation as lines.
+
+    A wait, queue or utilisation with ``~`` is that of a shared device.
+    """
+    lines = []
+    for name, disk in sorted(observation.disks.items()):
+        source = "" if disk.measured else " (mean of the containers' devices)"
+        lines.append(f"disk {name}: utilisation {disk.utilization_ratio:.1%}{source}")
+    lines.append(COLUMNS)
+    for usage in sorted(observation.containers, key=lambda usage: (-usage.load, usage.name)):
+        wait = "-" if usage.wait_ms is None else f"{usage.wait_ms:.2f}"
+        shared = " " if usage.own_device else "~"
+        limit = limits.get(usage.key)
+        shown = "-" if limit is None else f"{limit / 1024:.0f}"
+        lines.append(
+            f"{usage.name[:20]:20} {usage.sla_class[:8]:8} {usage.iops:6.0f} "
+            f"{usage.read_bytes_s / 1024:11.0f} {usage.write_bytes_s / 1024:11.0f} "
+            f"{wait:>8}{shared}{usage.queue_length:6.2f}{shared}"
+            f"{100 * usage.utilization_ratio:6.1f}{shared}{shown:>12}"
+        )
+    return [line[:width] for line in lines]
+
+
+def draw(observation, limits, file=None):
+    """Draw the table over the last one on a terminal."""
+    file = file or sys.stdout
+    lines = [f"{line}{CLEAR_LINE}\n" for line in table(observation, limits)]
+    file.write(HOME + "".join(lines) + CLEAR_BELOW)
+    file.flush()
+
+
+#: Metric -> (help, value of a `Usage`).
+CONTAINER_METRICS = {
+    "requests_per_second": ("Requests served", lambda usage: usage.iops),
+    "read_bytes_per_second": ("Bytes read", lambda usage: usage.read_bytes_s),
+    "write_bytes_per_second": ("Bytes written", lambda usage: usage.write_bytes_s),
+    "wait_seconds": (
+        "Mean time of a request on the device",
+        lambda usage: None if usage.wait_ms is None else usage.wait_ms / 1000,
+    ),
+    "queue_length": ("Mean requests on the device", lambda usage: usage.queue_length),
+    "utilization_ratio": ("Part of the time with a request", lambda usage: usage.utilization_ratio),
+}
+
+
+def metrics_page(observation, limits, counts, missed):
+    """Return the text of the metrics (Prometheus exposition format 0.0.4)."""
+    lines = []
+
+    def family(name, kind, text, samples):
+        lines.append(f"# HELP elevatorlab_{name} {text}.")
+        lines.append(f"# TYPE elevatorlab_{name} {kind}")
+        for labels, value in samples:
+            if value is not None:
+                inside = ",".join(f'{key}="{_escaped(of)}"' for key, of in labels.items())
+                lines.append(f"elevatorlab_{name}{{{inside}}} {value}".replace("{}", ""))
+
+    usages = observation.containers if observation else ()
+    for name, (text, value) in CONTAINER_METRICS.items():
+        samples = [({"container": usage.name}, value(usage)) for usage in usages]
+        family(f"container_{name}", "gauge", text, samples)
+    samples = [({"container": usage.name}, limits.get(usage.key)) for usage in usages]
+    family("container_limit_bytes_per_second", "gauge", "Limit of reads and writes each", samples)
+    disks = observation.disks.values() if observation else ()
+    samples = [({"disk": disk.name}, disk.utilization_ratio) for disk in disks]
+    family("disk_utilization_ratio", "gauge", "Utilisation of a shared disk", samples)
+    samples = [({"action": action}, number) for action, number in sorted(counts.items())]
+    family("decisions_total", "counter", "Decisions by action", samples)
+    family("missed_periods_total", "counter", "Control periods missed", [({}, missed)])
+    family("cpu_seconds_total", "counter", "CPU time of the regulator", [({}, time.process_time())])
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text):
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def serve_metrics(port, page):
+    """Serve `page()` on the loopback address until the returned server is shut down."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            known = self.path.split("?")[0] == "/metrics"
+            body = page().encode() if known else b"see /metrics\n"
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            """Stay silent: standard error is for the operator."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    return server

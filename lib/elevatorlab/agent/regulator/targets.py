@@ -1,0 +1,191 @@
+"""Which containers are watched: found through the Docker engine, or named as cgroups."""
+
+import fnmatch
+import pathlib
+from typing import NamedTuple
+
+from .engine import EngineGone
+from .errors import Refused
+
+#: The label of a container that names its class.
+CLASS_LABEL = "elevatorlab.class"
+
+
+class Target(NamedTuple):
+    """A container: its cgroup, and the block devices (or partitions) that its I/O goes to.
+
+    `own` tells that nobody else uses those devices, so that their counters are its own.
+    """
+
+    key: str
+    name: str
+    sla_class: str
+    folder: pathlib.Path
+    devices: tuple
+    own: bool
+
+
+def class_of(name, label, classes):
+    """Return the container's class: its label, or the first class whose pattern its name fits.
+
+    >>> class_of("db-1", None, ["web", "db*"])
+    'db*'
+    """
+    if label:
+        return label
+    return next((known for known in classes if fnmatch.fnmatchcase(name, known)), "")
+
+
+def mark_own(targets, common):
+    """Return `targets` with `own` False where devices are shared or in `common`."""
+    users = {}
+    for target in targets:
+        for device in target.devices:
+            users[device] = users.get(device, 0) + 1
+    return [
+        target._replace(
+            own=all(users[device] == 1 and device not in common for device in target.devices)
+        )
+        for target in targets
+    ]
+
+
+class NamedCgroups:
+    """Cgroups that the operator names, each as ``PATH`` or ``PATH=DEVICE``."""
+
+    def __init__(self, names, devices, classes, hierarchy, topology):
+        self.hierarchy = hierarchy
+        found = []
+        for text in names:
+            path, _, device = text.partition("=")
+            used = (device,) if device else devices
+            if not used:
+                raise Refused(
+                    f"expected a block device for cgroup {path}; found none; add --device NAME, "
+                    f"or write --cgroup {path}=NAME"
+                )
+            folder = self._folder(path)
+            for name in used:
+                topology.number(name)
+            sla_class = class_of(folder.name, None, classes)
+            found.append(Target(str(folder), folder.name, sla_class, folder, tuple(used), False))
+        self._targets = mark_own(found, topology.of_the_host())
+
+    def _folder(self, path):
+        folder = pathlib.Path(path)
+        if not folder.is_relative_to(self.hierarchy.root):
+            folder = self.hierarchy.root / path.lstrip("/")
+        if not folder.is_dir():
+            raise Refused(
+                f"expected the cgroup {folder}; found none; give its path below "
+                f"{self.hierarchy.root}, or --container NAME for a Docker container"
+            )
+        if not (folder / self.hierarchy.needed).exists():
+            raise Refused(
+                f"expected {self.hierarchy.needed} in {folder}; found none; turn the io controller "
+                f"on for it: echo +io > {folder.parent}/cgroup.subtree_control"
+            )
+        return folder
+
+    def targets(self):
+        """Return the cgroups that exist now, and what there is to report."""
+        return [target for target in self._targets if target.folder.is_dir()], []
+
+    def close(self):
+        """Nothing is open."""
+
+
+class EngineContainers:
+    """The engine's running containers, all or those named; asked again when they change."""
+
+    def __init__(self, engine, names, devices, classes, hierarchy, topology, proc="/proc"):
+        self.engine = engine
+        self.names = names
+        self.devices = devices
+        self.classes = classes
+        self.hierarchy = hierarchy
+        self.topology = topology
+        self.proc = pathlib.Path(proc)
+        self._known = {}
+        self._targets = []
+        self._away = False
+        for name in devices:
+            topology.number(name)
+        self.common = topology.of_the_host()
+
+    def targets(self):
+        """Return the running containers, and what there is to report.
+
+        While the engine does not answer the containers known last are kept: they may well
+        go on without it. One that ended meanwhile has no cgroup, and the monitor drops it.
+        """
+        try:
+            if not self.engine.changed():
+                return self._targets, []
+            self._targets, notes = self._ask()
+        except EngineGone as problem:
+            first, self._away = not self._away, True
+            return self._targets, [f"{problem}; going on with the containers known"] * first
+        if self._away:
+            self._away = False
+            notes.append("the Docker engine answers again")
+        return self._targets, notes
+
+    def _ask(self):
+        found, notes = {}, []
+        for container in self.engine.running():
+            if container in self._known:
+                found[container] = self._known[container]
+                continue
+            try:
+                found[container], note = self._describe(self.engine.inspect(container))
+            except (KeyError, FileNotFoundError, ProcessLookupError):
+                continue  # ended between the questions
+            notes += [note] if note else []
+        self._known = found
+        return mark_own([target for target in found.values() if target], self.common), notes
+
+    def _describe(self, container):
+        """Return (target or None, note) for the engine's description of a container."""
+        name = container["Name"].lstrip("/")
+        if self.names and name not in self.names and container["Id"][:12] not in self.names:
+            return None, None
+        text = (self.proc / str(container["State"]["Pid"]) / "cgroup").read_text()
+        folder = self.hierarchy.path(text)
+        if folder is None or not (folder / self.hierarchy.needed).exists():
+            return None, (
+                f"container {name} is left alone: expected {self.hierarchy.needed} in its cgroup "
+                f"{folder}; turn the io controller on for it"
+            )
+        devices = self.devices or self._devices(container)
+        if not devices:
+            return None, (
+                f"container {name} is left alone: no block device is known for it; start the "
+                "regulator with --device NAME"
+            )
+        label = (container["Config"].get("Labels") or {}).get(CLASS_LABEL)
+        sla_class = class_of(name, label, self.classes)
+        return Target(container["Id"], name, sla_class, folder, tuple(devices), False), None
+
+    def _devices(self, container):
+        """Return the devices given to a container, or those under its volumes, or its root's."""
+        given = [entry["PathOnHost"] for entry in container["HostConfig"].get("Devices") or []]
+        volumes = [mount["Source"] for mount in container.get("Mounts", []) if mount.get("Source")]
+        layer = (container.get("GraphDriver", {}).get("Data") or {}).get("UpperDir")
+        names = self._names(given) or self._names(volumes) - self.common
+        return sorted(names or self._names([layer] if layer else []))
+
+    def _names(self, paths):
+        names = set()
+        for path in paths:
+            try:
+                device = self.topology.device_of(path)
+            except OSError:
+                continue
+            if device:
+                names.add(device)
+        return names
+
+    def close(self):
+        """Close the engine's event stream."""
+        self.engine.close()

@@ -1,0 +1,269 @@
+"""The regulator as the operator runs it: one program, real cgroups, real devices."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from elevatorlab.testbeds import pyz
+from helpers import wait_until
+from regulator_containers import BUFFERED, NORMAL, OVERLOAD, on_host
+from regulator_disk import single_server_disk
+from regulator_host import blkio_cgroup, loop_devices, needs_blkio
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Return the beginning of the command: the archive, as it travels."""
+    archive = tmp_path_factory.mktemp("agent") / "agent.pyz"
+    archive.write_bytes(pyz.agent_archive())
+    archive.parent.chmod(0o755)
+    for folder in archive.parents[1:3]:
+        folder.chmod(0o755)
+    return [sys.executable, str(archive), "regulate"]
+
+
+def refused(program, *options, **more):
+    """Return the one sentence with which the program refuses to start."""
+    command = [*program, *options]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, **more)
+    assert run.returncode == 2 and run.stdout == ""
+    assert "Traceback" not in run.stderr
+    return run.stderr.splitlines()[-1]
+
+
+SLAE = ("--policy", "slae", "--sla-wait-ms", "5")
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ((), "the following arguments are required: --policy"),
+        (("--policy", "slae"), "expected one of --sla-wait-ms, .* found none"),
+        ((*SLAE, "--sla-queue", "2"), "found --sla-wait-ms and --sla-queue"),
+        ((*SLAE, "--class", "db=fast"), "expected --class CLASS=SLA .* found 'db=fast'"),
+        ((*SLAE, "--class", "=2"), "expected --class CLASS=SLA .* found '=2'"),
+        (("--policy", "slae", "--sla-wait-ms", "0"), "expected a number above 0, found 0"),
+        (("--policy", "ute", "--threshold", "75"), "between 0 and 1, found 75"),
+        (("--policy", "ute", "--period-s", "0.001"), "expected 0.05 to 60 seconds"),
+        (("--policy", "ute", "--cgroup", "/x", "--container", "y"), "not allowed with"),
+    ],
+)
+def test_options_that_make_no_sense(program, options, sentence):
+    assert re.search(sentence, refused(program, *options))
+
+
+@needs_blkio
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (("--device", "nope"), "expected a block device named 'nope'; found .*loop"),
+        (("--disk", "nope"), "expected a block device named 'nope'"),
+        (("--cgroup", "no/such=loop0"), "expected the cgroup .*/no/such; found none"),
+        (("--cgroup", "docker"), "expected a block device for cgroup docker; found none"),
+    ],
+)
+def test_hosts_that_lack_what_is_named(program, options, sentence):
+    assert re.search(sentence, refused(program, *SLAE, *options))
+
+
+@needs_blkio
+def test_a_device_whose_requests_are_not_counted(program):
+    with loop_devices(1) as [loop]:
+        Path(f"/sys/block/{loop}/queue/iostats").write_text("0\n")
+        message = refused(program, *SLAE, "--device", loop)
+    assert re.search(f"expected the kernel to count the requests of {loop}; found 0 in", message)
+
+
+@needs_blkio
+@pytest.mark.parametrize(
+    "host, sentence",
+    [
+        ("unix:///no/such.sock", "expected a running Docker engine; no answer .*start it"),
+        ("tcp://10.0.0.1:2375", "expected DOCKER_HOST to be a Unix socket"),
+    ],
+)
+def test_no_engine(program, host, sentence):
+    message = refused(program, *SLAE, env={**os.environ, "DOCKER_HOST": host})
+    assert re.search(sentence, message)
+
+
+@needs_blkio
+def test_no_permission(program, tmp_path):
+    with blkio_cgroup("denied") as folder:
+        options = (*SLAE, "--cgroup", f"{folder}=loop0")
+        nobody = ["/usr/bin/python3", *program[1:]]  # which anybody may run
+        message = refused(nobody, *options, user="nobody", group="nogroup")
+    assert "found that it is not; run as root" in message
+
+
+@contextlib.contextmanager
+def host(tmp_path, names):
+    """Give each name a cgroup and a device on one single-server disk: name -> (cgroup, loop)."""
+    with contextlib.ExitStack() as undo:
+        loops = undo.enter_context(loop_devices(len(names)))
+        undo.enter_context(single_server_disk(tmp_path, loops, 0.05, 6000))
+        yield {
+            name: (undo.enter_context(blkio_cgroup(name)), loop)
+            for name, loop in zip(names, loops, strict=True)
+        }
+
+
+@contextlib.contextmanager
+def writing(place, command):
+    """Run a load in a cgroup."""
+    folder, loop = place
+    load = on_host(command, loop, folder)
+    try:
+        yield load
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(load.pid, signal.SIGKILL)
+        load.wait()
+        wait_until(lambda: (folder / "cgroup.procs").read_text() == "", 20)
+
+
+@contextlib.contextmanager
+def regulating(program, tmp_path, places, *options):
+    """Run the regulator over `places`; return the process and its log."""
+    log = tmp_path / "log.jsonl"
+    chosen = [f"--cgroup={folder}={loop}" for folder, loop in places.values()]
+    command = [*program, *options, *chosen, "--log", log, "--state", tmp_path / "state"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process, log
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def events(log, event="decision"):
+    if not log.exists():
+        return []
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    return [line for line in lines if line["event"] == event]
+
+
+def limit(place):
+    return (place[0] / "blkio.throttle.write_bps_device").read_text().strip()
+
+
+@pytest.fixture
+def overloaded(tmp_path):
+    """Two normal writers and an overload, each in a cgroup and on a device of its own."""
+    with (
+        host(tmp_path, ("normal-1", "normal-2", "over")) as places,
+        contextlib.ExitStack() as loads,
+    ):
+        for name, place in places.items():
+            loads.enter_context(writing(place, OVERLOAD if name == "over" else NORMAL))
+        yield places
+
+
+@needs_blkio
+def test_an_overload_is_contained_and_everything_is_restored(program, tmp_path, overloaded):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = (*SLAE, "--metrics-port", str(port))
+    with regulating(program, tmp_path, overloaded, *options) as (process, log):
+        [first] = wait_until(lambda: events(log), 30)[:1]
+        assert first["container"].endswith("over") and first["action"] == "throttle"
+        assert first["numbers"]["wait_ms"] > 5 and first["cause"].startswith("wait_ms of ")
+        assert first["proofs"][0]["read"].endswith(f" {first['limit_bytes_s']}")
+        assert limit(overloaded["over"]) != "" and limit(overloaded["normal-1"]) == ""
+        time.sleep(5)
+        page = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/other")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert process.stderr.read() == ""
+    waits = re.findall(r'container_wait_seconds\{container="\S*normal-\d"\} (\S+)', page)
+    # Where other work takes the CPUs, the disk in user space slows down by itself.
+    assert len(waits) == 2
+    assert all(float(wait) < first["numbers"]["wait_ms"] / 1000 / 2 for wait in waits)
+    assert re.search(r'decisions_total\{action="throttle"\} 1', page)
+    assert re.search(r"^elevatorlab_missed_periods_total 0$", page, re.MULTILINE)
+    assert limit(overloaded["over"]) == ""
+    [end] = events(log, "stop")
+    assert [name.rsplit("-", 1)[1] for name in end["restored"]] == ["over"]
+    assert [path.name for path in (tmp_path / "state").iterdir()] == ["lock"]
+
+
+@needs_blkio
+def test_a_killed_regulator_is_cleaned_up_by_the_next_start(program, tmp_path, overloaded):
+    with regulating(program, tmp_path, overloaded, *SLAE) as (process, log):
+        wait_until(lambda: limit(overloaded["over"]), 30)
+        process.kill()
+        process.wait()
+    assert limit(overloaded["over"]) != ""
+    idle = {"normal-1": overloaded["normal-1"]}
+    with regulating(program, tmp_path, idle, *SLAE) as (process, log):
+        wait_until(lambda: len(events(log, "start")) == 2, 30)
+        assert limit(overloaded["over"]) == ""
+        second = refused(
+            program, *SLAE, f"--cgroup={idle['normal-1'][0]}=loop0", "--state", tmp_path / "state"
+        )
+        assert "expected to be the only regulator on this host; found another one" in second
+
+
+@needs_blkio
+def test_a_dry_run_decides_and_sets_nothing(program, tmp_path, overloaded):
+    options = ("--policy", "ute", "--threshold", "0.5", "--dry-run")
+    with regulating(program, tmp_path, overloaded, *options) as (process, log):
+        first = wait_until(lambda: events(log), 30)[0]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    assert first["dry_run"] and "proofs" not in first
+    assert first["cause"].startswith("utilisation of the disk is ")
+    assert {limit(place) for place in overloaded.values()} == {""}
+    assert not (tmp_path / "state").exists()
+
+
+@needs_blkio
+def test_once_prints_what_it_sees_and_would_do(program, tmp_path, overloaded):
+    chosen = [f"--cgroup={folder}={loop}" for folder, loop in overloaded.values()]
+    run = subprocess.run([*program, *SLAE, "--once", *chosen], capture_output=True, text=True)
+    seen = json.loads(run.stdout)
+    assert run.returncode == 0 and len(seen["containers"]) == 3
+    assert [d["action"] for d in seen["decisions"]] == ["throttle"]
+    assert {limit(place) for place in overloaded.values()} == {""}
+
+
+@needs_blkio
+def test_an_overload_that_ends_in_mid_control(program, tmp_path):
+    names = ("normal-1", "normal-2", "over")
+    with host(tmp_path, names) as places, contextlib.ExitStack() as loads:
+        for name in names[:2]:
+            loads.enter_context(writing(places[name], NORMAL))
+        with regulating(program, tmp_path, places, *SLAE, "--period-s", "0.5") as (process, log):
+            with writing(places["over"], OVERLOAD):
+                wait_until(lambda: limit(places["over"]), 30)
+            places["over"][0].rmdir()
+            gone = wait_until(lambda: [e for e in events(log, "container") if not e["came"]], 30)
+            assert gone[0]["container"].endswith("over")
+            wait_until(lambda: "release" in {e["action"] for e in events(log)}, 30)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+            assert process.stderr.read() == ""
+            places["over"][0].mkdir()
+
+
+@needs_blkio
+def test_buffered_writes_under_v1_are_detected(program, tmp_path):
+    with host(tmp_path, ("buffers",)) as places, writing(places["buffers"], BUFFERED):
+        with regulating(program, tmp_path, places, *SLAE) as (_, log):
+            [warning] = wait_until(lambda: events(log, "warning"), 60)[:1]
+    assert "through the page cache; cgroup v1 cannot limit such writes" in warning["text"]

@@ -1,20 +1,30 @@
 """Synthetic measured tables for the tests of study 1."""
 
 import itertools
+import json
 
 import pandas as pd
 
-from elevatorlab.studies.vm_vs_container.claims import COLUMNS, SCHEDULERS
+from elevatorlab import studies
+from elevatorlab.studies import vm_vs_container
+from elevatorlab.studies.vm_vs_container.claims import COLUMNS
+from elevatorlab.studies.vm_vs_container.measures import SCHEDULERS
 from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2, times
 
 VARIANTS = ("as_published", "dropped", "direct")
 NONE_YET = pd.DataFrame(columns=COLUMNS)
+ARMS = ("host", "container", "vm")
+TESTBEDS = {"host": "host", "container": "docker", "vm": "vagrant"}
+TCG = "TCG (QEMU, no hardware virtualisation)"
+BARE = "none (bare metal)"
+MACHINE = "0123456789abcdef"
 
 
 def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None, **columns):
     """Return a table in which a rerun gives the article's own times.
 
-    `factor(row)` multiplies a time; `jitter` is the relative spread between repetitions.
+    Each arm comes from its own testbed on one machine, the virtual one with KVM; `columns` says
+    otherwise. `factor(row)` multiplies a time; `jitter` is the relative spread of repetitions.
     """
     printed = times()
     rows = []
@@ -26,9 +36,13 @@ def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None,
             row = {
                 "trial": f"{arm}-{variant}-{one['scheduler']}-{repetition}",
                 "study": "vm_vs_container",
-                "testbed": "vagrant",
+                "testbed": TESTBEDS[arm],
+                "machine": MACHINE,
+                "accelerator": "KVM" if arm == "vm" else BARE,
                 "preset": "full",
                 "arm": arm,
+                "device": "file_backed, 3072 MiB",
+                "backing_scheduler": "none",
                 "scheduler": one["scheduler"],
                 "variant": variant,
                 "test": one["test"],
@@ -48,4 +62,62 @@ def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None,
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-__all__ = ["NONE_YET", "SCHEDULERS", "TEST_1", "TEST_2", "VARIANTS", "as_printed"]
+def deterministic(**more):
+    """Return a table of the deterministic testbed, which has no virtual machine."""
+    place = {"testbed": "deterministic", "machine": "deterministic", "backing_scheduler": None}
+    place |= {"accelerator": "TCG, instruction counting (1 instruction = 1 ns)"}
+    return as_printed(**{"arms": ("host", "container"), "preset": "quick", **place, **more})
+
+
+def emulated(table):
+    """Return the table as a machine without KVM gives it: the virtual one is ten times slower."""
+    vm = table["arm"] == "vm"
+    slower = table["time_s"].where(~vm, table["time_s"] * 10)
+    return table.assign(accelerator=table["accelerator"].mask(vm, TCG), time_s=slower)
+
+
+def write_results(folder, arms=ARMS, accelerator=TCG, repetitions=2):
+    """Write results of the smoke preset as the real testbeds of one machine leave them."""
+    device = {"device": "file_backed", "backing_schedulers": ("none",)}
+    for arm in arms:
+        choice = {"arms": [arm], "repetitions": repetitions}
+        parameters = studies.parameters(vm_vs_container, "smoke", choice, device)
+        for trial in vm_vs_container.trials(parameters):
+            place = folder / f"{TESTBEDS[arm]}-{MACHINE[:8]}" / trial.hash
+            place.mkdir(parents=True)
+            (place.parent / "identity").touch()
+            files = {
+                "trial": trial.model_dump(mode="json"),
+                "result": {"workloads": {"reader": {"reads": _reads(trial)}}},
+                "provenance": {
+                    **{"testbed": TESTBEDS[arm], "machine": MACHINE, "kernel": "6.1.0-1"},
+                    **{"accelerator": accelerator if arm == "vm" else BARE, "clock_skew_s": 0.0},
+                    **{"image_digest": f"of {arm}", "agent_digest": "a", "package": "0.1.0"},
+                    "host": {"cpu": "a processor", "cores": 2, "kernel": "6.1", "disks": ["sda"]},
+                    "wall_s": 1.5,
+                },
+            }
+            for name, content in files.items():
+                (place / f"{name}.json").write_text(json.dumps(content))
+
+
+def _reads(trial):
+    """Return reads that take longer in a VM, with bfq, and in later repetitions."""
+    slower = 10 if trial.machine == "virtual_machine" else 1
+    slower *= 1.5 if trial.scheduler.name == "bfq" else 1
+    slower *= 1 + 0.02 * trial.repetition
+    if trial.labels["test"] == TEST_1:
+        sizes = [{"size_mib": size_mib} for size_mib in trial.workloads[1].sizes_mib]
+    else:
+        sizes = [{}]
+    for read in sizes:
+        size_bytes = int(read.get("size_mib", 0.5) * 2**20)
+        cold = 0 if trial.labels["variant"] == "as_published" else size_bytes
+        read |= {"bytes_read": size_bytes, "time_ns": int(size_bytes * slower)}
+        read |= {"device_read_bytes": cold, "storage_read_bytes": cold}
+    return sizes
+
+
+__all__ = ["ARMS", "BARE", "MACHINE", "TCG", "TESTBEDS", "deterministic", "emulated"]
+__all__ += ["write_results"]
+__all__ += ["NONE_YET", "SCHEDULERS", "TEST_1", "TEST_2", "VARIANTS", "as_printed"]

@@ -36,4 +36,6 @@ def test_skips_are_failures_where_they_are_forbidden(suite, monkeypatch):
 
 def test_skips_are_skips_elsewhere(suite, monkeypatch):
     monkeypatch.delenv("ELEVATORLAB_FORBID_SKIPS", raising=False)
-    suite.runpytest_subprocess().assert_outcomes(skipped=1, xfailed=1)
+    run = suite.runpytest_subprocess()
+    run.assert_outcomes(skipped=1, xfailed=1)
+    run.stdout.fnmatch_lines(["*not tested here*", "1 skipped: no such thing here"])

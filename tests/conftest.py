@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import machines
 from disks import by_id, disk  # noqa: F401  (fixtures)
 from elevatorlab.errors import ElevatorLabError, NotReady
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, image, qemu
@@ -143,6 +144,13 @@ def make_real_trial(make_trial):
         return make_trial(**{**plain, **changes})
 
     return make
+
+
+@pytest.fixture(scope="session")
+def vm():
+    """Return the virtual machine that all tests share."""
+    with machines.shared_vm() as machine:
+        yield machine
 
 
 @pytest.fixture

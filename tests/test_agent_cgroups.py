@@ -137,3 +137,10 @@ def test_a_group_that_is_gone_needs_no_killing(tree):
 def test_a_limit_on_a_device_that_is_not_there_is_refused(tree):
     with pytest.raises(KnobFailed, match="did not take: wrote '4095:1048575"):
         tree.limit(tree.root, {"read_iops": 5}, "4095:1048575", Proofs())
+
+
+def test_the_cgroup_of_a_process_that_has_ended():
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    with pytest.raises(TrialFailed, match=f"process {ended.pid} has ended; expected it to run"):
+        cgroups.find().of_process(ended.pid)

@@ -272,6 +272,9 @@ class TestResults:
     def test_results_of_another_image(self, testbed, make_trial, tmp_path, error_of):
         store.check(tmp_path, testbed)
         (tmp_path / testbed.name / "identity").write_text("f" * 64)
+        (tmp_path / testbed.name / "0123").mkdir()
+        for name in ("result.json", "provenance.json"):
+            (tmp_path / testbed.name / "0123" / name).write_text("{}")
         said = error_of(campaign.run, [Share(testbed, [make_trial()])], tmp_path)
         says(
             said,

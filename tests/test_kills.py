@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.root, pytest.mark.timeout(900)]
 
 #: A trial of some two seconds, which changes all that a trial can change.
 TRIAL = {
+    "deadline_s": 20,
     "backing_scheduler": "kyber",
     "scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}},
     "filesystem": "ext4",
@@ -38,8 +39,8 @@ TRIAL = {
 }
 CONTAINER = {"name": "main", "isolation": "container", "limits": {"read_iops": 500}}
 
-#: Moments after the start of the client; most trials still run then.
-LATEST_S = 1.8
+#: Moments after the start of the client, first and last; most trials still run then.
+SOON_S, WITH_CONTAINERS_S = (0.1, 1.8), (0.0, 1.5)
 
 
 def die(pid):
@@ -132,7 +133,7 @@ def server(tmp_path_factory):
         yield running
 
 
-def killed_again_and_again(kills, address, victim, trial, folder, **tools):
+def killed_again_and_again(kills, address, victim, trial, folder, window_s=SOON_S, **tools):
     """Kill the victim `kills` times; each time the machine is restored and the result comes.
 
     After every other kill `clean` finishes the job, after the others the next start does.
@@ -145,7 +146,9 @@ def killed_again_and_again(kills, address, victim, trial, folder, **tools):
         results, log = folder / str(attempt), folder / f"{attempt}.log"
         trial = trial.model_copy(update={"seed": attempt})
         client = clients.start(address, trial, results, log)
-        moment_s = moments.uniform(0.1, LATEST_S)
+        moment_s = moments.uniform(*window_s)
+        if victim in NOT_BEFORE:
+            wait_until(lambda: NOT_BEFORE[victim] in said_in(log) or not client.is_alive(), 60)
         time.sleep(moment_s)
         hit = victim(client=client, **tools)
         done += hit
@@ -157,6 +160,10 @@ def killed_again_and_again(kills, address, victim, trial, folder, **tools):
         assert_result(address, trial, results, log, name)
         assert_restored(before, name=name)
     assert done == kills, f"only {done} of {4 * kills} moments found something to kill"
+
+
+def said_in(log):
+    return log.read_text() if log.exists() else ""
 
 
 def finish(address, before, name):
@@ -180,7 +187,7 @@ def assert_result(address, trial, results, log, name):
         if list(results.glob("*/*/result.json")):
             break
         clients.run(address, trial, results, log)
-    said = log.read_text() if log.exists() else "nothing was said"
+    said = said_in(log)
     assert len(list(results.glob("*/*/result.json"))) == 1, f"{name}: {said}"
     assert "Traceback" not in said, f"{name}: {said}"
 
@@ -194,6 +201,11 @@ HERE = {
     kill_worker: 2,
 }
 OVER_SSH = {cut_connection: 8, cut_connection_and_kill_client: 4}
+#: What the client must have heard before a moment begins, where there is nothing to kill earlier.
+NOT_BEFORE = {
+    kill_agent_container: "start",
+    kill_workload_container: "containers are wanted",
+}
 IN_CONTAINERS = {kill_client: 4, kill_agent_container: 4, kill_workload_container: 4}
 
 
@@ -222,4 +234,7 @@ def test_killed_in_containers(victim, engine, make_real_trial, tmp_path):
         pytest.skip(str(problem))
     testbeds.get("docker").clean()
     trial = make_real_trial(**{**TRIAL, "groups": (CONTAINER,)})
-    killed_again_and_again(IN_CONTAINERS[victim], "docker", victim, trial, tmp_path, engine=engine)
+    kills = IN_CONTAINERS[victim]
+    killed_again_and_again(
+        kills, "docker", victim, trial, tmp_path, WITH_CONTAINERS_S, engine=engine
+    )

@@ -133,6 +133,13 @@ def test_cleaning_where_nothing_is_left_does_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["vm.lock"]
 
 
+def test_cleaning_leaves_a_folder_of_somebody_else_alone(tmp_path):
+    (tmp_path / "vm").mkdir()
+    (tmp_path / "vm" / "thesis.tex").write_text("years of work")
+    Machine(tmp_path / "vm").clean()
+    assert (tmp_path / "vm" / "thesis.tex").exists()
+
+
 def test_a_box_that_cannot_be_pulled_is_one_sentence(tmp_path, monkeypatch, error_of):
     machine = Machine(tmp_path / "vm", say=lambda _: None)
     before = left_here(machine.name)

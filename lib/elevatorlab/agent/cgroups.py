@@ -119,7 +119,7 @@ class Version2:
 
     def of_process(self, process):
         """Return the cgroup of a process."""
-        for line in pathlib.Path(f"/proc/{process}/cgroup").read_text().splitlines():
+        for line in _memberships(process):
             if line.startswith("0::"):
                 return self.top / line[3:].lstrip("/")
         raise TrialFailed(f"process {process} is in no cgroup v2; expected one")
@@ -178,7 +178,7 @@ class Version1:
 
     def of_process(self, process):
         """Return the cgroup of a process."""
-        for line in pathlib.Path(f"/proc/{process}/cgroup").read_text().splitlines():
+        for line in _memberships(process):
             _, controllers, path = line.split(":", 2)
             if "blkio" in controllers.split(","):
                 return self.top / path.lstrip("/")
@@ -208,6 +208,16 @@ class Version1:
         """Prove a limit that somebody else has set."""
         file = path / LIMITS[name][1]
         proofs.compare(file, f"{number} {value}", _line(file.read_text(), number))
+
+
+def _memberships(process):
+    """Return the lines of ``/proc/PROCESS/cgroup``."""
+    try:
+        return pathlib.Path(f"/proc/{process}/cgroup").read_text().splitlines()
+    except OSError:
+        raise TrialFailed(
+            f"process {process} has ended; expected it to run as long as the trial. Run it again"
+        ) from None
 
 
 def _line(text, number):

@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import queue
 import tarfile
+import threading
 from pathlib import PurePosixPath
 
 import docker
@@ -15,6 +17,9 @@ BROKEN = (
     *(requests.exceptions.RequestException, docker.errors.APIError, OSError, EOFError),
     paramiko.SSHException,
 )
+
+#: How long to wait for output before looking whether the container is still there.
+LOOK_EVERY_S = 2
 
 
 class ContainerShell:
@@ -44,29 +49,23 @@ class ContainerShell:
     def run(self, argv, timeout_s=60):
         """Run a command and return what it printed; its deadline is its own."""
         with self._lost():
-            limited = ["timeout", str(timeout_s), *argv]
-            container = self.container()
-            status, (output, errors) = container.exec_run(limited, demux=True)
-            if status:
-                container.reload()
-                if container.status != "running":
-                    raise OSError("its container ended")
+            command = Command(self.container(), ["timeout", str(timeout_s), *argv])
+            parts = list(command.parts())
+            status = command.status()
+        output, errors = (b"".join(part[end] or b"" for part in parts).decode() for end in (0, 1))
         if status:
-            raise CommandFailed(self.name, argv, status, (errors or b"").decode())
-        return (output or b"").decode()
+            raise CommandFailed(self.name, argv, status, errors)
+        return output
 
     def lines(self, argv):
         """Run a command and yield its lines as they come."""
         with self._lost():
-            container = self.container()
-            api = container.client.api
-            job = api.exec_create(container.id, argv, stderr=False)["Id"]
-            rest = b""
-            for part in api.exec_start(job, stream=True):
-                *lines, rest = (rest + part).split(b"\n")
+            command, rest = Command(self.container(), argv), b""
+            for output, _ in command.parts():
+                *lines, rest = (rest + (output or b"")).split(b"\n")
                 yield from (line.decode() for line in lines)
-            if api.exec_inspect(job)["ExitCode"] != 0:
-                raise OSError("its container ended")
+            if command.status():
+                raise OSError("the command was killed")
 
     def put(self, content, path):
         """Write a file."""
@@ -89,3 +88,48 @@ class ContainerShell:
 
     def close(self):
         """Nothing is open between commands."""
+
+
+class Command:
+    """A command in a container, watched: the engine may not tell that the container ended."""
+
+    def __init__(self, container, argv):
+        self.container, self.api = container, container.client.api
+        self.id = self.api.exec_create(container.id, argv)["Id"]
+
+    def parts(self):
+        """Yield pairs of what it prints: output and errors, one of them None."""
+        came = queue.SimpleQueue()
+        threading.Thread(target=self._read, args=(came.put,), daemon=True).start()
+        while True:
+            try:
+                part = came.get(timeout=LOOK_EVERY_S)
+            except queue.Empty:
+                self._still_there()
+                continue
+            if part is None:
+                return
+            if isinstance(part, Exception):
+                raise part
+            yield part
+
+    def _read(self, put):
+        """Hand over each part, then None, or what went wrong."""
+        try:
+            for part in self.api.exec_start(self.id, stream=True, demux=True):
+                put(part)
+            put(None)
+        except Exception as problem:
+            put(problem)
+
+    def _still_there(self):
+        self.container.reload()
+        if self.container.status != "running":
+            raise OSError("its container ended")
+
+    def status(self):
+        """Return its exit status."""
+        status = self.api.exec_inspect(self.id)["ExitCode"]
+        if status:
+            self._still_there()
+        return status

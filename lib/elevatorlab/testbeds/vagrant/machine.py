@@ -156,8 +156,7 @@ class Machine:
         """Remove everything that bears its name, and its folder with the journal last."""
         journal = self._read()
         if journal is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            return
+            return  # nothing of ours, whatever lies in that folder
         _end_processes(f"ELEVATORLAB_VM_NAME={self.name}")
         if journal["provider"] == "libvirt":
             libvirt.remove(self.name)

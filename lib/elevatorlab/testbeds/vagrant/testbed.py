@@ -23,16 +23,16 @@ class VagrantTestbed(ShellTestbed):
 
     Parameters
     ----------
-    keep : bool
-        Leave the machine running afterwards, for the next campaign.
+    machine : Machine, optional
+        One that somebody else makes and takes away; by default one for the campaign.
     """
 
     name = "vagrant"
     defaults = {**ShellTestbed.defaults, "arms": ("vm",)}
 
-    def __init__(self, say=print, keep=False):
+    def __init__(self, say=print, machine=None):
         super().__init__(None, say)
-        self.keep = keep
+        self.given = machine
         self.below = far.FarAgent(LocalShell())
         self.vm = None
 
@@ -74,7 +74,7 @@ class VagrantTestbed(ShellTestbed):
     def takes(self, trial):
         """Plain processes in a virtual machine."""
         processes = all(group.isolation == "process" for group in trial.groups)
-        return trial.machine == "virtual_machine" and processes
+        return trial.machine == "virtual_machine" and processes and trial.device.kind != "disk"
 
     # ---- what it does -----------------------------------------------------------------
 
@@ -83,11 +83,10 @@ class VagrantTestbed(ShellTestbed):
         missing = [finding for finding in findings() if finding.needed and not finding.ready]
         if missing:
             raise NotReady("; ".join(f"{one.what}: {one.found}. {one.remedy}" for one in missing))
-        self.vm = Machine(
+        self.vm = self.given or Machine(
             FOLDER,
             memory_mib=max(trial.memory_mib for trial in trials),
             disk_mib=max(trial.device.size_mib for trial in trials),
-            keep=self.keep,
             say=self.say,
         )
         self.vm.up()
@@ -135,10 +134,10 @@ class VagrantTestbed(ShellTestbed):
         return f"{sentence}; no virtual machine of ours is left"
 
     def close(self):
-        """Take the virtual machine away, unless it is to be kept."""
-        if self.vm is not None:
+        """Take the virtual machine away, unless it is somebody else's."""
+        if self.shell is not None:
             super().close()
-            if not self.keep:
-                self.vm.destroy()
-            self.vm = None
-            self.__dict__.pop("facts", None)
+        if self.vm is not None and self.vm is not self.given:
+            self.vm.destroy()
+        self.vm = self.shell = None
+        self.__dict__.pop("facts", None)

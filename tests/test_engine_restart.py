@@ -1,0 +1,65 @@
+"""The Docker engine goes away in the middle of a trial, and comes back."""
+
+import subprocess
+import time
+
+import docker
+import pytest
+
+import clients
+from elevatorlab import testbeds
+from elevatorlab.errors import NotReady
+from elevatorlab.paths import BUILD, PROJECT
+from helpers import fio, wait_until
+from state import assert_restored, machine_state
+
+pytestmark = [pytest.mark.docker, pytest.mark.root, pytest.mark.timeout(600)]
+
+START = PROJECT / "environments/start-docker.sh"
+
+
+@pytest.fixture
+def engine():
+    """Return the engine, where it is ours to stop: started by the script, with no other work."""
+    if not (BUILD / "dockerd.pid").exists():
+        pytest.skip(f"the Docker engine was not started by {START.name}; it is not ours to stop")
+    client = docker.from_env()
+    others = [one.name for one in client.containers.list() if "elevatorlab" not in one.name]
+    if others:
+        pytest.skip(f"other containers run on the Docker engine ({', '.join(others)}); end them")
+    yield client
+    subprocess.run([START], check=True, capture_output=True)
+    client.close()
+
+
+def test_an_engine_that_is_restarted_in_the_middle(engine, make_real_trial, tmp_path):
+    try:
+        testbed = testbeds.get("docker", say=lambda _: None)
+        testbed.clean()
+        testbed.close()
+    except NotReady as problem:
+        pytest.skip(str(problem))
+    before = machine_state()
+    trial = make_real_trial(
+        backing_scheduler="kyber",
+        filesystem="ext4",
+        groups=({"name": "main", "isolation": "container"},),
+        workloads=(fio(runtime="20s", time_based=1, size="4M"),),
+    )
+    results, log = tmp_path / "results", tmp_path / "log"
+    client = clients.start("docker", trial, results, log)
+    wait_until(lambda: log.exists() and "files are ready" in log.read_text(), 60)
+    subprocess.run([START, "--stop"], check=True, capture_output=True)
+    time.sleep(2)
+    subprocess.run([START], check=True, capture_output=True)
+    client.join(120)
+    assert not client.is_alive(), "the client hangs"
+    said = log.read_text()
+    assert "Traceback" not in said
+    assert "does not answer" in said and "trying again" in said
+    assert_restored(before, 60)
+
+    again = trial.model_copy(update={"workloads": (fio(number_ios=5, size="1M"),)})
+    again = type(trial).model_validate(again.model_dump())
+    assert clients.run("docker", again, results, log) == 0, log.read_text()
+    assert_restored(before)

@@ -1,0 +1,77 @@
+"""Trials in a real virtual machine, and the notebook on every testbed."""
+
+import json
+import subprocess
+
+import pytest
+
+import sshd
+from elevatorlab import campaign, store, testbeds
+from elevatorlab.paths import PROJECT
+from elevatorlab.testbeds.vagrant import VagrantTestbed
+
+NOTEBOOK = PROJECT / "notebooks/experiments/01-vm-vs-container.ipynb"
+
+
+@pytest.mark.vagrant
+@pytest.mark.timeout(1800)
+def test_a_trial_in_the_virtual_machine(vm, make_real_trial, tmp_path):
+    trial = make_real_trial(machine="virtual_machine", backing_scheduler="none")
+    testbed = VagrantTestbed(say=lambda text: None, machine=vm)
+    campaign.run([campaign.Share(testbed, [trial])], tmp_path)
+    [(_, result, provenance, folder)] = store.results_in(tmp_path)
+    assert result["workloads"]["reader"]["read"]["requests"] > 0
+    assert result["proofs"][0]["knob"] == "disk elevatorlab"
+    [below] = json.loads((folder / "below.json").read_text())
+    assert below["read"] == "none"
+    assert provenance["accelerator"] == vm.accelerator
+    assert provenance["machine"] == testbeds.get("host").machine()
+
+
+@pytest.mark.vagrant
+def test_a_trial_of_the_host_is_not_run_in_a_virtual_machine(make_real_trial, error_of):
+    share = [(VagrantTestbed(say=lambda text: None), [make_real_trial()])]
+    assert "belong on another testbed than vagrant" in error_of(campaign.divide, share)
+
+
+def papermill(testbed, folder):
+    """Run the notebook of study 1 as a user would, a small part of it; return its results."""
+    command = [PROJECT / ".venv/bin/papermill", NOTEBOOK, folder / "out.ipynb"]
+    parameters = {"testbed": testbed, "preset": "smoke", "results": folder / "results"}
+    lists = {"schedulers": ["bfq"], "variants": ["dropped"]}
+    for name, value in parameters.items():
+        command += ["-p", name, str(value)]
+    for name, value in lists.items():
+        command += ["-y", json.dumps({name: value})]
+    run = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return list(store.results_in(folder / "results"))
+
+
+@pytest.mark.notebooks
+@pytest.mark.parametrize(
+    "testbed",
+    [
+        pytest.param("host", marks=pytest.mark.root),
+        pytest.param("docker", marks=pytest.mark.docker),
+        pytest.param("vagrant", marks=[pytest.mark.vagrant, pytest.mark.timeout(1800)]),
+    ],
+)
+def test_the_notebook_runs_on(testbed, tmp_path):
+    results = papermill(testbed, tmp_path)
+    assert {trial["labels"]["test"] for trial, *_ in results} == {
+        "writes_starving_reads",
+        "high_read_latency",
+    }
+    assert {provenance["testbed"] for _, _, provenance, _ in results} == {testbed}
+
+
+@pytest.mark.notebooks
+@pytest.mark.ssh
+@pytest.mark.root
+def test_the_notebook_runs_over_ssh(tmp_path):
+    (tmp_path / "server").mkdir()
+    with sshd.running(tmp_path / "server") as server:
+        results = papermill(server.address, tmp_path)
+    assert len(results) == 2
+    assert {provenance["testbed"] for _, _, provenance, _ in results} == {"ssh"}

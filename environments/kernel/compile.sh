@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs in the root that build.sh makes; everything of ours is in /build.
+set -euo pipefail
+cd /build
+mkdir out
+release=$(basename /lib/modules/*)
+headers=$(dpkg-query -S "/lib/modules/$release/build" | cut -d: -f1)
+packaged=$(dpkg-query -W -f '${Version}' "$headers")
+sources=$(dpkg-query -W -f '${Version}' linux-source-6.1)
+# A private header of another version could lay a structure out differently, silently.
+[ "$packaged" = "$sources" ] || {
+    echo "linux-source-6.1 is $sources, but the kernel's headers are $packaged."
+    exit 1
+}
+tar -xJf /usr/src/linux-source-6.1.tar.xz --strip-components=1 \
+    linux-source-6.1/block linux-source-6.1/drivers/nvme/host
+
+# The stock driver with one change (see nvme-tcp/README.md).
+cp drivers/nvme/host/{tcp.c,*.h} nvme-tcp
+(cd nvme-tcp && patch --strip=4 --fuzz=0 <one-send.patch)
+
+compile() {
+    make --silent -C "/lib/modules/$release/build" M="/build/$1" \
+        BLOCK_HEADERS=/build/block modules
+    strip --strip-debug "/build/$1/$2.ko"
+    install -m 644 "/build/$1/$2.ko" out
+}
+compile sbq sbq-iosched
+compile nvme-tcp nvme-tcp-one-send
+echo "$release" >out/release
+dpkg-query -W -f '${Package}\t${Version}\n' >out/packages.tsv

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boot the deterministic image's kernel and root with our modules, and run one guest program.
+
+usage: harness.py IMAGE MODULES PROGRAM [ARGUMENT...] [--smp N] [--icount] [--timeout-s S]
+
+IMAGE has vmlinuz, initramfs.cpio and root.ext2; MODULES has what build.sh made. PROGRAM runs
+as root in the guest, with MODULES beside it and all folders of kernel objects mounted. What
+it prints is printed here; its status is the status of this command.
+"""
+
+import argparse
+import io
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# As the image's own init up to the root; then our program instead of the image's.
+INIT = """#!/bin/busybox sh
+b=/bin/busybox
+$b mount -t devtmpfs devtmpfs /dev
+for module in $($b cat /lib/order); do $b insmod /lib/$module.ko; done
+$b mount -t tmpfs tmpfs /root
+$b mkdir /root/image /root/upper /root/work /root/merged
+$b mount -t ext4 -o ro /dev/pmem0 /root/image
+$b mount -t overlay -o lowerdir=/root/image,upperdir=/root/upper,workdir=/root/work \\
+    overlay /root/merged
+$b mount -t devtmpfs devtmpfs /root/merged/dev
+$b cp -r /kernel-test /root/merged/kernel-test
+exec $b switch_root /root/merged /usr/bin/python3 /kernel-test/start.py
+"""
+
+# Process 1: mounts, runs the program, collects orphans, and ends the machine.
+START = """
+import ctypes, json, os, subprocess
+libc = ctypes.CDLL(None)
+os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
+subprocess.run(["modprobe", "configfs"], check=True)
+for kind, target in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run"), ("tmpfs", "/tmp"),
+                     ("configfs", "/sys/kernel/config"), ("debugfs", "/sys/kernel/debug"),
+                     ("tmpfs", "/dev/shm")]:
+    os.makedirs(target, exist_ok=True)
+    assert libc.mount(kind.encode(), target.encode(), kind.encode(), 0, None) == 0, target
+program = ["python3", "-u", *json.load(open("/kernel-test/command.json"))]
+child = subprocess.Popen(program, cwd="/kernel-test")
+while True:
+    pid, status = os.wait()
+    if pid == child.pid:
+        break
+print(f"HARNESS-STATUS {os.waitstatus_to_exitcode(status)}", flush=True)
+libc.reboot(0x01234567)
+"""
+
+KERNEL_OPTIONS = (
+    "console=ttyS0 quiet loglevel=4 panic=-1 oops=panic nokaslr no_timer_check tsc=reliable "
+    "mitigations=off cryptomgr.notests"
+)
+
+
+def archive(files):
+    """Return a cpio archive (newc) of {path: (mode, bytes)}; folders have the bytes None."""
+    out = io.BytesIO()
+    for number, (path, (mode, content)) in enumerate([*files.items(), ("TRAILER!!!", (0, b""))]):
+        kind = 0o040000 if content is None else 0o100000
+        data, name = content or b"", path.encode() + b"\0"
+        fields = [number, kind | mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name), 0]
+        out.write(b"070701" + b"".join(b"%08X" % field for field in fields) + name)
+        out.write(b"\0" * (-out.tell() % 4) + data)
+        out.write(b"\0" * (-out.tell() % 4))
+    return out.getvalue()
+
+
+def overlay(modules, program, arguments):
+    """Return the archive that goes behind the image's initramfs."""
+    command = repr(["/kernel-test/" + program.name, *arguments]).replace("'", '"')
+    files = {
+        "init": (0o755, INIT.encode()),
+        "kernel-test": (0o755, None),
+        "kernel-test/start.py": (0o644, START.encode()),
+        "kernel-test/command.json": (0o644, command.encode()),
+    }
+    for file in [*sorted(program.parent.glob("*.py")), *sorted(modules.glob("*.ko"))]:
+        files["kernel-test/" + file.name] = (0o644, file.read_bytes())
+    return archive(files)
+
+
+def qemu(image, initramfs, smp, icount, memory_mib):
+    """Return QEMU's command line."""
+    root_mib = (image / "root.ext2").stat().st_size >> 20
+    root = f"id=root,size={root_mib}M,mem-path={image / 'root.ext2'},share=on,readonly=on"
+    log = initramfs.with_name("replay.log")
+    recorded = f",rr=record,rrfile={log}" if smp == 1 else ""  # QEMU records one processor only
+    counted = ["-icount", f"shift=0,align=off,sleep=off{recorded}"]
+    return [
+        "qemu-system-x86_64",
+        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-net", "none"),
+        *("-machine", "pc-i440fx-7.2,nvdimm=on,hpet=off,usb=off"),
+        *("-cpu", "Nehalem-v1", "-smp", str(smp)),
+        *("-m", f"{memory_mib}M,slots=2,maxmem={memory_mib + 8192}M"),
+        *("-accel", "tcg,thread=single" if icount else "tcg,thread=multi"),
+        *(counted if icount else []),
+        *("-object", f"memory-backend-file,{root}"),
+        *("-device", "nvdimm,memdev=root,unarmed=on"),
+        *("-kernel", str(image / "vmlinuz"), "-initrd", str(initramfs)),
+        *("-append", KERNEL_OPTIONS, "-serial", "stdio"),
+    ]
+
+
+def run(image, modules, program, arguments=(), smp=1, icount=False, timeout_s=600, show=print):
+    """Run `program` in a guest; return its status and the lines that it printed.
+
+    Raises
+    ------
+    RuntimeError
+        When the guest ends without a status: it crashed, or it hung until `timeout_s`.
+    """
+    with tempfile.TemporaryDirectory(prefix="elevatorlab-kernel.") as folder:
+        initramfs = pathlib.Path(folder) / "initramfs.cpio"
+        initramfs.write_bytes(
+            (image / "initramfs.cpio").read_bytes() + overlay(modules, program, arguments)
+        )
+        command = qemu(image, initramfs, smp, icount, memory_mib=1024)
+        machine = subprocess.Popen(
+            ["timeout", str(timeout_s), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        lines = []
+        for line in machine.stdout:
+            lines.append(line.rstrip())
+            show(lines[-1])
+        machine.wait()
+    for line in lines:
+        if line.startswith("HARNESS-STATUS "):
+            return int(line.split()[1]), lines
+    raise RuntimeError(f"the guest ended without a status (QEMU: {machine.returncode})")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("image", type=pathlib.Path)
+    parser.add_argument("modules", type=pathlib.Path)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("--smp", type=int, default=1)
+    parser.add_argument("--icount", action="store_true")
+    parser.add_argument("--timeout-s", type=int, default=600)
+    parser.add_argument("arguments", nargs="*")
+    given = vars(parser.parse_args())
+    status, _ = run(**given, show=lambda line: print(line, flush=True))
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

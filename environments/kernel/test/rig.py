@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Devices, schedulers, counters and fio in the test guest."""
+
+import json
+import pathlib
+import re
+import subprocess
+import time
+
+NULL_BLK = pathlib.Path("/sys/kernel/config/nullb")
+TROUBLE = re.compile(
+    r"BUG|WARNING|Oops|hung_task|blocked for more|soft lockup|rcu.*stall|I/O error|KASAN"
+)
+
+
+def write(path, value):
+    """Write one value to a file of the kernel's, in one call."""
+    with open(path, "wb", buffering=0) as file:
+        file.write(str(value).encode())
+
+
+def load(module, *options):
+    subprocess.run(["modprobe", module, *options], check=True)
+
+
+class Queue:
+    """The request queue of a block device."""
+
+    def __init__(self, name):
+        self.device = f"/dev/{name}"
+        self.folder = pathlib.Path(f"/sys/block/{name}/queue")
+
+    def select(self, scheduler):
+        write(self.folder / "scheduler", scheduler)
+
+    def set(self, knob, value):
+        write(self.folder / "iosched" / knob, value)
+
+    def get(self, knob):
+        return int((self.folder / "iosched" / knob).read_text())
+
+    def counters(self):
+        names = (
+            "released_by_nr released_by_bytes released_by_timeout held bypassed merged dispatched"
+        )
+        return {name: self.get(name) for name in names.split()}
+
+    def check_counters(self):
+        """At rest, every request that came in has gone to the driver."""
+        found = self.counters()
+        assert found["held"] + found["bypassed"] == found["dispatched"], found
+        return found
+
+
+class NullBlk(Queue):
+    """A null_blk device that lives as long as the with block."""
+
+    def __init__(self, **options):
+        self.config = NULL_BLK / "nullb0"
+        self.config.mkdir()
+        settings = {"size": 64, "memory_backed": 1, "blocksize": 512, "irqmode": 0, **options}
+        for name, value in settings.items():
+            write(self.config / name, value)
+        write(self.config / "power", 1)
+        super().__init__("nullb0")
+        assert self.folder.exists(), list(pathlib.Path("/sys/block").iterdir())
+
+    def __enter__(self):
+        return self
+
+    def power_off(self):
+        write(self.config / "power", 0)
+
+    def __exit__(self, *_):
+        self.config.rmdir()
+
+
+class NvmeTcp(Queue):
+    """An NVMe controller over TCP in front of `backing`, whose target is another namespace.
+
+    Parameters
+    ----------
+    backing : str
+        The device that the target serves.
+    driver : str
+        ``stock`` (Debian's nvme-tcp), or ``one-send`` (the same with one-send.patch).
+    mtu_bytes : int
+        Of the veth pair between host and target.
+    options : dict
+        More of the connection: ``queue_size``, ``nr_io_queues``, ...
+    """
+
+    drivers = {"stock": "nvme_tcp", "one-send": "nvme_tcp_one_send"}
+    target = pathlib.Path("/sys/kernel/config/nvmet")
+
+    def __init__(self, backing, driver="stock", mtu_bytes=9000, **options):
+        # Without multipath=N the namespace is a path of a multipath device: it has no scheduler.
+        load("nvme-core", "multipath=N")
+        for module in "nvme-fabrics", "nvmet-tcp", "veth":
+            load(module)
+        if driver == "stock":
+            load("nvme-tcp")
+        else:
+            subprocess.run(["insmod", "/kernel-test/nvme-tcp-one-send.ko"], check=True)
+        self.driver = self.drivers[driver]
+        self.options = options
+        self.link(mtu_bytes)
+        self.serve(backing)
+        self.connect()
+
+    @staticmethod
+    def link(mtu_bytes):
+        for words in [
+            "ip netns add target",
+            f"ip link add host mtu {mtu_bytes} type veth peer target mtu {mtu_bytes} netns target",
+            "ip address add 10.0.0.1/24 dev host",
+            "ip link set host up",
+            "ip -n target address add 10.0.0.2/24 dev target",
+            "ip -n target link set target up",
+            "ip -n target link set lo up",
+        ]:
+            subprocess.run(words.split(), check=True)
+
+    def serve(self, backing):
+        subsystem = self.target / "subsystems" / "sbq-test"
+        subsystem.mkdir()
+        write(subsystem / "attr_allow_any_host", 1)
+        (subsystem / "namespaces" / "1").mkdir()
+        write(subsystem / "namespaces" / "1" / "device_path", backing)
+        write(subsystem / "namespaces" / "1" / "enable", 1)
+        port = self.target / "ports" / "1"
+        port.mkdir()
+        address = {"trtype": "tcp", "adrfam": "ipv4", "traddr": "10.0.0.2", "trsvcid": 4420}
+        for name, value in address.items():
+            write(port / f"addr_{name}", value)
+        # The target listens in the namespace of the process that links the subsystem.
+        link = ["ln", "-s", str(subsystem), str(port / "subsystems" / "sbq-test")]
+        subprocess.run(["nsenter", "--net=/run/netns/target", *link], check=True)
+
+    def connect(self):
+        words = {"traddr": "10.0.0.2", "trsvcid": 4420, "nqn": "sbq-test", **self.options}
+        words = ["transport=tcp", *(f"{name}={value}" for name, value in words.items())]
+        with open("/dev/nvme-fabrics", "r+b", buffering=0) as fabrics:
+            fabrics.write(",".join(words).encode())
+            instance = re.search(rb"instance=(\d+)", fabrics.read(4096))[1].decode()
+        self.controller = pathlib.Path(f"/sys/class/nvme/nvme{instance}")
+        super().__init__(f"nvme{instance}n1")
+        until = time.monotonic() + 20
+        while not self.folder.exists() or not pathlib.Path(self.device).exists():
+            assert time.monotonic() < until, f"no namespace {self.device}"
+            time.sleep(0.05)
+
+    def delete(self):
+        write(self.controller / "delete_controller", 1)
+
+    def reset(self):
+        write(self.controller / "reset_controller", 1)
+
+    def close(self):
+        if self.controller.exists():
+            self.delete()
+        (self.target / "ports" / "1" / "subsystems" / "sbq-test").unlink()
+        (self.target / "ports" / "1").rmdir()
+        write(self.target / "subsystems" / "sbq-test" / "namespaces" / "1" / "enable", 0)
+        (self.target / "subsystems" / "sbq-test" / "namespaces" / "1").rmdir()
+        (self.target / "subsystems" / "sbq-test").rmdir()
+        subprocess.run(["ip", "netns", "delete", "target"], check=True)
+        subprocess.run(["rmmod", self.driver], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def fio_command(device, **options):
+    settings = {
+        "name": "job",
+        "filename": device,
+        "direct": 1,
+        "ioengine": "libaio",
+        "bs": "4k",
+        "iodepth": 32,
+        "randseed": 1,
+        "output-format": "json",
+        **options,
+    }
+    return ["fio", *(f"--{name}={value}" for name, value in settings.items())]
+
+
+def verified(**options):
+    """Return options for fio: write, then read back and compare every block."""
+    return {"rw": "randwrite", "verify": "crc32c", "verify_fatal": 1, "do_verify": 1, **options}
+
+
+def start(device, **options):
+    command = fio_command(device, **options)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finish(job, timeout_s=120):
+    """Return fio's report of its jobs; an error of fio or of a verification is an error here."""
+    said = job.communicate(timeout=timeout_s)[0]
+    assert job.returncode == 0, f"fio ended with {job.returncode}: {said[-1500:]}"
+    return json.loads(said[said.index("{") :])["jobs"]
+
+
+def fio(device, timeout_s=120, **options):
+    return finish(start(device, **options), timeout_s)
+
+
+def trouble():
+    """Return the kernel's complaints since the last call."""
+    log = subprocess.run(["dmesg", "--read-clear"], capture_output=True, text=True).stdout
+    return [line for line in log.splitlines() if TROUBLE.search(line)]

@@ -109,6 +109,7 @@ IMPATIENT = """
 import os, signal, sys
 from elevatorlab.agent.journal import Journal, UNDO
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in some shells' background
 UNDO["interrupted"] = lambda: os.kill(os.getpid(), signal.SIGINT)
 with Journal() as journal:
     for _ in range(3):

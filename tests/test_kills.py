@@ -147,8 +147,7 @@ def killed_again_and_again(kills, address, victim, trial, folder, window_s=SOON_
         trial = trial.model_copy(update={"seed": attempt})
         client = clients.start(address, trial, results, log)
         moment_s = moments.uniform(*window_s)
-        if victim in NOT_BEFORE:
-            wait_until(lambda: NOT_BEFORE[victim] in said_in(log) or not client.is_alive(), 60)
+        wait_for(NOT_BEFORE.get(victim, ""), log, client)
         time.sleep(moment_s)
         hit = victim(client=client, **tools)
         done += hit
@@ -160,6 +159,11 @@ def killed_again_and_again(kills, address, victim, trial, folder, window_s=SOON_
         assert_result(address, trial, results, log, name)
         assert_restored(before, name=name)
     assert done == kills, f"only {done} of {4 * kills} moments found something to kill"
+
+
+def wait_for(text, log, client):
+    """Wait until the client has heard a text, or has ended."""
+    wait_until(lambda: text in said_in(log) or not client.is_alive(), 60)
 
 
 def said_in(log):

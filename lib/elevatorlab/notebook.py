@@ -80,7 +80,10 @@ def check(study_name, namespace, before):
 
 def doctor():
     """Return what each testbed can do on this machine, as a table."""
-    findings = [finding for name in testbeds.TESTBEDS for finding in testbeds.get(name).findings()]
+    every = [testbeds.get(name) for name in testbeds.TESTBEDS]
+    findings = [finding for testbed in every for finding in testbed.findings()]
+    for testbed in every:
+        testbed.close()
     table = pd.DataFrame([vars(finding) for finding in findings])
     return table.replace({"ready": {True: "ready", False: "missing"}})
 

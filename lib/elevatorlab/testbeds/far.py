@@ -227,7 +227,10 @@ def keep(files, folder):
     log = files.get("log.txt", b"").decode(errors="replace")
     if files.get("status") != b"0":
         said = files.get("result/failure.txt", b"").decode().strip()
-        raise TrialFailed(said or f"the agent broke off; its log ends: {log.strip()[-600:]}")
+        end = log.strip()[-600:]
+        if "log.txt" in said:  # which nobody keeps of a failed trial
+            said += f"\nlog.txt ends: {end}"
+        raise TrialFailed(said or f"the agent broke off; its log ends: {end}")
     for name, content in sorted(files.items()):
         if name.startswith("result/"):
             target = folder / name.removeprefix("result/")

@@ -5,6 +5,7 @@ agent as its first process. It ends when the connection to that worker ends, and
 removes it, so a killed agent or client leaves none behind.
 """
 
+import time
 from pathlib import PurePosixPath
 
 import docker
@@ -27,6 +28,10 @@ API_LIMITS = {
     "read_iops": "device_read_iops",
     "write_iops": "device_write_iops",
 }
+
+
+#: HTTP: it is being removed, or somebody still uses it.
+CONFLICT = 409
 
 
 def make(client, image, run, trial, device):
@@ -113,12 +118,16 @@ def remove(client, run=None):
     return removed
 
 
-def _remove(thing, **how):
-    """Remove what may be on its way out by itself."""
-    try:
-        thing.remove(**how)
-    except docker.errors.NotFound:
-        pass
-    except docker.errors.APIError as problem:
-        if problem.status_code != 409:  # being removed already
-            raise
+def _remove(thing, patience_s=10, **how):
+    """Remove a container or volume, also where the engine is about to do so or it is in use yet."""
+    until_s = time.monotonic() + patience_s
+    while True:
+        try:
+            thing.remove(**how)
+            return
+        except docker.errors.NotFound:
+            return
+        except docker.errors.APIError as problem:
+            if problem.status_code != CONFLICT or time.monotonic() > until_s:
+                raise
+        time.sleep(0.1)

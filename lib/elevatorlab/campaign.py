@@ -111,8 +111,7 @@ def run(shares, results, workers=None, progress=None, note=None):
     folders = [share.testbed.folder_name() for share in shares]
     if len(set(folders)) < len(folders):
         raise ElevatorLabError(
-            f"testbed: expected each machine once; found {', '.join(sorted(folders))}. "
-            "Name it once"
+            f"testbed: expected each machine once; found {', '.join(sorted(folders))}. Name it once"
         )
     busy = [(share, todo) for share in shares if (todo := share.todo(results))]
     with ExitStack() as stack:

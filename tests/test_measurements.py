@@ -88,8 +88,8 @@ def trials(make_trial):
 @pytest.fixture(scope="module")
 def results(trials, testbed, tmp_path_factory):
     folder = tmp_path_factory.mktemp("measurements")
-    campaign.run(list(trials.values()), testbed, folder)
-    return {name: store.folder_of(folder, testbed.name, trial) for name, trial in trials.items()}
+    campaign.run([campaign.Share(testbed, list(trials.values()))], folder)
+    return {name: store.folder(folder, testbed) / trial.hash for name, trial in trials.items()}
 
 
 def result(folder):
@@ -116,14 +116,14 @@ def test_what_schedulers_cost(results):
 @pytest.mark.parametrize("name", SCHEDULERS)
 def test_a_scheduler_is_proven(results, name):
     signature = {"none": "none, as expected", "mq-deadline": "fifo_batch", "bfq": "slice_idle"}
-    record = proofs(results[name])["/sys/block/elevatorlab/queue/scheduler"]
+    record = proofs(results[name])["/sys/class/block/elevatorlab/queue/scheduler"]
     assert (record["written"], record["read"]) == (name, name)
     assert signature.get(name, "read_lat_nsec") in record["probe"]
 
 
 def test_tunables_are_proven(results):
     found = proofs(results["tuned"])
-    queue = "/sys/block/elevatorlab/queue"
+    queue = "/sys/class/block/elevatorlab/queue"
     assert found[f"{queue}/iosched/slice_idle"]["read"] == "0"
     assert found[f"{queue}/nr_requests"]["read"] == "32"
 

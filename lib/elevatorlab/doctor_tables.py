@@ -27,7 +27,7 @@ def gaps(findings):
     for testbed, some in findings.items():
         for finding in some:
             if not finding.ready:
-                yield f"[red]{testbed}, {finding.what}:[/] {finding.found}. {finding.remedy}"
+                yield f"[red]{testbed}, {finding.what}:[/] {finding.found}; {finding.remedy}"
 
 
 def details(findings):

@@ -47,9 +47,9 @@ def find(top=TOP):
 def processes(path):
     """Return the process ids of a cgroup and of all below it."""
     found = []
-    for file in path.rglob("cgroup.procs"):
+    for folder, _, _ in os.walk(path):  # which says nothing of folders that are gone meanwhile
         try:
-            found += map(int, file.read_text().split())
+            found += map(int, pathlib.Path(folder, "cgroup.procs").read_text().split())
         except OSError:  # removed meanwhile
             continue
     return found

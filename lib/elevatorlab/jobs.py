@@ -1,16 +1,13 @@
 """Jobs that the command line and the notebooks share."""
 
 import json
-import random
 import shutil
-import tempfile
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
 
-from . import campaign, figures, store, studies
+from . import campaign, figures, provenance, store, studies
 from . import report as report_page
 from .claims import to_frame
 from .errors import ElevatorLabError
@@ -89,78 +86,15 @@ def run_study(name, preset, overrides, testbeds, results=None, workers=None):
     return store.tidy(results, study)
 
 
-@dataclass(frozen=True)
-class Verification:
-    """How a trial that was run again compares with the reference.
-
-    Attributes
-    ----------
-    answer : str
-        ``same``, ``different``, or ``another image``: bits cannot be compared then.
-    """
-
-    study: str
-    trial: str
-    answer: str
-    sentence: str
-
-    def __str__(self):
-        return f"{self.study} {self.trial}: {self.sentence}"
-
-
-def verify(testbed, sample, seed=0):
-    """Run a random sample of the reference's trials again and compare.
+def report(results, out=REPORT):
+    """Judge `results`, draw them, and write the report.
 
     Parameters
     ----------
-    testbed : DeterministicTestbed
-    sample : int
-        How many trials.
-    seed : int
-        Which ones.
-
-    Returns
-    -------
-    list of Verification
-        With the reference's own image every bit must match; with another image bits may
-        differ, and only the verdicts of a whole run can be compared (`elevatorlab claims`).
-    """
-    known = {
-        (study.NAME, trial.hash): trial
-        for study in studies.STUDIES.values()
-        for trial in study.trials(studies.parameters(study, "quick"))
-    }
-    stored = {name: store.reference_digests(name) for name in studies.STUDIES}
-    unknown = [key for key in known if key[1] not in stored[key[0]]]
-    if unknown:
-        raise ElevatorLabError(
-            f"the reference lacks {len(unknown)} trials of the quick preset; expected all. "
-            "It belongs to another version of the studies"
-        )
-    chosen = random.Random(seed).sample(sorted(known), min(sample, len(known)))
-    with tempfile.TemporaryDirectory(prefix="elevatorlab-verify-") as results:
-        campaign.run([campaign.Share(testbed, [known[key] for key in chosen])], results)
-        return [
-            _compare(name, trial, testbed, results, *stored[name][trial]) for name, trial in chosen
-        ]
-
-
-def _compare(name, trial, testbed, results, image_digest, result_sha256):
-    found = store.digest(Path(results) / testbed.name / trial)
-    if found == result_sha256:
-        return Verification(name, trial, "same", f"same bits ({found[:12]})")
-    if image_digest == testbed.identity():
-        sentence = f"DIFFERENT bits on the same image: {found[:12]}, expected {result_sha256[:12]}"
-        return Verification(name, trial, "different", sentence)
-    sentence = (
-        f"bits differ, as they may: the reference's image is {image_digest[:12]}, this one is "
-        f"{testbed.identity()[:12]}; compare verdicts with `elevatorlab reproduce`"
-    )
-    return Verification(name, trial, "another image", sentence)
-
-
-def report(results, out=REPORT):
-    """Judge `results`, draw them, and write the report.
+    results : path or "reference"
+        A folder of results, or the stored reference.
+    out : path
+        Folder of the report.
 
     Returns
     -------
@@ -173,7 +107,9 @@ def report(results, out=REPORT):
         When there are no results, or `out` cannot be a folder.
     """
     out = Path(out)
-    measured = {name: store.tidy(results, study) for name, study in studies.STUDIES.items()}
+    stored = results == "reference"
+    runs = provenance.of_reference() if stored else provenance.of_results(results)
+    measured = {name: store.load(name, None if stored else results) for name in studies.STUDIES}
     try:
         (out / "tables").mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -188,60 +124,19 @@ def report(results, out=REPORT):
         to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
         for title, one in study.figures(study.published(), measured[name]).items():
             files = figures.save(one.figure, out / "figures", f"{name}-{title}")
-            drawn.append(report_page.ReportFigure(name, title, files, one.caption))
+            drawn.append(report_page.ReportFigure(name, title, files, one.caption, one.trials))
         tables += [report_page.ReportTable(name, *one) for one in study.tables(measured[name])]
         claims += judged
-    page = report_page.build(
-        out,
-        claims,
-        drawn,
-        _runs(results),
-        tables,
-        {name: study.TITLE for name, study in studies.STUDIES.items()},
-    )
+    titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
+    page = report_page.build(out, claims, drawn, runs, tables, titles)
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
 
 
 def draw_overview(study):
-    """Draw a study's main figure from the reference, for the README."""
-    drawn = study.figures(study.published(), store.load(study.NAME))["overview"]
+    """Draw a study's main figure from the reference, where it has one, for the README."""
+    drawn = study.figures(study.published(), store.load(study.NAME)).get("overview")
+    if drawn is None:
+        return
     files = figures.save(drawn.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
     DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
     shutil.copy(files["png"], DOCS_FIGURES)
-
-
-def _runs(results):
-    """Summarise the provenance of the trials in `results`: one entry a testbed and preset."""
-    runs = {}
-    for trial, _, provenance, _ in store.results_in(results):
-        place = provenance["testbed"], provenance["machine"]
-        runs.setdefault((*place, trial["study"], trial["preset"]), []).append(provenance)
-    return [
-        {
-            "study": study,
-            "testbed": testbed,
-            "preset": preset,
-            "trials": len(several),
-            **_provenance(several[0]),
-            "wall_time_s": round(sum(one["wall_s"] for one in several), 1),
-        }
-        for (testbed, _, study, preset), several in sorted(runs.items())
-    ]
-
-
-def _provenance(one):
-    """Return what a reader wants to know of where a run was made, on any testbed."""
-    host = one["host"]
-    simulated = "qemu" in one
-    found = {
-        "machine": one["machine"],
-        "accelerator": one["accelerator"],
-        "kernel": f"Debian {one['kernel']}" if simulated else one["kernel"],
-        "host": f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}",
-        "disks": ", ".join(host.get("disks", ())),
-        "QEMU": one.get("qemu"),
-        "image_digest" if simulated else "environment_digest": one["image_digest"],
-        "agent_digest": one["agent_digest"],
-        "package_version": one["package"],
-    }
-    return {name: value for name, value in found.items() if value}

@@ -50,6 +50,22 @@ def test_a_failing_step_does_not_stop_the_rest(tmp_path, knob, capsys):
     assert "could not undo remove_folder" in told and "Directory not empty" in told
 
 
+def test_a_step_that_failed_is_tried_again_by_the_next_start(tmp_path, knob, capsys):
+    folder, full = tmp_path / "journal", tmp_path / "full"
+    full.mkdir()
+    (full / "file").touch()
+    with Journal(folder) as journal:
+        journal.will("remove_folder", full)
+        journal.will_write(knob, "old")
+    assert recover(folder) == 0
+    assert full.exists()
+    (full / "file").unlink()
+    assert recover(folder) == 1
+    assert not full.exists()
+    assert list(folder.iterdir()) == []
+    assert capsys.readouterr().err.count("could not undo remove_folder") == 2
+
+
 def test_what_was_never_done_needs_no_undoing(tmp_path, capsys):
     with Journal(tmp_path / "journal") as journal:
         journal.will("remove_file", tmp_path / "never made")

@@ -79,3 +79,26 @@ def test_rates_of_a_group():
         "read_kib_s": 8,
         "write_kib_s": 4,
     }
+
+
+def test_a_part_is_busy_as_long_as_its_requests_last():
+    # The kernel's own busy time is good to a timer tick: 61 % for one writer that never pauses.
+    after = {**NOTHING, "writes": 100, "write_ms": 990, "weighted_ms": 990, "busy_ms": 610}
+    rates = sampler.part_rates(NOTHING, after, 1)
+    assert rates["utilization_ratio"] == 0.99
+    assert rates["queue_length"] == 0.99
+    overlapping = {**after, "write_ms": 3000}
+    assert sampler.part_rates(NOTHING, overlapping, 1)["utilization_ratio"] == 1
+
+
+def test_a_server_is_as_busy_as_it_says():
+    before = {"time_s": 10.0, "busy_s": 1.0, "requests": 5}
+    after = {"time_s": 14.0, "busy_s": 3.0, "requests": 1005}
+    assert sampler.server_rates(before, after) == {"busy_ratio": 0.5, "service_ms": 2.0}
+
+
+def test_nothing_is_known_of_a_server_without_an_account():
+    assert set(sampler.server_rates(None, None).values()) == {None}
+    same = {"time_s": 10.0, "busy_s": 1.0, "requests": 5}
+    idle = sampler.server_rates(same, {**same, "time_s": 11.0})
+    assert idle == {"busy_ratio": 0.0, "service_ms": None}

@@ -140,9 +140,9 @@ def test_trees_follow_the_seed(tmp_path):
 def tree(seed, calls):
     shape = {"files": 50, "files_per_folder": 10, "median_kib": 4, "sigma": 1.8, "largest_kib": 16}
     hand = SimpleNamespace(call=lambda function, **arguments: calls.append(arguments))
-    group = SimpleNamespace(work="/work")
+    group = SimpleNamespace(work="/work", device="disk")
     specification = {"name": "tree", "cache": "warm", **shape}
-    TimedTreeRead(specification, group, hand, "disk", seed, "/raw").prepare()
+    TimedTreeRead(specification, group, hand, seed, "/raw").prepare()
 
 
 def test_sizes_in_a_tree_follow_the_seed_and_the_largest():
@@ -161,7 +161,7 @@ def test_a_read_that_the_cache_answered(cache, refused, monkeypatch):
     answer = {"time_ns": 5, "storage_read_bytes": 0}
     hand = SimpleNamespace(call=lambda function, **arguments: dict(answer))
     specification = {"name": "cat", "sizes_mib": [1], "cache": cache}
-    reads = TimedReads(specification, SimpleNamespace(work="/work"), hand, "disk", 1, "/raw")
+    reads = TimedReads(specification, SimpleNamespace(work="/work", device="disk"), hand, 1, "/raw")
     reads.rows = []
     if refused:
         with pytest.raises(TrialFailed, match="expected at least 1048576 bytes.*found 0"):

@@ -204,6 +204,16 @@ def test_an_overload_is_what_exceeds_the_median_of_the_others(loads):
     assert overloads(Pool(), usages, DEFAULTS) == expected
 
 
+def test_nobody_is_an_overload_beside_those_that_have_just_begun():
+    """Two overloads that begin at the end of a period have done little in it."""
+    normal = [usage(f"normal-{i}", 600) for i in range(3)]
+    barely = [usage(f"over-{i}", 100) for i in range(2)]
+    before = Pool(active=frozenset(u.key for u in normal))
+    assert overloads(before, [*normal, *barely], DEFAULTS) == set()
+    wholly = [usage(f"over-{i}", 3000) for i in range(2)]
+    assert overloads(before, [*normal, *wholly], DEFAULTS) == {u.key for u in wholly}
+
+
 @given(LAWS, SEQUENCES)
 def test_decisions_are_deterministic_and_change_nothing_they_are_given(law, sequence):
     observations = [observation_of(*row) for row in sequence]

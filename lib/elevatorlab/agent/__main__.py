@@ -6,7 +6,9 @@
 ``fetch RUN``, ``stop RUN``, ``forget RUN``, ``clean RUNS``
 ``facts SCRATCH``                        what this machine is and has
 ``hold SCHEDULER PATH``                  keep the scheduler of the disk below a path, until EOF
+``paced-disk FOLDER MODEL.json``         serve a disk whose service takes a known time
 ``worker [SOCKET]``                      the agent's hand inside a group
+``apply OPTION...``                      make a scheduler permanent by a udev rule, or undo it
 ``regulate OPTION...``                   the isolation regulator (see docs/regulator.md)
 """
 
@@ -27,6 +29,14 @@ def main(job, arguments):
         from agent.regulator import main as regulate
 
         return regulate(arguments)
+    if job == "paced-disk":
+        from agent.paced_disk import main as serve_disk
+
+        return serve_disk(*arguments)
+    if job == "apply":
+        from agent.apply import main as apply
+
+        return apply(arguments)
     if job == "facts":
         from agent.facts import show
 

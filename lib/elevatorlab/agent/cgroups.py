@@ -6,6 +6,7 @@ the device from a kernel thread that belongs to no group.
 """
 
 import errno
+import functools
 import os
 import pathlib
 import signal
@@ -144,10 +145,33 @@ class Version2:
                 read_as=lambda text: _only(text, number, wanted),
             )
         if limits.get("weight"):
+            # bfq has a file of its own; io.weight is the cost controller's.
+            for name in ("io.weight", "io.bfq.weight"):
+                if (path / name).exists():
+                    proofs.set(
+                        path / name,
+                        f"default {limits['weight']}",
+                        read_as=lambda text: text.splitlines()[0].strip(),
+                    )
+
+    def account_cost(self, device, wanted, journal, proofs):
+        """Switch the cost controller on for a device, with the trial's model of it."""
+        number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
+        journal.will("write", self.top / "io.cost.qos", f"{number} enable=0")
+        parts = {
+            "io.cost.model": {"ctrl": "user", "model": "linear", **wanted["model"]},
+            "io.cost.qos": {
+                "enable": 1,
+                "ctrl": "user",
+                **{key: _as_qos(key, value) for key, value in wanted["qos"].items()},
+            },
+        }
+        for file, values in parts.items():
+            text = " ".join(f"{key}={value}" for key, value in values.items())
             proofs.set(
-                path / "io.weight",
-                f"default {limits['weight']}",
-                read_as=lambda text: text.splitlines()[0].strip(),
+                self.top / file,
+                f"{number} {text}",
+                read_as=functools.partial(_only, number=number, wanted=values),
             )
 
     def prove(self, path, name, value, number, proofs):
@@ -156,6 +180,11 @@ class Version2:
         file = path / "io.max"
         read = _only(file.read_text(), number, {key: value})
         proofs.compare(file, f"{number} {key}={value}", read)
+
+
+def _as_qos(name, value):
+    """Return a number as ``io.cost.qos`` takes and shows it: latencies whole, percents not."""
+    return str(round(value)) if name in ("rlat", "wlat") else f"{value:.2f}"
 
 
 class Version1:
@@ -203,6 +232,13 @@ class Version1:
                 proofs.set(path / file, value, read_as=lambda text: _line(text, number))
         if limits.get("weight"):
             proofs.set(path / "blkio.bfq.weight", limits["weight"])
+
+    def account_cost(self, device, wanted, journal, proofs):
+        """Version 1 has no cost controller."""
+        raise TrialFailed(
+            f"io_cost on {device}: expected cgroup version 2; found version 1, which has no cost "
+            "controller. Boot with systemd.unified_cgroup_hierarchy=1, or leave io_cost out"
+        )
 
     def prove(self, path, name, value, number, proofs):
         """Prove a limit that somebody else has set."""

@@ -1,18 +1,24 @@
 """The block device under test: made or claimed for the trial, proved, and given back."""
 
+import contextlib
+import json
 import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
-from . import guard
+from . import guard, nvme_tcp, paced_disk
 from .errors import TrialFailed
+from .modules import load_module, run
 
 CONFIG = pathlib.Path("/sys/kernel/config/nullb")
 BLOCK = pathlib.Path("/sys/class/block")
+FUSE = pathlib.Path("/dev/fuse")
+PACED = pathlib.Path("/run/elevatorlab/paced-disk")
 
 
-def create(device, site, journal, proofs):
+def create(device, site, agent, journal, proofs):
     """Make the trial's device, or claim it, and return its kernel name.
 
     Parameters
@@ -22,9 +28,16 @@ def create(device, site, journal, proofs):
     site : dict
         What the testbed offers here: ``scratch``, a folder for the file of a file-backed
         device; ``disk``, the id of the disk that the testbed made for this purpose.
+    agent : str
+        The agent's own archive or folder: it serves a paced disk.
     """
     if device["kind"] == "null_blk":
         return _create_null_blk(device, journal, proofs)
+    if device["kind"] == "paced_disk":
+        return _create_paced(device, agent, journal, proofs)
+    if device["kind"] == "nvme_tcp":
+        backing = _create_null_blk(device["backing"], journal, proofs)
+        return nvme_tcp.create(device, backing, journal, proofs)
     if device["kind"] == "disk":
         return claim(device["id"], device["destroy"], proofs)
     if site.get("disk"):
@@ -60,12 +73,75 @@ def _create_loop(device, scratch, journal, proofs):
     with open(file, "xb") as content:
         os.posix_fallocate(content.fileno(), 0, size_bytes)
         os.fsync(content.fileno())
-    name = pathlib.Path(_run(["losetup", "--find", "--show", file])).name
+    return _attach_loop(file, proofs)
+
+
+def _attach_loop(file, proofs):
+    """Attach a loop device, which may have partitions, to `file`, past the page cache."""
+    if not pathlib.Path("/dev/loop-control").exists():
+        load_module("loop")
+    name = pathlib.Path(run("losetup", "--partscan", "--find", "--show", str(file))).name
     # Not an error where the file system has no direct I/O: the proof says which it is.
     subprocess.run(["losetup", "--direct-io=on", f"/dev/{name}"], capture_output=True)
     direct = (BLOCK / name / "loop/dio").read_text().strip()
     proofs.add(f"{name} backing file past the page cache", "1", direct)
     return name
+
+
+def _create_paced(device, agent, journal, proofs):
+    """Start the server of a paced disk, and attach a loop device to its file."""
+    if not FUSE.exists():
+        load_module("fuse")
+    if not FUSE.exists():
+        raise TrialFailed(
+            f"this machine has no {FUSE}; expected it, since a paced disk is a FUSE file. Run the "
+            "agent where it is there (in a container: with --device /dev/fuse)"
+        )
+    model = PACED.with_suffix(".json")
+    file = PACED / paced_disk.FILE
+    journal.will("remove_file", model)
+    model.write_text(json.dumps(device))
+    journal.will("remove_folder", PACED)
+    PACED.mkdir(exist_ok=True)
+    journal.will("unmount_lazily", PACED)
+    # Ended by the unmount, also after this program was killed.
+    server = subprocess.Popen(
+        ["python3", agent, "paced-disk", str(PACED), str(model)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    if server.stdout.readline() != b"ready\n":
+        raise TrialFailed(
+            f"the server of the paced disk ended with status {server.wait()}; expected it to "
+            f"mount a FUSE file system on {PACED} (see log.txt)"
+        )
+    journal.will("detach_loop", file)
+    name = _attach_loop(file, proofs)
+    # There is no volatile cache to flush.
+    proofs.set(BLOCK / name / "queue/write_cache", "write through")
+    return name
+
+
+def account(device):
+    """Return what a paced disk's server has done so far (`paced_disk.Pace.account`).
+
+    Parameters
+    ----------
+    device : dict
+        As the trial describes it.
+
+    Returns
+    -------
+    dict or None
+        None for other disks, and for a server that has died: its disk's requests fail, too.
+    """
+    if device["kind"] != "paced_disk":
+        return None
+    try:
+        return json.loads((PACED / paced_disk.ACCOUNT).read_text())
+    except OSError:
+        return None
 
 
 def _create_null_blk(device, journal, proofs):
@@ -107,15 +183,29 @@ def _create_null_blk(device, journal, proofs):
     )
 
 
-def load_module(name, *options):
-    """Load a kernel module; say so in one sentence if the kernel has none of that name."""
-    run = subprocess.run(["modprobe", name, *options], capture_output=True, text=True)
-    if run.returncode:
-        kernel = pathlib.Path("/proc/sys/kernel/osrelease").read_text().strip()
+@contextlib.contextmanager
+def expected_to_stay(name, patience_s=2):
+    """Fail when the disk goes away meanwhile, whatever else fails then.
+
+    Its requests may fail a moment before the kernel takes it away.
+    """
+    failure = None
+    try:
+        yield
+    except TrialFailed as problem:
+        failure = problem
+    until_s = time.monotonic() + (patience_s if failure else 0)
+    while (BLOCK / name).exists():
+        if time.monotonic() >= until_s:
+            break
+        time.sleep(0.05)
+    else:
         raise TrialFailed(
-            f"kernel {kernel} has no module {name} ({run.stderr.strip()}); "
-            "use a kernel that has it, or leave it out of the trial"
-        )
+            f"the disk under test, {name}, went away while it was measured; expected it to stay "
+            "(did its target end, or the connection break?)"
+        ) from failure
+    if failure:
+        raise failure
 
 
 def disks_below(path):
@@ -138,21 +228,64 @@ def disks_below(path):
     return sorted(_whole_disks(node.resolve().name))
 
 
-def _whole_disks(name):
-    folder = (BLOCK / name).resolve()
+def disks_of(device, block=BLOCK, nodes=pathlib.Path("/dev")):
+    """Return the kernel names of the disks whose schedulers decide for a device as users name it.
+
+    Parameters
+    ----------
+    device : str
+        ``sda``, ``nvme0n1`` (its paths, under multipath), ``md0`` (its members' disks), a
+        partition (its disk), ``c0d0`` of an HP RAID controller (``cciss!c0d0``), ``mapper/NAME``
+        or ``VOLUME-GROUP/VOLUME`` (what lies below), ``disk/by-id/...``; with or without
+        ``/dev/`` before it.
+    block, nodes : pathlib.Path
+        ``/sys/class/block`` and ``/dev``.
+
+    Raises
+    ------
+    TrialFailed
+        When there is no such device.
+    """
+    name = device[len("/dev/") :] if device.startswith("/dev/") else device
+    there = sorted(path.name for path in block.glob("*"))
+    link = nodes / name
+    # The kernel writes a slash in a device's name as an exclamation mark.
+    meant = [name.replace("/", "!"), f"cciss!{name}"]
+    if link.is_symlink():
+        meant.append(link.resolve().name)
+    for known in meant:
+        if known in there:
+            return sorted(_whole_disks(known, block))
+    raise TrialFailed(
+        f"expected a block device of this machine, found {device!r}; it has: {', '.join(there)}"
+    )
+
+
+def _whole_disks(name, block=BLOCK):
+    folder = (block / name).resolve()
     if (folder / "partition").exists():
         folder = folder.parent
     members = [path.name for path in (folder / "slaves").glob("*")]
-    return {disk for member in members for disk in _whole_disks(member)} or {folder.name}
+    below = {disk for member in members for disk in _whole_disks(member, block)}
+    return below or _paths(folder.name, block) or {folder.name}
 
 
-def _run(argv):
-    run = subprocess.run(argv, capture_output=True, text=True)
-    if run.returncode:
-        raise TrialFailed(f"{' '.join(argv)} failed: {run.stderr.strip()}")
-    return run.stdout.strip()
+def _paths(name, block):
+    """Return the paths of an NVMe disk under native multipath: these have the schedulers.
+
+    The disk ``nvme0n1`` itself then passes requests on to ``nvme0c0n1``, ``nvme0c1n1`` ...
+    """
+    subsystem, separator, namespace = name.rpartition("n")
+    if not separator or not subsystem.startswith("nvme"):
+        return set()
+    return {path.name for path in block.glob(f"{subsystem}c[0-9]*n{namespace}")}
 
 
 def read_bytes(name):
     """Bytes that the device has served to reads since it exists (512-byte sectors)."""
     return int((BLOCK / name / "stat").read_text().split()[2]) * 512
+
+
+def written_bytes(name):
+    """Bytes that the device has taken from writes since it exists (512-byte sectors)."""
+    return int((BLOCK / name / "stat").read_text().split()[6]) * 512

@@ -12,7 +12,8 @@ import time
 from . import cgroups, devices
 from .errors import TrialFailed
 
-PROGRAMS = ("cat", "crun", "dd", "find", "fio", "iostat", "losetup", "mkfs.ext4")
+PROGRAMS = ("cat", "crun", "dd", "find", "fio", "iostat", "iozone", "ip", "losetup", "mariadbd")
+PROGRAMS += ("mkfs.ext4", "sysbench")
 
 MACHINE_ID_FILES = (
     "/proc/1/root/etc/machine-id",
@@ -21,7 +22,12 @@ MACHINE_ID_FILES = (
 )
 
 #: Schedulers that may be modules: they are offered once loaded.
-SCHEDULER_MODULES = {"mq-deadline": "mq-deadline", "kyber": "kyber-iosched", "bfq": "bfq"}
+SCHEDULER_MODULES = {
+    "mq-deadline": "mq-deadline",
+    "kyber": "kyber-iosched",
+    "bfq": "bfq",
+    "sbq": "sbq-iosched",
+}
 
 
 def show(scratch):
@@ -53,6 +59,9 @@ def facts(scratch):
         "drop_caches": os.access("/proc/sys/vm/drop_caches", os.W_OK),
         "tracefs": pathlib.Path("/sys/kernel/tracing/events/block").exists(),
         "null_blk": has_module("null_blk"),
+        "fuse": pathlib.Path("/dev/fuse").exists(),
+        "io_cost": (cgroups.TOP / "io.cost.qos").exists(),
+        "nvme_tcp": all(map(has_module, ("nvme-tcp", "nvmet-tcp", "veth"))),
         "loop": pathlib.Path("/dev/loop-control").exists(),
         "programs": {name: shutil.which(name) is not None for name in PROGRAMS},
         "packages": packages(),

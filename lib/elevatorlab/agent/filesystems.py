@@ -8,6 +8,8 @@ from .errors import TrialFailed
 
 MOUNT_POINT = pathlib.Path("/run/elevatorlab/disk")
 
+VM = pathlib.Path("/proc/sys/vm")
+
 # Fixed, so that the same trial writes the same blocks.
 UUID = "e1e7a70e-0000-4000-8000-000000000001"
 
@@ -41,6 +43,20 @@ def _run(argv, purpose):
 def drop_caches():
     """Forget what the page cache holds clean, and the directory entries and inodes."""
     pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+
+
+def limit_dirty(limit_mib, journal, proofs):
+    """Let at most `limit_mib` of written pages wait in memory, and write from half of it on.
+
+    Setting a limit in bytes sets the one in percent to 0, and the other way round; so whichever
+    was in force is what the journal restores.
+    """
+    for name, mib in (("dirty", limit_mib), ("dirty_background", limit_mib / 2)):
+        files = [VM / f"{name}_{unit}" for unit in ("ratio", "bytes")]
+        for file in files:
+            if (before := file.read_text().strip()) != "0":
+                journal.will_write(file, before)
+        proofs.set(files[1], int(mib * (1 << 20)))
 
 
 def sync():

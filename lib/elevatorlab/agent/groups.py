@@ -68,7 +68,13 @@ def _connected(path, patience_s=30):
 
 
 class Group:
-    """What all groups have."""
+    """What all groups have.
+
+    Attributes
+    ----------
+    device : str
+        Kernel name of what the group works on: the device under test, or its own part of it.
+    """
 
     def limit(self, limits, tree, number, proofs):
         """Set the group's I/O limits on the device `number`, and prove each."""
@@ -87,8 +93,9 @@ class ProcessGroup(Group):
         the trial has no file system.
     """
 
-    def __init__(self, name, tree, disk, journal):
+    def __init__(self, name, tree, disk, device, journal):
         self.name = name
+        self.device = device
         self.path = tree.root / name
         journal.will("remove_cgroup", self.path)
         self.path.mkdir()
@@ -108,24 +115,26 @@ class ContainerGroup(Group):
     """A container made by a real OCI runtime (crun): namespaces, overlay root, cgroup.
 
     Its writable layer is on the device under test, so a file that the container writes is
-    reached through overlayfs. The agent is the only thing mounted into it.
+    reached through overlayfs; on a bare device the layer is in memory, and the container has
+    the device. The agent is the only thing mounted into it.
     """
 
-    def __init__(self, name, tree, disk, journal, agent):
+    def __init__(self, name, tree, disk, device, journal, agent):
         self.name = name
+        self.device = device
         self.agent = agent
         self.path = tree.root / name
         self.container = f"elevatorlab-{name}"
-        self.work = "/work"
+        self.work = "/work" if disk else None
         journal.will("remove_cgroup", self.path)
         self.path.mkdir()
         journal.will("kill_group", self.path)
-        layers = disk / name
-        for layer in ("upper", "work", "upper/work"):
-            (layers / layer).mkdir(parents=True)
         bundle = pathlib.Path("/run/elevatorlab/bundles", name)
         journal.will("remove_tree", bundle)
         (bundle / "rootfs").mkdir(parents=True)
+        layers = disk / name if disk else bundle / "layers"
+        for layer in ("upper", "work", "upper/work"):
+            (layers / layer).mkdir(parents=True)
         journal.will("unmount", bundle / "rootfs")
         options = f"lowerdir=/,upperdir={layers}/upper,workdir={layers}/work"
         _run(["mount", "-t", "overlay", "overlay", "-o", options, str(bundle / "rootfs")])
@@ -170,12 +179,20 @@ class ContainerGroup(Group):
             },
             "mounts": mounts,
             "linux": {
+                "devices": [] if self.work else [self._device_node()],
                 "cgroupsPath": f"/{cgroups.ROOT_NAME}/{self.name}/container",
                 "namespaces": [
                     {"type": kind} for kind in ("pid", "mount", "ipc", "uts", "network")
                 ],
             },
         }
+
+    def _device_node(self):
+        """Return the description of the device's node inside the container."""
+        number = pathlib.Path("/sys/class/block", self.device, "dev").read_text()
+        major, minor = map(int, number.split(":"))
+        path = f"/dev/{self.device}"
+        return {"type": "b", "path": path, "major": major, "minor": minor, "fileMode": 0o600}
 
     def connect(self, agent):
         """Start a worker inside the container."""
@@ -189,8 +206,9 @@ class ForeignGroup(Group):
     The container ends with the connection to its worker, so that a killed agent leaves none.
     """
 
-    def __init__(self, name, tree, container, journal):
+    def __init__(self, name, tree, container, device, journal):
         self.name = name
+        self.device = device
         self.path = tree.of_process(container["process"])
         self.work = container["work"]
         self.socket = container["socket"]
@@ -209,11 +227,11 @@ class ForeignGroup(Group):
         return Socket(self.socket)
 
 
-def create(group, tree, disk, journal, agent):
+def create(group, tree, disk, device, journal, agent):
     """Make one of the trial's groups."""
     if group["isolation"] == "container":
-        return ContainerGroup(group["name"], tree, disk, journal, agent)
-    return ProcessGroup(group["name"], tree, disk, journal)
+        return ContainerGroup(group["name"], tree, disk, device, journal, agent)
+    return ProcessGroup(group["name"], tree, disk, device, journal)
 
 
 def _run(argv):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from . import cgroups
+from . import cgroups, modules, nvme_tcp, parts, trace
 from .errors import TrialFailed
 
 FOLDER = pathlib.Path("/run/elevatorlab/journal")
@@ -29,6 +29,12 @@ def _write(path, value):
 def _unmount(path):
     if os.path.ismount(path):
         _retried(["umount", path])
+
+
+def _unmount_lazily(path):
+    """Unmount what may still be in use, or whose server may be dead."""
+    if f" {path} " in pathlib.Path("/proc/self/mounts").read_text():
+        subprocess.run(["umount", "--lazy", path], check=True, capture_output=True)
 
 
 def _delete_container(name):
@@ -55,6 +61,11 @@ def _retried(argv, times=50):
     raise OSError(run.stderr.strip())
 
 
+def _unload_module(name):
+    if modules.loaded(name):
+        _retried(["rmmod", name])
+
+
 def _remove_folder(path):
     if os.path.isdir(path):
         os.rmdir(path)
@@ -63,10 +74,17 @@ def _remove_folder(path):
 UNDO = {
     "write": _write,
     "unmount": _unmount,
+    "unmount_lazily": _unmount_lazily,
     "delete_container": _delete_container,
     "kill_group": cgroups.kill,
     "remove_cgroup": cgroups.remove,
     "detach_loop": _detach_loop,
+    "remove_part": parts.remove,
+    "disconnect": nvme_tcp.disconnect,
+    "remove_namespace": nvme_tcp.remove_namespace,
+    "remove_link": nvme_tcp.remove_link,
+    "unload_module": _unload_module,
+    "remove_trace": trace.remove,
     "remove_file": lambda path: pathlib.Path(path).unlink(missing_ok=True),
     "remove_folder": _remove_folder,
     "remove_tree": lambda path: shutil.rmtree(path, ignore_errors=True),
@@ -126,27 +144,49 @@ class Journal:
         # A second Ctrl-C must not leave half of it changed; it takes effect afterwards.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
-            undo(self.steps)
-            self.path.unlink(missing_ok=True)
+            _keep(undo(self.steps), self.path)
             self.file.close()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def undo(steps):
-    """Take back `steps`, last first; a step that fails is told and does not stop the rest."""
+    """Take back `steps`, last first; a step that fails is told and does not stop the rest.
+
+    Returns
+    -------
+    list
+        The steps that failed, in their first order.
+    """
+    failed = []
     for action, *arguments in reversed(steps):
         try:
             UNDO[action](*arguments)
-        except (OSError, subprocess.CalledProcessError) as failure:
+        except (OSError, TrialFailed, subprocess.CalledProcessError) as failure:
             print(
                 f"elevatorlab agent: could not undo {action} {arguments}: {failure}",
                 file=sys.stderr,
             )
+            failed.insert(0, [action, *arguments])
+    return failed
+
+
+def _keep(failed, path):
+    """Leave in the journal what could not be undone: the next start tries it again."""
+    left = path.with_name(path.name.partition(".")[0] + ".left.jsonl")
+    if failed:
+        part = left.with_suffix(".part")
+        part.write_text("".join(json.dumps(step) + "\n" for step in failed))
+        part.rename(left)
+    if path != left or not failed:
+        path.unlink(missing_ok=True)
 
 
 def recover(folder=FOLDER):
-    """Undo what agents that no longer run have left changed; return how many did."""
+    """Undo what agents that no longer run have left changed; return after how many that is done.
+
+    What cannot be undone now stays in the journal, and is tried again the next time.
+    """
     recovered = 0
     for path in sorted(folder.glob("*.jsonl")):
         with open(path) as file:
@@ -154,9 +194,9 @@ def recover(folder=FOLDER):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:  # its agent lives
                 continue
-            undo(_whole_lines(file))
-            path.unlink(missing_ok=True)
-            recovered += 1
+            failed = undo(_whole_lines(file))
+            _keep(failed, path)
+            recovered += not failed
     return recovered
 
 

@@ -1,6 +1,7 @@
 """One trial from beginning to end."""
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -11,10 +12,12 @@ import sys
 import threading
 import time
 
-from . import cgroups, devices, filesystems, groups, journal, schedulers
+from . import cgroups, devices, filesystems, groups, journal, parts, schedulers
 from .errors import TrialFailed
 from .proofs import Proofs
+from .regulation import Regulation
 from .sampler import Sampler
+from .trace import Trace
 from .worker import Worker
 from .workloads import KINDS
 
@@ -46,7 +49,7 @@ def main(argv):
 
 
 def run(trial, site, folder):
-    """Run `trial` and write ``result.json``, ``samples.csv`` and ``raw/`` to `folder`."""
+    """Run `trial`; write ``result.json``, ``samples.csv``, ``raw/`` and any trace to `folder`."""
     proofs = Proofs()
     raw = folder / "raw"
     raw.mkdir()
@@ -60,15 +63,28 @@ def run(trial, site, folder):
                 worker = Worker(group, agent_file())
                 workers.callback(worker.stop)
                 kind = KINDS[specification["kind"]]
-                workloads.append(kind(specification, group, worker, device, trial["seed"], raw))
+                workloads.append(kind(specification, group, worker, trial["seed"], raw))
+                workloads[-1].journal = changes
             # Before the workers are asked to stop: after a failure they may still be busy.
             workers.push(lambda failure, *_: end_groups(members) if failure else None)
-            sampler = measure(trial, tree, device, list(members.values()), workloads)
+            account = functools.partial(devices.account, trial["device"])
+            interval_s = trial["sample_interval_ms"] / 1000
+            sampler = Sampler(device, members.values(), tree, interval_s, account)
+            regulation = Regulation(trial["regulator"], device, members.values(), raw)
+            trace = Trace(trial["trace"], device, changes, proofs)
+            with devices.expected_to_stay(device):
+                measure(trial, sampler, regulation, trace, workloads)
     sampler.write(folder / "samples.csv")
+    trace.write(folder / "trace.csv", sampler.start_s)
+    divided = members if trial["divided"] else {}
     result = {
         "outcome": "finished",
         "proofs": proofs.records,
+        "cpu_busy_ratio": sampler.cpu_busy_ratio(),
         "device": sampler.overall(),
+        "server": sampler.server(),
+        "parts": {name: sampler.overall(member.device) for name, member in divided.items()},
+        "regulator": regulation.figures(),
         "workloads": {workload.name: workload.figures() for workload in workloads},
     }
     (folder / "result.json").write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
@@ -85,18 +101,29 @@ def set_up(trial, site, tree, changes, proofs):
         Groups by name.
     """
     note("start")
-    device = devices.create(trial["device"], site, changes, proofs)
+    device = devices.create(trial["device"], site, agent_file(), changes, proofs)
     if trial["backing_scheduler"] and not site.get("disk"):
         for disk in devices.disks_below(site["scratch"]):
             schedulers.select(disk, {"name": trial["backing_scheduler"]}, changes, proofs)
-    schedulers.select(device, trial["scheduler"], changes, proofs)
+    for disk in devices.disks_of(device):  # of a RAID, its members: it has no scheduler itself
+        schedulers.select(disk, trial["scheduler"], changes, proofs)
     if trial["filesystem"]:
         filesystems.make(trial["filesystem"], device)
+    for workload in trial["workloads"]:
+        if workload.get("dirty_mib"):
+            filesystems.limit_dirty(workload["dirty_mib"], changes, proofs)
     note(f"device {device} is ready, with {trial['scheduler']['name']}")
-    if "rendezvous" in site:
-        members = foreign_groups(site["rendezvous"], tree, device, changes)
+    names = [group["name"] for group in trial["groups"]]
+    if trial["divided"]:
+        of_group = parts.divide(device, names, changes, proofs)
     else:
-        members = own_groups(trial, tree, device, changes)
+        of_group = dict.fromkeys(names, device)
+    if "rendezvous" in site:
+        members = foreign_groups(site["rendezvous"], tree, device, of_group, changes)
+    else:
+        members = own_groups(trial, tree, device, of_group, changes)
+    if trial["io_cost"]:
+        tree.account_cost(device, trial["io_cost"], changes, proofs)
     number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
     for group in trial["groups"]:
         members[group["name"]].limit(group["limits"], tree, number, proofs)
@@ -104,18 +131,20 @@ def set_up(trial, site, tree, changes, proofs):
     return device, members
 
 
-def own_groups(trial, tree, device, changes):
+def own_groups(trial, tree, device, of_group, changes):
     """Mount the file system and make the trial's groups on it."""
     kind = trial["filesystem"]
     disk = filesystems.mount(kind, device, changes) if kind else None
     tree.prepare(changes)
     return {
-        group["name"]: groups.create(group, tree, disk, changes, agent_file())
+        group["name"]: groups.create(
+            group, tree, disk, of_group[group["name"]], changes, agent_file()
+        )
         for group in trial["groups"]
     }
 
 
-def foreign_groups(rendezvous, tree, device, changes):
+def foreign_groups(rendezvous, tree, device, of_group, changes):
     """Ask the testbed for a container for each group, and wait until they are there.
 
     Its answer is a file in the folder `rendezvous`, which both sides see.
@@ -124,24 +153,23 @@ def foreign_groups(rendezvous, tree, device, changes):
     shutil.rmtree(rendezvous, ignore_errors=True)  # an earlier run's answer is not ours
     pathlib.Path(rendezvous).mkdir(parents=True)
     # The testbed reads this line of the log (testbeds/docker/testbed.py).
-    note(f"containers are wanted on {device}")
+    note(f"containers are wanted on {json.dumps({'disk': device, 'groups': of_group})}")
     answer = pathlib.Path(rendezvous, "containers.json")
     while not answer.exists():
         time.sleep(0.05)
     containers = json.loads(answer.read_text())
     return {
-        name: groups.ForeignGroup(name, tree, container, changes)
+        name: groups.ForeignGroup(name, tree, container, of_group[name], changes)
         for name, container in containers.items()
     }
 
 
-def measure(trial, tree, device, members, workloads):
-    """Prepare the workloads, run them, and return the sampler that watched."""
+def measure(trial, sampler, regulation, trace, workloads):
+    """Prepare the workloads, and run them while the sampler watches."""
     for workload in workloads:
         workload.prepare()
     filesystems.sync()
     note("files are ready")
-    sampler = Sampler(device, members, tree, trial["sample_interval_ms"] / 1000)
     sampler.start()
     try:
         for workload in workloads:
@@ -149,11 +177,12 @@ def measure(trial, tree, device, members, workloads):
                 workload.start()
         # Another seed meets the background in another phase.
         time.sleep(trial["settle_s"] * (1 + random.Random(trial["seed"]).random()))
-        run_together([workload.run for workload in workloads if not workload.background])
+        jobs = [workload.run for workload in workloads if not workload.background]
+        with regulation, trace:
+            run_together([*jobs, functools.partial(sampler.begin, trial["warm_up_s"])])
     finally:
         sampler.stop()
     note("measured")
-    return sampler
 
 
 def note(text):

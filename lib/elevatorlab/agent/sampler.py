@@ -14,7 +14,11 @@ utilisation               d(milliseconds with any request) / dt        (``%util`
 
 Utilisation counts the time during which *anything* was in flight: for a device that
 serves requests in parallel 1 does not mean saturated. A group's ``io.stat`` has bytes and
-requests but no times, so a group has no wait, queue length or utilisation here.
+requests but no times, so a group has no wait, queue length or utilisation here, unless it
+has a part of the device of its own, whose counters these are then. The kernel's count of the
+time with anything in flight is good to a timer tick, which is wrong for a part with one writer;
+its utilisation is d(milliseconds spent by requests) / dt, at most 1. Of a disk that keeps an
+account of its own work (a paced one) the server's utilisation and mean service time are known, too.
 """
 
 import csv
@@ -23,6 +27,8 @@ import threading
 import time
 
 SECTOR_BYTES = 512
+#: Fields of `read_cpu`: a processor that waits for the disk is idle, too.
+IDLE, IO_WAIT = 3, 4
 
 #: Fields of a diskstats line after the device's name, in the kernel's order.
 DISKSTATS = (
@@ -63,6 +69,12 @@ def read_diskstats(device, text=None):
     raise KeyError(f"/proc/diskstats has no device {device}")
 
 
+def read_cpu():
+    """Return the processors' times by kind, in ticks (first line of ``/proc/stat``)."""
+    with open("/proc/stat") as file:
+        return [int(field) for field in file.readline().split()[1:9]]
+
+
 def device_rates(before, after, dt_s):
     """Return a device's rates between two readings of `read_diskstats`, `dt_s` apart.
 
@@ -92,60 +104,119 @@ def group_rates(before, after, dt_s):
     }
 
 
+def part_rates(before, after, dt_s):
+    """Return the rates of a part that one group has to itself, `dt_s` apart."""
+    rates = device_rates(before, after, dt_s)
+    spent_ms = sum(after[name] - before[name] for name in ("read_ms", "write_ms"))
+    return {**rates, "utilization_ratio": min(1.0, spent_ms / 1000 / dt_s)}
+
+
+def server_rates(before, after):
+    """Return how busy a disk's server was between two of its accounts, and with what.
+
+    Nothing is known of a disk that keeps none (None).
+    """
+    if before is None or after is None:
+        return {"busy_ratio": None, "service_ms": None}
+    d = {name: after[name] - before[name] for name in before}
+    return {
+        "busy_ratio": d["busy_s"] / d["time_s"],
+        "service_ms": d["busy_s"] * 1000 / d["requests"] if d["requests"] else None,
+    }
+
+
 class Sampler(threading.Thread):
     """Reads the counters every `interval_s` until stopped.
 
     Sample times are multiples of the interval after the start: a late sample does not
-    delay the ones after it.
+    delay the ones after it. `account` is called at both ends of the overall rates' span.
     """
 
-    def __init__(self, device, groups, tree, interval_s):
+    def __init__(self, device, groups, tree, interval_s, account):
         super().__init__(name="sampler", daemon=True)
         self.device = device
-        self.groups = groups
+        self.groups = list(groups)
+        self.parts = [group.device for group in self.groups if group.device != device]
         self.tree = tree
         self.interval_s = interval_s
         self.number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
         self.readings = []
+        self.account = account
+        self.span = []
+        self.cpu = []
+        self.accounts = []
         self._ended = threading.Event()
 
     def _read(self):
         now_s = time.monotonic()
         groups = {group.name: self.tree.counters(group.path, self.number) for group in self.groups}
-        self.readings.append((now_s, read_diskstats(self.device), groups))
+        text = pathlib.Path("/proc/diskstats").read_text()
+        devices = {name: read_diskstats(name, text) for name in (self.device, *self.parts)}
+        return now_s, devices, groups
+
+    def cpu_busy_ratio(self):
+        """Return the processors' busy time, of all their time, from `begin` to the end."""
+        spent = [after - before for before, after in zip(*self.cpu)]
+        return 1 - (spent[IDLE] + spent[IO_WAIT]) / sum(spent) if any(spent) else None
 
     def run(self):
         """Read until stopped (the thread's body)."""
         start_s = time.monotonic()
-        self._read()
+        self.readings.append(self._read())
         while True:
             next_s = start_s + len(self.readings) * self.interval_s
             if self._ended.wait(max(0.0, next_s - time.monotonic())):
                 break
-            self._read()
-        self._read()
+            self.readings.append(self._read())
+
+    def begin(self, after_s):
+        """Let the span of the overall rates begin `after_s` from now."""
+        time.sleep(after_s)
+        self.span = [self._read()]
+        self.cpu = [read_cpu()]
+        self.accounts = [self.account()]
+
+    @property
+    def start_s(self):
+        """When the first reading was taken, from which the times of all rows count."""
+        return self.readings[0][0]
 
     def stop(self):
         """Take a last reading and end."""
+        last = self._read()
         self._ended.set()
         self.join()
+        self.readings.append(last)
+        self.span.append(last)
+        self.cpu.append(read_cpu())
+        self.accounts.append(self.account())
+
+    def server(self):
+        """Return how busy the disk's server was, from `begin` to the end."""
+        return server_rates(*self.accounts)
 
     def rows(self):
         """Return one row for each interval and target, as `COLUMNS` names them."""
-        start_s = self.readings[0][0]
-        for (t0, device0, groups0), (t1, device1, groups1) in zip(self.readings, self.readings[1:]):
+        for (t0, devices0, groups0), (t1, devices1, groups1) in zip(
+            self.readings, self.readings[1:]
+        ):
             if t1 <= t0:
                 continue
-            common = {"time_s": t1 - start_s}
-            yield {**common, "target": "device", **device_rates(device0, device1, t1 - t0)}
-            for name in groups0:
-                rates = group_rates(groups0[name], groups1[name], t1 - t0)
-                yield {**common, "target": name, **rates}
+            common = {"time_s": t1 - self.start_s}
+            rates = device_rates(devices0[self.device], devices1[self.device], t1 - t0)
+            yield {**common, "target": "device", **rates}
+            for group in self.groups:
+                rates = group_rates(groups0[group.name], groups1[group.name], t1 - t0)
+                if group.device in self.parts:
+                    rates |= part_rates(devices0[group.device], devices1[group.device], t1 - t0)
+                yield {**common, "target": group.name, **rates}
 
-    def overall(self):
-        """Return the device's rates over all of the sampled time."""
-        (t0, before, _), (t1, after, _) = self.readings[0], self.readings[-1]
-        return {"duration_s": t1 - t0, **device_rates(before, after, t1 - t0)}
+    def overall(self, device=None):
+        """Return the rates of the device, or of a part, from `begin` to the end."""
+        (t0, before, _), (t1, after, _) = self.span
+        name = device or self.device
+        rates = part_rates if name in self.parts else device_rates
+        return {"duration_s": t1 - t0, **rates(before[name], after[name], t1 - t0)}
 
     def write(self, file):
         """Write `rows` as CSV."""

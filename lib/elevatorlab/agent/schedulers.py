@@ -3,13 +3,21 @@
 import pathlib
 import re
 
-from .devices import load_module
 from .errors import KnobFailed, TrialFailed
+from .modules import load_module
 
-MODULES = {"bfq": "bfq", "kyber": "kyber-iosched"}
+MODULES = {"bfq": "bfq", "kyber": "kyber-iosched", "sbq": "sbq-iosched"}
 
 #: A tunable that only this scheduler has: its presence shows which code is running.
-SIGNATURES = {"mq-deadline": "fifo_batch", "bfq": "slice_idle", "kyber": "read_lat_nsec"}
+SIGNATURES = {
+    "mq-deadline": "fifo_batch",
+    "bfq": "slice_idle",
+    "kyber": "read_lat_nsec",
+    "sbq": "batch_timeout_us",
+}
+
+#: Set beside the scheduler's own tunables; `rotational` says whether the disk turns (bfq looks).
+OF_THE_QUEUE = ("nr_requests", "rotational")
 
 
 def selected(text):
@@ -50,7 +58,7 @@ def select(device, scheduler, journal, proofs):
     proofs.set(queue / "scheduler", name, journal, read_as=selected)
     proofs.records[-1]["probe"] = _probe(queue, name)
     for tunable, value in scheduler.get("tunables", {}).items():
-        folder = queue if tunable == "nr_requests" else queue / "iosched"
+        folder = queue if tunable in OF_THE_QUEUE else queue / "iosched"
         proofs.set(folder / tunable, value, journal)
 
 

@@ -192,8 +192,11 @@ def forget(folder):
 
 def clean(runs):
     """Restore what killed agents left changed; remove runs that ended, and other agents."""
-    print(f"{journal.recover()} killed trials were cleaned up after")
-    for folder in sorted(pathlib.Path(runs).glob("*")):
+    folders = sorted(pathlib.Path(runs).glob("*"))
+    running = sum(state(folder) == "running" for folder in folders)
+    still = f", {running} still run and were left alone" if running else ""
+    print(f"{journal.recover()} killed trials were cleaned up after{still}")
+    for folder in folders:
         forget(folder)
     for agent in pathlib.Path(runs).parent.glob("agent-*.pyz*"):
         if str(agent) != agent_file():

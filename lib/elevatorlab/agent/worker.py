@@ -17,6 +17,8 @@ import time
 import traceback
 
 from .errors import TrialFailed
+from .server import end_servers, start_server, stop_server, tail
+from .writer import paced_writes, prepare_writes
 
 BLOCK_BYTES = 1 << 20
 
@@ -115,6 +117,7 @@ def _serve(requests, answers):
     except BrokenPipeError:  # the agent was killed; what it will not read goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers.fileno())
     finally:
+        end_servers()
         for loop in loops:
             os.killpg(loop.pid, signal.SIGKILL)
             loop.wait()
@@ -168,6 +171,32 @@ def run(argv):
     return {"status": ended.returncode, "output": ended.stdout}
 
 
+def run_until_complaint(argv, complaints):
+    """Run a command; end it, and its children, at a line that has one of `complaints`.
+
+    For programs that go on after an error, or wait for ever for a child that is gone. What they
+    print as errors is part of the output here.
+    """
+    running = subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    lines = []
+    for line in running.stdout:
+        lines.append(line)
+        if any(complaint in line for complaint in complaints):
+            time.sleep(0.2)  # the reason often comes in the next line
+            os.killpg(running.pid, signal.SIGKILL)
+            lines += running.stdout.readlines()
+            break
+    return {"status": running.wait(), "output": "".join(lines)}
+
+
 def start_loop(command):
     """Run a shell command again and again, as ``while true; do COMMAND; done &`` does."""
     endless = f"while true; do {command}; done"
@@ -181,5 +210,9 @@ def start_loop(command):
 
 
 FUNCTIONS = {
-    function.__name__: function for function in (make_file, make_tree, timed, run, start_loop)
+    function.__name__: function
+    for function in (
+        *(make_file, make_tree, timed, run, run_until_complaint, start_loop),
+        *(prepare_writes, paced_writes, start_server, stop_server, tail),
+    )
 }

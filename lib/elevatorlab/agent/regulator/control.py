@@ -66,6 +66,8 @@ class Pool(NamedTuple):
     failures: int = 0
     floor_periods: int = 0
     blameless: bool = False
+    #: Containers with a request in the period before; None before the first one.
+    active: frozenset | None = None
 
 
 class Decision(NamedTuple):

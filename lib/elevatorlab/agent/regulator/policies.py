@@ -131,23 +131,39 @@ class Ute(NamedTuple):
 def overloads(pool, usages, settings):
     """Return the keys of the containers whose load is `overload_factor` times the others' median.
 
-    The lower median, so that one of two containers can be told from the other. Loads are
-    sorted once: the others' are all but one's own.
+    The lower median, so that one of two containers can be told from the other. One that was idle
+    in the period before may have begun at its end: it may stand out, but nobody is held against
+    the little that it has done so far.
     """
 
     def demand(usage):
         known = pool.throttled.get(usage.key)
         return max(usage.load, known.demand) if known else usage.load
 
-    ranked = sorted((demand(usage), usage.key) for usage in usages if usage.requests)
+    loads = {usage.key: demand(usage) for usage in usages if usage.requests}
+    if pool.active is None:
+        return _standing_out(loads, settings.overload_factor)
+    known = {key: load for key, load in loads.items() if key in pool.active}
+    newcomers = _standing_out(loads, settings.overload_factor) - known.keys()
+    found = newcomers | _standing_out(known, settings.overload_factor)
+    least = min((loads[key] for key in found), default=float("inf"))
+    return {key for key, load in loads.items() if load >= least}
+
+
+def _standing_out(loads, factor):
+    """Return the keys whose load is `factor` times the lower median of the others'.
+
+    Loads are sorted once: the others' are all but one's own.
+    """
+    ranked = sorted((load, key) for key, load in loads.items())
     middle = (len(ranked) - 2) // 2
-    heavy = set()
+    found = set()
     for rank, (load, key) in enumerate(ranked):
         if len(ranked) > 1:
             median, _ = ranked[middle if middle < rank else middle + 1]
-            if load > settings.overload_factor * median:
-                heavy.add(key)
-    return heavy
+            if load > factor * median:
+                found.add(key)
+    return found
 
 
 def decide(law, state, observation, settings=DEFAULTS):
@@ -198,7 +214,8 @@ def _decide_pool(law, before, usages, disk, settings):
     else:
         pool = pool._replace(blameless=False)
     pool, released = _release(pool, settings)
-    pool = pool._replace(last_pressure=pressure)
+    active = frozenset(usage.key for usage in usages if usage.requests)
+    pool = pool._replace(last_pressure=pressure, active=active)
     if not pool.throttled:
         pool = pool._replace(level=None, bad=None, good=None, floor_periods=0)
     return pool, reports + _changes(law, before, pool, released, usages, numbers)

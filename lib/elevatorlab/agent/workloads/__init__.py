@@ -2,14 +2,22 @@
 
 from .background import EndlessRead, EndlessWrite
 from .fio import Fio
+from .fio_points import FioPoints
 from .iostat import Iostat
+from .iozone import Iozone
+from .paced_writes import PacedWrites
+from .sysbench import SysbenchInsert
 from .timed_reads import TimedReads, TimedTreeRead
 
 KINDS = {
     "endless_read": EndlessRead,
     "endless_write": EndlessWrite,
     "fio": Fio,
+    "fio_points": FioPoints,
     "iostat": Iostat,
+    "paced_writes": PacedWrites,
+    "iozone": Iozone,
+    "sysbench_insert": SysbenchInsert,
     "timed_reads": TimedReads,
     "timed_tree_read": TimedTreeRead,
 }

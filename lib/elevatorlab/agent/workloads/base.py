@@ -14,8 +14,6 @@ class Workload:
     group : ProcessGroup or ContainerGroup
     worker : Worker
         The agent's hand inside the group.
-    device : str
-        Kernel name of the device under test.
     seed : int
     raw : pathlib.Path
         Folder for the untouched output of tools.
@@ -24,12 +22,15 @@ class Workload:
     #: Background workloads run until the foreground ones have ended.
     background = False
 
-    def __init__(self, specification, group, worker, device, seed, raw):
+    #: The trial's journal, for what a workload changes on the machine.
+    journal = None
+
+    def __init__(self, specification, group, worker, seed, raw):
         self.specification = specification
         self.name = specification["name"]
         self.group = group
         self.worker = worker
-        self.device = device
+        self.device = group.device
         self.random = random.Random(f"{seed}/{self.name}")
         self.seed = seed
         self.raw = pathlib.Path(raw)

@@ -1,0 +1,186 @@
+"""A disk behind NVMe/TCP: target and host on one machine, with a cable between them.
+
+The target serves its disk in a network namespace of its own; the host is the machine itself,
+since the driver connects from the first namespace whoever asks it to. The cable is a pair of
+virtual ports. Each step is journalled before it is done.
+"""
+
+import pathlib
+import re
+import time
+
+from .errors import TrialFailed
+from .modules import load_module, run
+
+#: The host's driver by its name in a trial: a module each. Of two, the first one would serve.
+DRIVERS = {"stock": "nvme-tcp", "one_send": "nvme-tcp-one-send"}
+
+NAMESPACE = "elevatorlab-target"
+SUBSYSTEM = "elevatorlab"
+HOST_PORT, TARGET_PORT = "elevatorlab0", "elevatorlab1"
+
+#: Addresses that are set aside for benchmarks (RFC 2544).
+HOST_ADDRESS, TARGET_ADDRESS, SERVICE = "198.18.77.1", "198.18.77.2", "4420"
+
+NVMET = pathlib.Path("/sys/kernel/config/nvmet")
+CONTROLLERS = pathlib.Path("/sys/class/nvme")
+FABRICS = pathlib.Path("/dev/nvme-fabrics")
+
+#: The most that the driver takes, so that a workload's depth is never cut off by it.
+QUEUE_SIZE = 1024
+
+#: Whenever it connects, the kernel asks for Debian's driver: this makes it hear no.
+MODPROBE_RULE = pathlib.Path("/run/modprobe.d/elevatorlab.conf")
+
+PATIENCE_S = 20
+
+
+def create(device, backing, journal, proofs):
+    """Serve the block device `backing` over NVMe/TCP; return the kernel name of its host's disk.
+
+    Parameters
+    ----------
+    device : dict
+        As the trial describes it: ``driver``, ``mtu_bytes``.
+    backing : str
+        Kernel name.
+    """
+    load_driver(device["driver"], journal, proofs)
+    make_cable(device["mtu_bytes"], journal, proofs)
+    serve(f"/dev/{backing}", journal, proofs)
+    disk = connect(journal, proofs)
+    loaded = [name for name, module in DRIVERS.items() if _folder(module).exists()]
+    proofs.compare("NVMe/TCP drivers in the kernel", device["driver"], " ".join(loaded))
+    return disk
+
+
+def load_driver(name, journal, proofs):
+    """Load the host's driver, the target's, and what both need.
+
+    Raises
+    ------
+    TrialFailed
+        When the other driver is loaded, or NVMe disks hide their schedulers.
+    """
+    for other, module in DRIVERS.items():
+        if other != name and _folder(module).exists():
+            raise TrialFailed(
+                f"the NVMe/TCP driver {module} is loaded; expected {DRIVERS[name]} alone, since "
+                f"the first one serves. Unload it: modprobe -r {module}"
+            )
+    load_module("nvme-core", "multipath=N", journal=journal)
+    multipath = _folder("nvme-core") / "parameters/multipath"
+    found = multipath.read_text().strip() if multipath.exists() else "N"
+    if found != "N":
+        raise TrialFailed(
+            f"{multipath} is {found}; expected N, since otherwise a disk of several paths stands "
+            "in front of each NVMe disk and has no scheduler. Boot with nvme_core.multipath=N"
+        )
+    proofs.add(multipath, "N", found)
+    for module in ("nvme-fabrics", DRIVERS[name], "nvmet", "nvmet-tcp", "veth"):
+        load_module(module, journal=journal)
+    if name != "stock":
+        journal.will("remove_file", MODPROBE_RULE)
+        MODPROBE_RULE.parent.mkdir(exist_ok=True)
+        MODPROBE_RULE.write_text(f"install {DRIVERS['stock']} /bin/true\n")
+
+
+def make_cable(mtu_bytes, journal, proofs):
+    """Make the target's namespace, and a cable from the host to it."""
+    journal.will("remove_namespace", NAMESPACE)
+    run("ip", "netns", "add", NAMESPACE)
+    # With one end, the other one goes, too, whatever namespace it is in.
+    journal.will("remove_link", HOST_PORT)
+    target = f"peer name {TARGET_PORT} mtu {mtu_bytes} netns {NAMESPACE}".split()
+    run("ip", "link", "add", HOST_PORT, "mtu", str(mtu_bytes), "type", "veth", *target)
+    run("ip", "address", "add", f"{HOST_ADDRESS}/30", "dev", HOST_PORT)
+    run("ip", "link", "set", HOST_PORT, "up")
+    for words in (
+        f"address add {TARGET_ADDRESS}/30 dev {TARGET_PORT}",
+        f"link set {TARGET_PORT} up",
+        "link set lo up",
+    ):
+        run("ip", "-n", NAMESPACE, *words.split())
+    file = pathlib.Path("/sys/class/net", HOST_PORT, "mtu")
+    proofs.compare(file, mtu_bytes, file.read_text().strip())
+
+
+def serve(backing, journal, proofs):
+    """Let the target listen in its namespace, with `backing` as its only disk.
+
+    Attributes: drivers/nvme/target/configfs.c of the kernel.
+    """
+    subsystem, port = NVMET / "subsystems" / SUBSYSTEM, NVMET / "ports" / SERVICE
+    disk = subsystem / "namespaces" / "1"
+    for folder in (subsystem, disk, port):
+        if folder.exists():
+            raise TrialFailed(f"{folder} exists already; expected the name to be free. Remove it")
+        journal.will("remove_folder", folder)
+        folder.mkdir()
+    proofs.set(subsystem / "attr_allow_any_host", 1)
+    proofs.set(disk / "device_path", backing)
+    proofs.set(disk / "enable", 1)
+    address = {"trtype": "tcp", "adrfam": "ipv4", "traddr": TARGET_ADDRESS, "trsvcid": SERVICE}
+    for name, value in address.items():
+        proofs.set(port / f"addr_{name}", value)
+    link = port / "subsystems" / SUBSYSTEM
+    journal.will("remove_file", link)
+    # The target listens where the process is that makes this link.
+    inside = f"--net=/run/netns/{NAMESPACE}"
+    run("nsenter", inside, "ln", "--symbolic", str(subsystem), str(link))
+
+
+def connect(journal, proofs):
+    """Connect the host to the target; return the kernel name of the disk that appears.
+
+    A connection that breaks is not made anew (``ctrl_loss_tmo=0``): its requests fail, and so
+    does the trial, which would have measured the gap.
+    """
+    journal.will("disconnect", SUBSYSTEM)
+    words = f"transport=tcp,traddr={TARGET_ADDRESS},trsvcid={SERVICE},nqn={SUBSYSTEM}"
+    words += f",queue_size={QUEUE_SIZE},ctrl_loss_tmo=0"
+    try:
+        with open(FABRICS, "r+b", buffering=0) as fabrics:
+            fabrics.write(words.encode())
+            answer = fabrics.read(4096).decode()
+    except OSError as problem:
+        raise TrialFailed(
+            f"the NVMe/TCP target at {TARGET_ADDRESS} could not be reached ({problem.strerror}); "
+            "expected it to answer. The kernel's log says more"
+        ) from None
+    controller = CONTROLLERS / f"nvme{re.search('instance=([0-9]+)', answer)[1]}"
+    until_s = time.monotonic() + PATIENCE_S
+    while not (disks := [disk.name for disk in controller.glob("nvme*n*") if _there(disk.name)]):
+        if time.monotonic() > until_s:
+            raise TrialFailed(f"{controller} shows no disk after {PATIENCE_S} s; expected one")
+        time.sleep(0.01)
+    size = (controller / "sqsize").read_text().strip()
+    proofs.compare(controller / "sqsize", QUEUE_SIZE - 1, size)
+    return disks[0]
+
+
+def disconnect(subsystem):
+    """Remove every controller that is connected to a subsystem, if any is."""
+    for name in CONTROLLERS.glob("*/subsysnqn"):
+        if name.read_text().strip() == subsystem:
+            (name.parent / "delete_controller").write_text("1")
+
+
+def remove_namespace(name):
+    """Remove a network namespace, if there is one."""
+    if pathlib.Path("/run/netns", name).exists():
+        run("ip", "netns", "delete", name)
+
+
+def remove_link(name):
+    """Remove a network port, if there is one, and what it is connected to."""
+    if pathlib.Path("/sys/class/net", name).exists():
+        run("ip", "link", "delete", name)
+
+
+def _folder(module):
+    return pathlib.Path("/sys/module", module.replace("-", "_"))
+
+
+def _there(disk):
+    return pathlib.Path("/dev", disk).exists() and pathlib.Path("/sys/class/block", disk).exists()

@@ -1,0 +1,157 @@
+"""fio at several points, one after the other, and what the kernel counted meanwhile."""
+
+import json
+import threading
+import time
+
+from .. import witness
+from ..errors import TrialFailed
+from .base import Workload
+
+#: fio is at work when requests end in so many looks at the device in a row, so far apart: what
+#: else reads a disk (udev, which looks for a signature) does so for a moment only.
+LOOKS, LOOK_MS = 3, 5
+
+#: Between fio's first request and its own window, beside ramp and counted time: time for these
+#: looks, and for the readings.
+APART_MS = 30
+
+#: fio that has not sent a request by then has no device, or waits for one that hangs.
+PATIENCE_S = 20
+
+
+class FioPoints(Workload):
+    """Run fio once a point on the device.
+
+    A reading of the counters keeps the processor busy for a moment, which a tail of latencies
+    would show. So the counters are read in fio's ramp time, and fio measures afterwards.
+    """
+
+    def prepare(self):
+        self.measured = []
+
+    def run(self):
+        for number, point in enumerate(self.specification["points"]):
+            self.measured.append(self._measure(number, point))
+
+    def _measure(self, number, point):
+        seen = witness.Witness(self.device)
+        watcher = _Watcher(seen, self.specification["ramp_ms"], self.specification["counted_ms"])
+        watcher.start()
+        try:
+            run = self.worker.call("run", argv=self._command(point))
+        finally:
+            watcher.stop()
+            seen.close()
+        (self.raw / f"{self.name}-{number}.fio.json").write_text(run["output"])
+        if run["status"]:
+            raise TrialFailed(
+                f"fio ended with status {run['status']} at point {point}; expected 0. See log.txt"
+            )
+        return {"point": point, **summarise(run["output"]), "counters": watcher.counted()}
+
+    def _command(self, point):
+        ramp_ms = self.specification["ramp_ms"] + self.specification["counted_ms"] + APART_MS
+        options = {
+            "filename": f"/dev/{self.device}",
+            "time_based": 1,
+            "ramp_time": f"{ramp_ms}ms",
+            "runtime": f"{self.specification['window_ms']}ms",
+            # Latency from submission on: a scheduler that holds requests back holds them there.
+            "lat_percentiles": 1,
+            "clat_percentiles": 0,
+            "percentile_list": "50:99",
+            **self.specification["options"],
+            **point,
+        }
+        argv = ["fio", "--output-format=json", f"--name={self.name}", f"--randseed={self.seed}"]
+        return argv + [f"--{key}={value}" for key, value in options.items()]
+
+    def figures(self):
+        return {"points": self.measured}
+
+
+class _Watcher(threading.Thread):
+    """Waits for the first request, then for the ramp, and reads the counters twice."""
+
+    def __init__(self, seen, ramp_ms, counted_ms):
+        super().__init__(name="witness", daemon=True)
+        self.seen = seen
+        self.ramp_s, self.counted_s = ramp_ms / 1000, counted_ms / 1000
+        self.readings = []
+        self._ended = threading.Event()
+
+    def run(self):
+        """Read twice, unless stopped before (the thread's body)."""
+        if not self._wait_for_requests():
+            return
+        for wait_s in (self.ramp_s, self.counted_s):
+            if self._ended.wait(wait_s):
+                return
+            self.readings.append(self.seen.read())
+
+    def _wait_for_requests(self):
+        until_s = time.monotonic() + PATIENCE_S
+        before, moved = self.seen.requests(), 0
+        while moved < LOOKS:
+            if self._ended.wait(LOOK_MS / 1000) or time.monotonic() > until_s:
+                return False
+            now = self.seen.requests()
+            moved = moved + 1 if now != before else 0
+            before = now
+        return True
+
+    def stop(self):
+        """End it; what it has not read by now it never will."""
+        self._ended.set()
+        self.join()
+
+    def counted(self):
+        """Return what was counted between the two readings."""
+        if len(self.readings) < 2:
+            raise TrialFailed(
+                "fio ended before the counters were read; expected it to go on after its ramp. "
+                "See log.txt"
+            )
+        counted = witness.difference(*self.readings)
+        if not counted["requests"]:
+            raise TrialFailed(
+                "no request ended while the counters were read; expected fio at work. The machine "
+                "is overloaded, or the disk is too slow: raise counted_ms"
+            )
+        return counted
+
+
+def summarise(text):
+    """Reduce fio's JSON report to the figures of a point.
+
+    Parameters
+    ----------
+    text : str
+        What ``fio --output-format=json --lat_percentiles=1`` printed.
+
+    Returns
+    -------
+    dict
+        For ``read`` and ``write``, where there was any: requests, bytes, IOPS, and of the
+        latency from submission to completion mean, median and 99th percentile in nanoseconds.
+    """
+    try:
+        job = json.loads(text[text.index("{") :])["jobs"][0]
+        return {
+            direction: {
+                "requests": job[direction]["total_ios"],
+                "bytes": job[direction]["io_bytes"],
+                "iops": job[direction]["iops"],
+                "latency_mean_ns": job[direction]["lat_ns"]["mean"],
+                "latency_p50_ns": job[direction]["lat_ns"]["percentile"]["50.000000"],
+                "latency_p99_ns": job[direction]["lat_ns"]["percentile"]["99.000000"],
+            }
+            for direction in ("read", "write")
+            if job[direction]["total_ios"]
+        }
+    except (ValueError, KeyError, IndexError, TypeError) as problem:
+        raise TrialFailed(
+            f"fio's report is not whole: expected its JSON with one job, found {len(text)} "
+            f"characters that end in {text[-40:]!r} ({type(problem).__name__}); run the trial again"
+        ) from None

@@ -1,0 +1,186 @@
+"""What iozone prints: the throughput mode's blocks and its report, and the other modes' table.
+
+iozone's kB and kBytes are 1024 bytes. It goes on after an error and ends with status 0, so its
+text, not its status, tells whether a run was whole.
+"""
+
+import re
+
+from ..errors import TrialFailed
+
+#: Words with which iozone begins or ends a line that tells of an error.
+COMPLAINTS = (
+    *("Error ", "error returned", "Can not ", "Can't ", "Failed to ", " failed"),
+    *("No space left", "No such file", "Input/output error", "Invalid argument"),
+)
+
+#: What each test is called in the throughput mode's blocks, in the order of iozone's help.
+BLOCKS = {
+    "initial writers": "initial_write",
+    "rewriters": "rewrite",
+    "readers": "read",
+    "re-readers": "reread",
+    "reverse readers": "reverse_read",
+    "stride readers": "stride_read",
+    "random readers": "random_read",
+    "mixed workload": "mixed_workload",
+    "random writers": "random_write",
+    "fwriters": "fwrite",
+    "freaders": "fread",
+    "pwrite writers": "pwrite",
+    "pread readers": "pread",
+}
+
+#: Columns of the table of the other modes; each is nine characters wide.
+TABLE = (
+    *("write", "rewrite", "read", "reread", "random_read", "random_write", "reverse_read"),
+    *("rewrite_record", "stride_read", "fwrite", "refwrite", "fread", "refread"),
+)
+
+_BLOCK = re.compile(
+    r"Children see throughput for +(?P<threads>\d+) (?P<name>[a-z -]+?)\s*="
+    r" *(?P<children>[\d.]+) (?P<unit>\S+)/sec\s*\n"
+    r"\s*Parent sees throughput for .*= *(?P<parent>[\d.]+) \S+\s*\n"
+    r"\s*Min throughput per \w+\s*= *(?P<slowest>[\d.]+) \S+\s*\n"
+    r"\s*Max throughput per \w+\s*= *(?P<fastest>[\d.]+) \S+\s*\n"
+    r"\s*Avg throughput per .*\n"
+    r"\s*Min xfer\s*= *(?P<least>[\d.]+) "
+)
+_REPORT = re.compile(
+    r'^" *(?P<name>[A-Z][A-Za-z -]*?) *"(?P<values>(?: +[\d.]+)+) *$', re.MULTILINE
+)
+
+
+def throughput(text):
+    """Return the figures of the throughput mode (``-t``, or ``-l`` and ``-u``).
+
+    Parameters
+    ----------
+    text : str
+        All that iozone printed.
+
+    Returns
+    -------
+    list of dict
+        One a test and number of threads, in iozone's order: ``test``, ``threads``;
+        ``throughput_kib_s``, the sum of what each thread saw (iozone's "children"), which its
+        report and the article take; ``parent_kib_s``, over the time of them all;
+        ``slowest_kib_s`` and ``fastest_kib_s`` of one thread; ``least_kib``, what the slowest
+        had transferred when the first one ended, which stops the others.
+
+    Raises
+    ------
+    TrialFailed
+        When the text is another program's, cut off, in other units, or tells of an error.
+    """
+    _whole(text)
+    found = [_figures(match) for match in _BLOCK.finditer(text)]
+    if not found:
+        raise TrialFailed(
+            "iozone's text has no figures of its throughput mode; expected it to run with -t, "
+            "or with -l and -u"
+        )
+    idle = [one for one in found if not one["throughput_kib_s"]]
+    if idle:
+        raise TrialFailed(
+            f"iozone transferred nothing in {idle[0]['test']} with {idle[0]['threads']} threads; "
+            "expected more than 0 kB/sec. A record must not be larger than the file"
+        )
+    _same_as_report(found, report(text))
+    return found
+
+
+def _figures(match):
+    if match["unit"].lower() not in ("kb", "kbytes"):
+        raise TrialFailed(
+            f"iozone's text is in {match['unit']}/sec; expected kB/sec. Run it without -O and -N"
+        )
+    name = match["name"].strip()
+    return {
+        "test": BLOCKS.get(name, name.replace(" ", "_")),
+        "threads": int(match["threads"]),
+        "throughput_kib_s": float(match["children"]),
+        "parent_kib_s": float(match["parent"]),
+        "slowest_kib_s": float(match["slowest"]),
+        "fastest_kib_s": float(match["fastest"]),
+        "least_kib": float(match["least"]),
+    }
+
+
+def report(text):
+    """Return the report that ``-R`` adds: test -> one figure for each number of processes, KiB/s.
+
+    With ``-l 1 -u 3`` there are three in a line, and the first is that of one process.
+    """
+    lines = _REPORT.finditer(text)
+    return {
+        match["name"].lower().replace(" ", "_"): [float(one) for one in match["values"].split()]
+        for match in lines
+    }
+
+
+def _same_as_report(found, reported):
+    for test, values in reported.items():
+        blocks = [one["throughput_kib_s"] for one in found if one["test"] == test]
+        if blocks and blocks != values:
+            raise TrialFailed(
+                f"iozone's report and its blocks differ in {test}: {values} and {blocks}; "
+                "expected the same figures. Its text is damaged: run it again"
+            )
+
+
+def table(text):
+    """Return the rows of the other modes (``-a``, or neither ``-a`` nor ``-t``).
+
+    Returns
+    -------
+    list of dict
+        ``size_kib``, ``record_kib``, and KiB/s for each test of `TABLE` that ran.
+
+    Raises
+    ------
+    TrialFailed
+        As `throughput`.
+    """
+    _whole(text)
+    lines = text.splitlines()
+    heads = [index for index, line in enumerate(lines) if line.split()[:2] == ["kB", "reclen"]]
+    if not heads:
+        raise TrialFailed(
+            "iozone's text has no table; expected the one of its automatic or single mode"
+        )
+    return [
+        _row(line)
+        for line in lines[heads[0] + 1 :]
+        if re.fullmatch(r"[\d ]+", line) and len(line.split()) > 2
+    ]
+
+
+def _row(line):
+    size, record, *_ = numbers = list(re.finditer(r"\d+", line))
+    # A test that did not run leaves its column blank, so the place tells which one it is.
+    cells = {TABLE[round((one.end() - record.end()) / 9) - 1]: one for one in numbers[2:]}
+    figures = {test: int(one.group()) for test, one in cells.items()}
+    return {"size_kib": int(size.group()), "record_kib": int(record.group()), **figures}
+
+
+def _whole(text):
+    if "Iozone: Performance Test of File I/O" not in text:
+        raise TrialFailed(
+            f"expected the text that iozone prints; found {len(text)} characters that begin with "
+            f"{text.strip()[:40]!r}"
+        )
+    wrong = complaint(text)
+    if wrong:
+        raise TrialFailed(f"iozone failed: {wrong}")
+    if "iozone test complete." not in text:
+        raise TrialFailed(
+            f"iozone's text is cut off: expected it to end in 'iozone test complete.', found "
+            f"{text.rstrip()[-40:]!r}; run the trial again"
+        )
+
+
+def complaint(text):
+    """Return the lines in which iozone tells of an error, in one; None where there are none."""
+    lines = [line.strip() for line in text.splitlines() if any(one in line for one in COMPLAINTS)]
+    return "; ".join(lines) or None

@@ -1,0 +1,213 @@
+"""MariaDB and the program that spams rows into it, each row a transaction of its own."""
+
+import pathlib
+import re
+
+from ..block_trace import BlockTrace
+from ..errors import TrialFailed
+from ..sampler import IDLE, IO_WAIT, read_cpu
+from .base import Workload
+
+DATABASE = "sbtest"
+
+# sysbench is the client, too: the environment needs no other one.
+ASK = """\
+sysbench.cmdline.options = {sql = {"the statement"}}
+local function connection() return sysbench.sql.driver():connect() end
+local function tell() connection():query(sysbench.opt.sql) end
+local function ask()
+   local answer = connection():query(sysbench.opt.sql)
+   for _ = 1, answer.nrows do
+      print(table.concat({unpack(answer:fetch_row(), 1, answer.nfields)}, "\\t"))
+   end
+end
+sysbench.cmdline.commands = {ask = {ask}, tell = {tell}}
+"""
+
+#: Places of the counters in ``/sys/class/block/DEVICE/stat`` (Documentation/block/stat.rst).
+#: Kernels older than 5.5 do not count flushes.
+STAT = {"reads": 0, "writes": 4, "write_sectors": 6, "busy_ms": 9, "flushes": 15}
+
+STOP_LIMIT_S = 60
+
+
+class SysbenchInsert(Workload):
+    """A MariaDB server in the group, its data on the device, and ``sysbench oltp_insert``.
+
+    The server makes its data directory itself, on the device under test, when it first starts. It
+    is one without accounts (``--skip-grant-tables``) and without a network: what the inserts meet
+    is InnoDB, and its redo log.
+    """
+
+    process = None
+
+    def prepare(self):
+        """Start the server and make the table."""
+        self.watch = BlockTrace(self.device, self.journal)
+        given = self.specification
+        started = self.worker.call(
+            "start_server",
+            argv=self.server(),
+            files={
+                self.path("ask.lua"): ASK,
+                self.path("init.sql"): f"CREATE DATABASE {DATABASE};\n",
+            },
+            folders=[self.path("data")],
+            address=self.path("mysql.sock"),
+            log=self.path("error.log"),
+            limit_s=given["start_limit_s"],
+        )
+        if "problem" in started:
+            raise TrialFailed(
+                f"the database server {started['problem']}; expected it to come up within "
+                f"{given['start_limit_s']:g} s on {self.device}. Its log ends:\n{started['log']}"
+            )
+        self.process = started["process"]
+        self._sysbench("oltp_insert", "--table-size=1", "--create-secondary=off", command="prepare")
+
+    def server(self):
+        """Return the server's command line.
+
+        Without asynchronous I/O, which a container's engine may forbid: the log is written
+        synchronously in any case, and all testbeds shall do the same.
+        """
+        given = self.specification
+        return [
+            *("mariadbd", "--no-defaults", "--user=root", "--skip-grant-tables"),
+            *("--skip-networking", f"--socket={self.path('mysql.sock')}"),
+            *(f"--datadir={self.path('data')}", f"--tmpdir={self.path('data')}"),
+            *(f"--pid-file={self.path('data')}/pid", f"--init-file={self.path('init.sql')}"),
+            f"--innodb-buffer-pool-size={given['buffer_pool_mib']}M",
+            f"--innodb-log-file-size={given['log_mib']}M",
+            *("--innodb-use-native-aio=OFF", "--innodb-stats-persistent=OFF"),
+            *("--innodb-buffer-pool-dump-at-shutdown=OFF", "--performance-schema=OFF"),
+            *("--key-buffer-size=1M", "--aria-pagecache-buffer-size=8M"),
+        ]
+
+    def run(self):
+        """Run the phases one after the other, then end the server."""
+        self.set_to, self.fsyncs = 1, self._fsyncs()
+        self.phases = [
+            self._phase(number, phase)
+            for number, phase in enumerate(self.specification["phases"], start=1)
+        ]
+        status = self.worker.call("stop_server", process=self.process, limit_s=STOP_LIMIT_S)
+        if status != 0:
+            ending = (
+                f"with status {status}" if status else f"only when killed after {STOP_LIMIT_S} s"
+            )
+            raise TrialFailed(
+                f"the database server ended {ending}; expected a clean end. Its log ends:\n"
+                + self._log()
+            )
+
+    def _phase(self, number, phase):
+        self._set(phase["flush_log_at_trx_commit"])
+        before, cpu = self._counters(), read_cpu()
+        self.watch.start()
+        text = self._sysbench(
+            "oltp_insert",
+            *("--table-size=1", f"--threads={phase['threads']}", "--histogram"),
+            *("--time=0", f"--events={phase['commits']}", f"--rand-seed={self.seed + number}"),
+            command="run",
+        )
+        idle_s = self.watch.stop()
+        spent = [after - then for then, after in zip(cpu, read_cpu())]
+        counted = {name: value - before[name] for name, value in self._counters().items()}
+        (self.raw / f"{self.name}.{number}.sysbench.txt").write_text(text)
+        found, fsyncs = parse(text), self.fsyncs
+        self.fsyncs = self._fsyncs()
+        return {
+            **phase,
+            **found,
+            **counted,
+            "fsyncs": self.fsyncs - fsyncs,
+            "idle_while_waiting_s": idle_s,
+            "utilization_ratio": min(1.0, counted["busy_ms"] / 1000 / found["duration_s"]),
+            "cpu_busy_ratio": 1 - (spent[IDLE] + spent[IO_WAIT]) / sum(spent)
+            if any(spent)
+            else None,
+        }
+
+    def _set(self, flush):
+        if flush != self.set_to:
+            sql = f"--sql=SET GLOBAL innodb_flush_log_at_trx_commit={flush}"
+            self._sysbench(self.path("ask.lua"), sql, command="tell")
+            self.set_to = flush
+
+    def _sysbench(self, script, *options, command):
+        """Run sysbench against the server; return what it printed."""
+        target = [f"--mysql-socket={self.path('mysql.sock')}", "--mysql-user=root"]
+        argv = ["sysbench", script, *target, f"--mysql-db={DATABASE}", *options, command]
+        run = self.worker.call("run", argv=argv)
+        if run["status"]:
+            said = [line for line in run["output"].splitlines() if "FATAL" in line]
+            raise TrialFailed(
+                f"sysbench ended with status {run['status']} "
+                f"({said[0].strip() if said else 'see log.txt'}); expected all rows to be "
+                "inserted. The database server's log ends:\n" + self._log()
+            )
+        return run["output"]
+
+    def _fsyncs(self):
+        """Return how often InnoDB has asked for its files to be on the device."""
+        sql = "--sql=SHOW GLOBAL STATUS LIKE 'Innodb_data_fsyncs'"
+        text = self._sysbench(self.path("ask.lua"), sql, command="ask")
+        return int(re.search(r"^Innodb_data_fsyncs\t(\d+)$", text, re.MULTILINE | re.I)[1])
+
+    def _counters(self):
+        fields = pathlib.Path("/sys/class/block", self.device, "stat").read_text().split()
+        return {name: int(fields[at]) for name, at in STAT.items() if at < len(fields)}
+
+    def _log(self):
+        return self.worker.call("tail", log=self.path("error.log"))
+
+    def figures(self):
+        return {"phases": self.phases}
+
+
+def parse(text):
+    """Return the figures of one ``sysbench --histogram run``.
+
+    Returns
+    -------
+    dict
+        ``commits``, ``duration_s``, ``tps``; latencies in milliseconds: ``latency_mean_ms``,
+        ``latency_max_ms``, and percentiles, each the upper end of a bar of the histogram.
+
+    Raises
+    ------
+    TrialFailed
+        When the text is cut off, or is not sysbench's.
+    """
+    try:
+        commits = int(re.search(r"total number of events: +(\d+)", text)[1])
+        duration_s = float(re.search(r"total time: +([\d.]+)s", text)[1])
+        mean_ms = float(re.search(r"avg: +([\d.]+)", text)[1])
+        max_ms = float(re.search(r"max: +([\d.]+)", text)[1])
+        bars = [(float(value), int(count)) for value, count in re.findall(BAR, text, re.MULTILINE)]
+        percentiles = {f"latency_p{p}_ms": percentile(bars, p) for p in (50, 95, 99)}
+        tps = commits / duration_s
+    except (TypeError, ValueError, IndexError, ZeroDivisionError) as problem:
+        raise TrialFailed(
+            "sysbench's report is not whole: expected its histogram and statistics, found "
+            f"{len(text)} characters that end in {text[-40:]!r} ({type(problem).__name__}); run "
+            "the trial again"
+        ) from None
+    return {
+        **{"commits": commits, "duration_s": duration_s, "tps": tps},
+        **{"latency_mean_ms": mean_ms, "latency_max_ms": max_ms, **percentiles},
+    }
+
+
+BAR = r"^ +(\d+\.\d+) \|\** +(\d+)$"
+
+
+def percentile(bars, percent):
+    """Return the value of the bar in which `percent` of all counts are reached."""
+    needed, seen = sum(count for _, count in bars) * percent / 100, 0
+    for value, count in bars:
+        seen += count
+        if seen >= needed:
+            return value
+    raise IndexError("no bars")

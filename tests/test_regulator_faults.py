@@ -1,0 +1,197 @@
+"""What may go wrong in mid-control, through the whole loop, on a cgroup v2 host in a folder."""
+
+import io
+import json
+import re
+import shutil
+import threading
+import time
+
+import pytest
+
+from elevatorlab.agent.journal import Journal
+from elevatorlab.agent.regulator.actuator import Actuator
+from elevatorlab.agent.regulator.loop import Loop
+from elevatorlab.agent.regulator.policies import DEFAULTS, Slae
+from elevatorlab.agent.regulator.report import JsonLines
+from regulator_trees import Tree, counts_line
+
+NORMAL, OVER = "normal", "over"
+NO_LIMIT = "8:0 rbps=max wbps=max\n"
+
+
+class Host:
+    """Two containers, each on a partition of its own; one second at a time.
+
+    The normal one waits 20 ms a write, whatever the limit of the other one, which wants 5 MB/s.
+    """
+
+    def __init__(self, folder):
+        self.tree = Tree(folder, version=2)
+        self.tree.device("sda", "8:0")
+        self.targets = []
+        for number, name in enumerate((NORMAL, OVER), 1):
+            self.tree.partition(f"sda{number}", f"8:{number}", "sda")
+            self.tree.cgroup(name)
+            self.targets.append(self.tree.target(name, f"sda{number}"))
+        self.counts = {"sda1": [0, 0, 0], "sda2": [0, 0, 0]}
+        self.output = io.StringIO()
+
+    def loop(self, journal):
+        monitor = self.tree.monitor("sda")
+        actuator = Actuator(self.tree.hierarchy, monitor.number, journal)
+        self.show()
+        return Loop(
+            Source(self), monitor, Slae({"": 5.0}), DEFAULTS, actuator, JsonLines(self.output)
+        )
+
+    def show(self):
+        """Write the counters as the kernel shows them."""
+        both = [sum(pair) for pair in zip(*self.counts.values(), strict=True)]
+        lines = {"8:0 sda": both, "8:1 sda1": self.counts["sda1"], "8:2 sda2": self.counts["sda2"]}
+        self.tree.diskstats(
+            *(
+                counts_line(*name.split(), writes=values[0], write_sectors=values[1],
+                            write_ms=values[2], busy_ms=values[2])
+                for name, values in lines.items()
+            )
+        )  # fmt: skip
+
+    def second(self, loop, elapsed_s=1.0):
+        """Let a second of overload pass, and the loop see it; its clock may say otherwise."""
+        kept = re.search(r"wbps=(\d+)", self.limit())
+        bytes_s = min(160 << 15, int(kept[1])) if kept else 160 << 15
+        for device, growth in (("sda1", (47, 470, 940)), ("sda2", overload(bytes_s))):
+            grown = zip(self.counts[device], growth, strict=True)
+            self.counts[device] = [old + new for old, new in grown]
+        self.show()
+        self.tree.time_s += elapsed_s
+        loop.step()
+
+    def limit(self):
+        file = self.tree.root / OVER / "io.max"
+        return file.read_text() if file.exists() else ""
+
+    def events(self, kind):
+        lines = [json.loads(line) for line in self.output.getvalue().splitlines()]
+        return [line for line in lines if line["event"] == kind]
+
+    def reset(self):
+        self.counts = {device: [0, 0, 0] for device in self.counts}
+
+
+def overload(bytes_s):
+    """Return the growth in a second of (writes, sectors, ms): three writers of 32 KiB each."""
+    return max(1, bytes_s >> 15), bytes_s // 512, 2980
+
+
+class Source:
+    """The containers of a `Host`, as an engine would list them."""
+
+    def __init__(self, host):
+        self.host = host
+
+    def targets(self):
+        return list(self.host.targets), []
+
+
+@pytest.fixture
+def host(tmp_path):
+    return Host(tmp_path)
+
+
+@pytest.fixture
+def throttled(host, tmp_path):
+    """Return a loop that has just throttled the overload."""
+    with Journal(tmp_path / "journal") as journal:
+        loop = host.loop(journal)
+        loop.step()
+        host.second(loop)
+        assert host.limit() != NO_LIMIT and "wbps=" in host.limit()
+        yield loop
+    if (host.tree.root / OVER).exists():
+        assert host.limit() == NO_LIMIT
+
+
+def test_a_clock_that_jumps_back_changes_no_limit_and_the_loop_goes_on(host, throttled):
+    before = host.limit()
+    host.second(throttled, elapsed_s=-3600)
+    assert host.limit() == before
+    host.second(throttled)
+    assert host.limit() != before
+
+
+def test_an_hour_of_suspension_is_one_long_period(host, throttled):
+    host.second(throttled, elapsed_s=3600)
+    [normal, _] = throttled.observation.containers
+    assert (throttled.observation.period_s, normal.iops) == (3600, 47 / 3600)
+    host.second(throttled)
+    assert throttled.observation.period_s == 1
+
+
+def test_counters_that_are_reset_change_no_limit_and_the_loop_goes_on(host, throttled):
+    before = host.limit()
+    host.reset()
+    host.second(throttled)
+    assert host.limit() == before
+    host.second(throttled)
+    assert host.limit() != before
+
+
+def test_a_container_that_is_removed_in_mid_control_is_forgotten(host, throttled):
+    normal, over = host.targets
+    shutil.rmtree(over.folder)
+    host.targets = [normal]
+    for _ in range(DEFAULTS.release_after + 1):
+        host.second(throttled)
+    assert throttled.limited() == []
+    gone = [one["container"] for one in host.events("container") if not one["came"]]
+    assert gone == [OVER]
+    assert host.events("decision")[-1]["action"] == "release"
+
+
+def test_a_cgroup_that_vanishes_before_its_container_is_told_to_have_failed(host, throttled):
+    shutil.rmtree(host.targets[1].folder)  # the engine still lists the container
+    host.second(throttled)
+    for _ in range(DEFAULTS.release_after):
+        host.second(throttled)
+    last = host.events("decision")[-1]
+    assert (last["container"], last["action"]) == (OVER, "release")
+    assert "ended, or lost its device" in last["failed"]
+
+
+def test_a_device_without_counters_stops_no_loop(host, throttled):
+    host.tree.diskstats(counts_line("8:0", "sda"), counts_line("8:1", "sda1"))
+    host.tree.time_s += 1
+    before = host.limit()
+    throttled.step()
+    assert host.limit() == before
+    [note] = host.events("note")
+    assert note["text"].startswith("device sda2 has no counters now")
+
+
+def test_an_sla_that_cannot_be_met_starves_nobody(host, throttled):
+    for _ in range(3 * DEFAULTS.give_up_after):
+        host.second(throttled)  # the wait never falls, whatever the limit
+    [report] = [one for one in host.events("decision") if one["action"] == "report"][:1]
+    assert "throttling cannot meet it; what does not help is given back" in report["cause"]
+    limits = [one["limit_bytes_s"] for one in host.events("decision") if one["limit_bytes_s"]]
+    assert min(limits) == DEFAULTS.floor_bytes_s < limits[-1]
+
+
+def test_a_host_that_was_too_busy_is_told_how_many_periods_it_missed(host, throttled):
+    stop = threading.Event()
+
+    class Slow:
+        calls = 0
+
+        def targets(self):
+            self.calls += 1
+            if self.calls == 3:
+                stop.set()
+            time.sleep(0.12 if self.calls == 1 else 0)
+            return [], []
+
+    throttled.source = Slow()
+    throttled.run(0.05, stop)
+    assert throttled.missed == sum(one["periods"] for one in host.events("missed")) >= 2

@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 LAB    := $(BIN)/elevatorlab
 # .venv is made of the first suitable python3; `make PYTHON=python3.12 ...` names another.
 
+# Tests that share a machine freely, since neighbours change nothing in them but the time.
+SIMULATED := (image or notebooks or browser) and not (docker or ssh or vagrant or root)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
@@ -19,11 +22,19 @@ reproduce: setup  ## rerun every study (quick preset) and build the report
 	$(LAB) reproduce --preset quick
 
 test: setup  ## run the whole test suite (one part: make test ARGS="-k sampler")
+ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
+else
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(SIMULATED)"
+	$(BIN)/python -m pytest -m "not ($(SIMULATED))"
+endif
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.
 lab: $(VENV)/installed  ## open JupyterLab at the first notebook
-	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start-here.ipynb
+	@$(LAB) tiles build/lab
+	JUPYTER_APP_LAUNCHER_PATH=build/lab $(BIN)/jupyter lab --ServerApp.root_dir=. \
+	    --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb \
+	    $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Status 1 of the command means that something is missing, which is no error of make's.
 doctor: $(VENV)/installed  ## say what this machine can do, and what is missing

@@ -6,7 +6,8 @@
 #
 # Other vendors' entries are left out: they name other suites or components, and need keys
 # that a new root does not have. On a machine that is not Debian of that suite nothing is
-# printed, and mmdebstrap uses its own default.
+# printed, and mmdebstrap uses its own default. Each entry gets the component non-free beside
+# its own, for what packages.txt marks so: in the new root alone, never on this machine.
 set -euo pipefail
 suite=$1 folder=$2
 
@@ -45,4 +46,6 @@ if [ -r /etc/apt/sources.list.d/debian.sources ]; then
         }' >"$folder/debian.sources"
 fi
 find "$folder" -maxdepth 1 -type f -name '*sources*' -empty -delete
+find "$folder" -maxdepth 1 -type f -name '*sources*' -exec \
+    sed -i -E '/^(deb |Components:)/{/ non-free( |$)/!s/ *$/ non-free/}' {} +
 find "$folder" -maxdepth 1 -type f -name '*sources*' | sort

@@ -2,11 +2,14 @@
 # Turn a Debian 12 into the environment that trials run in: what packages.txt lists.
 #
 #     provision.sh             install what is missing of what trials run (the upper part of
-#                              packages.txt); upgrade nothing, remove nothing
+#                              packages.txt); upgrade nothing, remove nothing, and leave the
+#                              package sources alone: what is marked non-free there comes only
+#                              where its owner has enabled that component
 #     provision.sh --exact     for images and VMs of ours only: afterwards the installed
 #                              packages are those that Debian marks as essential, those of
 #                              packages.txt and their dependencies, each in the newest
-#                              version, and not one more; whatever the base came with goes.
+#                              version, and not one more; whatever the base came with goes,
+#                              and the component non-free is enabled beside main.
 #                              Kernel and boot loader (boot-packages.txt) stay as they are.
 #
 # Needs root. packages.txt and boot-packages.txt lie beside this file.
@@ -23,6 +26,8 @@ fail() {
 
 names_in() { sed 's/#.*//' "$here/$1" | xargs; }
 
+non_free() { sed -n 's/^\([^ #]*\).*# non-free.*/\1/p' "$here/packages.txt" | xargs; }
+
 names_for_hosts() { sed '/^# ---- Below/,$d; s/#.*//' "$here/packages.txt" | xargs; }
 
 installed() { dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p'; }
@@ -32,6 +37,28 @@ installed() { dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^i
 apt() {
     DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
         -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "$@" </dev/null
+}
+
+# Add non-free to the entries that have main: these images have Debian's own entries alone.
+enable_non_free() {
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+        /etc/apt/sources.list.d/*.sources; do
+        [ ! -f "$file" ] || sed -i -E \
+            '/^(deb |Components:).* main( |$)/{/ non-free( |$)/!s/ *$/ non-free/}' "$file"
+    done
+}
+
+# The non-free packages that are neither here nor offered: they are done without, and said so.
+not_to_be_had() {
+    for package in $(non_free); do
+        installed | grep -qxF "$package" || apt-cache show "$package" >/dev/null 2>&1 ||
+            echo "$package"
+    done
+}
+
+say_what_lacks() {
+    [ -z "$1" ] || echo "provision: left out:" $1 "(expected Debian's component non-free in the" \
+        "package sources, found it missing; add it there, beside main, and run this again)"
 }
 
 # NAME=VERSION of every package of the environment, in the order of installation. apt is
@@ -66,7 +93,10 @@ exact() {
         echo "provision: nothing to do"
         return
     fi
+    enable_non_free
     apt update
+    lacking=$(not_to_be_had)
+    packages=$(printf '%s\n' $packages | grep -vxF "${lacking:-/}")
     wanted=$(closure)
     [ -n "$wanted" ] || fail "apt offers no packages; expected Debian's in its sources."
     keep="$(printf '%s\n' "$wanted" | sed 's/=.*//') $(boot)"
@@ -80,17 +110,21 @@ exact() {
     mkdir -p "${stamp%/*}"
     state >$stamp
     echo "provision: exactly the $(printf '%s\n' "$wanted" | wc -l) packages of the environment"
+    say_what_lacks "$lacking"
 }
 
 add_missing() {
     missing=$(names_for_hosts | xargs -n 1 | grep -vxF "$(installed)" || true)
+    [ -z "$missing" ] || apt update
+    lacking=$(not_to_be_had)
+    missing=$(printf '%s\n' $missing | grep -vxF "${lacking:-/}" || true)
     if [ -z "$missing" ]; then
         echo "provision: nothing to do"
-        return
+    else
+        echo "provision: installing" $missing
+        apt install --yes --no-install-recommends --no-remove --no-upgrade $missing
     fi
-    echo "provision: installing" $missing
-    apt update
-    apt install --yes --no-install-recommends --no-remove --no-upgrade $missing
+    say_what_lacks "$lacking"
 }
 
 case $* in

@@ -164,3 +164,39 @@ def test_what_would_remove_packages_of_this_machine_is_refused(arguments, said):
 def test_each_list_names_a_package_once():
     listed = lines("packages.txt") + BOOT
     assert [name for name, many in itertools.groupby(sorted(listed)) if len(list(many)) > 1] == []
+
+
+def sources_of(tmp_path, before):
+    """Return a Debian's package sources after provision.sh has enabled non-free in them."""
+    script = (ENVIRONMENTS / "provision.sh").read_text()
+    function = script[script.index("enable_non_free() {") :].partition("\n}\n")[0] + "\n}\n"
+    folder = tmp_path / "apt"
+    (folder / "sources.list.d").mkdir(parents=True)
+    for name, content in before.items():
+        (folder / name).write_text(content)
+    command = function.replace("/etc/apt", str(folder)) + "enable_non_free\n"
+    for _ in range(2):  # the second time nothing is left to do
+        subprocess.run(["sh", "-euc", command], check=True)
+    return {name: (folder / name).read_text() for name in before}
+
+
+def test_images_of_ours_get_the_component_non_free_beside_main(tmp_path):
+    deb822 = "Types: deb\nSuites: bookworm\nComponents: main\n"
+    line = "deb mirror bookworm main contrib\n"
+    assert sources_of(
+        tmp_path, {"sources.list.d/debian.sources": deb822, "sources.list": line}
+    ) == {
+        "sources.list.d/debian.sources": deb822.replace("main", "main non-free"),
+        "sources.list": line.replace("contrib", "contrib non-free"),
+    }
+
+
+def test_firmware_alone_is_not_the_component(tmp_path):
+    before = "Types: deb\nComponents: main non-free-firmware\n"
+    after = sources_of(tmp_path, {"sources.list.d/debian.sources": before})
+    assert after["sources.list.d/debian.sources"].endswith("main non-free-firmware non-free\n")
+
+
+@pytest.mark.image
+def test_the_deterministic_image_has_iozone(deterministic):
+    assert "iozone3" in deterministic

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Build the deterministic testbed's kernel, initramfs and root file system from Debian
-# packages. The same package versions give the same bytes. Needs no root where user
+# packages and our kernel modules. The same package versions give the same bytes. Needs no root where user
 # namespaces or fakechroot are allowed, mounts nothing, and leaves nothing else behind.
 #
 # usage: build.sh OUT      OUT/{vmlinuz,initramfs.cpio,root.ext2,packages.tsv}
@@ -25,20 +25,26 @@ trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 mkdir "$work/sources"
 mapfile -t sources < <("$here/../debian-sources.sh" "$suite" "$work/sources")
-packages=$(sed 's/#.*//' "$here/../packages.txt" | xargs | tr ' ' ,)
+# A pattern, since apt takes one that matches nothing: the component may not be there.
+packages=$(sed -E 's/^([^ #]+).*# non-free.*/?exact-name(\1)/; s/#.*//' "$here/../packages.txt" |
+    xargs | tr ' ' ,)
+
+"$here/../kernel/build.sh" "$work/modules" || fail "our kernel modules could not be built (see above)."
+release=$(cat "$work/modules/release")
 
 echo "deterministic image: installing Debian packages (1 to 3 minutes)"
 # Left out: documentation, translations, drivers for hardware that the machine lacks, what
 # only a machine with systemd and a network uses (this one starts guest.py), the hook that
 # would build Debian's own initramfs, and what differs from one building machine or run to
 # the next (package sources, resolver, host name, keys, byte code that carries a time, and
-# what systemd prepares only where it finds /proc).
+# what systemd prepares only where it finds /proc). Our modules go where depmod looks first;
+# they have names of their own, so Debian's stay loadable.
 # Where fakechroot stands in for a user namespace, systemd's programs find their own library
 # only if the loader is told of its folder while they are installed.
 private_libraries=/usr/lib/x86_64-linux-gnu/systemd
 # The hook: without it an essential package would be satisfied by usrmerge, with all of perl,
 # before mmdebstrap comes to usr-is-merged in packages.txt.
-mmdebstrap --quiet --variant=apt --include="$packages,busybox-static,linux-image-amd64" \
+mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages,busybox-static,linux-image-amd64" \
     --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
     --setup-hook='mkdir -p "$1"/etc/ld.so.conf.d "$1"'$private_libraries \
     --setup-hook='echo '$private_libraries' >"$1"/etc/ld.so.conf.d/systemd.conf' \
@@ -47,6 +53,8 @@ mmdebstrap --quiet --variant=apt --include="$packages,busybox-static,linux-image
     --dpkgopt='path-exclude=/usr/share/info/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
     --dpkgopt='path-exclude=/usr/share/ca-certificates/*' \
+    --dpkgopt='path-exclude=/usr/share/mysql/*/errmsg.sys' \
+    --dpkgopt='path-include=/usr/share/mysql/english/errmsg.sys' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/gpu/*' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/media/*' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/net/ethernet/*' \
@@ -55,6 +63,9 @@ mmdebstrap --quiet --variant=apt --include="$packages,busybox-static,linux-image
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/iio/*' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/sound/*' \
     --dpkgopt='path-exclude=/etc/kernel/postinst.d/initramfs-tools' \
+    --customize-hook='cd "$1/lib/modules" && mkdir '"$release"'/updates || { echo "kernel $(ls) is not '"$release"', which our modules are for"; false; }' \
+    --customize-hook="copy-in $work/modules/sbq-iosched.ko $work/modules/nvme-tcp-one-send.ko /lib/modules/$release/updates" \
+    --customize-hook='chroot "$1" depmod '"$release" \
     --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >"$1"/packages.tsv' \
     --customize-hook='copy-out /boot /packages.tsv '"$work" \
     --customize-hook='rm -rf "$1"/packages.tsv "$1"/boot/* "$1"/var/log/* "$1"/var/cache/* "$1"/var/lib/apt/lists/*' \

@@ -37,9 +37,11 @@ WARM_UP = [
     ["dd", "--version"],
     ["find", "--version"],
     ["fio", "--version"],
+    ["mariadbd", "--no-defaults", "--version"],
     ["mkfs.ext4", "-V"],
     ["mount", "--version"],
     ["sh", "-c", ":"],
+    ["sysbench", "--version"],
 ]
 
 MOUNTS = [

@@ -9,7 +9,6 @@ nanosecond (harness.py --icount): only ratios mean something.
 
 import itertools
 import json
-import subprocess
 import sys
 
 from rig import NullBlk, NvmeTcp, fio, load, write
@@ -89,7 +88,7 @@ def holds():
 def main():
     load("null_blk", "nr_devices=0")
     load("kyber-iosched")
-    subprocess.run(["insmod", "/kernel-test/sbq-iosched.ko"], check=True)
+    load("sbq-iosched")
     {"local": local, "tcp": tcp, "holds": holds}[sys.argv[1]]()
 
 

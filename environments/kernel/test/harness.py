@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boot the deterministic image's kernel and root with our modules, and run one guest program.
+"""Boot the deterministic image's kernel and root, and run one guest program.
 
-usage: harness.py IMAGE MODULES PROGRAM [ARGUMENT...] [--smp N] [--icount] [--timeout-s S]
+usage: harness.py IMAGE PROGRAM [ARGUMENT...] [--files FOLDER] [--smp N] [--icount] [--timeout-s S]
 
-IMAGE has vmlinuz, initramfs.cpio and root.ext2; MODULES has what build.sh made. PROGRAM runs
-as root in the guest, with MODULES beside it and all folders of kernel objects mounted. What
-it prints is printed here; its status is the status of this command.
+IMAGE has vmlinuz, initramfs.cpio and root.ext2. PROGRAM runs as root in the guest, with the
+files of FOLDER beside it and all folders of kernel objects mounted. Modules that build.sh has
+just made may be among them: they are taken instead of the image's. What the program prints is
+printed here; its status is the status of this command.
 """
 
 import argparse
@@ -53,7 +54,9 @@ libc.reboot(0x01234567)
 
 KERNEL_OPTIONS = (
     "console=ttyS0 quiet loglevel=4 panic=-1 oops=panic nokaslr no_timer_check tsc=reliable "
-    "mitigations=off cryptomgr.notests"
+    "mitigations=off cryptomgr.notests "
+    # An overloaded host stops a processor for longer than the kernel expects of a real one.
+    "nowatchdog rcupdate.rcu_cpu_stall_timeout=300"
 )
 
 
@@ -70,7 +73,7 @@ def archive(files):
     return out.getvalue()
 
 
-def overlay(modules, program, arguments):
+def overlay(program, arguments, beside):
     """Return the archive that goes behind the image's initramfs."""
     command = repr(["/kernel-test/" + program.name, *arguments]).replace("'", '"')
     files = {
@@ -79,7 +82,7 @@ def overlay(modules, program, arguments):
         "kernel-test/start.py": (0o644, START.encode()),
         "kernel-test/command.json": (0o644, command.encode()),
     }
-    for file in [*sorted(program.parent.glob("*.py")), *sorted(modules.glob("*.ko"))]:
+    for file in [*sorted(program.parent.glob("*.py")), *sorted(beside.iterdir() if beside else [])]:
         files["kernel-test/" + file.name] = (0o644, file.read_bytes())
     return archive(files)
 
@@ -106,7 +109,7 @@ def qemu(image, initramfs, smp, icount, memory_mib):
     ]
 
 
-def run(image, modules, program, arguments=(), smp=1, icount=False, timeout_s=600, show=print):
+def run(image, program, arguments=(), files=None, smp=1, icount=False, timeout_s=600, show=print):
     """Run `program` in a guest; return its status and the lines that it printed.
 
     Raises
@@ -117,7 +120,7 @@ def run(image, modules, program, arguments=(), smp=1, icount=False, timeout_s=60
     with tempfile.TemporaryDirectory(prefix="elevatorlab-kernel.") as folder:
         initramfs = pathlib.Path(folder) / "initramfs.cpio"
         initramfs.write_bytes(
-            (image / "initramfs.cpio").read_bytes() + overlay(modules, program, arguments)
+            (image / "initramfs.cpio").read_bytes() + overlay(program, arguments, files)
         )
         command = qemu(image, initramfs, smp, icount, memory_mib=1024)
         machine = subprocess.Popen(
@@ -141,8 +144,8 @@ def run(image, modules, program, arguments=(), smp=1, icount=False, timeout_s=60
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("image", type=pathlib.Path)
-    parser.add_argument("modules", type=pathlib.Path)
     parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("--files", type=pathlib.Path)
     parser.add_argument("--smp", type=int, default=1)
     parser.add_argument("--icount", action="store_true")
     parser.add_argument("--timeout-s", type=int, default=600)

@@ -20,7 +20,10 @@ def write(path, value):
 
 
 def load(module, *options):
-    subprocess.run(["modprobe", module, *options], check=True)
+    """Load a module: a file beside this one, if there is one, or the image's."""
+    file = pathlib.Path(__file__).with_name(f"{module}.ko")
+    command = ["insmod", str(file)] if file.exists() else ["modprobe", module]
+    subprocess.run([*command, *options], check=True)
 
 
 class Queue:
@@ -90,19 +93,20 @@ class NvmeTcp(Queue):
         More of the connection: ``queue_size``, ``nr_io_queues``, ...
     """
 
-    drivers = {"stock": "nvme_tcp", "one-send": "nvme_tcp_one_send"}
+    drivers = {"stock": "nvme-tcp", "one-send": "nvme-tcp-one-send"}
     target = pathlib.Path("/sys/kernel/config/nvmet")
+    rule = pathlib.Path("/run/modprobe.d/one-send.conf")
 
     def __init__(self, backing, driver="stock", mtu_bytes=9000, **options):
         # Without multipath=N the namespace is a path of a multipath device: it has no scheduler.
         load("nvme-core", "multipath=N")
         for module in "nvme-fabrics", "nvmet-tcp", "veth":
             load(module)
-        if driver == "stock":
-            load("nvme-tcp")
-        else:
-            subprocess.run(["insmod", "/kernel-test/nvme-tcp-one-send.ko"], check=True)
-        self.driver = self.drivers[driver]
+        # Whenever it connects, the kernel asks for Debian's driver, which would stay loaded.
+        self.rule.parent.mkdir(exist_ok=True)
+        self.rule.write_text("" if driver == "stock" else "install nvme-tcp /bin/true\n")
+        load(self.drivers[driver])
+        self.driver = self.drivers[driver].replace("-", "_")
         self.options = options
         self.link(mtu_bytes)
         self.serve(backing)

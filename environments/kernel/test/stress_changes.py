@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""SBQ while everything changes under load: schedulers, knobs, processors, disks, the module."""
+
+import os
+import random
+import subprocess
+import time
+
+from rig import NullBlk, finish, fio, load, start, verified, write
+from stress_data import data_survive_every_kind_of_completion_size_and_queue
+
+CPUS = os.cpu_count()
+
+
+def knobs_and_depth_change_under_load():
+    choice = random.Random(2)
+    with NullBlk(irqmode=1) as disk:
+        disk.select("sbq")
+        job = start(disk.device, **verified(size="32m", loops=2, bssplit="4k/70:32k/30"))
+        while job.poll() is None:
+            disk.set("batch_nr", choice.choice([1, 2, 16, 1024]))
+            disk.set("batch_bytes", choice.choice([1, 4096, 65536, 1 << 24]))
+            disk.set("batch_timeout_us", choice.choice([1, 50, 2000]))
+            write(disk.folder / "nr_requests", choice.choice([4, 16, 64, 256]))
+            disk.counters()
+            time.sleep(0.01)
+        finish(job)
+        return disk.check_counters()
+
+
+def a_thousand_switches_under_load_lose_nothing(times=1000):
+    choice = random.Random(1)
+    with NullBlk(irqmode=2, completion_nsec=20000, submit_queues=CPUS) as disk:
+        load("mq-deadline"), load("kyber-iosched"), load("bfq")
+        jobs = {"numjobs": 2, "size": "8m", "offset_increment": "32m", "loops": 10000}
+        job = start(disk.device, **verified(**jobs, bssplit="4k/70:32k/30"))
+        others = ["none", "mq-deadline", "kyber", "bfq"]
+        for number in range(times // 2):
+            assert job.poll() is None, job.communicate()[0][-1000:]
+            disk.select("sbq")
+            if number % 8 == 0:
+                time.sleep(0.02)
+            if number % 50 == 0:
+                disk.set("batch_timeout_us", choice.choice([1, 50, 5000, 100000]))
+            disk.select(choice.choice(others))
+        disk.select("sbq")
+        job.terminate()
+        said = job.communicate(timeout=60)[0]
+        assert "verify" not in said.split("{", 1)[0], said[:1500]
+        fio(disk.device, **verified(size="8m"))
+        return disk.check_counters()
+
+
+def a_device_goes_away_under_load(times=10):
+    for number in range(times):
+        with NullBlk(irqmode=2, completion_nsec=50000, submit_queues=CPUS) as disk:
+            disk.select("sbq")
+            disk.set("batch_timeout_us", [50, 100000][number % 2])
+            depth = [64, 3][number % 2]  # three requests never fill a batch
+            job = start(
+                disk.device, rw="randrw", iodepth=depth, numjobs=2, time_based=1, runtime=60
+            )
+            time.sleep(1.5)
+            disk.power_off()
+            job.communicate(timeout=60)
+            assert job.returncode != 0
+
+
+def the_module_unloads_only_when_unused(times=30):
+    with NullBlk(irqmode=1) as disk:
+        job = start(disk.device, **verified(size="8m", loops=10000))
+        for _ in range(times):
+            disk.select("sbq")
+            refused = subprocess.run(["rmmod", "sbq_iosched"], capture_output=True)
+            assert refused.returncode != 0
+            disk.select("none")
+            subprocess.run(["rmmod", "sbq_iosched"], check=True)
+            assert "sbq" not in (disk.folder / "scheduler").read_text()
+            load("sbq-iosched")
+        job.terminate()
+        job.communicate(timeout=60)
+
+
+def a_processor_goes_and_comes_under_load(times=15):
+    if CPUS < 2:
+        return "one processor only"
+    for per_cpu in 0, 1:
+        write("/sys/module/sbq_iosched/parameters/hold_per_cpu", per_cpu)
+        with NullBlk(irqmode=2, completion_nsec=30000, submit_queues=2) as disk:
+            disk.select("sbq")
+            job = start(
+                disk.device, **verified(size="8m", numjobs=2, offset_increment="32m", loops=999)
+            )
+            for _ in range(times):
+                for online in 0, 1:
+                    write("/sys/devices/system/cpu/cpu1/online", online)
+                    time.sleep(0.1)
+            assert job.poll() is None, job.communicate()[0][-1000:]
+            job.terminate()
+            job.communicate(timeout=60)
+            fio(disk.device, **verified(size="4m", numjobs=2, offset_increment="32m"))
+            disk.check_counters()
+    write("/sys/module/sbq_iosched/parameters/hold_per_cpu", 0)
+
+
+def holds_per_cpu_lose_nothing():
+    write("/sys/module/sbq_iosched/parameters/hold_per_cpu", 1)
+    data_survive_every_kind_of_completion_size_and_queue()
+    a_thousand_switches_under_load_lose_nothing(times=100)
+    a_device_goes_away_under_load(times=2)
+    write("/sys/module/sbq_iosched/parameters/hold_per_cpu", 0)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""SBQ over NVMe/TCP, with both drivers: data, passthrough commands, controllers that go."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import time
+
+from rig import NullBlk, NvmeTcp, fio, start, verified
+
+
+@contextlib.contextmanager
+def nvme_tcp(driver):
+    with NullBlk(size=64, irqmode=2, completion_nsec=50000) as backing:
+        with NvmeTcp(backing.device, driver) as disk:
+            disk.select("sbq")
+            yield disk
+
+
+def an_nvme_controller_is_deleted_under_load(times=5):
+    for driver in NvmeTcp.drivers:
+        with nvme_tcp(driver) as disk:
+            for number in range(times):
+                disk.select("sbq")
+                disk.set("batch_timeout_us", [50, 100000][number % 2])
+                depth = [64, 3][number % 2]
+                load_ = {"rw": "randrw", "numjobs": 2, "time_based": 1, "runtime": 60}
+                job = start(disk.device, **load_, iodepth=depth)
+                time.sleep(1.5)
+                disk.delete()
+                job.communicate(timeout=60)
+                assert job.returncode != 0
+                disk.connect()
+
+
+def an_nvme_controller_is_reset_under_load(times=5):
+    found = {}
+    for driver in NvmeTcp.drivers:
+        with nvme_tcp(driver) as disk:
+            jobs = {"numjobs": 2, "size": "4m", "offset_increment": "32m", "loops": 999}
+            job = start(disk.device, **verified(**jobs))
+            for _ in range(times):
+                time.sleep(1)
+                assert job.poll() is None, job.communicate()[0][-1000:]
+                disk.reset()
+            time.sleep(1)
+            job.terminate()
+            said = job.communicate(timeout=60)[0]
+            assert "verify" not in said.split("{", 1)[0], said[:1500]
+            fio(disk.device, **verified(size="4m"))
+            found[driver] = disk.check_counters()
+    return found
+
+
+def data_survive_nvme_over_tcp():
+    """Each driver, small and full batches, writes inside the command and after it."""
+    found = {}
+    for driver in NvmeTcp.drivers:
+        with nvme_tcp(driver) as disk:
+            for scheduler in "sbq", "none", "mq-deadline", "kyber":
+                disk.select(scheduler)
+                jobs = {"numjobs": 2, "size": "4m", "offset_increment": "32m", "iodepth": 48}
+                fio(disk.device, **verified(**jobs, bssplit="4k/60:8k/20:64k/20"))
+                fio(disk.device, **verified(**jobs, iodepth_batch_submit=16, bs="4k"))
+                if scheduler == "sbq":
+                    found[driver] = disk.check_counters()
+    return found
+
+
+class NvmePassthrough(ctypes.Structure):
+    """struct nvme_passthru_cmd of linux/nvme_ioctl.h."""
+
+    _fields_ = [
+        ("opcode", ctypes.c_uint8),
+        ("flags", ctypes.c_uint8),
+        ("rsvd1", ctypes.c_uint16),
+        ("nsid", ctypes.c_uint32),
+        ("rest", ctypes.c_uint8 * 64),
+    ]
+
+
+def passthrough_commands_go_past_the_hold():
+    io_command = 0xC0484E43  # NVME_IOCTL_IO_CMD
+    assert ctypes.sizeof(NvmePassthrough) == 72
+    with nvme_tcp("stock") as disk:
+        disk.set("batch_timeout_us", 100000)
+        device = os.open(disk.device, os.O_RDWR)
+        before = disk.counters()
+        began = time.monotonic()
+        for _ in range(50):
+            flush = NvmePassthrough(opcode=0, nsid=1)
+            assert fcntl.ioctl(device, io_command, flush) == 0
+        passed = time.monotonic() - began
+        assert disk.counters() == before, "a passthrough command was held"
+        assert passed < 50 * 0.1, passed
+        os.close(device)

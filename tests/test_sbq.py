@@ -1,0 +1,130 @@
+"""The SBQ module and the one-send driver in a real kernel: their stress tests, and faults."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from elevatorlab.paths import ENVIRONMENTS
+from elevatorlab.testbeds import pyz
+from elevatorlab.testbeds.deterministic import image
+
+KERNEL = ENVIRONMENTS / "kernel"
+sys.path.insert(0, str(KERNEL / "test"))
+
+import harness  # noqa: E402  (it boots the image; a program of its own, not part of the package)
+
+pytestmark = [pytest.mark.image, pytest.mark.timeout(1800)]
+
+#: Of the stress tests, with fewer rounds; all of them: environments/kernel/README.md.
+STRESS = [
+    "knobs_have_defaults_and_refuse_what_is_out_of_range",
+    "each_cause_of_release_is_counted",
+    "a_bio_is_merged_into_a_held_request",
+    "flush_and_fua_storms_end",
+    "a_device_goes_away_under_load",
+    "an_nvme_controller_is_deleted_under_load",
+    "an_nvme_controller_is_reset_under_load",
+    "a_request_that_is_inserted_again_is_not_held_again",
+    "passthrough_commands_go_past_the_hold",
+    "the_module_unloads_only_when_unused",
+    "a_thousand_switches_under_load_lose_nothing",
+]
+
+
+def in_guest(program, arguments=(), **more):
+    """Run a guest program of environments/kernel/test; return its status and its lines."""
+    return harness.run(
+        image.FOLDER, KERNEL / "test" / program, arguments, show=lambda line: None, **more
+    )
+
+
+@pytest.fixture(scope="module")
+def stressed():
+    """Run the stress tests on two processors, each for a short while."""
+    _, lines = in_guest("stress.py", ["short", *STRESS], smp=2, timeout_s=900)
+    return lines
+
+
+@pytest.mark.parametrize("name", STRESS)
+def test_under_stress(name, stressed):
+    said = [line for line in stressed if re.match(rf"(ok|FAILED) {name} ", line)]
+    assert said and said[0].startswith("ok "), "\n".join(stressed[-40:])
+
+
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory, make_trial):
+    """Break trials over NVMe/TCP in a guest, one after the other; return how each ended."""
+    folder = tmp_path_factory.mktemp("beside")
+    trial = make_trial(
+        memory_mib=1024,
+        device={
+            "kind": "nvme_tcp",
+            "backing": make_trial().device.model_dump(),
+            "driver": "one_send",
+        },
+        scheduler={"name": "sbq"},
+        workloads=(
+            {
+                "kind": "fio_points",
+                "name": "reader",
+                "group": "main",
+                "options": {"rw": "randread", "ioengine": "libaio", "direct": 1, "thread": 1},
+                "points": ({"iodepth": 64},),
+                "ramp_ms": 20,
+                "counted_ms": 40,
+                "window_ms": 1000,
+            },
+        ),
+    )
+    (folder / "trial.json").write_text(trial.canonical_json())
+    (folder / "agent.pyz").write_bytes(pyz.agent_archive())
+    status, lines = in_guest("faults.py", files=folder, icount=True, timeout_s=1200)
+    assert status == 0, "\n".join(lines[-30:])
+    found = [json.loads(line[6:]) for line in lines if line.startswith("FAULT ")]
+    return {one["fault"]: one for one in found}
+
+
+GONE = "the disk under test, nvme0n1, went away while it was measured; expected it to stay"
+
+FAILED = {
+    "target_is_killed": GONE,
+    "connection_is_reset": GONE,
+    "cable_is_down": GONE,
+    "disk_of_the_target_is_gone": GONE,
+    "scheduler_is_missing": "has no module sbq-iosched",
+    "driver_is_missing": "has no module nvme-tcp-one-send",
+    "other_driver_is_loaded": "nvme-tcp is loaded; expected nvme-tcp-one-send alone",
+    "nvme_core_hides_schedulers": "Boot with nvme_core.multipath=N",
+}
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_what_breaks_fails_the_trial_in_one_sentence(name, faults):
+    fault = faults[name]
+    assert (fault["status"], fault["left"]) == (3, []), fault["log"]
+    assert FAILED[name] in fault["said"]
+    assert fault["said"].count("\n") == 1
+    assert fault["took_s"] < 30  # of the guest's time: no request hangs
+
+
+@pytest.mark.parametrize("name, status", [("agent_is_terminated", 143), ("agent_is_killed", -9)])
+def test_an_ended_agent_leaves_nothing(name, status, faults):
+    fault = faults[name]
+    assert (fault["status"], fault["left"]) == (status, []), fault["log"]
+
+
+def test_a_connection_outlives_the_name_of_its_namespace(faults):
+    """The target's sockets keep the namespace; the trial ends as if nothing had happened."""
+    fault = faults["network_namespace_loses_its_name"]
+    assert (fault["status"], fault["left"]) == (0, []), fault["log"]
+
+
+def test_a_kernel_without_headers_is_one_clear_failure(tmp_path):
+    build = [KERNEL / "build.sh", tmp_path / "out", "6.1.0-0-none"]
+    run = subprocess.run(build, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert run.returncode == 1
+    assert "do this machine's Debian sources have linux-headers-6.1.0-0-none?" in run.stderr
+    assert not list((tmp_path / "out").glob("*.ko"))

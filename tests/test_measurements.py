@@ -209,6 +209,7 @@ def test_samples_add_up_to_the_whole(results):
     overall = result(results["two witnesses"])["device"]
     rows = samples(results["two witnesses"], "device")
     assert written_kib(rows) == pytest.approx(overall["write_kib_s"] * overall["duration_s"])
-    assert float(rows[-1]["time_s"]) == pytest.approx(overall["duration_s"])
+    # The samples begin before the foreground, the overall rates with it.
+    assert 0 <= float(rows[-1]["time_s"]) - overall["duration_s"] < 0.1
     times = [float(row["time_s"]) for row in rows]
     assert [key for key, _ in groupby(times)] == sorted(set(times))

@@ -97,6 +97,12 @@ def requirements(trial):
     set of str
     """
     required = {f"scheduler {trial.scheduler.name}", f"device {trial.device.kind}"}
+    if trial.regulator:
+        required.add("limits")
+    if trial.io_cost:
+        required.add("io.cost")
+    if trial.trace:
+        required.add("tracepoints")
     if trial.backing_scheduler:
         required.add("backing scheduler")
     for group in trial.groups:
@@ -108,8 +114,7 @@ def requirements(trial):
     for workload in trial.workloads:
         if getattr(workload, "cache", None) == "dropped":
             required.add("page-cache drop")
-        if workload.kind in ("fio", "iostat"):
-            required.add(f"program {workload.kind}")
+        required.update(workload.requires)
     return required
 
 

@@ -12,12 +12,17 @@ from . import pyz
 from .base import Finding, refuse_what_is_missing
 
 #: Schedulers that a study may ask for.
-SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
+SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber", "sbq")
 
 #: A difference of the clocks that a reader of two logs would stumble over.
 SKEW_WORTH_A_WORD_S = 2
 
 INSTALL = "run environments/provision.sh there"
+
+INSTALL_IOZONE = (
+    "add Debian's component non-free to the package sources there and run "
+    "environments/provision.sh (or take fio for the same patterns: -p tool=fio)"
+)
 
 
 class RealTestbed:
@@ -159,6 +164,8 @@ def capabilities(name, facts):
         there = scheduler in facts["schedulers"]
         found = "offered" if there else f"not in kernel {facts['kernel']}"
         remedy = f"use a kernel that has it, or leave it out: -p schedulers={SCHEDULERS[0]},..."
+        if scheduler == "sbq":
+            remedy = "install the module (environments/kernel/README.md), or leave it out"
         yield finding(f"scheduler {scheduler}", there, found, remedy)
     disks = ", ".join(facts["scratch"]["disks"])
     free_mib = facts["scratch"]["free_mib"]
@@ -182,6 +189,25 @@ def capabilities(name, facts):
         "kernel module" if facts["null_blk"] else f"no such module for kernel {facts['kernel']}",
         "use -p device=file_backed, or the deterministic testbed",
     )
+    yield finding(
+        "device paced_disk",
+        facts["loop"] and facts["fuse"] and facts["programs"]["losetup"],
+        "loop device over FUSE" if facts["fuse"] else "no FUSE, or no loop devices",
+        "modprobe fuse loop",
+    )
+    yield finding(
+        "io.cost",
+        facts["io_cost"],
+        "io.cost.qos" if facts["io_cost"] else "not in this kernel, or cgroup version 1",
+        "boot with systemd.unified_cgroup_hierarchy=1",
+    )
+    has_rig = facts["nvme_tcp"] and facts["null_blk"] and facts["programs"]["ip"]
+    yield finding(
+        "device nvme_tcp",
+        has_rig,
+        "target and host on this machine" if has_rig else "needs nvme-tcp, nvmet-tcp, veth, ip",
+        "use a disk of another machine's (docs/testbeds.md), or the deterministic testbed",
+    )
     limits = "blkio.throttle (not for buffered writes)" if version == 1 else "io.max"
     yield finding("limits", version, limits)
     yield finding(
@@ -201,9 +227,10 @@ def capabilities(name, facts):
         "block" if facts["tracefs"] else "tracefs is not mounted, or not in the kernel",
         "mount -t tracefs tracefs /sys/kernel/tracing",
     )
-    for program in ("fio", "iostat"):
+    remedies = dict.fromkeys(("fio", "iostat", "mariadbd", "sysbench"), INSTALL)
+    for program, remedy in {**remedies, "iozone": INSTALL_IOZONE}.items():
         there = facts["programs"][program]
-        yield finding(f"program {program}", there, "found" if there else "not found", INSTALL)
+        yield finding(f"program {program}", there, "found" if there else "not found", remedy)
     found = facts["virtualization"]
     kind = "bare metal" if found == "none" else f"itself a virtual machine ({found})"
     yield finding("accelerator", True, facts.get("accelerator", kind))

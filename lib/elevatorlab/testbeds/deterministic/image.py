@@ -17,6 +17,7 @@ from . import qemu
 
 FOLDER = BUILD / "image"
 RECIPE = ENVIRONMENTS / "deterministic"
+MODULES = ENVIRONMENTS / "kernel"
 FILES = ("vmlinuz", "initramfs.cpio", "root.ext2")
 DISK_MIB = 4000
 
@@ -24,12 +25,22 @@ DISK_MIB = 4000
 def recipe_digest():
     """Return the SHA-256 of everything in the repository that decides the image."""
     digest = hashlib.sha256()
-    sources = [ENVIRONMENTS / "packages.txt", ENVIRONMENTS / "debian-sources.sh"]
-    for file in sorted([*sources, *(path for path in RECIPE.rglob("*") if path.is_file())]):
-        if "__pycache__" not in file.parts:
-            digest.update(f"{file.relative_to(ENVIRONMENTS)}\0".encode())
-            digest.update(file.read_bytes())
+    for file in _recipe():
+        digest.update(f"{file.relative_to(ENVIRONMENTS)}\0".encode())
+        digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def _recipe():
+    """Return the files that decide the image, in a fixed order."""
+    sources = [ENVIRONMENTS / "packages.txt", ENVIRONMENTS / "debian-sources.sh"]
+    sources += [*RECIPE.rglob("*"), *MODULES.rglob("*")]
+    decides_nothing = {"__pycache__", "test", "README.md"}
+    return sorted(
+        file
+        for file in sources
+        if file.is_file() and not decides_nothing.intersection(file.parts[-2:])
+    )
 
 
 def manifest(folder=None):

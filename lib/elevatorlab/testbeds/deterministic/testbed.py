@@ -22,8 +22,10 @@ HOST_RESERVE_MIB = 512
 #: What the guest's kernel and programs can do (see `elevatorlab.testbeds.base.requirements`).
 CAPABILITIES = (
     *("scheduler none", "scheduler mq-deadline", "scheduler bfq", "scheduler kyber"),
-    *("device null_blk", "limits", "weights", "page-cache drop", "tracepoints"),
-    *("program fio", "program iostat"),
+    *("scheduler sbq", "device nvme_tcp"),
+    *("device null_blk", "device paced_disk", "limits", "weights", "io.cost"),
+    *("page-cache drop", "tracepoints"),
+    *("program fio", "program iostat", "program mariadbd", "program sysbench"),
 )
 
 
@@ -58,6 +60,17 @@ class DeterministicTestbed:
         )
         for what in CAPABILITIES:
             yield Finding(self.name, what, "in the guest", True)
+        yield self._iozone()
+
+    def _iozone(self):
+        """Say whether the image has iozone: Debian's component non-free is not everywhere."""
+        there = "iozone3" in (image.manifest() or {}).get("packages", ())
+        found = "in the guest" if there else "not in the image"
+        remedy = (
+            "build it where Debian's component non-free can be had (elevatorlab image build "
+            "--force), or take fio for the same patterns: -p tool=fio"
+        )
+        return Finding(self.name, "program iozone", found, there, "" if there else remedy)
 
     def _finding(self, what, look, remedy):
         try:

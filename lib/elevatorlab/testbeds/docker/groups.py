@@ -34,7 +34,7 @@ API_LIMITS = {
 CONFLICT = 409
 
 
-def make(client, image, run, trial, device):
+def make(client, image, run, trial, disk, devices):
     """Make the containers of a trial and return what the agent must know of them.
 
     Parameters
@@ -44,8 +44,10 @@ def make(client, image, run, trial, device):
     run : str
         The run's name; containers and the volume are called after it.
     trial : Trial
-    device : str
+    disk : str
         Kernel name of the device under test, on the engine's machine.
+    devices : dict
+        By group, the kernel name of its own part of it, or of the whole.
 
     Returns
     -------
@@ -54,22 +56,24 @@ def make(client, image, run, trial, device):
     """
     remove(client, run)
     return {
-        group.name: _make_one(client, image, run, group, device, trial.filesystem)
+        group.name: _make_one(
+            client, image, run, group, disk, devices[group.name], trial.filesystem
+        )
         for group in trial.groups
     }
 
 
-def _make_one(client, image, run, group, device, filesystem):
+def _make_one(client, image, run, group, disk, device, filesystem):
     place = MEETING_PLACE / run
     socket = place / f"{group.name}.sock"
     limits = {
-        API_LIMITS[name]: [{"Path": f"/dev/{device}", "Rate": value}]
+        API_LIMITS[name]: [{"Path": f"/dev/{disk}", "Rate": value}]
         for name, value in group.limits.model_dump().items()
         if name in API_LIMITS and value
     }
     mounts = [Mount(str(place), str(place), type="bind")]
     if filesystem:
-        mounts.append(_disk(run, device, filesystem))
+        mounts.append(_volume(run, disk, filesystem))
     container = client.containers.create(
         image,
         ["python3", AGENT_INSIDE, "worker", str(socket)],
@@ -92,7 +96,7 @@ def _make_one(client, image, run, group, device, filesystem):
     }
 
 
-def _disk(run, device, filesystem):
+def _volume(run, device, filesystem):
     """Return a mount of the file system on the device, which the engine itself mounts."""
     options = {"type": filesystem, "device": f"/dev/{device}"}
     return Mount(

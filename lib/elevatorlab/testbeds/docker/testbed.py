@@ -184,20 +184,21 @@ class DockerTestbed(ShellTestbed):
         def listen(text):
             note(text)
             if WANTED in text:
-                self._bring_containers(run, trial, text.partition(WANTED)[2])
+                wanted = json.loads(text.partition(WANTED)[2])
+                self._bring_containers(run, trial, wanted["disk"], wanted["groups"])
 
         try:
             super()._run(trial, folder, listen)
         finally:
             self._take_down(run)
 
-    def _bring_containers(self, run, trial, device):
+    def _bring_containers(self, run, trial, disk, devices):
         """Answer the agent's request, unless that was done before the connection broke."""
         answer = groups.MEETING_PLACE / run / "containers.json"
         if self.shell.run(["sh", "-c", f"test -e {answer} && echo there || true"]).strip():
             return
         try:
-            containers = groups.make(self.client, self.image, run, trial, device)
+            containers = groups.make(self.client, self.image, run, trial, disk, devices)
         except docker.errors.APIError as problem:
             self.far.stop(run)
             raise TrialFailed(

@@ -16,6 +16,7 @@ COLOURS = {
     "mq-deadline": "#E69F00",
     "bfq": "#D55E00",
     "kyber": "#009E73",
+    "sbq": "#CC79A7",
 }
 """One colour a scheduler, in every figure.
 

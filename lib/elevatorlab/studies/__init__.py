@@ -19,9 +19,25 @@ import json
 from ..errors import ElevatorLabError
 from ..testbeds.deterministic import DeterministicTestbed
 from ..trial import checked
-from . import vm_vs_container
+from . import (
+    container_isolation,
+    innodb_commit,
+    iozone_ranking,
+    stream_batching,
+    vm_vs_container,
+)
 
-STUDIES = {study.NAME: study for study in (vm_vs_container,)}
+#: In the order of the studies' numbers.
+STUDIES = {
+    study.NAME: study
+    for study in (
+        vm_vs_container,
+        iozone_ranking,
+        container_isolation,
+        innodb_commit,
+        stream_batching,
+    )
+}
 
 
 def get(name):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import NamedTuple
-
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...figures import style
-from ...matching import DETERMINISTIC, EMULATED, Run, accelerators, backing_schedulers, runs
+from ...drawing import Drawn, of_every_run
+from ...matching import Run, backing_schedulers
 from .figure_crossing import crossing, shown_variant
 from .figure_overview import overview
 from .figure_times import times_against_size, tree_times
 from .measures import ARMS, SCHEDULERS
 from .panels import VARIANTS
+from .published import TEST_1, TEST_2
 
 _BARS = (
     "Points are geometric means; bars are 95 % confidence intervals over repetitions (Student's "
@@ -42,12 +40,14 @@ CAPTIONS = {
 }
 """What each figure shows; where it was measured is added to it."""
 
-
-class Drawn(NamedTuple):
-    """A figure and the words that belong to it."""
-
-    figure: Figure
-    caption: str
+SHOWS = {
+    **{
+        f"figure-{number}-{scheduler}": {"test": TEST_1, "scheduler": scheduler}
+        for number, scheduler in enumerate(SCHEDULERS, 1)
+    },
+    "table-5": {"test": TEST_2},
+}
+"""The rows of a figure that does not show all of them."""
 
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
@@ -64,23 +64,19 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     -------
     dict of str to Drawn
         "overview", "figure-1-none" ... "figure-4-kyber" and "table-5", and "crossing" where
-        several schedulers of the physical disk were measured. With several machines or presets,
-        which are never pooled, there is one of each for every run and the name goes on:
-        "overview--docker-host-full".
+        several schedulers of the physical disk were measured; for each run (see
+        `drawing.of_every_run`).
     """
-    several = runs(measured)
-    drawn = {}
-    with style():
-        if not several:
-            drawings = _of(published, measured).items()
-            return {name: Drawn(figure, CAPTIONS[name]) for name, figure in drawings}
-        for run, suffix in zip(several, _suffixes(several), strict=True):
-            for name, figure in _of(published, run.rows).items():
-                drawn[name + suffix] = _of_run(name, figure, run, _where(run))
-            if len(backing_schedulers(run.crossed)) > 1:
-                figure = crossing(run.crossed)
-                drawn["crossing" + suffix] = _of_run("crossing", figure, run, run.label)
-    return drawn
+
+    def draw(run: Run | None) -> dict[str, Figure]:
+        drawn = _of(published, measured if run is None else run.rows)
+        if run and len(backing_schedulers(run.crossed)) > 1:
+            drawn["crossing"] = crossing(run.crossed)
+        return drawn
+
+    shown = "" if measured.empty else f" Shown: {VARIANTS[shown_variant(measured)]}."
+    captions = {**CAPTIONS, "crossing": CAPTIONS["crossing"] + shown}
+    return of_every_run(measured, draw, captions, ARMS, crossed=("crossing",), shows=SHOWS)
 
 
 def _of(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Figure]:
@@ -93,46 +89,3 @@ def _of(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Figure]:
         **by_size,
         "table-5": tree_times(published, measured),
     }
-
-
-def _of_run(name: str, figure: Figure, run: Run, where: str) -> Drawn:
-    """Write below the title, and into the caption, where it was measured."""
-    figure.suptitle(f"{figure.get_suptitle()}\n({where})")
-    shown = f" Shown: {VARIANTS[shown_variant(run.crossed)]}." if name == "crossing" else ""
-    return Drawn(figure, f"{CAPTIONS[name]}{shown} {_measured_on(run)}")
-
-
-def _suffixes(several: list[Run]) -> list[str]:
-    """Tell runs apart in file names: by testbeds and preset, and by machine where need be."""
-    if len(several) < 2:
-        return ["" for _ in several]
-    names = [f"--{run.testbed.replace('+', '-')}-{run.preset}" for run in several]
-    often = Counter(names)
-    return [
-        name if often[name] == 1 else f"{name}-{run.machine.replace(' ', '-')[:8]}"
-        for name, run in zip(names, several, strict=True)
-    ]
-
-
-def _where(run: Run) -> str:
-    emulated = run.machine != DETERMINISTIC and EMULATED in accelerators(run.rows).get("vm", "")
-    return run.label + _backing(run) + (f"; VM emulated: {EMULATED}" if emulated else "")
-
-
-def _backing(run: Run) -> str:
-    return f", physical disk: {run.backing_scheduler}" if run.backing_scheduler else ""
-
-
-def _measured_on(run: Run) -> str:
-    """Say in a sentence where the run was made, on what, and how often."""
-    kind = "a simulated disk" if run.machine == DETERMINISTIC else "a real machine"
-    counts = sorted({rows["repetition"].nunique() for _, rows in run.rows.groupby("arm")})
-    often = " or ".join(map(str, counts)) + (" repetition" if counts == [1] else " repetitions")
-    by_accelerator: dict[str, list[str]] = {}
-    for arm, text in accelerators(run.rows).items():
-        by_accelerator.setdefault(text, []).append(ARMS[arm])
-    processors = [f"of {' and '.join(arms)}: {text}" for text, arms in by_accelerator.items()]
-    return (
-        f"Measured on {run.label} ({kind}{_backing(run)}), {often}. Accelerator "
-        f"{'; '.join(processors)}."
-    )

@@ -1,0 +1,80 @@
+"""Do schedulers differ at all over several tests? Friedman's test and Nemenyi's afterwards."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+import scikit_posthocs
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Outcome of Friedman's test, and of Nemenyi's for each pair.
+
+    Attributes
+    ----------
+    ranks : pandas.Series
+        Mean rank of each scheduler, 1 is best; the best first.
+    statistic, p_value : float
+        Friedman's chi-squared, corrected for ties, and its probability where none differs. NaN
+        where it does not exist: fewer than three schedulers, or every block a tie.
+    pairs : pandas.DataFrame
+        Nemenyi's probability for each pair.
+    critical_difference : float
+        Mean ranks that differ by less are not told apart at 5 %.
+    blocks : int
+        How many tests the ranks are the mean of.
+    """
+
+    ranks: pd.Series
+    statistic: float
+    p_value: float
+    pairs: pd.DataFrame
+    critical_difference: float
+    blocks: int
+
+
+def friedman(throughput: pd.DataFrame) -> Friedman | None:
+    """Rank schedulers within blocks, and test whether the mean ranks differ.
+
+    Parameters
+    ----------
+    throughput : pandas.DataFrame
+        One row a block (a test and a number of threads, its runs averaged: runs of one test are
+        no blocks of their own), one column a scheduler, more is better. Blocks that lack a
+        scheduler are left out.
+
+    Returns
+    -------
+    Friedman or None
+        None with fewer than two schedulers or two whole blocks.
+
+    References
+    ----------
+    M. Friedman, "The use of ranks to avoid the assumption of normality implicit in the analysis
+    of variance", JASA 32, 1937. J. Demsar, "Statistical comparisons of classifiers over multiple
+    data sets", JMLR 7, 2006 (the critical difference, section 3.2.2).
+
+    Examples
+    --------
+    >>> better = pd.DataFrame({"a": [3.0, 9.0, 5.0], "b": [2.0, 8.0, 4.0], "c": [1.0, 7.0, 3.0]})
+    >>> found = friedman(better)
+    >>> found.ranks.to_dict(), round(found.statistic, 6)
+    ({'a': 1.0, 'b': 2.0, 'c': 3.0}, 6.0)
+    """
+    whole = throughput.dropna()
+    blocks, schedulers = whole.shape
+    if blocks < 2 or schedulers < 2:
+        return None
+    ranks = (-whole).rank(axis=1)
+    statistic = p_value = math.nan
+    if schedulers > 2 and (whole.nunique(axis=1) > 1).any():
+        statistic, p_value = stats.friedmanchisquare(*(whole[name] for name in whole))
+    quantile = stats.studentized_range.ppf(0.95, schedulers, math.inf) / math.sqrt(2)
+    difference = quantile * math.sqrt(schedulers * (schedulers + 1) / (6 * blocks))
+    pairs = scikit_posthocs.posthoc_nemenyi_friedman(whole.reset_index(drop=True))
+    mean = ranks.mean().sort_values(kind="stable")
+    return Friedman(mean, float(statistic), float(p_value), pairs, float(difference), blocks)

@@ -1,0 +1,115 @@
+"""Points for places: the article's method for any number of schedulers, and how far to trust it.
+
+In each comparison a scheduler gets a point for each other one that it beats and half a point for
+each that it ties with: a Borda count, which for three schedulers without ties is the article's
+2, 1 and 0. Each comparison thus gives away k (k - 1) / 2 points among k schedulers, ties or not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from .intervals import Interval, mean_interval
+from .ranking import DECIDED, DRAWS
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points of each scheduler, and what resampled runs make of them.
+
+    Attributes
+    ----------
+    total : pandas.Series
+        Points by scheduler, the most first; those who tie, in the order of the table's columns.
+    interval : dict of str to Interval
+        95 % confidence interval of each total (Student's t over the runs' points); NaN bounds
+        with one run.
+    wins : pandas.Series
+        Share of resamples, 0 to 1, in which a scheduler has the most points; NaN with one run.
+        Where several share the first place, each gets its part.
+    comparisons, runs : int
+    """
+
+    total: pd.Series
+    interval: dict[str, Interval]
+    wins: pd.Series
+    comparisons: int
+    runs: int
+
+    @property
+    def winner(self) -> str | None:
+        """The scheduler with the most points; None where several have as many."""
+        first = self.total.index[self.total == self.total.max()]
+        return first[0] if len(first) == 1 else None
+
+    @property
+    def says(self) -> str:
+        """What may be said of the winner: decided, undecided, or too few runs."""
+        if self.runs < 2:
+            return "one run: cannot be told"
+        if self.wins.max() < DECIDED:
+            return "undecided"
+        # Where nothing differs, the other runs have the first one's winner this often.
+        by_chance = len(self.total) ** (1 - self.runs)
+        return "decided" if by_chance <= 1 - DECIDED else "too few runs"
+
+
+def points(throughput: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Points | None:
+    """Give points for places, and bootstrap them over runs.
+
+    Whole runs are drawn with replacement, so that what a run did to all tests alike stays
+    together.
+
+    Parameters
+    ----------
+    throughput : pandas.DataFrame
+        One row a comparison (a test, number of threads and run), one column a scheduler, in any
+        one unit, more is better. An index level ``repetition`` tells the run. Comparisons that
+        lack a scheduler are left out.
+    seed : int
+        The same seed draws the same resamples.
+    draws : int
+        How many resamples.
+
+    Returns
+    -------
+    Points or None
+        None where there are fewer than two schedulers, or no whole comparison.
+
+    References
+    ----------
+    J.-C. de Borda, "Memoire sur les elections au scrutin", 1781. Efron and Tibshirani, "An
+    Introduction to the Bootstrap", 1993, chapter 8 (resampling of whole observations).
+
+    Examples
+    --------
+    >>> runs = pd.MultiIndex.from_tuples([("write", 1), ("write", 2)], names=["test", "repetition"])
+    >>> found = points(pd.DataFrame({"a": [3.0, 3.0], "b": [2.0, 2.0], "c": [1.0, 2.0]}, runs))
+    >>> found.total.to_dict()
+    {'a': 4.0, 'b': 1.5, 'c': 0.5}
+    """
+    whole = throughput.dropna()
+    if whole.empty or len(whole.columns) < 2:
+        return None
+    given = pd.DataFrame(
+        stats.rankdata(whole, axis=1) - 1, columns=whole.columns, index=whole.index
+    )
+    by_run = given.groupby(level="repetition").sum()
+    total = given.sum().sort_values(ascending=False, kind="stable")
+    by_run = by_run[total.index]
+    runs = len(by_run)
+    interval = {
+        name: mean_interval(by_run[name]).map(lambda value: value * runs) for name in total.index
+    }
+    if runs < 2:
+        return Points(total, interval, total * math.nan, len(given), runs)
+    chosen = np.random.default_rng(seed).integers(runs, size=(draws, runs))
+    drawn = by_run.to_numpy()[chosen].sum(axis=1)
+    first = drawn == drawn.max(axis=1, keepdims=True)
+    wins = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
+    return Points(total, interval, pd.Series(wins, total.index), len(given), runs)

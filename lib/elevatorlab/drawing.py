@@ -1,0 +1,113 @@
+"""What the figures of all studies share: one of each for every run, and words of where it ran."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from .figures import style
+from .matching import DETERMINISTIC, EMULATED, Run, accelerators, runs
+
+
+class Drawn(NamedTuple):
+    """A figure, the words that belong to it, and the hashes of the trials that it shows."""
+
+    figure: Figure
+    caption: str
+    trials: frozenset[str] = frozenset()
+
+
+def of_every_run(
+    measured: pd.DataFrame,
+    draw: Callable[[Run | None], dict[str, Figure]],
+    captions: Mapping[str, str],
+    arms: Mapping[str, str],
+    crossed: Collection[str] = (),
+    shows: Mapping[str, Mapping[str, object]] | None = None,
+) -> dict[str, Drawn]:
+    """Draw a study's figures once for every run, and say below each where it was measured.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        Tidy table; empty for published data alone.
+    draw : callable
+        Called with each run, or once with None where nothing was measured; returns figures by
+        name.
+    captions : mapping
+        What each figure shows, by name.
+    arms : mapping
+        What the arms are called.
+    crossed : collection of str
+        The figures that show several schedulers of the physical disk.
+    shows : mapping
+        By figure: which rows it shows (column and value), where it does not show all.
+
+    Returns
+    -------
+    dict of str to Drawn
+        With several machines or presets, which are never pooled, the names go on:
+        "overview--docker-host-full".
+    """
+    several = runs(measured)
+    with style():
+        if not several:
+            return {name: Drawn(figure, captions[name]) for name, figure in draw(None).items()}
+        drawn = {}
+        for run, suffix in zip(several, _suffixes(several), strict=True):
+            for name, figure in draw(run).items():
+                where = run.label if name in crossed else _where(run)
+                figure.suptitle(f"{figure.get_suptitle()}\n({where})")
+                caption = f"{captions[name]} {_measured_on(run, arms)}"
+                rows = run.crossed if name in crossed else run.rows
+                drawn[name + suffix] = Drawn(
+                    figure, caption, _trials(rows, (shows or {}).get(name))
+                )
+        return drawn
+
+
+def _trials(rows: pd.DataFrame, shown: Mapping[str, object] | None) -> frozenset[str]:
+    """Return the hashes of the trials behind the rows that a figure shows."""
+    for column, value in (shown or {}).items():
+        rows = rows[rows[column] == value]
+    return frozenset(rows["trial"])
+
+
+def _suffixes(several: list[Run]) -> list[str]:
+    """Tell runs apart in file names: by testbeds and preset, and by machine where need be."""
+    if len(several) < 2:
+        return ["" for _ in several]
+    names = [f"--{run.testbed.replace('+', '-')}-{run.preset}" for run in several]
+    often = Counter(names)
+    return [
+        name if often[name] == 1 else f"{name}-{run.machine.replace(' ', '-')[:8]}"
+        for name, run in zip(names, several, strict=True)
+    ]
+
+
+def _where(run: Run) -> str:
+    emulated = run.machine != DETERMINISTIC and EMULATED in accelerators(run.rows).get("vm", "")
+    return run.label + _backing(run) + (f"; VM emulated: {EMULATED}" if emulated else "")
+
+
+def _backing(run: Run) -> str:
+    return f", physical disk: {run.backing_scheduler}" if run.backing_scheduler else ""
+
+
+def _measured_on(run: Run, arms: Mapping[str, str]) -> str:
+    """Say in a sentence where the run was made, on what, and how often."""
+    kind = "a simulated disk" if run.machine == DETERMINISTIC else "a real machine"
+    counts = sorted({rows["repetition"].nunique() for _, rows in run.rows.groupby("arm")})
+    often = " or ".join(map(str, counts)) + (" repetition" if counts == [1] else " repetitions")
+    by_accelerator: dict[str, list[str]] = {}
+    for arm, text in accelerators(run.rows).items():
+        by_accelerator.setdefault(text, []).append(arms[arm])
+    processors = [f"of {' and '.join(names)}: {text}" for text, names in by_accelerator.items()]
+    return (
+        f"Measured on {run.label} ({kind}{_backing(run)}), {often}. Accelerator "
+        f"{'; '.join(processors)}."
+    )

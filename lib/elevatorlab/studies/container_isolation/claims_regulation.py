@@ -1,0 +1,173 @@
+"""How the claims of section 4 of the paper are judged: what the regulator does to whom.
+
+The paper does not say which of its two algorithms drew Figures 8 and 9: each claim is judged with
+both. *Before* are the seconds until the regulator began, *after* those from two control periods on.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ...analysis.intervals import Interval, mean_interval
+from ...families import Statement
+from ...verdicts import Finding, Verdict, compare
+from .making import NORMAL, OVERLOADED
+from .regulation_measures import (
+    PHASES,
+    SETTLING_S,
+    longest_wait_ms,
+    of_trials,
+    phase,
+    rate_mb_s,
+    seconds,
+    totals,
+    wait_ms,
+)
+
+_MARGIN = 0.01
+"""Differences of less than 1 % are called a tie."""
+
+
+def _rate(item: Statement, table: pd.DataFrame) -> Finding:
+    before, after = _phases(item, table, OVERLOADED, rate_mb_s)
+    if before is None:
+        return _not_run(item)
+    if item.select["phase"] == "before":
+        return _about(item, before, neutral=0)
+    return _about(item, after, neutral=before.value)
+
+
+def _wait(item: Statement, table: pd.DataFrame) -> Finding:
+    before, after = _phases(item, table, NORMAL, wait_ms)
+    if before is None:
+        return _not_run(item)
+    if item.select["phase"] == "before":
+        return _about(item, before, neutral=0)
+    return _below(item, after, before)
+
+
+def _longest_wait(item: Statement, table: pd.DataFrame) -> Finding:
+    before, _ = _phases(item, table, NORMAL, longest_wait_ms)
+    if before is None:
+        return _not_run(item)
+    limit = item.published * (1 - item.claim["tolerance"])
+    reason = f"{before.text(' ms')}, the longest mean of one container and second"
+    if not before.bounded:
+        return Finding(Verdict.NOT_TESTABLE, before.value, f"{reason}: one repetition")
+    if before.low > limit:
+        return Finding(Verdict.REPRODUCED, _rounded(before), f"{reason}.")
+    verdict = Verdict.CONTRADICTED if before.high < limit else Verdict.NOT_TESTABLE
+    return Finding(verdict, _rounded(before), f"{reason}: it does not exceed {limit:g} ms.")
+
+
+def _threshold(item: Statement, table: pd.DataFrame) -> Finding:
+    """Judge whether a disk that is held at the threshold is one on which nobody waits long."""
+    before, after = _phases(item, table, NORMAL, wait_ms)
+    if before is None:
+        return _not_run(item)
+    return _below(item, after, before, limit=item.select["wait_ms"])
+
+
+def _immediately(item: Statement, table: pd.DataFrame) -> Finding:
+    rows = totals(table, "regulated", mechanism=item.select["policy"])
+    found = of_trials(rows, "recovery_s")
+    if found is None:
+        return _not_run(item)
+    reason = (
+        f"Until no normal container waited longer than {rows['sla_wait_ms'].iloc[0]:g} ms: "
+        f"{found.text(' s')}; allowed: two control periods"
+    )
+    worst = rows["recovery_s"].max()
+    verdict = Verdict.REPRODUCED if worst <= SETTLING_S else Verdict.CONTRADICTED
+    return Finding(verdict, _rounded(found), f"{reason}.")
+
+
+def _normal_rate_rises(item: Statement, table: pd.DataFrame) -> Finding:
+    before, after = _phases(item, table, NORMAL, rate_mb_s)
+    return _not_run(item) if before is None else _changed(after, before, claimed=1, unit=" MB/s")
+
+
+def _utilisation_falls(item: Statement, table: pd.DataFrame) -> Finding:
+    rows = seconds(table, "regulated", mechanism=item.select["policy"])
+    if rows.empty:
+        return _not_run(item)
+    busy = (rows["requests"] * rows["latency_mean_ms"] / 1e3 / rows["duration_s"]).clip(upper=1)
+    rows = rows.assign(busy=busy)
+    before, after = (
+        mean_interval(phase(rows, name).groupby("repetition")["busy"].mean()) for name in PHASES
+    )
+    return _changed(after, before, claimed=-1, unit="")
+
+
+# Shared
+
+
+def _phases(item: Statement, table: pd.DataFrame, role: str, measure) -> list[Interval | None]:
+    """Return a measure of the containers of a role, before and after."""
+    rows = seconds(table, "regulated", mechanism=item.select["policy"], role=role)
+    return [measure(phase(rows, name)) for name in PHASES]
+
+
+def _about(item: Statement, measured: Interval, neutral: float) -> Finding:
+    half_step = item.select["half_step"]
+    low, high = item.published - half_step, item.published + half_step
+    tolerance = item.claim["tolerance"]
+    verdict, why = compare(
+        measured,
+        (low, high),
+        neutral=neutral,
+        margin=_MARGIN,
+        allowed=(low * (1 - tolerance), high * (1 + tolerance)),
+    )
+    reason = f"{measured.text()}; allowed {low * (1 - tolerance):.3g} to "
+    reason += f"{high * (1 + tolerance):.3g} {item.claim['unit']}: {why}."
+    return Finding(verdict, _rounded(measured), reason)
+
+
+def _below(
+    item: Statement, after: Interval, before: Interval, limit: float | None = None
+) -> Finding:
+    """Judge "drops below": the limit, or at least the way there."""
+    limit = (item.published if limit is None else limit) * (1 + item.claim["tolerance"])
+    reason = f"{before.text(' ms')} before, {after.text(' ms')} after; the limit is {limit:g} ms"
+    if not (after.bounded and before.bounded):
+        return Finding(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: one repetition.")
+    if after.high < limit:
+        return Finding(Verdict.REPRODUCED, _rounded(after), f"{reason}.")
+    if after.high < before.low:
+        return Finding(Verdict.DIRECTION_ONLY, _rounded(after), f"{reason}: less, but not below.")
+    return Finding(Verdict.CONTRADICTED, _rounded(after), f"{reason}: it does not fall.")
+
+
+def _changed(after: Interval, before: Interval, claimed: int, unit: str) -> Finding:
+    reason = f"{before.text(unit)} before, {after.text(unit)} after"
+    if not (after.bounded and before.bounded):
+        return Finding(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: one repetition.")
+    if after.low > before.high:
+        side = 1
+    elif after.high < before.low:
+        side = -1
+    else:
+        return Finding(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: undecided.")
+    verdict = Verdict.REPRODUCED if side == claimed else Verdict.CONTRADICTED
+    return Finding(verdict, _rounded(after), f"{reason}.")
+
+
+def _rounded(measured: Interval) -> float:
+    return float(f"{measured.value:.6g}")
+
+
+def _not_run(item: Statement) -> Finding:
+    reason = f"Policy {item.select['policy']} was not run here in part regulated."
+    return Finding(Verdict.NOT_TESTABLE, None, reason)
+
+
+JUDGES = {
+    "regulated_rate": _rate,
+    "regulated_wait": _wait,
+    "regulated_longest_wait": _longest_wait,
+    "regulated_threshold": _threshold,
+    "regulated_immediately": _immediately,
+    "regulated_normal_rate_rises": _normal_rate_rises,
+    "regulated_utilisation_falls": _utilisation_falls,
+}

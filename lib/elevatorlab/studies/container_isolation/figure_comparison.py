@@ -1,0 +1,118 @@
+"""Beyond the paper: the regulator beside what the kernel offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ...analysis.intervals import Interval
+from ...figures import GREY
+from .making import NORMAL, OVERLOADED
+from .mechanisms import COLOURS, LABELS, LOAD_LABELS, UNTESTED, loads_in, present
+from .regulation_measures import (
+    LEAST_SHARE,
+    of_trials,
+    rate_mb_s,
+    seconds,
+    share_of_rate,
+    totals,
+)
+
+
+class Measure(NamedTuple):
+    """A column of the comparison: its heading, the rows it needs, and how they are reduced."""
+
+    label: str
+    role: str
+    reduce: Callable[[pd.DataFrame], Interval | None]
+
+
+MEASURES = (
+    Measure("SLA missed (s)", NORMAL, lambda rows: of_trials(rows, "violation_s")),
+    Measure("time to recover (s)", NORMAL, lambda rows: of_trials(rows, "recovery_s")),
+    Measure("disk at work (share)", NORMAL, share_of_rate),
+    Measure("offenders' rate (MB/s)", OVERLOADED, rate_mb_s),
+    Measure("Jain's index, normal", NORMAL, lambda rows: of_trials(rows, "jain_ratio")),
+)
+
+
+def comparison(measured: pd.DataFrame) -> Figure:
+    """Draw each measure for each load and mechanism."""
+    rows = totals(measured, "compared")
+    loads = loads_in(rows)
+    figure = Figure(figsize=(7.6, 1.0 + 1.15 * len(loads)))
+    if not loads:
+        return _nothing(figure)
+    grid = figure.subplots(len(loads), len(MEASURES), sharey=True, sharex="col", squeeze=False)
+    for line, kind in zip(grid, loads, strict=True):
+        of_load = rows[rows["load"] == kind]
+        shown = [name for name in LABELS if name in present(rows)]
+        for axis, measure in zip(line, MEASURES, strict=True):
+            _dots(axis, of_load[of_load["role"] == measure.role], shown, measure)
+        line[0].set_yticks(range(len(shown)), [LABELS[name] for name in shown], fontsize=7)
+        line[0].invert_yaxis()
+        line[0].set_ylabel(LOAD_LABELS[kind].replace(": ", ":\n"), fontsize=7)
+    for axis, measure in zip(grid[0], MEASURES, strict=True):
+        axis.set_title(measure.label, fontsize=7.5)
+    figure.suptitle("What keeps three normal containers from those that overload the disk")
+    figure.supxlabel(UNTESTED, fontsize=7, color=GREY)
+    return figure
+
+
+def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) -> None:
+    for place, name in enumerate(shown):
+        found = measure.reduce(rows[rows["mechanism"] == name])
+        if found is None:
+            axis.text(0, place, "not run", fontsize=6, va="center", color=GREY)
+            continue
+        axis.plot(found.value, place, "o", color=COLOURS[name], clip_on=False, zorder=3)
+        if found.bounded:
+            axis.plot((found.low, found.high), (place, place), color=COLOURS[name], linewidth=1)
+    if "share" in measure.label or "index" in measure.label:
+        axis.set_xlim(0, 1.05)
+    else:
+        axis.set_xlim(left=0)
+    if "share" in measure.label:
+        axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
+    axis.tick_params(labelsize=7, length=0)
+    axis.margins(y=0.15)
+
+
+def comparison_over_time(measured: pd.DataFrame) -> Figure:
+    """Draw the longest wait among the normal containers, second by second."""
+    rows = seconds(measured, "compared", role=NORMAL)
+    loads = loads_in(rows)
+    figure = Figure(figsize=(7.2, 1.2 + 1.9 * -(-len(loads) // 2)))
+    if not loads:
+        return _nothing(figure)
+    columns = min(2, len(loads))
+    grid = figure.subplots(-(-len(loads) // columns), columns, sharey=True, squeeze=False)
+    axes = list(grid.flat)
+    for axis, kind in zip(axes, loads, strict=False):
+        of_load = rows[rows["load"] == kind]
+        for name in present(of_load):
+            worst = of_load[of_load["mechanism"] == name].groupby("time_s")["latency_mean_ms"].max()
+            axis.plot(worst.index - 0.5, worst, color=COLOURS[name], linewidth=1.2)
+        axis.axhline(of_load["sla_wait_ms"].iloc[0], color=GREY, linestyle=":", linewidth=1)
+        axis.axvline(of_load["onset_s"].iloc[0], color=GREY, linewidth=0.6)
+        axis.set(yscale="log", title=LOAD_LABELS[kind], xlabel="time (s)")
+        axis.set_yticks([3, 5, 10, 20, 50], ["3", "5", "10", "20", "50"])
+        axis.minorticks_off()
+    for axis in axes[len(loads) :]:
+        axis.set_axis_off()
+    figure.supylabel("longest wait, normal (ms, log)", fontsize=8)
+    handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in present(rows)]
+    handles.append(Line2D([], [], color=GREY, linestyle=":", label="SLA"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
+    figure.suptitle("How fast each mechanism acts; the thin line is where the overload begins")
+    return figure
+
+
+def _nothing(figure: Figure) -> Figure:
+    figure.text(0.5, 0.5, "part compared was not run", ha="center", color=GREY)
+    return figure

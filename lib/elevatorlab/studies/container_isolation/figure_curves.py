@@ -1,0 +1,105 @@
+"""Figures 1 to 4 of the paper: what each of n equal containers gets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ...analysis.models import CLOSED_SHARE, CURVES, LOGARITHMIC, POWER
+from ...analysis.queueing import mean_value_analysis
+from ...families import read_published
+from ...figures import GREY, WARNING
+from .claims_observation import compared
+from .disks import REQUEST_BYTES, THINK_US, service_ms
+from .making import NAME
+from .measures import QUANTITIES, by_load
+
+MEASURED, PUBLISHED = "#0072B2", "black"
+LAWS = {POWER.name: "#D55E00", LOGARITHMIC.name: "#009E73", CLOSED_SHARE.name: "#CC79A7"}
+LABELS = {
+    "iops": "writes/s of a container",
+    "write_kb_s": "KiB/s of a container",
+    "utilization_percent": "utilisation of its device",
+    "queue_length": "queue length of its device",
+}
+MOST = 20
+
+
+def exact(quantity: str) -> pd.Series:
+    """Return what exact mean-value analysis foresees of one server with the disk's service."""
+    table = mean_value_analysis(service_ms(), THINK_US / 1e3, MOST)
+    if quantity == "iops":
+        return table["iops"]
+    if quantity == "write_kb_s":
+        return table["iops"] * REQUEST_BYTES / 1024
+    return table["utilization_ratio"]
+
+
+def curves(measured: pd.DataFrame, quantity: str) -> Figure:
+    """Draw a quantity over the number of containers, with rivals and residuals.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        Rows of one run; may be empty.
+    quantity : str
+        One of `LABELS`.
+    """
+    figure = Figure(figsize=(6.2, 4.8))
+    top, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    loads, column = by_load(measured), QUANTITIES[quantity]
+    _published(top, quantity)
+    law = exact(quantity)
+    top.plot(law.index, law, color=GREY, linestyle=":", label="exact MVA, one server")
+    if len(loads):
+        top.plot(
+            *(loads["containers"], loads[column], "o"),
+            **{"color": MEASURED, "markerfacecolor": "none", "zorder": 4},
+            label="measured (one point a repetition)",
+        )
+        _fits(top, below, loads, column)
+    top.set_ylabel(LABELS[quantity])
+    top.legend(fontsize=7.5)
+    below.axhline(0, color=GREY, linewidth=0.8)
+    below.set_ylabel("residual")
+    below.set_xlabel("equal containers")
+    below.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.suptitle(f"{LABELS[quantity].capitalize()}, over the number of containers")
+    return figure
+
+
+def _published(axis: Axes, quantity: str) -> None:
+    printed = read_published(NAME, "endpoints")
+    printed = printed[printed["quantity"] == quantity]
+    scale = 100 if quantity == "utilization_percent" else 1
+    axis.plot(
+        *(printed["containers"], printed["value"] / scale, "*"),
+        **{"color": PUBLISHED, "markersize": 10, "zorder": 5},
+        label="published ends",
+    )
+
+
+def _fits(top: Axes, below: Axes, loads: pd.DataFrame, column: str) -> None:
+    found = compared(loads, CURVES, "containers", column)
+    if found is None:
+        below.text(
+            *(0.5, 0.5, "too few loads to compare curves"),
+            **{"transform": below.transAxes, "ha": "center", "va": "center", "color": WARNING},
+        )
+        return
+    across = np.linspace(loads["containers"].min(), loads["containers"].max(), 200)
+    for one in found.fits:
+        if one.model.name not in LAWS:
+            continue
+        colour = LAWS[one.model.name]
+        curve = one.predict(across)
+        delta = one.aicc - found.best.aicc
+        label = f"{one.model.name}: R2 {one.r2:.3f}, AICc +{delta:.0f}"
+        if one is found.best:
+            label += " (best of five)"
+            top.fill_between(across, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
+        top.plot(across, curve.value, color=colour, label=label)
+        below.plot(one.x, one.residuals, ".", color=colour, markersize=4)

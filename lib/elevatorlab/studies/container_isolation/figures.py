@@ -1,0 +1,110 @@
+"""The study's figures and what their captions say of where they were measured."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ...analysis.models import CURVES, WAIT_LAWS
+from ...drawing import Drawn, of_every_run
+from ...matching import Run, runs
+from .claims_observation import compared, knee_of
+from .figure_comparison import comparison, comparison_over_time
+from .figure_curves import LABELS, curves
+from .figure_overload import overload
+from .figure_regulation import rates_over_time, waits_over_time
+from .figure_wait import open_and_closed, wait
+from .measures import QUANTITIES, by_load
+from .mechanisms import UNTESTED
+from .tables_regulation import better_than_slae
+
+_DISK = (
+    "Disk: one server, 1.85 ms for a write, and a memory for one write; it was calibrated at the "
+    "ends of Figure 1, at the wait of one container and at that of the overloaded one alone, and "
+    "everything else is prediction."
+)
+_OF_N = (
+    "Counterpart of the paper's Figure {number}. Its two published ends, and a point for each "
+    "repetition; of five rival curves the three that matter, with residuals below, and the exact "
+    "solution (mean-value analysis) of one server without a memory. The band is the 95 % "
+    "confidence band of the best curve. " + _DISK
+)
+CAPTIONS = {
+    "overview": "Counterpart of the paper's Figure 5: the wait over the utilisation of a "
+    "container's own device. A writer with one write outstanding makes W = Z U / (1 - U) an "
+    "identity, whatever the disk; M/M/1 through the same first point misses the paper's own "
+    "points. The grey band is the knee with its 95 % interval (Kneedle, wild bootstrap). " + _DISK,
+    **{f"figure-{number}": _OF_N.format(number=number) for number, _ in enumerate(LABELS, 1)},
+    "figure-6": "Counterpart of the paper's Figure 6: waits of normal containers with and without "
+    "an overloaded one, of that one (0: alone), and the rises; bars are 95 % confidence intervals "
+    "over repetitions. " + _DISK,
+    "open-and-closed": "Wait over the utilisation of the shared server. With open arrivals "
+    "exponential service gives M/M/1 and constant service M/D/1; closed writers follow neither. "
+    "The utilisation is the server's own account: the kernel's busy time is too low by a third "
+    "where the server is saturated.",
+    "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
+    "over containers and repetitions. The paper does not say which algorithm drew it, so both "
+    "are shown. The overload has three writers, chosen by the wait before (Figure 9). " + _DISK,
+    "figure-9": "Counterpart of the paper's Figure 9: the wait of normal containers. The wait "
+    "before the regulator begins is a calibration point (three writers), the wait after it a "
+    "prediction. SLAE keeps its SLA; UTE ensures a utilisation, and so promises no wait. " + _DISK,
+    "comparison": "The regulator beside what the kernel offers. The SLA is 5 ms; a second in which "
+    "any normal container waits longer counts as missed. io.max is fixed at the 1 MB/s that the "
+    "paper set by hand, shared by the offenders: it needs to know beforehand who they are and "
+    "what they may do. The disk's share is of its "
+    f"time, by the server's own account; dotted: the target of 90 %. {UNTESTED} " + _DISK,
+    "comparison-over-time": "The longest of the normal containers' mean waits, second by second; "
+    "mean over repetitions. " + _DISK,
+}
+"""What each figure shows; where it was measured is added to it."""
+
+
+def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
+    """Draw the study's figures, once for each run (see `drawing.of_every_run`).
+
+    Parameters
+    ----------
+    published : pandas.DataFrame
+        From `published.numbers`.
+    measured : pandas.DataFrame
+        Tidy table; empty for published data alone.
+    """
+
+    def draw(run: Run | None) -> dict[str, Figure]:
+        return _of(published, measured if run is None else run.rows)
+
+    captions = {name: text + _says(name, measured) for name, text in CAPTIONS.items()}
+    return of_every_run(measured, draw, captions, {"container": "containers"})
+
+
+def _of(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
+    return {
+        "overview": wait(rows),
+        **{f"figure-{number}": curves(rows, name) for number, name in enumerate(LABELS, 1)},
+        "figure-6": overload(rows),
+        "open-and-closed": open_and_closed(rows),
+        "figure-8": rates_over_time(published, rows),
+        "figure-9": waits_over_time(published, rows),
+        "comparison": comparison(rows),
+        "comparison-over-time": comparison_over_time(rows),
+    }
+
+
+def _says(name: str, measured: pd.DataFrame) -> str:
+    """Return the sentence with which the analysis judges what a figure shows."""
+    sentences = [_judged(name, run.rows) for run in runs(measured)]
+    return "".join(f" {sentence}" for sentence in sentences if sentence)
+
+
+def _judged(name: str, rows: pd.DataFrame) -> str:
+    if name == "comparison":
+        return better_than_slae(rows)
+    loads = by_load(rows)
+    if name == "overview":
+        found, knee = compared(loads, WAIT_LAWS, "utilization_ratio", "wait_ms"), knee_of(loads)
+        return " ".join([found.sentence if found else "", knee.text() if knee else ""]).strip()
+    quantity = dict(enumerate(LABELS, 1)).get(int(name[-1]) if name[-1].isdigit() else 0)
+    if quantity is None:
+        return ""
+    found = compared(loads, CURVES, "containers", QUANTITIES[quantity])
+    return found.sentence if found else ""

@@ -1,0 +1,94 @@
+"""What the trials of all parts share: one disk divided among containers that write."""
+
+from collections.abc import Sequence
+
+from ...trial import Group, PacedWrites, Phase, Scheduler, Trial, checked
+from . import disks
+
+NAME = "container_isolation"
+NORMAL, OVERLOADED = "normal", "overloaded"
+
+
+def names(role: str, count: int) -> list[str]:
+    """Return the names of `count` containers: normal-01, normal-02 ..."""
+    return [f"{role}-{number:02d}" for number in range(1, count + 1)]
+
+
+def writes(
+    name: str,
+    duration_s: float,
+    request_bytes: int = disks.REQUEST_BYTES,
+    think_us: float = disks.THINK_US,
+    writers: int = 1,
+    arrivals_per_s: float | None = None,
+) -> PacedWrites:
+    """Return the load of the container `name`; by default the paper's script."""
+    phase = Phase(
+        duration_s=duration_s, writers=writers, think_us=think_us, arrivals_per_s=arrivals_per_s
+    )
+    return PacedWrites(
+        name=f"writes-{name}", group=name, request_bytes=request_bytes, phases=(phase,)
+    )
+
+
+def load(name: str, phases: Sequence[Phase]) -> PacedWrites:
+    """Return the load of an overloaded container that changes with time."""
+    return PacedWrites(
+        name=f"writes-{name}", group=name, request_bytes=disks.OVERLOAD_BYTES, phases=tuple(phases)
+    )
+
+
+def trial(
+    parameters,
+    part: str,
+    disk: str,
+    scheduler: str,
+    repetition: int,
+    workloads: Sequence[PacedWrites],
+    labels: dict[str, str],
+    **more,
+) -> Trial:
+    """Return a trial in which each workload has a container and a part of the disk of its own.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    part, disk, scheduler, repetition
+        See `columns`.
+    workloads : sequence of PacedWrites
+        Their groups' names begin with their role.
+    labels : dict
+        Further columns of the trial.
+    more
+        Further fields of the trial; of a group by its name in ``limits``.
+    """
+    limits = more.pop("limits", {})
+    groups = [
+        Group(name=one.group, isolation="container", **limits.get(one.group, {}))
+        for one in workloads
+    ]
+    roles = [group.name.split("-")[0] for group in groups]
+    fields = dict(
+        study=NAME,
+        preset=parameters.preset,
+        labels={
+            "part": part,
+            "disk": disk,
+            "containers": str(roles.count(NORMAL)),
+            "overloaded": str(roles.count(OVERLOADED)),
+            **labels,
+        },
+        memory_mib=parameters.memory_mib,
+        device=disks.disk(disk, repetition),
+        scheduler=Scheduler(name=scheduler),
+        filesystem=None,
+        divided=True,
+        groups=groups,
+        workloads=workloads,
+        sample_interval_ms=500,
+        warm_up_s=parameters.warm_up_s,
+        deadline_s=parameters.deadline_s,
+        seed=repetition,
+        repetition=repetition,
+    )
+    return checked(Trial, {**fields, **more}, "trial")

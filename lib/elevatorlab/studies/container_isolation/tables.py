@@ -1,0 +1,159 @@
+"""Small tables of what was measured: loads, fits with their validity, laws as checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from ...analysis import laws
+from ...analysis.intervals import mean_interval
+from ...analysis.models import CURVES, WAIT_LAWS
+from ...analysis.queueing import mean_value_analysis
+from . import tables_regulation
+from .claims_observation import compared, knee_of
+from .disks import THINK_US, service_ms
+from .measures import QUANTITIES, by_load
+
+PLACE = ["testbed", "machine", "preset"]
+OBSERVED = ("equal", "overload", "open")
+
+LOADS = (
+    "Measured at each load: means over containers and repetitions, with the 95 % confidence "
+    "interval of the wait. disk busy is the server's own account, kernel's busy time what "
+    "/proc/diskstats says of the same disk; MVA is the exact wait of one server without a memory."
+)
+FITS = (
+    "Rival curves, best first, and what can be said against each. R2, AICc relative to the best; "
+    "all repetitions are points of their own."
+)
+LAWS = (
+    "Operational laws as checks on every trial: how many samples were tested, how many are off by "
+    f"more than {laws.TOLERANCE_PERCENT:g} %, and the worst. Queue length and wait come from the "
+    "same counters, so Little's law is also held against the wait that the container itself saw."
+)
+
+
+def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the study's tables, each with its caption.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        The study's tidy table; may be empty.
+    """
+    observed = [overview_table(measured), fits_table(measured), laws_table(measured)]
+    return observed + tables_regulation.tables(measured)
+
+
+def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and one row for each part, disk and load."""
+    rows = []
+    for place, run in _runs(measured):
+        for part in OBSERVED:
+            loads = by_load(run, part, disk=None)
+            keys = ["disk", "containers", "offered_ratio"]
+            for (disk, count, offered), some in loads.groupby(keys, dropna=False):
+                rows.append({**place, **_load(part, disk, count, offered, some)})
+    return LOADS, pd.DataFrame(rows)
+
+
+def _load(part: str, disk: str, count: float, offered: float, some: pd.DataFrame) -> dict:
+    wait = mean_interval(some["wait_ms"])
+    exact = mean_value_analysis(service_ms(), THINK_US / 1e3, int(count))["wait_ms"]
+    means = some.mean(numeric_only=True)
+    return {
+        "part": part,
+        "disk": disk,
+        "normal": int(count),
+        "offered": "" if pd.isna(offered) else f"{offered:g}",
+        "repetitions": len(some),
+        "iops": f"{means['iops']:.1f}",
+        "wait_ms": f"{wait.value:.2f}",
+        "95 % interval_ms": f"{wait.low:.2f} to {wait.high:.2f}" if wait.bounded else "–",
+        "MVA_ms": f"{exact[int(count)]:.2f}" if part == "equal" else "",
+        "utilisation": f"{means['utilization_ratio']:.3f}",
+        "disk busy": f"{means['disk_busy_ratio']:.3f}",
+        "kernel's busy time": f"{means['disk_utilization_ratio']:.3f}",
+    }
+
+
+def fits_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and one row for each quantity and rival curve."""
+    rows = []
+    for place, run in _runs(measured):
+        loads = by_load(run)
+        pairs = [("containers", column, CURVES) for column in QUANTITIES.values()]
+        for x, y, models in [*pairs, ("utilization_ratio", "wait_ms", WAIT_LAWS)]:
+            found = compared(loads, models, x, y)
+            for one in found.fits if found else ():
+                rows.append(
+                    {
+                        **place,
+                        "y over x": f"{y} over {x}",
+                        "curve": one.model.name,
+                        "parameters": ", ".join(
+                            f"{name} = {value.value:.3g} ± {value.error:.1g}"
+                            for name, value in one.parameters.items()
+                        ),
+                        "R2": f"{one.r2:.4f}",
+                        "AICc": f"+{one.aicc - found.best.aicc:.1f}",
+                        "against it": " ".join(one.warnings) or "nothing known",
+                    }
+                )
+    return FITS, pd.DataFrame(rows)
+
+
+def laws_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and one row for each operational law and part."""
+    rows = []
+    for place, run in _runs(measured):
+        for part, samples in run[run["part"].isin(OBSERVED)].groupby("part"):
+            for what, checked in checks(samples):
+                broken = checked[checked["beyond"]]
+                worst = checked["violation_percent"].abs().max()
+                rows.append(
+                    {
+                        **place,
+                        "part": part,
+                        "law": what,
+                        "tested": int(checked["violation_percent"].notna().sum()),
+                        "broken": len(broken),
+                        "worst_percent": f"{worst:.1f}" if pd.notna(worst) else "–",
+                    }
+                )
+    return LAWS, pd.DataFrame(rows)
+
+
+def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each law that a part's rows are held against, by what it says, and the outcome.
+
+    Parameters
+    ----------
+    samples : pandas.DataFrame
+        Tidy rows of one part.
+    """
+    own = samples[["iops", "wait_ms", "queue_length", "utilization_ratio"]].astype(float)
+    yield "Little: L = X W, kernel's counters", laws.check(own, laws.LITTLE)
+    seen = own.assign(wait_ms=samples["latency_mean_ms"].astype(float))
+    yield "Little: L = X W, wait as the container saw it", laws.check(seen, laws.LITTLE)
+    if (samples["part"] != "open").all():
+        yield "one write outstanding: U = L", laws.check(own, laws.DEPTH_ONE)
+    names = {"disk_iops": "iops", "disk_busy_ratio": "utilization_ratio"}
+    disk = samples.drop_duplicates("trial")[["disk_iops", "service_ms", "disk_busy_ratio"]]
+    disk = disk.astype(float).rename(columns=names)
+    yield "disk: U = X S, the server's account", laws.check(disk, laws.UTILIZATION)
+    kernel = samples.drop_duplicates("trial")["disk_utilization_ratio"].astype(float)
+    disk = disk.assign(utilization_ratio=kernel)
+    yield "disk: U = X S, the kernel's busy time", laws.check(disk, laws.UTILIZATION)
+
+
+def knees(measured: pd.DataFrame) -> list[str]:
+    """Return for each run what the knee of its wait is, and whether that means anything."""
+    found = [knee_of(by_load(run)) for _, run in _runs(measured)]
+    return [one.text() for one in found if one]
+
+
+def _runs(measured: pd.DataFrame) -> Iterator[tuple[dict, pd.DataFrame]]:
+    for place, rows in measured.groupby(PLACE, sort=True):
+        yield dict(zip(PLACE, place, strict=True)), rows

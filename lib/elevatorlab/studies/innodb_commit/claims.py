@@ -1,0 +1,301 @@
+"""How each claim of the article is judged; the claims are in data/claims/innodb_commit.yaml.
+
+Only ratios between cells are held against the article: its commits a second come from another
+machine. Cells are paired by repetition.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ... import claims
+from ...analysis.improvement import ratio_range
+from ...analysis.intervals import Interval, mean_interval
+from ...claims import Claim
+from ...errors import ElevatorLabError
+from ...families import Statement, statements
+from ...verdicts import Finding, Verdict, compare, ordering
+from .measures import SWEEP, TABLE, by_repetition, first_arm, ratio, rows_of
+from .published import STUDY
+from .published import table as published
+from .trials import CACHED, DURABLE, LAZY, MAPPING
+
+COLUMNS = (
+    "trial study testbed machine accelerator preset arm device backing_scheduler scheduler "
+    "published_scheduler experiment idling slice_idle_ms flush_log_at_trx_commit threads commits "
+    "duration_s tps latency_mean_ms latency_p50_ms latency_p95_ms latency_p99_ms "
+    "utilization_ratio cpu_busy_ratio reads writes_per_commit fsyncs_per_commit "
+    "flushes_per_commit idle_while_waiting_ratio seed repetition image_digest"
+).split()
+
+#: The cell that the others are relative to; it is itself relative to the one below.
+REFERENCE = {"scheduler": "mq-deadline", "flush_log_at_trx_commit": DURABLE, "threads": 1}
+BESIDE_REFERENCE = {
+    "tps": {**REFERENCE, "flush_log_at_trx_commit": LAZY},
+    "utilization_ratio": {**REFERENCE, "scheduler": "bfq"},
+}
+#: Half of the last digit that the article prints.
+HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
+PRINTED = {"tps": "tps", "utilization_ratio": "ioutil_percent"}
+
+_MARGIN = 0.01
+"""Differences of less than 1 % are called a tie."""
+
+
+def judge(measured: pd.DataFrame) -> list[Claim]:
+    """Give every number and sentence of the article its verdict.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        One row a run of sysbench, with `COLUMNS`; empty for published data alone.
+
+    Raises
+    ------
+    ElevatorLabError
+        When a column is missing, or a cell was measured twice in the same repetition.
+    """
+    missing = [column for column in COLUMNS if column not in measured]
+    if missing:
+        raise ElevatorLabError(
+            f"measured table: expected the columns of one row per run of sysbench; found none "
+            f"named {', '.join(missing)}; make it with elevatorlab.store.load"
+        )
+    cell = ["machine", "preset", "testbed", "arm", "backing_scheduler", "experiment", "scheduler"]
+    cell += ["idling", "slice_idle_ms", "flush_log_at_trx_commit", "threads", "repetition"]
+    twice = measured[measured.duplicated(cell, keep=False)]
+    if len(twice):
+        raise ElevatorLabError(
+            f"measured table: expected each cell once per repetition; found {len(twice)} rows "
+            f"that share one (trials {', '.join(sorted(set(twice['trial'])))}); keep the trials "
+            "of one image and one set of parameters"
+        )
+    return claims.judge(statements(STUDY), JUDGES, measured)
+
+
+def _six_digits(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _not_testable(reason: str) -> Finding:
+    return Finding(Verdict.NOT_TESTABLE, None, reason)
+
+
+def _absent(rows: pd.DataFrame) -> Finding:
+    ran = ", ".join(sorted(set(rows["scheduler"])))
+    threads = ", ".join(map(str, sorted(set(rows["threads"]))))
+    return _not_testable(
+        f"Not run here with what it is relative to (ran: {ran or 'nothing'}; threads {threads})."
+    )
+
+
+def _experiment(item: Statement, table: pd.DataFrame) -> pd.DataFrame:
+    return rows_of(first_arm(table), experiment=item.select.get("experiment", TABLE))
+
+
+# The twelve figures of the table
+
+
+def _cell(item: Statement, table: pd.DataFrame) -> Finding:
+    rows, quantity = _experiment(item, table), item.select["quantity"]
+    cell = {name: item.select[name] for name in REFERENCE}
+    beside = BESIDE_REFERENCE[quantity] if cell == REFERENCE else REFERENCE
+    measured = ratio(rows, cell, beside, quantity)
+    above, below = _printed(cell, quantity), _printed(beside, quantity)
+    if item.select["ioutil_is_bound"] and quantity == "utilization_ratio":
+        return _bound(rows, cell, beside, above / below)
+    if measured is None:
+        return _absent(rows)
+    low, high = ratio_range(above, below, HALF_STEP[quantity])
+    tolerance = item.claim["tolerance"]
+    allowed = low * (1 - tolerance), high * (1 + tolerance)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    if (quantity, cell) == ("tps", REFERENCE) and rows["device"].str.contains(CACHED).all():
+        verdict = Verdict.NOT_TESTABLE
+        why = "a calibration point, no prediction: the device's service time was taken from it"
+    reason = (
+        f"Relative to {_named(beside)}: {measured.text()}; printed {above / below:.3g} "
+        f"(rounding allows {low:.3g} to {high:.3g}): {why}."
+    )
+    return Finding(verdict, _six_digits(measured.value * below), reason)
+
+
+def _bound(rows: pd.DataFrame, cell: dict, beside: dict, printed: float) -> Finding:
+    """Judge "<1 %": at most that share of what the device has to do in the reference."""
+    shares = by_repetition(rows, "utilization_ratio", **cell)
+    reference = by_repetition(rows, "utilization_ratio", **beside)
+    common = shares.index.intersection(reference[reference > 0].index)
+    if common.empty:
+        return _absent(rows)
+    found = mean_interval(shares[common] / reference[common])
+    verdict = Verdict.REPRODUCED if found.value <= printed else Verdict.DIRECTION_ONLY
+    if found.value >= 1:
+        verdict = Verdict.CONTRADICTED
+    return Finding(
+        verdict,
+        _six_digits(found.value * _printed(beside, "utilization_ratio")),
+        f"Relative to {_named(beside)}: {found.text()}; printed less than {printed:.3g}.",
+    )
+
+
+def _printed(cell: dict, quantity: str) -> float:
+    return float(rows_of(published(), **cell)[PRINTED[quantity]].iloc[0])
+
+
+def _named(cell: dict) -> str:
+    threads = cell["threads"]
+    return (
+        f"{cell['scheduler']} ({MAPPING[cell['scheduler']]}), flush="
+        f"{cell['flush_log_at_trx_commit']}, {threads} thread{'s' if threads > 1 else ''}"
+    )
+
+
+# The sentences
+
+
+def _cells_ratio(item: Statement, table: pd.DataFrame) -> Finding:
+    """Judge a statement about one cell over another: `above` / `below` are scheduler, threads."""
+    rows = _experiment(item, table)
+    sides = [dict(zip(REFERENCE, item.select[name], strict=True)) for name in ("above", "below")]
+    measured = ratio(rows, *sides)
+    if measured is None:
+        return _absent(rows)
+    low, high = item.select["printed"]
+    tolerance = item.claim["tolerance"]
+    allowed = low * (1 - tolerance), high * (1 + tolerance)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    reason = f"{_named(sides[0])} / {_named(sides[1])}: {measured.text()}; said {_said(low, high)}"
+    return Finding(verdict, _six_digits(measured.value), f"{reason}: {why}.{_idle(rows, sides[0])}")
+
+
+def _similar(item: Statement, table: pd.DataFrame) -> Finding:
+    cell = {"flush_log_at_trx_commit": DURABLE, "threads": item.select["threads"]}
+    sides = [{**cell, "scheduler": name} for name in ("none", "mq-deadline")]
+    measured = ratio(_experiment(item, table), *sides)
+    if measured is None:
+        return _absent(table)
+    tolerance = item.claim["tolerance"]
+    verdict, why = compare(
+        measured, (1, 1), neutral=1, margin=_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
+    )
+    return Finding(verdict, _six_digits(measured.value), f"{measured.text()}: {why}.")
+
+
+def _said(low: float, high: float) -> str:
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+
+
+def _idle(rows: pd.DataFrame, cell: dict) -> str:
+    """Say how long the device idled while a commit waited, where that is known."""
+    shares = by_repetition(rows, "idle_while_waiting_ratio", **cell).dropna()
+    if shares.empty:
+        return ""
+    return f" The device idled over waiting requests for {shares.mean():.1%} of the time."
+
+
+def _teleport(item: Statement, table: pd.DataFrame) -> Finding:
+    """Judge "no need for elevation or merging": none is not behind any other scheduler."""
+    rows = _experiment(item, table)
+    cell = {"flush_log_at_trx_commit": DURABLE, "threads": item.select["threads"]}
+    pairs: dict[str, tuple[Interval, bool]] = {}
+    for other in sorted(set(rows["scheduler"]) - {"none"}):
+        found = ratio(rows, {**cell, "scheduler": "none"}, {**cell, "scheduler": other})
+        if found is not None:
+            pairs[f"none / {other}"] = (found, False)
+    if not pairs:
+        return _absent(rows)
+    margin = item.claim["tolerance"]
+    sides = [found.direction(1, margin) for found, _ in pairs.values()]
+    _, reason = ordering(pairs, margin)
+    if None in sides and -1 not in sides:
+        return Finding(Verdict.NOT_TESTABLE, f"{len(pairs)} pairs", f"{reason}.")
+    verdict = Verdict.CONTRADICTED if -1 in sides else Verdict.REPRODUCED
+    return Finding(verdict, f"{sides.count(-1)} of {len(pairs)} faster", f"{reason}.")
+
+
+def _waits(item: Statement, table: pd.DataFrame) -> Finding:
+    """Judge "the scheduler waits while nothing happens": the device idles over requests."""
+    rows = rows_of(first_arm(table), experiment=item.select["experiment"])
+    cell = {"scheduler": "bfq", "idling": item.select["idling"], "threads": 8}
+    cell["flush_log_at_trx_commit"] = DURABLE
+    if item.select["experiment"] == SWEEP:
+        cell["slice_idle_ms"] = 8
+        other = {**cell, "slice_idle_ms": 0}
+    else:
+        other = {**cell, "scheduler": "mq-deadline"}
+    waits, base = (
+        by_repetition(rows, "idle_while_waiting_ratio", **one).dropna() for one in (cell, other)
+    )
+    common = waits.index.intersection(base.index)
+    if common.empty:
+        return _absent(rows)
+    more = mean_interval(waits[common] - base[common])
+    tolerance = item.claim["tolerance"]
+    if not more.bounded:
+        verdict = Verdict.NOT_TESTABLE
+    elif more.low > tolerance:
+        verdict = Verdict.REPRODUCED
+    elif more.high <= tolerance:
+        verdict = Verdict.CONTRADICTED
+    else:
+        verdict = Verdict.NOT_TESTABLE
+    return Finding(
+        verdict,
+        _six_digits(waits[common].mean()),
+        f"Idle while requests waited, {cell['idling']}: {waits[common].mean():.1%} of the time, "
+        f"against {base[common].mean():.1%} "
+        f"{'without slice_idle' if item.select['experiment'] == SWEEP else 'with mq-deadline'}; "
+        f"difference {more.text()}.",
+    )
+
+
+def _only_writes(item: Statement, table: pd.DataFrame) -> Finding:
+    totals = first_arm(table)[["reads", "commits"]].sum()
+    if not totals["commits"]:
+        return _absent(table)
+    share = totals["reads"] / totals["commits"]
+    verdict = Verdict.REPRODUCED if share <= item.claim["tolerance"] else Verdict.CONTRADICTED
+    reason = f"{totals['reads']:.0f} read requests during {totals['commits']:.0f} commits."
+    return Finding(verdict, f"{totals['reads']:.0f} reads", reason)
+
+
+def _single_command(item: Statement, table: pd.DataFrame) -> Finding:
+    trials = table["trial"].nunique()
+    return Finding(
+        Verdict.REPRODUCED,
+        f"{trials} trials",
+        "Each trial wrote one name to queue/scheduler and read it back; none crashed the system.",
+    )
+
+
+def _named_reason(item: Statement, _: pd.DataFrame) -> Finding:
+    return _not_testable(item.select["reason"])
+
+
+def _own_correction(item: Statement, _: pd.DataFrame) -> Finding:
+    return Finding(
+        Verdict.CONTRADICTED, "4 cores", "The author corrects himself: comment 6 says 4-core."
+    )
+
+
+def _arithmetic(item: Statement, _: pd.DataFrame) -> Finding:
+    sides = [dict(zip(REFERENCE, item.select[name], strict=True)) for name in ("above", "below")]
+    value = _printed(sides[0], "tps") / _printed(sides[1], "tps")
+    below = value < 1
+    verdict = Verdict.REPRODUCED if below == item.select["falls"] else Verdict.CONTRADICTED
+    reason = f"{_printed(sides[0], 'tps'):g} / {_printed(sides[1], 'tps'):g} = {value:.3g}."
+    return Finding(verdict, _six_digits(value), reason)
+
+
+JUDGES = {
+    "cell": _cell,
+    "cells_ratio": _cells_ratio,
+    "similar": _similar,
+    "teleport": _teleport,
+    "waits": _waits,
+    "only_writes": _only_writes,
+    "single_command": _single_command,
+    "named_reason": _named_reason,
+    "own_correction": _own_correction,
+    "arithmetic": _arithmetic,
+}

@@ -1,0 +1,83 @@
+"""Small tables of what was measured."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ...analysis.intervals import geometric_interval
+from ...matching import DETERMINISTIC
+from .measures import NO_CACHE, SWEEP, TABLE
+from .trials import MAPPING
+
+MAPPED = "Schedulers by their names now and in the article: " + ", ".join(
+    f"{now} for {then}" for now, then in MAPPING.items()
+)
+MAPPED += "; the article's anticipatory left the kernel with version 2.6.33."
+
+OVERVIEW = (
+    "Measured: commits a second (geometric mean over repetitions, and its 95 % confidence "
+    "interval), latency, share of the time in which the device had anything to do (ioutil), writes "
+    "and calls of fsync for each commit, and the share of the time in which the device stood idle "
+    f"while a request waited in the scheduler. {MAPPED}"
+)
+SWEPT = (
+    "bfq waits slice_idle for the next request of the same process before it serves another one: "
+    "as it comes, without its favour to interactive programs, and where it must wait and serves "
+    "one request at a time (strict_guarantees)."
+)
+
+PLACE = {"testbed": "testbed", "machine": "machine", "preset": "preset", "arm": "arm"}
+MEANS = {
+    "latency_p50_ms": "p50_ms",
+    "latency_p99_ms": "p99_ms",
+    "utilization_ratio": "ioutil",
+    "writes_per_commit": "writes a commit",
+    "fsyncs_per_commit": "fsyncs a commit",
+    "flushes_per_commit": "flushes a commit",
+    "idle_while_waiting_ratio": "idle while waiting",
+}
+
+
+def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the study's tables, each with its caption."""
+    sweep = {"idling": "idling", "slice_idle_ms": "slice_idle_ms", "threads": "threads"}
+    return [
+        overview_table(measured),
+        (SWEPT, _table(measured[measured["experiment"] == SWEEP], sweep)),
+    ]
+
+
+def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and one row for each device, scheduler, setting and number of threads."""
+    cell = {
+        "device": "device",
+        "flush_log_at_trx_commit": "flush",
+        "scheduler": "scheduler",
+        "published_scheduler": "in the article",
+        "threads": "threads",
+    }
+    wanted = measured["experiment"].isin([TABLE, NO_CACHE])
+    return OVERVIEW, _table(measured[wanted], cell)
+
+
+def _table(rows: pd.DataFrame, cell: dict[str, str]) -> pd.DataFrame:
+    names = {**PLACE, **cell}
+    lines = []
+    for key, some in rows.groupby(list(names), sort=True, dropna=False):
+        tps = geometric_interval(some["tps"])
+        bounds = f"{tps.low:.0f} to {tps.high:.0f}" if tps.bounded else "one repetition"
+        means = {name: f"{some[column].astype(float).mean():.3g}" for column, name in MEANS.items()}
+        lines.append(
+            {
+                **dict(zip(names.values(), key, strict=True)),
+                "repetitions": len(some),
+                "tps": f"{tps.value:.0f}",
+                "95 % interval_tps": bounds,
+                **means,
+            }
+        )
+    figures = ["repetitions", "tps", "95 % interval_tps", *MEANS.values()]
+    table = pd.DataFrame(lines, columns=[*names.values(), *figures])
+    if set(table["machine"]) <= {DETERMINISTIC}:
+        table = table.drop(columns="machine")
+    return table

@@ -1,0 +1,108 @@
+"""How the claims are judged that the article, its script and iozone's own output can settle."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ...claims import Judge
+from ...families import Statement
+from ...verdicts import Finding, Verdict
+from .measures import rows_of
+from .published import SCRIPT_OUTPUT, points, sample_log
+
+COMPARISONS = 15
+MOST_POINTS = 2 * COMPARISONS
+
+
+def _rewrite_is_random_write(item: Statement, _: pd.DataFrame) -> Finding:
+    same_run = rows_of(sample_log(), run=item.select["run"], test="random_write")
+    if same_run.empty:
+        return Finding(
+            Verdict.NOT_TESTABLE,
+            None,
+            "The printed sample ends before this run's random write; the script prints "
+            "$RWRITE in both lines.",
+        )
+    value = float(same_run["throughput_kib_s"].iloc[0])
+    if value != item.published:
+        return Finding(Verdict.REPRODUCED, value, "The two lines differ.")
+    return Finding(
+        Verdict.CONTRADICTED,
+        value,
+        "The lines Rewrite and Random write have the same figure to the last digit: the script "
+        "prints $RWRITE, the random-write figure, in both; the rewrite figure is nowhere in its "
+        "log. Our log has it.",
+    )
+
+
+def _implied_disk_rate(item: Statement, _: pd.DataFrame) -> Finding:
+    rate_mb_s = item.published * 1024 / 1e6
+    limit_mb_s = item.claim["tolerance"]
+    if rate_mb_s <= limit_mb_s:
+        return Finding(Verdict.REPRODUCED, item.published, "A disk's link can carry that.")
+    return Finding(
+        Verdict.CONTRADICTED,
+        item.published,
+        f"{rate_mb_s:.0f} MB/s is more than any SATA link carries ({limit_mb_s:.0f} MB/s): these "
+        "reads came from the page cache, which iozone had just filled by writing the same file "
+        "(the script drops it before iozone starts, not between its tests). No scheduler saw them.",
+    )
+
+
+def _logged_threads(item: Statement, _: pd.DataFrame) -> Finding:
+    threads = item.select["threads"]
+    lines = SCRIPT_OUTPUT.read_text().splitlines()
+    fields = next(line.split() for line in lines if "  Initial write " in line)
+    values = list(map(float, fields[4 : 4 + threads]))
+    logged = values[0]  # the script's awk counts from 1: its $5 is this one
+    return Finding(
+        Verdict.CONTRADICTED,
+        "1 process",
+        f"With -l 1 -u {threads} iozone runs 1 to {threads} processes and reports one figure for "
+        f"each ({', '.join(f'{value:g}' for value in values)} KiB/s in the recorded run); the "
+        f"script takes the first, {logged:g}, which is that of one process. So its log has "
+        "nothing about more than one.",
+    )
+
+
+def _charts(item: Statement, _: pd.DataFrame) -> Finding:
+    tests, runs, threads = 5, 3, 3
+    reason = (
+        f"{tests} x {runs} = {tests * runs}. The command line given varies the threads from 1 to "
+        f"{threads}, too, so there would be {tests * runs * threads}; the article does not say "
+        "which it took (its log holds one-process figures throughout)."
+    )
+    return Finding(Verdict.REPRODUCED, f"{tests * runs} charts", reason)
+
+
+def _points_sum(item: Statement, _: pd.DataFrame) -> Finding:
+    printed = rows_of(points(), computer=item.select["computer"]).set_index("scheduler")["points"]
+    whole = COMPARISONS * (2 + 1 + 0)
+    total = int(printed.sum())
+    terms = " + ".join(f"{value} ({name})" for name, value in printed.items())
+    if len(printed) == 3:
+        verdict = Verdict.REPRODUCED if total == whole else Verdict.CONTRADICTED
+        return Finding(
+            verdict,
+            f"{total} points",
+            f"{terms} = {total}; {COMPARISONS} comparisons give away {whole}. One point is "
+            "missing, and the article's method has no rule for ties that would lose one.",
+        )
+    rest = whole - total
+    possible = printed.min() <= rest <= printed.max()
+    return Finding(
+        Verdict.REPRODUCED if possible else Verdict.CONTRADICTED,
+        f"{rest} points left",
+        f"{terms} = {total}; of the {whole} points of {COMPARISONS} comparisons {rest} are left "
+        "for deadline, which is not printed"
+        + (" and lies between winner and loser, as it must." if possible else "; it cannot be."),
+    )
+
+
+JUDGES: dict[str, Judge] = {
+    "rewrite_is_random_write": _rewrite_is_random_write,
+    "implied_disk_rate": _implied_disk_rate,
+    "logged_threads": _logged_threads,
+    "charts": _charts,
+    "points_sum": _points_sum,
+}

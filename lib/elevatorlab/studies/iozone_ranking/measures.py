@@ -1,0 +1,104 @@
+"""Quantities that verdicts, figures and tables all take from the tidy table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ...analysis.friedman import Friedman, friedman
+from ...analysis.intervals import Interval, ratio_interval
+from ...analysis.points import Points, points
+from ...matching import DETERMINISTIC
+
+SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
+
+DESCENDANTS = {"noop": "none", "deadline": "mq-deadline", "cfq": "bfq"}
+"""The article's schedulers, and those of today's kernel that took their place."""
+
+TESTS = {
+    "initial_write": "Initial write",
+    "rewrite": "Rewrite",
+    "random_write": "Random write",
+    "random_read": "Random read",
+    "mixed_workload": "Mixed workload",
+}
+"""What the article calls its tests, in the order of its list."""
+
+ARMS = {
+    "single_server_disk": "disk without seeks, one server (simulated)",
+    "sata_ssd": "SATA SSD (simulated)",
+    "nvme_ssd": "NVMe SSD (simulated)",
+    "ram_disk": "RAM disk (simulated)",
+    "file_backed": "file on the machine's disk",
+    "disk": "disk of the machine",
+}
+"""The devices; an arm of this study is a device."""
+
+VARIANTS = {
+    "as_published": "as published (page cache)",
+    "direct": "around the page cache (-I)",
+}
+
+LIKE_THE_ARTICLE = ("disk", "file_backed", "single_server_disk")
+"""Devices that may stand for the article's disks, the first that was measured."""
+
+
+def rows_of(table: pd.DataFrame, /, **wanted) -> pd.DataFrame:
+    """Return the rows whose columns have the given values."""
+    for column, value in wanted.items():
+        table = table[table[column] == value]
+    return table
+
+
+def devices_in(table: pd.DataFrame) -> list[str]:
+    """Return the arms of a table, in the order in which they are shown."""
+    return [arm for arm in ARMS if arm in set(table["arm"])]
+
+
+def comparisons(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> pd.DataFrame:
+    """Return throughput, KiB/s: one row a test, number of threads and run, one column a scheduler.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Rows of one run of the study (see `matching.runs`), device and variant.
+    schedulers : tuple of str
+        Those to compare; what was not measured has no column.
+    """
+    wide = rows.pivot(
+        index=["test", "threads", "repetition"], columns="scheduler", values="throughput_kib_s"
+    )
+    return wide[[name for name in schedulers if name in wide]]
+
+
+def ranking(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> Points | None:
+    """Give the article's points (see `analysis.points`)."""
+    return points(comparisons(rows, schedulers)) if len(rows) else None
+
+
+def over_tests(rows: pd.DataFrame) -> Friedman | None:
+    """Test whether the schedulers differ over all tests and numbers of threads."""
+    return friedman(comparisons(rows).groupby(level=["test", "threads"]).mean())
+
+
+def gain(rows: pd.DataFrame) -> tuple[str, str, Interval] | None:
+    """Return best and worst scheduler of one test and number of threads, and by how much.
+
+    Returns
+    -------
+    str, str, Interval
+        By the geometric mean over runs; the gain of the best over the worst in percent of the
+        worst. None where fewer than two schedulers were measured.
+    """
+    by_run = rows.pivot(index="repetition", columns="scheduler", values="throughput_kib_s").dropna()
+    if len(by_run.columns) < 2 or by_run.empty:
+        return None
+    mean = np.log(by_run).mean()
+    best, worst = mean.idxmax(), mean.idxmin()
+    ratio = ratio_interval(by_run[best], by_run[worst])
+    return best, worst, ratio.map(lambda value: (value - 1) * 100)
+
+
+def machine_name(machine: str) -> str:
+    """Return what a table calls a machine."""
+    return "–" if machine == DETERMINISTIC else str(machine)[:8]

@@ -1,0 +1,193 @@
+"""Study 2 as trials: the article's five tests with every scheduler, run and number of threads."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from ...trial import (
+    PROFILES,
+    Count,
+    Disk,
+    FileBacked,
+    Group,
+    Iozone,
+    Model,
+    Positive,
+    Scheduler,
+    Trial,
+    checked,
+    profile,
+)
+
+NAME = "iozone_ranking"
+
+Variant = Literal["as_published", "direct"]
+SchedulerName = Literal["none", "mq-deadline", "bfq", "kyber"]
+
+OVERHEAD_MIB = 16
+"""What ext4 keeps for itself on a device of at most some hundred MiB, and the probe's file."""
+
+
+class Parameters(Model):
+    """What a user may choose; everything else follows.
+
+    Attributes
+    ----------
+    tool : str
+        ``iozone``; or ``fio`` for the same five patterns where iozone cannot be installed.
+    device : str
+        ``null_blk``, the simulated disks of `device_profiles`; ``file_backed``, a block device
+        over a file of the machine's own disk; or the id of a disk of the machine, which
+        `destroy` must allow. The article's directory is always the root of a new ext4 on it.
+    device_profiles : tuple of str
+        Simulated disks; the article's two disks are of the first one's kind.
+    threads : int
+        iozone runs with 1 to this many threads, as the article's script.
+    repetitions : int
+        How often all is repeated: the article's runs.
+    variants : tuple of str
+        ``as_published``; ``direct`` is the same around the page cache (iozone's ``-I``).
+    size_mib, record_kib : int
+        File of each thread, and size of a request.
+    dirty_mib : float or None
+        See `elevatorlab.trial.Iozone`. The article does not tell its computers' memory. A kernel
+        of its time let a fifth of the free memory wait; for files of 1 GiB on a computer with
+        2 GiB that is about a third of a file, so the smaller presets take a third.
+    device_slowdown : float
+        See `elevatorlab.trial.profile`; 4 for the reason given in study 1.
+    """
+
+    preset: Literal["smoke", "quick", "full"] = "quick"
+    tool: Literal["iozone", "fio"] = "iozone"
+    schedulers: Annotated[tuple[SchedulerName, ...], Field(min_length=1)]
+    variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
+    threads: Annotated[int, Field(ge=1, le=64)]
+    repetitions: Count
+    size_mib: Count
+    record_kib: Annotated[int, Field(ge=4, le=16384)]
+    dirty_mib: Positive | None = None
+    device: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")] = "null_blk"
+    destroy: bool = False
+    backing_schedulers: tuple[SchedulerName, ...] = ()
+    device_profiles: Annotated[tuple[Literal[tuple(PROFILES)], ...], Field(min_length=1)] = (
+        "single_server_disk",
+    )
+    device_slowdown: Positive = 4
+    device_mib: Count
+    memory_mib: Count
+    deadline_s: Positive
+
+    @model_validator(mode="after")
+    def _files_fit(self):
+        needed_mib = self.threads * self.size_mib + OVERHEAD_MIB
+        if self.device_mib < needed_mib:
+            raise ValueError(
+                f"device_mib: expected at least {needed_mib} for {self.threads} files of "
+                f"{self.size_mib} MiB and the file system; found {self.device_mib}"
+            )
+        return self
+
+
+_ALL = {
+    "schedulers": ("none", "mq-deadline", "bfq", "kyber"),
+    "variants": ("as_published", "direct"),
+    "threads": 3,
+    "repetitions": 3,
+    "device_profiles": ("single_server_disk", "sata_ssd"),
+}
+
+PRESETS = {
+    "smoke": {
+        **_ALL,
+        "schedulers": ("none", "bfq"),
+        "device_profiles": ("single_server_disk",),
+        "threads": 2,
+        "repetitions": 1,
+        "size_mib": 3,
+        "record_kib": 512,
+        "dirty_mib": 1,
+        "device_mib": 48,
+        "memory_mib": 512,
+        "deadline_s": 240,
+    },
+    "quick": {
+        **_ALL,
+        "threads": 2,
+        "size_mib": 8,
+        "record_kib": 512,
+        "dirty_mib": 2.5,
+        "device_mib": 64,
+        "memory_mib": 512,
+        "deadline_s": 600,
+    },
+    "full": {
+        **_ALL,
+        "device_profiles": ("single_server_disk",),
+        "size_mib": 1024,
+        "record_kib": 8192,
+        "device_mib": 3584,
+        "memory_mib": 5120,
+        "deadline_s": 14400,
+    },
+}
+
+
+def trials(parameters):
+    """Return the trials of `parameters`, runs outermost, as the article's script does.
+
+    Parameters
+    ----------
+    parameters : Parameters
+
+    Returns
+    -------
+    list of Trial
+        One a run, scheduler, device and variant, with all numbers of threads in it.
+    """
+    return [
+        _trial(parameters, run, arm, device, variant, backing_scheduler, scheduler)
+        for run in range(1, parameters.repetitions + 1)
+        for arm, device in _devices(parameters).items()
+        for variant in parameters.variants
+        for backing_scheduler in parameters.backing_schedulers or (None,)
+        for scheduler in parameters.schedulers
+    ]
+
+
+def _devices(parameters):
+    """Return the devices by the name of their arm."""
+    if parameters.device == "null_blk":
+        size_mib, slowdown = parameters.device_mib, parameters.device_slowdown
+        return {name: profile(name, size_mib, slowdown) for name in parameters.device_profiles}
+    if parameters.device == "file_backed":
+        return {"file_backed": FileBacked(size_mib=parameters.device_mib)}
+    return {"disk": Disk(id=parameters.device, destroy=parameters.destroy)}
+
+
+def _trial(parameters, run, arm, device, variant, backing_scheduler, scheduler):
+    workload = dict(
+        name="iozone",
+        group="main",
+        tool=parameters.tool,
+        threads=tuple(range(1, parameters.threads + 1)),
+        size_mib=parameters.size_mib,
+        record_kib=parameters.record_kib,
+        direct=variant == "direct",
+        dirty_mib=parameters.dirty_mib,
+    )
+    fields = dict(
+        study=NAME,
+        preset=parameters.preset,
+        labels={"arm": arm, "variant": variant, "tool": parameters.tool},
+        memory_mib=parameters.memory_mib,
+        device=device,
+        scheduler=Scheduler(name=scheduler),
+        backing_scheduler=backing_scheduler,
+        groups=(Group(name="main"),),
+        workloads=(checked(Iozone, workload, "iozone"),),
+        sample_interval_ms=1000,
+        deadline_s=parameters.deadline_s,
+        seed=run,
+        repetition=run,
+    )
+    return checked(Trial, fields, "trial")

@@ -1,0 +1,327 @@
+"""How each claim of the document is judged; the claims are in data/claims/stream_batching.yaml.
+
+A judging function takes a statement and the measured rows of one run. Only ratios are held
+against the document: SBQ against noop at the same point, or a curve against its own reference
+point. What is shown as measured is that ratio on the document's scale.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ... import claims
+from ...analysis.intervals import Interval
+from ...claims import Claim, Judge
+from ...errors import ElevatorLabError
+from ...families import Statement, statements
+from ...verdicts import Finding, Verdict, compare
+from . import document, prediction
+from .document import GONE, gone_cores
+from .measures import DRIVERS, MEAN, P99, THROUGHPUT, at, gain, gains, peak, ratio_of, scale_of
+from .published import (
+    BAR_STEP,
+    GBPS_STEP,
+    KIOPS_STEP,
+    LINK_GBPS,
+    NOOP,
+    SBQ,
+    SCHEDULER,
+    STUDY,
+    noop_beside,
+    request_size,
+    single_core_latency,
+)
+from .rows import COLUMNS, WHERE
+from .trials import LOCAL
+
+_MARGIN = 0.01
+"""Differences of less than 1 % are called a tie."""
+
+_OPERATION = {"randread": 100, "randwrite": 0}
+
+_CEILING = 0.95
+"""From this share of a figure's highest point on, its link decides, and not the scheduler."""
+
+_ONE_PROCESSOR = "One processor here, which host and target share; the document's scale with cores."
+
+
+def judge(measured: pd.DataFrame) -> list[Claim]:
+    """Give every point of the document its verdict.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        One row a point, with `rows.COLUMNS`; empty for published data alone.
+
+    Returns
+    -------
+    list of Claim
+        Claims about the document once; the others once for each machine and preset.
+
+    Raises
+    ------
+    ElevatorLabError
+        When a column is missing, or a point was measured twice in the same repetition.
+    """
+    missing = [column for column in COLUMNS if column not in measured]
+    if missing:
+        raise ElevatorLabError(
+            f"measured table: expected the columns of one row per point; found none named "
+            f"{', '.join(missing)}; make it with elevatorlab.store.load"
+        )
+    where = ["machine", "preset", "testbed", "target", "driver", "time_scale", "scheduler"]
+    where += ["batch_nr", "batch_timeout_us", *WHERE, "repetition"]
+    twice = measured[measured.duplicated(where, keep=False)]
+    if len(twice):
+        raise ElevatorLabError(
+            f"measured table: expected each point once per repetition; found {len(twice)} rows "
+            f"that share one (trials {', '.join(sorted(set(twice['trial'])))}); keep the trials "
+            "of one image and one set of parameters"
+        )
+    return claims.judge(statements(STUDY), JUDGES, measured)
+
+
+# Points of the curves
+
+
+def _point_gain(item: Statement, table: pd.DataFrame) -> Finding:
+    """Judge a point of SBQ's curve by what it is relative to noop's."""
+    row = item.select
+    column, quantity, step = {
+        "throughput": (THROUGHPUT, "throughput_kiops", _step(row)),
+        "mean": (MEAN, "latency_us", 0),
+        "p99": (P99, "latency_us", 0),
+        "rate": (THROUGHPUT, "throughput_gbps", GBPS_STEP),
+    }[row["of"]]
+    noop = noop_beside(row, quantity)
+    if noop is None:
+        return _not_testable("The document shows no noop at this point to compare with.")
+    if row["of"] == "rate" and item.published > _CEILING * _highest_gbps(row["table"]):
+        return _not_testable(_link(item, table))
+    where = _where(row, table)
+    return _held_against(item, gain(table, column, **where), noop, step, where)
+
+
+def _step(row: dict) -> float:
+    return BAR_STEP if row["table"].startswith("Figure 5") else KIOPS_STEP
+
+
+def _where(row: dict, table: pd.DataFrame) -> dict:
+    """Return which measured rows a published row stands for."""
+    where = {"target": row["target"], "driver": row["driver"]}
+    where["time_scale"] = scale_of(table, row.get("scale", "scaled") == "scaled")
+    names = {"io_depth": "depth", "read_percent": "read_percent", "request_kb": "request_kib"}
+    where |= {ours: row[theirs] for theirs, ours in names.items() if theirs in row}
+    if "operation" in row:
+        where["read_percent"] = _OPERATION[row["operation"]]
+    return where
+
+
+def _held_against(
+    item: Statement, measured: Interval | None, beside: float, step: float, where: dict
+) -> Finding:
+    """Hold a measured ratio against the published one, `item.published` / `beside`."""
+    if measured is None:
+        return _not_testable(f"Not run here with noop beside it ({_words(where)}).")
+    published = item.published / beside
+    low, high = (item.published - step) / (beside + step), (item.published + step) / (beside - step)
+    tolerance = item.claim["tolerance"]
+    allowed = low * (1 - tolerance), high * (1 + tolerance)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    reason = (
+        f"{measured.text()}; published {published:.3g} (reading the figure allows {low:.3g} to "
+        f"{high:.3g}): {why}. {_words(where)}."
+    )
+    return Finding(verdict, float(f"{measured.value * beside:.4g}"), reason)
+
+
+def _words(where: dict) -> str:
+    scale = where["time_scale"]
+    times = "times unscaled" if scale == 1 else f"all times x {scale:g}" if scale else "no run"
+    return f"{DRIVERS[where['driver']]}, {times}"
+
+
+def _link(item: Statement, table: pd.DataFrame) -> str:
+    found = gain(table, **_where(item.select, table))
+    here = "was not run" if found is None else f"is {found.text()}"
+    return (
+        f"There the document's curves end: {item.published:g} Gb/s, of at most "
+        f"{_highest_gbps(item.select['table']):g} in this figure, over a link of {LINK_GBPS}. Here "
+        f"no link limits, and SBQ / noop {here}."
+    )
+
+
+def _highest_gbps(table: str) -> float:
+    shown = request_size()
+    return float(shown.loc[shown["table"] == table, "throughput_gbps"].max())
+
+
+def _noop_shape(item: Statement, table: pd.DataFrame) -> Finding:
+    """Judge a point of noop's curve by what it is relative to the same curve at depth 64."""
+    row = item.select
+    where = {**_where(row, table), "scheduler": "none"}
+    reference = {**row, "io_depth": 64}
+    beside = noop_beside(reference, "throughput_kiops")
+    measured = ratio_of(
+        at(table, THROUGHPUT, **where), at(table, THROUGHPUT, **{**where, "depth": 64})
+    )
+    return _held_against(item, measured, beside, KIOPS_STEP, where)
+
+
+def _cores(item: Statement, table: pd.DataFrame) -> Finding:
+    """Judge a point of Figures 3 and 4: one core as any other point, more by a prediction."""
+    row = item.select
+    if row["cores"] == 1 and row["scheduler"] == SBQ:
+        where = _where(row, table)
+        beside = noop_beside(row, "throughput_kiops")
+        return _held_against(item, gain(table, **where), beside, KIOPS_STEP, where)
+    predicted = predicted_kiops(table, row, row["cores"])
+    if predicted is None:
+        return _not_testable(_ONE_PROCESSOR)
+    share = predicted / item.published
+    return _not_testable(
+        f"{_ONE_PROCESSOR} From one core's cost of a request, {predicted:.4g} kIOPS are "
+        f"predicted: {share:.2f} of what is published."
+    )
+
+
+def predicted_kiops(table: pd.DataFrame, row: dict, cores: int) -> float | None:
+    """Predict a point of Figures 3 and 4 from one core, on the document's scale.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rows of one run.
+    row : dict
+        target, operation, driver, and scheduler as the document calls it.
+    cores : int
+    """
+    where = _where(row, table)
+    found = at(table, THROUGHPUT, **where, scheduler=SCHEDULER[row["scheduler"]])
+    if found.empty:
+        return None
+    one_core = found.mean() / 1000 * where["time_scale"]
+    most = prediction.limit_kiops(row["target"], row["operation"])
+    return prediction.throughput_kiops(one_core, cores, most)
+
+
+# What the curves say together
+
+
+def _peak_ratio(item: Statement, table: pd.DataFrame) -> Finding:
+    row = item.select
+    where = _where(row, table)
+    printed = _printed_peaks(row["target"])
+    sides = (peak(table, scheduler=name, **where) for name in ("sbq", "none"))
+    found = _with(item, printed[SBQ])
+    return _held_against(found, ratio_of(*sides), printed[NOOP], KIOPS_STEP, where)
+
+
+def _printed_peaks(target: str) -> pd.Series:
+    table = single_core_latency()
+    return table[table["target"] == target].groupby("scheduler")["throughput_kiops"].max()
+
+
+def _latency_price(item: Statement, table: pd.DataFrame) -> Finding:
+    """The price at depth 1: every request waits for company that does not come."""
+    row = {**item.select, "io_depth": 1}
+    where = _where(row, table)
+    printed = single_core_latency().query("io_depth == 1 and latency_kind == 'mean'")
+    printed = printed[printed["target"] == row["target"]].set_index("scheduler")["latency_us"]
+    found = _with(item, float(printed[SBQ]))
+    return _held_against(found, gain(table, MEAN, **where), float(printed[NOOP]), 0.5, where)
+
+
+def _with(item: Statement, published: float) -> Statement:
+    return item._replace(published=published)
+
+
+def _crossing(item: Statement, table: pd.DataFrame) -> Finding:
+    """Judge between which depths SBQ's throughput passes noop's."""
+    row = item.select
+    where = _where(row, table)
+    printed = crossing(_printed_gains(row["target"]))
+    found = gains(table, "depth", **where)
+    if len(found) < 2:
+        return _not_testable(f"Fewer than two depths were run ({_words(where)}).")
+    if not all(ratio.bounded for _, ratio in found):
+        return _not_testable(f"One repetition does not decide it ({_words(where)}).")
+    here = crossing([(depth, ratio.value) for depth, ratio in found])
+    shown = ", ".join(f"{depth:g}: {ratio.value:.3g}" for depth, ratio in found)
+    said = f"SBQ / noop by depth: {shown}; published: between {_between(printed)}. {_words(where)}."
+    if here is None:
+        return Finding(Verdict.CONTRADICTED, "no crossing", said)
+    overlap = here[0] < printed[1] and printed[0] < here[1]
+    verdict = Verdict.REPRODUCED if overlap else Verdict.DIRECTION_ONLY
+    return Finding(verdict, f"between {_between(here)}", said)
+
+
+def crossing(ratios: list[tuple[float, float]]) -> tuple[float, float] | None:
+    """Return the two neighbouring depths between which a gain passes 1 for good; None: never.
+
+    Examples
+    --------
+    >>> crossing([(1, 0.5), (16, 0.9), (32, 1.1), (64, 1.5)])
+    (16, 32)
+    """
+    below = [place for place, (_, ratio) in enumerate(ratios) if ratio < 1]
+    if not below or below[-1] + 1 == len(ratios):
+        return None
+    return ratios[below[-1]][0], ratios[below[-1] + 1][0]
+
+
+def _printed_gains(target: str) -> list[tuple[float, float]]:
+    table = single_core_latency().query("latency_kind == 'mean'")
+    by_depth = table[table["target"] == target].pivot(
+        index="io_depth", columns="scheduler", values="throughput_kiops"
+    )
+    return list((by_depth[SBQ] / by_depth[NOOP]).dropna().items())
+
+
+def _between(pair: tuple[float, float]) -> str:
+    return f"{pair[0]:g} and {pair[1]:g}"
+
+
+def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Finding:
+    row = {**item.select["case"], "driver": item.select["driver"], "scheduler": NOOP}
+    one_core = predicted_kiops(table, row, 1)
+    if one_core is None:
+        return _not_testable(_ONE_PROCESSOR)
+    most = prediction.limit_kiops(row["target"], row["operation"])
+    cores = prediction.gain_is_gone_cores(one_core, most)
+    printed = gone_cores(row["target"], row["operation"])
+    there = f"{printed} cores" if printed else "never within the figure"
+    return _not_testable(
+        f"{_ONE_PROCESSOR} Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS "
+        f"that link or SSD allow; published: {there} (a gain of {GONE:.2f} or less)."
+    )
+
+
+def _local_loss(item: Statement, table: pd.DataFrame) -> Finding:
+    """The negative control: without a network there is nothing that a batch could save."""
+    row = item.select
+    where = {"target": row["target"], "driver": LOCAL, "time_scale": scale_of(table)}
+    measured = gain(table, **where)
+    if measured is None:
+        return _not_testable("Not run here (experiment local).")
+    low, high = row["range"]["low"], row["range"]["high"]
+    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN)
+    reason = f"SBQ / noop without a network: {measured.text()}; said: {low:g} to {high:g}: {why}."
+    return Finding(verdict, float(f"{measured.value:.4g}"), reason)
+
+
+def _not_testable(reason: str) -> Finding:
+    return Finding(Verdict.NOT_TESTABLE, None, reason)
+
+
+JUDGES: dict[str, Judge] = {
+    **document.JUDGES,
+    "point_gain": _point_gain,
+    "noop_shape": _noop_shape,
+    "cores": _cores,
+    "peak_ratio": _peak_ratio,
+    "latency_price": _latency_price,
+    "crossing": _crossing,
+    "gain_is_gone": _gain_is_gone,
+    "local_loss": _local_loss,
+}

@@ -1,0 +1,102 @@
+"""The document's six figures: points read off the vector drawing of the published PDF.
+
+The document prints no numbers, so there is a resolution instead of rounding: about 1 kIOPS on
+lines, 5 kIOPS on the hatched bars of Figure 5, and 0.1 Gb/s in Figure 6. The I/O depth of a point
+of Figures 1 and 2 is not printed either: it was assigned by order (powers of two).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pandas as pd
+
+from ...families import read_published
+
+STUDY = "stream_batching"
+
+NOOP, SBQ = "noop", "sbq"
+
+#: What the document calls noop is the kernel's ``none``.
+SCHEDULER = {NOOP: "none", SBQ: "sbq"}
+
+KIOPS_STEP, BAR_STEP, GBPS_STEP = 1.0, 5.0, 0.1
+"""Resolution of the reading: lines and bars in thousand requests a second, Figure 6 in Gb/s."""
+
+LINK_GBPS = 100
+"""What the document's link carries."""
+
+KIB_BITS = 8192
+
+
+@cache
+def single_core_latency() -> pd.DataFrame:
+    """Return Figures 1 and 2: throughput and latency at each I/O depth, on one core.
+
+    Returns
+    -------
+    pandas.DataFrame
+        document, table, row, target, latency_kind ("mean" or "p99"), scheduler, io_depth,
+        throughput_kiops, latency_us; 4 KiB random reads.
+    """
+    return read_published(STUDY, "single_core_latency")
+
+
+@cache
+def core_scaling() -> pd.DataFrame:
+    """Return Figures 3 and 4: throughput_kiops by cores, at depth 64."""
+    return read_published(STUDY, "core_scaling")
+
+
+@cache
+def read_ratio() -> pd.DataFrame:
+    """Return Figure 5: throughput_kiops by share of reads, on 4 (SSD) and 16 cores (RAM)."""
+    return read_published(STUDY, "read_ratio")
+
+
+@cache
+def request_size() -> pd.DataFrame:
+    """Return Figure 6: throughput_gbps by request size, RAM target, 16 cores."""
+    return read_published(STUDY, "request_size")
+
+
+@cache
+def points() -> pd.DataFrame:
+    """Return every point of the six figures in one table, one row a point.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of the four tables; NaN where a figure lacks one.
+    """
+    return pd.concat(
+        [single_core_latency(), core_scaling(), read_ratio(), request_size()], ignore_index=True
+    )
+
+
+VARIED = ("io_depth", "request_kb", "read_percent", "cores")
+"""What a figure varies: the first of these that its table has."""
+
+
+def noop_beside(row: dict, column: str) -> float | None:
+    """Return what the document shows for noop at the point of an SBQ row; None where nothing is.
+
+    Parameters
+    ----------
+    row : dict
+        A row of one of the tables above.
+    column : str
+        The quantity, for example "throughput_kiops".
+    """
+    beside = _noop_points().get((row["table"], _varied(row)))
+    return beside and float(beside[column])
+
+
+@cache
+def _noop_points() -> dict[tuple[str, float], dict]:
+    rows = points()[points()["scheduler"] == NOOP].to_dict("records")
+    return {(row["table"], _varied(row)): row for row in rows}
+
+
+def _varied(row: dict) -> float:
+    return next(row[name] for name in VARIED if name in row and not pd.isna(row[name]))

@@ -1,0 +1,74 @@
+"""The study's tidy table: one row a point of a trial."""
+
+COLUMNS = (
+    "trial study testbed machine accelerator preset arm device backing_scheduler scheduler "
+    "target driver time_scale batch_nr batch_timeout_us depth read_percent request_kib "
+    "seed repetition throughput_iops latency_mean_us latency_p99_us busy_ratio "
+    "busy_ns_per_request switches_per_request host_sends_per_request "
+    "target_sends_per_request batch_requests released_by_nr_ratio released_by_bytes_ratio "
+    "released_by_timeout_ratio image_digest"
+).split()
+
+ORDER = ["target", "driver", "time_scale", "scheduler", "batch_nr", "batch_timeout_us"]
+ORDER += ["read_percent", "request_kib", "depth", "repetition", "trial"]
+
+CAUSES = ("nr", "bytes", "timeout")
+"""Why a batch of SBQ was released."""
+
+WHERE = {"depth": 64, "read_percent": 100, "request_kib": 4}
+"""The point at which the document varies everything else."""
+
+
+def rows(trial, result):
+    """Yield the study's own columns, one row for each point of a trial."""
+    labels = trial["labels"]
+    for workload in result["workloads"].values():
+        for point in workload.get("points", ()):
+            yield {
+                "arm": trial["machine"],
+                "target": labels["target"],
+                "driver": labels["driver"],
+                "time_scale": float(labels["time_scale"]),
+                "batch_nr": _number(labels.get("batch_nr")),
+                "batch_timeout_us": _number(labels.get("batch_timeout_us")),
+                "depth": point["point"]["iodepth"],
+                "read_percent": point["point"]["rwmixread"],
+                "request_kib": int(point["point"]["bs"].removesuffix("k")),
+                **_speed([point[way] for way in ("read", "write") if way in point]),
+                **_cost(point["counters"]),
+            }
+
+
+def _number(text):
+    return None if text is None else int(text)
+
+
+def _speed(ways):
+    """Join reads and writes: rates add up, means are weighted, of percentiles the worse counts."""
+    requests = sum(way["requests"] for way in ways)
+    mean_ns = sum(way["requests"] * way["latency_mean_ns"] for way in ways) / requests
+    return {
+        "throughput_iops": sum(way["iops"] for way in ways),
+        "latency_mean_us": mean_ns / 1000,
+        "latency_p99_us": max(way["latency_p99_ns"] for way in ways) / 1000,
+    }
+
+
+def _cost(counters):
+    """Return what a request cost, and how SBQ released its batches."""
+    requests = counters["requests"]
+    found = {
+        "busy_ratio": counters["busy_ns"] / counters["duration_ns"],
+        "busy_ns_per_request": counters["busy_ns"] / requests,
+        "switches_per_request": counters["context_switches"] / requests,
+    }
+    for side in ("host", "target"):
+        if f"{side}_sends" in counters:
+            found[f"{side}_sends_per_request"] = counters[f"{side}_sends"] / requests
+    scheduler = counters.get("scheduler", {})
+    batches = sum(scheduler.get(f"released_by_{cause}", 0) for cause in CAUSES)
+    if batches:
+        found["batch_requests"] = scheduler["held"] / batches
+        for cause in CAUSES:
+            found[f"released_by_{cause}_ratio"] = scheduler[f"released_by_{cause}"] / batches
+    return found

@@ -1,0 +1,96 @@
+"""Small tables of what was measured."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ...matching import runs
+from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, ratio_of, scale_of
+from .published import single_core_latency
+from .trials import LOCAL
+
+OVERVIEW = (
+    "Measured at depth 64, 4 KiB random reads: thousand requests a second of this machine, SBQ "
+    "relative to noop with its 95 % confidence interval, and for each request the processor's time "
+    "and the sends of the host; means over repetitions."
+)
+CALIBRATION = (
+    "The scale of time: what the document's host core does with noop and a RAM target at depth 64, "
+    "relative to this machine, which has no such times in it. `time_scale` is this ratio for the "
+    "stock driver, rounded; a calibration point, not a result."
+)
+
+
+def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the study's tables, each with its caption.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        The study's tidy table; may be empty.
+    """
+    return [overview_table(measured), calibration_table(measured)]
+
+
+def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and one row for each run, target, driver and scale of time."""
+    rows = []
+    for run in runs(measured):
+        keys = ["target", "driver", "time_scale"]
+        for (target, driver, scale), some in run.rows.groupby(keys):
+            where = {"target": target, "driver": driver, "time_scale": scale}
+            ratio = gain(some, **where)
+            if ratio is not None:
+                rows.append(
+                    {
+                        "run": run.label,
+                        "target": TARGETS[target],
+                        "driver": DRIVERS.get(driver, "no network"),
+                        "times": f"x {scale:g}",
+                        **_pair(some, where),
+                        "SBQ / noop": ratio.text(),
+                    }
+                )
+    columns = ["run", "target", "driver", "times", *_COLUMNS, "SBQ / noop"]
+    return OVERVIEW, pd.DataFrame(rows, columns=columns)
+
+
+_COLUMNS = [f"{what}, {name}" for what in ("kIOPS", "us", "sends") for name in ("noop", "SBQ")]
+
+
+def _pair(rows: pd.DataFrame, where: dict) -> dict[str, str]:
+    found = {}
+    units = {THROUGHPUT: 1e-3, "busy_ns_per_request": 1e-3, "host_sends_per_request": 1}
+    for (column, unit), what in zip(units.items(), ("kIOPS", "us", "sends"), strict=True):
+        for scheduler, name in (("none", "noop"), ("sbq", "SBQ")):
+            value = at(rows, column, scheduler=scheduler, **where).mean() * unit
+            sent = what != "sends" or where["driver"] != LOCAL
+            found[f"{what}, {name}"] = f"{value:.2f}" if sent else "–"
+    return found
+
+
+def calibration_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and what the scale of time would be, for each run and driver."""
+    shown = single_core_latency().query(
+        "target == 'ram' and scheduler == 'noop' and io_depth == 64 and latency_kind == 'mean'"
+    )
+    published_iops = 1000 * float(shown["throughput_kiops"].iloc[0])
+    rows = []
+    for run in runs(measured):
+        for driver, words in DRIVERS.items():
+            scale = scale_of(run.rows)
+            where = {"target": "ram", "driver": driver, "time_scale": scale}
+            noop = at(run.rows, THROUGHPUT, scheduler="none", **where)
+            if noop.empty:
+                continue
+            published = pd.Series(published_iops, noop.index)
+            rows.append(
+                {
+                    "run": run.label,
+                    "driver": words,
+                    "published / measured": f"{ratio_of(published, noop).value:.2f}",
+                    "time_scale": f"{scale:g}",
+                }
+            )
+    columns = ["run", "driver", "published / measured", "time_scale"]
+    return CALIBRATION, pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,289 @@
+"""Study 4 without a machine: sysbench's text, the kernel's trace, parameters, verdicts, figures."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from commits import as_printed, commit_trial
+from elevatorlab import claims, figures, studies
+from elevatorlab.agent import server
+from elevatorlab.agent.block_trace import idle_while_waiting_s
+from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.workloads.sysbench import parse, percentile
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.studies import innodb_commit
+from elevatorlab.trial import profile
+
+REPORT = Path(__file__).with_name("fixtures").joinpath("sysbench-1.0.20-insert.txt").read_text()
+NONE_YET = as_printed().iloc[:0]
+
+
+# sysbench's text
+
+
+def test_sysbenchs_report_is_read():
+    found = parse(REPORT)
+    assert (found["commits"], found["duration_s"]) == (300, 0.11)
+    assert found["tps"] == pytest.approx(300 / 0.11)
+    assert found["latency_mean_ms"] == 2.81 and found["latency_max_ms"] == 5.54
+    # The report's own 95th percentile, which it rounds to two digits.
+    assert found["latency_p95_ms"] == pytest.approx(3.96, abs=0.005)
+
+
+@pytest.mark.parametrize("text", ["", REPORT[:200], REPORT[:2500], REPORT.replace("avg:", "x:")])
+def test_a_report_that_is_cut_off_is_refused(text):
+    with pytest.raises(TrialFailed, match="expected its histogram and statistics, found"):
+        parse(text)
+
+
+def test_a_percentile_is_the_bar_that_reaches_it():
+    bars = [(1.0, 50), (2.0, 49), (3.0, 1)]
+    assert [percentile(bars, percent) for percent in (50, 51, 99, 100)] == [1, 2, 2, 3]
+
+
+# The kernel's trace
+
+HEAD = "        mariadbd-123     [000] .....  "
+
+
+def trace(*events):
+    """Return lines as the kernel's trace has them: (time, event, flags, sector, sectors)."""
+    return [
+        f"{HEAD}{time:.6f}: block_rq_{event}: 259,0 {flags} "
+        f"{'' if event == 'complete' else f'{512 * n} '}() {sector} + {n} [mariadbd]\n"
+        for time, event, flags, sector, n in events
+    ]
+
+
+def test_the_device_idles_from_a_requests_insertion_to_its_issue():
+    lines = trace(
+        (1.0, "insert", "WS", 8, 8),
+        (1.25, "issue", "WS", 8, 8),
+        (1.5, "complete", "WS", 8, 8),
+        (3.0, "insert", "WS", 16, 8),
+        (3.5, "issue", "WS", 16, 8),
+        (3.75, "complete", "WS", 16, 8),
+    )
+    assert idle_while_waiting_s(["# tracer: nop\n", *lines]) == pytest.approx(0.75)
+
+
+def test_the_device_does_not_idle_while_it_serves_another_request():
+    lines = trace(
+        (1.0, "issue", "WS", 8, 8),
+        (1.1, "insert", "WS", 16, 8),
+        (1.5, "complete", "WS", 8, 8),
+        (1.6, "issue", "WS", 16, 8),
+        (2.0, "complete", "WS", 16, 8),
+    )
+    assert idle_while_waiting_s(lines) == pytest.approx(0.1)
+
+
+def test_what_was_merged_goes_with_the_request_that_took_it():
+    lines = trace(
+        (1.0, "insert", "WS", 16, 8),
+        (1.1, "insert", "WS", 8, 8),
+        (1.2, "issue", "WS", 8, 16),
+        (1.3, "complete", "WS", 8, 16),
+    )
+    assert idle_while_waiting_s(lines) == pytest.approx(0.2)
+
+
+def test_a_flush_is_told_from_a_write_of_the_same_sector():
+    lines = trace(
+        (1.0, "issue", "FF", 0, 0),
+        (1.1, "insert", "WS", 0, 8),
+        (1.2, "complete", "FF", 0, 0),
+        (1.5, "issue", "WS", 0, 8),
+    )
+    assert idle_while_waiting_s(lines) == pytest.approx(0.3)
+
+
+# A server in the group
+
+LISTENS = "import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]);"
+LISTENS += "s.listen(); print('up', flush=True); time.sleep(60)"
+
+
+def start(folder, program, limit_s=10):
+    return server.start_server(
+        [sys.executable, "-c", program, str(folder / "sock")],
+        {str(folder / "data/hello"): "text"},
+        [str(folder / "data")],
+        str(folder / "sock"),
+        str(folder / "log"),
+        limit_s,
+    )
+
+
+def test_a_server_is_started_and_ended(tmp_path):
+    started = start(tmp_path, LISTENS)
+    assert (tmp_path / "data/hello").read_text() == "text"
+    assert server.stop_server(started["process"], 10) == -15
+    assert not server.RUNNING
+
+
+def test_a_server_that_ends_at_once_is_told_with_the_end_of_its_log(tmp_path):
+    found = start(tmp_path, "import sys; print('no room'); sys.exit(7)")
+    assert found == {"problem": "ended (7)", "log": "no room"}
+
+
+def test_a_server_that_does_not_answer_is_ended(tmp_path):
+    found = start(tmp_path, "import time; time.sleep(60)", limit_s=0.2)
+    assert found["problem"] == "did not answer within 0.2 s"
+    assert not server.RUNNING
+
+
+def test_a_server_that_will_not_end_is_killed(tmp_path):
+    stubborn = "import signal; signal.signal(15, signal.SIG_IGN);" + LISTENS
+    assert server.stop_server(start(tmp_path, stubborn)["process"], 0.2) is None
+
+
+# Parameters and trials
+
+
+@pytest.mark.parametrize(
+    ("choice", "parts"),
+    [
+        ({"threads": [0]}, ["threads.0", "greater than or equal to 1", "given: 0"]),
+        ({"threads": [65]}, ["threads.0", "less than or equal to 64", "given: 65"]),
+        ({"flush_settings": [3]}, ["flush_settings.0", "0, 1 or 2", "given: 3"]),
+        ({"schedulers": ["cfq"]}, ["schedulers.0", "'bfq'", "given: 'cfq'"]),
+        ({"commits": 0}, ["commits", "greater than 0", "given: 0"]),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_is_refused(choice, parts):
+    with pytest.raises(ElevatorLabError) as problem:
+        studies.parameters(innodb_commit, "smoke", choice)
+    assert [part for part in parts if part not in str(problem.value)] == []
+
+
+def test_a_device_too_small_for_the_data_directory_is_refused():
+    parameters = studies.parameters(innodb_commit, "smoke", {"device_mib": 71})
+    with pytest.raises(ElevatorLabError, match="expected at least 72 for the data.*found 71"):
+        innodb_commit.trials(parameters)
+
+
+@pytest.mark.parametrize("preset", innodb_commit.PRESETS)
+def test_presets_make_different_trials(preset):
+    made = innodb_commit.trials(studies.parameters(innodb_commit, preset))
+    assert len({trial.hash for trial in made}) == len(made)
+
+
+def test_only_the_first_arm_runs_the_sweep():
+    made = innodb_commit.trials(studies.parameters(innodb_commit, "quick"))
+    assert {t.labels["arm"] for t in made if t.labels["experiment"] == "table"} == {
+        *("host", "container")
+    }
+    assert {t.labels["arm"] for t in made if t.labels["experiment"] != "table"} == {"host"}
+
+
+def test_the_profiles_differ_in_cache_and_time():
+    cached, uncached = profile("raid_write_behind", 160), profile("raid_no_cache", 160)
+    assert (cached.service_time_us, cached.write_cache_mib) == (80, 0)
+    assert (uncached.service_time_us, uncached.write_cache_mib) == (4000, 160)
+
+
+def test_a_phase_without_flush_counters_has_no_flushes(make_trial):
+    trial = commit_trial(make_trial, (1, 1, 10)).model_dump()
+    trial["labels"] = {"arm": "host", "experiment": "table", "idling": "as shipped"}
+    phase = dict.fromkeys(innodb_commit.KEPT, 1.0) | {"commits": 10, "writes": 20, "fsyncs": 5}
+    phase |= {"duration_s": 2.0, "idle_while_waiting_s": 0.5}
+    (row,) = innodb_commit.rows(trial, {"workloads": {"inserts": {"phases": [phase]}}})
+    assert (row["writes_per_commit"], row["fsyncs_per_commit"]) == (2, 0.5)
+    assert row["flushes_per_commit"] != row["flushes_per_commit"]
+    assert row["idle_while_waiting_ratio"] == 0.25
+
+
+# Verdicts
+
+
+def verdicts(table):
+    judged = [one for one in innodb_commit.judge(table) if claims.is_measured(one)]
+    return {one.id.removeprefix("innodb_commit/"): one for one in judged}
+
+
+def test_the_articles_own_figures_reproduce_its_table():
+    found = verdicts(as_printed())
+    cells = {name: one for name, one in found.items() if name.startswith("table/")}
+    assert len(cells) == 12
+    assert {one.verdict for one in cells.values()} == {"reproduced"}
+    for name in ("sentence/cfq-regression/table", "sentence/deadline-gains/table"):
+        assert found[name].verdict == "reproduced"
+
+
+def test_a_bfq_that_gains_from_threads_contradicts_the_regression():
+    def no_regression(row):
+        return 12 if (row["scheduler"], row["threads"]) == ("bfq", 8) else 1
+
+    found = verdicts(as_printed(no_regression))
+    assert found["sentence/cfq-regression/table"].verdict == "contradicted"
+    assert found["table/cfq/8-threads/tps"].verdict == "contradicted"
+    assert found["table/cfq/1-threads/tps"].verdict == "reproduced"
+
+
+def test_the_cell_that_the_profile_was_made_from_is_no_prediction():
+    found = verdicts(as_printed(device="null_blk, raid_write_behind, 160 MiB"))
+    one = found["table/deadline/1-threads/tps"]
+    assert one.verdict == "not testable here" and "calibration point" in one.reason
+    assert found["table/deadline/8-threads/tps"].verdict == "reproduced"
+
+
+def test_noop_is_not_testable_where_it_was_not_run():
+    found = verdicts(as_printed())
+    one = found["sentence/noop-much-faster-single"]
+    assert one.verdict == "not testable here" and "ran: bfq, mq-deadline" in one.reason
+
+
+def test_anticipatory_is_not_testable_and_says_why():
+    one = verdicts(as_printed())["sentence/anticipatory"]
+    assert one.verdict == "not testable here" and "2.6.33" in one.reason
+
+
+def test_one_repetition_decides_nothing_about_the_cells():
+    found = verdicts(as_printed(repetitions=1))
+    assert found["table/cfq/8-threads/tps"].verdict == "not testable here"
+
+
+def test_the_documents_own_claims_need_no_measurement():
+    judged = innodb_commit.judge(NONE_YET)
+    by_id = {one.id.removeprefix("innodb_commit/"): one for one in judged}
+    assert by_id["document/cfq-falls"].measured == pytest.approx(0.210884)
+    assert by_id["document/cores"].verdict == "contradicted"
+    assert by_id["table/cfq/8-threads/tps"].reason.startswith("Published data alone")
+
+
+def test_a_cell_measured_twice_is_refused():
+    with pytest.raises(ElevatorLabError, match="once per repetition; found 12 rows"):
+        innodb_commit.judge(as_printed(repetition=1))
+
+
+def test_a_table_without_a_column_is_refused():
+    with pytest.raises(ElevatorLabError, match="tps.*store"):
+        innodb_commit.judge(as_printed().drop(columns="tps"))
+
+
+# Figures and tables
+
+
+def test_every_figure_is_drawn_and_says_how_schedulers_are_mapped(tmp_path):
+    drawn = innodb_commit.figures(innodb_commit.published(), as_printed())
+    assert set(drawn) == {"commits", "idle", "group-commit"}
+    assert "deadline for mq-deadline" not in drawn["commits"].caption
+    assert "mq-deadline for deadline" in drawn["commits"].caption
+    for name, (figure, *_) in drawn.items():
+        assert all(
+            path.stat().st_size > 5000 for path in figures.save(figure, tmp_path, name).values()
+        )
+
+
+def test_the_published_table_alone_can_be_drawn():
+    assert set(innodb_commit.figures(innodb_commit.published(), NONE_YET)) == {"commits"}
+
+
+def test_the_overview_names_todays_and_the_articles_scheduler():
+    caption, table = innodb_commit.overview_table(as_printed())
+    assert "anticipatory left the kernel" in caption
+    assert set(zip(table["scheduler"], table["in the article"], strict=True)) == {
+        *(("mq-deadline", "deadline"), ("bfq", "cfq"))
+    }

@@ -1,0 +1,241 @@
+"""Study 2: trials, the article's log, errata, and verdicts that follow from what was measured."""
+
+import itertools
+
+import pandas as pd
+import pytest
+
+from elevatorlab import studies
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.studies import iozone_ranking as study
+from elevatorlab.studies.iozone_ranking.claims import COLUMNS, JUDGES, judge
+from elevatorlab.studies.iozone_ranking.measures import TESTS, comparisons
+from elevatorlab.trial import Iozone
+from elevatorlab.verdicts import Verdict
+
+NONE_YET = pd.DataFrame(columns=COLUMNS)
+BEST_FIRST = ("bfq", "mq-deadline", "none", "kyber")
+
+
+def table(runs=4, best_first=BEST_FIRST, tool="iozone", arm="file_backed", step=0.1, **columns):
+    """Return a table in which each scheduler is slower than the one before it by `step`."""
+    rates = {"initial_write": 45654.45, "rewrite": 50000.0, "random_write": 49748.07}
+    rates |= {"random_read": 915288.75, "mixed_workload": 1243356.5}
+    rows = []
+    for variant, scheduler, threads, run, test in itertools.product(
+        ("as_published", "direct"), best_first, (1, 2), range(1, runs + 1), TESTS
+    ):
+        file_bytes = 1024 * 2**20
+        read = 2 * file_bytes if variant == "direct" else 0
+        rate = rates[test] * (1 - step * best_first.index(scheduler)) * (1 + 0.001 * run)
+        rows.append(
+            {
+                **{"trial": f"{variant}-{scheduler}-{run}", "study": "iozone_ranking"},
+                **{"testbed": "host", "machine": "0123456789abcdef", "accelerator": "none"},
+                **{"preset": "full", "arm": arm, "device": arm, "backing_scheduler": "none"},
+                **{"scheduler": scheduler, "variant": variant, "tool": tool, "threads": threads},
+                **{"size_mib": 1024, "record_kib": 8192, "test": test, "seed": run},
+                **{"repetition": run, "throughput_kib_s": rate, "slowest_kib_s": rate / threads},
+                **{"least_kib": 1024.0, "run_read_bytes": read, "run_written_bytes": 0},
+                "image_digest": "",
+                **columns,
+            }
+        )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def by_id(measured):
+    return {claim.id.removeprefix("iozone_ranking/"): claim for claim in judge(measured)}
+
+
+# Trials
+
+
+def test_a_trial_a_run_scheduler_device_and_variant_with_all_threads_in_it():
+    trials = study.trials(studies.parameters(study, "quick"))
+    assert len(trials) == 3 * 4 * 2 * 2 == len({trial.hash for trial in trials})
+    (workload,) = trials[0].workloads
+    assert isinstance(workload, Iozone) and workload.threads == (1, 2)
+
+
+def test_the_full_preset_is_the_articles_command():
+    chosen = studies.parameters(study, "full")
+    assert (chosen.size_mib, chosen.record_kib, chosen.threads, chosen.repetitions) == (
+        *(1024, 8192, 3, 3),
+    )
+    assert chosen.dirty_mib is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"threads": 0}, "threads: Input should be greater than or equal to 1 (given: 0)"),
+        ({"threads": 65}, "threads: Input should be less than or equal to 64 (given: 65)"),
+        ({"threads": "many"}, "threads: Input should be a valid integer"),
+        ({"size_mib": 500}, "device_mib: expected at least 1016 for 2 files of 500 MiB"),
+        ({"tool": "bonnie"}, "tool: Input should be 'iozone' or 'fio'"),
+        ({"schedulers": []}, "schedulers: Tuple should have at least 1 item"),
+        ({"device": "/dev/sda"}, "device: String should match pattern"),
+        ({"device_profiles": "tape"}, "device_profiles.0: Input should be"),
+    ],
+)
+def test_an_impossible_choice_is_refused_in_a_sentence(given, said, error_of):
+    assert said in error_of(studies.parameters, study, "quick", given)
+
+
+def test_a_record_that_files_do_not_consist_of_is_refused(error_of):
+    chosen = studies.parameters(study, "quick", {"record_kib": 3000})
+    assert "expected a size that files consist of" in error_of(study.trials, chosen)
+
+
+def test_where_iozone_is_missing_the_trial_asks_for_fio_only_when_told():
+    for tool in ("iozone", "fio"):
+        trial = study.trials(studies.parameters(study, "smoke", {"tool": tool}))[0]
+        assert trial.workloads[0].requires == (f"program {tool}", "page-cache drop")
+        assert trial.labels["tool"] == tool
+
+
+# The article's log
+
+
+def test_the_log_has_the_articles_columns_and_the_true_rewrite_figure(tmp_path):
+    measured = table(runs=2)
+    paths = study.write_log(measured, tmp_path / "logs")
+    assert [path.name for path in paths] == [
+        "iozone-file_backed-as_published-all-results.log",
+        "iozone-file_backed-direct-all-results.log",
+    ]
+    lines = paths[0].read_text().splitlines()
+    assert lines[0] == "Test\tThroughput (KB/s)\tI/O Scheduler\tThreads\tn"
+    assert [line.split("\t")[0] for line in lines[1:6]] == [
+        *("Initial write", "Rewrite", "Random read", "Mixed workload", "Random write"),
+    ]
+    assert lines[2] == "Rewrite\t50050.00\tbfq\t1\t1"
+    assert lines[5] == "Random write\t49797.82\tbfq\t1\t1"
+    assert len(lines) == 1 + 5 * 4 * 2 * 2
+
+
+def test_a_log_of_fio_is_called_so(tmp_path):
+    assert all("fio-" in path.name for path in study.write_log(table(tool="fio"), tmp_path))
+
+
+# Claims
+
+
+def test_every_judge_is_used_and_every_claim_judged():
+    found = judge(NONE_YET)
+    assert {item.judge for item in study.claims.statements("iozone_ranking")} == set(JUDGES)
+    assert len({claim.id for claim in found}) == len(found) == 34
+
+
+def test_the_errata_are_found_without_any_run():
+    found = by_id(NONE_YET)
+    contradicted = {name for name, one in found.items() if one.verdict == Verdict.CONTRADICTED}
+    assert contradicted == {
+        "sample/run-1/rewrite-is-the-random-write-figure",
+        *(
+            f"sample/run-{run}/{test}/implied-disk-rate"
+            for run in (1, 2)
+            for test in ("random_read", "mixed_workload")
+        ),
+        "script/threads-2/logged-figure",
+        "script/threads-3/logged-figure",
+        "points/desktop/sum",
+    }
+    assert found["points/desktop/sum"].measured == "44 points"
+    assert "14 are left for deadline" in found["points/laptop/sum"].reason
+    assert found["charts"].verdict == Verdict.REPRODUCED
+
+
+def test_a_rerun_like_the_laptop_reproduces_its_winner_and_contradicts_the_desktops():
+    found = by_id(table())
+    assert found["winner/laptop"].verdict == Verdict.REPRODUCED
+    assert found["winner/desktop"].verdict == Verdict.CONTRADICTED
+    assert found["winner/desktop"].measured == "bfq"
+
+
+def test_three_runs_are_too_few_for_a_winner():
+    claim = by_id(table(runs=3))["winner/laptop"]
+    assert claim.verdict == Verdict.NOT_TESTABLE
+    assert "too few runs. Chance alone lets 3 runs agree in 11% of cases" in claim.reason
+
+
+def test_the_ratios_of_the_printed_log_come_back():
+    found = by_id(table())
+    for name in ("rewrite", "random_read", "mixed_workload", "random_write"):
+        claim = found[f"sample/run-1/{name}/relative-to-initial-write"]
+        assert claim.verdict == Verdict.REPRODUCED, claim.reason
+        assert claim.measured == pytest.approx(claim.published, rel=1e-4)
+
+
+def test_gains_are_held_against_the_percentages():
+    found = by_id(table(step=0.115))  # bfq over none: 1 / 0.77, 29.9 %
+    assert found["improvement/30-percent"].verdict == Verdict.REPRODUCED
+    assert found["improvement/2-percent"].verdict == Verdict.DIRECTION_ONLY
+    assert found["sentence/difference-can-vary-between-0-and-30"].verdict == Verdict.REPRODUCED
+
+
+def test_reads_from_the_cache_and_a_mixed_workload_that_reads_are_told():
+    found = by_id(table())
+    assert found["sample/two-tests-never-meet-the-disk"].verdict == Verdict.CONTRADICTED
+    assert found["sample/mixed-workload-mixes"].measured == "2 files read"
+
+
+def test_figures_of_fio_are_stamped_in_claims_tables_and_figures():
+    measured = table(tool="fio")
+    judged = [claim for claim in judge(measured) if claim.testbed != "published data"]
+    assert all("fio with the same patterns, not iozone" in claim.reason for claim in judged)
+    assert all(set(rows["tool"]) == {"fio"} for _, rows in study.tables(measured))
+    drawn = study.figures(study.published(), measured)
+    assert all("not by iozone" in one.figure.get_suptitle() for one in drawn.values())
+
+
+def test_a_solid_state_disk_is_not_held_against_the_articles_disks():
+    judged = judge(table(arm="sata_ssd"))
+    measured = [claim for claim in judged if claim.testbed != "published data"]
+    assert {claim.verdict for claim in measured} == {Verdict.NOT_TESTABLE}
+    assert "No device like the article's disks" in measured[0].reason
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "said"),
+    [
+        (lambda rows: rows.drop(columns="tool"), "found none named tool"),
+        (lambda rows: pd.concat([rows, rows.head(2)]), "expected each test once per run"),
+        (
+            lambda rows: pd.concat([rows, table(tool="fio")]),
+            "expected one tool on each device; found fio and iozone",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(spoilt, said):
+    with pytest.raises(ElevatorLabError, match=said):
+        judge(spoilt(table()))
+
+
+def test_comparisons_have_a_row_a_test_number_of_threads_and_run():
+    rows = table(runs=3)
+    assert comparisons(rows[rows["variant"] == "direct"]).shape == (5 * 2 * 3, 4)
+
+
+# Figures
+
+
+def test_every_figure_is_drawn_with_its_caption():
+    drawn = study.figures(study.published(), table())
+    assert list(drawn) == [
+        *("points", "critical-difference", "gain"),
+        *("charts-file-backed-as-published", "charts-file-backed-direct"),
+    ]
+    assert all("Measured on host, full" in one.caption for one in drawn.values())
+    assert len(drawn["charts-file-backed-direct"].figure.axes) == 4 * 5
+
+
+def test_published_data_alone_are_drawn_too():
+    assert list(study.figures(study.published(), NONE_YET)) == ["points"]
+
+
+def test_one_scheduler_alone_is_drawn_and_judged_without_a_ranking():
+    measured = table(best_first=("bfq",))
+    assert study.figures(study.published(), measured)
+    assert by_id(measured)["winner/laptop"].verdict == Verdict.NOT_TESTABLE

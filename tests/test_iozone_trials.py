@@ -1,0 +1,106 @@
+"""iozone runs for real: in the deterministic machine, until it cannot go on, and by fio instead."""
+
+import pytest
+
+from elevatorlab.errors import NotReady, TrialFailed
+from elevatorlab.testbeds import real
+from elevatorlab.testbeds.base import refuse_what_is_missing
+from elevatorlab.testbeds.deterministic import image
+from elevatorlab.trial import profile
+
+TESTS = ["initial_write", "rewrite", "random_read", "mixed_workload", "random_write"]
+
+
+def iozone(**more):
+    usual = {"kind": "iozone", "name": "iozone", "group": "main"}
+    return {**usual, "threads": [1], "size_mib": 2, "record_kib": 256, "dirty_mib": 1, **more}
+
+
+@pytest.fixture
+def trial(make_trial):
+    """Return a factory of trials with the given workloads on a file system of 32 MiB."""
+
+    def make(*workloads, **more):
+        usual = {"device": profile("nvme_ssd", 32), "filesystem": "ext4"}
+        return make_trial(**{**usual, "workloads": workloads, "sample_interval_ms": 1000, **more})
+
+    return make
+
+
+@pytest.fixture
+def run(testbed, tmp_path):
+    """Return a function that runs a trial and returns its result and its folder."""
+    import json
+
+    def run_it(trial, name="result"):
+        folder = tmp_path / name
+        folder.mkdir()
+        testbed.prepare([trial])
+        testbed.run(trial, folder)
+        return json.loads((folder / "result.json").read_text()), folder
+
+    return run_it
+
+
+@pytest.mark.image
+@pytest.mark.timeout(900)
+class TestInTheDeterministicMachine:
+    def test_five_tests_with_each_number_of_threads_and_the_drop_proved(self, trial, run):
+        result, folder = run(trial(iozone(threads=[1, 2], direct=True)))
+        runs = result["workloads"]["iozone"]["runs"]
+        assert [one["threads"] for one in runs] == [1, 2]
+        for one in runs:
+            assert [test["test"] for test in one["tests"]] == TESTS
+            assert all(test["throughput_kib_s"] > 0 for test in one["tests"])
+            assert one["probe_read_bytes"] >= 1 << 20
+        # One thread: random read and "mixed" workload each read the file of 2 MiB.
+        assert runs[0]["device_read_bytes"] == 2 * (2 << 20)
+        raw = (folder / "raw/iozone.2.iozone.txt").read_text()
+        assert "-i 0 -i 2 -i 8 -s 2048 -r 256 -l 2 -u 2 -I" in raw
+        assert any(proof["knob"].endswith("dirty_bytes") for proof in result["proofs"])
+
+    def test_the_same_trial_gives_the_same_bytes(self, trial, run):
+        files = [run(trial(iozone()), name)[1] for name in ("one", "two")]
+        one, two = ((folder / "result.json").read_bytes() for folder in files)
+        assert one == two
+
+    def test_fio_runs_the_same_patterns_and_says_that_it_was_fio(self, trial, run):
+        result, folder = run(trial(iozone(tool="fio", threads=[2], direct=True)))
+        found = result["workloads"]["iozone"]
+        assert found["tool"] == "fio"
+        assert [test["test"] for test in found["runs"][0]["tests"]] == TESTS
+        # Random read by both threads, and by the first in the mixed workload.
+        assert found["runs"][0]["device_read_bytes"] == 3 * (2 << 20)
+        assert len(list((folder / "raw").glob("iozone.2.*.fio.json"))) == 5
+
+    def test_files_that_do_not_fit_are_refused_before_anything_runs(self, trial, run):
+        with pytest.raises(TrialFailed, match="MiB free; expected 42 MiB for the files of all"):
+            run(trial(iozone(size_mib=20, threads=[1, 2])))
+
+    @pytest.mark.parametrize("tool", ["iozone", "fio"])
+    def test_a_disk_that_fills_up_in_the_middle_is_told(self, trial, run, tool):
+        filling = {"kind": "endless_write", "name": "filler", "group": "main"}
+        with pytest.raises(TrialFailed, match="No space left|Is the device full"):
+            run(trial(filling, iozone(tool=tool, size_mib=16), settle_s=1))
+
+
+def test_an_image_without_iozone_has_a_finding_with_a_remedy(monkeypatch, testbed, trial):
+    monkeypatch.setattr(image, "manifest", lambda: {"packages": {"fio": "3.33"}})
+    with pytest.raises(NotReady, match="program iozone: not in the image.*-p tool=fio"):
+        refuse_what_is_missing(testbed, [testbed._iozone()], [trial(iozone())])
+
+
+def test_a_host_without_iozone_has_a_finding_with_a_remedy():
+    facts = {
+        **{"cgroup": 2, "schedulers": ["none"], "kernel": "6.1", "loop": True, "tracefs": True},
+        **{"fuse": False, "io_cost": False, "nvme_tcp": False},
+        **{"null_blk": False, "drop_caches": True, "virtualization": "none"},
+        "scratch": {"disks": ["sda"], "free_mib": 9000},
+        "programs": {
+            **{"losetup": True, "mkfs.ext4": True, "fio": True, "iostat": True, "iozone": False},
+            **{"ip": True, "mariadbd": False, "sysbench": False},
+        },
+    }
+    (found,) = [one for one in real.capabilities("host", facts) if one.what == "program iozone"]
+    assert not found.ready
+    assert "add Debian's component non-free" in found.remedy and "tool=fio" in found.remedy

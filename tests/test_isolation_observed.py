@@ -1,0 +1,238 @@
+"""Study 3: its trials, and what its claims, figures and tables make of data with known answers."""
+
+import pandas as pd
+import pytest
+
+from elevatorlab import studies
+from elevatorlab.analysis.queueing import mm1_wait_ms
+from elevatorlab.studies import container_isolation as study
+from elevatorlab.studies.container_isolation import disks, measures
+from elevatorlab.studies.container_isolation.claims_document import predictions
+from elevatorlab.trial import parse
+from elevatorlab.verdicts import Verdict
+
+NOTHING = pd.DataFrame(columns=study.COLUMNS)
+LOADS = (1, 2, 3, 4, 6, 9, 14, 20)
+PLACE = {
+    "study": study.NAME,
+    "testbed": "deterministic",
+    "machine": "deterministic",
+    "accelerator": "TCG, instruction counting (1 instruction = 1 ns)",
+    "preset": "quick",
+    "arm": "container",
+    "scheduler": "none",
+    "disk": "write_behind",
+    "service_ms": 1.85,
+}
+
+
+def row(part, containers, repetition, wait_ms, iops, overloaded=0, role="normal", **more):
+    load = iops * wait_ms / 1000
+    return {
+        **PLACE,
+        "trial": f"{part}-{containers}-{overloaded}-{repetition}",
+        "part": part,
+        "containers": containers,
+        "overloaded": overloaded,
+        "subject": f"{role}-01",
+        "role": role,
+        "repetition": repetition,
+        "iops": iops,
+        "write_kib_s": iops * 5,
+        "wait_ms": wait_ms,
+        "latency_mean_ms": wait_ms,
+        "queue_length": load,
+        "utilization_ratio": load,
+        "disk_iops": iops * containers,
+        "disk_busy_ratio": iops * containers * 1.85e-3,
+        "disk_utilization_ratio": 0.65,
+        **more,
+    }
+
+
+def table(rows):
+    return pd.DataFrame(rows).reindex(columns=study.COLUMNS)
+
+
+def paper(wait=lambda n: max(0.82, 1.85 * n - 2.23), jitter=0.003):
+    """Return what the paper's containers would give, with little spread between repetitions."""
+    rows = []
+    for repetition in (1, 2, 3):
+        factor = 1 + jitter * (repetition - 2)
+        for count in LOADS:
+            wait_ms = wait(count) * factor
+            rows.append(row("equal", count, repetition, wait_ms, 1000 / (2.23 + wait_ms)))
+        alone = row("overload", 0, repetition, 4.7 * factor, 212, 1, "overloaded")
+        rows.append(alone)
+        for count in (1, 3):
+            beside = ("normal", 10.94 * factor), ("overloaded", 6.9 * factor)
+            rows += [row("overload", count, repetition, w, 70, 1, role) for role, w in beside]
+    return table(rows)
+
+
+def verdicts(measured):
+    return {
+        claim.id.removeprefix(f"{study.NAME}/"): claim
+        for claim in study.judge(measured)
+        if measured.empty or claim.testbed != "published data"
+    }
+
+
+@pytest.mark.parametrize("preset", study.PRESETS)
+def test_every_trial_can_be_run_and_is_run_once(preset):
+    trials = study.trials(studies.parameters(study, preset))
+    assert len({trial.hash for trial in trials}) == len(trials)
+    for trial in trials:
+        assert parse(trial.model_dump(mode="json")) == trial
+        assert trial.device.size_mib >= len(trial.groups)
+        assert all(group.isolation == "container" for group in trial.groups)
+
+
+def test_quick_can_be_judged():
+    parameters = studies.parameters(study, "quick")
+    assert parameters.repetitions >= 2  # an interval, though a wide one
+    assert {1, 20} <= set(parameters.containers) and len(parameters.containers) >= 6
+    assert 1 in parameters.normal_containers
+
+
+def test_the_overload_comes_with_the_same_containers_without_it():
+    choice = {"parts": ("overload",), "normal_containers": (2,)}
+    labels = [t.labels for t in study.trials(studies.parameters(study, "smoke", choice))]
+    found = {(one["part"], one["containers"], one["overloaded"]) for one in labels}
+    assert found == {("overload", "0", "1"), ("equal", "2", "0"), ("overload", "2", "1")}
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"parts": "sideways"}, "parts.0: Input should be"),
+        ({"containers": [21]}, "containers.0: Input should be less than or equal to 20"),
+        ({"open_ratios": [1]}, "open_ratios.0: Input should be less than 1"),
+        ({"disks": "floppy"}, "disks.0: Input should be 'write_behind'"),
+        ({"warm_up_s": 9}, "warm_up_s: expected less than"),
+    ],
+)
+def test_an_impossible_choice_is_one_sentence(choice, said, error_of):
+    def expand():
+        return study.trials(studies.parameters(study, "smoke", choice))
+
+    assert said in error_of(expand)
+
+
+def test_the_calibration_is_what_the_paper_prints():
+    assert 1000 / disks.service_ms() == pytest.approx(20 * 27, rel=0.01)
+    assert 1000 / 328 - 0.82 == pytest.approx(disks.THINK_US / 1000, abs=0.005)
+
+
+def test_published_data_alone_judges_the_document_and_nothing_else():
+    found = verdicts(NOTHING)
+    document = {name: one for name, one in found.items() if one.measured is not None}
+    assert {name for name in document if name.startswith("errata/")} == {
+        f"errata/{name}"
+        for name in ("w-new-w-pre", "10.4-or-10.94", "exponential-decline", "kilobits", "names")
+    }
+    for name, one in document.items():
+        holds = name.startswith("arithmetic/")
+        assert one.verdict == (Verdict.REPRODUCED if holds else Verdict.CONTRADICTED), name
+    rest = [one for name, one in found.items() if name not in document]
+    assert rest and {one.verdict for one in rest} == {Verdict.NOT_TESTABLE}
+
+
+def test_the_closed_law_meets_the_papers_points_and_mm1_does_not():
+    found = predictions().round(1)
+    assert found["mm1_ms"].tolist() == [2.1, 7.5]
+    assert found["closed_ms"].tolist() == [5.5, 25.6]
+
+
+def test_the_papers_own_numbers_are_reproduced():
+    found = verdicts(paper())
+    for name in (
+        "figure-1/iops/1",
+        "figure-6/wait/normal-beside-overloaded",
+        "figure-6/rise/normal",
+    ):
+        assert found[name].verdict == Verdict.REPRODUCED, found[name].reason
+    assert found["figure-6/normal-suffers-more"].verdict == Verdict.REPRODUCED
+    assert found["figure-6/wait/normal-beside-overloaded/misprint"].verdict == Verdict.REPRODUCED
+    assert "Calibration point: no evidence." in found["figure-1/iops/1"].reason
+    assert "little evidence" in found["figure-3/utilisation/20"].reason
+    assert "alibration" not in found["figure-6/rise/normal"].reason
+
+
+def test_a_closed_system_is_told_from_mm1():
+    closed = verdicts(paper())["section-2/mm1"]
+    assert closed.verdict == Verdict.CONTRADICTED
+    assert closed.measured == "interactive (closed)"
+
+
+def test_mm1_is_found_where_it_holds():
+    rows = []
+    for repetition in (1, 2, 3):
+        for count, ratio in zip(LOADS, (0.1, 0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), strict=True):
+            wait_ms = mm1_wait_ms(ratio, 1.85) * (1 + 0.01 * (repetition - 2))
+            own = row("equal", count, repetition, wait_ms, 1000 * ratio / wait_ms)
+            rows.append(own)
+    assert verdicts(table(rows))["section-2/mm1"].verdict == Verdict.REPRODUCED
+
+
+def test_other_numbers_are_contradicted():
+    doubled = paper()
+    doubled["wait_ms"] *= 2
+    found = verdicts(doubled)
+    for name in ("figure-6/wait/overloaded-alone", "figure-6/rise/overloaded"):
+        assert found[name].verdict == Verdict.CONTRADICTED
+
+
+def test_one_repetition_decides_no_number():
+    measured = paper()
+    found = verdicts(measured[measured["repetition"] == 1])
+    assert found["figure-1/iops/1"].verdict == Verdict.NOT_TESTABLE
+    assert "one repetition" in found["figure-1/iops/1"].reason
+
+
+def test_a_wait_is_not_interpolated_over_a_wide_gap():
+    loads = measures.by_load(paper())
+    assert measures.at_utilization(loads, 0.92) is not None
+    ends = loads[loads["containers"].isin([1, 20])]
+    assert measures.at_utilization(ends, 0.71) is None
+
+
+def test_rises_are_the_papers_differences():
+    found = measures.rises(paper()).groupby("containers").mean()
+    assert found.loc[1, "rise_ms"] == pytest.approx(10.94 - 0.82)
+    assert found.loc[1, "overloaded_rise_ms"] == pytest.approx(2.2)
+    three = found.loc[3]
+    assert three["system_rise_ms"] == pytest.approx(3 * three["rise_ms"] + 2.2)
+
+
+def test_a_broken_law_is_shown():
+    measured = paper()
+    measured.loc[0, "queue_length"] *= 2
+    _, laws = study.tables(measured)[2]
+    little = laws[(laws["part"] == "equal") & laws["law"].str.startswith("Little")]
+    assert little["broken"].tolist() == [1, 1]
+    kernel = laws[laws["law"].str.contains("kernel's busy time")]
+    assert (kernel["broken"] > 0).all()
+
+
+@pytest.mark.parametrize("measured", [NOTHING, paper()], ids=["published", "measured"])
+def test_figures_and_tables_of_what_there_is(measured):
+    drawn = study.figures(study.published(), measured)
+    assert set(drawn) == {
+        *("overview", "figure-1", "figure-2", "figure-3", "figure-4", "figure-6"),
+        *("open-and-closed", "figure-8", "figure-9", "comparison", "comparison-over-time"),
+    }
+    assert all(one.caption for one in drawn.values())
+    observed = study.tables(measured)[:3]
+    assert [len(frame) > 0 for _, frame in observed] == [not measured.empty] * 3
+
+
+def test_captions_say_what_the_fits_are_worth():
+    drawn = study.figures(study.published(), paper())
+    assert "Knee at" in drawn["overview"].caption
+    assert "supported best" in drawn["figure-1"].caption
+    assert "supported best" in drawn["figure-3"].caption
+
+
+def test_a_table_of_another_study_is_refused(error_of):
+    assert "found none named" in error_of(study.judge, pd.DataFrame({"trial": []}))

@@ -1,0 +1,314 @@
+"""Study 3, section 4: trials of the regulator, their rows, and what the claims make of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from elevatorlab import claims, studies
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.families import read_published, statements
+from elevatorlab.studies import container_isolation as study
+from elevatorlab.studies.container_isolation import (
+    claims_regulation,
+    compared,
+    figure_comparison,
+    figure_regulation,
+    periods,
+    tables_regulation,
+)
+from elevatorlab.studies.container_isolation.disks import SERVER
+from elevatorlab.studies.container_isolation.mechanisms import COLOURS, LABELS, LOAD_LABELS
+from elevatorlab.verdicts import Verdict
+
+REPRODUCED, DIRECTION = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY
+CONTRADICTED, NOT_TESTABLE = Verdict.CONTRADICTED, Verdict.NOT_TESTABLE
+
+
+def trials(part, preset="quick", **more):
+    return study.trials(studies.parameters(study, preset, {"parts": part, **more}))
+
+
+# Trials
+
+
+def test_the_overload_begins_when_the_labels_say_so_and_lasts_as_long_in_every_load():
+    for trial in trials("compared"):
+        assert float(trial.labels["onset"]) == compared.ONSET_S == trial.warm_up_s
+        for workload in trial.workloads:
+            assert workload.duration_s == pytest.approx(10)
+            if workload.group.startswith("overloaded"):
+                assert workload.phases[0].writers == 0
+                assert workload.phases[0].duration_s == compared.ONSET_S
+
+
+ALL = {"loads": tuple(compared.LOADS)}
+
+
+def test_every_mechanism_meets_every_load_once():
+    met = [(trial.labels["mechanism"], trial.labels["load"]) for trial in trials("compared", **ALL)]
+    assert len(met) == len(set(met)) == len(compared.MECHANISMS) * len(compared.LOADS)
+
+
+def test_each_mechanism_is_what_it_says():
+    by_name = {trial.labels["mechanism"]: trial for trial in trials("compared", loads="two")}
+    assert by_name["slae"].regulator.sla_wait_ms == 5
+    assert by_name["ute"].regulator.threshold == 0.75
+    assert by_name["bfq"].scheduler.name == "bfq"
+    weights = [group.limits.weight for group in by_name["io_cost"].groups]
+    assert weights == [100, 100, 100, 10, 10]
+    fixed = [group.limits.write_bytes_s for group in by_name["io_max"].groups]
+    assert fixed == [None, None, None, 500_000, 500_000]
+    for name in ("none", "io_max", "bfq", "io_cost"):
+        assert by_name[name].regulator is None
+
+
+def test_the_cost_model_gives_back_the_disks_own_service_time():
+    model = compared.cost_model(5).model
+    a_page_s, a_byte_s = 1 / model["wrandiops"], 1 / model["wbps"]
+    fixed_us = (a_page_s - 4096 * a_byte_s) * 1e6
+    assert fixed_us == pytest.approx(SERVER["service_us"], abs=2)
+    assert compared.cost_model(5).qos["wlat"] == 5000
+
+
+def test_names_are_there_for_every_mechanism_and_load():
+    assert set(LABELS) == set(COLOURS) == set(compared.MECHANISMS)
+    assert set(LOAD_LABELS) == set(compared.LOADS)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("policies", "fair"), ("mechanisms", "io_latency"), ("loads", "flood"), ("threshold", 75)],
+)
+def test_what_is_not_there_is_refused(name, value):
+    with pytest.raises(ElevatorLabError, match=name):
+        trials("compared", **{name: value})
+
+
+# Rows
+
+
+def series(requests, wait_ms):
+    return [
+        {"time_s": second, "requests": count, "latency_mean_us": wait and wait * 1e3}
+        for second, (count, wait) in enumerate(zip(requests, wait_ms, strict=True), 1)
+    ]
+
+
+def result_of(waits_ms, limits=()):
+    """Return a result as a trial of one normal and one overloaded container stores it."""
+    seconds = len(waits_ms)
+    rates = {"duration_s": seconds, "write_iops": 1, "write_kib_s": 1, "write_await_ms": 1}
+    rates |= {"queue_length": 1, "utilization_ratio": 1}
+    of_load = {"latency_mean_us": 1000, "latency_percentile_us": {"99": 2000}}
+    normal = series([100] * seconds, waits_ms)
+    over = series([10] * seconds, [50] * seconds)
+    return {
+        "device": rates,
+        "server": {"busy_ratio": 0.95, "service_ms": 2},
+        "cpu_busy_ratio": 0.1,
+        "parts": dict.fromkeys(("normal-01", "overloaded-01"), rates),
+        "regulator": [
+            {
+                "time_s": at_s,
+                "event": "decision",
+                "container": "overloaded-01",
+                "limit_bytes_s": limit,
+            }
+            for at_s, limit in limits
+        ],
+        "workloads": {
+            f"writes-{name}": {
+                **of_load,
+                "series": some,
+                "requests": sum(one["requests"] for one in some),
+                "bytes": size * sum(one["requests"] for one in some),
+            }
+            for name, some, size in (
+                ("normal-01", normal, 5120),
+                ("overloaded-01", over, 32768),
+            )
+        },
+    }
+
+
+def rows(waits_ms, limits=(), onset=2):
+    labels = {"part": "regulated", "disk": "write_behind", "containers": "1", "overloaded": "1"}
+    labels |= {"mechanism": "slae", "load": "constant", "sla_ms": "5", "onset": str(onset)}
+    names = ("normal-01", "overloaded-01")
+    workloads = [{"name": f"writes-{name}", "group": name} for name in names]
+    stored = {"labels": labels, "workloads": workloads}
+    return pd.DataFrame(study.rows(stored, result_of(waits_ms, limits)))
+
+
+def test_violations_count_from_the_onset_and_recovery_is_when_they_ended():
+    found = rows([19, 19, 19, 6, 4, 4, 5.5, 4, 4])
+    whole = found[found["time_s"].isna()]
+    assert set(whole["violation_s"]) == {3} and set(whole["recovery_s"]) == {2}
+    assert set(whole["sla_wait_ms"]) == {5} and set(whole["onset_s"]) == {2}
+
+
+def test_a_second_in_which_no_write_ended_is_a_violation():
+    whole = rows([4, 4, None, 4, 4])
+    assert whole["violation_s"].iloc[0] == 1 and whole["recovery_s"].iloc[0] == 1
+
+
+def test_what_never_ends_takes_all_the_time_there_was():
+    assert rows([4, 4, 9, 9, 9, 9])["recovery_s"].iloc[0] == 4
+
+
+def test_seconds_have_rates_waits_and_the_limit_in_force():
+    found = rows([4] * 5, limits=[(2.3, 1024_000), (4.1, None)])
+    over = found[found["time_s"].notna() & (found["role"] == "overloaded")]
+    assert over["write_kib_s"].tolist() == [10 * 32] * 5
+    assert over["latency_mean_ms"].tolist() == [50] * 5
+    np.testing.assert_equal(over["limit_kib_s"].tolist(), [np.nan, np.nan, 1000, 1000, np.nan])
+
+
+def test_jain_of_equal_and_unequal_shares():
+    assert periods.jain([3, 3, 3]) == 1
+    assert periods.jain([1, 0, 0]) == pytest.approx(1 / 3)
+
+
+# Claims
+
+
+def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repetitions=(1, 2, 3)):
+    """Return a table of part regulated in which both policies do the same."""
+    made = []
+    for policy in ("slae", "ute"):
+        for repetition in repetitions:
+            slight = 1 + 1e-3 * repetition
+            for second in range(1, 21):
+                early = second <= 10
+                wait_ms = (before_ms if early else after_ms) * slight
+                common = {"part": "regulated", "mechanism": policy, "repetition": repetition}
+                common |= {"time_s": second, "onset_s": 10.0, "duration_s": 1.0}
+                common |= {"sla_wait_ms": 5.0, "load": "constant", "trial": f"{policy}{repetition}"}
+                over_kib_s = (before_mb_s if early else after_mb_s) * slight * 1e6 / 1024
+                normal = {"role": "normal", "latency_mean_ms": wait_ms, "subject": "normal-01"}
+                requests = 1000 / (wait_ms + 2.23)
+                made.append({**common, **normal, "requests": requests, "write_kib_s": requests * 5})
+                over = {"role": "overloaded", "latency_mean_ms": 20.0, "requests": 99}
+                made.append({**common, **over, "subject": "over", "write_kib_s": over_kib_s})
+            made.append(
+                {**common, **normal, "time_s": None, "recovery_s": recovery_s, "write_kib_s": 700.0}
+            )
+    given = dict.fromkeys(study.COLUMNS) | {
+        "testbed": "deterministic", "machine": "deterministic", "preset": "quick",
+        "accelerator": "TCG", "arm": "container", "study": "container_isolation",
+    }  # fmt: skip
+    return pd.DataFrame([{**given, **row} for row in made])
+
+
+def verdicts(table):
+    items = [
+        one for one in statements("container_isolation") if one.judge in claims_regulation.JUDGES
+    ]
+    judged = claims.judge(items, claims_regulation.JUDGES, table)
+    return {claim.id.removeprefix("container_isolation/"): claim for claim in judged}
+
+
+def test_the_papers_own_numbers_are_reproduced():
+    found = verdicts(measured(17.7, 4.5, 4.5, 1.0))
+    verdict = {name: claim.verdict for name, claim in found.items()}
+    assert verdict.pop("regulation/figure-9/longest/slae") == CONTRADICTED  # 17.7 is not above 20
+    assert verdict.pop("regulation/figure-9/longest/ute") == CONTRADICTED
+    assert set(verdict.values()) == {REPRODUCED}
+    assert found["regulation/figure-8/after/slae"].measured == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "after_ms, verdict", [(4.9, REPRODUCED), (8.0, DIRECTION), (30.0, CONTRADICTED)]
+)
+def test_a_wait_that_falls_and_stays_above_the_limit_is_the_direction_only(after_ms, verdict):
+    found = verdicts(measured(19, after_ms, 5.2, 2.5))
+    assert found["regulation/figure-9/after/ute"].verdict == verdict
+    assert found["regulation/threshold-low-end"].verdict == verdict
+
+
+def test_a_rate_that_is_reduced_to_another_size_is_the_direction_only():
+    found = verdicts(measured(19, 8, 4.5, 2.5))
+    assert found["regulation/figure-8/after/ute"].verdict == DIRECTION
+    assert "the same direction" in found["regulation/figure-8/after/ute"].reason
+
+
+def test_three_periods_are_not_immediately():
+    found = verdicts(measured(19, 4, 4.5, 1, recovery_s=3.0))
+    assert found["sentence/drops-immediately/slae"].verdict == CONTRADICTED
+
+
+def test_one_repetition_decides_no_size():
+    found = verdicts(measured(17.7, 4.5, 4.5, 1.0, repetitions=(1,)))
+    sizes = [claim for name, claim in found.items() if "immediately" not in name]
+    assert {claim.verdict for claim in sizes} == {NOT_TESTABLE}
+
+
+def test_what_was_not_run_is_not_testable():
+    table = measured(17.7, 4.5, 4.5, 1.0)
+    found = verdicts(table[table["mechanism"] == "slae"])
+    assert found["regulation/figure-8/after/ute"].verdict == NOT_TESTABLE
+    assert "ute was not run here" in found["regulation/figure-8/after/ute"].reason
+
+
+def test_every_number_of_the_published_table_is_a_claim():
+    published = read_published("container_isolation", "regulation")
+    judged_rows = {claim.source.row for claim in verdicts(measured(18, 4, 4.5, 1)).values()}
+    assert set(published["row"]) <= judged_rows
+
+
+# Tables and figures
+
+
+def comparison_table():
+    """Return part compared under the step load: SLAE settles in two seconds, nothing never does."""
+    table = measured(4.0, 4.0, 0.01, 1.0)
+    table = table[table["mechanism"] == "slae"].assign(part="compared", load="step", onset_s=2.0)
+    table["disk_busy_ratio"] = 0.97
+    table["violation_s"], table["jain_ratio"] = 2.0, 1.0
+    late = table["time_s"].between(3, 4) & (table["role"] == "normal")
+    table.loc[late, "latency_mean_ms"] = 19.0
+    alone = table.assign(mechanism="none", violation_s=18.0, recovery_s=18.0)
+    hurt = (alone["time_s"] > 2) & (alone["role"] == "normal")
+    alone.loc[hurt, "latency_mean_ms"] = 19.0
+    return pd.concat([table, alone], ignore_index=True)
+
+
+def test_targets_are_judged_one_by_one():
+    _, targets = tables_regulation.targets_table(comparison_table())
+    of = targets.set_index("mechanism").drop(columns=["testbed", "machine", "preset"])
+    assert of.loc["regulator, SLAE"].tolist() == ["met"] * 4
+    assert of.loc["nothing"].tolist() == ["not met", "not met", "met", "not met"]
+
+
+def test_tables_say_what_cannot_be_tested():
+    caption, table = tables_regulation.compared_table(comparison_table())
+    assert "io.latency is not compiled into" in caption
+    assert table["mechanism"].tolist() == ["nothing", "regulator, SLAE"]
+
+
+def test_a_mechanism_that_did_better_is_named():
+    table = comparison_table()
+    assert tables_regulation.better_than_slae(table).endswith("for 2 s; better: none.")
+    fixed = table[table["mechanism"] == "slae"].assign(mechanism="io_max", violation_s=0.0)
+    both = pd.concat([table, fixed], ignore_index=True)
+    assert tables_regulation.better_than_slae(both).endswith("better: io.max, 1 MB/s (0 s).")
+
+
+def test_runs_are_never_pooled():
+    table = comparison_table()
+    both = pd.concat([table, table.assign(testbed="docker", machine="1a")], ignore_index=True)
+    for draw in (tables_regulation.compared_table, tables_regulation.targets_table):
+        assert draw(both)[1]["testbed"].tolist() == ["deterministic"] * 2 + ["docker"] * 2
+
+
+def test_figures_show_what_was_run_and_say_what_was_not():
+    published = read_published("container_isolation", "regulation")
+    table = pd.concat([measured(18, 4, 5, 1), comparison_table()], ignore_index=True)
+    for draw in (figure_regulation.rates_over_time, figure_regulation.waits_over_time):
+        titles = [axis.get_title() for axis in draw(published, table).axes]
+        assert titles == ["regulator, SLAE", "regulator, UTE"]
+        assert "not run" in [text.get_text() for text in draw(published, table[:0]).axes[0].texts]
+    for draw in (figure_comparison.comparison, figure_comparison.comparison_over_time):
+        assert draw(table).axes
+        [text] = draw(table[:0]).texts
+        assert text.get_text() == "part compared was not run"

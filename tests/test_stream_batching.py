@@ -1,0 +1,310 @@
+"""Study 5: its trials, its tidy rows, its published points, its claims and its figures."""
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from elevatorlab import claims, studies
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.studies import stream_batching as study
+from elevatorlab.studies.stream_batching import prediction
+from elevatorlab.studies.stream_batching.claims import crossing
+from elevatorlab.studies.stream_batching.document import gone_cores
+from elevatorlab.studies.stream_batching.figures import CAPTIONS
+from elevatorlab.studies.stream_batching.published import noop_beside, points
+from elevatorlab.trial import Trial, parse
+from elevatorlab.verdicts import Verdict
+
+NOTHING = pd.DataFrame(columns=study.COLUMNS)
+
+
+def expanded(preset, **overrides):
+    return study.trials(studies.parameters(study, preset, overrides))
+
+
+# Trials
+
+
+@pytest.mark.parametrize("preset", study.PRESETS)
+def test_every_trial_is_different_and_survives_its_json(preset):
+    trials = expanded(preset)
+    assert len({trial.hash for trial in trials}) == len(trials)
+    assert all(parse(trial.model_dump(mode="json")) == trial for trial in trials)
+
+
+def test_service_time_and_timeout_are_scaled_together():
+    by_scale = {}
+    for trial in expanded("quick", targets="nvme_ssd", drivers="stock", schedulers="sbq"):
+        if trial.labels["driver"] == "stock" and trial.labels["batch_nr"] == "16":
+            timeout_us = trial.scheduler.tunables["batch_timeout_us"]
+            times = trial.device.backing.service_time_us, timeout_us
+            if trial.labels["batch_timeout_us"] == "50":
+                by_scale[trial.labels["time_scale"]] = times
+    assert by_scale == {"1": (80, 50), "7": (560, 350)}
+
+
+def test_reads_come_before_what_writes():
+    for trial in expanded("full"):
+        shares = [point["rwmixread"] for point in trial.workloads[0].points]
+        assert shares == sorted(shares, reverse=True)
+
+
+def test_a_disk_of_ones_own_replaces_the_simulated_target():
+    given = {"disk": "nvme-uuid.1", "destroy": True, "targets": "ram", "drivers": "stock"}
+    trials = expanded("quick", **given)
+    assert {trial.device.kind for trial in trials} == {"disk"}
+    assert {trial.labels["time_scale"] for trial in trials} == {"1"}
+    assert {trial.labels["driver"] for trial in trials} == {"stock"}
+
+
+@pytest.mark.parametrize(
+    "name, value, said",
+    [
+        ("depths", [0], "depths.0: Input should be greater than or equal to 1 (given: 0)"),
+        ("depths", [2048], "less than or equal to 1024"),
+        ("drivers", ["fast"], "drivers.0: Input should be 'stock' or 'one_send'"),
+        ("mtu_bytes", 100, "device: mtu_bytes: Input should be greater than or equal to 1280"),
+        ("device_mib", 4096, "leaves too little of it"),
+        ("disk", "/dev/sda", "disk: String should match pattern"),
+    ],
+)
+def test_what_cannot_be_is_refused(name, value, said, error_of):
+    assert said in error_of(expanded, "smoke", **{name: value})
+
+
+def test_the_memory_of_the_target_counts(make_trial, error_of):
+    content = make_trial().model_dump(mode="json")
+    large = {**content["device"], "size_mib": 512}
+    device = {"kind": "nvme_tcp", "backing": large, "driver": "stock"}
+    assert "lives in memory" in error_of(parse, {**content, "device": device})
+
+
+# Rows
+
+
+def point(requests=100, **more):
+    counters = {"requests": requests, "duration_ns": 1_000_000, "busy_ns": 500_000}
+    counters |= {"context_switches": 50, "interrupts": 7, "host_sends": 10, **more}
+    way = {"requests": 300, "iops": 3000.0, "latency_mean_ns": 2000.0, "latency_p99_ns": 5000}
+    slow = {"requests": 100, "iops": 1000.0, "latency_mean_ns": 6000.0, "latency_p99_ns": 9000}
+    options = {"iodepth": 64, "rwmixread": 75, "bs": "8k"}
+    return {"point": options, "read": way, "write": slow, "counters": counters}
+
+
+def row_of(labels=None, **counters):
+    trial = {"machine": "host", "labels": {"target": "ram", "driver": "stock", "time_scale": "7"}}
+    trial["labels"] |= labels or {}
+    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [point(**counters)]}}})
+    return row
+
+
+def test_reads_and_writes_are_joined():
+    row = row_of()
+    assert (row["throughput_iops"], row["latency_mean_us"], row["latency_p99_us"]) == (4000, 3, 9)
+    assert (row["depth"], row["read_percent"], row["request_kib"]) == (64, 75, 8)
+
+
+def test_costs_are_for_a_request():
+    row = row_of()
+    assert (row["busy_ratio"], row["busy_ns_per_request"]) == (0.5, 5000)
+    assert (row["switches_per_request"], row["host_sends_per_request"]) == (0.5, 0.1)
+    assert "target_sends_per_request" not in row and "batch_requests" not in row
+
+
+def test_batches_and_why_they_were_released():
+    causes = {"released_by_nr": 6, "released_by_bytes": 0, "released_by_timeout": 2}
+    row = row_of({"batch_nr": "16", "batch_timeout_us": "50"}, scheduler={"held": 80, **causes})
+    assert (row["batch_nr"], row["batch_requests"], row["released_by_nr_ratio"]) == (16, 10, 0.75)
+
+
+# What was published
+
+
+def test_every_point_is_there_with_its_source():
+    table = points()
+    assert table[["document", "table", "row"]].notna().all(axis=None)
+    assert not table.duplicated(["table", "row"]).any()
+    assert table.groupby("table").size().to_dict() == {
+        **{"Figure 1a": 21, "Figure 1b": 20, "Figure 2a": 21, "Figure 2b": 21},
+        **{"Figure 3a": 20, "Figure 3b": 20, "Figure 4a": 48, "Figure 4b": 48},
+        **{"Figure 5a": 10, "Figure 5b": 10, "Figure 6a": 12, "Figure 6b": 12},
+    }
+
+
+def test_noop_beside_a_point():
+    row = {"table": "Figure 1a", "scheduler": "sbq", "io_depth": 64, "latency_kind": "mean"}
+    assert noop_beside(row, "throughput_kiops") == 141
+    assert noop_beside({**row, "io_depth": 1024}, "throughput_kiops") is None
+
+
+@pytest.mark.parametrize(
+    "target, operation, cores",
+    [("nvme_ssd", "randread", 10), ("nvme_ssd", "randwrite", 7), ("ram", "randread", None)],
+)
+def test_where_the_gain_ends_in_the_figure(target, operation, cores):
+    assert gone_cores(target, operation) == cores
+
+
+def test_a_prediction_ends_at_the_link_or_the_ssd():
+    assert prediction.limit_kiops("ram", "randread") == pytest.approx(3051.8, abs=0.1)
+    assert prediction.limit_kiops("nvme_ssd", "randwrite") == 397
+
+
+# Claims
+
+
+def measured(gain, noop_iops=20_000.0, repetitions=2, **changes):
+    """Return a tidy table in which SBQ / noop is `gain(depth)`, at three depths."""
+    rows = []
+    for repetition in range(1, repetitions + 1):
+        for target in ("nvme_ssd", "ram"):
+            for driver in ("stock", "one_send"):
+                for depth in (1, 16, 64):
+                    for scheduler in ("none", "sbq"):
+                        ratio = gain(depth) if scheduler == "sbq" else 1
+                        iops = noop_iops * ratio * (1 + repetition / 1e4)
+                        rows.append(
+                            {
+                                **dict.fromkeys(study.COLUMNS),
+                                **{"trial": "t", "study": study.NAME, "arm": "host"},
+                                **{"testbed": "deterministic", "machine": "deterministic"},
+                                **{"preset": "quick", "accelerator": "TCG", "device": "d"},
+                                **{"scheduler": scheduler, "target": target, "driver": driver},
+                                **{"time_scale": 7.0, "depth": depth, "repetition": repetition},
+                                **{"read_percent": 100, "request_kib": 4, "seed": repetition},
+                                "batch_nr": 16 if scheduler == "sbq" else None,
+                                "batch_timeout_us": 50 if scheduler == "sbq" else None,
+                                "throughput_iops": iops,
+                                "latency_mean_us": depth / iops * 1e6,
+                                "latency_p99_us": depth / iops * 2e6,
+                                "busy_ns_per_request": 1e9 / iops,
+                                "host_sends_per_request": 1 / ratio,
+                                "target_sends_per_request": 1.0,
+                                "switches_per_request": 2.0,
+                                "batch_requests": 16.0 if scheduler == "sbq" else None,
+                                **changes,
+                            }
+                        )
+    numbers = ["batch_nr", "batch_timeout_us", "batch_requests"]
+    return pd.DataFrame(rows).astype({name: float for name in numbers})
+
+
+def as_published(depth):
+    return {1: 0.7, 16: 0.8, 64: 1.56}[depth]
+
+
+def verdict(judged, name):
+    (claim,) = [one for one in judged if one.id == f"stream_batching/{name}"]
+    return claim.verdict
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return study.judge(measured(as_published))
+
+
+def test_every_published_point_has_a_claim(judged):
+    about = {(claim.source.place, claim.source.row) for claim in judged}
+    table = points()
+    without = [
+        (row.table, row.row)
+        for row in table.itertuples()
+        if row.scheduler == "sbq" and (row.table, row.row) not in about
+    ]
+    assert without == []
+
+
+def test_ratios_as_published_are_reproduced(judged):
+    for name in (
+        *("figure-1a/sbq-depth-64/stock/throughput", "figure-3a/sbq-1-core/one_send/throughput"),
+        *("peak-ratio/nvme_ssd/stock/scaled", "crossing/nvme_ssd/stock"),
+    ):
+        assert verdict(judged, name) == Verdict.REPRODUCED, name
+
+
+def test_the_opposite_is_contradicted():
+    other_way = study.judge(measured(lambda depth: 1 / 1.56))
+    for name in ("figure-1a/sbq-depth-64/stock/throughput", "peak-ratio/ram/one_send/scaled"):
+        assert verdict(other_way, name) == Verdict.CONTRADICTED, name
+
+
+def test_no_gain_anywhere_contradicts_the_crossing():
+    never = study.judge(measured(lambda depth: 0.8))
+    assert verdict(never, "crossing/ram/stock") == Verdict.CONTRADICTED
+
+
+def test_cores_are_predicted_not_tested(judged):
+    (claim,) = [
+        one for one in judged if one.id.endswith("figure-4a/sbq-16-cores/one_send/throughput")
+    ]
+    assert claim.verdict == Verdict.NOT_TESTABLE
+    # 20 thousand a second x 1.56 x the scale of time, on 16 cores: more than the link carries
+    assert "3052 kIOPS are predicted: 1.46 of what is published" in claim.reason
+
+
+def test_one_repetition_decides_nothing():
+    once = study.judge(measured(as_published, repetitions=1))
+    about = [one for one in once if claims.is_measured(one)]
+    assert {one.verdict for one in about} == {Verdict.NOT_TESTABLE}
+
+
+def test_published_data_alone_judges_the_document():
+    counts = claims.verdict_counts(study.judge(NOTHING))
+    assert (counts[Verdict.REPRODUCED], counts[Verdict.CONTRADICTED]) == (57, 5)
+
+
+def test_a_point_twice_is_refused():
+    table = measured(as_published)
+    with pytest.raises(ElevatorLabError, match="expected each point once per repetition"):
+        study.judge(pd.concat([table, table]))
+
+
+def test_a_table_of_something_else_is_refused():
+    with pytest.raises(ElevatorLabError, match="found none named .*time_scale"):
+        study.judge(NOTHING.drop(columns="time_scale"))
+
+
+@pytest.mark.parametrize(
+    "ratios, between",
+    [
+        ([(1, 0.5), (16, 1.1)], (1, 16)),
+        ([(1, 1.2), (16, 0.9), (32, 1.1)], (16, 32)),
+        ([(1, 1.2), (16, 1.1)], None),
+        ([(1, 0.5), (16, 0.9)], None),
+    ],
+)
+def test_crossings(ratios, between):
+    assert crossing(ratios) == between
+
+
+# Figures and tables
+
+
+def test_published_data_alone_is_drawn():
+    drawn = study.figures(study.published(), NOTHING)
+    assert list(drawn) == [
+        *("overview", "figure-1-ssd", "figure-2-ram", "figure-3-ssd-cores"),
+        *("figure-4-ram-cores", "figure-5-read-share", "figure-6-request-size"),
+    ]
+    assert all(isinstance(one.figure, Figure) for one in drawn.values())
+
+
+def test_measurements_are_drawn_with_captions():
+    drawn = study.figures(study.published(), measured(as_published))
+    assert list(drawn) == list(CAPTIONS)
+    caption = drawn["overview"].caption
+    assert "Measured on deterministic, quick (a simulated disk), 2 repetitions." in caption
+
+
+def test_measured_curves_are_solid_and_published_ones_dashed():
+    drawn = study.figures(study.published(), measured(as_published))
+    axis = drawn["overview"].figure.axes[0]
+    styles = [line.get_linestyle() for line in axis.lines if len(line.get_xdata()) > 2]
+    assert styles.count("--") == 1 and styles.count("-") == 2
+
+
+def test_the_table_recomputes_the_scale_of_time():
+    (_, overview), (_, scale) = study.tables(measured(as_published))
+    assert set(overview["SBQ / noop"].str[:4]) == {"1.56"}
+    assert set(scale["published / measured"]) == {"6.90"}
+    assert isinstance(expanded("smoke")[0], Trial)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 
 import pytest
 
@@ -23,7 +24,11 @@ SMOKE = [
 ]
 
 WRONG = {
-    "unknown study": (["run", "cfq"], "study: expected one of vm_vs_container; found 'cfq'"),
+    "unknown study": (
+        ["run", "cfq"],
+        "study: expected one of vm_vs_container, iozone_ranking, container_isolation, "
+        "innodb_commit, stream_batching; found 'cfq'",
+    ),
     "unknown preset": (
         ["run", STUDY, "--preset", "huge"],
         "preset: expected one of smoke, quick, full; found 'huge'",
@@ -64,6 +69,8 @@ WRONG = {
     "no such results": (["results", "--results", "/no/such"], "expected /no/such to exist"),
     "claims of nothing": (["claims", "--results", "/no/such"], "expected /no/such to exist"),
     "report of nothing": (["report", "--results", "/no/such"], "expected /no/such to exist"),
+    "bundle of nothing": (["bundle", "--results", "/no/such"], "expected /no/such to exist"),
+    "no such bundle": (["verify", "/no/such"], "bundle /no/such: expected a file that can be read"),
 }
 
 
@@ -78,7 +85,10 @@ def test_what_is_wrong_is_said_in_one_sentence(case):
     assert run.stdout == ""
 
 
-@pytest.mark.parametrize("arguments", [["frobnicate"], ["run", STUDY, "--nope"], ["run"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["frobnicate"], ["run", STUDY, "--nope"], ["run"], ["verify", "--sample", "0"]],
+)
 def test_wrong_usage(arguments):
     run = cli(*arguments)
     assert run.returncode == 2
@@ -129,6 +139,17 @@ def test_doctor_of_a_machine_that_is_away():
     (finding,) = json.loads(run.stdout)
     assert run.returncode == 1
     assert "cannot be reached" in finding["found"]
+
+
+def test_doctor_tells_two_machines_of_a_kind_apart():
+    addresses = ["ssh://root@127.0.0.1:1", "ssh://root@127.0.0.1:2"]
+    run = cli("doctor", "--testbed", ", ".join(addresses), "--json")
+    findings = {finding["testbed"]: finding for finding in json.loads(run.stdout)}
+    assert run.returncode == 1
+    for address, port in zip(addresses, (1, 2), strict=True):
+        assert f"127.0.0.1:{port} cannot be reached" in findings[address]["found"]
+    shown = cli("doctor", "--testbed", ",".join(addresses)).stdout
+    assert [address for address in addresses if address not in shown] == []
 
 
 def test_what_is_missing_is_an_exit_status(tmp_path):
@@ -197,6 +218,7 @@ class TestWithImage:
         assert run.returncode == 0, run.stderr
         assert str(tmp_path / "index.html") in run.stdout
         assert STUDY in (tmp_path / "index.html").read_text()
+        assert "All 8 trials of" in (tmp_path / f"{STUDY}.html").read_text()
         starts = {"pdf": b"%PDF-", "png": b"\x89PNG", "svg": b"<?xml"}
         for kind, start in starts.items():
             files = list((tmp_path / "figures").rglob(f"*.{kind}"))
@@ -204,6 +226,14 @@ class TestWithImage:
             assert [file for file in files if not file.read_bytes().startswith(start)] == []
         with open(tmp_path / "tables" / f"{STUDY}-claims.csv", newline="") as table:
             assert set(next(csv.DictReader(table))) >= KEYS
+
+    def test_a_bundle_is_verified_by_running_its_trials_again(self, results, tmp_path):
+        run = cli("bundle", "--results", results, "--out", tmp_path / "b.zip")
+        assert run.returncode == 0, run.stderr
+        published = re.search(r"manifest SHA-256 ([0-9a-f]{64})", run.stdout)[0]
+        run = cli("verify", tmp_path / "b.zip", "--sample", "1")
+        assert (run.returncode, run.stdout.count("same bits")) == (0, 1), run.stdout
+        assert published in run.stdout
 
     def test_verify(self):
         if not (store.REFERENCE / f"{STUDY}.digests.csv").exists():

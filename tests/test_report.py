@@ -4,13 +4,15 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from urllib.parse import parse_qsl
 
 import pandas as pd
 import pytest
 
-from elevatorlab import jobs
+from elevatorlab import jobs, provenance, studies
+from elevatorlab.claims import Verdict, is_measured
 from elevatorlab.figures import save
-from elevatorlab.report import ReportFigure, ReportTable, _counts, build
+from elevatorlab.report import ReportFigure, ReportTable, _decided_first, build
 from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.figures import figures
 from elevatorlab.studies.vm_vs_container.published import times
@@ -45,72 +47,102 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
+RUN = provenance.Run(
+    STUDY,
+    "deterministic",
+    "quick",
+    {"aa11": "none, seed 1", "bb22": "bfq, seed 1"},
+    {"testbed": "deterministic", "image digest": "sha256:12"},
+    "sha256:12",
+    "elevatorlab run it",
+)
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     """Build a report with a figure from elsewhere."""
     folder = tmp_path_factory.mktemp("report")
     drawn = figures(times(), NONE_YET)["overview"]
     files = save(drawn.figure, folder / "drawn", "o")
-    figure = ReportFigure(STUDY, "overview--docker-host-full", files, drawn.caption)
+    figure = ReportFigure(STUDY, "overview--docker-host-full", files, drawn.caption, ["aa11"])
     table = ReportTable(STUDY, "A table", pd.DataFrame({"a": [1.0], "b": ["<b>"]}))
-    run = {"testbed": "deterministic", "trials": 72, "image_digest": "sha256:12"}
-    return build(folder / "report", CLAIMS, [figure], [run], [table], {STUDY: "Study one"})
+    return build(folder / "report", CLAIMS, [figure], [RUN], [table], {STUDY: "Study one"}).parent
 
 
-def test_the_page_is_well_formed_and_has_every_claim(report):
-    """One row a claim, filters by its verdict, testbed and study."""
-    html = report.read_text(encoding="utf-8")
-    page = Page(html)
-    assert page.open == []
+def text(report, page):
+    return (report / page).read_text(encoding="utf-8")
+
+
+PAGES = ["index.html", "claims.html", f"{STUDY}.html"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_is_well_formed(report, page):
+    assert Page(text(report, page)).open == []
+
+
+def test_the_page_of_claims_has_every_claim(report):
+    """One row a claim, filters by its verdict, place and study."""
+    page = Page(text(report, "claims.html"))
     rows = [one for one in page.all("tr") if "data-verdict" in one]
     assert len(rows) == len(CLAIMS)
-    assert {(one["data-verdict"], one["data-study"]) for one in rows} == {
-        (str(claim.verdict), claim.study) for claim in CLAIMS
+    assert {(one["data-verdict"], one["data-study"], one["data-where"]) for one in rows} == {
+        (str(claim.verdict), claim.study, claim.where) for claim in CLAIMS
     }
-    assert {one["name"] for one in page.all("select")} == {"verdict", "testbed", "study"}
-    for part in (
-        "Study one",
-        "A table",
-        "image digest",
-        "sha256:12",
-        f"{len(CLAIMS)} claims, each",
-    ):
-        assert part in html
+    assert {one["name"] for one in page.all("select")} == {"verdict", "where", "study"}
 
 
-def test_runs_are_counted_apart():
-    """A card for each, none for their sum."""
+def test_the_overview_leads_to_every_study(report):
+    html = text(report, "index.html")
+    assert f'<a href="{STUDY}.html">Study one</a>' in html
+    assert f"{len(CLAIMS)} claims, each" in html
+
+
+def test_runs_are_counted_apart(tmp_path):
+    """A line for each, none for their sum; each count asks the page of claims for its claims."""
     several = judge(pd.concat([as_printed(arms=ARMS), deterministic()]))
-    counts = _counts(several)
-    assert list(counts) == [
+    html = build(tmp_path, several).read_text(encoding="utf-8")
+    assert re.findall(r'<span class="where">(.*?)</span>', html) == [
         "Measured: deterministic, quick",
         "Measured: docker+host+vagrant, full, machine 01234567",
-        "The documents' own arithmetic",
+        "The document&#39;s own arithmetic",
     ]
-    assert sum(sum(some.values()) for some in counts.values()) == len(several)
+    links = re.findall(r'href="claims.html#([^"]+)"><b>(\d+)</b>', html)
+    for asked, count in links:
+        wanted = dict(parse_qsl(asked.replace("&amp;", "&")))
+        found = [c for c in several if (c.where, c.verdict) == (wanted["where"], wanted["verdict"])]
+        assert len(found) == int(count) > 0
+    assert sum(int(count) for _, count in links) == len(several)
 
 
-def test_what_was_decided_is_open_and_the_rest_can_be_opened(report):
-    """Three parts, which hold each claim once."""
-    page = Page(report.read_text(encoding="utf-8"))
-    parts = [one for one in page.all("details") if one.get("class") == "part"]
-    assert ["open" in one for one in parts] == [False, True, False, False]  # the first: a table
-    html = report.read_text(encoding="utf-8")
-    titles = re.findall(r"<h3>(.*) \((\d+)\)</h3>", html)
-    assert [title for title, _ in titles] == [
-        "Decided by a measurement",
-        "Not testable here",
-        "The documents&#39; own arithmetic",
-    ]
-    assert sum(int(count) for _, count in titles) == len(CLAIMS)
+def test_what_was_decided_comes_first():
+    claims = _decided_first(CLAIMS, [STUDY])
+    kinds = [(not is_measured(one), one.verdict == Verdict.NOT_TESTABLE) for one in claims]
+    measured = [kind for kind in kinds if not kind[0]]
+    assert len(claims) == len(CLAIMS)
+    assert measured == sorted(measured) and [kind[0] for kind in kinds] == sorted(
+        kind[0] for kind in kinds
+    )
+
+
+def test_a_figure_says_which_trials_it_shows(report):
+    """By hash, with the image's digest and the command that makes them again."""
+    html = text(report, f"{STUDY}.html")
+    page = Page(html)
+    origin = html.partition('<details class="origin">')[2].partition("</details>")[0]
+    assert "1 of 2 trials of" in origin and "<code>aa11</code>" in origin
+    assert "bb22" not in origin
+    assert "<code>sha256:12</code>" in origin and "elevatorlab run it" in origin
+    (picture,) = [one for one in page.all("a") if one.get("class") == "picture"]
+    assert picture["title"] == "1 of 2 trials of deterministic, quick; image sha256:12"
+    assert 'id="run-deterministic-quick"' in html and "<code>bb22</code> bfq, seed 1" in html
 
 
 def test_pictures_are_no_larger_than_they_were_drawn(report):
     """Half of the PNG's pixels, whose header says how many they are."""
-    page = Page(report.read_text(encoding="utf-8"))
-    (picture,) = page.all("img")
+    (picture,) = Page(text(report, f"{STUDY}.html")).all("img")
     assert picture["width"] == str(int(200 * 4.8) // 2)
-    assert "<b>overview.</b>" in report.read_text(encoding="utf-8")
+    assert "<b>overview.</b>" in text(report, f"{STUDY}.html")
 
 
 def test_a_report_has_all_arms_of_all_testbeds(tmp_path):
@@ -127,7 +159,11 @@ def test_a_report_has_all_arms_of_all_testbeds(tmp_path):
     assert "Not comparable: the VM's processor is emulated" in improvement["reason"]
     html = made["report"].read_text(encoding="utf-8")
     assert "Measured: docker+host+vagrant, smoke, machine 01234567" in html
+    html = text(tmp_path / "report", f"{STUDY}.html")
     assert html.count("<dt>testbed</dt>") == 3
+    # By the pointer and below, from each testbed: the overview, and one of the two tests.
+    assert html.count("All 16 trials of") == 2 * 3
+    assert html.count("8 of 16 trials of") == 2 * 3
     assert f"<dd>{TCG}</dd>" in html
     assert len(list(made["figures"].glob("*.svg"))) == 6
 
@@ -142,17 +178,34 @@ def test_runs_of_every_kind_of_testbed_have_their_provenance(tmp_path):
     content |= {"testbed": "deterministic", "machine": "deterministic", "qemu": "7.2"}
     del content["host"]["disks"]
     (simulated / "provenance.json").write_text(json.dumps(content))
-    runs = {run["testbed"]: run for run in jobs._runs(tmp_path)}
+    runs = {run.testbed: run.facts for run in provenance.of_results(tmp_path)}
     assert set(runs) == {"deterministic", "docker", "host"}
-    assert (runs["host"]["trials"], runs["host"]["wall_time_s"]) == (16, 24.0)
+    assert (runs["host"]["trials"], runs["host"]["wall time_s"]) == (16, 24.0)
     assert runs["host"]["disks"] == "sda"
     assert runs["host"]["kernel"] == "6.1.0-1"
-    assert runs["docker"]["environment_digest"] == "of container"
-    assert not {"QEMU", "image_digest"} & set(runs["host"])
+    assert runs["docker"]["environment digest"] == "of container"
+    assert not {"QEMU", "image digest"} & set(runs["host"])
     assert runs["deterministic"]["QEMU"] == "7.2"
     assert runs["deterministic"]["kernel"] == "Debian 6.1.0-1"
-    assert runs["deterministic"]["image_digest"] == "of host"
+    assert runs["deterministic"]["image digest"] == "of host"
     assert "disks" not in runs["deterministic"]
+
+
+def test_a_run_names_the_command_that_makes_it_again(tmp_path):
+    """Where the preset leads to its trials; a parameter that no preset has is not guessed."""
+    write_results(tmp_path, arms=("host",), repetitions=2)
+    (run,) = provenance.of_results(tmp_path)
+    asked = f"elevatorlab run {STUDY} --preset smoke --testbed host -p repetitions=2"
+    assert run.command == asked
+    study = studies.get(STUDY)
+    made = provenance.preset_trials(study, "smoke", "deterministic", {"repetitions": 2})
+    hashes = {trial.hash for trial in made}
+    asked = provenance._command(STUDY, "deterministic", "smoke", hashes, 2)
+    assert asked == f"elevatorlab run {STUDY} --preset smoke -p repetitions=2"
+    one = {min(trial.hash for trial in made if trial.repetition == 1)}
+    asked = provenance._command(STUDY, "deterministic", "smoke", one, 1)
+    assert asked == f"elevatorlab run {STUDY} --preset smoke"
+    assert provenance._command(STUDY, "deterministic", "smoke", {"of other parameters"}, 1) == ""
 
 
 @pytest.mark.parametrize("below", ["", "further"])
@@ -165,29 +218,33 @@ def test_a_report_into_a_file_is_refused_in_one_sentence(below, tmp_path, error_
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_nothing_comes_from_the_network(report):
-    """Every address is a file of the report or a place on the page."""
-    page = Page(report.read_text(encoding="utf-8"))
-    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_comes_from_the_network(report, name):
+    """Every address is a file of the report or a place on a page of it."""
+    page = Page(text(report, name))
     links = [one["href"] for one in page.all("a")] + [one["src"] for one in page.all("img")]
     assert links
     for link in links:
-        assert link[1:] in ids if link.startswith("#") else (report.parent / link).is_file()
+        file, _, place = link.partition("#")
+        assert (report / (file or name)).is_file()
+        if place and file != "claims.html":  # where it is a question, not a place
+            there = Page(text(report, file or name))
+            assert place in {one["id"] for _, one in there.tags if "id" in one}
     assert not page.all("link")
     assert all("src" not in one for one in page.all("script"))
-    assert not re.search(r"url\(|@import", report.read_text(encoding="utf-8"))
+    assert not re.search(r"url\(|@import", text(report, name))
 
 
 def test_pictures_have_words(report):
     """For those who do not see them, and a language for those who hear the page."""
-    page = Page(report.read_text(encoding="utf-8"))
+    page = Page(text(report, f"{STUDY}.html"))
     assert all(one["alt"] for one in page.all("img"))
     assert page.all("html") == [{"lang": "en"}]
 
 
 def test_text_is_escaped(report):
     """A value is never markup."""
-    assert "&lt;b&gt;" in report.read_text(encoding="utf-8")
+    assert "&lt;b&gt;" in text(report, f"{STUDY}.html")
 
 
 def test_the_same_arguments_give_the_same_page(tmp_path):
@@ -197,12 +254,13 @@ def test_the_same_arguments_give_the_same_page(tmp_path):
     assert str(tmp_path).encode() not in pages[0]
 
 
-def test_several_studies_share_the_page(tmp_path):
-    """Each with a section and its own counts."""
+def test_each_study_has_a_page_of_its_own(tmp_path):
+    """With its own counts."""
     other = [claim.model_copy(update={"study": "other"}) for claim in CLAIMS[:3]]
     html = build(tmp_path, [*CLAIMS, *other]).read_text(encoding="utf-8")
-    assert 'id="other"' in html
-    assert "3 claims. The documents&#39; own arithmetic: 3 reproduced" in html
+    assert '<a href="other.html">other</a>' in html and "3 claims ·" in html
+    page = text(tmp_path, "other.html")
+    assert re.findall(r"<b>(\d+)</b> (.*?)</a>", page) == [("3", "reproduced")]
 
 
 def test_nothing_measured_is_said(tmp_path):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,23 @@ import typer
 import typer.exceptions
 from rich.console import Console
 
-from . import __version__, campaign, claims, doctor_tables, jobs, progress, store, studies, testbeds
+from . import (
+    __version__,
+    bundles,
+    campaign,
+    claims,
+    doctor_tables,
+    jobs,
+    lab,
+    progress,
+    store,
+    studies,
+    testbeds,
+    verification,
+)
+from . import artifact as artifact_page
 from .errors import ElevatorLabError
+from .paths import BUILD
 from .testbeds import pyz
 from .testbeds.deterministic import image as deterministic_image
 from .testbeds.deterministic import template
@@ -68,9 +84,12 @@ def doctor(
 
     Exit status 0 when what was asked for can run trials: the testbed named, or the default one.
     """
-    chosen = testbeds.several(testbed or ",".join(testbeds.TESTBEDS))
-    findings = {where.name: list(where.findings()) for where in chosen}
-    for where in chosen:
+    asked = testbed or ",".join(testbeds.TESTBEDS)
+    findings = {}
+    for name, where in zip(asked.split(","), testbeds.several(asked), strict=True):
+        # Two of a kind are told apart by their addresses.
+        address = name.strip().partition("?")[0]
+        findings[address] = [replace(one, testbed=address) for one in where.findings()]
         where.close()
     if as_json:
         everything = [vars(finding) for some in findings.values() for finding in some]
@@ -170,7 +189,13 @@ def claims_command(
 
 
 @app.command("report")
-def report_command(results: ResultsOption = None, out: Path = jobs.REPORT):
+def report_command(
+    results: Annotated[
+        str | None,
+        typer.Option(help="folder of results, by default below build/; or 'reference'"),
+    ] = None,
+    out: Path = jobs.REPORT,
+):
     """Build the HTML report, its figures and its tables."""
     results = results or store.default_results(testbeds.get("deterministic"))
     _tell(jobs.report(results, out))
@@ -194,23 +219,65 @@ def reproduce(
 
 
 @app.command()
-def verify(
-    sample: Annotated[int, typer.Option(min=1, help="how many trials to run again")] = 3,
-    seed: Annotated[int, typer.Option(help="which ones")] = 0,
-):
-    """Run a sample of the reference's trials again and compare the bits.
+def bundle(results: ResultsOption = None, out: Path = Path("elevatorlab-bundle.zip")):
+    """Write results, report and environment to one file that anybody can verify (an RO-Crate)."""
+    results = results or store.default_results(testbeds.get("deterministic"))
+    made = bundles.write(results, out, jobs.report)
+    print(f"{out}: {len(made.files)} files, {out.stat().st_size / 2**20:.1f} MiB")
+    with bundles.Bundle(out) as whole:
+        print(f"manifest SHA-256 {whole.digest()}; publish it where nobody else can change it")
 
-    Exit status: 0 same bits, 1 different bits on the same image, 4 another image.
+
+@app.command()
+def verify(
+    bundle: Annotated[
+        Path | None, typer.Argument(help="a bundle; by default the stored reference")
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=0, help="how many trials to run again; of a bundle also none")
+    ] = 3,
+    everything: Annotated[
+        bool, typer.Option("--all", help="run all again, and compare the verdicts, too")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="which ones")] = 0,
+    workers: WorkersOption = None,
+):
+    """Check a bundle's files; run a sample of the trials again and compare the bits.
+
+    Exit status: 0 same bits, or with --all and another image the same verdicts; 1 something is
+    not what it is said to be; 4 another image, where bits may differ.
     """
+    if bundle is None and sample == 0:
+        raise typer.BadParameter("--sample: expected at least 1 where there is no bundle to check")
     where = testbeds.get("deterministic")
-    verdicts = jobs.verify(where, sample, seed)
-    for verdict in verdicts:
-        print(verdict)
-    answers = {verdict.answer for verdict in verdicts}
-    if "different" in answers:
+    sample = None if everything else sample
+    if bundle is None:
+        answer = _again(verification.reference(), where, sample, seed, workers)
+    else:
+        answer = _verify_bundle(bundle, where, sample, seed, workers)
+    if answer == verification.DIFFERENT:
         raise typer.Exit(EXIT_ERROR)
-    if "another image" in answers:
+    if answer == verification.ANOTHER_IMAGE:
         raise typer.Exit(EXIT_UNDECIDED)
+
+
+def _verify_bundle(path, where, sample, seed, workers):
+    with bundles.Bundle(path) as opened, tempfile.TemporaryDirectory() as folder:
+        stored, left_out = verification.unpacked(opened, Path(folder))
+        print(f"{path}: all {len(opened.manifest.files)} files are as its manifest says")
+        print(f"manifest SHA-256 {opened.digest()}; it should be what its author published")
+        followed = verification.tables_follow(Path(folder))
+        print(*followed, *left_out, sep="\n")
+        answer = verification.outcome(followed)
+        again = _again(stored, where, sample, seed, workers) if stored and sample != 0 else answer
+        return answer if answer == verification.DIFFERENT else again
+
+
+def _again(stored, where, sample, seed, workers):
+    with progress.shown() as (update, note):
+        found = verification.again(stored, where, sample, seed, workers, progress=update, note=note)
+    print(*found, sep="\n")
+    return verification.outcome(found)
 
 
 @app.command(
@@ -222,12 +289,29 @@ def regulate(context: typer.Context):
 
     The options are the agent's own: elevatorlab regulate --help.
     """
+    _agent_job("regulate", context.args)
+
+
+@app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def apply(context: typer.Context):
+    """Make the scheduler of a device of this machine permanent (a udev rule), or undo it.
+
+    Prints the rule; --write installs and proves it. The options: elevatorlab apply --help.
+    """
+    _agent_job("apply", context.args)
+
+
+def _agent_job(job, arguments):
+    """Run a job of the agent here; its exit status is ours."""
     with tempfile.TemporaryDirectory(prefix="elevatorlab-") as folder:
         program = Path(folder, "agent.pyz")
         program.write_bytes(pyz.agent_archive())
-        # Ctrl-C and SIGTERM are the program's: it restores every limit, then ends.
+        # Ctrl-C and SIGTERM are the program's: it puts back what it changed, then ends.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        running = subprocess.Popen([sys.executable, program, "regulate", *context.args])
+        running = subprocess.Popen([sys.executable, program, job, *arguments])
         signal.signal(signal.SIGTERM, lambda *_: running.terminate())
         status = running.wait()
     raise typer.Exit(status)
@@ -241,6 +325,12 @@ def agent(out: Annotated[Path, typer.Argument(help="the file to write")] = Path(
 
 
 @app.command()
+def tiles(folder: Annotated[Path, typer.Argument(help="where to")] = BUILD / "lab"):
+    """Write a tile for each study, for JupyterLab's launcher (`make lab` does)."""
+    print(lab.write_tiles(folder))
+
+
+@app.command()
 def reference(results: ResultsOption = None):
     """Store the results of the quick preset as the reference in data/ (for maintainers)."""
     results = results or store.default_results(testbeds.get("deterministic"))
@@ -248,6 +338,14 @@ def reference(results: ResultsOption = None):
         store.write_reference(results, study)
         jobs.draw_overview(study)
         print(f"reference of {study.NAME} written to {store.REFERENCE}")
+    artifact_page.write_costs(results)
+    print(artifact_page.write())
+
+
+@app.command()
+def artifact():
+    """Bring the table of studies in ARTIFACT.md up to date (for maintainers)."""
+    print(artifact_page.write())
 
 
 def _studies(name):

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from IPython.display import Markdown
 
-from . import claims, jobs, store, studies, testbeds
+from . import claims, jobs, lab, store, studies, testbeds
 from .errors import ElevatorLabError
 
 #: Parameters that every measurement notebook has beside its study's own.
@@ -106,3 +107,16 @@ def at_a_glance(results=None):
             counts = {str(v): n for v, n in claims.verdict_counts(some).items()}
             rows.append({"study": study.NAME, "held against": where, **counts})
     return pd.DataFrame(rows)
+
+
+def where_to_click():
+    """Return links to the notebooks of every study, for a notebook in notebooks/."""
+    lines = ["| study | analyse | measure |", "| --- | --- | --- |"]
+    for number, study in enumerate(studies.STUDIES.values(), 1):
+        links = [
+            f"[{kind}]({found.relative_to(lab.NOTEBOOKS).as_posix()})" if found else "–"
+            for kind in lab.KINDS
+            for found in [lab.notebook_of(study.NAME, kind)]
+        ]
+        lines.append(f"| {number}. {study.TITLE} | " + " | ".join(links) + " |")
+    return Markdown("\n".join(lines))

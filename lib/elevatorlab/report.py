@@ -1,18 +1,21 @@
-"""The HTML report: claims, figures and provenance on one page that needs no server."""
+"""The report: a site of linked pages that needs neither a server nor the network."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .claims import Claim, Verdict, is_measured, summary, verdict_counts
+from .provenance import Run
 
 
 class ReportFigure(NamedTuple):
@@ -21,19 +24,22 @@ class ReportFigure(NamedTuple):
     Attributes
     ----------
     study : str
-        Where on the page it goes.
+        On whose page it goes.
     name : str
         Title, for example "table-5".
     files : dict of str to Path
         By format, as `figures.save` returns them; "png" is shown, the others are linked.
     caption : str
         What it shows; also the text for readers who do not see it.
+    trials : collection of str
+        The hashes of the trials that it shows.
     """
 
     study: str
     name: str
     files: Mapping[str, Path]
     caption: str
+    trials: Iterable[str] = ()
 
 
 class ReportTable(NamedTuple):
@@ -42,7 +48,7 @@ class ReportTable(NamedTuple):
     Attributes
     ----------
     study, caption : str, str
-        Where on the page it goes, and what it shows.
+        On whose page it goes, and what it shows.
     rows : pandas.DataFrame
         Shown without its index.
     """
@@ -52,11 +58,14 @@ class ReportTable(NamedTuple):
     rows: pd.DataFrame
 
 
+ARITHMETIC = "The document's own arithmetic"
+
+
 def build(
     out: Path,
     claims: Sequence[Claim],
     figures: Iterable[ReportFigure] = (),
-    provenance: Iterable[Mapping[str, object]] = (),
+    runs: Iterable[Run] = (),
     tables: Iterable[ReportTable] = (),
     titles: Mapping[str, str] | None = None,
 ) -> Path:
@@ -71,24 +80,52 @@ def build(
         Of any number of studies.
     figures : iterable of ReportFigure
         In the order in which they are shown; the first of a study comes first.
-    provenance : iterable of mapping
-        One a run (testbed and preset). Keys are shown as they are with "_" as a space: for
-        example testbed, preset, trials, image_digest, kernel, qemu, package_version,
-        wall_time_s, host.
+    runs : iterable of Run
+        Where the measurements come from.
     tables : iterable of ReportTable
         Further tables, under the figures of their study.
     titles : mapping of str to str
-        What the page calls each study; its name by default.
+        What the pages call each study; its name by default.
 
     Returns
     -------
     Path
-        `out`/index.html. The same arguments give the same bytes.
+        `out`/index.html; beside it claims.html and one page a study, named like the study. The
+        same arguments give the same bytes.
     """
     out.mkdir(parents=True, exist_ok=True)
-    figures, tables = list(figures), list(tables)
-    titles = titles or {}
+    figures, runs, tables, titles = list(figures), list(runs), list(tables), titles or {}
     names = list(dict.fromkeys(part.study for part in [*claims, *figures, *tables]))
+    studies = [
+        {
+            "name": name,
+            "title": titles.get(name, name),
+            "page": f"{name}.html",
+            "documents": list(dict.fromkeys(one.source.document for one in some)),
+            "count": _count(some),
+            "rows": _rows(name, some),
+            "figures": [_shown(one, out, runs) for one in figures if one.study == name],
+            "tables": [one for one in tables if one.study == name],
+        }
+        for name in names
+        for some in [[claim for claim in claims if claim.study == name]]
+    ]
+    pages = {"index.html": "Overview", "claims.html": "Claims"}
+    pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
+    environment = template_environment(pages)
+    shared = {"studies": studies, "runs": runs, "total": _count(claims)}
+    _write(environment, out / "index.html", "index.html", shared)
+    sought = {"places": list(dict.fromkeys(claim.where for claim in claims))}
+    sought |= {"verdicts": list(Verdict), "claims": _decided_first(claims, names)}
+    _write(environment, out / "claims.html", "claims.html", shared | sought)
+    for study in studies:
+        of_it = {"study": study, "runs": [run for run in runs if run.study == study["name"]]}
+        _write(environment, out / study["page"], "study.html", of_it)
+    return out / "index.html"
+
+
+def template_environment(pages: Mapping[str, str]) -> Environment:
+    """Return what renders the package's pages, which all link to `pages` (address to text)."""
     environment = Environment(
         loader=PackageLoader("elevatorlab"),
         autoescape=True,
@@ -97,38 +134,60 @@ def build(
         lstrip_blocks=True,
     )
     environment.filters["number"] = _number
-    page = environment.get_template("report.html").render(
-        summary=summary(claims).partition(".")[0],
-        counts=_counts(claims),
-        parts=_parts(claims),
-        verdicts=list(Verdict),
-        studies=[
-            {
-                "name": name,
-                "title": titles.get(name, name),
-                "documents": list(
-                    dict.fromkeys(one.source.document for one in claims if one.study == name)
-                ),
-                "summary": summary([one for one in claims if one.study == name]),
-                "figures": [_shown(one, out) for one in figures if one.study == name],
-                "tables": [one for one in tables if one.study == name],
-            }
-            for name in names
-        ],
-        testbeds=list(dict.fromkeys(claim.where for claim in claims)),
-        provenance=[
-            {key.replace("_", " "): _number(value) for key, value in run.items()}
-            for run in provenance
-        ],
-    )
-    path = out / "index.html"
+    environment.filters["slug"] = lambda text: text.replace(" ", "-")
+    environment.globals["pages"] = pages
+    return environment
+
+
+def _write(environment: Environment, path: Path, template: str, content: Mapping) -> None:
+    page = environment.get_template(template).render(here=path.name, **content)
     whole = path.with_suffix(".html.part")
     whole.write_text(page, encoding="utf-8")
     os.replace(whole, path)
-    return path
 
 
-def _shown(figure: ReportFigure, out: Path) -> dict:
+def _count(claims: Sequence[Claim]) -> str:
+    """Say how many claims these are: "3 claims"; runs do not multiply them."""
+    return summary(claims).partition(".")[0]
+
+
+def _rows(study: str, claims: Sequence[Claim]) -> list[dict]:
+    """Count the verdicts of each run, which are never added up, and of the document."""
+    measured, document = list(filter(is_measured, claims)), list(filterfalse(is_measured, claims))
+    kinds = [
+        (f"Measured: {where}", [claim for claim in measured if claim.where == where])
+        for where in dict.fromkeys(claim.where for claim in measured)
+    ]
+    return [
+        {"label": label, "verdicts": _verdicts(study, some)}
+        for label, some in [*kinds, (ARITHMETIC, document)]
+        if some
+    ]
+
+
+def _verdicts(study: str, some: Sequence[Claim]) -> list[dict]:
+    sought = {"study": study, "where": some[0].where}
+    return [
+        {
+            "verdict": verdict,
+            "count": count,
+            "link": f"claims.html#{urlencode({**sought, 'verdict': verdict})}",
+        }
+        for verdict, count in verdict_counts(some).items()
+    ]
+
+
+def _decided_first(claims: Sequence[Claim], names: Sequence[str]) -> list[Claim]:
+    """Sort by study; within it what a measurement decided, then what none did, then the rest."""
+
+    def place(claim: Claim) -> tuple[int, int]:
+        undecided = claim.verdict == Verdict.NOT_TESTABLE
+        return names.index(claim.study), undecided if is_measured(claim) else 2
+
+    return sorted(claims, key=place)
+
+
+def _shown(figure: ReportFigure, out: Path, runs: Sequence[Run]) -> dict:
     if "png" not in figure.files:
         raise ValueError(
             f"figure {figure.name}: expected a PNG file to show; found "
@@ -141,48 +200,44 @@ def _shown(figure: ReportFigure, out: Path) -> dict:
             copy.parent.mkdir(parents=True, exist_ok=True)
             path = Path(shutil.copyfile(path, copy))
         links[kind] = path.resolve().relative_to(out.resolve()).as_posix()
+    width, height = _pixels(figure.files["png"])
+    uses = _uses(figure, runs)
     return {
         "name": figure.name.partition("--")[0],
+        "id": re.sub(r"[^A-Za-z0-9-]+", "-", figure.name),
         "caption": figure.caption,
         "links": links,
-        "width": _pixels_across(figure.files["png"]) // 2,  # sharp on dense screens, too
+        "width": width // 2,  # sharp on dense screens, too
+        "height": height // 2,
+        "uses": uses,
+        "hover": "; ".join(_hover(use) for use in uses) or "from the published numbers alone",
     }
 
 
-def _pixels_across(png: Path) -> int:
-    """Read the width from the file's first chunk (PNG specification, section 11.2.2)."""
-    return int.from_bytes(png.read_bytes()[16:20], "big")
+def _uses(figure: ReportFigure, runs: Sequence[Run]) -> list[dict]:
+    """Say which trials of which run a figure shows; `some` lists them where it is not all."""
+    wanted = set(figure.trials)
+    found = []
+    for run in runs:
+        some = [name for name in run.trials if name in wanted] if run.study == figure.study else []
+        if some:
+            every = len(some) == len(run.trials)
+            words = (
+                f"All {len(some)} trials" if every else f"{len(some)} of {len(run.trials)} trials"
+            )
+            found.append({"run": run, "words": words, "some": [] if every else some})
+    return found
 
 
-ARITHMETIC = "The documents' own arithmetic"
+def _hover(use: Mapping) -> str:
+    run = use["run"]
+    return f"{use['words']} of {run.testbed}, {run.preset}; image {run.image_digest[:12]}"
 
 
-def _counts(claims: Sequence[Claim]) -> dict[str, dict[Verdict, int]]:
-    """Count the verdicts of each run, which are never added up, and of the documents."""
-    measured = list(filter(is_measured, claims))
-    counts = {
-        f"Measured: {where}": verdict_counts(claim for claim in measured if claim.where == where)
-        for where in dict.fromkeys(claim.where for claim in measured)
-    }
-    return {**counts, ARITHMETIC: verdict_counts(filterfalse(is_measured, claims))}
-
-
-def _parts(claims: Sequence[Claim]) -> list[dict]:
-    """Divide the claims: what was decided is open, the rest can be opened."""
-    measured = list(filter(is_measured, claims))
-    untested = [claim for claim in measured if claim.verdict == Verdict.NOT_TESTABLE]
-    decided = [claim for claim in measured if claim.verdict != Verdict.NOT_TESTABLE]
-    document = list(filterfalse(is_measured, claims))
-    parts = {
-        "Decided by a measurement": decided,
-        "Not testable here": untested,
-        ARITHMETIC: document,
-    }
-    return [
-        {"title": title, "claims": some, "open": some is decided}
-        for title, some in parts.items()
-        if some
-    ]
+def _pixels(png: Path) -> tuple[int, int]:
+    """Read width and height from the file's first chunk (PNG specification, section 11.2.2)."""
+    header = png.read_bytes()[:24]
+    return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
 
 
 def _number(value: object) -> str:

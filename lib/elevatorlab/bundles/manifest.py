@@ -1,0 +1,67 @@
+"""The list of a bundle's files, by which every byte of it can be checked."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ..trial import Model
+
+NAME = "manifest.json"
+FORMAT = "elevatorlab-bundle/1"
+
+#: Where the results are in a bundle, one folder a trial below one folder a testbed.
+RESULTS = "results"
+
+Size = Annotated[int, Field(ge=0)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Entry(Model):
+    """What is known of one file."""
+
+    size_bytes: Size
+    sha256: Digest
+
+
+class Manifest(Model):
+    """What is in a bundle.
+
+    Attributes
+    ----------
+    format : str
+        Another one belongs to another version of this package.
+    package : str
+        The version of the package that made the bundle.
+    files : dict of str to Entry
+        Every file but the manifest itself, by its name in the bundle.
+    """
+
+    format: Literal[FORMAT]
+    package: str
+    files: dict[str, Entry]
+
+
+def entry_of(file: Path) -> Entry:
+    """Describe a file."""
+    with open(file, "rb") as content:
+        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    return Entry(size_bytes=file.stat().st_size, sha256=sha256)
+
+
+def safe(name: str) -> bool:
+    r"""Tell whether a file of this name stays inside the folder that it is unpacked to.
+
+    Examples
+    --------
+    >>> safe("results/deterministic/identity")
+    True
+    >>> [safe(name) for name in ("../up", "/etc/passwd", "a//b", "a\\b", "C:x", "")]
+    [False, False, False, False, False, False]
+    """
+    parts = name.split("/")
+    plain = not set(name) & set("\\:\0") and name.isprintable()
+    return plain and not PurePosixPath(name).is_absolute() and not {"", ".", ".."} & set(parts)

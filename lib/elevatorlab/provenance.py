@@ -1,0 +1,134 @@
+"""Where results come from: the runs behind a table or a figure, and how to make them again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from . import store, studies
+from .testbeds import TESTBEDS, SshTestbed
+
+
+class Run(NamedTuple):
+    """The trials of a study that one machine ran with one preset.
+
+    Attributes
+    ----------
+    study, testbed, preset : str
+    trials : dict of str to str
+        By hash: what tells each from the others, in words.
+    facts : dict of str to str
+        What a reader wants to know of the machine.
+    image_digest : str
+        Of the deterministic image, or of a real machine's environment.
+    command : str
+        What makes these trials again; "" where no command alone does.
+    """
+
+    study: str
+    testbed: str
+    preset: str
+    trials: Mapping[str, str]
+    facts: Mapping[str, object]
+    image_digest: str
+    command: str
+
+    @property
+    def anchor(self) -> str:
+        """Its place on a page."""
+        name = f"run-{self.testbed}-{self.preset}-{self.facts.get('machine', '')}"
+        return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")
+
+
+def of_results(results) -> list[Run]:
+    """Return the runs in a folder of results, in a fixed order."""
+    found = {}
+    for trial, _, provenance, folder in store.results_in(results):
+        place = provenance["testbed"], provenance["machine"], trial["study"], trial["preset"]
+        found.setdefault(place, []).append((folder.name, trial, provenance))
+    runs = []
+    for (testbed, _, study, preset), several in sorted(found.items()):
+        trials = {name: words(trial) for name, trial, _ in several}
+        wall_s = round(sum(provenance["wall_s"] for _, _, provenance in several), 1)
+        repetitions = max(trial["repetition"] for _, trial, _ in several)
+        first = several[0][2]
+        run = _run(study, testbed, preset, trials, first, repetitions)
+        runs.append(run._replace(facts={**run.facts, "wall time_s": wall_s}))
+    return runs
+
+
+def of_reference() -> list[Run]:
+    """Return the runs behind the stored reference: the quick preset of each study."""
+    stored = store.provenance_of(None)[0]
+    return [
+        _reference_run(study, stored)
+        for study in studies.STUDIES.values()
+        if store.reference_digests(study.NAME)
+    ]
+
+
+def _reference_run(study, stored: Mapping) -> Run:
+    known = store.reference_digests(study.NAME)
+    made = {trial.hash: trial.model_dump(mode="json") for trial in preset_trials(study, "quick")}
+    trials = {name: words(made[name]) if name in made else "" for name in sorted(known)}
+    provenance = {**stored, "image_digest": next(iter(known.values()))[0]}
+    return _run(study.NAME, stored["testbed"], "quick", trials, provenance)
+
+
+def preset_trials(study, preset, testbed="deterministic", overrides=None):
+    """Return the trials that a preset stands for on a testbed."""
+    defaults = TESTBEDS.get(testbed, SshTestbed).defaults
+    return study.trials(studies.parameters(study, preset, overrides, defaults))
+
+
+def _run(study, testbed, preset, trials, provenance, repetitions=None) -> Run:
+    facts = {"study": study, "testbed": testbed, "preset": preset, "trials": len(trials)}
+    facts |= _facts(provenance)
+    command = _command(study, testbed, preset, set(trials), repetitions)
+    return Run(study, testbed, preset, trials, facts, provenance["image_digest"], command)
+
+
+def words(trial: Mapping) -> str:
+    """Say what tells a trial from the others of its study."""
+    return ", ".join(
+        [trial["scheduler"]["name"], *trial["labels"].values(), f"seed {trial['seed']}"]
+    )
+
+
+def _facts(one: Mapping) -> dict[str, str]:
+    """Return what a reader wants to know of where a run was made, on any testbed."""
+    host = one.get("host")
+    simulated = "qemu" in one
+    found = {
+        "machine": one.get("machine"),
+        "accelerator": one["accelerator"],
+        "kernel": f"Debian {one['kernel']}" if simulated else one["kernel"],
+        "host": host and f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}",
+        "disks": ", ".join(host.get("disks", ())) if host else None,
+        "QEMU": one.get("qemu"),
+        "image digest" if simulated else "environment digest": one["image_digest"],
+        "agent digest": one["agent_digest"],
+        "package version": one["package"],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _command(
+    study: str, testbed: str, preset: str, hashes: set[str], repetitions: int | None
+) -> str:
+    """Return the command whose trials include all of `hashes`, if the preset leads to one."""
+    if study not in studies.STUDIES:
+        return ""
+    chosen = studies.get(study)
+    options = [{}]
+    if repetitions and "repetitions" in chosen.Parameters.model_fields:
+        options.append({"repetitions": repetitions})
+    for overrides in options:
+        made = {trial.hash for trial in preset_trials(chosen, preset, testbed, overrides)}
+        if hashes <= made:
+            parts = ["elevatorlab run", study, "--preset", preset]
+            parts += ["--testbed", testbed] if testbed != "deterministic" else []
+            parts += [f"-p {name}={value}" for name, value in overrides.items()]
+            return " ".join(parts)
+    return ""

@@ -1,0 +1,86 @@
+"""What a reviewer reads: every command exists, the table fits the studies, the papers are there."""
+
+import re
+import shlex
+import tomllib
+
+import pytest
+import typer
+import yaml
+
+from elevatorlab import __version__, artifact, cli, store, studies
+from elevatorlab.paths import PROJECT
+from measured import write_results
+
+PAGE = artifact.PAGE.read_text()
+COMMANDS = sorted(set(re.findall(r"(?:^ {4}|`)\.venv/bin/elevatorlab ([^`#\n]+)", PAGE, re.M)))
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) > 8
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_page_can_be_given(command):
+    name, *arguments = shlex.split(command)
+    known = typer.main.get_command(cli.app).commands
+    assert known[name].make_context(name, arguments).params is not None
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"`make ([a-z-]+)", PAGE))))
+def test_every_target_of_the_page_is_in_the_makefile(target):
+    assert re.search(rf"^{target}:", (PROJECT / "Makefile").read_text(), re.M)
+
+
+def test_the_table_fits_the_studies():
+    assert artifact.page_with_table(PAGE) == PAGE, "bring it up to date: elevatorlab artifact"
+    numbers = re.findall(r"^\| C(\d+) \|", PAGE, re.M)
+    assert numbers == [str(1 + n) for n in range(artifact.GENERAL + len(studies.STUDIES))]
+
+
+def test_links_of_the_page_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", PAGE)
+    assert links and [link for link in links if not (PROJECT / link).exists()] == []
+
+
+def test_costs_come_from_results(tmp_path, monkeypatch):
+    """Half of the trials' wall time, on two cores; and all bytes of their folders."""
+    monkeypatch.setattr(store, "REFERENCE", tmp_path)
+    assert artifact.NOT_MEASURED in artifact.table()
+    write_results(tmp_path / "results", arms=("host", "container"))
+    artifact.write_costs(tmp_path / "results")
+    rows = artifact.costs_file().read_text().splitlines()
+    assert rows[1].startswith("vm_vs_container,32,48.0,")
+    monkeypatch.setattr(studies, "STUDIES", {"vm_vs_container": studies.get("vm_vs_container")})
+    assert "| 144 | 0 | 0 MiB |" in artifact.table()
+
+
+def test_a_page_without_a_place_for_the_table_is_refused(error_of):
+    assert "expected the lines" in error_of(artifact.page_with_table, "nothing")
+
+
+def test_the_citation_is_whole_and_of_this_package():
+    """What the Citation File Format 1.2.0 requires, and what the package says of itself."""
+    citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text())
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert citation["cff-version"] == "1.2.0" and citation["type"] == "software"
+    assert all(
+        {"name"} <= set(author) or "family-names" in author for author in citation["authors"]
+    )
+    assert str(citation["version"]) == project["version"] == __version__
+    assert citation["license"] == project["license"]
+
+
+def test_licences_are_the_ones_that_are_named():
+    assert "Redistribution and use in source and binary forms" in (PROJECT / "LICENSE").read_text()
+    kernel = (PROJECT / "environments/kernel/COPYING").read_text()
+    assert "GNU GENERAL PUBLIC LICENSE" in kernel and "Version 2, June 1991" in kernel
+
+
+def test_binder_has_the_locked_environment():
+    folder = PROJECT / ".binder"
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    (file,) = [line.removeprefix("-r ") for line in lines if not line.startswith("#")]
+    assert (folder / file).resolve() == PROJECT / "requirements.lock"
+    assert (folder / "postBuild").stat().st_mode & 0o111

@@ -1,0 +1,164 @@
+"""Lecture 5: the price and the gain of waiting for company (study 5's scheduler and rig)."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from .. import studies
+from ..figures import COLOURS, GREY, style
+
+DEPTHS = (1, 4, 16, 64)
+BATCH_NR, BATCH_TIMEOUT_US = 16, 50
+
+#: How much slower this processor is than the document's (`stream_batching.trials`).
+SCALE = 7
+
+
+def trials(scale=SCALE, depths=DEPTHS, local=False):
+    """Return the study's own trials of none and SBQ, over NVMe/TCP to a disk in memory.
+
+    Parameters
+    ----------
+    scale : float
+        Factor on SBQ's timeout: `SCALE` keeps its proportion to what a request costs.
+    depths : tuple of int
+    local : bool
+        The same disk without the network, at depths 1 and 64.
+    """
+    study = studies.get("stream_batching")
+    chosen = {
+        "experiments": ("local",) if local else ("depth",),
+        "targets": ("ram",),
+        "drivers": ("one_send",),
+        "schedulers": ("none", "sbq"),
+        "depths": depths,
+        "time_scale": scale,
+    }
+    expanded = study.trials(studies.parameters(study, "smoke", chosen))
+    return {trial.scheduler.name: trial for trial in expanded}
+
+
+def point_table(ran):
+    """Return what each scheduler did at each depth, and what it cost."""
+    study = studies.get("stream_batching")
+    rows = [
+        {"scheduler": name, **row}
+        for name, one in ran.items()
+        for row in study.rows(one.trial.model_dump(), one.result)
+    ]
+    table = pd.DataFrame(rows).set_index(["scheduler", "depth"])
+    kept = {
+        "throughput_iops": "requests/s",
+        "latency_mean_us": "latency (us)",
+        "busy_ratio": "processor busy",
+        "switches_per_request": "switches a request",
+        "host_sends_per_request": "sends a request",
+        "batch_requests": "batch",
+        "released_by_timeout_ratio": "released by timeout",
+    }
+    shown = table.reindex(columns=list(kept)).rename(columns=kept)
+    return shown.round({"requests/s": 0, "latency (us)": 0}).round(2)
+
+
+def costs(points, batch_nr=BATCH_NR):
+    """Return (a, b): what each burst costs, and what each request costs beside, in us.
+
+    From two throughputs of a processor that is always busy: without batches a request costs
+    a + b, in full batches b + a / batch_nr.
+
+    Parameters
+    ----------
+    points : pandas.DataFrame
+        Of `point_table`.
+    """
+    alone_us = 1e6 / points.loc[("none", 64), "requests/s"]
+    together_us = 1e6 / points.loc[("sbq", 64), "requests/s"]
+    burst_us = (alone_us - together_us) * batch_nr / (batch_nr - 1)
+    return float(burst_us), float(alone_us - burst_us)
+
+
+def model(depths, burst_us, request_us, batch_nr, timeout_us):
+    """Return the throughputs (requests/s) that two costs foresee: of none, and of SBQ.
+
+    A batch that fills goes at once, and the processor is the limit. One that cannot fill, since
+    no more requests are in flight, waits for the timeout, and then takes its own cost.
+
+    Parameters
+    ----------
+    depths : array
+        Requests in flight.
+    burst_us, request_us : float
+        See `costs`.
+    batch_nr : int
+    timeout_us : float
+    """
+    depths = np.asarray(depths, dtype=float)
+    none = np.full_like(depths, 1e6 / (burst_us + request_us))
+    full = 1e6 / (request_us + burst_us / batch_nr)
+    waiting = 1e6 * depths / (timeout_us + burst_us + depths * request_us)
+    return none, np.where(depths >= batch_nr, full, waiting)
+
+
+def turning_depth(burst_us, batch_nr, timeout_us):
+    """Return the depth from which batches gain: 1 + T/a, or a batch that fills, if that is less.
+
+    Examples
+    --------
+    >>> turning_depth(20.0, 16, 100.0)
+    6.0
+    >>> turning_depth(20.0, 16, 350.0)
+    16
+    """
+    return min(1 + timeout_us / burst_us, batch_nr)
+
+
+def draw_points(tables):
+    """Draw throughput and latency over depth, measured and as the two costs foresee.
+
+    Parameters
+    ----------
+    tables : dict of (float, pandas.DataFrame)
+        By title: SBQ's timeout in us, and the `point_table`.
+    """
+    with style():
+        figure = Figure(figsize=(8, 1 + 2.3 * len(tables)))
+        rows = figure.subplots(len(tables), 2, sharex=True, squeeze=False)
+        for (left, right), (title, (timeout_us, points)) in zip(rows, tables.items(), strict=True):
+            burst_us, request_us = costs(tables[next(iter(tables))][1])
+            shown = np.geomspace(1, 64, 200)
+            foreseen = model(shown, burst_us, request_us, BATCH_NR, timeout_us)
+            for name, rates in zip(("none", "sbq"), foreseen, strict=True):
+                some = points.loc[name]
+                left.plot(shown, rates, color=COLOURS[name], lw=1)
+                left.plot(some.index, some["requests/s"], "o", color=COLOURS[name], label=name)
+                right.plot(some.index, some["latency (us)"], "o-", color=COLOURS[name])
+            left.set(ylabel="requests/s", ylim=(0, None), xscale="log")
+            left.set_title(f"{title}: measured (points), two costs (lines)")
+            right.set(ylabel="latency (us)", yscale="log")
+        rows[0, 0].legend()
+        for panel in rows[-1]:
+            panel.set_xlabel("requests in flight")
+            panel.set_xticks([1, 4, 16, 64], ["1", "4", "16", "64"])
+    return figure
+
+
+def draw_model(burst_us=23, request_us=28, batch_nr=16, timeout_us=350):
+    """Draw what two costs foresee over depth, and where batching begins to gain."""
+    shown = np.geomspace(1, 64, 400)
+    none, sbq = model(shown, burst_us, request_us, batch_nr, timeout_us)
+    turn = turning_depth(burst_us, batch_nr, timeout_us)
+    with style():
+        figure = Figure(figsize=(8, 3))
+        rate, latency = figure.subplots(1, 2)
+        for name, rates in (("none", none), ("sbq", sbq)):
+            rate.plot(shown, rates, color=COLOURS[name], label=name)
+            latency.plot(shown, 1e6 * shown / rates, color=COLOURS[name])
+        for panel in (rate, latency):
+            panel.axvline(turn, color=GREY, ls=":")
+            panel.set(xscale="log", xlabel="requests in flight")
+            panel.set_xticks([1, 4, 16, 64], ["1", "4", "16", "64"])
+        rate.set(ylabel="requests/s", ylim=(0, None))
+        rate.set_title(f"batching gains from depth {turn:.1f} on")
+        rate.legend()
+        latency.set(ylabel="latency by Little's law (us)", yscale="log")
+    return figure

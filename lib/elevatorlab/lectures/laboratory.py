@@ -1,0 +1,113 @@
+"""Run a lecture's trials on the deterministic testbed; what has run before is only read."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from .. import campaign, store, trace
+from ..paths import BUILD
+from ..testbeds.deterministic import DeterministicTestbed
+from ..trial import NullBlk, Trial, checked
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A trial that has run.
+
+    Attributes
+    ----------
+    trial : Trial
+    folder : pathlib.Path
+        Its result.
+    """
+
+    trial: Trial
+    folder: Path
+
+    @cached_property
+    def result(self):
+        """What was measured (``result.json``)."""
+        return json.loads((self.folder / "result.json").read_text())
+
+    @cached_property
+    def samples(self):
+        """The counters of the device and of each group over time."""
+        return pd.read_csv(self.folder / "samples.csv")
+
+    @cached_property
+    def events(self):
+        """The block layer's events, where the trial was traced."""
+        return trace.read(self.folder)
+
+    @cached_property
+    def requests(self):
+        """The requests, put together from the events."""
+        return trace.requests(self.events)
+
+
+def trial(lecture, **fields):
+    """Return a trial: one group on a bare disk of one server, but for `fields`.
+
+    Parameters
+    ----------
+    lecture : str
+    fields
+        Of `elevatorlab.trial.Trial`.
+
+    Examples
+    --------
+    >>> reader = fio("reader", rw="randread", runtime="1s", time_based=1)
+    >>> trial("elevator", scheduler={"name": "bfq"}, workloads=(reader,)).memory_mib
+    512
+    """
+    usual = {
+        "study": "lecture",
+        "preset": "smoke",
+        "labels": {"lecture": lecture},
+        "memory_mib": 512,
+        "device": disk(),
+        "filesystem": None,
+        "groups": ({"name": "main"},),
+        "settle_s": 0,
+        "deadline_s": 60,
+        "seed": 1,
+    }
+    return checked(Trial, {**usual, **fields}, "trial")
+
+
+def disk(service_time_us=1000, size_mib=64):
+    """Return a simulated disk that serves one request at a time, each in the same time."""
+    return NullBlk(
+        profile="one_server", size_mib=size_mib, service_time_us=service_time_us, parallelism=1
+    )
+
+
+def fio(name, group="main", **options):
+    """Return a fio workload around the page cache: 4 KiB, asynchronous, but for `options`."""
+    usual = {"bs": "4k", "ioengine": "libaio", "direct": 1}
+    return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
+
+
+def run(trials, results=None):
+    """Run the trials that have no result yet.
+
+    Parameters
+    ----------
+    trials : dict of str to Trial
+        By the name under which a lecture speaks of them.
+    results : path, optional
+        By default a folder of this image's own below ``build/``.
+
+    Returns
+    -------
+    dict of str to Ran
+    """
+    testbed = DeterministicTestbed(say=lambda _: None)
+    results = Path(results) if results else BUILD / "lectures" / testbed.machine()[:12]
+    share, place = campaign.Share(testbed, list(trials.values())), store.folder(results, testbed)
+    if share.todo(results):  # a class may read the same results at the same time
+        campaign.run([share], results)
+    return {name: Ran(one, place / one.hash) for name, one in trials.items()}

@@ -1,0 +1,113 @@
+"""Lecture 2: who reads and writes, and when; the page cache before the scheduler."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from .. import studies
+from ..figures import COLOURS, GREY, style
+from ..store import load
+from ..trial import EndlessWrite, TimedReads, profile
+from . import laboratory
+
+SIZES_MIB = (4, 8, 16)
+
+#: Of study 1: files of growing size are read while another is written without end.
+TEST = "writes_starving_reads"
+
+
+def cats(cache, schedulers=("none", "bfq"), direct_writer=False):
+    """Return a trial for each scheduler: ``cat`` of three files beside an endless ``dd``.
+
+    Parameters
+    ----------
+    cache : str
+        ``warm``: the files are in the page cache; ``dropped``: they are not.
+    schedulers : tuple of str
+    direct_writer : bool
+        Whether ``dd`` writes around the page cache.
+    """
+    workloads = (
+        EndlessWrite(name="dd", group="main", direct=direct_writer),
+        TimedReads(name="cat", group="main", sizes_mib=SIZES_MIB, cache=cache),
+    )
+    return {
+        name: laboratory.trial(
+            "writers",
+            memory_mib=768,
+            device=profile("sata_ssd", 192, slowdown=4),
+            filesystem="ext4",
+            scheduler={"name": name},
+            workloads=workloads,
+            settle_s=0.4,  # write-back has begun by then
+            trace=True,
+        )
+        for name in schedulers
+    }
+
+
+def read_table(ran):
+    """Return what each ``cat`` took, and where its bytes came from."""
+    rows = [
+        {
+            "trial": name,
+            "file (MiB)": read["size_mib"],
+            "time (ms)": round(read["time_ns"] / 1e6, 1),
+            "from the disk (MiB)": round(read["storage_read_bytes"] / 2**20, 1),
+        }
+        for name, one in ran.items()
+        for read in one.result["workloads"]["cat"]["reads"]
+    ]
+    return pd.DataFrame(rows).set_index(["trial", "file (MiB)"])
+
+
+def who_table(ran):
+    """Return which process brought how much to the block layer, by trial."""
+    tables = []
+    for name, one in ran.items():
+        kinds = one.requests["operation"].str[0].map({"R": "reads", "W": "writes"})
+        some = one.requests.assign(trial=name, kind=kinds.fillna("flushes"))
+        # Kernel threads are numbered by what they happen to serve.
+        some["process"] = some["process"].str.replace(r"^kworker.*", "kworker", regex=True)
+        tables.append(some)
+    grouped = pd.concat(tables).groupby(["trial", "kind", "process"])["bytes"]
+    table = grouped.agg(requests="size", total="sum")
+    table["MiB"] = (table.pop("total") / 2**20).round(1)
+    return table
+
+
+def draw_traffic(ran):
+    """Draw what each trial's disk did over time: MiB/s of reads and of writes."""
+    with style():
+        figure = Figure(figsize=(8, 1.2 + 1.3 * len(ran)))
+        panels = figure.subplots(len(ran), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, (name, one) in zip(panels, ran.items(), strict=True):
+            disk = one.samples[one.samples["target"] == "device"]
+            times_ms = disk["time_s"] * 1000
+            panel.step(
+                times_ms, disk["write_kib_s"] / 1024, color=GREY, where="pre", label="writes"
+            )
+            panel.step(
+                times_ms,
+                disk["read_kib_s"] / 1024,
+                color=COLOURS[one.trial.scheduler.name],
+                where="pre",
+                label="reads",
+            )
+            panel.set_title(name)
+            panel.legend(loc="upper right", ncols=2)
+        panels[-1].set_xlabel("time (ms)")
+        figure.supylabel("MiB/s", fontsize=9)
+    return figure
+
+
+def study_one():
+    """Return the first test of study 1: time under each scheduler over the time under none."""
+    study = studies.get("vm_vs_container")
+    article, rerun = study.published(), load(study.NAME)
+    article = article[(article["test"] == TEST) & (article["arm"] == "container")]
+    rerun = rerun[(rerun["test"] == TEST) & (rerun["arm"] == "container")]
+    times = {("article", "container"): article.groupby("scheduler")["time_s"].sum()}
+    for variant, some in rerun.groupby("variant"):
+        times["rerun", variant] = some.groupby("scheduler")["time_s"].sum()
+    table = pd.DataFrame(times)
+    return (table / table.loc["none"]).round(2)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import browser
 import machines
 from disks import by_id, disk  # noqa: F401  (fixtures)
 from elevatorlab.errors import ElevatorLabError, NotReady
@@ -40,6 +41,12 @@ def missing_for_docker():
     return None
 
 
+def missing_for_browser():
+    if not Path(browser.PROGRAM).exists():
+        return f"no browser: {browser.PROGRAM} is missing; install chromium"
+    return None
+
+
 def missing_for_ssh():
     if not Path("/usr/sbin/sshd").exists():
         return "no SSH server: /usr/sbin/sshd is missing; install openssh-server"
@@ -61,6 +68,7 @@ def missing_for_vagrant():
 
 
 NEEDS = {
+    "browser": missing_for_browser,
     "docker": missing_for_docker,
     "image": missing_for_image,
     "root": missing_for_root,

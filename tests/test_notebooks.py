@@ -1,8 +1,10 @@
 """Every notebook runs: analysis prints what is stored, measurement takes parameters."""
 
+import getpass
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import papermill
 import pytest
@@ -51,13 +53,48 @@ def test_stored_outputs_are_small(notebook):
     assert notebook.stat().st_size < 350_000
 
 
+def places_named_in(text):
+    """Return the paths of this machine and the names of its user that a text has."""
+    user = getpass.getuser()
+    named = [f"{PROJECT}", f"{Path.home()}/", f"/home/{user}", f"{user}@"]
+    found = [name for name in named if name in text]
+    return found + re.findall(r"(?<![\w.>/])/(?:home|Users|root|tmp|srv|opt|mnt)/[\w./-]+", text)
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Work in another folder, where the notebooks have short names, as a user gives them."""
+    (tmp_path / "notebooks").symlink_to(NOTEBOOKS)
+    monkeypatch.chdir(tmp_path)
+    return Path()
+
+
+@pytest.mark.parametrize("notebook", STORED, ids=lambda path: path.stem)
+def test_an_executed_notebook_names_no_path_and_no_user(notebook, elsewhere):
+    """Neither papermill's own notes nor what is printed, on whatever machine."""
+    run("notebooks" / notebook.relative_to(NOTEBOOKS), elsewhere)
+    assert places_named_in((elsewhere / "out.ipynb").read_text()) == []
+
+
+@pytest.mark.parametrize("notebook", [*STORED, *EXPERIMENTS], ids=lambda path: path.stem)
+def test_a_stored_notebook_names_no_path_and_no_user(notebook):
+    assert places_named_in(notebook.read_text()) == []
+
+
+def test_places_are_found_where_there_are_some():
+    user = getpass.getuser()
+    for place in (f"{PROJECT}/lib", f"{user}@there", "/tmp/mine/results"):
+        assert places_named_in(f"results in {place}")
+    assert places_named_in("in build/results, /dev/null, and/or elsewhere") == []
+
+
 @pytest.mark.image
 @pytest.mark.parametrize("notebook", EXPERIMENTS, ids=lambda path: path.stem)
-def test_measurement_then_analysis_of_fresh_results(notebook, tmp_path):
-    results = tmp_path / "results"
-    run(notebook, tmp_path, preset="smoke", results=str(results))
-    assert list(results.glob("*/*/result.json"))
-    run(NOTEBOOKS / "analysis" / notebook.name, tmp_path, results=str(results))
+def test_measurement_then_analysis_of_fresh_results(notebook, elsewhere):
+    run("notebooks" / notebook.relative_to(NOTEBOOKS), elsewhere, preset="smoke", results="results")
+    assert list(elsewhere.glob("results/*/*/result.json"))
+    assert places_named_in((elsewhere / "out.ipynb").read_text()) == []
+    run(Path("notebooks/analysis", notebook.name), elsewhere, results="results")
 
 
 @pytest.mark.parametrize("notebook", EXPERIMENTS, ids=lambda path: path.stem)
@@ -69,11 +106,7 @@ def test_measurement_then_analysis_of_fresh_results(notebook, tmp_path):
         ("schedulers", ["cfq"], "schedulers.0: Input should be 'none', 'mq-deadline'"),
         ("testbed", "moon", "testbed: expected one of"),
         ("testbed", "host,moon", "found 'moon'"),
-        (
-            "backing_schedulers",
-            ["cfq"],
-            "backing_schedulers.0: Input should be 'none', 'mq-deadline'",
-        ),
+        ("backing_schedulers", ["cfq"], "backing_schedulers"),
         ("destroy", "maybe", "destroy: Input should be a valid boolean"),
         ("workers", "two", "workers: expected int; found 'two'"),
     ],
@@ -85,3 +118,19 @@ def test_a_wrong_parameter_ends_the_notebook_before_anything_starts(
     with pytest.raises(papermill.PapermillExecutionError, match=re.escape(said)):
         run(notebook, tmp_path, results=str(results), **{name: value})
     assert not results.exists()
+
+
+@pytest.mark.parametrize(
+    ("study", "name", "value", "said"),
+    [
+        ("01", "backing_schedulers", ["cfq"], "backing_schedulers.0: Input should be 'none'"),
+        ("01", "destroy", "maybe", "destroy: Input should be a valid boolean"),
+        ("03", "containers", [21], "containers.0: Input should be less than or equal to 20"),
+        ("03", "parts", ["all"], "parts.0: Input should be 'equal'"),
+    ],
+)
+def test_a_wrong_parameter_of_one_study_does_so_too(study, name, value, said, tmp_path):
+    (notebook,) = (path for path in EXPERIMENTS if path.name.startswith(study))
+    test_a_wrong_parameter_ends_the_notebook_before_anything_starts(
+        notebook, name, value, said, tmp_path
+    )

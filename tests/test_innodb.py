@@ -8,8 +8,8 @@ import pytest
 from commits import as_printed, commit_trial
 from elevatorlab import claims, figures, studies
 from elevatorlab.agent import server
-from elevatorlab.agent.block_trace import idle_while_waiting_s
 from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.idling import times
 from elevatorlab.agent.workloads.sysbench import parse, percentile
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.studies import innodb_commit
@@ -48,12 +48,12 @@ HEAD = "        mariadbd-123     [000] .....  "
 
 
 def trace(*events):
-    """Return lines as the kernel's trace has them: (time, event, flags, sector, sectors)."""
-    return [
+    """Return a trace as the kernel prints it, of (time, event, flags, sector, sectors)."""
+    return "# tracer: nop\n" + "".join(
         f"{HEAD}{time:.6f}: block_rq_{event}: 259,0 {flags} "
         f"{'' if event == 'complete' else f'{512 * n} '}() {sector} + {n} [mariadbd]\n"
         for time, event, flags, sector, n in events
-    ]
+    )
 
 
 def test_the_device_idles_from_a_requests_insertion_to_its_issue():
@@ -65,7 +65,7 @@ def test_the_device_idles_from_a_requests_insertion_to_its_issue():
         (3.5, "issue", "WS", 16, 8),
         (3.75, "complete", "WS", 16, 8),
     )
-    assert idle_while_waiting_s(["# tracer: nop\n", *lines]) == pytest.approx(0.75)
+    assert times(lines) == pytest.approx({"busy_s": 1.25, "idle_while_waiting_s": 0.75})
 
 
 def test_the_device_does_not_idle_while_it_serves_another_request():
@@ -76,7 +76,7 @@ def test_the_device_does_not_idle_while_it_serves_another_request():
         (1.6, "issue", "WS", 16, 8),
         (2.0, "complete", "WS", 16, 8),
     )
-    assert idle_while_waiting_s(lines) == pytest.approx(0.1)
+    assert times(lines) == pytest.approx({"busy_s": 1.0, "idle_while_waiting_s": 0.1})
 
 
 def test_what_was_merged_goes_with_the_request_that_took_it():
@@ -86,7 +86,7 @@ def test_what_was_merged_goes_with_the_request_that_took_it():
         (1.2, "issue", "WS", 8, 16),
         (1.3, "complete", "WS", 8, 16),
     )
-    assert idle_while_waiting_s(lines) == pytest.approx(0.2)
+    assert times(lines) == pytest.approx({"busy_s": 0.3, "idle_while_waiting_s": 0.2})
 
 
 def test_a_flush_is_told_from_a_write_of_the_same_sector():
@@ -96,7 +96,7 @@ def test_a_flush_is_told_from_a_write_of_the_same_sector():
         (1.2, "complete", "FF", 0, 0),
         (1.5, "issue", "WS", 0, 8),
     )
-    assert idle_while_waiting_s(lines) == pytest.approx(0.3)
+    assert times(lines) == pytest.approx({"busy_s": 0.5, "idle_while_waiting_s": 0.3})
 
 
 # A server in the group

@@ -5,6 +5,7 @@ import pytest
 
 from elevatorlab import trace
 from elevatorlab.agent import trace as tracer
+from elevatorlab.agent import tracefs
 from elevatorlab.agent.errors import TrialFailed
 from elevatorlab.errors import ElevatorLabError
 from helpers import fio
@@ -22,7 +23,7 @@ NEWER = " x-1 [000] ..... 1.000000: block_rq_issue: 8,0 R 4096 () 8 + 8 none,0,0
 
 
 def test_events_are_read_as_the_kernel_prints_them():
-    rows = list(tracer.parse(PRINTED, 12.5))
+    rows = list(tracer.rows_since(PRINTED, 12.5))
     assert rows == [
         ("0.000000", "rq_insert", "R", 1024, 4096, "fio"),
         ("0.000010", "bio_backmerge", "R", 1032, 4096, "fio"),
@@ -30,12 +31,12 @@ def test_events_are_read_as_the_kernel_prints_them():
         ("0.000120", "rq_complete", "R", 1024, 8192, ""),
         ("0.000130", "rq_issue", "FF", 0, 0, "kworker/0:1H"),
     ]
-    assert list(tracer.parse(NEWER, 0)) == [("1.000000", "rq_issue", "R", 8, 4096, "a b")]
+    assert list(tracer.rows_since(NEWER, 0)) == [("1.000000", "rq_issue", "R", 8, 4096, "a b")]
 
 
 def test_a_line_that_is_not_understood_is_said():
     with pytest.raises(TrialFailed, match="expected a block event as Linux 6 prints it"):
-        list(tracer.parse(PRINTED.replace("252,0", "nvme0n1"), 0))
+        list(tracer.rows_since(PRINTED.replace("252,0", "nvme0n1"), 0))
 
 
 def test_lost_events_fail_the_trial(tmp_path):
@@ -48,11 +49,11 @@ def test_lost_events_fail_the_trial(tmp_path):
 
 def test_counts_of_lost_events_are_found():
     stats = "entries: 3\noverrun: 4\ncommit overrun: 0\nbytes: 9\ndropped events: 5\nread events: 0"
-    assert tracer.LOST.findall(stats) == ["4", "5"]
+    assert tracefs.LOST.findall(stats) == ["4", "5"]
 
 
 def test_requests_are_put_together_from_events():
-    events = pd.DataFrame(list(tracer.parse(PRINTED, 12.5)), columns=tracer.COLUMNS)
+    events = pd.DataFrame(list(tracer.rows_since(PRINTED, 12.5)), columns=tracer.COLUMNS)
     found = trace.requests(events.assign(time_s=events["time_s"].astype(float)))
     assert found.to_dict("records") == [
         {

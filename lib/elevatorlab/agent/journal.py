@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from . import cgroups, modules, nvme_tcp, parts, trace
+from . import cgroups, modules, nvme_tcp, parts, tracefs
 from .errors import TrialFailed
 
 FOLDER = pathlib.Path("/run/elevatorlab/journal")
@@ -84,7 +84,7 @@ UNDO = {
     "remove_namespace": nvme_tcp.remove_namespace,
     "remove_link": nvme_tcp.remove_link,
     "unload_module": _unload_module,
-    "remove_trace": trace.remove,
+    "remove_trace": tracefs.remove,
     "remove_file": lambda path: pathlib.Path(path).unlink(missing_ok=True),
     "remove_folder": _remove_folder,
     "remove_tree": lambda path: shutil.rmtree(path, ignore_errors=True),

@@ -64,7 +64,7 @@ def run(trial, site, folder):
                 workers.callback(worker.stop)
                 kind = KINDS[specification["kind"]]
                 workloads.append(kind(specification, group, worker, trial["seed"], raw))
-                workloads[-1].journal = changes
+                workloads[-1].journal, workloads[-1].proofs = changes, proofs
             # Before the workers are asked to stop: after a failure they may still be busy.
             workers.push(lambda failure, *_: end_groups(members) if failure else None)
             account = functools.partial(devices.account, trial["device"])

@@ -21,10 +21,13 @@ its utilisation is d(milliseconds spent by requests) / dt, at most 1. Of a disk 
 account of its own work (a paced one) the server's utilisation and mean service time are known, too.
 """
 
+import contextlib
 import csv
 import pathlib
 import threading
 import time
+
+from .errors import TrialFailed
 
 SECTOR_BYTES = 512
 #: Fields of `read_cpu`: a processor that waits for the disk is idle, too.
@@ -60,13 +63,21 @@ COLUMNS = (
 
 
 def read_diskstats(device, text=None):
-    """Return the counters of `device` by name (see `DISKSTATS`)."""
+    """Return the counters of `device` by name (see `DISKSTATS`).
+
+    Raises
+    ------
+    TrialFailed
+        When the kernel has no such device (any more).
+    """
     text = pathlib.Path("/proc/diskstats").read_text() if text is None else text
     for line in text.splitlines():
         fields = line.split()
         if fields[2] == device:
             return dict(zip(DISKSTATS, map(int, fields[3:])))
-    raise KeyError(f"/proc/diskstats has no device {device}")
+    raise TrialFailed(
+        f"/proc/diskstats has no device {device}; expected it to stay while it is measured"
+    )
 
 
 def read_cpu():
@@ -160,7 +171,11 @@ class Sampler(threading.Thread):
         return 1 - (spent[IDLE] + spent[IO_WAIT]) / sum(spent) if any(spent) else None
 
     def run(self):
-        """Read until stopped (the thread's body)."""
+        """Read until stopped (the thread's body); of a device that is gone `stop` tells."""
+        with contextlib.suppress(TrialFailed):
+            self._read_on()
+
+    def _read_on(self):
         start_s = time.monotonic()
         self.readings.append(self._read())
         while True:
@@ -183,9 +198,11 @@ class Sampler(threading.Thread):
 
     def stop(self):
         """Take a last reading and end."""
-        last = self._read()
-        self._ended.set()
-        self.join()
+        try:
+            last = self._read()
+        finally:
+            self._ended.set()
+            self.join()
         self.readings.append(last)
         self.span.append(last)
         self.cpu.append(read_cpu())

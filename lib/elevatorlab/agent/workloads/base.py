@@ -22,8 +22,8 @@ class Workload:
     #: Background workloads run until the foreground ones have ended.
     background = False
 
-    #: The trial's journal, for what a workload changes on the machine.
-    journal = None
+    #: The trial's journal and proofs, for what a workload changes on the machine.
+    journal = proofs = None
 
     def __init__(self, specification, group, worker, seed, raw):
         self.specification = specification

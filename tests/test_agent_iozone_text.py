@@ -116,6 +116,12 @@ def test_a_full_disk_is_told_although_iozone_prints_figures():
     assert "Error writing block 32" in said and "No space left on device" in said
 
 
+def test_a_write_that_ended_early_without_a_reason_is_told_with_a_question():
+    early = "".join(line for line in text("disk-full").splitlines(True) if "No space" not in line)
+    said = refusal(iozone_text.throughput, early)
+    assert "Error writing block 32" in said and said.endswith("Is the device full?")
+
+
 def test_a_folder_that_is_not_there_is_told_although_iozone_never_ends():
     assert "Can not open temp file: /nonexistent/l" in iozone_text.complaint(text("no-directory"))
 

@@ -107,7 +107,6 @@ def test_measurement_then_analysis_of_fresh_results(notebook, elsewhere):
         ("testbed", "moon", "testbed: expected one of"),
         ("testbed", "host,moon", "found 'moon'"),
         ("backing_schedulers", ["cfq"], "backing_schedulers"),
-        ("destroy", "maybe", "destroy: Input should be a valid boolean"),
         ("workers", "two", "workers: expected int; found 'two'"),
     ],
 )
@@ -124,7 +123,13 @@ def test_a_wrong_parameter_ends_the_notebook_before_anything_starts(
     ("study", "name", "value", "said"),
     [
         ("01", "backing_schedulers", ["cfq"], "backing_schedulers.0: Input should be 'none'"),
-        ("01", "destroy", "maybe", "destroy: Input should be a valid boolean"),
+        *(
+            (study, "destroy", "maybe", "destroy: Input should be a valid boolean")
+            for study in ("01", "02", "05", "06")
+        ),
+        # The disk of study 3 is a simulated one on every testbed.
+        ("03", "destroy", True, "no parameter 'destroy' here; expected one of testbed, preset"),
+        ("04", "destroy", True, "no parameter 'destroy' here; expected one of testbed, preset"),
         ("03", "containers", [21], "containers.0: Input should be less than or equal to 20"),
         ("03", "parts", ["all"], "parts.0: Input should be 'equal'"),
     ],

@@ -49,17 +49,31 @@ def summarise(text):
     TrialFailed
         When the report is cut off or is not fio's.
     """
+    return by_direction(
+        text,
+        lambda counts: {
+            "requests": counts["total_ios"],
+            "bytes": counts["io_bytes"],
+            "iops": counts["iops"],
+            "kib_s": counts["bw_bytes"] / 1024,
+            "latency_mean_ns": counts["clat_ns"]["mean"],
+            "latency_percentile_ns": counts["clat_ns"]["percentile"],
+        },
+    )
+
+
+def by_direction(text, figures):
+    """Return ``figures(counts)`` for ``read`` and ``write``, where a report's one job did any.
+
+    Raises
+    ------
+    TrialFailed
+        When the report is cut off or is not fio's.
+    """
     try:
         job = json.loads(text[text.index("{") :])["jobs"][0]
         return {
-            direction: {
-                "requests": job[direction]["total_ios"],
-                "bytes": job[direction]["io_bytes"],
-                "iops": job[direction]["iops"],
-                "kib_s": job[direction]["bw_bytes"] / 1024,
-                "latency_mean_ns": job[direction]["clat_ns"]["mean"],
-                "latency_percentile_ns": job[direction]["clat_ns"]["percentile"],
-            }
+            direction: figures(job[direction])
             for direction in ("read", "write")
             if job[direction]["total_ios"]
         }

@@ -1,12 +1,12 @@
 """fio at several points, one after the other, and what the kernel counted meanwhile."""
 
-import json
 import threading
 import time
 
 from .. import witness
 from ..errors import TrialFailed
 from .base import Workload
+from .fio import by_direction
 
 #: fio is at work when requests end in so many looks at the device in a row, so far apart: what
 #: else reads a disk (udev, which looks for a signature) does so for a moment only.
@@ -136,22 +136,14 @@ def summarise(text):
         For ``read`` and ``write``, where there was any: requests, bytes, IOPS, and of the
         latency from submission to completion mean, median and 99th percentile in nanoseconds.
     """
-    try:
-        job = json.loads(text[text.index("{") :])["jobs"][0]
-        return {
-            direction: {
-                "requests": job[direction]["total_ios"],
-                "bytes": job[direction]["io_bytes"],
-                "iops": job[direction]["iops"],
-                "latency_mean_ns": job[direction]["lat_ns"]["mean"],
-                "latency_p50_ns": job[direction]["lat_ns"]["percentile"]["50.000000"],
-                "latency_p99_ns": job[direction]["lat_ns"]["percentile"]["99.000000"],
-            }
-            for direction in ("read", "write")
-            if job[direction]["total_ios"]
-        }
-    except (ValueError, KeyError, IndexError, TypeError) as problem:
-        raise TrialFailed(
-            f"fio's report is not whole: expected its JSON with one job, found {len(text)} "
-            f"characters that end in {text[-40:]!r} ({type(problem).__name__}); run the trial again"
-        ) from None
+    return by_direction(
+        text,
+        lambda counts: {
+            "requests": counts["total_ios"],
+            "bytes": counts["io_bytes"],
+            "iops": counts["iops"],
+            "latency_mean_ns": counts["lat_ns"]["mean"],
+            "latency_p50_ns": counts["lat_ns"]["percentile"]["50.000000"],
+            "latency_p99_ns": counts["lat_ns"]["percentile"]["99.000000"],
+        },
+    )

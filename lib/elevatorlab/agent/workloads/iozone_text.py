@@ -172,7 +172,9 @@ def _whole(text):
         )
     wrong = complaint(text)
     if wrong:
-        raise TrialFailed(f"iozone failed: {wrong}")
+        # Of a write that ended early, as the last one before a disk is full does, it has no reason.
+        unsaid = "Error writing" in wrong and "No space left" not in wrong
+        raise TrialFailed(f"iozone failed: {wrong}{'. Is the device full?' if unsaid else ''}")
     if "iozone test complete." not in text:
         raise TrialFailed(
             f"iozone's text is cut off: expected it to end in 'iozone test complete.', found "

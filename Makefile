@@ -6,7 +6,7 @@ LAB    := $(BIN)/elevatorlab
 # .venv is made of the first suitable python3; `make PYTHON=python3.12 ...` names another.
 
 # Tests that share a machine freely, since neighbours change nothing in them but the time.
-SIMULATED := (image or notebooks or browser) and not (docker or ssh or vagrant or root)
+SHARED := not (docker or ssh or vagrant or root)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -25,8 +25,8 @@ test: setup  ## run the whole test suite (one part: make test ARGS="-k sampler")
 ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
 else
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(SIMULATED)"
-	$(BIN)/python -m pytest -m "not ($(SIMULATED))"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(SHARED)"
+	$(BIN)/python -m pytest -m "not ($(SHARED))"
 endif
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.

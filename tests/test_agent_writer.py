@@ -66,9 +66,9 @@ def test_a_writer_thinks_after_each_write(disk):
 
 
 def test_open_arrivals_do_not_wait_for_earlier_writes(disk):
-    found = write(disk, writers=8, think_us=0, arrivals_per_s=200.0)
-    # 60 at most; fewer where starting the threads takes part of the 0.3 s.
-    assert 20 < found["requests"] <= 62
+    found = write(disk, duration_s=1.5, writers=8, think_us=0, arrivals_per_s=200.0)
+    # 300 at most; fewer where starting the threads takes part of the time.
+    assert 100 < found["requests"] <= 302
 
 
 def test_no_writers_write_nothing(disk):

@@ -165,7 +165,7 @@ def test_a_report_has_all_arms_of_all_testbeds(tmp_path):
     assert html.count("All 16 trials of") == 2 * 3
     assert html.count("8 of 16 trials of") == 2 * 3
     assert f"<dd>{TCG}</dd>" in html
-    assert len(list(made["figures"].glob("*.svg"))) == 6
+    assert len(list(made["figures"].glob(f"{STUDY}-*.svg"))) == 6
 
 
 def test_runs_of_every_kind_of_testbed_have_their_provenance(tmp_path):

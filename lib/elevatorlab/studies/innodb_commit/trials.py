@@ -9,8 +9,6 @@ from pydantic import Field
 from ...trial import (
     CommitPhase,
     Count,
-    Disk,
-    FileBacked,
     Group,
     Model,
     Positive,
@@ -18,7 +16,7 @@ from ...trial import (
     SysbenchInsert,
     Trial,
     checked,
-    profile,
+    chosen_device,
 )
 
 NAME = "innodb_commit"
@@ -194,7 +192,7 @@ def _trial(parameters, arm, backing, repetition, experiment, name, scheduler, tu
         labels={"arm": arm, "experiment": experiment, "idling": idling},
         machine="virtual_machine" if arm == "vm" else "host",
         memory_mib=parameters.memory_mib,
-        device=_device(parameters, name),
+        device=chosen_device(parameters, name),
         scheduler=Scheduler(
             name=scheduler, tunables={"rotational": parameters.rotational, **tunables}
         ),
@@ -214,11 +212,3 @@ def _trial(parameters, arm, backing, repetition, experiment, name, scheduler, tu
         repetition=repetition,
     )
     return checked(Trial, fields, "trial")
-
-
-def _device(parameters, name):
-    if parameters.device == "null_blk":
-        return profile(name, parameters.device_mib, parameters.device_slowdown)
-    if parameters.device == "file_backed":
-        return FileBacked(size_mib=parameters.device_mib)
-    return Disk(id=parameters.device, destroy=parameters.destroy)

@@ -52,37 +52,35 @@ def trace(*events):
     return [
         f"{HEAD}{time:.6f}: block_rq_{event}: 259,0 {flags} "
         f"{'' if event == 'complete' else f'{512 * n} '}() {sector} + {n} [mariadbd]\n"
-        for time, event, flags, sector, n in events
+        for time, event, flags, sector, n in sorted(events)
     ]
+
+
+def write(sector, **times):
+    """Return the events of a write of 4 KiB, each with its time."""
+    return [(time, event, "WS", sector, 8) for event, time in times.items()]
 
 
 def test_the_device_idles_from_a_requests_insertion_to_its_issue():
     lines = trace(
-        (1.0, "insert", "WS", 8, 8),
-        (1.25, "issue", "WS", 8, 8),
-        (1.5, "complete", "WS", 8, 8),
-        (3.0, "insert", "WS", 16, 8),
-        (3.5, "issue", "WS", 16, 8),
-        (3.75, "complete", "WS", 16, 8),
+        *write(8, insert=1.0, issue=1.25, complete=1.5),
+        *write(16, insert=3.0, issue=3.5, complete=3.75),
     )
     assert idle_while_waiting_s(["# tracer: nop\n", *lines]) == pytest.approx(0.75)
 
 
 def test_the_device_does_not_idle_while_it_serves_another_request():
     lines = trace(
-        (1.0, "issue", "WS", 8, 8),
-        (1.1, "insert", "WS", 16, 8),
-        (1.5, "complete", "WS", 8, 8),
-        (1.6, "issue", "WS", 16, 8),
-        (2.0, "complete", "WS", 16, 8),
+        *write(8, issue=1.0, complete=1.5),
+        *write(16, insert=1.1, issue=1.6, complete=2.0),
     )
     assert idle_while_waiting_s(lines) == pytest.approx(0.1)
 
 
 def test_what_was_merged_goes_with_the_request_that_took_it():
     lines = trace(
-        (1.0, "insert", "WS", 16, 8),
-        (1.1, "insert", "WS", 8, 8),
+        *write(16, insert=1.0),
+        *write(8, insert=1.1),
         (1.2, "issue", "WS", 8, 16),
         (1.3, "complete", "WS", 8, 16),
     )
@@ -92,9 +90,8 @@ def test_what_was_merged_goes_with_the_request_that_took_it():
 def test_a_flush_is_told_from_a_write_of_the_same_sector():
     lines = trace(
         (1.0, "issue", "FF", 0, 0),
-        (1.1, "insert", "WS", 0, 8),
         (1.2, "complete", "FF", 0, 0),
-        (1.5, "issue", "WS", 0, 8),
+        *write(0, insert=1.1, issue=1.5),
     )
     assert idle_while_waiting_s(lines) == pytest.approx(0.3)
 

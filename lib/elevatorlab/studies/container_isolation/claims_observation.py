@@ -16,7 +16,7 @@ from ...analysis.rivals import Comparison
 from ...analysis.rivals import compare as compare_models
 from ...claims import Judge
 from ...families import Statement
-from ...verdicts import Finding, Verdict, compare
+from ...verdicts import Finding, Verdict, compare, not_testable
 from .measures import (
     QUANTITIES,
     STUDY_DISK,
@@ -227,7 +227,7 @@ def _calibrated(item: Statement) -> str:
 
 
 def _not_run(what: str) -> Finding:
-    return Finding(Verdict.NOT_TESTABLE, None, f"Not run here: {what} on the disk {STUDY_DISK}.")
+    return not_testable(f"Not run here: {what} on the disk {STUDY_DISK}.")
 
 
 def _digits(value: float) -> float:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...analysis.intervals import Interval, mean_interval
 from ...families import Statement
-from ...verdicts import Finding, Verdict, compare
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable
 from .making import NORMAL, OVERLOADED
 from .regulation_measures import (
     PHASES,
@@ -23,9 +23,6 @@ from .regulation_measures import (
     totals,
     wait_ms,
 )
-
-_MARGIN = 0.01
-"""Differences of less than 1 % are called a tie."""
 
 
 def _rate(item: Statement, table: pd.DataFrame) -> Finding:
@@ -116,7 +113,7 @@ def _about(item: Statement, measured: Interval, neutral: float) -> Finding:
         measured,
         (low, high),
         neutral=neutral,
-        margin=_MARGIN,
+        margin=TIE_MARGIN,
         allowed=(low * (1 - tolerance), high * (1 + tolerance)),
     )
     reason = f"{measured.text()}; allowed {low * (1 - tolerance):.3g} to "
@@ -158,8 +155,7 @@ def _rounded(measured: Interval) -> float:
 
 
 def _not_run(item: Statement) -> Finding:
-    reason = f"Policy {item.select['policy']} was not run here in part regulated."
-    return Finding(Verdict.NOT_TESTABLE, None, reason)
+    return not_testable(f"Policy {item.select['policy']} was not run here in part regulated.")
 
 
 JUDGES = {

@@ -12,9 +12,9 @@ from ... import claims
 from ...analysis.improvement import ratio_range
 from ...analysis.intervals import Interval, mean_interval
 from ...claims import Claim
-from ...errors import ElevatorLabError
 from ...families import Statement, statements
-from ...verdicts import Finding, Verdict, compare, ordering
+from ...measured import expect_columns, expect_once
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, ordering
 from .measures import SWEEP, TABLE, by_repetition, first_arm, ratio, rows_of
 from .published import STUDY
 from .published import table as published
@@ -38,9 +38,6 @@ BESIDE_REFERENCE = {
 HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
 PRINTED = {"tps": "tps", "utilization_ratio": "ioutil_percent"}
 
-_MARGIN = 0.01
-"""Differences of less than 1 % are called a tie."""
-
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the article its verdict.
@@ -55,21 +52,10 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     ElevatorLabError
         When a column is missing, or a cell was measured twice in the same repetition.
     """
-    missing = [column for column in COLUMNS if column not in measured]
-    if missing:
-        raise ElevatorLabError(
-            f"measured table: expected the columns of one row per run of sysbench; found none "
-            f"named {', '.join(missing)}; make it with elevatorlab.store.load"
-        )
+    expect_columns(measured, COLUMNS, "run of sysbench")
     cell = ["machine", "preset", "testbed", "arm", "backing_scheduler", "experiment", "scheduler"]
     cell += ["idling", "slice_idle_ms", "flush_log_at_trx_commit", "threads", "repetition"]
-    twice = measured[measured.duplicated(cell, keep=False)]
-    if len(twice):
-        raise ElevatorLabError(
-            f"measured table: expected each cell once per repetition; found {len(twice)} rows "
-            f"that share one (trials {', '.join(sorted(set(twice['trial'])))}); keep the trials "
-            "of one image and one set of parameters"
-        )
+    expect_once(measured, cell, "each cell once per repetition")
     return claims.judge(statements(STUDY), JUDGES, measured)
 
 
@@ -77,14 +63,10 @@ def _six_digits(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _not_testable(reason: str) -> Finding:
-    return Finding(Verdict.NOT_TESTABLE, None, reason)
-
-
 def _absent(rows: pd.DataFrame) -> Finding:
     ran = ", ".join(sorted(set(rows["scheduler"])))
     threads = ", ".join(map(str, sorted(set(rows["threads"]))))
-    return _not_testable(
+    return not_testable(
         f"Not run here with what it is relative to (ran: {ran or 'nothing'}; threads {threads})."
     )
 
@@ -109,7 +91,7 @@ def _cell(item: Statement, table: pd.DataFrame) -> Finding:
     low, high = ratio_range(above, below, HALF_STEP[quantity])
     tolerance = item.claim["tolerance"]
     allowed = low * (1 - tolerance), high * (1 + tolerance)
-    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     if (quantity, cell) == ("tps", REFERENCE) and rows["device"].str.contains(CACHED).all():
         verdict = Verdict.NOT_TESTABLE
         why = "a calibration point, no prediction: the device's service time was taken from it"
@@ -163,7 +145,7 @@ def _cells_ratio(item: Statement, table: pd.DataFrame) -> Finding:
     low, high = item.select["printed"]
     tolerance = item.claim["tolerance"]
     allowed = low * (1 - tolerance), high * (1 + tolerance)
-    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     reason = f"{_named(sides[0])} / {_named(sides[1])}: {measured.text()}; said {_said(low, high)}"
     return Finding(verdict, _six_digits(measured.value), f"{reason}: {why}.{_idle(rows, sides[0])}")
 
@@ -176,7 +158,7 @@ def _similar(item: Statement, table: pd.DataFrame) -> Finding:
         return _absent(table)
     tolerance = item.claim["tolerance"]
     verdict, why = compare(
-        measured, (1, 1), neutral=1, margin=_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
+        measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
     )
     return Finding(verdict, _six_digits(measured.value), f"{measured.text()}: {why}.")
 
@@ -269,7 +251,7 @@ def _single_command(item: Statement, table: pd.DataFrame) -> Finding:
 
 
 def _named_reason(item: Statement, _: pd.DataFrame) -> Finding:
-    return _not_testable(item.select["reason"])
+    return not_testable(item.select["reason"])
 
 
 def _own_correction(item: Statement, _: pd.DataFrame) -> Finding:

@@ -6,12 +6,14 @@ the disk was calibrated say so: they show that it was done, and support nothing 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from ...analysis import knee as knees
 from ...analysis.intervals import Interval, mean_interval, ratio_interval
-from ...analysis.models import CURVES, LINEAR, WAIT_LAWS
+from ...analysis.models import CLOSED_SHARE, CURVES, LINEAR, WAIT_LAWS, Model
 from ...analysis.rivals import Comparison
 from ...analysis.rivals import compare as compare_models
 from ...claims import Judge
@@ -27,8 +29,11 @@ from .measures import (
     waits,
 )
 
-FEWEST_POINTS, FEWEST_PLACES = 5, 3
-"""For a comparison of curves with two parameters by AICc; three places tell shapes apart."""
+FEWEST_PLACES = 3
+"""As many places tell shapes apart."""
+
+FALLING = ("iops", "write_kb_s")
+"""What containers share; the other quantities rise with their number."""
 
 KNEE_FROM = 0.7
 """Below this utilisation the paper calls the wait linear."""
@@ -71,19 +76,27 @@ def _held(item: Statement, found: Interval, half_step: float, unit: str = "") ->
 
 
 def _curve(item: Statement, table: pd.DataFrame) -> Finding:
-    loads = by_load(table)
-    column = QUANTITIES[item.select["quantity"]]
-    return _named_curve(item, compared(loads, CURVES, "containers", column))
+    return _named_curve(item, compared_curves(by_load(table), item.select["quantity"]))
 
 
-def compared(loads: pd.DataFrame, models, x: str, y: str) -> Comparison | None:
+def compared_curves(loads: pd.DataFrame, quantity: str) -> Comparison | None:
+    """Compare the curves that a quantity may follow over the number of containers.
+
+    A closed share can only fall, so it is no rival where the quantity rises.
+    """
+    models = [model for model in CURVES if quantity in FALLING or model is not CLOSED_SHARE]
+    return compared(loads, models, "containers", QUANTITIES[quantity])
+
+
+def compared(loads: pd.DataFrame, models: Sequence[Model], x: str, y: str) -> Comparison | None:
     """Compare curves over the points of all repetitions; None where they are too few.
 
     Points at which one of the curves means nothing (a utilisation of 1) are left out for all.
     """
+    fewest = max(len(model.parameters) for model in models) + 3  # for AICc
     points = loads[list({x, y, "iops"})].dropna().astype(float)
     points = points[np.logical_and.reduce([model.valid(points[x]) for model in models])]
-    if len(points) < FEWEST_POINTS or points[x].nunique() < FEWEST_PLACES:
+    if len(points) < fewest or points[x].nunique() < FEWEST_PLACES:
         return None
     return compare_models(models, points[x], points[y], iops=points["iops"])
 

@@ -219,10 +219,12 @@ def test_a_bfq_that_gains_from_threads_contradicts_the_regression():
     assert found["table/cfq/1-threads/tps"].verdict == "reproduced"
 
 
-def test_the_cell_that_the_profile_was_made_from_is_no_prediction():
+def test_the_cells_that_the_profile_was_made_from_are_no_predictions():
     found = verdicts(as_printed(device="null_blk, raid_write_behind, 160 MiB"))
-    one = found["table/deadline/1-threads/tps"]
-    assert one.verdict == "not testable here" and "calibration point" in one.reason
+    for name in ("table/deadline/1-threads/tps", "table/flush-0-deadline/1-threads/tps"):
+        assert found[name].verdict == "not testable here"
+        assert "calibration point" in found[name].reason
+    assert found["table/flush-0-deadline/8-threads/tps"].verdict == "reproduced"
     assert found["table/deadline/8-threads/tps"].verdict == "reproduced"
 
 
@@ -239,7 +241,9 @@ def test_anticipatory_is_not_testable_and_says_why():
 
 def test_one_repetition_decides_nothing_about_the_cells():
     found = verdicts(as_printed(repetitions=1))
-    assert found["table/cfq/8-threads/tps"].verdict == "not testable here"
+    cells = [one for name, one in found.items() if name.startswith("table/")]
+    assert {one.verdict for one in cells} == {"not testable here"}
+    assert all("one repetition does not decide it" in one.reason for one in cells)
 
 
 def test_the_documents_own_claims_need_no_measurement():

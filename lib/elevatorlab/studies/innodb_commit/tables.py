@@ -21,9 +21,10 @@ OVERVIEW = (
     f"while a request waited in the scheduler. {MAPPED}"
 )
 SWEPT = (
-    "bfq waits slice_idle for the next request of the same process before it serves another one: "
-    "as it comes, without its favour to interactive programs, and where it must wait and serves "
-    "one request at a time (strict_guarantees)."
+    "bfq over slice_idle, the time that it may wait for the next request of the same process: as "
+    "it comes, without its favour to interactive programs (low_latency off), and with "
+    "strict_guarantees, which always idles and lets only one request into the device. Idle time "
+    "that stays with slice_idle 0 is not slice_idle's doing."
 )
 
 PLACE = {"testbed": "testbed", "machine": "machine", "preset": "preset", "arm": "arm"}

@@ -27,9 +27,11 @@ MAPPING = {"mq-deadline": "deadline", "none": "noop", "bfq": "cfq", "kyber": "ky
 #: The write-behind cache is there, or not; a real machine has the device that it has.
 CACHED, UNCACHED = "raid_write_behind", "raid_no_cache"
 
-#: bfq's wish to wait for one process's next request: as it comes; without the favour to
-#: interactive programs; and made a duty without exceptions (the kernel's
-#: Documentation/block/bfq-iosched.rst).
+#: Under what bfq's slice_idle is swept: as it comes; without its favour to interactive programs;
+#: and with strict_guarantees, which always idles when a process's queue runs empty and lets only
+#: one request into the device (the kernel's Documentation/block/bfq-iosched.rst). In the reference
+#: the latter leaves the device as idle with slice_idle 0 as with 8, so it is not that waiting time
+#: alone that idles it.
 IDLING = {
     "as shipped": {},
     "low_latency off": {"low_latency": 0},

@@ -11,6 +11,7 @@ from ...analysis.intervals import mean_interval
 from ...analysis.models import QUEUES, WAIT_LAWS
 from ...analysis.queueing import mean_value_analysis
 from ...analysis.rivals import Comparison
+from ...matching import without_needless_machine
 from . import tables_regulation
 from .claims_observation import compared, compared_curves, knee_of
 from .disks import THINK_US, service_ms
@@ -61,7 +62,7 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
             keys = ["disk", "containers", "offered_ratio"]
             for (disk, count, offered), some in loads.groupby(keys, dropna=False):
                 rows.append({**place, **_load(part, disk, count, offered, some)})
-    return LOADS, pd.DataFrame(rows)
+    return LOADS, without_needless_machine(pd.DataFrame(rows))
 
 
 def _load(part: str, disk: str, count: float, offered: float, some: pd.DataFrame) -> dict:
@@ -94,7 +95,7 @@ def fits_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
             rows += _fits({**place, "y over x": f"{column} over containers"}, found)
         found = compared(loads, WAIT_LAWS, "utilization_ratio", "wait_ms")
         rows += _fits({**place, "y over x": "wait_ms over utilization_ratio"}, found)
-    return FITS, pd.DataFrame(rows)
+    return FITS, without_needless_machine(pd.DataFrame(rows))
 
 
 def queues_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -104,7 +105,7 @@ def queues_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         for load, (part, disk) in ONE_SERVER.items():
             found = compared(by_load(run, part, disk), QUEUES, "disk_busy_ratio", "wait_ms")
             rows += _fits({**place, "load": load}, found)
-    return QUEUED, pd.DataFrame(rows)
+    return QUEUED, without_needless_machine(pd.DataFrame(rows))
 
 
 def _fits(what: dict, found: Comparison | None) -> list[dict]:
@@ -143,7 +144,7 @@ def laws_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
                         "worst_percent": f"{worst:.1f}" if pd.notna(worst) else "–",
                     }
                 )
-    return LAWS, pd.DataFrame(rows)
+    return LAWS, without_needless_machine(pd.DataFrame(rows))
 
 
 def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

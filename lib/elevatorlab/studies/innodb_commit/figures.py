@@ -88,6 +88,8 @@ def _commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         axis.set_title(name)
     axes[0].set_ylabel("commits a second,\nrelative to deadline, 1 thread")
     _legend(axes[0], {*published["threads"], *rows["threads"]})
+    # By the bars: the interval of two repetitions may be several times as long.
+    axes[0].set_ylim(0, 1.6 * max(bar.get_height() for axis in axes for bar in axis.patches))
     figure.suptitle("Rows into InnoDB, each a transaction")
     return figure
 
@@ -206,7 +208,8 @@ def _sweep(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         axis.axhline(1, color=GREY, linewidth=0.8)
         axis.axhline(_article(published), color=WARNING, linewidth=1, linestyle=":")
         axis.set(title=idling, xlabel="slice_idle, ms")
-    axes[0].set_ylim(0, 2)
+    points = [drawn.lines[0].get_ydata().max() for axis in axes for drawn in axis.containers]
+    axes[0].set_ylim(0, max(2, 1.3 * max(points, default=1)))
     axes[0].set_ylabel("commits a second,\nrelative to mq-deadline")
     axes[0].legend(fontsize=7.5, loc="upper center")
     axes[0].annotate(

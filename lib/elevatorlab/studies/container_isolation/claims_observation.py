@@ -61,7 +61,7 @@ def _ratio_of_ends(item: Statement, table: pd.DataFrame) -> Finding:
     found = ratio_interval(*ends)
     allowed = published * (1 - item.claim["tolerance"]), published * (1 + item.claim["tolerance"])
     verdict, why = compare(found, (published, published), neutral=1, margin=0.01, allowed=allowed)
-    reason = f"{found.text()}; published {published:.4g}: {why}. {_calibrated(item)}"
+    reason = f"{found.text()}; published {published:.4g}: {why}. {calibrated(item)}"
     return Finding(verdict, _digits(found.value), reason.strip())
 
 
@@ -71,7 +71,7 @@ def _held(item: Statement, found: Interval, half_step: float, unit: str = "") ->
     low, high = value - half_step, value + half_step
     allowed = low * (1 - tolerance), high * (1 + tolerance)
     verdict, why = compare(found, (low, high), neutral=value, margin=0, allowed=allowed)
-    reason = f"{found.text(unit)}; published {value:g}: {why}. {_calibrated(item)}"
+    reason = f"{found.text(unit)}; published {value:g}: {why}. {calibrated(item)}"
     return Finding(verdict, _digits(found.value), reason.strip())
 
 
@@ -232,8 +232,9 @@ def _change(column: str, grows: bool) -> Judge:
 # Shared
 
 
-def _calibrated(item: Statement) -> str:
-    formula = item.claim["formula"]
+def calibrated(item: Statement) -> str:
+    """Say that a claim is about a point at which the disk was set; "" for all others."""
+    formula = item.claim["formula"].lower()
     if "follows from the calibration" in formula:
         return "Follows from the calibration points: little evidence."
     return "Calibration point: no evidence." if "calibration point" in formula else ""

@@ -11,6 +11,7 @@ import pandas as pd
 from ...analysis.intervals import Interval, mean_interval
 from ...families import Statement
 from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable
+from .claims_observation import calibrated
 from .making import NORMAL, OVERLOADED
 from .regulation_measures import (
     PHASES,
@@ -39,7 +40,8 @@ def _wait(item: Statement, table: pd.DataFrame) -> Finding:
     if before is None:
         return _not_run(item)
     if item.select["phase"] == "before":
-        return _about(item, before, neutral=0)
+        found = _about(item, before, neutral=0)
+        return found._replace(reason=f"{found.reason} {calibrated(item)}")
     return _below(item, after, before)
 
 
@@ -62,7 +64,8 @@ def _threshold(item: Statement, table: pd.DataFrame) -> Finding:
     before, after = _phases(item, table, NORMAL, wait_ms)
     if before is None:
         return _not_run(item)
-    return _below(item, after, before, limit=item.select["wait_ms"])
+    found = _below(item, after, before, limit=item.select["wait_ms"])
+    return found._replace(measured=f"{after.value:.3g} ms")  # the claim's own unit is a ratio
 
 
 def _immediately(item: Statement, table: pd.DataFrame) -> Finding:

@@ -171,14 +171,18 @@ def test_a_workload_container_that_is_killed(run, engine, make_container_trial):
         run(trial, kill)
 
 
-def test_a_killed_client_finds_its_trial_again(engine, make_container_trial, tmp_path):
-    before = machine_state()
-    trial = make_container_trial(workloads=(fio(runtime="3s", time_based=1, size="4M"),))
-    results, log = tmp_path / "results", tmp_path / "log"
+def run_with_a_killed_client(trial, results, log):
     client = clients.start("docker", trial, results, log)
     wait_until(lambda: log.exists() and "files are ready" in log.read_text(), 60)
     client.kill()
     client.join()
+
+
+def test_a_killed_client_finds_its_trial_again(engine, make_container_trial, tmp_path):
+    before = machine_state()
+    trial = make_container_trial(workloads=(fio(runtime="3s", time_based=1, size="4M"),))
+    results, log = tmp_path / "results", tmp_path / "log"
+    run_with_a_killed_client(trial, results, log)
     assert clients.run("docker", trial, results, log) == 0, log.read_text()
     (said,) = results.rglob("log.txt")
     assert said.read_text().count("start\n") == 1, "the trial was not run twice"
@@ -192,10 +196,7 @@ def test_another_trial_does_not_end_the_one_that_a_killed_client_left(
     before = machine_state()
     trial = make_container_trial(workloads=(fio(runtime="6s", time_based=1, size="4M"),))
     results, log = tmp_path / "results", tmp_path / "log"
-    client = clients.start("docker", trial, results, log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text(), 60)
-    client.kill()
-    client.join()
+    run_with_a_killed_client(trial, results, log)
     other = make_container_trial(seed=2)
     assert clients.run("docker", other, tmp_path / "other", tmp_path / "log2") == 1
     assert "another trial runs on this machine" in (tmp_path / "log2").read_text()

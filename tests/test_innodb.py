@@ -52,37 +52,35 @@ def trace(*events):
     return "# tracer: nop\n" + "".join(
         f"{HEAD}{time:.6f}: block_rq_{event}: 259,0 {flags} "
         f"{'' if event == 'complete' else f'{512 * n} '}() {sector} + {n} [mariadbd]\n"
-        for time, event, flags, sector, n in events
+        for time, event, flags, sector, n in sorted(events)
     )
+
+
+def write(sector, **at):
+    """Return the events of a write of 4 KiB, each with its time."""
+    return [(time, event, "WS", sector, 8) for event, time in at.items()]
 
 
 def test_the_device_idles_from_a_requests_insertion_to_its_issue():
     lines = trace(
-        (1.0, "insert", "WS", 8, 8),
-        (1.25, "issue", "WS", 8, 8),
-        (1.5, "complete", "WS", 8, 8),
-        (3.0, "insert", "WS", 16, 8),
-        (3.5, "issue", "WS", 16, 8),
-        (3.75, "complete", "WS", 16, 8),
+        *write(8, insert=1.0, issue=1.25, complete=1.5),
+        *write(16, insert=3.0, issue=3.5, complete=3.75),
     )
     assert times(lines) == pytest.approx({"busy_s": 1.25, "idle_while_waiting_s": 0.75})
 
 
 def test_the_device_does_not_idle_while_it_serves_another_request():
     lines = trace(
-        (1.0, "issue", "WS", 8, 8),
-        (1.1, "insert", "WS", 16, 8),
-        (1.5, "complete", "WS", 8, 8),
-        (1.6, "issue", "WS", 16, 8),
-        (2.0, "complete", "WS", 16, 8),
+        *write(8, issue=1.0, complete=1.5),
+        *write(16, insert=1.1, issue=1.6, complete=2.0),
     )
     assert times(lines) == pytest.approx({"busy_s": 1.0, "idle_while_waiting_s": 0.1})
 
 
 def test_what_was_merged_goes_with_the_request_that_took_it():
     lines = trace(
-        (1.0, "insert", "WS", 16, 8),
-        (1.1, "insert", "WS", 8, 8),
+        *write(16, insert=1.0),
+        *write(8, insert=1.1),
         (1.2, "issue", "WS", 8, 16),
         (1.3, "complete", "WS", 8, 16),
     )
@@ -92,9 +90,8 @@ def test_what_was_merged_goes_with_the_request_that_took_it():
 def test_a_flush_is_told_from_a_write_of_the_same_sector():
     lines = trace(
         (1.0, "issue", "FF", 0, 0),
-        (1.1, "insert", "WS", 0, 8),
         (1.2, "complete", "FF", 0, 0),
-        (1.5, "issue", "WS", 0, 8),
+        *write(0, insert=1.1, issue=1.5),
     )
     assert times(lines) == pytest.approx({"busy_s": 0.5, "idle_while_waiting_s": 0.3})
 
@@ -222,10 +219,12 @@ def test_a_bfq_that_gains_from_threads_contradicts_the_regression():
     assert found["table/cfq/1-threads/tps"].verdict == "reproduced"
 
 
-def test_the_cell_that_the_profile_was_made_from_is_no_prediction():
+def test_the_cells_that_the_profile_was_made_from_are_no_predictions():
     found = verdicts(as_printed(device="null_blk, raid_write_behind, 160 MiB"))
-    one = found["table/deadline/1-threads/tps"]
-    assert one.verdict == "not testable here" and "calibration point" in one.reason
+    for name in ("table/deadline/1-threads/tps", "table/flush-0-deadline/1-threads/tps"):
+        assert found[name].verdict == "not testable here"
+        assert "calibration point" in found[name].reason
+    assert found["table/flush-0-deadline/8-threads/tps"].verdict == "reproduced"
     assert found["table/deadline/8-threads/tps"].verdict == "reproduced"
 
 
@@ -242,7 +241,9 @@ def test_anticipatory_is_not_testable_and_says_why():
 
 def test_one_repetition_decides_nothing_about_the_cells():
     found = verdicts(as_printed(repetitions=1))
-    assert found["table/cfq/8-threads/tps"].verdict == "not testable here"
+    cells = [one for name, one in found.items() if name.startswith("table/")]
+    assert {one.verdict for one in cells} == {"not testable here"}
+    assert all("one repetition does not decide it" in one.reason for one in cells)
 
 
 def test_the_documents_own_claims_need_no_measurement():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from elevatorlab import studies
-from elevatorlab.analysis.queueing import mm1_wait_ms
+from elevatorlab.analysis.queueing import md1_wait_ms, mean_value_analysis, mm1_wait_ms
 from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation import disks, measures
 from elevatorlab.studies.container_isolation.claims_document import predictions
@@ -225,6 +225,33 @@ def test_figures_and_tables_of_what_there_is(measured):
     assert all(one.caption for one in drawn.values())
     observed = study.tables(measured)[:3]
     assert [len(frame) > 0 for _, frame in observed] == [not measured.empty] * 3
+
+
+def test_open_arrivals_are_told_from_closed_writers_by_the_service_time_that_a_queue_finds():
+    rows = []
+    for disk, wait_ms in (("exponential_server", mm1_wait_ms), ("single_server", md1_wait_ms)):
+        for ratio in (0.2, 0.5, 0.8, 0.9):
+            shared = {"disk": disk, "offered_ratio": ratio, "disk_busy_ratio": ratio}
+            rows.append(row("open", 2, 1, wait_ms(ratio, 1.85), 270 * ratio, **shared))
+    for count, exact in mean_value_analysis(1.85, 2.23, 5).iterrows():
+        own = exact["wait_ms"], exact["iops"]
+        rows.append(row("equal", count, 1, *own, disk="single_server"))
+    measured = table(rows)
+    _, queues = study.tables(measured)[3]
+    best = queues[queues["AICc"] == "+0.0"].set_index("load")
+    assert best.loc["open arrivals, exponential service", "curve"] == "M/M/1"
+    assert best.loc["open arrivals, constant service", "curve"] == "M/D/1"
+    assert best["parameters"].str.startswith("service_ms = 1.85 ").tolist() == [True, True, False]
+    assert "Closed data in an open model" in best["against it"].iloc[-1]
+    assert "exponential service: M/M/1 is" in (
+        study.figures(study.published(), measured)["open-and-closed"].caption
+    )
+
+
+def test_what_rises_has_no_rival_that_can_only_fall():
+    _, fits = study.tables(paper())[1]
+    falling = set(fits.loc[fits["curve"] == "closed share", "y over x"])
+    assert falling == {"iops over containers", "write_kib_s over containers"}
 
 
 def test_captions_say_what_the_fits_are_worth():

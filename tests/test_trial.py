@@ -78,6 +78,15 @@ WRITES = {
     "request_bytes": 4096,
     "phases": [{"duration_s": 1}, {"duration_s": 1, "writers": 2}],
 }
+POINTS = {
+    "kind": "fio_points",
+    "name": "points",
+    "group": "main",
+    "options": {},
+    "points": [{"iodepth": 1}, {"iodepth": 2}],
+    **{"ramp_ms": 100, "counted_ms": 500, "window_ms": 1000},
+}
+IOSTAT = {"kind": "iostat", "name": "witness", "group": "main", "interval_s": 2, "count": 3}
 
 REFUSED = {
     "same group twice": ({"groups": two()}, ["groups", "expected different names", "main, main"]),
@@ -107,6 +116,18 @@ REFUSED = {
     "nothing left to measure": (
         {"warm_up_s": 2, "workloads": (WRITES,)},
         ["warm_up_s", "expected less than the 2 s of workload writer", "found 2"],
+    ),
+    "a deadline before the end of the writes": (
+        {"deadline_s": 1.9, "workloads": (WRITES,)},
+        ["deadline_s", "expected at least the 2 s that workload writer takes", "found 1.9"],
+    ),
+    "a deadline before the end of the points": (
+        {"deadline_s": 3, "workloads": (POINTS,)},
+        ["deadline_s", "expected at least the 3.2 s that workload points takes", "found 3"],
+    ),
+    "a deadline before the last report": (
+        {"deadline_s": 5, "workloads": (IOSTAT,)},
+        ["deadline_s", "expected at least the 6 s that workload witness takes", "found 5"],
     ),
     "parts of a device with a file system": (
         {"divided": True, "filesystem": "ext4"},
@@ -224,7 +245,7 @@ def whole_trials(draw):
                 "options": st.dictionaries(st.text(), st.text() | st.integers(), max_size=4),
             }
         ),
-        st.fixed_dictionaries({**common, "kind": st.just("iostat"), "count": counts}),
+        st.fixed_dictionaries({**common, "kind": st.just("iostat"), "count": st.integers(1, 100)}),
     ]
     limits = st.fixed_dictionaries({}, optional={"read_iops": counts, "weight": st.just(7)})
     return {
@@ -244,7 +265,7 @@ def whole_trials(draw):
         ],
         "workloads": [{**draw(st.one_of(kinds)), "name": name} for name in workloads],
         "settle_s": draw(st.floats(0, 1e6)),
-        "deadline_s": draw(positive),
+        "deadline_s": draw(st.floats(100, 1e9)),  # as long as the longest of iostat
         "seed": draw(st.integers(0, 2**63)),
     }
 

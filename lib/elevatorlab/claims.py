@@ -16,7 +16,7 @@ from pydantic import field_validator
 
 from .families import Source, Statement, Strict
 from .matching import label, runs
-from .verdicts import Finding, Verdict
+from .verdicts import Finding, Verdict, not_testable
 
 PUBLISHED_DATA = "published data"
 """The testbed of claims that the document alone can settle."""
@@ -103,9 +103,7 @@ def judge(
         judged_on = document if item.judged_on == "document" else measurements or document
         for testbed, machine, preset, rows in judged_on:
             if item.judged_on == "measurement" and rows.empty:
-                finding = Finding(
-                    Verdict.NOT_TESTABLE, None, "Published data alone: nothing was measured."
-                )
+                finding = not_testable("Published data alone: nothing was measured.")
             else:
                 finding = judges[item.judge](item, rows)
             where = {"testbed": testbed, "machine": machine, "preset": preset}

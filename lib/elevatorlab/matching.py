@@ -157,3 +157,10 @@ def emulated_apart(rows: pd.DataFrame, arms: Collection[str]) -> dict[str, str]:
     found = {arm: text for arm, text in accelerators(rows).items() if arm in arms}
     emulated = {arm: text for arm, text in found.items() if EMULATED in text}
     return emulated if len(emulated) < len(found) else {}
+
+
+def without_needless_machine(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave the column ``machine`` out of a table to be shown, where the testbed says it all."""
+    if "machine" in table and set(table["machine"]) <= {DETERMINISTIC}:
+        return table.drop(columns="machine")
+    return table

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from .analysis.intervals import Interval
 
+TIE_MARGIN = 0.01
+"""Differences of less than 1 % are called a tie."""
+
 
 class Verdict(StrEnum):
     """What a claim can come to; see idea 6 of the design."""
@@ -24,6 +27,11 @@ class Finding(NamedTuple):
     verdict: Verdict
     measured: float | str | None
     reason: str
+
+
+def not_testable(reason: str) -> Finding:
+    """Find that nothing was measured here that could decide, and why."""
+    return Finding(Verdict.NOT_TESTABLE, None, reason)
 
 
 def compare(

@@ -242,5 +242,8 @@ INTERACTIVE = Model(
 CURVES = (POWER, LOGARITHMIC, LINEAR, EXPONENTIAL, CLOSED_SHARE)
 """Rivals for a quantity over the number of containers."""
 
+QUEUES = (MM1, MD1)
+"""Rivals for the wait at one server whose arrivals do not wait for earlier ones."""
+
 WAIT_LAWS = (MM1, MD1, INTERACTIVE, LINEAR, EXPONENTIAL)
 """Rivals for the wait over the utilisation."""

@@ -4,7 +4,7 @@ Nothing about a trial is implied by where it runs; the same trial runs on every 
 that has what it needs.
 """
 
-from .devices import PROFILES, Disk, FileBacked, NullBlk, NvmeTcp, PacedDisk, profile
+from .devices import PROFILES, Disk, FileBacked, NullBlk, NvmeTcp, PacedDisk, chosen_device, profile
 from .model import Cache, Count, Model, Name, NotNegative, Positive, checked
 from .trial import Group, IoCost, Limits, Regulator, Scheduler, Trial, parse
 from .workloads import (
@@ -29,6 +29,7 @@ __all__ = [
     "NullBlk",
     "NvmeTcp",
     "PacedDisk",
+    "chosen_device",
     "profile",
     "Cache",
     "Count",

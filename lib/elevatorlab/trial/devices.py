@@ -169,4 +169,22 @@ def profile(name, size_mib, slowdown=1):
     )
 
 
+def chosen_device(parameters, profile_name):
+    """Return the device that a study's parameters choose.
+
+    Parameters
+    ----------
+    parameters : Model
+        With `device`: ``null_blk``, ``file_backed`` or the id of a disk of the machine; and
+        `device_mib`, `device_slowdown` and `destroy`, which say more about it.
+    profile_name : str
+        Of `PROFILES`: which simulated disk ``null_blk`` is.
+    """
+    if parameters.device == "null_blk":
+        return profile(profile_name, parameters.device_mib, parameters.device_slowdown)
+    if parameters.device == "file_backed":
+        return FileBacked(size_mib=parameters.device_mib)
+    return Disk(id=parameters.device, destroy=parameters.destroy)
+
+
 Device = Annotated[NullBlk | PacedDisk | NvmeTcp | FileBacked | Disk, Field(discriminator="kind")]

@@ -123,7 +123,8 @@ class Trial(Model):
     io_cost : IoCost or None
         None leaves the cost controller off.
     deadline_s : float
-        The trial fails when it has not ended by then (in the testbed's own time).
+        The trial fails when it has not ended by then (in the testbed's own time). One that no
+        workload can keep is refused.
     seed, repetition : int
         Another repetition is the same trial with another seed.
     """
@@ -173,6 +174,11 @@ class Trial(Model):
                 raise ValueError(
                     f"warm_up_s: expected less than the {workload.duration_s:g} s of workload "
                     f"{workload.name}; found {self.warm_up_s:g}"
+                )
+            if workload.duration_s > self.deadline_s:
+                raise ValueError(
+                    f"deadline_s: expected at least the {workload.duration_s:g} s that workload "
+                    f"{workload.name} takes; found {self.deadline_s:g}"
                 )
             if self.filesystem is None and workload.needs_filesystem:
                 raise ValueError(f"workload {workload.name}: {workload.kind} needs a file system")

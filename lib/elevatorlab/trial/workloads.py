@@ -27,6 +27,11 @@ class WorkloadModel(Model):
     name: Name
     group: Name
 
+    @property
+    def duration_s(self):
+        """How long its parameters say that it takes; 0 where the machine decides that."""
+        return 0
+
 
 class EndlessWrite(WorkloadModel):
     """``while true; do dd if=/dev/zero of=file bs=1M; done &``."""
@@ -104,6 +109,11 @@ class FioPoints(WorkloadModel):
     counted_ms: Count
     window_ms: Count
 
+    @property
+    def duration_s(self):
+        """How long all points take together."""
+        return len(self.points) * (self.ramp_ms + self.counted_ms + self.window_ms) / 1000
+
 
 class Iostat(WorkloadModel):
     """``iostat -x`` for `count` intervals: a second witness beside the sampler."""
@@ -114,6 +124,11 @@ class Iostat(WorkloadModel):
     kind: Literal["iostat"] = "iostat"
     interval_s: Count = 1
     count: Count
+
+    @property
+    def duration_s(self):
+        """How long all intervals take together."""
+        return self.interval_s * self.count
 
 
 class Phase(Model):

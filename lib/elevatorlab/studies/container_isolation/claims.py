@@ -6,8 +6,8 @@ import pandas as pd
 
 from ... import claims
 from ...claims import Claim, Judge
-from ...errors import ElevatorLabError
 from ...families import statements
+from ...measured import expect_columns
 from . import claims_document, claims_observation, claims_regulation
 from .columns import COLUMNS
 from .making import NAME
@@ -37,10 +37,5 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     ElevatorLabError
         When a column is missing.
     """
-    missing = [column for column in COLUMNS if column not in measured]
-    if missing:
-        raise ElevatorLabError(
-            "measured table: expected the columns of one row a container and trial; found none "
-            f"named {', '.join(missing)}; make it with elevatorlab.store.load"
-        )
+    expect_columns(measured, COLUMNS, "container and trial")
     return claims.judge(statements(NAME), JUDGES, measured)

@@ -6,17 +6,19 @@ the disk was calibrated say so: they show that it was done, and support nothing 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from ...analysis import knee as knees
 from ...analysis.intervals import Interval, mean_interval, ratio_interval
-from ...analysis.models import CURVES, LINEAR, WAIT_LAWS
+from ...analysis.models import CLOSED_SHARE, CURVES, LINEAR, WAIT_LAWS, Model
 from ...analysis.rivals import Comparison
 from ...analysis.rivals import compare as compare_models
 from ...claims import Judge
 from ...families import Statement
-from ...verdicts import Finding, Verdict, compare
+from ...verdicts import Finding, Verdict, compare, not_testable
 from .measures import (
     QUANTITIES,
     STUDY_DISK,
@@ -27,8 +29,11 @@ from .measures import (
     waits,
 )
 
-FEWEST_POINTS, FEWEST_PLACES = 5, 3
-"""For a comparison of curves with two parameters by AICc; three places tell shapes apart."""
+FEWEST_PLACES = 3
+"""As many places tell shapes apart."""
+
+FALLING = ("iops", "write_kb_s")
+"""What containers share; the other quantities rise with their number."""
 
 KNEE_FROM = 0.7
 """Below this utilisation the paper calls the wait linear."""
@@ -56,7 +61,7 @@ def _ratio_of_ends(item: Statement, table: pd.DataFrame) -> Finding:
     found = ratio_interval(*ends)
     allowed = published * (1 - item.claim["tolerance"]), published * (1 + item.claim["tolerance"])
     verdict, why = compare(found, (published, published), neutral=1, margin=0.01, allowed=allowed)
-    reason = f"{found.text()}; published {published:.4g}: {why}. {_calibrated(item)}"
+    reason = f"{found.text()}; published {published:.4g}: {why}. {calibrated(item)}"
     return Finding(verdict, _digits(found.value), reason.strip())
 
 
@@ -66,24 +71,32 @@ def _held(item: Statement, found: Interval, half_step: float, unit: str = "") ->
     low, high = value - half_step, value + half_step
     allowed = low * (1 - tolerance), high * (1 + tolerance)
     verdict, why = compare(found, (low, high), neutral=value, margin=0, allowed=allowed)
-    reason = f"{found.text(unit)}; published {value:g}: {why}. {_calibrated(item)}"
+    reason = f"{found.text(unit)}; published {value:g}: {why}. {calibrated(item)}"
     return Finding(verdict, _digits(found.value), reason.strip())
 
 
 def _curve(item: Statement, table: pd.DataFrame) -> Finding:
-    loads = by_load(table)
-    column = QUANTITIES[item.select["quantity"]]
-    return _named_curve(item, compared(loads, CURVES, "containers", column))
+    return _named_curve(item, compared_curves(by_load(table), item.select["quantity"]))
 
 
-def compared(loads: pd.DataFrame, models, x: str, y: str) -> Comparison | None:
+def compared_curves(loads: pd.DataFrame, quantity: str) -> Comparison | None:
+    """Compare the curves that a quantity may follow over the number of containers.
+
+    A closed share can only fall, so it is no rival where the quantity rises.
+    """
+    models = [model for model in CURVES if quantity in FALLING or model is not CLOSED_SHARE]
+    return compared(loads, models, "containers", QUANTITIES[quantity])
+
+
+def compared(loads: pd.DataFrame, models: Sequence[Model], x: str, y: str) -> Comparison | None:
     """Compare curves over the points of all repetitions; None where they are too few.
 
     Points at which one of the curves means nothing (a utilisation of 1) are left out for all.
     """
+    fewest = max(len(model.parameters) for model in models) + 3  # for AICc
     points = loads[list({x, y, "iops"})].dropna().astype(float)
     points = points[np.logical_and.reduce([model.valid(points[x]) for model in models])]
-    if len(points) < FEWEST_POINTS or points[x].nunique() < FEWEST_PLACES:
+    if len(points) < fewest or points[x].nunique() < FEWEST_PLACES:
         return None
     return compare_models(models, points[x], points[y], iops=points["iops"])
 
@@ -219,15 +232,16 @@ def _change(column: str, grows: bool) -> Judge:
 # Shared
 
 
-def _calibrated(item: Statement) -> str:
-    formula = item.claim["formula"]
+def calibrated(item: Statement) -> str:
+    """Say that a claim is about a point at which the disk was set; "" for all others."""
+    formula = item.claim["formula"].lower()
     if "follows from the calibration" in formula:
         return "Follows from the calibration points: little evidence."
     return "Calibration point: no evidence." if "calibration point" in formula else ""
 
 
 def _not_run(what: str) -> Finding:
-    return Finding(Verdict.NOT_TESTABLE, None, f"Not run here: {what} on the disk {STUDY_DISK}.")
+    return not_testable(f"Not run here: {what} on the disk {STUDY_DISK}.")
 
 
 def _digits(value: float) -> float:

@@ -10,7 +10,8 @@ import pandas as pd
 
 from ...analysis.intervals import Interval, mean_interval
 from ...families import Statement
-from ...verdicts import Finding, Verdict, compare
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable
+from .claims_observation import calibrated
 from .making import NORMAL, OVERLOADED
 from .regulation_measures import (
     PHASES,
@@ -23,9 +24,6 @@ from .regulation_measures import (
     totals,
     wait_ms,
 )
-
-_MARGIN = 0.01
-"""Differences of less than 1 % are called a tie."""
 
 
 def _rate(item: Statement, table: pd.DataFrame) -> Finding:
@@ -42,7 +40,8 @@ def _wait(item: Statement, table: pd.DataFrame) -> Finding:
     if before is None:
         return _not_run(item)
     if item.select["phase"] == "before":
-        return _about(item, before, neutral=0)
+        found = _about(item, before, neutral=0)
+        return found._replace(reason=f"{found.reason} {calibrated(item)}")
     return _below(item, after, before)
 
 
@@ -65,7 +64,8 @@ def _threshold(item: Statement, table: pd.DataFrame) -> Finding:
     before, after = _phases(item, table, NORMAL, wait_ms)
     if before is None:
         return _not_run(item)
-    return _below(item, after, before, limit=item.select["wait_ms"])
+    found = _below(item, after, before, limit=item.select["wait_ms"])
+    return found._replace(measured=f"{after.value:.3g} ms")  # the claim's own unit is a ratio
 
 
 def _immediately(item: Statement, table: pd.DataFrame) -> Finding:
@@ -116,7 +116,7 @@ def _about(item: Statement, measured: Interval, neutral: float) -> Finding:
         measured,
         (low, high),
         neutral=neutral,
-        margin=_MARGIN,
+        margin=TIE_MARGIN,
         allowed=(low * (1 - tolerance), high * (1 + tolerance)),
     )
     reason = f"{measured.text()}; allowed {low * (1 - tolerance):.3g} to "
@@ -158,8 +158,7 @@ def _rounded(measured: Interval) -> float:
 
 
 def _not_run(item: Statement) -> Finding:
-    reason = f"Policy {item.select['policy']} was not run here in part regulated."
-    return Finding(Verdict.NOT_TESTABLE, None, reason)
+    return not_testable(f"Policy {item.select['policy']} was not run here in part regulated.")
 
 
 JUDGES = {

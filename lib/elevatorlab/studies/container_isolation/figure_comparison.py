@@ -76,7 +76,7 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
     if "share" in measure.label or "index" in measure.label:
         axis.set_xlim(0, 1.05)
     else:
-        axis.set_xlim(left=0)
+        axis.set_xlim(left=-0.06 * axis.get_xlim()[1])  # a dot at 0 clear of the names
     if "share" in measure.label:
         axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
     axis.tick_params(labelsize=7, length=0)

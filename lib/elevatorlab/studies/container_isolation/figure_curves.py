@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from ...analysis.models import CLOSED_SHARE, CURVES, LOGARITHMIC, POWER
+from ...analysis.models import CLOSED_SHARE, LOGARITHMIC, POWER
 from ...analysis.queueing import mean_value_analysis
 from ...families import read_published
 from ...figures import GREY, WARNING
-from .claims_observation import compared
+from .claims_observation import compared_curves
 from .disks import REQUEST_BYTES, THINK_US, service_ms
 from .making import NAME
 from .measures import QUANTITIES, by_load
@@ -20,10 +19,10 @@ from .measures import QUANTITIES, by_load
 MEASURED, PUBLISHED = "#0072B2", "black"
 LAWS = {POWER.name: "#D55E00", LOGARITHMIC.name: "#009E73", CLOSED_SHARE.name: "#CC79A7"}
 LABELS = {
-    "iops": "writes/s of a container",
+    "iops": "Writes/s of a container",
     "write_kb_s": "KiB/s of a container",
-    "utilization_percent": "utilisation of its device",
-    "queue_length": "queue length of its device",
+    "utilization_percent": "Utilisation of a container's device",
+    "queue_length": "Queue length of a container's device",
 }
 MOST = 20
 
@@ -60,14 +59,15 @@ def curves(measured: pd.DataFrame, quantity: str) -> Figure:
             **{"color": MEASURED, "markerfacecolor": "none", "zorder": 4},
             label="measured (one point a repetition)",
         )
-        _fits(top, below, loads, column)
+        _fits(top, below, loads, quantity)
     top.set_ylabel(LABELS[quantity])
     top.legend(fontsize=7.5)
     below.axhline(0, color=GREY, linewidth=0.8)
     below.set_ylabel("residual")
     below.set_xlabel("equal containers")
-    below.xaxis.set_major_locator(MaxNLocator(integer=True))
-    figure.suptitle(f"{LABELS[quantity].capitalize()}, over the number of containers")
+    below.set_xlim(0.5, MOST + 0.5)
+    below.set_xticks(range(1, MOST + 1))
+    figure.suptitle(f"{LABELS[quantity]}, over the number of containers")
     return figure
 
 
@@ -82,8 +82,8 @@ def _published(axis: Axes, quantity: str) -> None:
     )
 
 
-def _fits(top: Axes, below: Axes, loads: pd.DataFrame, column: str) -> None:
-    found = compared(loads, CURVES, "containers", column)
+def _fits(top: Axes, below: Axes, loads: pd.DataFrame, quantity: str) -> None:
+    found = compared_curves(loads, quantity)
     if found is None:
         below.text(
             *(0.5, 0.5, "too few loads to compare curves"),
@@ -99,7 +99,7 @@ def _fits(top: Axes, below: Axes, loads: pd.DataFrame, column: str) -> None:
         delta = one.aicc - found.best.aicc
         label = f"{one.model.name}: R2 {one.r2:.3f}, AICc +{delta:.0f}"
         if one is found.best:
-            label += " (best of five)"
+            label += f" (best of {len(found.fits)})"
             top.fill_between(across, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
         top.plot(across, curve.value, color=colour, label=label)
         below.plot(one.x, one.residuals, ".", color=colour, markersize=4)

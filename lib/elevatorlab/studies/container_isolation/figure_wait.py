@@ -13,7 +13,7 @@ from .claims_document import endpoint, printed
 from .claims_observation import knee_of
 from .disks import THINK_US, service_ms
 from .figure_curves import MEASURED
-from .measures import OPEN, by_load
+from .measures import ONE_SERVER, by_load
 
 CLOSED_LAW, MM1, MD1 = "#CC79A7", "#D55E00", "#009E73"
 TALLEST_MS = 45
@@ -73,15 +73,11 @@ def open_and_closed(measured: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     across = np.linspace(0, 0.97, 300)
     for name, law, colour in (("M/M/1", mm1_wait_ms, MM1), ("M/D/1", md1_wait_ms, MD1)):
-        label = f"{name}, S = {service_ms():.2f} ms"
+        label = f"{name}, predicted with S = {service_ms():.2f} ms"
         axis.plot(across, law(across, service_ms()), color=colour, label=label)
-    shown = (
-        (OPEN, "exponential_server", MM1, "o", "open arrivals, exponential service"),
-        (OPEN, "single_server", MD1, "o", "open arrivals, constant service"),
-        ("equal", "single_server", GREY, "x", "closed writers, constant service"),
-    )
-    for part, disk, colour, marker, label in shown:
-        loads = by_load(measured, part, disk)
+    looks = ((MM1, "o"), (MD1, "s"), (GREY, "x"))
+    for (label, load), (colour, marker) in zip(ONE_SERVER.items(), looks, strict=True):
+        loads = by_load(measured, *load)
         axis.plot(
             *(loads["disk_busy_ratio"], loads["wait_ms"], marker),
             **{"color": colour, "markerfacecolor": "none", "zorder": 4},

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...analysis.models import CURVES, WAIT_LAWS
+from ...analysis.knee import Knee
+from ...analysis.models import QUEUES, WAIT_LAWS
 from ...drawing import Drawn, of_every_run
 from ...matching import Run, runs
-from .claims_observation import compared, knee_of
+from .claims_observation import FALLING, compared, compared_curves, knee_of
 from .figure_comparison import comparison, comparison_over_time
 from .figure_curves import LABELS, curves
 from .figure_overload import overload
 from .figure_regulation import rates_over_time, waits_over_time
 from .figure_wait import open_and_closed, wait
-from .measures import QUANTITIES, by_load
+from .measures import ONE_SERVER, OPEN, by_load
 from .mechanisms import UNTESTED
 from .tables_regulation import better_than_slae
 
@@ -25,21 +26,29 @@ _DISK = (
 )
 _OF_N = (
     "Counterpart of the paper's Figure {number}. Its two published ends, and a point for each "
-    "repetition; of five rival curves the three that matter, with residuals below, and the exact "
-    "solution (mean-value analysis) of one server without a memory. The band is the 95 % "
-    "confidence band of the best curve. " + _DISK
+    "repetition; of the rival curves those that matter, with residuals below (measured less "
+    "curve), and the exact solution (mean-value analysis) of one server without a memory. The band "
+    "is the 95 % confidence band of the best curve.{limit} " + _DISK
+)
+_LIMIT = (
+    " The paper's logarithm has no upper limit, although one write outstanding keeps both "
+    "utilisation and queue length at 1 or less."
 )
 CAPTIONS = {
     "overview": "Counterpart of the paper's Figure 5: the wait over the utilisation of a "
     "container's own device. A writer with one write outstanding makes W = Z U / (1 - U) an "
     "identity, whatever the disk; M/M/1 through the same first point misses the paper's own "
-    "points. The grey band is the knee with its 95 % interval (Kneedle, wild bootstrap). " + _DISK,
-    **{f"figure-{number}": _OF_N.format(number=number) for number, _ in enumerate(LABELS, 1)},
+    "points. " + _DISK,
+    **{
+        f"figure-{number}": _OF_N.format(number=number, limit="" if quantity in FALLING else _LIMIT)
+        for number, quantity in enumerate(LABELS, 1)
+    },
     "figure-6": "Counterpart of the paper's Figure 6: waits of normal containers with and without "
     "an overloaded one, of that one (0: alone), and the rises; bars are 95 % confidence intervals "
     "over repetitions. " + _DISK,
     "open-and-closed": "Wait over the utilisation of the shared server. With open arrivals "
-    "exponential service gives M/M/1 and constant service M/D/1; closed writers follow neither. "
+    "exponential service gives M/M/1 and constant service M/D/1, both drawn as predictions from "
+    "the disk's own S, without a fit; closed writers follow neither. "
     "The utilisation is the server's own account: the kernel's busy time is too low by a third "
     "where the server is saturated.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
@@ -102,9 +111,27 @@ def _judged(name: str, rows: pd.DataFrame) -> str:
     loads = by_load(rows)
     if name == "overview":
         found, knee = compared(loads, WAIT_LAWS, "utilization_ratio", "wait_ms"), knee_of(loads)
-        return " ".join([found.sentence if found else "", knee.text() if knee else ""]).strip()
+        return " ".join([found.sentence if found else "", _knee(knee)]).strip()
+    if name == "open-and-closed":
+        return _queues(rows)
     quantity = dict(enumerate(LABELS, 1)).get(int(name[-1]) if name[-1].isdigit() else 0)
     if quantity is None:
         return ""
-    found = compared(loads, CURVES, "containers", QUANTITIES[quantity])
+    found = compared_curves(loads, quantity)
     return found.sentence if found else ""
+
+
+def _knee(found: Knee | None) -> str:
+    if found is None:
+        return "Too few loads for a knee."
+    return f"Grey: the knee and its 95 % interval (Kneedle, wild bootstrap). {found.text()}"
+
+
+def _queues(rows: pd.DataFrame) -> str:
+    """Say which law fits the open loads of a single server; the table has the closed one, too."""
+    found = {
+        load: compared(by_load(rows, part, disk), QUEUES, "disk_busy_ratio", "wait_ms")
+        for load, (part, disk) in ONE_SERVER.items()
+        if part == OPEN
+    }
+    return " ".join(f"Fitted to {load}: {one.sentence}" for load, one in found.items() if one)

@@ -16,6 +16,13 @@ STUDY_DISK = next(iter(DISKS))
 WIDEST_GAP = 0.15
 """Between two measured utilisations; the curve bends too much for a line across a wider one."""
 
+ONE_SERVER = {
+    "open arrivals, exponential service": (OPEN, "exponential_server"),
+    "open arrivals, constant service": (OPEN, "single_server"),
+    "closed writers, constant service": (EQUAL, "single_server"),
+}
+"""The loads of a disk that is one server and nothing else, by what they are: part and disk."""
+
 QUANTITIES = {
     "iops": "iops",
     "write_kb_s": "write_kib_s",

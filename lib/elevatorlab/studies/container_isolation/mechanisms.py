@@ -35,7 +35,7 @@ LOAD_LABELS = {
     "step": "step: 3 writers",
     "ramp": "ramp: 1, 2, 3 writers",
     "burst": "bursts: 3 writers, on and off",
-    "two": "two offenders, 2 writers each",
+    "two": "two offenders: 2 writers each",
 }
 
 

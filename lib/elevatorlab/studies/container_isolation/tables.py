@@ -8,12 +8,14 @@ import pandas as pd
 
 from ...analysis import laws
 from ...analysis.intervals import mean_interval
-from ...analysis.models import CURVES, WAIT_LAWS
+from ...analysis.models import QUEUES, WAIT_LAWS
 from ...analysis.queueing import mean_value_analysis
+from ...analysis.rivals import Comparison
+from ...matching import without_needless_machine
 from . import tables_regulation
-from .claims_observation import compared, knee_of
+from .claims_observation import compared, compared_curves, knee_of
 from .disks import THINK_US, service_ms
-from .measures import QUANTITIES, by_load
+from .measures import ONE_SERVER, QUANTITIES, by_load
 
 PLACE = ["testbed", "machine", "preset"]
 OBSERVED = ("equal", "overload", "open")
@@ -26,6 +28,11 @@ LOADS = (
 FITS = (
     "Rival curves, best first, and what can be said against each. R2, AICc relative to the best; "
     "all repetitions are points of their own."
+)
+QUEUED = (
+    "M/M/1 and M/D/1 fitted to the wait over the utilisation of the shared server. Its mean "
+    f"service time is {service_ms():.2f} ms: a law that holds comes near it. Closed writers can be "
+    "fitted, too; what comes out has nothing to do with the disk."
 )
 LAWS = (
     "Operational laws as checks on every trial: how many samples were tested, how many are off by "
@@ -42,8 +49,8 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    observed = [overview_table(measured), fits_table(measured), laws_table(measured)]
-    return observed + tables_regulation.tables(measured)
+    observed = (overview_table, fits_table, laws_table, queues_table)
+    return [table(measured) for table in observed] + tables_regulation.tables(measured)
 
 
 def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -55,7 +62,7 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
             keys = ["disk", "containers", "offered_ratio"]
             for (disk, count, offered), some in loads.groupby(keys, dropna=False):
                 rows.append({**place, **_load(part, disk, count, offered, some)})
-    return LOADS, pd.DataFrame(rows)
+    return LOADS, without_needless_machine(pd.DataFrame(rows))
 
 
 def _load(part: str, disk: str, count: float, offered: float, some: pd.DataFrame) -> dict:
@@ -83,25 +90,40 @@ def fits_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     rows = []
     for place, run in _runs(measured):
         loads = by_load(run)
-        pairs = [("containers", column, CURVES) for column in QUANTITIES.values()]
-        for x, y, models in [*pairs, ("utilization_ratio", "wait_ms", WAIT_LAWS)]:
-            found = compared(loads, models, x, y)
-            for one in found.fits if found else ():
-                rows.append(
-                    {
-                        **place,
-                        "y over x": f"{y} over {x}",
-                        "curve": one.model.name,
-                        "parameters": ", ".join(
-                            f"{name} = {value.value:.3g} ± {value.error:.1g}"
-                            for name, value in one.parameters.items()
-                        ),
-                        "R2": f"{one.r2:.4f}",
-                        "AICc": f"+{one.aicc - found.best.aicc:.1f}",
-                        "against it": " ".join(one.warnings) or "nothing known",
-                    }
-                )
-    return FITS, pd.DataFrame(rows)
+        for quantity, column in QUANTITIES.items():
+            found = compared_curves(loads, quantity)
+            rows += _fits({**place, "y over x": f"{column} over containers"}, found)
+        found = compared(loads, WAIT_LAWS, "utilization_ratio", "wait_ms")
+        rows += _fits({**place, "y over x": "wait_ms over utilization_ratio"}, found)
+    return FITS, without_needless_machine(pd.DataFrame(rows))
+
+
+def queues_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and one row for each load of a single server and law of a queue."""
+    rows = []
+    for place, run in _runs(measured):
+        for load, (part, disk) in ONE_SERVER.items():
+            found = compared(by_load(run, part, disk), QUEUES, "disk_busy_ratio", "wait_ms")
+            rows += _fits({**place, "load": load}, found)
+    return QUEUED, without_needless_machine(pd.DataFrame(rows))
+
+
+def _fits(what: dict, found: Comparison | None) -> list[dict]:
+    """Return one row for each rival."""
+    return [
+        {
+            **what,
+            "curve": one.model.name,
+            "parameters": ", ".join(
+                f"{name} = {value.value:.3g} ± {value.error:.1g}"
+                for name, value in one.parameters.items()
+            ),
+            "R2": f"{one.r2:.4f}",
+            "AICc": f"+{one.aicc - found.best.aicc:.1f}",
+            "against it": " ".join(one.warnings) or "nothing known",
+        }
+        for one in (found.fits if found else ())
+    ]
 
 
 def laws_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -122,7 +144,7 @@ def laws_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
                         "worst_percent": f"{worst:.1f}" if pd.notna(worst) else "–",
                     }
                 )
-    return LAWS, pd.DataFrame(rows)
+    return LAWS, without_needless_machine(pd.DataFrame(rows))
 
 
 def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

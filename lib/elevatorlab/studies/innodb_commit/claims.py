@@ -6,15 +6,17 @@ machine. Cells are paired by repetition.
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from ... import claims
 from ...analysis.improvement import ratio_range
 from ...analysis.intervals import Interval, mean_interval
 from ...claims import Claim
-from ...errors import ElevatorLabError
 from ...families import Statement, statements
-from ...verdicts import Finding, Verdict, compare, ordering
+from ...measured import expect_columns, expect_once
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, ordering
 from .measures import SWEEP, TABLE, by_repetition, first_arm, ratio, rows_of
 from .published import STUDY
 from .published import table as published
@@ -34,12 +36,12 @@ BESIDE_REFERENCE = {
     "tps": {**REFERENCE, "flush_log_at_trx_commit": LAZY},
     "utilization_ratio": {**REFERENCE, "scheduler": "bfq"},
 }
+#: The two cells between which the simulated RAID's service time is the difference (see
+#: `elevatorlab.trial.PROFILES`): what either is relative to the other was put in.
+CALIBRATION = (REFERENCE, BESIDE_REFERENCE["tps"])
 #: Half of the last digit that the article prints.
 HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
 PRINTED = {"tps": "tps", "utilization_ratio": "ioutil_percent"}
-
-_MARGIN = 0.01
-"""Differences of less than 1 % are called a tie."""
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -55,21 +57,10 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     ElevatorLabError
         When a column is missing, or a cell was measured twice in the same repetition.
     """
-    missing = [column for column in COLUMNS if column not in measured]
-    if missing:
-        raise ElevatorLabError(
-            f"measured table: expected the columns of one row per run of sysbench; found none "
-            f"named {', '.join(missing)}; make it with elevatorlab.store.load"
-        )
+    expect_columns(measured, COLUMNS, "run of sysbench")
     cell = ["machine", "preset", "testbed", "arm", "backing_scheduler", "experiment", "scheduler"]
     cell += ["idling", "slice_idle_ms", "flush_log_at_trx_commit", "threads", "repetition"]
-    twice = measured[measured.duplicated(cell, keep=False)]
-    if len(twice):
-        raise ElevatorLabError(
-            f"measured table: expected each cell once per repetition; found {len(twice)} rows "
-            f"that share one (trials {', '.join(sorted(set(twice['trial'])))}); keep the trials "
-            "of one image and one set of parameters"
-        )
+    expect_once(measured, cell, "each cell once per repetition")
     return claims.judge(statements(STUDY), JUDGES, measured)
 
 
@@ -77,14 +68,10 @@ def _six_digits(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _not_testable(reason: str) -> Finding:
-    return Finding(Verdict.NOT_TESTABLE, None, reason)
-
-
 def _absent(rows: pd.DataFrame) -> Finding:
     ran = ", ".join(sorted(set(rows["scheduler"])))
     threads = ", ".join(map(str, sorted(set(rows["threads"]))))
-    return _not_testable(
+    return not_testable(
         f"Not run here with what it is relative to (ran: {ran or 'nothing'}; threads {threads})."
     )
 
@@ -109,8 +96,8 @@ def _cell(item: Statement, table: pd.DataFrame) -> Finding:
     low, high = ratio_range(above, below, HALF_STEP[quantity])
     tolerance = item.claim["tolerance"]
     allowed = low * (1 - tolerance), high * (1 + tolerance)
-    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
-    if (quantity, cell) == ("tps", REFERENCE) and rows["device"].str.contains(CACHED).all():
+    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
+    if quantity == "tps" and cell in CALIBRATION and rows["device"].str.contains(CACHED).all():
         verdict = Verdict.NOT_TESTABLE
         why = "a calibration point, no prediction: the device's service time was taken from it"
     reason = (
@@ -128,13 +115,11 @@ def _bound(rows: pd.DataFrame, cell: dict, beside: dict, printed: float) -> Find
     if common.empty:
         return _absent(rows)
     found = mean_interval(shares[common] / reference[common])
-    verdict = Verdict.REPRODUCED if found.value <= printed else Verdict.DIRECTION_ONLY
-    if found.value >= 1:
-        verdict = Verdict.CONTRADICTED
+    verdict, why = compare(found, (-math.inf, printed), neutral=1, margin=TIE_MARGIN)
     return Finding(
         verdict,
         _six_digits(found.value * _printed(beside, "utilization_ratio")),
-        f"Relative to {_named(beside)}: {found.text()}; printed less than {printed:.3g}.",
+        f"Relative to {_named(beside)}: {found.text()}; printed less than {printed:.3g}: {why}.",
     )
 
 
@@ -163,7 +148,7 @@ def _cells_ratio(item: Statement, table: pd.DataFrame) -> Finding:
     low, high = item.select["printed"]
     tolerance = item.claim["tolerance"]
     allowed = low * (1 - tolerance), high * (1 + tolerance)
-    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     reason = f"{_named(sides[0])} / {_named(sides[1])}: {measured.text()}; said {_said(low, high)}"
     return Finding(verdict, _six_digits(measured.value), f"{reason}: {why}.{_idle(rows, sides[0])}")
 
@@ -176,7 +161,7 @@ def _similar(item: Statement, table: pd.DataFrame) -> Finding:
         return _absent(table)
     tolerance = item.claim["tolerance"]
     verdict, why = compare(
-        measured, (1, 1), neutral=1, margin=_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
+        measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
     )
     return Finding(verdict, _six_digits(measured.value), f"{measured.text()}: {why}.")
 
@@ -269,7 +254,7 @@ def _single_command(item: Statement, table: pd.DataFrame) -> Finding:
 
 
 def _named_reason(item: Statement, _: pd.DataFrame) -> Finding:
-    return _not_testable(item.select["reason"])
+    return not_testable(item.select["reason"])
 
 
 def _own_correction(item: Statement, _: pd.DataFrame) -> Finding:

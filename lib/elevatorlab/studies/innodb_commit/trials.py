@@ -9,8 +9,6 @@ from pydantic import Field
 from ...trial import (
     CommitPhase,
     Count,
-    Disk,
-    FileBacked,
     Group,
     Model,
     Positive,
@@ -18,7 +16,7 @@ from ...trial import (
     SysbenchInsert,
     Trial,
     checked,
-    profile,
+    chosen_device,
 )
 
 NAME = "innodb_commit"
@@ -29,9 +27,11 @@ MAPPING = {"mq-deadline": "deadline", "none": "noop", "bfq": "cfq", "kyber": "ky
 #: The write-behind cache is there, or not; a real machine has the device that it has.
 CACHED, UNCACHED = "raid_write_behind", "raid_no_cache"
 
-#: bfq's wish to wait for one process's next request: as it comes; without the favour to
-#: interactive programs; and made a duty without exceptions (the kernel's
-#: Documentation/block/bfq-iosched.rst).
+#: Under what bfq's slice_idle is swept: as it comes; without its favour to interactive programs;
+#: and with strict_guarantees, which always idles when a process's queue runs empty and lets only
+#: one request into the device (the kernel's Documentation/block/bfq-iosched.rst). In the reference
+#: the latter leaves the device as idle with slice_idle 0 as with 8, so it is not that waiting time
+#: alone that idles it.
 IDLING = {
     "as shipped": {},
     "low_latency off": {"low_latency": 0},
@@ -194,7 +194,7 @@ def _trial(parameters, arm, backing, repetition, experiment, name, scheduler, tu
         labels={"arm": arm, "experiment": experiment, "idling": idling},
         machine="virtual_machine" if arm == "vm" else "host",
         memory_mib=parameters.memory_mib,
-        device=_device(parameters, name),
+        device=chosen_device(parameters, name),
         scheduler=Scheduler(
             name=scheduler, tunables={"rotational": parameters.rotational, **tunables}
         ),
@@ -214,11 +214,3 @@ def _trial(parameters, arm, backing, repetition, experiment, name, scheduler, tu
         repetition=repetition,
     )
     return checked(Trial, fields, "trial")
-
-
-def _device(parameters, name):
-    if parameters.device == "null_blk":
-        return profile(name, parameters.device_mib, parameters.device_slowdown)
-    if parameters.device == "file_backed":
-        return FileBacked(size_mib=parameters.device_mib)
-    return Disk(id=parameters.device, destroy=parameters.destroy)

@@ -17,7 +17,8 @@ from ...analysis.intervals import Interval, mean_interval, ratio_interval
 from ...claims import Claim
 from ...errors import ElevatorLabError
 from ...families import Statement, statements
-from ...verdicts import Finding, Verdict, compare
+from ...measured import expect_columns, expect_once
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable
 from . import document
 from .document import MOST_POINTS
 from .measures import ARMS, DESCENDANTS, LIKE_THE_ARTICLE, TESTS, gain, ranking, rows_of
@@ -28,9 +29,6 @@ COLUMNS = (
     "variant tool size_mib record_kib threads test seed repetition throughput_kib_s "
     "slowest_kib_s least_kib run_read_bytes run_written_bytes image_digest"
 ).split()
-
-_MARGIN = 0.01
-"""Differences of less than 1 % are called a tie."""
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -52,12 +50,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     ElevatorLabError
         When a column is missing, one test was measured twice in the same run, or tools are mixed.
     """
-    missing = [column for column in COLUMNS if column not in measured]
-    if missing:
-        raise ElevatorLabError(
-            f"measured table: expected the columns of one row per test; found none named "
-            f"{', '.join(missing)}; make it with elevatorlab.store.load"
-        )
+    expect_columns(measured, COLUMNS, "test")
     _refuse_what_cannot_be_compared(measured)
     return claims.judge(statements(STUDY), JUDGES, measured)
 
@@ -73,12 +66,7 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
                 "trials of one set of parameters"
             )
     cell = [*place, "scheduler", "threads", "test", "repetition"]
-    twice = measured[measured.duplicated(cell, keep=False)]
-    if len(twice):
-        raise ElevatorLabError(
-            f"measured table: expected each test once per run; found {len(twice)} rows that share "
-            f"one (trials {', '.join(sorted(set(twice['trial'])))}); keep the trials of one image"
-        )
+    expect_once(measured, cell, "each test once per run")
 
 
 def _stamped(judged: Callable[[Statement, pd.DataFrame], Finding]):
@@ -89,7 +77,7 @@ def _stamped(judged: Callable[[Statement, pd.DataFrame], Finding]):
         arm = next((one for one in LIKE_THE_ARTICLE if one in there), None)
         if arm is None:
             ran = ", ".join(ARMS[one] for one in ARMS if one in there)
-            return _not_testable(f"No device like the article's disks was measured (only: {ran}).")
+            return not_testable(f"No device like the article's disks was measured (only: {ran}).")
         rows = rows_of(table, arm=arm, threads=1)
         finding = judged(item, rows)
         tool = (
@@ -98,10 +86,6 @@ def _stamped(judged: Callable[[Statement, pd.DataFrame], Finding]):
         return finding._replace(reason=f"{finding.reason} Device: {ARMS[arm]}{tool}.")
 
     return judge_one
-
-
-def _not_testable(reason: str) -> Finding:
-    return Finding(Verdict.NOT_TESTABLE, None, reason)
 
 
 def _by_run(rows: pd.DataFrame, **wanted) -> pd.Series:
@@ -114,13 +98,13 @@ def _relative_to_initial_write(item: Statement, rows: pd.DataFrame) -> Finding:
     where = {"variant": "as_published", "scheduler": DESCENDANTS[item.select["scheduler"]]}
     numerator, denominator = (_by_run(rows, **where, test=t) for t in (taken, "initial_write"))
     if numerator.index.intersection(denominator.index).empty:
-        return _not_testable(f"{where['scheduler']} did not run here as published.")
+        return not_testable(f"{where['scheduler']} did not run here as published.")
     ratio = ratio_interval(numerator, denominator)
     base = rows_of(sample_log(), run=item.select["run"], test="initial_write")
     base_kib_s = float(base["throughput_kib_s"].iloc[0])
     printed, tolerance = item.published / base_kib_s, item.claim["tolerance"]
     allowed = printed * (1 - tolerance), printed * (1 + tolerance)
-    verdict, why = compare(ratio, (printed, printed), neutral=1, margin=_MARGIN, allowed=allowed)
+    verdict, why = compare(ratio, (printed, printed), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     reason = f"{TESTS[taken]} / initial write: {ratio.text()}; printed {printed:.3g}: {why}."
     return Finding(verdict, float(f"{ratio.value * base_kib_s:.6g}"), reason)
 
@@ -129,7 +113,7 @@ def _absolute_rate(item: Statement, rows: pd.DataFrame) -> Finding:
     where = {"variant": "as_published", "scheduler": "bfq", "test": "initial_write"}
     rates = _by_run(rows, **where)
     shown = "" if rates.empty else f" Here: {mean_interval(rates).text(' KiB/s')}."
-    return _not_testable(f"An absolute rate belongs to the author's hardware.{shown}")
+    return not_testable(f"An absolute rate belongs to the author's hardware.{shown}")
 
 
 def _file_bytes(rows: pd.DataFrame) -> pd.Series:
@@ -139,7 +123,7 @@ def _file_bytes(rows: pd.DataFrame) -> pd.Series:
 def _reads_from_the_disk(item: Statement, rows: pd.DataFrame) -> Finding:
     runs = rows_of(rows, variant="as_published", test="random_read")
     if runs.empty:
-        return _not_testable("The variant as published did not run here.")
+        return not_testable("The variant as published did not run here.")
     share = mean_interval(runs["run_read_bytes"] / (2 * _file_bytes(runs)))
     if share.value <= item.claim["tolerance"]:
         return Finding(
@@ -156,7 +140,7 @@ def _reads_from_the_disk(item: Statement, rows: pd.DataFrame) -> Finding:
 def _mixed_is_read(item: Statement, rows: pd.DataFrame) -> Finding:
     runs = rows_of(rows, variant="direct", test="mixed_workload")
     if runs.empty:
-        return _not_testable("The variant around the page cache did not run here.")
+        return not_testable("The variant around the page cache did not run here.")
     files = mean_interval(runs["run_read_bytes"] / _file_bytes(runs))
     if abs(files.value - 2) <= item.claim["tolerance"]:
         return Finding(
@@ -183,7 +167,7 @@ def _points_of_30(item: Statement, rows: pd.DataFrame) -> Finding:
     found = ranking(_published_three(rows))
     name = item.select["descendant"]
     if found is None or len(found.total) < 3:
-        return _not_testable("Not all of bfq, none and mq-deadline ran here as published.")
+        return not_testable("Not all of bfq, none and mq-deadline ran here as published.")
     scale = MOST_POINTS / (2 * found.comparisons)
     points = found.interval[name].map(lambda value: value * scale)
     printed, tolerance = item.published, item.claim["tolerance"]
@@ -200,7 +184,7 @@ def _points_of_30(item: Statement, rows: pd.DataFrame) -> Finding:
 def _winner(item: Statement, rows: pd.DataFrame) -> Finding:
     found = ranking(_published_three(rows))
     if found is None or len(found.total) < 3:
-        return _not_testable("Not all of bfq, none and mq-deadline ran here as published.")
+        return not_testable("Not all of bfq, none and mq-deadline ran here as published.")
     order = ", ".join(f"{name} {value:g}" for name, value in found.total.items())
     reason = f"Points: {order}"
     if found.runs > 1:
@@ -210,7 +194,7 @@ def _winner(item: Statement, rows: pd.DataFrame) -> Finding:
         reason = f"{reason}: {found.says}."
         if found.runs > 1:
             reason += f" Chance alone lets {found.runs} runs agree in {by_chance:.0%} of cases."
-        return _not_testable(reason)._replace(measured=found.winner)
+        return not_testable(reason)._replace(measured=found.winner)
     same = found.winner == item.select["descendant"]
     verdict = Verdict.REPRODUCED if same else Verdict.CONTRADICTED
     return Finding(verdict, found.winner, f"{reason}: decided.")
@@ -226,7 +210,7 @@ def _gains(rows: pd.DataFrame) -> dict[str, tuple[str, str, Interval]]:
 def _improvement(item: Statement, rows: pd.DataFrame) -> Finding:
     found = _gains(rows)
     if not found:
-        return _not_testable("Fewer than two of bfq, none and mq-deadline ran here as published.")
+        return not_testable("Fewer than two of bfq, none and mq-deadline ran here as published.")
     printed = float(item.published)
     test = min(found, key=lambda name: abs(found[name][2].value - printed))
     best, worst, percent = found[test]
@@ -245,7 +229,7 @@ def _improvement(item: Statement, rows: pd.DataFrame) -> Finding:
 def _no_magnitude(item: Statement, rows: pd.DataFrame) -> Finding:
     found = _gains(rows)
     if not found:
-        return _not_testable("Fewer than two of bfq, none and mq-deadline ran here as published.")
+        return not_testable("Fewer than two of bfq, none and mq-deadline ran here as published.")
     test = max(found, key=lambda name: found[name][2].value)
     best, worst, percent = found[test]
     small = percent.value < item.claim["tolerance"]
@@ -259,10 +243,10 @@ def _best_depends_on_test(item: Statement, rows: pd.DataFrame) -> Finding:
     decided = {
         test: best
         for test, (best, _, percent) in _gains(rows).items()
-        if percent.direction(0, 100 * _MARGIN) == 1
+        if percent.direction(0, 100 * TIE_MARGIN) == 1
     }
     if len(decided) < 2:
-        return _not_testable(
+        return not_testable(
             f"The runs decide the best scheduler of {len(decided)} of {len(TESTS)} tests; two are "
             "needed."
         )

@@ -41,13 +41,7 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """Return a caption and one row for each device, variant, scheduler and number of threads.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return a caption and one row for each device, variant, scheduler and number of threads."""
     rows = []
     for cell, group in _cells(measured):
         for (scheduler, threads), some in group.groupby(["scheduler", "threads"], sort=True):
@@ -62,13 +56,7 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def points_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """Return a caption and one row for each device and variant: points and what they are worth.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return a caption and one row for each device and variant: points and what they are worth."""
     columns = [*PLACE, "comparisons", "points", "wins", "winner", "Friedman p", "mean ranks"]
     rows = []
     for cell, group in _cells(measured):
@@ -91,13 +79,7 @@ def points_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def gains_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """Return a caption and one row for each device, variant, test and number of threads.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return a caption and one row for each device, variant, test and number of threads."""
     rows = []
     for cell, group in _cells(measured):
         shown = sorted({group["threads"].min(), group["threads"].max()})

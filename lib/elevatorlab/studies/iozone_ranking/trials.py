@@ -7,8 +7,6 @@ from pydantic import Field, model_validator
 from ...trial import (
     PROFILES,
     Count,
-    Disk,
-    FileBacked,
     Group,
     Iozone,
     Model,
@@ -16,7 +14,7 @@ from ...trial import (
     Scheduler,
     Trial,
     checked,
-    profile,
+    chosen_device,
 )
 
 NAME = "iozone_ranking"
@@ -157,11 +155,10 @@ def trials(parameters):
 def _devices(parameters):
     """Return the devices by the name of their arm."""
     if parameters.device == "null_blk":
-        size_mib, slowdown = parameters.device_mib, parameters.device_slowdown
-        return {name: profile(name, size_mib, slowdown) for name in parameters.device_profiles}
-    if parameters.device == "file_backed":
-        return {"file_backed": FileBacked(size_mib=parameters.device_mib)}
-    return {"disk": Disk(id=parameters.device, destroy=parameters.destroy)}
+        arms = parameters.device_profiles
+    else:
+        arms = ("file_backed" if parameters.device == "file_backed" else "disk",)
+    return {arm: chosen_device(parameters, arm) for arm in arms}
 
 
 def _trial(parameters, run, arm, device, variant, backing_scheduler, scheduler):

@@ -12,9 +12,9 @@ import pandas as pd
 from ... import claims
 from ...analysis.intervals import Interval
 from ...claims import Claim, Judge
-from ...errors import ElevatorLabError
 from ...families import Statement, statements
-from ...verdicts import Finding, Verdict, compare
+from ...measured import expect_columns, expect_once
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable
 from . import document, prediction
 from .document import GONE, gone_cores
 from .measures import DRIVERS, MEAN, P99, THROUGHPUT, at, gain, gains, peak, ratio_of, scale_of
@@ -33,9 +33,6 @@ from .published import (
 )
 from .rows import COLUMNS, WHERE
 from .trials import LOCAL
-
-_MARGIN = 0.01
-"""Differences of less than 1 % are called a tie."""
 
 _OPERATION = {"randread": 100, "randwrite": 0}
 
@@ -63,21 +60,10 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     ElevatorLabError
         When a column is missing, or a point was measured twice in the same repetition.
     """
-    missing = [column for column in COLUMNS if column not in measured]
-    if missing:
-        raise ElevatorLabError(
-            f"measured table: expected the columns of one row per point; found none named "
-            f"{', '.join(missing)}; make it with elevatorlab.store.load"
-        )
+    expect_columns(measured, COLUMNS, "point")
     where = ["machine", "preset", "testbed", "target", "driver", "time_scale", "scheduler"]
     where += ["batch_nr", "batch_timeout_us", *WHERE, "repetition"]
-    twice = measured[measured.duplicated(where, keep=False)]
-    if len(twice):
-        raise ElevatorLabError(
-            f"measured table: expected each point once per repetition; found {len(twice)} rows "
-            f"that share one (trials {', '.join(sorted(set(twice['trial'])))}); keep the trials "
-            "of one image and one set of parameters"
-        )
+    expect_once(measured, where, "each point once per repetition")
     return claims.judge(statements(STUDY), JUDGES, measured)
 
 
@@ -95,9 +81,9 @@ def _point_gain(item: Statement, table: pd.DataFrame) -> Finding:
     }[row["of"]]
     noop = noop_beside(row, quantity)
     if noop is None:
-        return _not_testable("The document shows no noop at this point to compare with.")
+        return not_testable("The document shows no noop at this point to compare with.")
     if row["of"] == "rate" and item.published > _CEILING * _highest_gbps(row["table"]):
-        return _not_testable(_link(item, table))
+        return not_testable(_link(item, table))
     where = _where(row, table)
     return _held_against(item, gain(table, column, **where), noop, step, where)
 
@@ -122,12 +108,12 @@ def _held_against(
 ) -> Finding:
     """Hold a measured ratio against the published one, `item.published` / `beside`."""
     if measured is None:
-        return _not_testable(f"Not run here with noop beside it ({_words(where)}).")
+        return not_testable(f"Not run here with noop beside it ({_words(where)}).")
     published = item.published / beside
     low, high = (item.published - step) / (beside + step), (item.published + step) / (beside - step)
     tolerance = item.claim["tolerance"]
     allowed = low * (1 - tolerance), high * (1 + tolerance)
-    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     reason = (
         f"{measured.text()}; published {published:.3g} (reading the figure allows {low:.3g} to "
         f"{high:.3g}): {why}. {_words(where)}."
@@ -177,9 +163,9 @@ def _cores(item: Statement, table: pd.DataFrame) -> Finding:
         return _held_against(item, gain(table, **where), beside, KIOPS_STEP, where)
     predicted = predicted_kiops(table, row, row["cores"])
     if predicted is None:
-        return _not_testable(_ONE_PROCESSOR)
+        return not_testable(_ONE_PROCESSOR)
     share = predicted / item.published
-    return _not_testable(
+    return not_testable(
         f"{_ONE_PROCESSOR} From one core's cost of a request, {predicted:.4g} kIOPS are "
         f"predicted: {share:.2f} of what is published."
     )
@@ -243,9 +229,9 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Finding:
     printed = crossing(_printed_gains(row["target"]))
     found = gains(table, "depth", **where)
     if len(found) < 2:
-        return _not_testable(f"Fewer than two depths were run ({_words(where)}).")
+        return not_testable(f"Fewer than two depths were run ({_words(where)}).")
     if not all(ratio.bounded for _, ratio in found):
-        return _not_testable(f"One repetition does not decide it ({_words(where)}).")
+        return not_testable(f"One repetition does not decide it ({_words(where)}).")
     here = crossing([(depth, ratio.value) for depth, ratio in found])
     shown = ", ".join(f"{depth:g}: {ratio.value:.3g}" for depth, ratio in found)
     said = f"SBQ / noop by depth: {shown}; published: between {_between(printed)}. {_words(where)}."
@@ -286,12 +272,12 @@ def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Finding:
     row = {**item.select["case"], "driver": item.select["driver"], "scheduler": NOOP}
     one_core = predicted_kiops(table, row, 1)
     if one_core is None:
-        return _not_testable(_ONE_PROCESSOR)
+        return not_testable(_ONE_PROCESSOR)
     most = prediction.limit_kiops(row["target"], row["operation"])
     cores = prediction.gain_is_gone_cores(one_core, most)
     printed = gone_cores(row["target"], row["operation"])
     there = f"{printed} cores" if printed else "never within the figure"
-    return _not_testable(
+    return not_testable(
         f"{_ONE_PROCESSOR} Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS "
         f"that link or SSD allow; published: {there} (a gain of {GONE:.2f} or less)."
     )
@@ -303,15 +289,11 @@ def _local_loss(item: Statement, table: pd.DataFrame) -> Finding:
     where = {"target": row["target"], "driver": LOCAL, "time_scale": scale_of(table)}
     measured = gain(table, **where)
     if measured is None:
-        return _not_testable("Not run here (experiment local).")
+        return not_testable("Not run here (experiment local).")
     low, high = row["range"]["low"], row["range"]["high"]
-    verdict, why = compare(measured, (low, high), neutral=1, margin=_MARGIN)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN)
     reason = f"SBQ / noop without a network: {measured.text()}; said: {low:g} to {high:g}: {why}."
     return Finding(verdict, float(f"{measured.value:.4g}"), reason)
-
-
-def _not_testable(reason: str) -> Finding:
-    return Finding(Verdict.NOT_TESTABLE, None, reason)
 
 
 JUDGES: dict[str, Judge] = {

@@ -50,7 +50,9 @@ def cores(published: pd.DataFrame, measured: pd.DataFrame, target: str) -> Figur
                 va="bottom",
                 color=GREY,
             )
-        axis.set(title=title, xlabel="cores", ylim=(0, None))
+            axis.set_ylim(top=1.15 * limit)  # room for those words
+        axis.set(title=title, xlabel="cores")
+        axis.set_ylim(bottom=0)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes[0].set_ylabel("throughput (kIOPS)")
     handles = [

@@ -28,7 +28,8 @@ CAPTIONS = {
     "published (dashed) and as measured with each driver; crosses: a local null_blk, the negative "
     "control. Right: the processor's time for a request at depth 64. " + _SHARED,
     "figure-1-ssd": "Counterpart of the document's Figure 1: latency against throughput, one point "
-    "an I/O depth; a row for each driver. Dashed: published. " + _SCALED + " " + _SHARED,
+    "an I/O depth; a row for each driver. Dashed: published. Where mq-deadline is not seen, kyber "
+    "lies on it. " + _SCALED + " " + _SHARED,
     "figure-2-ram": "Counterpart of the document's Figure 2, as Figure 1, with a RAM target. "
     + _SCALED,
     "figure-3-ssd-cores": "Counterpart of the document's Figure 3: throughput by cores. One core "

@@ -18,7 +18,8 @@ from ...claims import Claim
 from ...errors import ElevatorLabError
 from ...families import Statement, statements
 from ...matching import emulated_apart, joined_testbeds
-from ...verdicts import Finding, Verdict, compare, ordering
+from ...measured import expect_columns, expect_once
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, ordering
 from . import document
 from .document import HALF_STEP_S, all_printed, printed_times, six_digits
 from .measures import (
@@ -37,9 +38,6 @@ COLUMNS = (
     "variant test published_size_mb size_mib seed repetition time_s bytes_read "
     "device_read_bytes storage_read_bytes image_digest"
 ).split()
-
-_MARGIN = 0.01
-"""Differences of less than 1 % are called a tie."""
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -63,12 +61,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
         When a column is missing, one read was measured twice in the same repetition, or the arms
         of a machine did not read the same from the same device.
     """
-    missing = [column for column in COLUMNS if column not in measured]
-    if missing:
-        raise ElevatorLabError(
-            f"measured table: expected the columns of one row per timed read; found none named "
-            f"{', '.join(missing)}; make it with elevatorlab.store.load"
-        )
+    expect_columns(measured, COLUMNS, "timed read")
     _refuse_what_cannot_be_compared(measured)
     return claims.judge(statements(STUDY), JUDGES, measured)
 
@@ -77,13 +70,7 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
     machine = ["machine", "preset"]
     read = [*machine, "test", "published_size_mb", "repetition"]
     where = [*read, "testbed", "arm", "backing_scheduler", "scheduler", "variant"]
-    twice = measured[measured.duplicated(where, keep=False)]
-    if len(twice):
-        raise ElevatorLabError(
-            f"measured table: expected each read once per repetition; found {len(twice)} rows "
-            f"that share one (trials {', '.join(sorted(set(twice['trial'])))}); keep the trials "
-            "of one image and one set of parameters"
-        )
+    expect_once(measured, where, "each read once per repetition")
     size_mib = measured["size_mib"].astype(float).round(6)
     for what, values, keys in (("device", measured["device"], machine), ("MiB", size_mib, read)):
         grouped = values.groupby([measured[key] for key in keys], dropna=False)
@@ -123,14 +110,14 @@ def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series, key: float |
     reference = "none" if along == "scheduler" else max(measured, default=None)
     if key not in measured or reference not in measured or len(measured.columns) < 2:
         ran = ", ".join(map(_label, measured)) or "nothing"
-        return _not_testable(f"Not run here with a reference beside it (ran: {ran}).")
+        return not_testable(f"Not run here with a reference beside it (ran: {ran}).")
     others = [name for name in measured if name != key] if key == reference else [reference]
     ratio = ratio_interval(measured[key], measured[others].mean(axis=1, skipna=False))
     reference_s = printed[others].mean()
     low, high = ratio_range(printed[key], reference_s, HALF_STEP_S)
     tolerance = item.claim["tolerance"]
     allowed = low * (1 - tolerance), high * (1 + tolerance)
-    verdict, why = compare(ratio, (low, high), neutral=1, margin=_MARGIN, allowed=allowed)
+    verdict, why = compare(ratio, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     timed = rows[rows[along] == key]
     reason = (
         f"Relative to {'the mean of the others' if key == reference else _label(reference)}: "
@@ -164,8 +151,8 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Finding:
     if reason:
         alone = from_arm("host")
         if alone is None:
-            return _not_testable(f"{reason} Nor did this read run on the host arm.")
-        return _not_testable(
+            return not_testable(f"{reason} Nor did this read run on the host arm.")
+        return not_testable(
             f"{reason} From host to container, the same formula gives {alone.text(' %')}: that "
             "much is due to the container layer alone."
         )
@@ -177,7 +164,7 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Finding:
         measured,
         rounding,
         neutral=0,
-        margin=100 * _MARGIN,
+        margin=100 * TIE_MARGIN,
         allowed=(rounding[0] - tolerance, rounding[1] + tolerance),
     )
     reason = (
@@ -226,7 +213,7 @@ def _container_was_better(item: Statement, table: pd.DataFrame) -> Finding:
         return _ordered(item, sides)
 
     emulated = _not_comparable(table)
-    return _not_testable(emulated) if emulated else _with_stand_in(item, table, order, arm="vm")
+    return not_testable(emulated) if emulated else _with_stand_in(item, table, order, arm="vm")
 
 
 def _ranking(item: Statement, table: pd.DataFrame) -> Finding:
@@ -258,7 +245,7 @@ def _ranking(item: Statement, table: pd.DataFrame) -> Finding:
                 ratio = sides[name]
                 excluded[name] = bool(ratio and (ratio.low > high or ratio.high < low))
         if not sides:
-            return _not_testable("The printed times differ by no more than rounding and tolerance.")
+            return not_testable("The printed times differ by no more than rounding and tolerance.")
         finding, stability = _ordered(item, sides, excluded), ranking(rows)
         if stability is None:
             return finding
@@ -277,7 +264,7 @@ def _ordered(
         if ratio is not None
     }
     if not found:
-        return _not_testable("None of the pairs was run here.")
+        return not_testable("None of the pairs was run here.")
     verdict, reason = ordering(found, item.claim["tolerance"])
     absent = [name for name in sides if name not in found]
     if absent:
@@ -305,7 +292,7 @@ def _device_share(item: Statement, table: pd.DataFrame, arm: str) -> Finding:
         absent = " and ".join(
             name for name, found in (("as_published", warm), ("dropped", control)) if found is None
         )
-        return _not_testable(f"Needs both variants; not run here: {absent}.")
+        return not_testable(f"Needs both variants; not run here: {absent}.")
     tolerance = item.claim["tolerance"]
     low, high = (warm.low, warm.high) if warm.bounded else (warm.value, warm.value)
     if control.value < 1 - tolerance:
@@ -340,7 +327,7 @@ def _with_stand_in(
     reason = _no_arm(arm, table)
     if arm == "vm" and "host" in arms:
         reason += f" With the host arm in its place: {finding('host').reason}"
-    return _not_testable(reason)
+    return not_testable(reason)
 
 
 def _no_arm(arm: str, table: pd.DataFrame) -> str:
@@ -357,10 +344,6 @@ def _not_comparable(table: pd.DataFrame) -> str | None:
     if not emulated:
         return None
     return f"Not comparable: the VM's processor is emulated, not virtual ({emulated['vm']})."
-
-
-def _not_testable(reason: str) -> Finding:
-    return Finding(Verdict.NOT_TESTABLE, None, reason)
 
 
 def _label(key: float | str) -> str:

@@ -41,13 +41,7 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """Return a caption and one row for each test, variant, arm and scheduler.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return a caption and one row for each test, variant, arm and scheduler."""
     rows = []
     names = {**PLACE, **WHAT, "scheduler": "scheduler"}
     for cell, reads in _cells(measured, names):
@@ -67,13 +61,7 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def stability_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """Return a caption and one row for each test, variant and arm: how stable its order is.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return a caption and one row for each test, variant and arm: how stable its order is."""
     rows = []
     for cell, reads in _cells(measured, {**PLACE, **WHAT}):
         found = ranking(reads)

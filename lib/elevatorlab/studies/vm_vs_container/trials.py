@@ -7,10 +7,8 @@ from pydantic import Field
 from ...trial import (
     PROFILES,
     Count,
-    Disk,
     EndlessRead,
     EndlessWrite,
-    FileBacked,
     Group,
     Model,
     Positive,
@@ -19,7 +17,7 @@ from ...trial import (
     TimedTreeRead,
     Trial,
     checked,
-    profile,
+    chosen_device,
 )
 
 NAME = "vm_vs_container"
@@ -155,7 +153,7 @@ def _trial(parameters, test, variant, arm, backing_scheduler, scheduler, repetit
         },
         machine="virtual_machine" if arm == "vm" else "host",
         memory_mib=parameters.memory_mib,
-        device=_device(parameters),
+        device=chosen_device(parameters, parameters.device_profile),
         scheduler=Scheduler(name=scheduler),
         backing_scheduler=backing_scheduler,
         groups=(Group(name="main", isolation="container" if arm == "container" else "process"),),
@@ -166,14 +164,6 @@ def _trial(parameters, test, variant, arm, backing_scheduler, scheduler, repetit
         repetition=repetition,
     )
     return checked(Trial, fields, "trial")
-
-
-def _device(parameters):
-    if parameters.device == "null_blk":
-        return profile(parameters.device_profile, parameters.device_mib, parameters.device_slowdown)
-    if parameters.device == "file_backed":
-        return FileBacked(size_mib=parameters.device_mib)
-    return Disk(id=parameters.device, destroy=parameters.destroy)
 
 
 def _test_1(parameters, cache):

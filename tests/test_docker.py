@@ -194,7 +194,7 @@ def test_another_trial_does_not_end_the_one_that_a_killed_client_left(
 ):
     """Its agent lives in a container of its own, which is not taken away below it."""
     before = machine_state()
-    trial = make_container_trial(workloads=(fio(runtime="6s", time_based=1, size="4M"),))
+    trial = make_container_trial(workloads=(fio(runtime="15s", time_based=1, size="4M"),))
     results, log = tmp_path / "results", tmp_path / "log"
     run_with_a_killed_client(trial, results, log)
     other = make_container_trial(seed=2)

@@ -37,7 +37,7 @@ class Stub:
 
     def __init__(self, ledger, slots=2, lasts_s=(0.01, 0.1), version="1"):
         self.ledger, self.slots, self.lasts_s, self.version = ledger, slots, lasts_s, version
-        self.client = os.getpid()
+        self.client = None
         self.stopped = False
 
     def findings(self):
@@ -47,7 +47,7 @@ class Stub:
         return True
 
     def prepare(self, trials):
-        pass
+        self.client = os.getpid()
 
     def machine(self):
         return "stub"
@@ -121,17 +121,17 @@ def cluster():
         yield started_cluster
 
 
-def start_client(testbed, results, count, address):
-    """Start a client that runs a campaign of `count` trials on a cluster; return its process."""
-    client = SERVER.Process(target=_campaign, args=(testbed, results, count, address))
+def start_client(testbed, some_trials, results, address=None):
+    """Start a client that runs a campaign, on a cluster or its own; return its process."""
+    arguments = (campaign.Share(testbed, some_trials), results, address)
+    client = SERVER.Process(target=_campaign, args=arguments)
     client.start()
     return client
 
 
-def _campaign(testbed, results, count, address):
-    testbed.client = os.getpid()
+def _campaign(share, results, address):
     try:
-        campaign.run([campaign.Share(testbed, trials(count))], results, cluster=address)
+        campaign.run([share], results, cluster=address)
     except ElevatorLabError as problem:
         print(problem)
         sys.exit(1)

@@ -44,7 +44,7 @@ def test_killed_at_random_moments(tmp_path):
     killed, kills, before, sessions = set(), 0, {}, {}
     with cluster() as running:
         while kills < KILLS or len(before) < TRIALS:
-            client = start_client(Stub(ledger), results, TRIALS, running.scheduler_address)
+            client = start_client(Stub(ledger), trials(TRIALS), results, running.scheduler_address)
             sessions[client.pid] = set(before)
             while kills < KILLS and client.exitcode is None:
                 a_moment(dice, ledger, client)

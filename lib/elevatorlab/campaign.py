@@ -112,10 +112,15 @@ def run(shares, results, workers=None, progress=None, note=None, cluster=None):
     Raises
     ------
     NotReady
-        Before anything starts, when a testbed cannot run its trials.
+        Before anything starts, when a testbed cannot run its trials, or a worker has another image.
     TrialFailed
         After all others have ended, when some failed; the message has each one's sentence.
     """
+    if cluster and workers:
+        raise ElevatorLabError(
+            "--workers and --cluster: expected one of them; found both. A running cluster has as "
+            "many workers as it has"
+        )
     folders = [share.testbed.folder_name() for share in shares]
     if len(set(folders)) < len(folders):
         raise ElevatorLabError(

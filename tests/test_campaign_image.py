@@ -3,14 +3,16 @@
 import os
 import random
 import signal
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
 from elevatorlab import campaign, store
 from elevatorlab.campaign import Share
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
-from helpers import children, every_core_busy, machines, running, wait_until
+from helpers import children, every_core_busy, machines, running, start_cli, wait_until
 from stubs import start_client
 
 pytestmark = pytest.mark.image
@@ -71,3 +73,23 @@ def test_killed_clients_and_workers(trials, one_by_one, tmp_path):
     assert digests(tmp_path) == one_by_one
     left = sorted(path.name for path in (tmp_path / "deterministic").iterdir())
     assert left == sorted([*one_by_one, "identity"])
+
+
+def test_ctrl_c_in_a_terminal_reaches_every_process_and_stops_cleanly(tmp_path):
+    """The client alone heeds it: nobody leaves a traceback, a machine or a temporary folder."""
+    options = ("--preset", "smoke", "-p", "memory_mib=512", "-p", "device_mib=192")
+    options = (*options, "-p", "variants=dropped", "-p", "sizes_mb=10")
+    client = start_cli("run", "vm_vs_container", *options, "--workers", "2", "--results", tmp_path)
+    busy = wait_until(lambda: workers(client))
+    inside = [*busy, *(machine for some in busy.values() for machine in some)]
+    for process in (*busy, client.pid):
+        os.kill(process, signal.SIGINT)
+    _, said = client.communicate()
+    assert client.returncode == 130
+    assert "Traceback" not in said, said
+    assert said.strip().endswith("the same command goes on from there")
+    wait_until(lambda: not any(map(running, inside)))
+    assert list(tmp_path.glob("deterministic/*.part")) == []
+    scratch = Path(tempfile.gettempdir())
+    mine = [client.pid, *busy]
+    assert [left for pid in mine for left in scratch.glob(f"elevatorlab-{pid}-*")] == []

@@ -8,7 +8,8 @@ import pytest
 import typer
 import yaml
 
-from elevatorlab import __version__, artifact, cli, store, studies
+from elevatorlab import __version__, artifact, store, studies
+from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
 from measured import write_results
 
@@ -23,7 +24,7 @@ def test_there_are_commands():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_the_page_can_be_given(command):
     name, *arguments = shlex.split(command)
-    known = typer.main.get_command(cli.app).commands
+    known = typer.main.get_command(commands.app).commands
     assert known[name].make_context(name, arguments).params is not None
 
 

@@ -264,7 +264,7 @@ def simulated(results, tmp_path_factory):
 class Again:
     """A testbed that gives each trial the result that `folder` holds, with times multiplied."""
 
-    name, slots, identity_is = "deterministic", 1, ""
+    name, slots, anywhere, identity_is = "deterministic", 1, False, ""
 
     def __init__(self, folder, identity, factor):
         self.folder, self._identity, self.factor = folder, identity, factor

@@ -14,6 +14,7 @@ class Bench:
     """A small testbed of the real protocol: a trial is a moment's wait and an empty result."""
 
     identity_is = ""
+    anywhere = False
     defaults = {}
 
     def __init__(self, name, machine, slots=1, takes="host", fails=(), lasts_s=0.05):

@@ -5,6 +5,8 @@ import io
 import json
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -168,6 +170,22 @@ def results(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("code", ["import elevatorlab.cli.commands", "import elevatorlab.notebook"])
+def test_dask_is_imported_where_it_is_used(code):
+    """It takes half a second, which `--help` and a notebook that only reads do not spend."""
+    command = [sys.executable, "-c", f"{code}; import sys; print('distributed' in sys.modules)"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "False\n"
+
+
+def test_what_starts_a_campaign_is_imported_in_no_time():
+    """Dask's workers import it as their main module, each of them."""
+    code = (
+        "import elevatorlab.cli, sys; print([n for n in ('pandas', 'typer') if n in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "[]\n"
+
+
 @pytest.mark.image
 class TestWithImage:
     """From trials to the report."""
@@ -175,8 +193,10 @@ class TestWithImage:
     def test_dry_run(self, tmp_path):
         run = cli("run", STUDY, *SMOKE, "--dry-run", "--results", tmp_path / "r")
         assert run.returncode == 0, run.stderr
-        first, *listed = run.stdout.splitlines()
-        assert "8 trials to run, 0 finished already" in first
+        first, where, *listed = run.stdout.splitlines()
+        assert "8 trials to run, 0 finished already; minutes not known before" in first
+        assert "8 MiB of disk space at most" in first
+        assert where == f"results in {tmp_path / 'r'}"
         assert {line.split()[0] for line in listed} == {"deterministic"}
         assert len({line.split()[1] for line in listed}) == 8
         assert not (tmp_path / "r").exists()

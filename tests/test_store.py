@@ -1,5 +1,7 @@
 """Results on disk: visible when whole, with a digest that sees every byte."""
 
+import os
+
 import pytest
 
 from elevatorlab import store
@@ -111,3 +113,22 @@ def test_a_folder_without_results_takes_another_identity(tmp_path):
     store.check(tmp_path, SomeTestbed("a" * 64))
     store.check(tmp_path, SomeTestbed("b" * 64))
     assert (tmp_path / "vagrant-01234567/identity").read_text().strip() == "b" * 64
+
+
+def test_what_is_visible_is_on_the_disk(tmp_path, make_trial, monkeypatch):
+    """Also after a power cut: every file and folder is flushed, then renamed, then its parent."""
+    steps = []
+    flush, rename = os.fsync, os.rename
+    monkeypatch.setattr(
+        os, "fsync", lambda n: (steps.append(os.readlink(f"/proc/self/fd/{n}")), flush(n))
+    )
+    monkeypatch.setattr(os, "rename", lambda a, b: (steps.append("renamed"), rename(a, b)))
+    bed, trial = SomeTestbed("a"), make_trial()
+    store.keep(tmp_path, bed, trial, {"result.json": b"{}", "raw/reader.json": b"{}"}, {})
+    folder = store.folder(tmp_path, bed)
+    part = folder / f"{trial.hash}.part"
+    names = ("result.json", "trial.json", "provenance.json", "raw", "raw/reader.json")
+    before, after = steps[: steps.index("renamed")], steps[steps.index("renamed") + 1 :]
+    assert set(before) == {str(part), *(str(part / name) for name in names)}
+    assert after == [str(folder)]
+    assert (folder / trial.hash / "raw/reader.json").read_bytes() == b"{}"

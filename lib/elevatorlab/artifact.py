@@ -39,7 +39,8 @@ def write_costs(results) -> None:
         out.writerows(rows)
 
 
-def _costs() -> dict[str, dict]:
+def costs() -> dict[str, dict]:
+    """Return the rows of `write_costs` by study; none where it was never called."""
     if not costs_file().exists():
         return {}
     with open(costs_file(), newline="") as lines:
@@ -55,10 +56,10 @@ def table() -> str:
         "| no. | claim | command | trials | minutes | disk |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    costs = _costs()
+    known = costs()
     for number, study in enumerate(studies.STUDIES.values(), GENERAL + 1):
         trials = len({trial.hash for trial in preset_trials(study, "quick")})
-        cost = costs.get(study.NAME)
+        cost = known.get(study.NAME)
         minutes = f"{float(cost['wall_s']) / 60 / 2:.0f}" if cost else NOT_MEASURED
         disk = f"{int(cost['size_bytes']) / 2**20:.0f} MiB" if cost else NOT_MEASURED
         claim = f"*{study.TITLE}* Each of its {len(statements(study.NAME))} claims gets its verdict"

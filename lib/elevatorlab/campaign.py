@@ -2,13 +2,15 @@
 
 import random
 import shutil
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from . import __version__, store
+from . import store
 from .errors import ElevatorLabError, NotReady, TrialFailed
+from .pools.here import Here
 
 MIB_PER_RESULT = 1
 
@@ -84,11 +86,14 @@ def plan(shares, results):
     return Plan(todo, sum(len(share.trials) for share in shares) - len(todo))
 
 
-def run(shares, results, workers=None, progress=None, note=None):
+def run(shares, results, workers=None, progress=None, note=None, cluster=None):
     """Run what is not finished yet.
 
     Testbeds on different machines work at the same time; those on the same one take turns, in
     blocks of one repetition, each in random order, so that no arm has the quieter hours.
+
+    Trials that are the same anywhere (`Testbed.anywhere`) run on Dask's workers wherever several
+    may run at the same time; all others run in this process.
 
     Parameters
     ----------
@@ -100,14 +105,22 @@ def run(shares, results, workers=None, progress=None, note=None):
         Called as ``progress(done, total, trial)`` before the first trial and after each.
     note : callable, optional
         Called with a line of text now and then while a long trial runs.
+    cluster : str, optional
+        Address of the scheduler of a running Dask cluster; by default one is started here, with
+        as many workers as trials may run at the same time.
 
     Raises
     ------
     NotReady
-        Before anything starts, when a testbed cannot run its trials.
+        Before anything starts, when a testbed cannot run its trials, or a worker has another image.
     TrialFailed
         After all others have ended, when some failed; the message has each one's sentence.
     """
+    if cluster and workers:
+        raise ElevatorLabError(
+            "--workers and --cluster: expected one of them; found both. A running cluster has as "
+            "many workers as it has"
+        )
     folders = [share.testbed.folder_name() for share in shares]
     if len(set(folders)) < len(folders):
         raise ElevatorLabError(
@@ -127,48 +140,81 @@ def run(shares, results, workers=None, progress=None, note=None):
             store.check(results, share.testbed)
             for leftover in store.folder(results, share.testbed).glob("*.part"):
                 shutil.rmtree(leftover)
-        _run_all(busy, results, workers, progress, note or (lambda text: None))
+        _run_all(busy, results, workers, cluster, progress, note or (lambda text: None))
 
 
-def _run_all(busy, results, workers, progress, note):
+def _run_all(busy, results, workers, cluster, progress, note):
     """Run every trial; a pool for each machine, so that machines do not wait for each other."""
     failures, running = [], {}
     with ExitStack() as stack:
         pools = {}
+        for machine, todo in _by_machine(busy).items():
+            pools[machine] = stack.enter_context(_pool(todo, workers, cluster, note))
         for testbed, trial in _in_blocks(busy):
-            machine = testbed.machine()
-            if machine not in pools:
-                pool = ThreadPoolExecutor(_width(busy, machine, workers))
-                pools[machine] = stack.enter_context(pool)
-            job = pools[machine].submit(_run_one, testbed, trial, results, note)
-            running[job] = (testbed, trial)
+            told = partial(_tell, note, testbed, trial)
+            running[pools[testbed.machine()].submit(testbed, trial, told)] = (testbed, trial)
+        total = len(running)
         try:
             if progress:
-                progress(0, len(running), None)
-            for done, future in enumerate(as_completed(running), start=1):
-                testbed, trial = running[future]
+                progress(0, total, None)
+            for done, future in enumerate(as_completed(list(running)), start=1):
+                testbed, trial = running.pop(future)
                 try:
-                    future.result()
+                    store.keep(results, testbed, trial, *future.result())
                 except TrialFailed as failure:
                     where = f"{testbed.name}, {_labels(trial)}"
                     failures.append(f"trial {trial.hash} ({where}): {failure}")
                 if progress:
-                    progress(done, len(running), trial)
+                    progress(done, total, trial)
         except BaseException:  # Ctrl-C, SIGTERM: end what runs, keep what is finished
             for pool in pools.values():
-                pool.shutdown(wait=False, cancel_futures=True)
-            for share, _ in busy:
-                share.testbed.stop()
+                pool.stop()
+            for future, (testbed, trial) in running.items():
+                if future.done() and not (future.cancelled() or future.exception()):
+                    store.keep(results, testbed, trial, *future.result())
             raise
     if failures:
         shown = "\n".join(failures[:5])
-        raise TrialFailed(f"{len(failures)} of {len(running)} trials failed:\n{shown}")
+        raise TrialFailed(f"{len(failures)} of {total} trials failed:\n{shown}")
 
 
-def _width(busy, machine, workers):
-    """Return how many trials may run on a machine at the same time."""
-    slots = [share.testbed.slots for share, _ in busy if share.testbed.machine() == machine]
-    return min([*slots, *([workers] if workers else [])]) if len(slots) == 1 else 1
+def _by_machine(busy):
+    """Return what each physical machine has to do: a list of (testbed, trials)."""
+    machines = {}
+    for share, todo in busy:
+        machines.setdefault(share.testbed.machine(), []).append((share.testbed, todo))
+    return machines
+
+
+def _pool(todo, workers, cluster, note):
+    """Return the pool for what one machine has to do."""
+    testbeds = [testbed for testbed, _ in todo]
+    anywhere = all(testbed.anywhere for testbed in testbeds)
+    # Dask takes half a second to import, so it is imported where it is used.
+    if cluster and anywhere:
+        from .pools.workers import running
+
+        return running(cluster, testbeds, note)
+    count = min(width(testbeds, workers), sum(len(trials) for _, trials in todo))
+    if count > 1 and anywhere:
+        from .pools.workers import local
+
+        return local(count)
+    return Here(count)
+
+
+def width(testbeds, workers=None):
+    """Return how many trials may run at the same time on a machine that has these testbeds.
+
+    Parameters
+    ----------
+    testbeds : list of Testbed
+    workers : int, optional
+        As many as the user wants at most.
+    """
+    if len(testbeds) > 1:
+        return 1
+    return min([testbeds[0].slots, *([workers] if workers else [])])
 
 
 def _in_blocks(busy):
@@ -182,12 +228,8 @@ def _in_blocks(busy):
         yield from blocks[repetition]
 
 
-def _run_one(testbed, trial, results, note):
-    with store.Writer(store.folder(results, testbed) / trial.hash) as writer:
-        provenance = testbed.run(
-            trial, writer.part, lambda text: note(f"{testbed.name} {trial.hash[:8]}: {text}")
-        )
-        writer.finish(trial, {**provenance, "package": __version__})
+def _tell(note, testbed, trial, text):
+    note(f"{testbed.name} {trial.hash[:8]}: {text}")
 
 
 def _labels(trial):

@@ -57,7 +57,7 @@ def shares(study, preset, overrides, testbeds):
     return campaign.divide(expanded)
 
 
-def run_study(name, preset, overrides, testbeds, results=None, workers=None):
+def run_study(name, preset, overrides, testbeds, results=None, workers=None, cluster=None):
     """Run a study from a notebook, with a progress bar, and return its tidy table.
 
     Parameters
@@ -70,20 +70,28 @@ def run_study(name, preset, overrides, testbeds, results=None, workers=None):
     testbeds : list of Testbed
     results : path, optional
     workers : int, optional
+    cluster : str, optional
+        See `campaign.run`.
     """
     study = studies.get(name)
     results = Path(results) if results else store.default_results(testbeds[0])
     parts = shares(study, preset, overrides, testbeds)
     todo = campaign.plan(parts, results).todo
-    with tqdm(total=len(todo), desc=f"{name}, {preset}", unit="trial") as bar:
-        campaign.run(
-            parts,
-            results,
-            workers,
-            progress=lambda done, *_: bar.update(done - bar.n),
-            note=partial(bar.set_postfix_str, refresh=False),
-        )
+    # The time left follows from the mean of all trials: a few finish together, then none.
+    with tqdm(total=len(todo), desc=f"{name}, {preset}", unit="trial", smoothing=0) as bar:
+        note = partial(bar.set_postfix_str, refresh=False)
+        try:
+            campaign.run(parts, results, workers, partial(_advance, bar), note, cluster)
+        except KeyboardInterrupt:
+            bar.write("stopped; what is finished is kept, the same cell goes on from there")
+            raise
     return store.tidy(results, study)
+
+
+def _advance(bar, done, total, trial):
+    if done == 0:
+        bar.reset(total)  # getting ready is no trial's time
+    bar.update(done - bar.n)
 
 
 def report(results, out=REPORT):

@@ -10,7 +10,7 @@ from . import claims, jobs, lab, store, studies, testbeds
 from .errors import ElevatorLabError
 
 #: Parameters that every measurement notebook has beside its study's own.
-COMMON = {"testbed": str, "preset": str, "results": str, "workers": int}
+COMMON = {"testbed": str, "preset": str, "results": str, "workers": int, "cluster": str}
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,13 @@ class Run:
     overrides: dict
     results: str | None
     workers: int | None
+    cluster: str | None
 
     def measure(self):
         """Run what is not finished yet and return the tidy table."""
         return jobs.run_study(
-            self.study.NAME, self.preset, self.overrides, self.testbeds, self.results, self.workers
+            *(self.study.NAME, self.preset, self.overrides, self.testbeds),
+            *(self.results, self.workers, self.cluster),
         )
 
 
@@ -76,7 +78,8 @@ def check(study_name, namespace, before):
     preset = common["preset"] or "quick"
     chosen = testbeds.several(common["testbed"] or "deterministic")
     jobs.shares(study, preset, given, chosen)
-    return Run(study, chosen, preset, given, common["results"], common["workers"])
+    rest = (common["results"], common["workers"], common["cluster"])
+    return Run(study, chosen, preset, given, *rest)
 
 
 def doctor():

@@ -1,5 +1,6 @@
 """Progress of a campaign: a bar in a terminal, a line now and then in a log."""
 
+import math
 import sys
 import time
 from contextlib import contextmanager
@@ -43,7 +44,8 @@ def shown():
         TimeRemainingColumn(),
         TextColumn("[dim]{task.description}"),
     )
-    with Progress(*columns, console=console) as bar:
+    # The time left follows from the mean of all trials: a few finish together, then none.
+    with Progress(*columns, console=console, speed_estimate_period=math.inf) as bar:
         task = bar.add_task("", total=None)
 
         def update(done, total, trial):

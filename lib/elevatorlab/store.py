@@ -107,14 +107,46 @@ class Writer:
         return self
 
     def finish(self, trial, provenance):
-        """Add what the client knows, and make the result visible."""
+        """Add what the client knows, and make the result visible, even to a power cut."""
         (self.part / "trial.json").write_text(trial.canonical_json() + "\n")
         text = json.dumps(provenance, indent=1, sort_keys=True)
         (self.part / "provenance.json").write_text(text + "\n")
+        for path in [*self.part.rglob("*"), self.part]:
+            _flush(path)
         os.rename(self.part, self.folder)
+        _flush(self.folder.parent)
 
     def __exit__(self, *_):
         shutil.rmtree(self.part, ignore_errors=True)
+
+
+def _flush(path):
+    """Wait until a file or a folder is on the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def keep(results, testbed, trial, files, provenance):
+    """Store the result of a trial.
+
+    Parameters
+    ----------
+    results : path
+    testbed : Testbed
+    trial : Trial
+    files : dict of str to bytes
+        By their names in the folder of the result.
+    provenance : dict
+    """
+    with Writer(folder(results, testbed) / trial.hash) as writer:
+        for name, content in files.items():
+            target = writer.part / name
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(content)
+        writer.finish(trial, provenance)
 
 
 def digest(folder):

@@ -40,6 +40,9 @@ class Testbed(Protocol):
         What the tables call it.
     slots : int
         Trials that may run at the same time.
+    anywhere : bool
+        Whether a trial gives the same bits on every machine, idle or busy, so that any worker of
+        a cluster may run it. Where a device is measured it does not, and nobody else uses it.
     identity_is : str
         What makes its identity, as the end of a sentence.
     defaults : dict
@@ -48,6 +51,7 @@ class Testbed(Protocol):
 
     name: str
     slots: int
+    anywhere: bool
     identity_is: str
     defaults: dict
 

@@ -33,6 +33,7 @@ class RealTestbed:
     """
 
     slots = 1
+    anywhere = False
     identity_is = " (machine, kernel, packages and agent make it up)"
 
     #: The device is as fast as the machine's disk, whose own scheduler stays out of the way.

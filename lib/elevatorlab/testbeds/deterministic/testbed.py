@@ -37,6 +37,7 @@ class DeterministicTestbed:
     """
 
     name = "deterministic"
+    anywhere = True
     identity_is = " (the image's digest)"
     defaults = {"arms": ("host", "container"), "device": "null_blk"}
 

@@ -1,4 +1,4 @@
-"""The same jobs as the notebooks, from a shell."""
+"""The program, and the commands that run no trials."""
 
 import json
 import signal
@@ -11,51 +11,31 @@ from typing import Annotated
 
 import typer
 import typer.exceptions
-from rich.console import Console
 
-from . import (
-    __version__,
-    bundles,
-    campaign,
-    claims,
-    doctor_tables,
-    jobs,
-    lab,
-    progress,
-    store,
-    studies,
-    testbeds,
-    verification,
+from .. import __version__, bundles, claims, doctor_tables, jobs, lab, store, studies, testbeds
+from .. import artifact as artifact_page
+from ..errors import ElevatorLabError
+from ..paths import BUILD
+from ..testbeds import pyz
+from ..testbeds.deterministic import image as deterministic_image
+from ..testbeds.deterministic import template
+from . import campaigns  # noqa: F401  (its commands)
+from .base import (
+    EXIT_CTRL_C,
+    EXIT_ERROR,
+    EXIT_TERMINATED,
+    STOPPED,
+    JsonOption,
+    ResultsOption,
+    SomeStudy,
+    TestbedOption,
+    app,
+    console,
+    tell,
 )
-from . import artifact as artifact_page
-from .errors import ElevatorLabError
-from .paths import BUILD
-from .testbeds import pyz
-from .testbeds.deterministic import image as deterministic_image
-from .testbeds.deterministic import template
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 image_app = typer.Typer(no_args_is_help=True)
 app.add_typer(image_app, name="image", help="The image of the deterministic testbed.")
-console = Console(soft_wrap=True)
-
-#: Exit status for what the user can mend; after Ctrl-C and SIGTERM the same as a shell's.
-EXIT_ERROR, EXIT_UNDECIDED, EXIT_CTRL_C, EXIT_TERMINATED = 1, 4, 130, 143
-STOPPED = "elevatorlab: stopped; what is finished is kept, the same command goes on from there"
-
-StudyArgument = Annotated[str, typer.Argument(help=f"one of {', '.join(studies.STUDIES)}")]
-SomeStudy = Annotated[str | None, typer.Argument(help="one study; by default all")]
-PresetOption = Annotated[str, typer.Option(help="smoke (seconds), quick (minutes), full (hours)")]
-TestbedOption = Annotated[
-    str, typer.Option(help=f"one of {', '.join(testbeds.FORMS)}; or several, with commas between")
-]
-ResultsOption = Annotated[
-    Path | None, typer.Option(help="folder of results; by default one below build/ for each image")
-]
-WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="trials at the same time; by default one a core")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
 def _version(asked):
@@ -125,34 +105,6 @@ def image_build(
     print(f"deterministic image: {state}, digest {deterministic_image.digest()}")
 
 
-@app.command()
-def run(
-    study: StudyArgument,
-    preset: PresetOption = "quick",
-    parameter: Annotated[
-        list[str] | None, typer.Option("-p", help="NAME=VALUE, may be repeated")
-    ] = None,
-    testbed: TestbedOption = "deterministic",
-    results: ResultsOption = None,
-    workers: WorkersOption = None,
-    dry_run: Annotated[bool, typer.Option(help="list the trials and stop")] = False,
-):
-    """Run the trials of a study that are not finished yet."""
-    chosen = studies.get(study)
-    overrides = jobs.parse_overrides(parameter or [])
-    where = testbeds.several(testbed)
-    shares = jobs.shares(chosen, preset, overrides, where)
-    results = results or store.default_results(where[0])
-    plan = campaign.plan(shares, results)
-    print(f"{study}, {preset}: {plan}; results in {results}")
-    if dry_run:
-        for place, trial in plan.todo:
-            labels = [trial.scheduler.name, *trial.labels.values(), f"seed={trial.seed}"]
-            print(place.name, trial.hash, *labels)
-        return
-    _run(shares, results, workers)
-
-
 @app.command("results")
 def results_command(
     study: SomeStudy = None, results: ResultsOption = None, as_json: JsonOption = False
@@ -198,24 +150,7 @@ def report_command(
 ):
     """Build the HTML report, its figures and its tables."""
     results = results or store.default_results(testbeds.get("deterministic"))
-    _tell(jobs.report(results, out))
-
-
-@app.command()
-def reproduce(
-    preset: PresetOption = "quick",
-    results: ResultsOption = None,
-    workers: WorkersOption = None,
-    out: Path = jobs.REPORT,
-):
-    """Run every study on the deterministic testbed and build the report."""
-    where = testbeds.get("deterministic")
-    results = results or store.default_results(where)
-    for study in studies.STUDIES.values():
-        shares = jobs.shares(study, preset, {}, [where])
-        print(f"{study.NAME}, {preset}: {campaign.plan(shares, results)}")
-        _run(shares, results, workers)
-    _tell(jobs.report(results, out))
+    tell(jobs.report(results, out))
 
 
 @app.command()
@@ -226,58 +161,6 @@ def bundle(results: ResultsOption = None, out: Path = Path("elevatorlab-bundle.z
     print(f"{out}: {len(made.files)} files, {out.stat().st_size / 2**20:.1f} MiB")
     with bundles.Bundle(out) as whole:
         print(f"manifest SHA-256 {whole.digest()}; publish it where nobody else can change it")
-
-
-@app.command()
-def verify(
-    bundle: Annotated[
-        Path | None, typer.Argument(help="a bundle; by default the stored reference")
-    ] = None,
-    sample: Annotated[
-        int, typer.Option(min=0, help="how many trials to run again; of a bundle also none")
-    ] = 3,
-    everything: Annotated[
-        bool, typer.Option("--all", help="run all again, and compare the verdicts, too")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="which ones")] = 0,
-    workers: WorkersOption = None,
-):
-    """Check a bundle's files; run a sample of the trials again and compare the bits.
-
-    Exit status: 0 same bits, or with --all and another image the same verdicts; 1 something is
-    not what it is said to be; 4 another image, where bits may differ.
-    """
-    if bundle is None and sample == 0:
-        raise typer.BadParameter("--sample: expected at least 1 where there is no bundle to check")
-    where = testbeds.get("deterministic")
-    sample = None if everything else sample
-    if bundle is None:
-        answer = _again(verification.reference(), where, sample, seed, workers)
-    else:
-        answer = _verify_bundle(bundle, where, sample, seed, workers)
-    if answer == verification.DIFFERENT:
-        raise typer.Exit(EXIT_ERROR)
-    if answer == verification.ANOTHER_IMAGE:
-        raise typer.Exit(EXIT_UNDECIDED)
-
-
-def _verify_bundle(path, where, sample, seed, workers):
-    with bundles.Bundle(path) as opened, tempfile.TemporaryDirectory() as folder:
-        stored, left_out = verification.unpacked(opened, Path(folder))
-        print(f"{path}: all {len(opened.manifest.files)} files are as its manifest says")
-        print(f"manifest SHA-256 {opened.digest()}; it should be what its author published")
-        followed = verification.tables_follow(Path(folder))
-        print(*followed, *left_out, sep="\n")
-        answer = verification.outcome(followed)
-        again = _again(stored, where, sample, seed, workers) if stored and sample != 0 else answer
-        return answer if answer == verification.DIFFERENT else again
-
-
-def _again(stored, where, sample, seed, workers):
-    with progress.shown() as (update, note):
-        found = verification.again(stored, where, sample, seed, workers, progress=update, note=note)
-    print(*found, sep="\n")
-    return verification.outcome(found)
 
 
 @app.command(
@@ -350,16 +233,6 @@ def artifact():
 
 def _studies(name):
     return [studies.get(name)] if name else list(studies.STUDIES.values())
-
-
-def _run(shares, results, workers):
-    with progress.shown() as (update, note):
-        campaign.run(shares, results, workers, update, note)
-
-
-def _tell(made):
-    for what, where in made.items():
-        print(f"{what:8} {where}")
 
 
 def main():

@@ -1,0 +1,155 @@
+"""Trials by the workers of a Dask cluster: one of this machine's own, or one that runs already.
+
+Importing this module imports Dask, so it is imported where a cluster is needed.
+"""
+
+import logging
+import signal
+import uuid
+from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from multiprocessing import resource_tracker
+
+import distributed
+
+from ..errors import ElevatorLabError, NotReady, TrialFailed
+from ..testbeds.deterministic import scratch
+from . import task
+
+CONNECT_S = 10
+
+HOW = "docs/campaigns.md says how to start one"
+
+
+class Workers:
+    """A pool: the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client):
+        self._client = client
+        self._campaign = uuid.uuid4().hex
+        self._submitted = 0
+        self._far = set()
+
+    def submit(self, testbed, trial, note):
+        """Run a trial when its turn comes; a worker has nothing to note before it ends."""
+        self._submitted += 1
+        far = self._client.submit(
+            *(task.run_for, self._campaign, testbed, testbed.identity(), trial),
+            pure=False,
+            priority=-self._submitted,  # first come, first served
+        )
+        self._far.add(far)
+        near = Future()
+        far.add_done_callback(partial(self._hand_over, near))
+        return near
+
+    def _hand_over(self, near, far):
+        self._far.discard(far)  # the worker may forget the result
+        try:
+            near.set_result(far.result())
+        except distributed.scheduler.KilledWorker as death:
+            near.set_exception(
+                TrialFailed(
+                    f"{death.allowed_failures + 1} workers died of it, or while it ran; expected "
+                    "them to stay. Look for what ends them (memory?); the same command tries again"
+                )
+            )
+        except CancelledError:
+            near.set_exception(
+                ElevatorLabError(
+                    "the Dask scheduler is gone; expected it to stay. What is finished is kept: "
+                    "start the cluster again, and the same command goes on from there"
+                )
+            )
+        except BaseException as problem:
+            near.set_exception(problem)
+
+    def stop(self):
+        """End what runs for this campaign, and start nothing more."""
+        if self._client.status == "running":
+            self._client.cancel(list(self._far))
+            self._client.run(task.stop, self._campaign, on_error="ignore")
+
+
+@contextmanager
+def local(count):
+    """Start a cluster of this machine's own, a process a worker; it ends with this one.
+
+    Raises
+    ------
+    NotReady
+        When it does not start.
+    """
+    with ExitStack() as stack:
+        stack.callback(scratch.sweep)  # what killed workers left
+        folder = stack.enter_context(scratch.folder())
+        # Ctrl-C reaches a terminal's every process; only the client is to heed it. Threads and
+        # processes that are started meanwhile, and by those later on, do not see it. (The first
+        # process of multiprocessing's would undo that, so it is started before.)
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                memory_limit=0,  # it is QEMU that needs memory; the testbed has seen to it
+                local_directory=folder,
+                dashboard_address="127.0.0.1:0",
+                security=True,  # other users of this machine have no say
+                silence_logs=logging.CRITICAL,
+            )
+        except (OSError, RuntimeError, TimeoutError) as problem:
+            raise NotReady(
+                f"the Dask cluster of this machine did not start ({problem}); expected {count} "
+                "worker processes. Run the same command again, or with --workers 1, without one"
+            ) from problem
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        client = distributed.Client(stack.enter_context(cluster), set_as_default=False)
+        yield Workers(stack.enter_context(client))
+
+
+@contextmanager
+def running(address, testbeds, say):
+    """Use a cluster that runs already, once its workers' testbeds are those of this client.
+
+    Parameters
+    ----------
+    address : str
+        Of its scheduler, such as tcp://HOST:8786.
+    testbeds : list of Testbed
+    say : callable
+        Called with a sentence when there is no worker yet.
+
+    Raises
+    ------
+    NotReady
+        When no scheduler answers, or a worker lacks the image or has another one.
+    """
+    # That a worker died, say: its trials run again, and what cannot be mended becomes an error.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as problem:
+        raise NotReady(
+            f"--cluster: expected the address of a Dask scheduler, such as tcp://HOST:8786; "
+            f"{address} does not answer as one ({problem}). {HOW}"
+        ) from None
+    with client:
+        for testbed in testbeds:
+            answers = client.run(task.unlike, testbed, testbed.identity(), on_error="return")
+            for worker, answer in sorted(answers.items()):
+                if answer and not isinstance(answer, OSError):  # which means that it has gone
+                    raise NotReady(
+                        f"Dask worker {worker}: {answer}. Give it the same checkout and the same "
+                        "image (docs/campaigns.md)"
+                    )
+        if not client.scheduler_info(n_workers=-1)["workers"]:
+            say(f"{address} has no worker yet; trials start when one comes")
+        yield Workers(client)

@@ -1,0 +1,77 @@
+"""A campaign that is killed again and again: it goes on where it was, and nothing runs twice."""
+
+import json
+import os
+import random
+import signal
+import time
+
+from elevatorlab import store
+from helpers import wait_until
+from stubs import Stub, cluster, start_client, started, trials
+
+KILLS = 60
+TRIALS = 250
+
+#: How often it is the client that dies, and not a worker.
+CLIENT_RATIO = 0.3
+
+
+def snapshot(results):
+    """Return what is finished: by trial, which of its runs that was, and when it was written."""
+    found = {}
+    for folder in (results / "stub").glob("*"):
+        if store.finished(folder) and folder.suffix != ".part":
+            run = json.loads((folder / "result.json").read_text())["run"]
+            found[folder.name] = run, (folder / "provenance.json").stat().st_mtime_ns
+    return found
+
+
+def worker_processes(stub):
+    """Return the process ids of the workers of a cluster."""
+    return [nanny.pid for nanny in stub.workers.values() if nanny.pid]
+
+
+def a_moment(dice, ledger, client):
+    """Wait for a random moment: up to four more trials begin, and then some."""
+    enough = len(started(ledger)) + dice.randint(0, 4)
+    wait_until(lambda: len(started(ledger)) >= enough or client.exitcode is not None)
+    time.sleep(dice.uniform(0, 0.1))
+
+
+def test_killed_at_random_moments(tmp_path):
+    ledger, results, dice = tmp_path / "ledger", tmp_path / "results", random.Random(7)
+    killed, kills, before, sessions = set(), 0, {}, {}
+    with cluster() as running:
+        while kills < KILLS or len(before) < TRIALS:
+            client = start_client(Stub(ledger), trials(TRIALS), results, running.scheduler_address)
+            sessions[client.pid] = set(before)
+            while kills < KILLS and client.exitcode is None:
+                a_moment(dice, ledger, client)
+                kills += 1
+                if dice.random() < CLIENT_RATIO:
+                    client.kill()
+                    break
+                victim = dice.choice(wait_until(lambda: worker_processes(running)))
+                os.kill(victim, signal.SIGKILL)
+                killed.add(victim)
+            client.join()
+            if client.exitcode == -signal.SIGKILL:
+                killed.add(client.pid)
+            now = snapshot(results)
+            assert {trial: now[trial] for trial in before} == before, "none is lost or written anew"
+            before = now
+    assert kills == KILLS and len(killed) > KILLS / 2
+    assert sorted(before) == sorted(trial.hash for trial in trials(TRIALS))
+    assert sorted(path.name for path in (results / "stub").iterdir()) == sorted(
+        [*before, "identity"]
+    )
+    runs = started(ledger)
+    again = [(trial, client) for trial, _, client in runs if trial in sessions[client]]
+    assert again == [], "what was finished when a client began is not run by it"
+    last = {trial: number for number, (trial, _, _) in enumerate(runs)}
+    assert [
+        run
+        for number, run in enumerate(runs)
+        if number != last[run[0]] and not killed.intersection(run[1:])
+    ] == [], "a trial is run again only after the death of who ran it, or had asked for it"

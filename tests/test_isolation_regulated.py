@@ -286,6 +286,11 @@ def test_tables_say_what_cannot_be_tested():
     assert table["mechanism"].tolist() == ["nothing", "regulator, SLAE"]
 
 
+def test_a_part_that_was_not_run_has_no_table():
+    captions = [caption for caption, _ in tables_regulation.tables(comparison_table())]
+    assert captions == [tables_regulation.COMPARED, tables_regulation.TARGETS]
+
+
 def test_a_mechanism_that_did_better_is_named():
     table = comparison_table()
     assert tables_regulation.better_than_slae(table).endswith("for 2 s; better: none.")

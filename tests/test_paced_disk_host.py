@@ -12,6 +12,7 @@ import pytest
 from elevatorlab import campaign, store, studies, testbeds
 from elevatorlab.errors import TrialFailed
 from elevatorlab.studies import container_isolation
+from elevatorlab.studies.container_isolation import tables_regulation
 from helpers import wait_until
 from state import assert_restored, machine_state
 from test_kills import kill_both, killed_again_and_again, processes
@@ -70,17 +71,37 @@ def test_a_killed_agent_is_recovered_from(make_trial, tmp_path):
     killed_again_and_again(3, "host", victim, trial, tmp_path, window_s=(0, 0.01))
 
 
+def measured_with_docker(choice, results):
+    """Return the rows of study 3 and the folder of its results, and leave nothing."""
+    before = machine_state()
+    docker = testbeds.get("docker", say=lambda _: None)
+    study = container_isolation
+    trials = study.trials(studies.parameters(study, "smoke", choice, docker.defaults))
+    campaign.run([campaign.Share(docker, trials)], results)
+    assert_restored(before)
+    return store.tidy(results, study), results / docker.folder_name()
+
+
+@pytest.mark.docker
+def test_the_regulator_works_on_containers_of_an_engine(tmp_path):
+    """Part regulated with Docker: a limit on the overload, and a wait that is much shorter."""
+    table, folder = measured_with_docker({"parts": ("regulated",)}, tmp_path)
+    decided = json.loads((folder / table["trial"][0] / "result.json").read_text())["regulator"]
+    throttled = [one for one in decided if one.get("action") == "throttle"]
+    assert throttled and throttled[0]["numbers"]["victim"] != throttled[0]["container"]
+    ((_, shown),) = tables_regulation.tables(table)
+    before, after = shown["normal_wait_ms"].astype(float)
+    assert after < 0.6 * before
+    before, after = shown["overloaded_mb_s"].astype(float)
+    assert after < 0.6 * before
+
+
 @pytest.mark.docker
 def test_containers_of_an_engine_share_the_disk(tmp_path):
     """Parts equal and overload with Docker: the rows are whole, and the laws hold."""
-    before = machine_state()
-    docker = testbeds.get("docker", say=lambda _: None)
     choice = {"parts": ("equal", "overload"), "containers": (1, 3), "normal_containers": (1,)}
     choice |= {"disks": ("write_behind",), "duration_s": 2}
-    study = container_isolation
-    trials = study.trials(studies.parameters(study, "smoke", choice, docker.defaults))
-    campaign.run([campaign.Share(docker, trials)], tmp_path)
-    table = store.tidy(tmp_path, study)
+    table, folder = measured_with_docker(choice, tmp_path)
     assert len(table) == 1 + 3 + 1 + 2
     assert (table["requests"] > 50).all()
     busy = table["disk_iops"] * table["service_ms"] / 1000
@@ -89,7 +110,4 @@ def test_containers_of_an_engine_share_the_disk(tmp_path):
     assert little.to_numpy() == pytest.approx(table["queue_length"].to_numpy(), rel=0.02)
     # What a container sees has its wait for a processor in it, too.
     assert (table["latency_mean_ms"] > 0.85 * table["wait_ms"]).all()
-    assert json.loads(
-        (tmp_path / docker.folder_name() / table["trial"][0] / "result.json").read_text()
-    )
-    assert_restored(before)
+    assert json.loads((folder / table["trial"][0] / "result.json").read_text())

@@ -37,8 +37,9 @@ REGULATED = (
 
 
 def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return the tables of the parts regulated and compared, each with its caption."""
-    return [regulated_table(measured), compared_table(measured), targets_table(measured)]
+    """Return the tables of those of the parts regulated and compared that were run."""
+    each = [regulated_table(measured), compared_table(measured), targets_table(measured)]
+    return [(caption, table) for caption, table in each if len(table)]
 
 
 def regulated_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:

@@ -10,37 +10,16 @@
 set -eu
 
 cd "$(dirname "$0")/.."
-log=build/libvirtd.log
-pid_file=build/libvirtd.pid
+daemon=libvirtd
 uri=qemu:///system
 packages="qemu-system-x86 qemu-utils libvirt-daemon-system libvirt-clients dnsmasq-base
     iptables fdisk vagrant vagrant-libvirt"
 
-# The pid in $pid_file, if that is still the libvirtd we started and not a stranger that
-# was given its number since.
-our_pid() {
-    pid=$(cat $pid_file 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = libvirtd ] &&
-        echo "$pid"
-}
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
-fail() {
-    printf 'start-libvirt: %s\n' "$@" >&2
-    exit 1
-}
-
 answers() { timeout 20 virsh --connect $uri version >/dev/null 2>&1; }
+. environments/daemon.sh
 
 if [ "${1:-}" = --stop ]; then
-    if pid=$(our_pid); then
-        as_root kill "$pid"
-        while [ -d "/proc/$pid" ]; do sleep 0.2; done
-        echo "start-libvirt: stopped libvirtd (pid $pid)"
-    fi
-    rm -f $pid_file
+    stop_ours
     exit
 fi
 
@@ -58,10 +37,7 @@ if [ -n "$missing" ]; then
     as_root true 2>/dev/null || fail "these packages are missing, and installing them needs root:" \
         "    sudo apt-get install --no-install-recommends$missing"
     echo "start-libvirt: installing$missing"
-    apt="as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq \
-        -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0"
-    $apt update
-    $apt install --yes --no-install-recommends $missing </dev/null
+    apt_install $missing
 fi
 
 if answers; then
@@ -86,24 +62,5 @@ security_driver = "none"
 cgroup_controllers = []
 stdio_handler = "file"
 CONF
-# setsid: Ctrl-C in this terminal is not meant for libvirtd.
-as_root sh -c "setsid unshare --mount sh -c '
-    mount --bind build/qemu.conf /etc/libvirt/qemu.conf && exec libvirtd' \
-    >$log 2>&1 </dev/null & echo \$! >$pid_file"
-
-printf 'start-libvirt: waiting for libvirtd (pid %s) ' "$(cat $pid_file)"
-waited=0
-until answers; do
-    our_pid >/dev/null || [ $waited -lt 2 ] || {
-        echo
-        fail "libvirtd ended; the last lines of $log:" "$(tail -n 5 $log)"
-    }
-    [ $waited -lt 60 ] || {
-        echo
-        fail "no answer after 60 s; see $log"
-    }
-    sleep 1
-    waited=$((waited + 1))
-    printf .
-done
-echo " ready"
+start_and_wait "unshare --mount sh -c '
+    mount --bind build/qemu.conf /etc/libvirt/qemu.conf && exec libvirtd'" ""

@@ -20,9 +20,9 @@ from elevatorlab.testbeds import pyz
 from helpers import wait_until
 from regulator_containers import IMAGE, start, start_normal, start_overload, stop
 from regulator_disk import single_server_disk
-from regulator_host import loop_devices, needs_blkio
+from regulator_host import BLKIO_MARKS, loop_devices
 
-pytestmark = [pytest.mark.docker, needs_blkio]
+pytestmark = [pytest.mark.docker, *BLKIO_MARKS]
 
 NORMAL = ["regulated-1", "regulated-2", "regulated-3"]
 OVER = "regulated-over"

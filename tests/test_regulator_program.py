@@ -1,6 +1,7 @@
 """The regulator as the operator runs it: one program, real cgroups, real devices."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -27,9 +29,9 @@ def program(tmp_path_factory):
     """Return the beginning of the command: the archive, as it travels."""
     archive = tmp_path_factory.mktemp("agent") / "agent.pyz"
     archive.write_bytes(pyz.agent_archive())
-    archive.parent.chmod(0o755)
-    for folder in archive.parents[1:3]:
-        folder.chmod(0o755)
+    place = Path(tempfile.gettempdir())
+    for folder in itertools.takewhile(lambda folder: folder != place, archive.parents):
+        folder.chmod(0o755)  # for one who is not root
     return [sys.executable, str(archive), "regulate"]
 
 

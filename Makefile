@@ -21,12 +21,13 @@ setup: host $(VENV)/installed image  ## system packages, Python environment, det
 reproduce: setup  ## rerun every study (quick preset) and build the report
 	$(LAB) reproduce --preset quick
 
+# What is wrong in the first part does not hide what is wrong in the second.
 test: setup  ## run the whole test suite (one part: make test ARGS="-k sampler")
 ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
 else
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(SHARED)"
-	$(BIN)/python -m pytest -m "not ($(SHARED))"
+	@status=0; set -x; $(BIN)/python -m pytest -n 2 --dist loadfile -m "$(SHARED)" || status=1; \
+	$(BIN)/python -m pytest -m "not ($(SHARED))" || status=1; exit $$status
 endif
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.

@@ -1,5 +1,6 @@
 """JupyterLab's launcher: a tile for each study, which opens its notebook."""
 
+import contextlib
 import os
 import secrets
 import subprocess
@@ -57,8 +58,10 @@ def address_in(folder, running):
     assert running.poll() is None
     for file in folder.glob("jpserver-*.json"):
         address = yaml.safe_load(file.read_text())["url"]
-        with urllib.request.urlopen(address + "api") as answer:
-            return address if answer.status == 200 else None
+        with contextlib.suppress(OSError):  # it tells where it will listen before it does
+            with urllib.request.urlopen(address + "api") as answer:
+                return address if answer.status == 200 else None
+    return None
 
 
 @pytest.mark.browser

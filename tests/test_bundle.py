@@ -239,7 +239,8 @@ def test_trials_of_real_machines_are_checked_but_not_run(made):
 
 def test_where_a_bundle_cannot_be_written_nothing_is_left(results, tmp_path, error_of):
     said = error_of(bundles.write, results, tmp_path / "no" / "b.zip", jobs.report)
-    assert "expected the name of a file in a folder" in said
+    assert f"expected the folder {tmp_path / 'no'} to exist; it does not" in said
+    assert "found the folder" in error_of(bundles.write, results, tmp_path, jobs.report)
     said = error_of(bundles.write, tmp_path / "empty", tmp_path / "b.zip", jobs.report)
     assert "expected" in said and list(tmp_path.iterdir()) == []
 

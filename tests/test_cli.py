@@ -56,6 +56,22 @@ WRONG = {
         ["run", STUDY, "--testbed", "ssh://there?port=22"],
         "expected one of key, known_hosts, config after '?'; found 'port'",
     ),
+    "the same testbed twice": (
+        ["run", STUDY, "--testbed", "host,host", "--dry-run"],
+        "testbed: expected each once; found 'host' twice",
+    ),
+    "no trial": (
+        ["run", STUDY, "-p", "schedulers=[]", "--dry-run"],
+        "expected at least one trial; found none with these parameters",
+    ),
+    "too many trials": (
+        ["run", STUDY, "-p", "repetitions=10000000", "--dry-run"],
+        "repetitions: Input should be less than or equal to 1000",
+    ),
+    "a file for results": (
+        ["claims", "--results", __file__],
+        f"expected a folder; {__file__} is a file",
+    ),
     "trials of another testbed": (
         ["run", STUDY, "--testbed", "host", "-p", "arms=container", "--preset", "smoke"],
         "belong on another testbed than host",

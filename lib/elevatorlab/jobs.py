@@ -49,11 +49,21 @@ def shares(study, preset, overrides, testbeds):
     Returns
     -------
     list of Share
+
+    Raises
+    ------
+    ElevatorLabError
+        When a parameter is wrong, or all of them together stand for no trial.
     """
     expanded = []
     for testbed in testbeds:
         parameters = studies.parameters(study, preset, overrides, testbed.defaults)
         expanded.append((testbed, study.trials(parameters)))
+    if not any(trials for _, trials in expanded):
+        raise ElevatorLabError(
+            f"{study.NAME}: expected at least one trial; found none with these parameters. "
+            "Is one of the lists empty?"
+        )
     return campaign.divide(expanded)
 
 

@@ -172,9 +172,14 @@ def results_in(results, study=None):
         When there is no such folder.
     """
     if not Path(results).is_dir():
+        found = (
+            f"a folder; {results} is a file"
+            if Path(results).exists()
+            else (f"{results} to exist; it does not")
+        )
         raise ElevatorLabError(
-            f"results folder: expected {results} to exist; it does not. "
-            "Make it with: elevatorlab run STUDY"
+            f"results folder: expected {found}. "
+            "Make one with: elevatorlab run STUDY --results FOLDER"
         )
     if not any(Path(results).glob("*/identity")):
         raise ElevatorLabError(
@@ -234,14 +239,14 @@ def load(study_name, results=None):
     Parameters
     ----------
     study_name : str
-    results : path, "published" or None
-        A folder of results; None for the stored reference; "published" for no measurement at
-        all (an empty table).
+    results : path, "reference", "published" or None
+        A folder of results; "reference" or None for the stored reference; "published" for no
+        measurement at all (an empty table).
     """
     from . import studies
 
     study = studies.get(study_name)
-    if results is None:
+    if results in (None, "reference"):
         file = REFERENCE / f"{study.NAME}.csv"
         if not file.exists():
             raise ElevatorLabError(

@@ -56,8 +56,10 @@ def write(results: Path, out: Path, make_report: Callable[[Path, Path], object])
     runs = provenance.of_results(results)
     if not runs:
         raise ElevatorLabError(f"results folder {results}: expected finished trials; found none")
-    if out.is_dir() or not out.parent.is_dir():
-        raise ElevatorLabError(f"bundle: expected the name of a file in a folder; found {out}")
+    if out.is_dir():
+        raise ElevatorLabError(f"bundle: expected the name of a file; found the folder {out}")
+    if not out.parent.is_dir():
+        raise ElevatorLabError(f"bundle: expected the folder {out.parent} to exist; it does not")
     with tempfile.TemporaryDirectory(prefix="elevatorlab-bundle-") as place:
         crate = Path(place)
         make_report(results, crate / "report")

@@ -160,7 +160,8 @@ def bundle(results: ResultsOption = None, out: Path = Path("elevatorlab-bundle.z
     made = bundles.write(results, out, jobs.report)
     print(f"{out}: {len(made.files)} files, {out.stat().st_size / 2**20:.1f} MiB")
     with bundles.Bundle(out) as whole:
-        print(f"manifest SHA-256 {whole.digest()}; publish it where nobody else can change it")
+        print(f"manifest SHA-256 {whole.digest()}")
+        print("publish this number where nobody else can change it")
 
 
 @app.command(

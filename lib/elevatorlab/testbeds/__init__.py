@@ -42,5 +42,13 @@ def several(names, say=print):
 
     >>> [testbed.name for testbed in several("deterministic,host")]
     ['deterministic', 'host']
+
+    Raises
+    ------
+    ElevatorLabError
+        For a name that is none, or one that is there twice.
     """
-    return [get(name.strip(), say) for name in names.split(",")]
+    each = [name.strip() for name in names.split(",")]
+    if twice := [name for name in each if each.count(name) > 1]:
+        raise ElevatorLabError(f"testbed: expected each once; found {twice[0]!r} twice")
+    return [get(name, say) for name in each]

@@ -5,7 +5,7 @@ that has what it needs.
 """
 
 from .devices import PROFILES, Disk, FileBacked, NullBlk, NvmeTcp, PacedDisk, chosen_device, profile
-from .model import Cache, Count, Model, Name, NotNegative, Positive, checked
+from .model import Cache, Count, Model, Name, NotNegative, Positive, Repetitions, checked
 from .trial import Group, IoCost, Limits, Regulator, Scheduler, Trial, parse
 from .workloads import (
     CommitPhase,
@@ -37,6 +37,7 @@ __all__ = [
     "Name",
     "NotNegative",
     "Positive",
+    "Repetitions",
     "checked",
     "Group",
     "IoCost",

@@ -10,6 +10,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(gt=0)]
+Repetitions = Annotated[int, Field(gt=0, le=1000)]
 Cache = Literal["warm", "dropped", "direct"]
 
 

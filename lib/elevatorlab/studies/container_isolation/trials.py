@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from ...trial import Count, Model, NotNegative, Positive, Trial
+from ...trial import Count, Model, NotNegative, Positive, Repetitions, Trial
 from . import compared, observed, periods, regulated, rows
 from .disks import DISKS
 from .making import NAME
@@ -86,10 +86,10 @@ class Parameters(Model):
     sla_wait_ms: Positive = 5
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.75
     overloaded_s: Positive = 8
-    compared_repetitions: Count = 1
+    compared_repetitions: Repetitions = 1
     memory_mib: Count = 1024
     deadline_s: Positive
-    repetitions: Count
+    repetitions: Repetitions
 
 
 PRESETS = {

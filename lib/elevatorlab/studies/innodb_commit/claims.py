@@ -102,7 +102,8 @@ def _cell(item: Statement, table: pd.DataFrame) -> Finding:
         why = "a calibration point, no prediction: the device's service time was taken from it"
     reason = (
         f"Relative to {_named(beside)}: {measured.text()}; printed {above / below:.3g} "
-        f"(rounding allows {low:.3g} to {high:.3g}): {why}."
+        f"(rounding allows {low:.3g} to {high:.3g}, the tolerance {allowed[0]:.3g} to "
+        f"{allowed[1]:.3g}): {why}."
     )
     return Finding(verdict, _six_digits(measured.value * below), reason)
 

@@ -12,6 +12,7 @@ from ...trial import (
     Group,
     Model,
     Positive,
+    Repetitions,
     Scheduler,
     SysbenchInsert,
     Trial,
@@ -101,7 +102,7 @@ class Parameters(Model):
     buffer_pool_mib: Annotated[int, Field(ge=8)] = 32
     log_mib: Annotated[int, Field(ge=4)] = 8
     deadline_s: Positive
-    repetitions: Count
+    repetitions: Repetitions
 
 
 _ALL = {"schedulers": ("none", "mq-deadline", "bfq", "kyber")}

@@ -11,6 +11,7 @@ from ...trial import (
     Iozone,
     Model,
     Positive,
+    Repetitions,
     Scheduler,
     Trial,
     checked,
@@ -60,7 +61,7 @@ class Parameters(Model):
     schedulers: Annotated[tuple[SchedulerName, ...], Field(min_length=1)]
     variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
     threads: Annotated[int, Field(ge=1, le=64)]
-    repetitions: Count
+    repetitions: Repetitions
     size_mib: Count
     record_kib: Annotated[int, Field(ge=4, le=16384)]
     dirty_mib: Positive | None = None

@@ -12,6 +12,7 @@ from ...trial import (
     Model,
     NvmeTcp,
     Positive,
+    Repetitions,
     Scheduler,
     Trial,
     checked,
@@ -86,7 +87,7 @@ class Parameters(Model):
     device_mib: Count = 256
     memory_mib: Count = 1024
     deadline_s: Positive
-    repetitions: Count
+    repetitions: Repetitions
 
 
 PRESETS = {

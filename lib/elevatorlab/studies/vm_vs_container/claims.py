@@ -121,9 +121,9 @@ def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series, key: float |
     timed = rows[rows[along] == key]
     reason = (
         f"Relative to {'the mean of the others' if key == reference else _label(reference)}: "
-        f"{ratio.text()}; printed {printed[key] / reference_s:.3g} (rounding allows {low:.3g} "
-        f"to {high:.3g}): {why}. Timed: {timed['size_mib'].mean():.4g} MiB in "
-        f"{timed['time_s'].mean():.4g} s."
+        f"{ratio.text()}; printed {printed[key] / reference_s:.3g} (rounding allows {low:.4g} "
+        f"to {high:.4g}, the tolerance {allowed[0]:.4g} to {allowed[1]:.4g}): "
+        f"{why}. Timed: {timed['size_mib'].mean():.4g} MiB in {timed['time_s'].mean():.4g} s."
     )
     return Finding(verdict, six_digits(ratio.value * reference_s), reason)
 
@@ -160,16 +160,12 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Finding:
         row["vm_time_s"], row["container_time_s"], HALF_STEP_S, base
     )
     tolerance = item.claim["tolerance"]
-    verdict, why = compare(
-        measured,
-        rounding,
-        neutral=0,
-        margin=100 * TIE_MARGIN,
-        allowed=(rounding[0] - tolerance, rounding[1] + tolerance),
-    )
+    allowed = rounding[0] - tolerance, rounding[1] + tolerance
+    verdict, why = compare(measured, rounding, neutral=0, margin=100 * TIE_MARGIN, allowed=allowed)
     reason = (
         f"{measured.text(' %')}; printed {item.published:.4g} % (rounding allows "
-        f"{rounding[0]:.4g} to {rounding[1]:.4g} %): {why}."
+        f"{rounding[0]:.4g} to {rounding[1]:.4g} %, the tolerance {allowed[0]:.4g} to "
+        f"{allowed[1]:.4g} %): {why}."
     )
     return Finding(verdict, six_digits(measured.value), reason)
 

@@ -12,6 +12,7 @@ from ...trial import (
     Group,
     Model,
     Positive,
+    Repetitions,
     Scheduler,
     TimedReads,
     TimedTreeRead,
@@ -72,7 +73,7 @@ class Parameters(Model):
     device_mib: Count
     memory_mib: Count
     deadline_s: Positive
-    repetitions: Count
+    repetitions: Repetitions
 
 
 _ALL = {

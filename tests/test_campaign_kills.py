@@ -7,6 +7,8 @@ import random
 import signal
 import time
 
+from distributed.core import Status
+
 from elevatorlab import store
 from helpers import wait_until
 from stubs import Stub, cluster, start_client, started, trials
@@ -29,8 +31,12 @@ def snapshot(results):
 
 
 def worker_processes(stub):
-    """Return the process ids of the workers of a cluster."""
-    return [nanny.pid for nanny in stub.workers.values() if nanny.pid]
+    """Return the process ids of the workers of a cluster that are up.
+
+    Dask gives one up that dies while it starts; whoever starts workers has to see to that.
+    """
+    processes = [nanny.process for nanny in stub.workers.values()]
+    return [one.pid for one in processes if one and one.pid and one.status == Status.running]
 
 
 def a_moment(dice, ledger, client):

@@ -1,5 +1,6 @@
 """Campaigns by Dask's workers: who runs what, what comes back, and what is refused."""
 
+import gc
 import os
 import signal
 import threading
@@ -14,6 +15,8 @@ from elevatorlab.errors import ElevatorLabError, NotReady
 from helpers import children, wait_until
 from stubs import Stub, cluster, started, trials
 from test_campaign import Bench
+
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +150,8 @@ def test_an_address_without_a_scheduler(address, ledger, results, error_of, monk
     monkeypatch.setattr(workers, "CONNECT_S", 0.5)
     said = error_of(campaign.run, [Share(Stub(ledger), trials(2))], results, cluster=address)
     assert "expected the address of a Dask scheduler" in said and address in said
+    clients = [one for one in gc.get_objects() if type(one) is distributed.Client]
+    assert [one for one in clients if one.status != "closed"] == [], "one could stall the next"
 
 
 def test_ctrl_c_ends_what_runs_on_the_cluster(ledger, results, running):

@@ -7,11 +7,14 @@ import random
 import signal
 import time
 
+import pytest
 from distributed.core import Status
 
 from elevatorlab import store
 from helpers import wait_until
 from stubs import Stub, cluster, start_client, started, trials
+
+pytestmark = pytest.mark.timeout(400)
 
 KILLS = 60
 TRIALS = 250

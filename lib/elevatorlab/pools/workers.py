@@ -3,6 +3,7 @@
 Importing this module imports Dask, so it is imported where a cluster is needed.
 """
 
+import gc
 import logging
 import signal
 import uuid
@@ -134,14 +135,7 @@ def running(address, testbeds, say):
     """
     # That a worker died, say: its trials run again, and what cannot be mended becomes an error.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    try:
-        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as problem:
-        raise NotReady(
-            f"--cluster: expected the address of a Dask scheduler, such as tcp://HOST:8786; "
-            f"{address} does not answer as one ({problem}). {HOW}"
-        ) from None
-    with client:
+    with _connected(address) as client:
         for testbed in testbeds:
             answers = client.run(task.unlike, testbed, testbed.identity(), on_error="return")
             for worker, answer in sorted(answers.items()):
@@ -153,3 +147,18 @@ def running(address, testbeds, say):
         if not client.scheduler_info(n_workers=-1)["workers"]:
             say(f"{address} has no worker yet; trials start when one comes")
         yield Workers(client)
+
+
+def _connected(address):
+    """Return a client of the scheduler at `address`, or say that there is none."""
+    try:
+        return distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as problem:
+        said = str(problem)
+    # What is left of a client closes itself when it is collected. In the middle of another one's
+    # start that would wait for a lock which that one holds, for ever; so now.
+    gc.collect()
+    raise NotReady(
+        f"--cluster: expected the address of a Dask scheduler, such as tcp://HOST:8786; "
+        f"{address} does not answer as one ({said}). {HOW}"
+    )

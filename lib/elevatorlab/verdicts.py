@@ -34,6 +34,11 @@ def not_testable(reason: str) -> Finding:
     return Finding(Verdict.NOT_TESTABLE, None, reason)
 
 
+def six_digits(value: float) -> float:
+    """Return six significant digits: more would suggest a precision that nobody has."""
+    return float(f"{value:.6g}")
+
+
 def compare(
     measured: Interval,
     published: tuple[float, float],

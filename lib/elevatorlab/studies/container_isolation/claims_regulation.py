@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...analysis.intervals import Interval, mean_interval
 from ...families import Statement
-from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, six_digits
 from .claims_observation import calibrated
 from .making import NORMAL, OVERLOADED
 from .regulation_measures import (
@@ -154,7 +154,7 @@ def _changed(after: Interval, before: Interval, claimed: int, unit: str) -> Find
 
 
 def _rounded(measured: Interval) -> float:
-    return float(f"{measured.value:.6g}")
+    return six_digits(measured.value)
 
 
 def _not_run(item: Statement) -> Finding:

@@ -16,7 +16,7 @@ from ...analysis.intervals import Interval, mean_interval
 from ...claims import Claim
 from ...families import Statement, statements
 from ...measured import expect_columns, expect_once
-from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, ordering
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, ordering, six_digits
 from .measures import SWEEP, TABLE, by_repetition, first_arm, ratio, rows_of
 from .published import STUDY
 from .published import table as published
@@ -64,10 +64,6 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     return claims.judge(statements(STUDY), JUDGES, measured)
 
 
-def _six_digits(value: float) -> float:
-    return float(f"{value:.6g}")
-
-
 def _absent(rows: pd.DataFrame) -> Finding:
     ran = ", ".join(sorted(set(rows["scheduler"])))
     threads = ", ".join(map(str, sorted(set(rows["threads"]))))
@@ -105,7 +101,7 @@ def _cell(item: Statement, table: pd.DataFrame) -> Finding:
         f"(rounding allows {low:.3g} to {high:.3g}, the tolerance {allowed[0]:.3g} to "
         f"{allowed[1]:.3g}): {why}."
     )
-    return Finding(verdict, _six_digits(measured.value * below), reason)
+    return Finding(verdict, six_digits(measured.value * below), reason)
 
 
 def _bound(rows: pd.DataFrame, cell: dict, beside: dict, printed: float) -> Finding:
@@ -119,7 +115,7 @@ def _bound(rows: pd.DataFrame, cell: dict, beside: dict, printed: float) -> Find
     verdict, why = compare(found, (-math.inf, printed), neutral=1, margin=TIE_MARGIN)
     return Finding(
         verdict,
-        _six_digits(found.value * _printed(beside, "utilization_ratio")),
+        six_digits(found.value * _printed(beside, "utilization_ratio")),
         f"Relative to {_named(beside)}: {found.text()}; printed less than {printed:.3g}: {why}.",
     )
 
@@ -151,7 +147,7 @@ def _cells_ratio(item: Statement, table: pd.DataFrame) -> Finding:
     allowed = low * (1 - tolerance), high * (1 + tolerance)
     verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     reason = f"{_named(sides[0])} / {_named(sides[1])}: {measured.text()}; said {_said(low, high)}"
-    return Finding(verdict, _six_digits(measured.value), f"{reason}: {why}.{_idle(rows, sides[0])}")
+    return Finding(verdict, six_digits(measured.value), f"{reason}: {why}.{_idle(rows, sides[0])}")
 
 
 def _similar(item: Statement, table: pd.DataFrame) -> Finding:
@@ -164,7 +160,7 @@ def _similar(item: Statement, table: pd.DataFrame) -> Finding:
     verdict, why = compare(
         measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
     )
-    return Finding(verdict, _six_digits(measured.value), f"{measured.text()}: {why}.")
+    return Finding(verdict, six_digits(measured.value), f"{measured.text()}: {why}.")
 
 
 def _said(low: float, high: float) -> str:
@@ -227,7 +223,7 @@ def _waits(item: Statement, table: pd.DataFrame) -> Finding:
         verdict = Verdict.NOT_TESTABLE
     return Finding(
         verdict,
-        _six_digits(waits[common].mean()),
+        six_digits(waits[common].mean()),
         f"Idle while requests waited, {cell['idling']}: {waits[common].mean():.1%} of the time, "
         f"against {base[common].mean():.1%} "
         f"{'without slice_idle' if item.select['experiment'] == SWEEP else 'with mq-deadline'}; "
@@ -270,7 +266,7 @@ def _arithmetic(item: Statement, _: pd.DataFrame) -> Finding:
     below = value < 1
     verdict = Verdict.REPRODUCED if below == item.select["falls"] else Verdict.CONTRADICTED
     reason = f"{_printed(sides[0], 'tps'):g} / {_printed(sides[1], 'tps'):g} = {value:.3g}."
-    return Finding(verdict, _six_digits(value), reason)
+    return Finding(verdict, six_digits(value), reason)
 
 
 JUDGES = {

@@ -18,7 +18,7 @@ from ...claims import Claim
 from ...errors import ElevatorLabError
 from ...families import Statement, statements
 from ...measured import expect_columns, expect_once
-from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, six_digits
 from . import document
 from .document import MOST_POINTS
 from .measures import ARMS, DESCENDANTS, LIKE_THE_ARTICLE, TESTS, gain, ranking, rows_of
@@ -106,7 +106,7 @@ def _relative_to_initial_write(item: Statement, rows: pd.DataFrame) -> Finding:
     allowed = printed * (1 - tolerance), printed * (1 + tolerance)
     verdict, why = compare(ratio, (printed, printed), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     reason = f"{TESTS[taken]} / initial write: {ratio.text()}; printed {printed:.3g}: {why}."
-    return Finding(verdict, float(f"{ratio.value * base_kib_s:.6g}"), reason)
+    return Finding(verdict, six_digits(ratio.value * base_kib_s), reason)
 
 
 def _absolute_rate(item: Statement, rows: pd.DataFrame) -> Finding:

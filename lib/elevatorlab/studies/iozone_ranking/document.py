@@ -7,7 +7,7 @@ import pandas as pd
 from ...claims import Judge
 from ...families import Statement
 from ...verdicts import Finding, Verdict
-from .measures import rows_of
+from .measures import TESTS, rows_of
 from .published import SCRIPT_OUTPUT, points, sample_log
 
 COMPARISONS = 15
@@ -66,13 +66,15 @@ def _logged_threads(item: Statement, _: pd.DataFrame) -> Finding:
 
 
 def _charts(item: Statement, _: pd.DataFrame) -> Finding:
-    tests, runs, threads = 5, 3, 3
+    tests, runs, threads = len(TESTS), 3, 3
     reason = (
         f"{tests} x {runs} = {tests * runs}. The command line given varies the threads from 1 to "
         f"{threads}, too, so there would be {tests * runs * threads}; the article does not say "
         "which it took (its log holds one-process figures throughout)."
     )
-    return Finding(Verdict.REPRODUCED, f"{tests * runs} charts", reason)
+    holds = tests * runs == COMPARISONS
+    verdict = Verdict.REPRODUCED if holds else Verdict.CONTRADICTED
+    return Finding(verdict, f"{tests * runs} charts", reason)
 
 
 def _points_sum(item: Statement, _: pd.DataFrame) -> Finding:

@@ -19,9 +19,9 @@ from ...errors import ElevatorLabError
 from ...families import Statement, statements
 from ...matching import emulated_apart, joined_testbeds
 from ...measured import expect_columns, expect_once
-from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, ordering
+from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, ordering, six_digits
 from . import document
-from .document import HALF_STEP_S, all_printed, printed_times, six_digits
+from .document import HALF_STEP_S, all_printed, printed_times
 from .measures import (
     ARMS,
     SCHEDULERS,

@@ -14,7 +14,7 @@ from ...analysis.improvement import (
 )
 from ...claims import Judge
 from ...families import Statement
-from ...verdicts import Finding, Verdict
+from ...verdicts import Finding, Verdict, six_digits
 from .measures import rows_of
 from .published import TEST_1, TEST_2, TIME_DECIMALS, times
 
@@ -123,11 +123,6 @@ def printed_times(test: str, arm: str | None = None) -> pd.DataFrame:
 
 def _column(table: str, arm: str) -> pd.Series:
     return rows_of(all_printed(), table=table, arm=arm).set_index("published_size_mb")["time_s"]
-
-
-def six_digits(value: float) -> float:
-    """Six significant digits: more would suggest a precision that nobody has."""
-    return float(f"{value:.6g}")
 
 
 JUDGES: dict[str, Judge] = {

@@ -49,12 +49,28 @@ def test_reads_come_before_what_writes():
         assert shares == sorted(shares, reverse=True)
 
 
-def test_a_disk_of_ones_own_replaces_the_simulated_target():
-    given = {"disk": "nvme-uuid.1", "destroy": True, "targets": "ram", "drivers": "stock"}
-    trials = expanded("quick", **given)
-    assert {trial.device.kind for trial in trials} == {"disk"}
+def test_a_disk_of_ones_own_replaces_the_simulated_ssd():
+    trials = expanded("quick", disk="nvme-eui.1", destroy=True, time_scale=1)
+    served = {
+        trial.labels["target"]: trial.device.backing.kind
+        for trial in trials
+        if trial.labels["driver"] != "local"
+    }
+    assert served == {"nvme_ssd": "disk", "ram": "null_blk"}
+    local = {t.labels["target"] for t in trials if t.labels["driver"] == "local"}
+    assert local == {"ram"}  # a simulated SSD says nothing about a real one
     assert {trial.labels["time_scale"] for trial in trials} == {"1"}
-    assert {trial.labels["driver"] for trial in trials} == {"stock"}
+
+
+def test_where_the_gain_is_explained_it_is_traced():
+    for trial in expanded("quick"):
+        (fio,) = trial.workloads
+        points = [fio.points[number] for number in fio.traced_points]
+        own_knobs = trial.labels.get("batch_nr", "16") == "16"
+        explained = trial.scheduler.name in ("none", "sbq") and own_knobs
+        if trial.labels.get("batch_timeout_us", "50") == "50":
+            expected = [{"iodepth": 64, "rwmixread": 100, "bs": "4k"}] if explained else []
+            assert points == expected
 
 
 @pytest.mark.parametrize(
@@ -66,6 +82,11 @@ def test_a_disk_of_ones_own_replaces_the_simulated_target():
         ("mtu_bytes", 100, "device: mtu_bytes: Input should be greater than or equal to 1280"),
         ("device_mib", 4096, "leaves too little of it"),
         ("disk", "/dev/sda", "disk: String should match pattern"),
+        (
+            "disk",
+            "nvme-eui.1",
+            "time_scale: expected 1 with a disk, whose time is its own; found 7",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(name, value, said, error_of):
@@ -115,6 +136,28 @@ def test_batches_and_why_they_were_released():
     causes = {"released_by_nr": 6, "released_by_bytes": 0, "released_by_timeout": 2}
     row = row_of({"batch_nr": "16", "batch_timeout_us": "50"}, scheduler={"held": 80, **causes})
     assert (row["batch_nr"], row["batch_requests"], row["released_by_nr_ratio"]) == (16, 10, 0.75)
+
+
+def test_the_sides_apart_are_without_what_tracing_cost():
+    """Three events of a request cost 600 ns together, for it takes 5000 ns without them."""
+    trial = {"machine": "host", "labels": {"target": "ram", "driver": "stock", "time_scale": "7"}}
+    time_ns = {"host submit": 30_000, "target driver": 20_000, "other": 6_000, "idle": 9_000}
+    events = {"host submit": 10, "target driver": 20, "other": 0, "idle": 70}
+    sides = {"requests": 10, "time_ns": time_ns, "events": events}
+    traced = {**point(), "sides": sides}
+    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
+    assert row["host_submit_ns_per_request"] == pytest.approx(2800)
+    assert row["target_ns_per_request"] == pytest.approx(1600)
+    together = row["host_ns_per_request"] + row["target_ns_per_request"] + 600
+    assert together == pytest.approx(row["busy_ns_per_request"])
+
+
+@pytest.mark.parametrize("sides", [None, {"requests": 0, "time_ns": {}, "events": {}}])
+def test_sides_that_were_not_seen_are_no_figures(sides):
+    trial = {"machine": "host", "labels": {"target": "ram", "driver": "stock", "time_scale": "7"}}
+    traced = {**point(), "sides": sides}
+    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
+    assert "host_ns_per_request" not in row
 
 
 # What was published
@@ -304,7 +347,16 @@ def test_measured_curves_are_solid_and_published_ones_dashed():
 
 
 def test_the_table_recomputes_the_scale_of_time():
-    (_, overview), (_, scale) = study.tables(measured(as_published))
+    (_, overview), _, (_, scale) = study.tables(measured(as_published))
     assert set(overview["SBQ / noop"].str[:4]) == {"1.56"}
     assert set(scale["published / measured"]) == {"6.90"}
     assert isinstance(expanded("smoke")[0], Trial)
+
+
+def test_the_table_says_what_each_side_would_gain_alone():
+    rows = measured(as_published)
+    sbq = rows["scheduler"] == "sbq"
+    rows["host_ns_per_request"] = sbq.map({False: 24_000.0, True: 16_000.0})
+    rows["target_ns_per_request"] = sbq.map({False: 24_000.0, True: 20_000.0})
+    _, (_, apart), _ = study.tables(rows)
+    assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"1.20"}

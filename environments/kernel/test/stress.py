@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The stress tests of the SBQ module, run inside the test guest; prints one line a test.
 
-usage: stress.py [short] [TEST...]        short: a fifth of the rounds
+usage: stress.py [TEST...]
 """
 
-import inspect
 import subprocess
 import sys
 import time
@@ -39,12 +38,10 @@ TESTS = [
 TAKEN_AWAY = ("goes_away", "deleted", "holds")
 
 
-def run(test, short):
+def run(test):
     """Run one test; return its outcome, and what it said or what is wrong."""
-    rounds = inspect.signature(test).parameters.get("times")
-    fewer = {"times": max(2, rounds.default // 5)} if short and rounds else {}
     try:
-        said, outcome = test(**fewer), "ok"
+        said, outcome = test(), "ok"
     except Exception:
         said, outcome = traceback.format_exc(), "FAILED"
     complaints = trouble()
@@ -55,7 +52,6 @@ def run(test, short):
 
 def main():
     wanted = sys.argv[1:]
-    short = "short" in wanted
     write("/proc/sys/kernel/hung_task_timeout_secs", 60)
     subprocess.run(["dmesg", "--console-off"], check=True)
     load("null_blk", "nr_devices=0")
@@ -63,9 +59,9 @@ def main():
     trouble()
     outcomes = []
     for test in TESTS:
-        if wanted in ([], ["short"]) or test.__name__ in wanted:
+        if not wanted or test.__name__ in wanted:
             began = time.monotonic()
-            outcome, said = run(test, short)
+            outcome, said = run(test)
             outcomes.append(outcome)
             print(f"{outcome} {test.__name__} ({time.monotonic() - began:.1f} s)", said or "")
     sys.exit(1 if "FAILED" in outcomes else 0)

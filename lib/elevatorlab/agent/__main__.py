@@ -6,6 +6,7 @@
 ``fetch RUN``, ``stop RUN``, ``forget RUN``, ``clean RUNS``
 ``facts SCRATCH``                        what this machine is and has
 ``hold SCHEDULER PATH``                  keep the scheduler of the disk below a path, until EOF
+``serve-nvme JSON ADDRESS HOST SECONDS`` serve a disk over NVMe/TCP to one host, until EOF
 ``paced-disk FOLDER MODEL.json``         serve a disk whose service takes a known time
 ``worker [SOCKET]``                      the agent's hand inside a group
 ``apply OPTION...``                      make a scheduler permanent by a udev rule, or undo it
@@ -45,6 +46,10 @@ def main(job, arguments):
         from agent.hold import hold
 
         return hold(*arguments)
+    if job == "serve-nvme":
+        from agent.hold import serve_nvme
+
+        return serve_nvme(*arguments)
     if job in ("start", "supervise", "follow", "fetch", "stop", "forget", "clean"):
         from agent import supervisor
 

@@ -27,7 +27,8 @@ def create(device, site, agent, journal, proofs):
         As the trial describes it.
     site : dict
         What the testbed offers here: ``scratch``, a folder for the file of a file-backed
-        device; ``disk``, the id of the disk that the testbed made for this purpose.
+        device; ``disk``, the id of the disk that the testbed made for this purpose;
+        ``nvme_target``, where another machine serves the disk (see `nvme_tcp.join`).
     agent : str
         The agent's own archive or folder: it serves a paced disk.
     """
@@ -36,13 +37,22 @@ def create(device, site, agent, journal, proofs):
     if device["kind"] == "paced_disk":
         return _create_paced(device, agent, journal, proofs)
     if device["kind"] == "nvme_tcp":
-        backing = _create_null_blk(device["backing"], journal, proofs)
+        if "nvme_target" in site:
+            return nvme_tcp.join(device, site["nvme_target"], journal, proofs)
+        backing = create_backing(device["backing"], journal, proofs)
         return nvme_tcp.create(device, backing, journal, proofs)
     if device["kind"] == "disk":
         return claim(device["id"], device["destroy"], proofs)
     if site.get("disk"):
         return claim(site["disk"], True, proofs)
     return _create_loop(device, pathlib.Path(site["scratch"]), journal, proofs)
+
+
+def create_backing(backing, journal, proofs):
+    """Make what an NVMe/TCP target serves, or claim it, and return its kernel name."""
+    if backing["kind"] == "disk":
+        return claim(backing["id"], backing["destroy"], proofs)
+    return _create_null_blk(backing, journal, proofs)
 
 
 def claim(stable_id, destroy, proofs):

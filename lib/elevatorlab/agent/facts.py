@@ -15,6 +15,9 @@ from .errors import TrialFailed
 PROGRAMS = ("cat", "crun", "dd", "find", "fio", "iostat", "iozone", "ip", "losetup", "mariadbd")
 PROGRAMS += ("mkfs.ext4", "sysbench")
 
+#: What a disk over NVMe/TCP needs: of its host, of its target, and of both on one machine.
+NVME_TCP_MODULES = ("nvme-tcp", "nvme-tcp-one-send", "nvmet-tcp", "veth")
+
 MACHINE_ID_FILES = (
     "/proc/1/root/etc/machine-id",
     "/etc/machine-id",
@@ -61,7 +64,7 @@ def facts(scratch):
         "null_blk": has_module("null_blk"),
         "fuse": pathlib.Path("/dev/fuse").exists(),
         "io_cost": (cgroups.TOP / "io.cost.qos").exists(),
-        "nvme_tcp": all(map(has_module, ("nvme-tcp", "nvmet-tcp", "veth"))),
+        "modules": {name: has_module(name) for name in NVME_TCP_MODULES},
         "loop": pathlib.Path("/dev/loop-control").exists(),
         "programs": {name: shutil.which(name) is not None for name in PROGRAMS},
         "packages": packages(),

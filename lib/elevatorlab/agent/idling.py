@@ -25,7 +25,7 @@ class IdleWatch:
     def __init__(self, device, journal, proofs):
         self.buffer = None
         if tracefs.there():
-            self.buffer = tracefs.Buffer("elevatorlab-idling", device, EVENTS, journal, proofs)
+            self.buffer = tracefs.of_device("elevatorlab-idling", device, EVENTS, journal, proofs)
 
     def start(self):
         """Forget what was recorded, and record."""

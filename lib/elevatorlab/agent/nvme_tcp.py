@@ -1,28 +1,29 @@
-"""A disk behind NVMe/TCP: target and host on one machine, with a cable between them.
+"""A disk behind NVMe/TCP, whose host is this machine.
 
-The target serves its disk in a network namespace of its own; the host is the machine itself,
-since the driver connects from the first namespace whoever asks it to. The cable is a pair of
-virtual ports. Each step is journalled before it is done.
+Its target is another machine, where the testbed has one (`nvme_target`), or this one: then it
+serves its disk in a network namespace of its own, and the cable is a pair of virtual ports. The
+host is the machine itself either way, since the driver connects from the first namespace whoever
+asks it to. Each step is journalled before it is done.
 """
 
 import pathlib
 import re
 import time
 
+from . import nvme_target
 from .errors import TrialFailed
 from .modules import load_module, run
+from .nvme_target import SUBSYSTEM
 
 #: The host's driver by its name in a trial: a module each. Of two, the first one would serve.
 DRIVERS = {"stock": "nvme-tcp", "one_send": "nvme-tcp-one-send"}
 
 NAMESPACE = "elevatorlab-target"
-SUBSYSTEM = "elevatorlab"
 HOST_PORT, TARGET_PORT = "elevatorlab0", "elevatorlab1"
 
 #: Addresses that are set aside for benchmarks (RFC 2544).
-HOST_ADDRESS, TARGET_ADDRESS, SERVICE = "198.18.77.1", "198.18.77.2", "4420"
+HOST_ADDRESS, TARGET_ADDRESS = "198.18.77.1", "198.18.77.2"
 
-NVMET = pathlib.Path("/sys/kernel/config/nvmet")
 CONTROLLERS = pathlib.Path("/sys/class/nvme")
 FABRICS = pathlib.Path("/dev/nvme-fabrics")
 
@@ -36,7 +37,7 @@ PATIENCE_S = 20
 
 
 def create(device, backing, journal, proofs):
-    """Serve the block device `backing` over NVMe/TCP; return the kernel name of its host's disk.
+    """Serve the block device `backing` on this machine; return the kernel name of the host's disk.
 
     Parameters
     ----------
@@ -46,16 +47,49 @@ def create(device, backing, journal, proofs):
         Kernel name.
     """
     load_driver(device["driver"], journal, proofs)
+    for module in (*nvme_target.MODULES, "veth"):
+        load_module(module, journal=journal)
     make_cable(device["mtu_bytes"], journal, proofs)
-    serve(f"/dev/{backing}", journal, proofs)
-    disk = connect(journal, proofs)
-    loaded = [name for name, module in DRIVERS.items() if _folder(module).exists()]
-    proofs.compare("NVMe/TCP drivers in the kernel", device["driver"], " ".join(loaded))
-    return disk
+    inside = ("nsenter", f"--net=/run/netns/{NAMESPACE}")
+    nvme_target.serve(f"/dev/{backing}", TARGET_ADDRESS, None, journal, proofs, inside)
+    return connect(device, TARGET_ADDRESS, {}, journal, proofs)
+
+
+def join(device, target, journal, proofs):
+    """Connect to a target on another machine; return the kernel name of the disk that appears.
+
+    Parameters
+    ----------
+    device : dict
+        As the trial describes it.
+    target : dict
+        The testbed's: ``address``; ``host``, the name under which this machine may connect (a
+        UUID); ``proofs``, the target's own.
+    """
+    proofs.records += target["proofs"]
+    load_driver(device["driver"], journal, proofs)
+    check_mtu(device["mtu_bytes"], target["address"], proofs)
+    names = {"hostnqn": nvme_target.qualified(target["host"]), "hostid": target["host"]}
+    return connect(device, target["address"], names, journal, proofs)
+
+
+def check_mtu(mtu_bytes, address, proofs):
+    """Make sure that the network to an address is the trial's; it is not ours to change."""
+    route = run("ip", "-oneline", "route", "get", address)
+    port = re.search(r" dev (\S+)", route)[1]
+    file = pathlib.Path("/sys/class/net", port, "mtu")
+    found = file.read_text().strip()
+    if found != str(mtu_bytes):
+        raise TrialFailed(
+            f"the network port {port}, which leads to the target {address}, has an MTU of {found}; "
+            f"expected {mtu_bytes}, as the trial says. Set it (on both machines, and whatever is "
+            f"between them), or run the study with -p mtu_bytes={found}"
+        )
+    proofs.add(file, mtu_bytes, found)
 
 
 def load_driver(name, journal, proofs):
-    """Load the host's driver, the target's, and what both need.
+    """Load the host's driver and what it needs.
 
     Raises
     ------
@@ -77,7 +111,7 @@ def load_driver(name, journal, proofs):
             "in front of each NVMe disk and has no scheduler. Boot with nvme_core.multipath=N"
         )
     proofs.add(multipath, "N", found)
-    for module in ("nvme-fabrics", DRIVERS[name], "nvmet", "nvmet-tcp", "veth"):
+    for module in ("nvme-fabrics", DRIVERS[name]):
         load_module(module, journal=journal)
     if name != "stock":
         journal.will("remove_file", MODPROBE_RULE)
@@ -105,48 +139,35 @@ def make_cable(mtu_bytes, journal, proofs):
     proofs.compare(file, mtu_bytes, file.read_text().strip())
 
 
-def serve(backing, journal, proofs):
-    """Let the target listen in its namespace, with `backing` as its only disk.
-
-    Attributes: drivers/nvme/target/configfs.c of the kernel.
-    """
-    subsystem, port = NVMET / "subsystems" / SUBSYSTEM, NVMET / "ports" / SERVICE
-    disk = subsystem / "namespaces" / "1"
-    for folder in (subsystem, disk, port):
-        if folder.exists():
-            raise TrialFailed(f"{folder} exists already; expected the name to be free. Remove it")
-        journal.will("remove_folder", folder)
-        folder.mkdir()
-    proofs.set(subsystem / "attr_allow_any_host", 1)
-    proofs.set(disk / "device_path", backing)
-    proofs.set(disk / "enable", 1)
-    address = {"trtype": "tcp", "adrfam": "ipv4", "traddr": TARGET_ADDRESS, "trsvcid": SERVICE}
-    for name, value in address.items():
-        proofs.set(port / f"addr_{name}", value)
-    link = port / "subsystems" / SUBSYSTEM
-    journal.will("remove_file", link)
-    # The target listens where the process is that makes this link.
-    inside = f"--net=/run/netns/{NAMESPACE}"
-    run("nsenter", inside, "ln", "--symbolic", str(subsystem), str(link))
-
-
-def connect(journal, proofs):
-    """Connect the host to the target; return the kernel name of the disk that appears.
+def connect(device, address, names, journal, proofs):
+    """Connect the host to a target; return the kernel name of the disk that appears.
 
     A connection that breaks is not made anew (``ctrl_loss_tmo=0``): its requests fail, and so
     does the trial, which would have measured the gap.
+
+    Parameters
+    ----------
+    device : dict
+        As the trial describes it: ``driver``.
+    address : str
+        The target's.
+    names : dict
+        ``hostnqn`` and ``hostid``, where the target lets one host in only.
     """
     journal.will("disconnect", SUBSYSTEM)
-    words = f"transport=tcp,traddr={TARGET_ADDRESS},trsvcid={SERVICE},nqn={SUBSYSTEM}"
-    words += f",queue_size={QUEUE_SIZE},ctrl_loss_tmo=0"
+    options = {
+        **{"transport": "tcp", "traddr": address, "trsvcid": nvme_target.SERVICE},
+        **{"nqn": SUBSYSTEM, "queue_size": QUEUE_SIZE, "ctrl_loss_tmo": 0},
+        **names,
+    }
     try:
         with open(FABRICS, "r+b", buffering=0) as fabrics:
-            fabrics.write(words.encode())
+            fabrics.write(",".join(f"{name}={value}" for name, value in options.items()).encode())
             answer = fabrics.read(4096).decode()
     except OSError as problem:
         raise TrialFailed(
-            f"the NVMe/TCP target at {TARGET_ADDRESS} could not be reached ({problem.strerror}); "
-            "expected it to answer. The kernel's log says more"
+            f"the NVMe/TCP target at {address} could not be reached ({problem.strerror}); expected "
+            "it to answer. The kernel's log says more"
         ) from None
     controller = CONTROLLERS / f"nvme{re.search('instance=([0-9]+)', answer)[1]}"
     until_s = time.monotonic() + PATIENCE_S
@@ -156,6 +177,8 @@ def connect(journal, proofs):
         time.sleep(0.01)
     size = (controller / "sqsize").read_text().strip()
     proofs.compare(controller / "sqsize", QUEUE_SIZE - 1, size)
+    loaded = [name for name, module in DRIVERS.items() if _folder(module).exists()]
+    proofs.compare("NVMe/TCP drivers in the kernel", device["driver"], " ".join(loaded))
     return disks[0]
 
 

@@ -44,7 +44,7 @@ class Trace:
                 "trace. Mount it (mount -t tracefs tracefs /sys/kernel/tracing), or leave the "
                 "trace out"
             )
-        self.buffer = tracefs.Buffer("elevatorlab", device, EVENTS, journal, proofs)
+        self.buffer = tracefs.of_device("elevatorlab", device, EVENTS, journal, proofs)
 
     def __enter__(self):
         if self.wanted:

@@ -1,7 +1,7 @@
-"""A buffer of the trial's own in tracefs, for the block layer's tracepoints of one device.
+"""A buffer of the trial's own in tracefs, and the block layer's tracepoints of one device.
 
-The kernel writes them into an instance that no other tracer shares. Each event costs the processor
-about a microsecond (some thousand instructions).
+The kernel writes events into an instance that no other tracer shares. Each costs the processor
+about a microsecond (some thousand instructions), as long as it is recorded.
 
 ========================  ===================================================================
 ``block_rq_insert``       a request was given to the scheduler (none: only what cannot be issued)
@@ -55,32 +55,26 @@ def there():
 
 
 class Buffer:
-    """Records `events` (with their ``block_``) of a device between `start` and `stop`.
+    """Records `events` between `start` and `pause`.
 
     Parameters
     ----------
     name : str
         Of the instance: two buffers of one trial have two names.
-    device : str
-        Kernel name of the disk.
     events : iterable of str
+        ``SUBSYSTEM/EVENT``.
     journal : Journal
-    proofs : Proofs
     """
 
-    def __init__(self, name, device, events, journal, proofs):
+    def __init__(self, name, events, journal):
         self.folder = TRACEFS / "instances" / name
+        self.events = [self.folder / "events" / event for event in events]
         journal.will("remove_trace", self.folder)
         self.folder.mkdir(exist_ok=True)
-        number = os.stat(f"/dev/{device}").st_rdev
-        filtered = f"dev == {os.major(number) << 20 | os.minor(number)}"  # the kernel's dev_t
         self._set("tracing_on", 0)
         self._set("trace_clock", "mono")  # as the sampler's
         self._set("options/overwrite", 0)
         self._set("buffer_size_kb", BUFFER_KIB)
-        for event in events:
-            proofs.set(self.folder / "events/block" / event / "filter", filtered)
-            self._set(f"events/block/{event}/enable", 1)
 
     def _set(self, name, value):
         (self.folder / name).write_text(str(value))
@@ -88,11 +82,19 @@ class Buffer:
     def start(self):
         """Forget what was recorded, and record."""
         self._set("trace", "")
+        for event in self.events:
+            (event / "enable").write_text("1")
         self._set("tracing_on", 1)
 
-    def stop(self):
-        """Stop; return the text of the trace, and how many events did not fit into the buffer."""
+    def pause(self):
+        """Record no more."""
         self._set("tracing_on", 0)
+        for event in self.events:
+            (event / "enable").write_text("0")
+
+    def stop(self):
+        """Pause; return the text of the trace, and how many events did not fit into the buffer."""
+        self.pause()
         text = (self.folder / "trace").read_text(errors="replace")
         lost = sum(
             int(count)
@@ -100,6 +102,16 @@ class Buffer:
             for count in LOST.findall(stats.read_text())
         )
         return text, lost
+
+
+def of_device(name, device, events, journal, proofs):
+    """Return a buffer for events of the block layer (with their ``block_``) of one device."""
+    buffer = Buffer(name, [f"block/{event}" for event in events], journal)
+    number = os.stat(f"/dev/{device}").st_rdev
+    filtered = f"dev == {os.major(number) << 20 | os.minor(number)}"  # the kernel's dev_t
+    for event in buffer.events:
+        proofs.set(event / "filter", filtered)
+    return buffer
 
 
 def parse(text):

@@ -3,7 +3,8 @@
 from ..errors import ElevatorLabError
 from .deterministic import DeterministicTestbed
 from .docker import DockerTestbed
-from .ssh import HostTestbed, SshTestbed
+from .pair import PairTestbed
+from .ssh import HostTestbed, SshTestbed, parse
 from .vagrant import VagrantTestbed
 
 #: Testbeds by name; those on other machines have an address.
@@ -17,6 +18,7 @@ TESTBEDS = {
 DEFAULT = "deterministic"
 
 FORMS = (*TESTBEDS, "ssh://[USER@]HOST[:PORT]", "docker+ssh://[USER@]HOST[:PORT]")
+FORMS += ("ssh://HOST?target=HOST",)
 
 
 def get(name, say=print):
@@ -25,13 +27,14 @@ def get(name, say=print):
     Parameters
     ----------
     name : str
-        One of `TESTBEDS`, ``ssh://...`` (see `elevatorlab.testbeds.ssh.parse`), or
-        ``docker+ssh://USER@HOST:PORT`` for the Docker engine of another machine.
+        One of `TESTBEDS`, ``ssh://...`` (see `elevatorlab.testbeds.ssh.parse`), the same with a
+        target (`elevatorlab.testbeds.pair`), or ``docker+ssh://USER@HOST:PORT`` for the Docker
+        engine of another machine.
     """
     if name in TESTBEDS:
         return TESTBEDS[name](say=say)
     if name.startswith("ssh://"):
-        return SshTestbed(name, say=say)
+        return PairTestbed(name, say=say) if "target" in parse(name) else SshTestbed(name, say=say)
     if name.startswith("docker+ssh://"):
         return DockerTestbed(name.removeprefix("docker+"), say=say)
     raise ElevatorLabError(f"testbed: expected one of {', '.join(FORMS)}; found {name!r}")

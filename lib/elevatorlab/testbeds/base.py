@@ -101,6 +101,8 @@ def requirements(trial):
     set of str
     """
     required = {f"scheduler {trial.scheduler.name}", f"device {trial.device.kind}"}
+    if getattr(trial.device, "driver", "stock") != "stock":
+        required.add(f"driver {trial.device.driver}")
     if trial.regulator:
         required.add("limits")
     if trial.io_cost:

@@ -1,5 +1,6 @@
 """The agent on a machine with a disk: installed, and asked to run trials."""
 
+import contextlib
 import functools
 import io
 import json
@@ -199,6 +200,29 @@ class FarAgent:
             except (ConnectionLost, Unreachable) as problem:
                 lost_s = self._wait(note, problem, lost_s)
         return "running"
+
+    @contextlib.contextmanager
+    def held(self, failure, job, *arguments):
+        """Have a job of the agent done there until the context is left; yield its proofs.
+
+        Parameters
+        ----------
+        failure : str
+            What is said, before the reason, when it cannot be done.
+        job, *arguments : str
+            One of `elevatorlab.agent.hold`.
+
+        Raises
+        ------
+        TrialFailed
+        """
+        self.install()
+        with contextlib.ExitStack() as held:
+            try:
+                said = held.enter_context(self.shell.held(self.argv(job, *arguments)))
+            except CommandFailed as problem:
+                raise TrialFailed(f"{failure}: {problem.said}") from None
+            yield json.loads(said)
 
     def stop(self, name):
         """End a run as Ctrl-C would."""

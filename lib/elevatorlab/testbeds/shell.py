@@ -18,6 +18,9 @@ CONNECT_TIMEOUT_S = 15
 #: A command that streams says something at least every few seconds, or the connection is dead.
 SILENCE_S = 30
 
+#: A command that is held restores what it changed when it is let go.
+LET_GO_S = 60
+
 
 #: What paramiko gives for a command that nobody saw end.
 NO_STATUS = -1
@@ -76,6 +79,23 @@ class LocalShell:
                 yield from process.stdout
             finally:
                 process.terminate()
+
+    @contextlib.contextmanager
+    def held(self, argv):
+        """Run a command that says a line when it is ready, and ends when its input does.
+
+        Yields the line; the command has ended when the context is left.
+        """
+        pipe = subprocess.PIPE
+        with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+            try:
+                line = process.stdout.readline()
+                if not line:
+                    said = process.stderr.read()
+                    raise CommandFailed(self.name, argv, process.wait(), said)
+                yield line
+            finally:
+                process.stdin.close()
 
     def put(self, content, path):
         """Write a file."""
@@ -205,6 +225,29 @@ class SshShell:
                 yield from output
                 if channel.recv_exit_status() == NO_STATUS:
                     raise EOFError("it ended without a status")
+
+    @contextlib.contextmanager
+    def held(self, argv):
+        """Run a command that says a line when it is ready, and ends when its input does.
+
+        Yields the line; the command has ended when the context is left, or the connection broke.
+        """
+        with self._lost():
+            channel = self.connection.create_session()
+            channel.settimeout(SILENCE_S)
+            channel.exec_command(shlex.join(argv))
+            line = channel.makefile("r").readline()
+            if not line:
+                status = channel.recv_exit_status()
+                said = channel.makefile_stderr("r").read()
+        with channel:
+            if not line:
+                raise CommandFailed(self.name, argv, status, said)
+            try:
+                yield line
+            finally:
+                channel.shutdown_write()
+                channel.status_event.wait(LET_GO_S)
 
     def put(self, content, path):
         """Write a file."""

@@ -8,8 +8,10 @@ from . import far, pyz
 from .real import RealTestbed
 from .shell import LocalShell, SshShell
 
-#: What a testbed's address may say after the question mark.
+#: What a testbed's address may say after the question mark: how to log in, and, for a pair, its
+#: target (see `elevatorlab.testbeds.pair`).
 OPTIONS = {"key": "key_file", "known_hosts": "known_hosts", "config": "ssh_config"}
+OPTIONS |= {"target": "target", "address": "address"}
 
 #: Over the trial's own deadline: making the device, its files, and taking it all down again.
 SET_UP_S = 300
@@ -98,7 +100,7 @@ def parse(address):
     ------
     ElevatorLabError
     """
-    form = "ssh://[USER@]HOST[:PORT][?key=FILE&known_hosts=FILE&config=yes]"
+    form = "ssh://[USER@]HOST[:PORT][?key=FILE&known_hosts=FILE&config=yes&target=HOST]"
     try:
         parts = urlsplit(address)
         port = parts.port

@@ -68,40 +68,6 @@ class PacedDisk(Model):
     seed: Annotated[int, Field(ge=0)] = 0
 
 
-class NvmeTcp(Model):
-    """A simulated disk that is served over NVMe/TCP, on one machine.
-
-    Target and host share the machine's processors, so their ratio is not that of two machines.
-
-    Attributes
-    ----------
-    backing : NullBlk
-        What the target serves.
-    driver : str
-        The host's: ``stock`` is Debian's, which sends a request as soon as it is given one;
-        ``one_send`` is the same with one change, by which a batch leaves as one send
-        (environments/kernel/nvme-tcp).
-    mtu_bytes : int
-        Of the cable between host and target.
-    """
-
-    kind: Literal["nvme_tcp"] = "nvme_tcp"
-    backing: NullBlk
-    driver: Literal["stock", "one_send"]
-    mtu_bytes: Annotated[int, Field(ge=1280, le=65535)] = 9000
-
-
-class FileBacked(Model):
-    """A block device over a file of the machine's own disk: as fast as that disk is.
-
-    On a host, and below a container, it is a loop device with direct I/O to the file; in a
-    virtual machine it is a second virtual disk, whose file lies on the host's disk.
-    """
-
-    kind: Literal["file_backed"] = "file_backed"
-    size_mib: Count
-
-
 class Disk(Model):
     """A disk of the machine, by a name that stays the same; what is on it is lost.
 
@@ -116,6 +82,41 @@ class Disk(Model):
     kind: Literal["disk"] = "disk"
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")]
     destroy: bool = False
+
+
+class NvmeTcp(Model):
+    """A disk that is served over NVMe/TCP: by another machine where the testbed has one.
+
+    Otherwise target and host share the machine's processors, so their ratio is not that of two
+    machines.
+
+    Attributes
+    ----------
+    backing : NullBlk or Disk
+        What the target serves.
+    driver : str
+        The host's: ``stock`` is Debian's, which sends a request as soon as it is given one;
+        ``one_send`` is the same with one change, by which a batch leaves as one send
+        (environments/kernel/nvme-tcp).
+    mtu_bytes : int
+        Of the cable between host and target. A network between two machines must have it already.
+    """
+
+    kind: Literal["nvme_tcp"] = "nvme_tcp"
+    backing: Annotated[NullBlk | Disk, Field(discriminator="kind")]
+    driver: Literal["stock", "one_send"]
+    mtu_bytes: Annotated[int, Field(ge=1280, le=65535)] = 9000
+
+
+class FileBacked(Model):
+    """A block device over a file of the machine's own disk: as fast as that disk is.
+
+    On a host, and below a container, it is a loop device with direct I/O to the file; in a
+    virtual machine it is a second virtual disk, whose file lies on the host's disk.
+    """
+
+    kind: Literal["file_backed"] = "file_backed"
+    size_mib: Count
 
 
 #: Profiles by name. They stand for classes of device, not for one product: the figures are

@@ -97,6 +97,9 @@ class FioPoints(WorkloadModel):
         Then the kernel's counters are read at both ends of this time.
     window_ms : int
         Then fio's own measurement, in which nothing else runs.
+    traced_points : tuple of int
+        Numbers of points at which, between the two and for half of `counted_ms`, the kernel says
+        whose work the processor does (`elevatorlab.agent.sides`), where it has tracepoints.
     """
 
     needs_filesystem: ClassVar[bool] = False
@@ -108,11 +111,13 @@ class FioPoints(WorkloadModel):
     ramp_ms: Count
     counted_ms: Count
     window_ms: Count
+    traced_points: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
     @property
     def duration_s(self):
         """How long all points take together."""
-        return len(self.points) * (self.ramp_ms + self.counted_ms + self.window_ms) / 1000
+        points_ms = len(self.points) * (self.ramp_ms + self.counted_ms + self.window_ms)
+        return (points_ms + len(self.traced_points) * self.counted_ms) / 1000
 
 
 class Iostat(WorkloadModel):

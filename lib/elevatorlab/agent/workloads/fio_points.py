@@ -3,7 +3,7 @@
 import threading
 import time
 
-from .. import witness
+from .. import sides, tracefs, witness
 from ..errors import TrialFailed
 from .base import Workload
 from .fio import by_direction
@@ -16,6 +16,9 @@ LOOKS, LOOK_MS = 3, 5
 #: looks, and for the readings.
 APART_MS = 30
 
+#: A trace of a part of the counted time has thousands of events: enough, and soon read.
+TRACED_SHARE = 0.5
+
 #: fio that has not sent a request by then has no device, or waits for one that hangs.
 PATIENCE_S = 20
 
@@ -24,11 +27,15 @@ class FioPoints(Workload):
     """Run fio once a point on the device.
 
     A reading of the counters keeps the processor busy for a moment, which a tail of latencies
-    would show. So the counters are read in fio's ramp time, and fio measures afterwards.
+    would show. So the counters are read in fio's ramp time, and fio measures afterwards. Where a
+    point is traced that comes between the two.
     """
 
     def prepare(self):
         self.measured = []
+        self.sides = None
+        if self.specification["traced_points"] and tracefs.there():
+            self.sides = sides.Sides(self.device, self.journal)
 
     def run(self):
         for number, point in enumerate(self.specification["points"]):
@@ -36,10 +43,11 @@ class FioPoints(Workload):
 
     def _measure(self, number, point):
         seen = witness.Witness(self.device)
-        watcher = _Watcher(seen, self.specification["ramp_ms"], self.specification["counted_ms"])
+        traced = self.sides if number in self.specification["traced_points"] else None
+        watcher = _Watcher(seen, self.specification, traced)
         watcher.start()
         try:
-            run = self.worker.call("run", argv=self._command(point))
+            run = self.worker.call("run", argv=self._command(point, traced))
         finally:
             watcher.stop()
             seen.close()
@@ -48,10 +56,12 @@ class FioPoints(Workload):
             raise TrialFailed(
                 f"fio ended with status {run['status']} at point {point}; expected 0. See log.txt"
             )
-        return {"point": point, **summarise(run["output"]), "counters": watcher.counted()}
+        figures = {"point": point, **summarise(run["output"]), "counters": watcher.counted()}
+        return {**figures, "sides": traced.figures()} if traced else figures
 
-    def _command(self, point):
-        ramp_ms = self.specification["ramp_ms"] + self.specification["counted_ms"] + APART_MS
+    def _command(self, point, traced):
+        looked_ms = self.specification["counted_ms"] + APART_MS
+        ramp_ms = self.specification["ramp_ms"] + (2 if traced else 1) * looked_ms
         options = {
             "filename": f"/dev/{self.device}",
             "time_based": 1,
@@ -72,12 +82,14 @@ class FioPoints(Workload):
 
 
 class _Watcher(threading.Thread):
-    """Waits for the first request, then for the ramp, and reads the counters twice."""
+    """Waits for the first request, then for the ramp, reads the counters twice, and traces."""
 
-    def __init__(self, seen, ramp_ms, counted_ms):
+    def __init__(self, seen, specification, traced):
         super().__init__(name="witness", daemon=True)
         self.seen = seen
-        self.ramp_s, self.counted_s = ramp_ms / 1000, counted_ms / 1000
+        self.ramp_s = specification["ramp_ms"] / 1000
+        self.counted_s = specification["counted_ms"] / 1000
+        self.traced = traced
         self.readings = []
         self._ended = threading.Event()
 
@@ -89,6 +101,10 @@ class _Watcher(threading.Thread):
             if self._ended.wait(wait_s):
                 return
             self.readings.append(self.seen.read())
+        if self.traced:
+            self.traced.start()
+            self._ended.wait(self.counted_s * TRACED_SHARE)
+            self.traced.pause()
 
     def _wait_for_requests(self):
         until_s = time.monotonic() + PATIENCE_S

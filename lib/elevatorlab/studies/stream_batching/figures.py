@@ -12,6 +12,7 @@ from .figure_cores import cores
 from .figure_latency import latency_against_throughput
 from .figure_mix import read_share, request_size
 from .figure_overview import overview
+from .figure_sides import sides
 
 ARMS = {"host": "the machine"}
 
@@ -43,6 +44,9 @@ CAPTIONS = {
     + _SCALED,
     "explanation": "What a request costs at depth 64: instructions (busy nanoseconds, in "
     "thousands), TCP segments with data that host and target sent, context switches. " + _SHARED,
+    "sides": "Whose work the processor does for a request, from the kernel's own events (see "
+    "`elevatorlab.agent.sides`), without what recording them costs: what would be left on either "
+    "machine, if there were two.",
     "price": "Left: mean latency at depth 1 relative to noop, stock driver, published and with "
     "times scaled or not. Right: throughput on a local null_blk relative to noop.",
     "knobs": "Throughput relative to noop for each pair of SBQ's knobs, and requests in a batch.",
@@ -91,6 +95,7 @@ def _of_the_document(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, F
 def _beyond(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
     return {
         "explanation": explanation(rows),
+        "sides": sides(rows),
         "price": price(published, rows),
         "knobs": knobs(rows),
         "unscaled": unscaled(rows),

@@ -1,5 +1,17 @@
 """The study's tidy table: one row a point of a trial."""
 
+SIDES = {
+    "host": ("submit", "dispatch", "driver", "receive", "complete"),
+    "target": ("driver", "receive", "complete"),
+}
+"""Whose work the processor does for a request, and which (see `elevatorlab.agent.sides`)."""
+
+
+def of_side(side, part=None):
+    """Return the name of the column with a side's processor time for a request, or a part of it."""
+    return f"{side}_{part}_ns_per_request" if part else f"{side}_ns_per_request"
+
+
 COLUMNS = (
     "trial study testbed machine accelerator preset arm device backing_scheduler scheduler "
     "target driver time_scale batch_nr batch_timeout_us depth read_percent request_kib "
@@ -8,6 +20,7 @@ COLUMNS = (
     "target_sends_per_request batch_requests released_by_nr_ratio released_by_bytes_ratio "
     "released_by_timeout_ratio image_digest"
 ).split()
+COLUMNS += [of_side(side, part) for side, parts in SIDES.items() for part in (None, *parts)]
 
 ORDER = ["target", "driver", "time_scale", "scheduler", "batch_nr", "batch_timeout_us"]
 ORDER += ["read_percent", "request_kib", "depth", "repetition", "trial"]
@@ -35,7 +48,8 @@ def rows(trial, result):
                 "read_percent": point["point"]["rwmixread"],
                 "request_kib": int(point["point"]["bs"].removesuffix("k")),
                 **_speed([point[way] for way in ("read", "write") if way in point]),
-                **_cost(point["counters"]),
+                **(cost := _cost(point["counters"])),
+                **_apart(point.get("sides"), cost["busy_ns_per_request"]),
             }
 
 
@@ -71,4 +85,27 @@ def _cost(counters):
         found["batch_requests"] = scheduler["held"] / batches
         for cause in CAUSES:
             found[f"released_by_{cause}_ratio"] = scheduler[f"released_by_{cause}"] / batches
+    return found
+
+
+def _apart(sides, busy_ns_per_request):
+    """Return the processor's time for a request by side and part, without what tracing it cost.
+
+    Each recorded event costs the same, and all of them what a request takes longer while it is
+    traced, `busy_ns_per_request` being what it takes otherwise.
+    """
+    if not sides or not sides["requests"]:
+        return {}
+    requests, time_ns, events = sides["requests"], sides["time_ns"], sides["events"]
+    busy = [owner for owner in time_ns if owner != "idle"]
+    traced_ns = sum(time_ns[owner] for owner in busy) / requests
+    so_many = sum(events[owner] for owner in busy) / requests
+    event_ns = (traced_ns - busy_ns_per_request) / so_many
+    found = {}
+    for side, parts in SIDES.items():
+        for part in parts:
+            owner = f"{side} {part}"
+            spent_ns = time_ns.get(owner, 0) - event_ns * events.get(owner, 0)
+            found[of_side(side, part)] = spent_ns / requests
+        found[of_side(side)] = sum(found[of_side(side, part)] for part in parts)
     return found

@@ -6,13 +6,20 @@ import pandas as pd
 
 from ...matching import runs
 from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, ratio_of, scale_of
-from .published import single_core_latency
+from .published import NOOP, SBQ, single_core_latency
+from .rows import SIDES, of_side
 from .trials import LOCAL
 
 OVERVIEW = (
     "Measured at depth 64, 4 KiB random reads: thousand requests a second of this machine, SBQ "
     "relative to noop with its 95 % confidence interval, and for each request the processor's time "
     "and the sends of the host; means over repetitions."
+)
+APART = (
+    "Host and target apart, depth 64, 4 KiB random reads: the processor's time for a request with "
+    "noop over that with SBQ, on either side, which is the gain that each would see if it alone "
+    "were the limit; both together, as measured (SBQ's throughput over noop's); and the "
+    "document's, whose host and target are two machines."
 )
 CALIBRATION = (
     "The scale of time: what the document's host core does with noop and a RAM target at depth 64, "
@@ -29,7 +36,7 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    return [overview_table(measured), calibration_table(measured)]
+    return [overview_table(measured), sides_table(measured), calibration_table(measured)]
 
 
 def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -67,6 +74,42 @@ def _pair(rows: pd.DataFrame, where: dict) -> dict[str, str]:
             sent = what != "sends" or where["driver"] != LOCAL
             found[f"{what}, {name}"] = f"{value:.2f}" if sent else "–"
     return found
+
+
+def sides_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and what a batch saves on either side, for each run, target and driver."""
+    rows = []
+    for run in runs(measured):
+        traced = run.rows[run.rows[of_side("host")].notna()]
+        for (target, driver, scale), some in traced.groupby(["target", "driver", "time_scale"]):
+            where = {"target": target, "driver": driver, "time_scale": scale}
+            if driver != LOCAL and (together := gain(some, **where)):
+                rows.append(
+                    {
+                        "run": run.label,
+                        "target": TARGETS[target],
+                        "driver": DRIVERS[driver],
+                        "times": f"x {scale:g}",
+                        **{f"{side} alone": _saved(some, side, where) for side in SIDES},
+                        "together": together.text(),
+                        "published": f"{_published_gain(target):.2f}",
+                    }
+                )
+    alone = [f"{side} alone" for side in SIDES]
+    columns = ["run", "target", "driver", "times", *alone, "together", "published"]
+    return APART, pd.DataFrame(rows, columns=columns)
+
+
+def _saved(rows: pd.DataFrame, side: str, where: dict) -> str:
+    noop, sbq = (at(rows, of_side(side), scheduler=name, **where) for name in ("none", "sbq"))
+    ratio = ratio_of(noop, sbq)
+    return "–" if ratio is None else f"{ratio.value:.2f}"
+
+
+def _published_gain(target: str) -> float:
+    shown = single_core_latency().query("io_depth == 64 and latency_kind == 'mean'")
+    by_scheduler = shown[shown["target"] == target].set_index("scheduler")["throughput_kiops"]
+    return by_scheduler[SBQ] / by_scheduler[NOOP]
 
 
 def calibration_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ...trial import (
     Count,
@@ -54,8 +54,7 @@ class Parameters(Model):
         time_scale 1; ``knobs`` crosses `batch_nrs` and `batch_timeouts_us`; ``local`` is the
         negative control, without a network.
     drivers : tuple of str
-        Of NVMe/TCP (`elevatorlab.trial.NvmeTcp`). With a disk of one's own: the one that the
-        machine has loaded.
+        Of NVMe/TCP (`elevatorlab.trial.NvmeTcp`).
     time_scale : float
         Factor on the disk's service time and SBQ's timeout, together. 7 by default: with `none`
         and a RAM target, which has no such times, the document's host core does 138 thousand
@@ -63,8 +62,8 @@ class Parameters(Model):
         and target, 20.4 thousand (stock driver). Chosen from these two figures alone. 1 on real
         machines.
     disk : str or None
-        The id of a disk of the machine that is an NVMe/TCP namespace of another one; it replaces
-        the simulated target, and `destroy` must allow its loss. Then time_scale is 1.
+        The id of a disk of the machine with the target, which replaces the simulated SSD; `destroy`
+        must allow its loss. A real disk's time is not scaled, so time_scale must be 1.
     """
 
     preset: Literal["smoke", "quick", "full"] = "quick"
@@ -88,6 +87,15 @@ class Parameters(Model):
     memory_mib: Count = 1024
     deadline_s: Positive
     repetitions: Repetitions
+
+    @model_validator(mode="after")
+    def _takes_a_real_disk_as_it_is(self):
+        if self.disk and self.time_scale != 1:
+            raise ValueError(
+                f"time_scale: expected 1 with a disk, whose time is its own; found "
+                f"{self.time_scale:g}"
+            )
+        return self
 
 
 PRESETS = {
@@ -156,7 +164,7 @@ def trials(parameters):
 def _curves(parameters):
     """Yield what tells a trial from the others of a repetition, and its points."""
     chosen = parameters.experiments
-    scale = 1 if parameters.disk else parameters.time_scale
+    scale = parameters.time_scale
     ends = [_point(depth=depth) for depth in (1, DEPTH)]
     for target in parameters.targets:
         for scheduler in parameters.schedulers:
@@ -169,7 +177,8 @@ def _curves(parameters):
                     yield {**common, "driver": driver, "scale": scale, "points": points}
                 if "unscaled" in chosen and scale != 1 and scheduler in ("none", "sbq"):
                     yield {**common, "driver": driver, "scale": 1, "points": ends}
-            if "local" in chosen and scheduler in ("none", "sbq") and not parameters.disk:
+            simulated = target == "ram" or not parameters.disk
+            if "local" in chosen and scheduler in ("none", "sbq") and simulated:
                 yield {**common, "driver": LOCAL, "scale": scale, "points": ends}
     if "knobs" in chosen and "sbq" in parameters.schedulers:
         yield from _knobs(parameters, parameters.targets[0], scale)
@@ -236,6 +245,7 @@ def _trial(
         ramp_ms=parameters.ramp_ms,
         counted_ms=parameters.counted_ms,
         window_ms=parameters.window_ms,
+        traced_points=_traced(points, scheduler, knobs),
     )
     labels = {"target": target, "driver": driver, "time_scale": f"{scale:g}"}
     if scheduler == "sbq":
@@ -259,11 +269,17 @@ def _trial(
     return checked(Trial, fields, "trial")
 
 
+def _traced(points, scheduler, knobs):
+    """Return where it is recorded whose work the processor does: where the gain is explained."""
+    explained = scheduler in ("none", "sbq") and knobs == (BATCH_NR, BATCH_TIMEOUT_US)
+    return tuple(number for number, point in enumerate(points) if explained and point == _point())
+
+
 def _device(parameters, target, driver, scale):
-    if parameters.disk:
-        return Disk(id=parameters.disk, destroy=parameters.destroy)
     disk = profile(PROFILE[target], parameters.device_mib, scale)
     if driver == LOCAL:
         return disk
+    if parameters.disk and target == "nvme_ssd":
+        disk = Disk(id=parameters.disk, destroy=parameters.destroy)
     fields = {"backing": disk, "driver": driver, "mtu_bytes": parameters.mtu_bytes}
     return checked(NvmeTcp, fields, "device")

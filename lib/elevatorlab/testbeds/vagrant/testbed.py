@@ -3,9 +3,8 @@
 import contextlib
 import functools
 import json
-import subprocess
 
-from ...errors import NotReady, TrialFailed
+from ...errors import NotReady
 from ...paths import BUILD
 from .. import far
 from ..shell import LocalShell, SshShell
@@ -113,19 +112,9 @@ class VagrantTestbed(ShellTestbed):
             yield []
             return
         self.below.install()
-        command = self.below.argv("hold", scheduler, str(self.vm.storage()))
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as holder:
-            try:
-                said = holder.stdout.readline()
-                if not said:
-                    raise TrialFailed(
-                        f"the physical disk below the virtual machine did not get scheduler "
-                        f"{scheduler}: {holder.stderr.read().strip()[-300:]}"
-                    )
-                yield json.loads(said)
-            finally:
-                holder.stdin.close()
+        what = f"the physical disk below the virtual machine did not get scheduler {scheduler}"
+        with self.below.held(what, "hold", scheduler, str(self.vm.storage())) as proofs:
+            yield proofs
 
     def clean(self):
         """Remove what killed runs left; return a sentence that says what was done."""

@@ -1,0 +1,67 @@
+"""The target's side of NVMe/TCP: it serves a disk of this machine to a host."""
+
+import pathlib
+
+from .errors import TrialFailed
+from .modules import run
+
+NVMET = pathlib.Path("/sys/kernel/config/nvmet")
+
+MODULES = ("nvmet", "nvmet-tcp")
+
+#: The target's name and its TCP port.
+SUBSYSTEM, SERVICE = "elevatorlab", "4420"
+
+
+def qualified(uuid):
+    """Return a host's NVMe Qualified Name (NVM Express Base Specification, section 4.5)."""
+    return f"nqn.2014-08.org.nvmexpress:uuid:{uuid}"
+
+
+def serve(backing, address, host, journal, proofs, inside=()):
+    """Let the target listen, with `backing` as its only disk.
+
+    Attributes: drivers/nvme/target/configfs.c of the kernel.
+
+    Parameters
+    ----------
+    backing : str
+        Path of a block device.
+    address : str
+        Where it listens (IPv4).
+    host : str or None
+        The UUID of the only host that it lets in; None: any that can reach the address.
+    inside : sequence of str
+        A command that runs another one where the target is to listen.
+    """
+    subsystem, port = NVMET / "subsystems" / SUBSYSTEM, NVMET / "ports" / SERVICE
+    disk = subsystem / "namespaces" / "1"
+    for folder in (subsystem, disk, port):
+        _make(folder, journal)
+    proofs.set(subsystem / "attr_allow_any_host", int(host is None))
+    if host is not None:
+        known = NVMET / "hosts" / qualified(host)
+        _make(known, journal)
+        _link(known, subsystem / "allowed_hosts" / known.name, journal)
+    proofs.set(disk / "device_path", backing)
+    proofs.set(disk / "enable", 1)
+    place = {"trtype": "tcp", "adrfam": "ipv4", "traddr": address, "trsvcid": SERVICE}
+    for name, value in place.items():
+        proofs.set(port / f"addr_{name}", value)
+    # The target listens where the process is that makes this link.
+    _link(subsystem, port / "subsystems" / SUBSYSTEM, journal, inside)
+
+
+def _make(folder, journal):
+    if folder.exists():
+        raise TrialFailed(
+            f"{folder} exists already; expected the name to be free. Does this machine serve "
+            "another trial? Otherwise remove it"
+        )
+    journal.will("remove_folder", folder)
+    folder.mkdir()
+
+
+def _link(what, link, journal, inside=()):
+    journal.will("remove_file", link)
+    run(*inside, "ln", "--symbolic", str(what), str(link))

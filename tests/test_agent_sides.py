@@ -1,0 +1,126 @@
+"""Whose work the processor does: read from the kernel's own events."""
+
+import json
+
+import pytest
+
+from elevatorlab.agent import sides
+
+HOST_DISK = "259,0"
+
+#: One request: fio sends it, the target takes it in, serves it and answers; the host takes that
+#: in, reads it and ends the request. Times in microseconds after the first one's.
+REQUEST = """\
+# tracer: nop
+     fio-250    [000] .....  1.000000: sched_switch: prev_comm=swapper prev_pid=0 ==> next_comm=fio next_pid=250
+     fio-250    [000] ..s..  1.000010: softirq_entry: vec=3 [action=NET_RX]
+     fio-250    [000] ..s..  1.000012: netif_receive_skb: dev=elevatorlab1 skbaddr=0 len=100
+     fio-250    [000] ..s..  1.000017: softirq_exit: vec=3 [action=NET_RX]
+     fio-250    [000] d....  1.000020: sched_switch: prev_comm=fio prev_pid=250 ==> next_comm=kworker/0:1H next_pid=60
+kworker/0:1H-60 [000] .....  1.000023: workqueue_execute_start: work struct 0: function nvmet_tcp_io_work [nvmet_tcp]
+kworker/0:1H-60 [000] ..s..  1.000030: softirq_entry: vec=3 [action=NET_RX]
+kworker/0:1H-60 [000] ..s..  1.000031: netif_receive_skb: dev=elevatorlab0 skbaddr=0 len=4196
+kworker/0:1H-60 [000] ..s..  1.000036: softirq_exit: vec=3 [action=NET_RX]
+kworker/0:1H-60 [000] .....  1.000040: workqueue_execute_end: work struct 0: function nvmet_tcp_io_work
+kworker/0:1H-60 [000] .....  1.000041: workqueue_execute_start: work struct 1: function nvme_tcp_io_work [nvme_tcp]
+kworker/0:1H-60 [000] ..s..  1.000050: softirq_entry: vec=4 [action=BLOCK]
+kworker/0:1H-60 [000] ..s..  1.000051: block_rq_complete: 259,0 R () 8 + 8 [0]
+kworker/0:1H-60 [000] ..s..  1.000053: softirq_exit: vec=4 [action=BLOCK]
+kworker/0:1H-60 [000] .....  1.000060: workqueue_execute_end: work struct 1: function nvme_tcp_io_work
+kworker/0:1H-60 [000] d....  1.000061: sched_switch: prev_comm=kworker/0:1H prev_pid=60 ==> next_comm=swapper/0 next_pid=0
+  <idle>-0      [000] d....  1.000091: sched_switch: prev_comm=swapper/0 prev_pid=0 ==> next_comm=python3 next_pid=9
+ python3-9      [000] d....  1.000095: sched_switch: prev_comm=python3 prev_pid=9 ==> next_comm=fio next_pid=250
+"""  # noqa: E501
+
+
+def microseconds(text):
+    found = sides.divide(text, HOST_DISK)
+    return {name: round(time_ns / 1000) for name, time_ns in found["time_ns"].items() if time_ns}
+
+
+def test_each_moment_belongs_to_somebody():
+    assert microseconds(REQUEST) == {
+        "host submit": 10 + 3,
+        "target receive": 2 + 5,
+        "target driver": 3 + 7 + 4 + 1,  # waking up for it, and what comes before the next work
+        "host receive": 1 + 5,
+        "host driver": 9 + 7 + 1,
+        "host complete": 1 + 2,
+        "idle": 30,
+        "other": 4,
+    }
+    found = sides.divide(REQUEST, HOST_DISK)
+    assert sum(found["time_ns"].values()) == 95_000
+    assert sum(found["events"].values()) == len(REQUEST.splitlines()) - 2  # between two of them
+    assert found["requests"] == 1
+
+
+def test_the_targets_own_disk_is_the_targets():
+    assert microseconds(REQUEST.replace("259,0 R", "252,0 R"))["target complete"] == 3
+    assert sides.divide(REQUEST.replace("259,0 R", "252,0 R"), HOST_DISK)["requests"] == 0
+
+
+def test_without_a_target_here_all_is_the_hosts():
+    lines = [line for line in REQUEST.splitlines() if "nvmet" not in line]
+    found = microseconds("\n".join(lines).replace("elevatorlab1", "eth0"))
+    assert found["host receive"] == 7 + 6
+    assert not [name for name in found if name.startswith("target")]
+
+
+def test_a_softirq_for_nobody_and_a_worker_for_nobody():
+    quiet = [line for line in REQUEST.splitlines() if "netif_receive" not in line]
+    assert microseconds("\n".join(quiet))["other"] == 4 + 7 + 6
+    lazy = [line for line in REQUEST.splitlines() if "workqueue" not in line]
+    assert microseconds("\n".join(lazy))["other"] == 4 + 10 + 14 + 8
+
+
+def test_two_processors_are_told_apart():
+    both = REQUEST + REQUEST.replace("[000]", "[001]")
+    events = [line for line in both.splitlines() if "[" in line]
+    mixed = sorted(events, key=lambda line: line.partition("  1.")[2][:6])
+    alone = microseconds(REQUEST)
+    assert microseconds("\n".join(mixed)) == {name: 2 * value for name, value in alone.items()}
+
+
+def test_an_empty_trace():
+    assert sides.divide("# tracer: nop\n", HOST_DISK) == {
+        "requests": 0,
+        "time_ns": {},
+        "events": {},
+    }
+
+
+@pytest.mark.image
+@pytest.mark.parametrize("driver", ["stock", None])
+def test_the_sides_of_a_real_trial(testbed, make_trial, tmp_path, driver):
+    """In the guest: they make up the whole; without a network, all of it is the host's."""
+    ram = {**make_trial().device.model_dump(), "service_time_us": 0}
+    device = {"kind": "nvme_tcp", "backing": ram, "driver": driver} if driver else ram
+    options = {"rw": "randread", "ioengine": "libaio", "direct": 1, "thread": 1}
+    trial = make_trial(
+        memory_mib=1024,
+        device=device,
+        workloads=(
+            {
+                **{"kind": "fio_points", "name": "reader", "group": "main", "options": options},
+                **{"points": ({"iodepth": 1}, {"iodepth": 64}), "traced_points": (1,)},
+                **{"ramp_ms": 5, "counted_ms": 40, "window_ms": 60},
+            },
+        ),
+    )
+    testbed.prepare([trial])
+    testbed.run(trial, tmp_path, lambda text: None)
+    result = json.loads((tmp_path / "result.json").read_text())
+    untraced, traced = result["workloads"]["reader"]["points"]
+    assert "sides" not in untraced
+    found, counted = traced["sides"], traced["counters"]
+    # Traced for half as long; the trace's own cost is the difference.
+    assert 0.7 < 2 * found["requests"] / counted["requests"] < 1
+    spent_ns = sum(found["time_ns"].values())
+    assert spent_ns == pytest.approx(counted["duration_ns"] / 2, rel=0.05)
+    assert found["time_ns"]["other"] < 0.05 * spent_ns
+    of_target = sum(ns for name, ns in found["time_ns"].items() if name.startswith("target"))
+    if driver:
+        assert 0.3 < of_target / spent_ns < 0.7
+    else:
+        assert of_target == 0

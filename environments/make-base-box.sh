@@ -86,9 +86,10 @@ if [ -x /box/environments/provision.sh ]; then /box/environments/provision.sh --
 
 mkdir -p /boot/grub
 cp -r /usr/lib/grub/i386-pc /boot/grub/
-# apparmor=0: the kernel has it, but no package of ours loads profiles.
+# apparmor=0: the kernel has it, but no package of ours loads profiles. multipath=N: otherwise an
+# NVMe disk has a disk of several paths in front of it, which has no scheduler.
 cat >/boot/grub/grub.cfg <<'CFG'
-linux /vmlinuz root=LABEL=root ro net.ifnames=0 apparmor=0 console=tty0 console=ttyS0
+linux /vmlinuz root=LABEL=root ro net.ifnames=0 apparmor=0 nvme_core.multipath=N console=tty0 console=ttyS0
 initrd /initrd.img
 boot
 CFG

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import hashlib
 import ipaddress
+import re
 import socket
 import uuid
 
@@ -67,6 +68,25 @@ class PairTestbed(SshTestbed):
         remedy = "install the kernel's modules there, and iproute2" if lacking else ""
         return Finding(self.name, "device nvme_tcp", found, not lacking, remedy)
 
+    def prepare(self, trials):
+        """Refuse what host or target cannot run, and a network that is not the trials'."""
+        super().prepare(trials)
+        port, mtu_bytes = self._port()
+        for trial in trials:
+            if trial.device.kind == "nvme_tcp" and trial.device.mtu_bytes != mtu_bytes:
+                raise NotReady(
+                    f"the network port {port}, by which the host reaches the target at "
+                    f"{self.target_address}, has an MTU of {mtu_bytes}; expected the trials' "
+                    f"{trial.device.mtu_bytes}. Set it on both machines and whatever is between "
+                    f"them, or run the study with -p mtu_bytes={mtu_bytes}"
+                )
+
+    def _port(self):
+        """Return the host's network port to the target, and its MTU."""
+        route = self.shell.run(["ip", "-oneline", "route", "get", self.target_address])
+        port = re.search(r" dev (\S+)", route)[1]
+        return port, int(self.shell.run(["cat", f"/sys/class/net/{port}/mtu"]))
+
     def machine(self):
         """Return what tells these two machines from other pairs."""
         both = f"{super().machine()} {self.target_facts['machine_id']}"
@@ -105,9 +125,10 @@ class PairTestbed(SshTestbed):
         failure = f"the target {self.target.shell.name} did not serve its disk"
         arguments = (backing, self.target_address, host, limit_s)
         with self.target.held(failure, "serve-nvme", *arguments) as proofs:
-            for proof in proofs:
-                proof["knob"] = f"target: {proof['knob']}"
-            self._served = {"address": self.target_address, "host": host, "proofs": proofs}
+            # A result says nothing of its owner's network.
+            told = [proof for proof in proofs if not proof["knob"].endswith("addr_traddr")]
+            told = [{**proof, "knob": f"target: {proof['knob']}"} for proof in told]
+            self._served = {"address": self.target_address, "host": host, "proofs": told}
             try:
                 yield
             finally:

@@ -92,7 +92,9 @@ def _apart(sides, busy_ns_per_request):
     """Return the processor's time for a request by side and part, without what tracing it cost.
 
     Each recorded event costs the same, and all of them what a request takes longer while it is
-    traced, `busy_ns_per_request` being what it takes otherwise.
+    traced, `busy_ns_per_request` being what it takes otherwise. On a machine where that differs
+    from one moment to the next, an event costs no less than nothing, and no more than all of the
+    time in which it was recorded.
     """
     if not sides or not sides["requests"]:
         return {}
@@ -100,7 +102,8 @@ def _apart(sides, busy_ns_per_request):
     busy = [owner for owner in time_ns if owner != "idle"]
     traced_ns = sum(time_ns[owner] for owner in busy) / requests
     so_many = sum(events[owner] for owner in busy) / requests
-    event_ns = (traced_ns - busy_ns_per_request) / so_many
+    most_ns = min(time_ns[owner] / events[owner] for owner in busy if events[owner])
+    event_ns = min(max(0, (traced_ns - busy_ns_per_request) / so_many), most_ns)
     found = {}
     for side, parts in SIDES.items():
         for part in parts:

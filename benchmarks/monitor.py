@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from elevatorlab.agent.regulator import cgroups
+from elevatorlab.agent.hierarchies import V1, V2
 from elevatorlab.agent.regulator.control import Settings
 from elevatorlab.agent.regulator.loop import Loop
 from elevatorlab.agent.regulator.monitor import Monitor
@@ -43,7 +43,7 @@ class Tree:
     def __init__(self, folder, version, count):
         self.folder = Path(folder)
         self.count = count
-        self.hierarchy = (cgroups.V1 if version == 1 else cgroups.V2)(self.folder)
+        self.hierarchy = (V1 if version == 1 else V2)(self.folder)
         self.found = []
         for index in range(count):
             name, number = f"container-{index}", f"7:{index}"

@@ -7,6 +7,7 @@ import pytest
 
 from elevatorlab.agent import cgroups
 from elevatorlab.agent.errors import KnobFailed, TrialFailed
+from elevatorlab.agent.hierarchies import V1, V2
 from elevatorlab.agent.journal import Journal
 from elevatorlab.agent.proofs import Proofs
 from helpers import running, wait_until
@@ -26,7 +27,7 @@ KEYS = ("rbytes", "wbytes", "rios", "wios")
 )
 def test_counters_of_version_2(tmp_path, line, expected):
     (tmp_path / "io.stat").write_text(line + "\n" if line else "")
-    counters = cgroups.Version2(tmp_path).counters(tmp_path, "251:0")
+    counters = cgroups.Tree(V2(tmp_path)).counters(tmp_path, "251:0")
     assert tuple(counters[key] for key in KEYS) == expected
 
 
@@ -48,9 +49,9 @@ SERVICED = "7:0 Read 1\n7:0 Write 2\n7:0 Sync 3\n7:0 Async 0\n7:0 Total 3\nTotal
 def test_counters_of_version_1(tmp_path):
     (tmp_path / "blkio.throttle.io_service_bytes_recursive").write_text(SERVICE_BYTES)
     (tmp_path / "blkio.throttle.io_serviced_recursive").write_text(SERVICED)
-    counters = cgroups.Version1(tmp_path).counters(tmp_path, "7:0")
+    counters = cgroups.Tree(V1(tmp_path)).counters(tmp_path, "7:0")
     assert tuple(counters[key] for key in KEYS) == (4096, 8192, 1, 2)
-    unknown = cgroups.Version1(tmp_path).counters(tmp_path, "7:1")
+    unknown = cgroups.Tree(V1(tmp_path)).counters(tmp_path, "7:1")
     assert set(unknown.values()) == {0}
 
 
@@ -71,24 +72,28 @@ def test_a_machine_without_io_cgroups(tmp_path):
 
 def test_a_limit_of_version_2_that_did_not_take(tmp_path):
     (tmp_path / "io.max").write_text("")
-    tree = cgroups.Version2(tmp_path)
+    tree = cgroups.Tree(V2(tmp_path))
     with pytest.raises(KnobFailed) as failure:
         # A plain file keeps the words in the order of writing; the kernel answers in its own.
         tree.prove(tmp_path, "read_iops", 5, "7:0", Proofs())
     assert "io.max did not take: wrote '7:0 riops=5', read back ''" in str(failure.value)
 
 
-def test_the_answer_of_io_max_is_compared_for_what_was_set():
+def test_the_answer_of_io_max_is_compared_for_what_was_set(tmp_path):
     text = (
         "8:0 rbps=1 wbps=max riops=max wiops=max\n251:0 rbps=max wbps=2000000 riops=max wiops=9\n"
     )
-    assert cgroups._only(text, "251:0", {"wbps": 2000000}) == "251:0 wbps=2000000"
-    assert cgroups._only("", "251:0", {"wbps": 1}) == ""
+    (tmp_path / "io.max").write_text(text)
+    tree, proofs = cgroups.Tree(V2(tmp_path)), Proofs()
+    tree.prove(tmp_path, "write_bytes_s", 2000000, "251:0", proofs)
+    assert proofs.records[0]["read"] == "251:0 wbps=2000000"
+    with pytest.raises(KnobFailed, match="wrote '251:1 wbps=1', read back '8:0 rbps=1 .* wiops=9'"):
+        tree.prove(tmp_path, "write_bytes_s", 1, "251:1", proofs)
 
 
 def test_a_limit_of_version_1_that_somebody_else_set(tmp_path):
     (tmp_path / "blkio.throttle.write_bps_device").write_text("254:0 7\n7:0 1048576\n")
-    tree, proofs = cgroups.Version1(tmp_path), Proofs()
+    tree, proofs = cgroups.Tree(V1(tmp_path)), Proofs()
     tree.prove(tmp_path, "write_bytes_s", 1048576, "7:0", proofs)
     assert proofs.records[0]["read"] == "7:0 1048576"
     with pytest.raises(KnobFailed, match="wrote '7:0 5', read back '7:0 1048576'"):
@@ -99,7 +104,7 @@ def test_a_limit_of_version_1_that_somebody_else_set(tmp_path):
 def tree(tmp_path):
     """Return this machine's tree, with a cgroup of this test for its root."""
     found = cgroups.find()
-    found.root = found.top / f"elevatorlab-test-{os.getpid()}"
+    found.root = found.hierarchy.root / f"elevatorlab-test-{os.getpid()}"
     with Journal(tmp_path / "journal") as journal:
         found.prepare(journal)
         yield found

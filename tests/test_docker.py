@@ -8,7 +8,7 @@ import pytest
 import clients
 import sshd
 from elevatorlab import campaign, store, testbeds
-from elevatorlab.agent import cgroups
+from elevatorlab.agent import cgroups, hierarchies
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.testbeds.docker import groups
 from elevatorlab.testbeds.docker import testbed as docker_testbed
@@ -134,7 +134,7 @@ def limits_of(process):
     if tree.number == 2:
         words = (path / "io.max").read_text().replace("=", " ").split()
     else:
-        files = [path / file for _, file in cgroups.LIMITS.values()]
+        files = [path / file for file, _ in hierarchies.LIMITS.values()]
         words = " ".join(file.read_text() for file in files).split()
     return sorted(int(word) for word in words if word.isdigit())
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from elevatorlab.agent.hierarchies import V1, V2
 from elevatorlab.agent.journal import Journal, recover
 from elevatorlab.agent.regulator import cgroups
-from elevatorlab.agent.regulator.actuator import Actuator, LimitFailed
+from elevatorlab.agent.regulator.actuator import LIMITED, Actuator, LimitFailed
 from elevatorlab.agent.regulator.errors import Refused
 from elevatorlab.agent.regulator.targets import Target
 from regulator_host import blkio_cgroup, loop_device, needs_blkio
@@ -183,7 +184,8 @@ def v2(tmp_path):
 def test_limits_as_io_max_shows_them(v2, before, limits):
     tree, folder = v2
     (folder / "io.max").write_text(before)
-    assert tree.hierarchy.limits(folder, "8:0") == limits
+    found = tree.hierarchy.limits(folder, "8:0", LIMITED)
+    assert tuple(found[name] for name in LIMITED) == limits
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,8 @@ def test_limits_as_io_max_shows_them(v2, before, limits):
 )
 def test_limits_as_io_max_takes_them(v2, limits, line):
     tree, folder = v2
-    [(file, value, reader)] = tree.hierarchy.knobs(folder, "8:0", limits)
+    wanted = dict(zip(LIMITED, limits, strict=True))
+    [(file, value, reader)] = tree.hierarchy.knobs(folder, "8:0", wanted)
     assert (file, value) == (folder / "io.max", line)
     # The kernel answers with all four keys, and with nothing where all are max.
     if limits != (None, None):
@@ -252,10 +255,10 @@ def test_a_host_without_cgroups(tmp_path):
 @pytest.mark.parametrize(
     "hierarchy, text, expected",
     [
-        (cgroups.V1("/cg"), "9:name=systemd:/x\n7:blkio,net:/docker/abc\n0::/\n", "/cg/docker/abc"),
-        (cgroups.V1("/cg"), "0::/docker/abc\n", None),
+        (V1("/cg"), "9:name=systemd:/x\n7:blkio,net:/docker/abc\n0::/\n", "/cg/docker/abc"),
+        (V1("/cg"), "0::/docker/abc\n", None),
         (
-            cgroups.V2("/cg"),
+            V2("/cg"),
             "0::/system.slice/docker-abc.scope\n",
             "/cg/system.slice/docker-abc.scope",
         ),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.regulator.cgroups import V2
+from elevatorlab.agent.hierarchies import V2
 from elevatorlab.agent.regulator.monitor import growth, parse_diskstats, shared_utilization
 from elevatorlab.agent.regulator.policies import Slae, decide
 from elevatorlab.agent.regulator.targets import NamedCgroups

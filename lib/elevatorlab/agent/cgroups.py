@@ -1,9 +1,4 @@
-"""Control groups, version 1 and version 2, behind one small interface.
-
-Version 2 has one tree with all controllers; version 1 has a tree for each, and the one that
-matters here is ``blkio``. Version 1 neither attributes nor limits buffered writes: they reach
-the device from a kernel thread that belongs to no group.
-"""
+"""A trial's control groups: made, limited, counted, emptied and removed."""
 
 import errno
 import functools
@@ -13,32 +8,23 @@ import signal
 import time
 
 from .errors import TrialFailed
+from .hierarchies import COUNTERS, LIMITS, V1, V2, line_of, pairs_of
 
 TOP = pathlib.Path("/sys/fs/cgroup")
 ROOT_NAME = "elevatorlab"
 
-#: A trial's limits -> (key of version 2's ``io.max``, file of version 1).
-LIMITS = {
-    "read_bytes_s": ("rbps", "blkio.throttle.read_bps_device"),
-    "write_bytes_s": ("wbps", "blkio.throttle.write_bps_device"),
-    "read_iops": ("riops", "blkio.throttle.read_iops_device"),
-    "write_iops": ("wiops", "blkio.throttle.write_iops_device"),
-}
-
-NOTHING_YET = {"rbytes": 0, "wbytes": 0, "rios": 0, "wios": 0}
-
 
 def find(top=TOP):
-    """Return the version that this machine has with I/O in it.
+    """Return a trial's tree in the hierarchy that this machine has with I/O in it.
 
     Raises
     ------
     TrialFailed
         When neither is there.
     """
-    for version in (Version2(top), Version1(top)):
-        if version.has_io():
-            return version
+    for hierarchy in (V2(top), V1(top / "blkio")):
+        if hierarchy.has_io():
+            return Tree(hierarchy)
     raise TrialFailed(
         f"{top} has neither a cgroup v2 tree with the io controller nor a v1 tree blkio; "
         "expected one of them. Boot with systemd.unified_cgroup_hierarchy=1"
@@ -87,77 +73,87 @@ def remove(path, times=100):
         time.sleep(0.05)
 
 
-class Version2:
-    """The unified tree."""
+class Tree:
+    """A trial's cgroups, all below `root`, in the hierarchy of either version.
 
-    number = 2
+    Attributes
+    ----------
+    number : int
+        The hierarchy's version.
+    """
 
-    def __init__(self, top=TOP):
-        self.top = top
-        self.root = top / ROOT_NAME
-
-    def has_io(self):
-        """Tell whether the tree is there, with the io controller."""
-        file = self.top / "cgroup.controllers"
-        return file.exists() and "io" in file.read_text().split()
+    def __init__(self, hierarchy):
+        self.hierarchy = hierarchy
+        self.number = hierarchy.version
+        self.root = hierarchy.root / ROOT_NAME
 
     def prepare(self, journal):
         """Make the cgroup under which a trial's groups live, with the controllers they need."""
-        missing = {"io", "memory"} - set((self.top / "cgroup.controllers").read_text().split())
+        if self.number == 2:
+            self._note_controllers(journal)
+        journal.will("remove_cgroup", self.root)
+        self.root.mkdir(exist_ok=True)
+        if self.number == 2:
+            for folder in (self.hierarchy.root, self.root):
+                (folder / "cgroup.subtree_control").write_text("+io +memory")
+
+    def _note_controllers(self, journal):
+        """Note which controllers are to be switched off again, if all that are needed are there."""
+        missing = {"io", "memory"} - set(self.hierarchy.controllers())
         if missing:
             raise TrialFailed(
                 f"this kernel's cgroup v2 lacks the controller(s) {', '.join(sorted(missing))}; "
                 "expected io and memory"
             )
-        switch = self.top / "cgroup.subtree_control"
+        switch = self.hierarchy.root / "cgroup.subtree_control"
         for controller in ("io", "memory"):
             if controller not in switch.read_text().split():
                 journal.will("write", switch, f"-{controller}")
-        journal.will("remove_cgroup", self.root)
-        self.root.mkdir(exist_ok=True)
-        for folder in (self.top, self.root):
-            (folder / "cgroup.subtree_control").write_text("+io +memory")
 
     def of_process(self, process):
         """Return the cgroup of a process."""
-        for line in _memberships(process):
-            if line.startswith("0::"):
-                return self.top / line[3:].lstrip("/")
-        raise TrialFailed(f"process {process} is in no cgroup v2; expected one")
+        try:
+            text = pathlib.Path(f"/proc/{process}/cgroup").read_text()
+        except OSError:
+            raise TrialFailed(
+                f"process {process} has ended; expected it to run as long as the trial. "
+                "Run it again"
+            ) from None
+        path = self.hierarchy.path(text)
+        if path is None:
+            wanted = "cgroup v2" if self.number == 2 else "blkio cgroup"
+            raise TrialFailed(f"process {process} is in no {wanted}; expected one")
+        return path
 
     def counters(self, path, number):
-        """Return a cgroup's bytes and requests on the device `number` (``major:minor``)."""
-        for line in (path / "io.stat").read_text().splitlines():
-            device, *pairs = line.split()
-            if device == number and pairs:
-                values = {key: int(value) for key, value in (pair.split("=") for pair in pairs)}
-                return {key: values.get(key, 0) for key in NOTHING_YET}
-        return dict(NOTHING_YET)
+        """Return what a cgroup, and all below it, did on the device `number` (``major:minor``)."""
+        counted = self.hierarchy.counters(path, below=True)
+        return dict(zip(COUNTERS, counted.get(number, (0, 0, 0, 0))))
 
     def limit(self, path, limits, number, proofs):
         """Set the limits of a cgroup on a device and prove each with the kernel's own answer."""
-        wanted = {LIMITS[name][0]: limits[name] for name in LIMITS if limits.get(name)}
-        if wanted:
-            value = " ".join(f"{key}={limit}" for key, limit in wanted.items())
-            proofs.set(
-                path / "io.max",
-                f"{number} {value}",
-                read_as=lambda text: _only(text, number, wanted),
-            )
+        wanted = {name: limits[name] for name in LIMITS if limits.get(name)}
+        for file, value, reader in self.hierarchy.knobs(path, number, wanted):
+            proofs.set(file, value, read_as=_reading(number, reader))
         if limits.get("weight"):
-            # bfq has a file of its own; io.weight is the cost controller's.
-            for name in ("io.weight", "io.bfq.weight"):
-                if (path / name).exists():
-                    proofs.set(
-                        path / name,
-                        f"default {limits['weight']}",
-                        read_as=lambda text: text.splitlines()[0].strip(),
-                    )
+            for file, value, reader in self.hierarchy.weights(path, limits["weight"]):
+                proofs.set(file, value, read_as=reader)
+
+    def prove(self, path, name, value, number, proofs):
+        """Prove a limit that somebody else has set."""
+        for file, written, reader in self.hierarchy.knobs(path, number, {name: value}):
+            proofs.compare(file, written, _reading(number, reader)(file.read_text()))
 
     def account_cost(self, device, wanted, journal, proofs):
         """Switch the cost controller on for a device, with the trial's model of it."""
+        if self.number == 1:
+            raise TrialFailed(
+                f"io_cost on {device}: expected cgroup version 2; found version 1, which has no "
+                "cost controller. Boot with systemd.unified_cgroup_hierarchy=1, or leave io_cost "
+                "out"
+            )
         number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
-        journal.will("write", self.top / "io.cost.qos", f"{number} enable=0")
+        journal.will("write", self.hierarchy.root / "io.cost.qos", f"{number} enable=0")
         parts = {
             "io.cost.model": {"ctrl": "user", "model": "linear", **wanted["model"]},
             "io.cost.qos": {
@@ -169,17 +165,10 @@ class Version2:
         for file, values in parts.items():
             text = " ".join(f"{key}={value}" for key, value in values.items())
             proofs.set(
-                self.top / file,
+                self.hierarchy.root / file,
                 f"{number} {text}",
-                read_as=functools.partial(_only, number=number, wanted=values),
+                read_as=_reading(number, functools.partial(pairs_of, number=number, keys=values)),
             )
-
-    def prove(self, path, name, value, number, proofs):
-        """Prove a limit that somebody else has set."""
-        key = LIMITS[name][0]
-        file = path / "io.max"
-        read = _only(file.read_text(), number, {key: value})
-        proofs.compare(file, f"{number} {key}={value}", read)
 
 
 def _as_qos(name, value):
@@ -187,86 +176,6 @@ def _as_qos(name, value):
     return str(round(value)) if name in ("rlat", "wlat") else f"{value:.2f}"
 
 
-class Version1:
-    """The tree of the controller ``blkio``."""
-
-    number = 1
-
-    def __init__(self, top=TOP):
-        self.top = top / "blkio"
-        self.root = self.top / ROOT_NAME
-
-    def has_io(self):
-        """Tell whether the tree is there."""
-        return (self.top / "blkio.throttle.io_service_bytes").exists()
-
-    def prepare(self, journal):
-        """Make the cgroup under which a trial's groups live."""
-        journal.will("remove_cgroup", self.root)
-        self.root.mkdir(exist_ok=True)
-
-    def of_process(self, process):
-        """Return the cgroup of a process."""
-        for line in _memberships(process):
-            _, controllers, path = line.split(":", 2)
-            if "blkio" in controllers.split(","):
-                return self.top / path.lstrip("/")
-        raise TrialFailed(f"process {process} is in no blkio cgroup; expected one")
-
-    def counters(self, path, number):
-        """Return a cgroup's bytes and requests on the device `number`, and of all below it."""
-        counted = {}
-        for name, what in (("io_service_bytes", "bytes"), ("io_serviced", "ios")):
-            file = path / f"blkio.throttle.{name}_recursive"
-            for line in file.read_text().splitlines():
-                device, *rest = line.split()
-                if device == number and rest[0] in ("Read", "Write"):
-                    counted[rest[0][0].lower() + what] = int(rest[1])
-        return {**NOTHING_YET, **counted}
-
-    def limit(self, path, limits, number, proofs):
-        """Set the limits of a cgroup on a device and prove each with the kernel's own answer."""
-        for name, (_, file) in LIMITS.items():
-            if limits.get(name):
-                value = f"{number} {limits[name]}"
-                proofs.set(path / file, value, read_as=lambda text: _line(text, number))
-        if limits.get("weight"):
-            proofs.set(path / "blkio.bfq.weight", limits["weight"])
-
-    def account_cost(self, device, wanted, journal, proofs):
-        """Version 1 has no cost controller."""
-        raise TrialFailed(
-            f"io_cost on {device}: expected cgroup version 2; found version 1, which has no cost "
-            "controller. Boot with systemd.unified_cgroup_hierarchy=1, or leave io_cost out"
-        )
-
-    def prove(self, path, name, value, number, proofs):
-        """Prove a limit that somebody else has set."""
-        file = path / LIMITS[name][1]
-        proofs.compare(file, f"{number} {value}", _line(file.read_text(), number))
-
-
-def _memberships(process):
-    """Return the lines of ``/proc/PROCESS/cgroup``."""
-    try:
-        return pathlib.Path(f"/proc/{process}/cgroup").read_text().splitlines()
-    except OSError:
-        raise TrialFailed(
-            f"process {process} has ended; expected it to run as long as the trial. Run it again"
-        ) from None
-
-
-def _line(text, number):
-    """Return the device's line of a file of version 1, or all of it where there is none."""
-    lines = [line for line in text.splitlines() if line.split()[:1] == [number]]
-    return lines[0].strip() if lines else text.strip()
-
-
-def _only(text, number, wanted):
-    """Return the device's line of ``io.max``, reduced to the keys that were set."""
-    for line in text.splitlines():
-        device, *pairs = line.split()
-        if device == number:
-            values = dict(pair.split("=") for pair in pairs)
-            return " ".join([number, *(f"{key}={values[key]}" for key in wanted)])
-    return text.strip()
+def _reading(number, reader):
+    """Return a reader that shows all of a file's text where it has nothing of the device."""
+    return lambda text: reader(text) if line_of(text, number) else text.strip()

@@ -12,6 +12,9 @@ from .errors import Refused
 #: Where it is noted what a killed regulator has to restore.
 FOLDER = pathlib.Path("/run/elevatorlab/regulator")
 
+#: What the regulator limits.
+LIMITED = ("read_bytes_s", "write_bytes_s")
+
 #: What the kernel answers where the device, or the cgroup, is gone, and the limit with it.
 GONE = (errno.ENODEV, errno.ENXIO, errno.ENOENT)
 
@@ -73,7 +76,9 @@ class Actuator:
                 original = self._note(target, number)
                 limits = original
                 if bytes_s is not None:
-                    limits = [min(bytes_s, limit or bytes_s) for limit in original]
+                    limits = {
+                        name: min(bytes_s, limit or bytes_s) for name, limit in original.items()
+                    }
                 for file, value, reader in self.hierarchy.knobs(target.folder, number, limits):
                     proofs.set(file, value, read_as=reader)
         except KnobFailed as refusal:
@@ -88,7 +93,7 @@ class Actuator:
         """Return the limits before ours, noted in the journal the first time."""
         place = (target.folder, number)
         if place not in self._original:
-            original = self.hierarchy.limits(target.folder, number)
+            original = self.hierarchy.limits(target.folder, number, LIMITED)
             for file, value, _ in self.hierarchy.knobs(target.folder, number, original):
                 self.journal.will("restore_limit", file, value)
             self._original[place] = original
@@ -107,6 +112,6 @@ class Actuator:
             for device in target.devices:
                 number = self.number(device)
                 if number not in counted:
-                    limits = self.hierarchy.limits(target.folder, number)
+                    limits = self.hierarchy.limits(target.folder, number, LIMITED)
                     for file, value, _ in self.hierarchy.knobs(target.folder, number, limits):
                         file.write_text(value + "\n")

@@ -139,7 +139,7 @@ def test_a_killed_agent_is_a_failed_run(agent, run):
     agent("start", folder)
     os.kill(pid_of(folder), signal.SIGKILL)
     assert ended(folder) == "failed"
-    assert (folder / "status").read_text() == str(supervisor.KILLED)
+    assert (folder / "status").read_text() == "137"
 
 
 def supervisor_of(folder):

@@ -1,7 +1,6 @@
 """NVMe/TCP between two machines: two virtual ones, with a network between them."""
 
 import ipaddress
-import json
 import threading
 
 import pytest
@@ -13,7 +12,6 @@ from elevatorlab.paths import BUILD
 from elevatorlab.studies import stream_batching
 from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.capabilities import capabilities
-from elevatorlab.testbeds.pair import PairTestbed
 from elevatorlab.testbeds.vagrant import libvirt
 from elevatorlab.testbeds.vagrant.machine import DISK_SERIAL, Machine
 from helpers import wait_until
@@ -153,9 +151,6 @@ def trials_here(**parameters):
     return nvme_trials(targets="ram", drivers="stock", mtu_bytes=MTU_BYTES, **parameters)
 
 
-vagrant = pytest.mark.usefixtures("vm")
-
-
 @pytest.mark.vagrant
 @pytest.mark.timeout(1800)
 def test_the_study_on_two_machines(run, address):
@@ -193,19 +188,49 @@ def test_a_disk_of_the_target_is_spared_without_destroy(run, error_of):
     assert "did not serve its disk" in said and "expected the trial to say destroy: true" in said
 
 
+def meanwhile(target, signal):
+    """Send a signal to the target's agent as soon as a host has connected; return the thread."""
+
+    def send():
+        seen = "sudo ss --tcp --no-header state established sport = :4420 | grep -c . ; true"
+        wait_until(lambda: machines.shell(target, seen).strip() not in ("", "0"), 120)
+        machines.shell(target, f"sudo pkill -{signal} --full --newest 'serve-nvme'")
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    return thread
+
+
 @pytest.mark.vagrant
-def test_a_target_that_is_killed_fails_the_trial_and_is_cleaned_up(run, target, error_of):
-    (trial,) = trials_here(depths="64", window_ms=60_000)
+@pytest.mark.timeout(1800)
+def test_a_target_that_ends_fails_the_trial(run, target, error_of):
+    sender = meanwhile(target, "TERM")
+    said = error_of(run, trials_here(depths="64", window_ms=20_000))
+    sender.join()
+    assert "went away while it was measured" in said and "did its target end" in said
 
-    def kill():
-        wait_until(lambda: "elevatorlab" in machines.shell(target, SERVED), 120)
-        machines.shell(target, "sudo pkill -KILL -f serve-nvme")
-        machines.shell(target, f"sudo rm {LINK}")
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    testbed = testbeds.get(run.__closure__ and "host")
-    killer.join()
+@pytest.mark.vagrant
+@pytest.mark.timeout(1800)
+def test_what_a_killed_agent_leaves_on_the_target_is_cleaned_up(address, run, target):
+    """The kernel serves on, so that trial is whole; the next one, or `clean`, finds the rest."""
+    sender = meanwhile(target, "KILL")
+    with pytest.raises(AssertionError, match="subsystems/elevatorlab"):
+        run(trials_here(depths="64", window_ms=8_000))
+    sender.join()
+    testbed = testbeds.get(address, say=lambda _: None)
+    assert "target: 1 killed trials were cleaned up after" in testbed.clean()
+    testbed.close()
+    assert left(target) == ""
+
+
+@pytest.mark.vagrant
+def test_a_machine_that_is_busy_with_a_trial_serves_none(address, target, run, error_of):
+    hold = "sudo mkdir -p /run/elevatorlab && sudo flock /run/elevatorlab/trial.lock sleep 60"
+    machines.shell(target, f"nohup sh -c '{hold}' >/dev/null 2>&1 & sleep 1")
+    said = error_of(run, trials_here(depths="1"))
+    assert "did not serve its disk: another trial runs on this machine" in said
+    machines.shell(target, "sudo pkill --full 'sleep 60'; true")
 
 
 @pytest.mark.vagrant

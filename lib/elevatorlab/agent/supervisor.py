@@ -21,8 +21,6 @@ import time
 from . import journal
 from .run import agent_file
 
-KILLED = 137
-
 #: A line at least this often, so that a watcher knows that the connection lives.
 HEARTBEAT_S = 5
 
@@ -95,7 +93,7 @@ def supervise(folder):
         if status < 0:
             os.dup2(log.fileno(), 2)
             journal.recover()
-            status = KILLED
+            status = 128 - status  # as a shell says that a signal ended it
     (folder / "status.part").write_text(str(status))
     (folder / "status.part").rename(folder / "status")
     return status

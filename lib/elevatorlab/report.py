@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from .claims import Claim, Verdict, is_measured, summary, verdict_counts
+from .claims import UNMEASURED, Claim, Verdict, how_many, is_measured, verdict_counts
 from .provenance import Run
 
 
@@ -59,6 +59,7 @@ class ReportTable(NamedTuple):
 
 
 ARITHMETIC = "The document's own arithmetic"
+NOT_JUDGED = "Not judged, because nothing was measured"
 
 
 def build(
@@ -102,7 +103,7 @@ def build(
             "title": titles.get(name, name),
             "page": f"{name}.html",
             "documents": list(dict.fromkeys(one.source.document for one in some)),
-            "count": _count(some),
+            "count": how_many(some),
             "rows": _rows(name, some),
             "figures": [_shown(one, out, runs) for one in figures if one.study == name],
             "tables": [one for one in tables if one.study == name],
@@ -113,7 +114,7 @@ def build(
     pages = {"index.html": "Overview", "claims.html": "Claims"}
     pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
     environment = template_environment(pages)
-    shared = {"studies": studies, "runs": runs, "total": _count(claims)}
+    shared = {"studies": studies, "runs": runs, "total": how_many(claims)}
     _write(environment, out / "index.html", "index.html", shared)
     sought = {"places": list(dict.fromkeys(claim.where for claim in claims))}
     sought |= {"verdicts": list(Verdict), "claims": _decided_first(claims, names)}
@@ -146,23 +147,19 @@ def _write(environment: Environment, path: Path, template: str, content: Mapping
     os.replace(whole, path)
 
 
-def _count(claims: Sequence[Claim]) -> str:
-    """Say how many claims these are: "3 claims"; runs do not multiply them."""
-    return summary(claims).partition(".")[0]
-
-
 def _rows(study: str, claims: Sequence[Claim]) -> list[dict]:
-    """Count the verdicts of each run, which are never added up, and of the document."""
-    measured, document = list(filter(is_measured, claims)), list(filterfalse(is_measured, claims))
-    kinds = [
-        (f"Measured: {where}", [claim for claim in measured if claim.where == where])
-        for where in dict.fromkeys(claim.where for claim in measured)
-    ]
-    return [
-        {"label": label, "verdicts": _verdicts(study, some)}
-        for label, some in [*kinds, (ARITHMETIC, document)]
-        if some
-    ]
+    """Count the verdicts of each run, which are never added up, and of what is no run."""
+    measured, others = filter(is_measured, claims), filterfalse(is_measured, claims)
+    rows = {}
+    for claim in [*measured, *others]:
+        rows.setdefault(_label(claim), []).append(claim)
+    return [{"label": label, "verdicts": _verdicts(study, some)} for label, some in rows.items()]
+
+
+def _label(claim: Claim) -> str:
+    if is_measured(claim):
+        return f"Measured: {claim.where}"
+    return NOT_JUDGED if claim.testbed == UNMEASURED else ARITHMETIC
 
 
 def _verdicts(study: str, some: Sequence[Claim]) -> list[dict]:

@@ -12,7 +12,7 @@ import pytest
 from elevatorlab import jobs, provenance, studies
 from elevatorlab.claims import Verdict, is_measured
 from elevatorlab.figures import save
-from elevatorlab.report import ReportFigure, ReportTable, _decided_first, build
+from elevatorlab.report import ReportFigure, ReportTable, _decided_first, _number, build
 from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.figures import figures
 from elevatorlab.studies.vm_vs_container.published import times
@@ -240,6 +240,14 @@ def test_pictures_have_words(report):
     page = Page(text(report, f"{STUDY}.html"))
     assert all(one["alt"] for one in page.all("img"))
     assert page.all("html") == [{"lang": "en"}]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(4200662.0, "4200660"), (0.1 + 0.2, "0.3"), (None, "–"), (7, "7"), ("none", "none")],
+)
+def test_numbers_are_written_plainly(value, shown):
+    assert _number(value) == shown
 
 
 def test_text_is_escaped(report):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import pandas as pd
 from pydantic import field_validator
 
+from .analysis.wording import plain
 from .families import Source, Statement, Strict
 from .matching import label, runs
 from .verdicts import Finding, Verdict, not_testable
@@ -225,4 +226,4 @@ _INDENT = {"initial_indent": " " * 4, "subsequent_indent": " " * 6}
 def _value(value: float | str, unit: str) -> str:
     if isinstance(value, str):
         return f'"{value}"' if " " in value else value
-    return f"{value:g} {unit}".rstrip()
+    return f"{plain(value, 6)} {unit}".rstrip()

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from .analysis.wording import plain
 from .claims import UNMEASURED, Claim, Verdict, how_many, is_measured, verdict_counts
 from .provenance import Run
 
@@ -240,4 +241,4 @@ def _pixels(png: Path) -> tuple[int, int]:
 def _number(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return plain(value, 6) if isinstance(value, float) else str(value)

@@ -138,6 +138,25 @@ def is_measured(claim: Claim) -> bool:
     return claim.testbed not in (PUBLISHED_DATA, UNMEASURED)
 
 
+def by_study(claims: Iterable[Claim]) -> list[list[Claim]]:
+    """Return the claims of each study, in the order in which they come."""
+    return _grouped(claims, lambda claim: claim.study)
+
+
+def by_place(claims: Iterable[Claim]) -> list[list[Claim]]:
+    """Return claims by where they were judged: each run, then the document, then nowhere."""
+    kinds = {PUBLISHED_DATA: 1, UNMEASURED: 2}
+    ordered = sorted(claims, key=lambda claim: kinds.get(claim.testbed, 0))
+    return _grouped(ordered, lambda claim: claim.where)
+
+
+def _grouped(claims: Iterable[Claim], key: Callable[[Claim], str]) -> list[list[Claim]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        found.setdefault(key(claim), []).append(claim)
+    return list(found.values())
+
+
 def summary(claims: Sequence[Claim]) -> str:
     """Say in one line how many claims came to which verdict; no two runs are added up.
 
@@ -158,9 +177,8 @@ def how_many(claims: Iterable[Claim]) -> str:
 def overview(claims: Sequence[Claim], width: int = 80) -> str:
     """Return a paragraph a study for a terminal: its claims, counted by run and verdict."""
     parts = []
-    for study in dict.fromkeys(claim.study for claim in claims):
-        some = [claim for claim in claims if claim.study == study]
-        parts.append(f"{study}: {how_many(some)}")
+    for some in by_study(claims):
+        parts.append(f"{some[0].study}: {how_many(some)}")
         parts += [textwrap.fill(line, width, **_INDENT) for line in _counts(some)]
         parts.append("")
     return "\n".join(parts).rstrip()
@@ -168,14 +186,13 @@ def overview(claims: Sequence[Claim], width: int = 80) -> str:
 
 def _counts(claims: Iterable[Claim]) -> Iterable[str]:
     """Say for each run, and for what is no run, how many claims came to which verdict."""
-    claims = list(claims)
-    for where in dict.fromkeys(claim.where for claim in claims):
-        some = [claim for claim in claims if claim.where == where]
+    for some in by_place(claims):
         if some[0].testbed == UNMEASURED:
             yield f"Not judged, because nothing was measured: {len(some)}."
             continue
         counts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(some).items())
-        title = f"Measured on {where}" if is_measured(some[0]) else "The documents' own arithmetic"
+        measured = is_measured(some[0])
+        title = f"Measured on {some[0].where}" if measured else "The documents' own arithmetic"
         yield f"{title}: {counts}."
 
 
@@ -189,9 +206,8 @@ def as_text(claims: Sequence[Claim], width: int = 80) -> str:
         Characters in a line.
     """
     parts = []
-    for where in dict.fromkeys((claim.study, claim.where) for claim in claims):
-        some = [claim for claim in claims if (claim.study, claim.where) == where]
-        parts.append(": ".join(where))
+    for some in [part for study in by_study(claims) for part in by_place(study)]:
+        parts.append(f"{some[0].study}: {some[0].where}")
         for verdict, count in verdict_counts(some).items():
             if count:
                 parts.append(f"\n{verdict} ({count})")

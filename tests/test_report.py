@@ -275,6 +275,20 @@ def test_nothing_measured_is_said(tmp_path):
     """Published data alone has no provenance."""
     html = build(tmp_path, judge(NONE_YET)).read_text(encoding="utf-8")
     assert "Nothing was run for this report" in html
+    assert re.findall(r'<span class="where">(.*?)</span>', html) == [
+        "The document&#39;s own arithmetic",
+        "Not judged, because nothing was measured",
+    ]
+
+
+def test_the_published_data_alone_make_a_report(tmp_path):
+    made = jobs.report("published", tmp_path)
+    assert "Nothing was run" in made["report"].read_text(encoding="utf-8")
+
+
+def test_a_page_says_first_what_came_out(report):
+    html = text(report, f"{STUDY}.html")
+    assert html.index("could be decided (") < html.index("Figures</h2>")
 
 
 def test_a_figure_that_cannot_be_shown_is_refused(tmp_path):

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -15,7 +14,8 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .analysis.wording import plain
-from .claims import UNMEASURED, Claim, Verdict, how_many, is_measured, verdict_counts
+from .claims import UNMEASURED, Claim, Verdict, by_place, how_many, is_measured, verdict_counts
+from .findings import findings
 from .provenance import Run
 
 
@@ -105,6 +105,7 @@ def build(
             "page": f"{name}.html",
             "documents": list(dict.fromkeys(one.source.document for one in some)),
             "count": how_many(some),
+            "findings": findings(some),
             "rows": _rows(name, some),
             "figures": [_shown(one, out, runs) for one in figures if one.study == name],
             "tables": [one for one in tables if one.study == name],
@@ -150,11 +151,9 @@ def _write(environment: Environment, path: Path, template: str, content: Mapping
 
 def _rows(study: str, claims: Sequence[Claim]) -> list[dict]:
     """Count the verdicts of each run, which are never added up, and of what is no run."""
-    measured, others = filter(is_measured, claims), filterfalse(is_measured, claims)
-    rows = {}
-    for claim in [*measured, *others]:
-        rows.setdefault(_label(claim), []).append(claim)
-    return [{"label": label, "verdicts": _verdicts(study, some)} for label, some in rows.items()]
+    return [
+        {"label": _label(some[0]), "verdicts": _verdicts(study, some)} for some in by_place(claims)
+    ]
 
 
 def _label(claim: Claim) -> str:

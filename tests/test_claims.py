@@ -8,7 +8,15 @@ import pytest
 
 from elevatorlab import claims
 from elevatorlab.analysis.intervals import Interval
-from elevatorlab.claims import PUBLISHED_DATA, as_text, is_measured, summary, to_json
+from elevatorlab.claims import (
+    PUBLISHED_DATA,
+    UNMEASURED,
+    as_text,
+    is_measured,
+    overview,
+    summary,
+    to_json,
+)
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.families import statements
 from elevatorlab.studies.vm_vs_container.claims import JUDGES, judge
@@ -156,9 +164,17 @@ def test_published_data_alone_says_so(published_alone):
     """What needs a run is not testable without one."""
     found = [claim for claim in published_alone if claim.id.endswith("/time")]
     assert {(claim.testbed, claim.verdict) for claim in found} == {
-        (PUBLISHED_DATA, Verdict.NOT_TESTABLE)
+        (UNMEASURED, Verdict.NOT_TESTABLE)
     }
     assert "nothing was measured" in found[0].reason
+
+
+def test_what_nothing_was_measured_for_is_no_arithmetic(published_alone):
+    """It is counted apart, and the document's own claims are as many as with a measurement."""
+    assert summary(published_alone) == (
+        "254 claims. The documents' own arithmetic: 56 reproduced, 0 direction only, 14 "
+        "contradicted, 0 not testable here. Not judged, because nothing was measured: 184."
+    )
 
 
 # A rerun that gives the article's own times
@@ -384,7 +400,7 @@ def test_a_stable_order_is_told_and_an_unstable_one_is_not_called_one():
 
 
 def test_the_text_says_what_was_decided_and_counts_the_rest():
-    """By run and verdict; the document's own arithmetic on request."""
+    """By run and verdict, the document's own arithmetic, too."""
     found = judge(deterministic(jitter=0.05))
     text = as_text(found)
     measured = [claim for claim in found if is_measured(claim)]
@@ -394,16 +410,25 @@ def test_the_text_says_what_was_decided_and_counts_the_rest():
         assert f"\n{verdict} ({count})\n" in text
     assert "No VM arm on testbed deterministic (arms: container, host)" in text
     assert max(map(len, text.splitlines())) <= 80
-    assert "percentage-arithmetic" not in text
-    assert "percentage-erratum" in as_text(found, everything=True)
+    assert "percentage-erratum" in text
     assert as_text([]) == ""
+
+
+def test_the_overview_counts_study_by_study():
+    found = judge(deterministic())
+    others = [claim.model_copy(update={"study": "other"}) for claim in found[:3]]
+    first, second = overview([*found, *others]).split("\n\n")
+    assert first.startswith(f"{STUDY}: 254 claims\n")
+    assert "Measured on deterministic, quick: " in first
+    assert second.startswith("other: 3 claims\n")
 
 
 def test_the_summary_adds_no_two_runs_up():
     """One sentence each."""
     text = summary(judge(pd.concat([deterministic(), as_printed()])))
-    assert text.startswith("254 claims. The documents' own arithmetic: 56 reproduced, ")
+    assert text.startswith("254 claims. Measured on ")
     assert "Measured on deterministic, quick: " in text
+    assert "The documents' own arithmetic: 56 reproduced, " in text
     assert "Measured on docker+vagrant, full, machine 01234567: " in text
 
 

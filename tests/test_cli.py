@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from elevatorlab import store
+from elevatorlab.cli.commands import app
 from elevatorlab.testbeds.deterministic import image
 from helpers import cli
 
@@ -121,6 +122,25 @@ def test_claims_of_the_published_data_alone():
     assert [claim["id"] for claim in claims if not set(claim) >= KEYS] == []
     assert [claim["id"] for claim in claims if not claim["verdict"]] == []
     assert {claim["study"] for claim in claims} == {STUDY}
+
+
+def test_claims_are_counted_and_listed_on_request():
+    """Of all studies the counts; of one, or with --all, each claim."""
+    published = ("--results", "published")
+    counted, listed, one = (
+        cli("claims", *more, *published).stdout for more in ([], ["--all"], [STUDY])
+    )
+    assert "iozone_ranking: 34 claims\n" in counted
+    assert counted.endswith("claim by claim: elevatorlab claims STUDY, or --all\n")
+    assert len(counted.splitlines()) < 50 < len(one.splitlines()) < len(listed.splitlines())
+    assert "percentage-erratum" in one and "percentage-erratum" in listed
+
+
+@pytest.mark.parametrize("command", ["claims", "report", "results"])
+def test_what_only_reads_takes_the_reference(command, monkeypatch, tmp_path, error_of):
+    monkeypatch.setattr(store, "REFERENCE", tmp_path)
+    said = error_of(app, [command], standalone_mode=False)
+    assert f"expected {tmp_path / STUDY}.csv" in said
 
 
 def test_claims_without_a_reference(monkeypatch, tmp_path, error_of):

@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.container import ErrorbarContainer
 
 from commits import as_printed, commit_trial
-from elevatorlab import claims, figures, studies
+from elevatorlab import claims, figures, store, studies
 from elevatorlab.agent import server
 from elevatorlab.agent.errors import TrialFailed
 from elevatorlab.agent.idling import times
@@ -276,6 +277,36 @@ def test_every_figure_is_drawn_and_says_how_schedulers_are_mapped(tmp_path):
         assert all(
             path.stat().st_size > 5000 for path in figures.save(figure, tmp_path, name).values()
         )
+
+
+def intervals(axis):
+    """Return (low, high) of each interval that a panel shows, in its frame or beyond."""
+    return [
+        (line[0][1], line[-1][1])
+        for drawn in axis.containers
+        if isinstance(drawn, ErrorbarContainer)
+        for line in drawn.lines[2][0].get_segments()
+    ]
+
+
+def reference_figure(name):
+    measured = store.load(innodb_commit.NAME)
+    return innodb_commit.figures(innodb_commit.published(), measured)[name].figure
+
+
+@pytest.mark.parametrize("name", ["commits", "slice-idle"])
+def test_an_interval_that_leaves_the_frame_says_how_far_it_goes(name):
+    """In the reference, whose two repetitions differ much with 8 threads."""
+    *others, last = reference_figure(name).axes
+    beyond = [f"to {high:.3g}" for _, high in intervals(last) if high > last.get_ylim()[1]]
+    assert len(beyond) == 2
+    assert [text.get_text() for text in last.texts] == beyond
+    assert not [text for axis in others for text in axis.texts if text.get_text()[:3] == "to "]
+
+
+def test_a_share_of_the_time_is_never_more_than_all_of_it():
+    ends = [end for axis in reference_figure("idle").axes for end in intervals(axis)]
+    assert (1.0 in [high for _, high in ends]) and all(0 <= low <= high <= 1 for low, high in ends)
 
 
 def test_the_published_table_alone_can_be_drawn():

@@ -299,6 +299,26 @@ def test_a_mechanism_that_did_better_is_named():
     assert tables_regulation.better_than_slae(both).endswith("better: io.max, 1 MB/s (0 s).")
 
 
+def test_what_never_recovers_says_so():
+    """Beside its dot, and of several repetitions how many; SLAE has a time."""
+    table = comparison_table()
+
+    def words(some):
+        axes = figure_comparison.comparison(some).axes
+        [axis] = [one for one in axes if one.get_title() == figure_comparison.RECOVERY]
+        return [text.get_text() for text in axis.texts]
+
+    assert words(table) == ["never"]
+    table.loc[(table["mechanism"] == "none") & (table["repetition"] == 1), "recovery_s"] = 3.0
+    assert words(table) == ["2 of 3 never"]
+
+
+def test_fairness_is_said_where_anything_was_compared():
+    table = comparison_table()
+    assert "is between 1 and 1 (1: all equal)" in tables_regulation.fairness(table)
+    assert tables_regulation.fairness(table[:0]) == ""
+
+
 def test_runs_are_never_pooled():
     table = comparison_table()
     both = pd.concat([table, table.assign(testbed="docker", machine="1a")], ignore_index=True)

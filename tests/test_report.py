@@ -12,7 +12,7 @@ import pytest
 from elevatorlab import jobs, provenance, studies
 from elevatorlab.claims import Verdict, is_measured
 from elevatorlab.figures import save
-from elevatorlab.report import ReportFigure, ReportTable, _decided_first, build
+from elevatorlab.report import ReportFigure, ReportTable, _decided_first, _number, build
 from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.figures import figures
 from elevatorlab.studies.vm_vs_container.published import times
@@ -242,6 +242,14 @@ def test_pictures_have_words(report):
     assert page.all("html") == [{"lang": "en"}]
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(4200662.0, "4200660"), (0.1 + 0.2, "0.3"), (None, "–"), (7, "7"), ("none", "none")],
+)
+def test_numbers_are_written_plainly(value, shown):
+    assert _number(value) == shown
+
+
 def test_text_is_escaped(report):
     """A value is never markup."""
     assert "&lt;b&gt;" in text(report, f"{STUDY}.html")
@@ -267,6 +275,20 @@ def test_nothing_measured_is_said(tmp_path):
     """Published data alone has no provenance."""
     html = build(tmp_path, judge(NONE_YET)).read_text(encoding="utf-8")
     assert "Nothing was run for this report" in html
+    assert re.findall(r'<span class="where">(.*?)</span>', html) == [
+        "The document&#39;s own arithmetic",
+        "Not judged, because nothing was measured",
+    ]
+
+
+def test_the_published_data_alone_make_a_report(tmp_path):
+    made = jobs.report("published", tmp_path)
+    assert "Nothing was run" in made["report"].read_text(encoding="utf-8")
+
+
+def test_a_page_says_first_what_came_out(report):
+    html = text(report, f"{STUDY}.html")
+    assert html.index("could be decided (") < html.index("Figures</h2>")
 
 
 def test_a_figure_that_cannot_be_shown_is_refused(tmp_path):

@@ -62,6 +62,19 @@ def test_a_page_is_for_everybody_on_every_screen(browser, site, name, screen):
         assert overflow_px(page) <= 0
 
 
+def test_a_figure_fits_a_phone_and_opens_in_full_size(browser, site):
+    with opened(browser, site / "first.html", "phone") as page:
+        picture = page.locator(".picture").first
+        picture.scroll_into_view_if_needed()
+        assert picture.evaluate("one => one.scrollWidth <= one.clientWidth")
+        assert (
+            picture.locator("img").bounding_box()["width"] <= SCREENS["phone"]["viewport"]["width"]
+        )
+        picture.click()
+        assert page.url.endswith("table-5.svg")
+        assert page.locator("svg").first.bounding_box()["width"] > 390
+
+
 def test_barriers_are_found_where_there_are_some(browser, tmp_path):
     bad = tmp_path / "bad.html"
     bad.write_text('<html><body><img src="data:,"><p style="color:#eee">grey</p></body></html>')

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elevatorlab.analysis import models
+from elevatorlab.analysis import models, rivals
 from elevatorlab.analysis.fits import fit
 from elevatorlab.analysis.queueing import mean_value_analysis
 from elevatorlab.analysis.rivals import compare
@@ -89,6 +89,14 @@ def test_evidence_is_measured_from_the_best(random):
     assert table["aicc"].is_monotonic_increasing
     assert table["evidence_ratio"].tolist() == pytest.approx(np.exp(table["delta_aicc"] / 2))
     assert table["evidence_ratio"].iloc[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [(2.34, "2.3 times"), (612.0, "610 times"), (84_000.0, "84000 times"), (2e6, "more than a ")],
+)
+def test_evidence_is_said_without_exponents(ratio, said):
+    assert rivals._times(ratio).startswith(said)
 
 
 def test_rivals_that_cannot_be_compared_are_refused():

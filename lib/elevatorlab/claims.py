@@ -14,12 +14,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import pandas as pd
 from pydantic import field_validator
 
+from .analysis.wording import plain
 from .families import Source, Statement, Strict
 from .matching import label, runs
 from .verdicts import Finding, Verdict, not_testable
 
 PUBLISHED_DATA = "published data"
 """The testbed of claims that the document alone can settle."""
+
+UNMEASURED = "nothing measured"
+"""The testbed of claims that need a measurement where there is none."""
 
 
 class Claim(Strict):
@@ -37,8 +41,8 @@ class Claim(Strict):
     tolerance : float
         What is allowed beyond rounding; `formula` says in which unit.
     testbed, machine, preset : str
-        Where it was judged, with "+" between the testbeds of one machine; "published data" and
-        "" for claims about the document itself.
+        Where it was judged, with "+" between the testbeds of one machine; `PUBLISHED_DATA` or
+        `UNMEASURED`, "" and "" where no machine had a part in it.
     verdict, reason : Verdict, str
         The outcome and why, in words.
     """
@@ -98,11 +102,12 @@ def judge(
     nothing = measured.iloc[:0]
     document = [(PUBLISHED_DATA, "", "", nothing)]
     measurements = [(run.testbed, run.machine, run.preset, run.rows) for run in runs(measured)]
+    measurements = measurements or [(UNMEASURED, "", "", nothing)]
     found = []
     for item in items:
-        judged_on = document if item.judged_on == "document" else measurements or document
+        judged_on = document if item.judged_on == "document" else measurements
         for testbed, machine, preset, rows in judged_on:
-            if item.judged_on == "measurement" and rows.empty:
+            if testbed == UNMEASURED:
                 finding = not_testable("Published data alone: nothing was measured.")
             else:
                 finding = judges[item.judge](item, rows)
@@ -129,8 +134,27 @@ def verdict_counts(claims: Iterable[Claim]) -> dict[Verdict, int]:
 
 
 def is_measured(claim: Claim) -> bool:
-    """Tell whether a claim was held against a testbed, not against its own document."""
-    return claim.testbed != PUBLISHED_DATA
+    """Tell whether a claim was held against a testbed, not its own document or nothing."""
+    return claim.testbed not in (PUBLISHED_DATA, UNMEASURED)
+
+
+def by_study(claims: Iterable[Claim]) -> list[list[Claim]]:
+    """Return the claims of each study, in the order in which they come."""
+    return _grouped(claims, lambda claim: claim.study)
+
+
+def by_place(claims: Iterable[Claim]) -> list[list[Claim]]:
+    """Return claims by where they were judged: each run, then the document, then nowhere."""
+    kinds = {PUBLISHED_DATA: 1, UNMEASURED: 2}
+    ordered = sorted(claims, key=lambda claim: kinds.get(claim.testbed, 0))
+    return _grouped(ordered, lambda claim: claim.where)
+
+
+def _grouped(claims: Iterable[Claim], key: Callable[[Claim], str]) -> list[list[Claim]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        found.setdefault(key(claim), []).append(claim)
+    return list(found.values())
 
 
 def summary(claims: Sequence[Claim]) -> str:
@@ -141,32 +165,49 @@ def summary(claims: Sequence[Claim]) -> str:
     >>> summary([])
     '0 claims.'
     """
+    return " ".join([f"{how_many(claims)}.", *_counts(claims)])
+
+
+def how_many(claims: Iterable[Claim]) -> str:
+    """Say how many claims these are, "3 claims"; runs do not multiply them."""
     count = len({(claim.study, claim.id) for claim in claims})
-    parts = [f"{count} claim{'' if count == 1 else 's'}."]
-    for where in dict.fromkeys(claim.where for claim in claims):
-        some = [claim for claim in claims if claim.where == where]
+    return f"{count} claim{'' if count == 1 else 's'}"
+
+
+def overview(claims: Sequence[Claim], width: int = 80) -> str:
+    """Return a paragraph a study for a terminal: its claims, counted by run and verdict."""
+    parts = []
+    for some in by_study(claims):
+        parts.append(f"{some[0].study}: {how_many(some)}")
+        parts += [textwrap.fill(line, width, **_INDENT) for line in _counts(some)]
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def _counts(claims: Iterable[Claim]) -> Iterable[str]:
+    """Say for each run, and for what is no run, how many claims came to which verdict."""
+    for some in by_place(claims):
+        if some[0].testbed == UNMEASURED:
+            yield f"Not judged, because nothing was measured: {len(some)}."
+            continue
         counts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(some).items())
-        title = f"Measured on {where}" if is_measured(some[0]) else "The documents' own arithmetic"
-        parts.append(f"{title}: {counts}.")
-    return " ".join(parts)
+        measured = is_measured(some[0])
+        title = f"Measured on {some[0].where}" if measured else "The documents' own arithmetic"
+        yield f"{title}: {counts}."
 
 
-def as_text(claims: Iterable[Claim], everything: bool = False, width: int = 80) -> str:
+def as_text(claims: Sequence[Claim], width: int = 80) -> str:
     """Return claims for a terminal: by run and verdict, what is not testable by its reason.
 
     Parameters
     ----------
-    claims : iterable of Claim
-    everything : bool
-        Claims about the document's own arithmetic, too.
+    claims : sequence of Claim
     width : int
         Characters in a line.
     """
-    shown = [claim for claim in claims if everything or is_measured(claim)]
     parts = []
-    for where in dict.fromkeys((claim.study, claim.where) for claim in shown):
-        some = [claim for claim in shown if (claim.study, claim.where) == where]
-        parts.append(": ".join(where))
+    for some in [part for study in by_study(claims) for part in by_place(study)]:
+        parts.append(f"{some[0].study}: {some[0].where}")
         for verdict, count in verdict_counts(some).items():
             if count:
                 parts.append(f"\n{verdict} ({count})")
@@ -201,4 +242,4 @@ _INDENT = {"initial_indent": " " * 4, "subsequent_indent": " " * 6}
 def _value(value: float | str, unit: str) -> str:
     if isinstance(value, str):
         return f'"{value}"' if " " in value else value
-    return f"{value:g} {unit}".rstrip()
+    return f"{plain(value, 6)} {unit}".rstrip()

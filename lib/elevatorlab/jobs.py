@@ -109,8 +109,8 @@ def report(results, out=REPORT):
 
     Parameters
     ----------
-    results : path or "reference"
-        A folder of results, or the stored reference.
+    results : path, "reference", "published" or None
+        See `store.load`.
     out : path
         Folder of the report.
 
@@ -125,9 +125,8 @@ def report(results, out=REPORT):
         When there are no results, or `out` cannot be a folder.
     """
     out = Path(out)
-    stored = results == "reference"
-    runs = provenance.of_reference() if stored else provenance.of_results(results)
-    measured = {name: store.load(name, None if stored else results) for name in studies.STUDIES}
+    measured = {name: store.load(name, results) for name in studies.STUDIES}
+    runs = provenance.of(results)
     try:
         (out / "tables").mkdir(parents=True, exist_ok=True)
     except OSError as problem:

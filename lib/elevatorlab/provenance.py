@@ -41,6 +41,13 @@ class Run(NamedTuple):
         return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")
 
 
+def of(results) -> list[Run]:
+    """Return the runs behind what `store.load` reads with the same argument."""
+    if results == "published":
+        return []
+    return of_reference() if results in (None, "reference") else of_results(results)
+
+
 def of_results(results) -> list[Run]:
     """Return the runs in a folder of results, in a fixed order."""
     found = {}

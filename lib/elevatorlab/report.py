@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -14,7 +13,9 @@ from urllib.parse import urlencode
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from .claims import Claim, Verdict, is_measured, summary, verdict_counts
+from .analysis.wording import plain
+from .claims import UNMEASURED, Claim, Verdict, by_place, how_many, is_measured, verdict_counts
+from .findings import findings
 from .provenance import Run
 
 
@@ -59,6 +60,7 @@ class ReportTable(NamedTuple):
 
 
 ARITHMETIC = "The document's own arithmetic"
+NOT_JUDGED = "Not judged, because nothing was measured"
 
 
 def build(
@@ -102,7 +104,8 @@ def build(
             "title": titles.get(name, name),
             "page": f"{name}.html",
             "documents": list(dict.fromkeys(one.source.document for one in some)),
-            "count": _count(some),
+            "count": how_many(some),
+            "findings": findings(some),
             "rows": _rows(name, some),
             "figures": [_shown(one, out, runs) for one in figures if one.study == name],
             "tables": [one for one in tables if one.study == name],
@@ -113,7 +116,7 @@ def build(
     pages = {"index.html": "Overview", "claims.html": "Claims"}
     pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
     environment = template_environment(pages)
-    shared = {"studies": studies, "runs": runs, "total": _count(claims)}
+    shared = {"studies": studies, "runs": runs, "total": how_many(claims)}
     _write(environment, out / "index.html", "index.html", shared)
     sought = {"places": list(dict.fromkeys(claim.where for claim in claims))}
     sought |= {"verdicts": list(Verdict), "claims": _decided_first(claims, names)}
@@ -146,23 +149,17 @@ def _write(environment: Environment, path: Path, template: str, content: Mapping
     os.replace(whole, path)
 
 
-def _count(claims: Sequence[Claim]) -> str:
-    """Say how many claims these are: "3 claims"; runs do not multiply them."""
-    return summary(claims).partition(".")[0]
-
-
 def _rows(study: str, claims: Sequence[Claim]) -> list[dict]:
-    """Count the verdicts of each run, which are never added up, and of the document."""
-    measured, document = list(filter(is_measured, claims)), list(filterfalse(is_measured, claims))
-    kinds = [
-        (f"Measured: {where}", [claim for claim in measured if claim.where == where])
-        for where in dict.fromkeys(claim.where for claim in measured)
-    ]
+    """Count the verdicts of each run, which are never added up, and of what is no run."""
     return [
-        {"label": label, "verdicts": _verdicts(study, some)}
-        for label, some in [*kinds, (ARITHMETIC, document)]
-        if some
+        {"label": _label(some[0]), "verdicts": _verdicts(study, some)} for some in by_place(claims)
     ]
+
+
+def _label(claim: Claim) -> str:
+    if is_measured(claim):
+        return f"Measured: {claim.where}"
+    return NOT_JUDGED if claim.testbed == UNMEASURED else ARITHMETIC
 
 
 def _verdicts(study: str, some: Sequence[Claim]) -> list[dict]:
@@ -243,4 +240,4 @@ def _pixels(png: Path) -> tuple[int, int]:
 def _number(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return plain(value, 6) if isinstance(value, float) else str(value)

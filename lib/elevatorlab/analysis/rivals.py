@@ -10,6 +10,7 @@ import pandas as pd
 
 from elevatorlab.analysis.fits import Fit, fit
 from elevatorlab.analysis.models import Model
+from elevatorlab.analysis.wording import plain
 
 INDISTINGUISHABLE = 2.0
 """A difference in AICc below this leaves substantial support to the rival (Burnham and
@@ -129,4 +130,4 @@ def _listed(names: pd.Series) -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.2g} times" if ratio < 1e6 else "more than a million times"
+    return f"{plain(ratio, 2)} times" if ratio < 1e6 else "more than a million times"

@@ -24,6 +24,13 @@ TestbedOption = Annotated[
 ResultsOption = Annotated[
     Path | None, typer.Option(help="folder of results; by default one below build/ for each image")
 ]
+#: Of the commands that only read: the reference is there before anything was run.
+ReadOption = Annotated[
+    str | None,
+    typer.Option(
+        help="folder of results; by default the stored reference; 'published': no measurement"
+    ),
+]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="trials at the same time; by default one a core")
 ]

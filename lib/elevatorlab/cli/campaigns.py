@@ -41,7 +41,6 @@ def run(
     overrides = jobs.parse_overrides(parameter or [])
     where = testbeds.several(testbed)
     shares = jobs.shares(chosen, preset, overrides, where)
-    default = results is None
     results = results or store.default_results(where[0])
     plan = _announce(study, preset, shares, results, workers)
     print(f"results in {results}")
@@ -51,9 +50,8 @@ def run(
             print(place.name, trial.hash, *labels)
         return
     _run(shares, results, workers, cluster)
-    folder = "" if default else f" --results {results}"
     print(f"finished. The verdicts: elevatorlab claims {study} --results {results}")
-    print(f"with figures and tables: elevatorlab report{folder}")
+    print(f"with figures and tables: elevatorlab report --results {results}")
 
 
 @app.command()

@@ -26,6 +26,7 @@ from .base import (
     EXIT_TERMINATED,
     STOPPED,
     JsonOption,
+    ReadOption,
     ResultsOption,
     SomeStudy,
     TestbedOption,
@@ -50,7 +51,11 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print it and stop")
     ] = False,
 ):
-    """Rerun published studies of Linux I/O schedulers, and judge every published number."""
+    """Rerun published studies of Linux I/O schedulers, and judge every published number.
+
+    Without --results, claims, report and results read the stored reference;
+    what runs or packs trials uses a folder below build/, one for each image.
+    """
 
 
 @app.command()
@@ -107,27 +112,24 @@ def image_build(
 
 @app.command("results")
 def results_command(
-    study: SomeStudy = None, results: ResultsOption = None, as_json: JsonOption = False
+    study: SomeStudy = None, results: ReadOption = None, as_json: JsonOption = False
 ):
-    """Print the tidy table of what has been run, as CSV."""
+    """Print the tidy table of what was measured, as CSV."""
     for chosen in _studies(study):
-        table = store.tidy(results or store.default_results(testbeds.get("deterministic")), chosen)
+        table = store.load(chosen.NAME, results)
         print(table.to_json(orient="records", indent=1) if as_json else table.to_csv(index=False))
 
 
 @app.command("claims")
 def claims_command(
-    study: SomeStudy = None,
-    results: Annotated[
-        str | None,
-        typer.Option(help="folder of results; by default the stored reference; or 'published'"),
+    study: Annotated[
+        str | None, typer.Argument(help="one study, claim by claim; by default all, counted")
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="also what the document says of itself")
-    ] = False,
+    results: ReadOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="all studies, claim by claim")] = False,
     as_json: JsonOption = False,
 ):
-    """Print each published number with what was measured, the verdict and the reason."""
+    """Count the verdicts; of one study, or with --all, print each claim with its reason."""
     judged = [
         claim
         for chosen in _studies(study)
@@ -136,20 +138,19 @@ def claims_command(
     if as_json:
         print(json.dumps(claims.to_json(judged), indent=1))
         return
-    print(claims.as_text(judged, everything, console.width))
-    print(claims.summary(judged))
+    if study or everything:
+        print(claims.as_text(judged, console.width), claims.summary(judged), sep="\n\n")
+        return
+    print(claims.overview(judged, console.width))
+    print("\nclaim by claim: elevatorlab claims STUDY, or --all")
 
 
 @app.command("report")
 def report_command(
-    results: Annotated[
-        str | None,
-        typer.Option(help="folder of results, by default below build/; or 'reference'"),
-    ] = None,
+    results: ReadOption = None,
     out: Path = jobs.REPORT,
 ):
     """Build the HTML report, its figures and its tables."""
-    results = results or store.default_results(testbeds.get("deterministic"))
     tell(jobs.report(results, out))
 
 

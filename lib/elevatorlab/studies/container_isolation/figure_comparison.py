@@ -32,12 +32,12 @@ class Measure(NamedTuple):
     reduce: Callable[[pd.DataFrame], Interval | None]
 
 
+RECOVERY = "time to recover (s)"
 MEASURES = (
-    Measure("SLA missed (s)", NORMAL, lambda rows: of_trials(rows, "violation_s")),
-    Measure("time to recover (s)", NORMAL, lambda rows: of_trials(rows, "recovery_s")),
+    Measure("SLA missed (s of {watched_s:g})", NORMAL, lambda rows: of_trials(rows, "violation_s")),
+    Measure(RECOVERY, NORMAL, lambda rows: of_trials(rows, "recovery_s")),
     Measure("disk at work (share)", NORMAL, share_of_rate),
     Measure("offenders' rate (MB/s)", OVERLOADED, rate_mb_s),
-    Measure("Jain's index, normal", NORMAL, lambda rows: of_trials(rows, "jain_ratio")),
 )
 
 
@@ -48,17 +48,21 @@ def comparison(measured: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(7.6, 1.0 + 1.15 * len(loads)))
     if not loads:
         return _nothing(figure)
+    watched_s = _watched_s(measured)
     grid = figure.subplots(len(loads), len(MEASURES), sharey=True, sharex="col", squeeze=False)
     for line, kind in zip(grid, loads, strict=True):
         of_load = rows[rows["load"] == kind]
         shown = [name for name in LABELS if name in present(rows)]
         for axis, measure in zip(line, MEASURES, strict=True):
-            _dots(axis, of_load[of_load["role"] == measure.role], shown, measure)
+            of_role = of_load[of_load["role"] == measure.role]
+            _dots(axis, of_role, shown, measure)
+            if measure.label == RECOVERY:
+                _say_never(axis, of_role, shown, watched_s)
         line[0].set_yticks(range(len(shown)), [LABELS[name] for name in shown], fontsize=7)
         line[0].invert_yaxis()
         line[0].set_ylabel(LOAD_LABELS[kind].replace(": ", ":\n"), fontsize=7)
     for axis, measure in zip(grid[0], MEASURES, strict=True):
-        axis.set_title(measure.label, fontsize=7.5)
+        axis.set_title(measure.label.format(watched_s=watched_s), fontsize=7.5)
     figure.suptitle("What keeps three normal containers from those that overload the disk")
     figure.supxlabel(UNTESTED, fontsize=7, color=GREY)
     return figure
@@ -73,7 +77,7 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
         axis.plot(found.value, place, "o", color=COLOURS[name], clip_on=False, zorder=3)
         if found.bounded:
             axis.plot((found.low, found.high), (place, place), color=COLOURS[name], linewidth=1)
-    if "share" in measure.label or "index" in measure.label:
+    if "share" in measure.label:
         axis.set_xlim(0, 1.05)
     else:
         axis.set_xlim(left=-0.06 * axis.get_xlim()[1])  # a dot at 0 clear of the names
@@ -81,6 +85,28 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
         axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
     axis.tick_params(labelsize=7, length=0)
     axis.margins(y=0.15)
+
+
+def _watched_s(measured: pd.DataFrame) -> float:
+    """Return how long the overload was watched, which is the same under every load."""
+    each = seconds(measured, "compared")
+    return (each["time_s"] - each["onset_s"]).max()
+
+
+def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: float) -> None:
+    """Name the dots that are no times: where the SLA was still missed at the end."""
+    for place, name in enumerate(shown):
+        ended = rows[rows["mechanism"] == name].groupby("repetition")["recovery_s"].first()
+        never = int((ended >= watched_s).sum())
+        if never:
+            axis.annotate(
+                "never" if never == len(ended) else f"{never} of {len(ended)} never",
+                (ended.mean(), place),
+                xytext=(-6, 0),
+                textcoords="offset points",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                **{"fontsize": 7, "ha": "right", "va": "center", "color": GREY},
+            )
 
 
 def comparison_over_time(measured: pd.DataFrame) -> Figure:

@@ -17,7 +17,7 @@ from .figure_regulation import rates_over_time, waits_over_time
 from .figure_wait import open_and_closed, wait
 from .measures import ONE_SERVER, OPEN, by_load
 from .mechanisms import UNTESTED
-from .tables_regulation import better_than_slae
+from .tables_regulation import better_than_slae, fairness
 
 _DISK = (
     "Disk: one server, 1.85 ms for a write, and a memory for one write; it was calibrated at the "
@@ -58,7 +58,8 @@ CAPTIONS = {
     "before the regulator begins is a calibration point (three writers), the wait after it a "
     "prediction. SLAE keeps its SLA; UTE ensures a utilisation, and so promises no wait. " + _DISK,
     "comparison": "The regulator beside what the kernel offers. The SLA is 5 ms; a second in which "
-    "any normal container waits longer counts as missed. io.max is fixed at the 1 MB/s that the "
+    "any normal container waits longer counts as missed; where that went on to the end, the dot is "
+    "no time to recover, and says 'never'. io.max is fixed at the 1 MB/s that the "
     "paper set by hand, shared by the offenders: it needs to know beforehand who they are and "
     "what they may do. The disk's share is of its "
     f"time, by the server's own account; dotted: the target of 90 %. {UNTESTED} " + _DISK,
@@ -107,7 +108,7 @@ def _says(name: str, measured: pd.DataFrame) -> str:
 
 def _judged(name: str, rows: pd.DataFrame) -> str:
     if name == "comparison":
-        return better_than_slae(rows)
+        return f"{better_than_slae(rows)} {fairness(rows)}".strip()
     loads = by_load(rows)
     if name == "overview":
         found, knee = compared(loads, WAIT_LAWS, "utilization_ratio", "wait_ms"), knee_of(loads)

@@ -11,6 +11,7 @@ from ...analysis.intervals import mean_interval
 from ...analysis.models import QUEUES, WAIT_LAWS
 from ...analysis.queueing import mean_value_analysis
 from ...analysis.rivals import Comparison
+from ...analysis.wording import plain
 from ...matching import without_needless_machine
 from . import tables_regulation
 from .claims_observation import compared, compared_curves, knee_of
@@ -115,7 +116,7 @@ def _fits(what: dict, found: Comparison | None) -> list[dict]:
             **what,
             "curve": one.model.name,
             "parameters": ", ".join(
-                f"{name} = {value.value:.3g} ± {value.error:.1g}"
+                f"{name} = {plain(value.value, 3)} ± {plain(value.error, 1)}"
                 for name, value in one.parameters.items()
             ),
             "R2": f"{one.r2:.4f}",

@@ -159,6 +159,17 @@ def better_than_slae(measured: pd.DataFrame) -> str:
     return " ".join(sentences)
 
 
+def fairness(measured: pd.DataFrame) -> str:
+    """Say how equal the normal containers were: too equal, as a rule, for a panel of a figure."""
+    found = totals(measured, "compared", role=NORMAL)["jain_ratio"].dropna()
+    if found.empty:
+        return ""
+    return (
+        "Jain's index of fairness among the normal containers is between "
+        f"{found.min():.3g} and {found.max():.3g} (1: all equal); the table has each."
+    )
+
+
 def violated_late(rows: pd.DataFrame) -> int:
     """Return in how many seconds a normal container missed its SLA after the time to settle."""
     late = phase(rows, "after")

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from ...analysis.intervals import Interval, mean_interval
@@ -18,7 +19,8 @@ from .trials import DURABLE, LAZY
 
 _BARS = (
     "Error bars are 95 % confidence intervals over repetitions; where none is seen it is too "
-    "small, or there was one repetition; one that leaves the frame goes on."
+    "small, or there was one repetition. One that is too long for the frame ends in an arrow, with "
+    "the value that it reaches."
 )
 CAPTIONS = {
     "commits": "Counterpart of the article's table: commits a second relative to deadline with 1 "
@@ -28,11 +30,13 @@ CAPTIONS = {
     "against slice_idle, the time that bfq may wait for the next request of a process; left as it "
     "comes, right with strict_guarantees (it always idles, and lets only one request into the "
     "device). What is lost with slice_idle 0, too, is not slice_idle's doing. The dotted line is "
-    f"the article's cfq with 8 threads, relative to its deadline. {_BARS}",
+    "the article's cfq with 8 threads, relative to its deadline. More threads are drawn a little "
+    f"to the right. {_BARS}",
     "idle": "Share of the time in which requests waited in the scheduler and none was at the "
     "device, from the kernel's block tracepoints, with the log flushed at each commit. Left: each "
     "scheduler as it comes. Right: bfq with strict_guarantees, by slice_idle: what is there with "
-    f"0, too, is not slice_idle's doing. {_BARS}",
+    f"0, too, is not slice_idle's doing. {_BARS} A share is between 0 and 1, and there its "
+    "interval ends.",
     "group-commit": "Writes that reached the device, and flushes that the server asked for, for "
     "each commit: with 8 threads one flush serves several commits. A flush of a device without "
     f"volatile cache ends in the kernel. {_BARS}",
@@ -90,6 +94,8 @@ def _commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     _legend(axes[0], {*published["threads"], *rows["threads"]})
     # By the bars: the interval of two repetitions may be several times as long.
     axes[0].set_ylim(0, 1.6 * max(bar.get_height() for axis in axes for bar in axis.patches))
+    for axis in axes:
+        _point_on(axis)
     figure.suptitle("Rows into InnoDB, each a transaction")
     return figure
 
@@ -134,6 +140,26 @@ def _bars(
         )
 
 
+def _point_on(axis: Axes) -> None:
+    """Draw an arrow where an interval leaves the frame, and say how far it goes."""
+    top = axis.get_ylim()[1]
+    for drawn in axis.containers:
+        if not isinstance(drawn, ErrorbarContainer):
+            continue
+        (intervals,) = drawn.lines[2]
+        for place, high in [line[-1] for line in intervals.get_segments() if len(line)]:
+            if high > top:
+                colour = intervals.get_color()[0]
+                axis.plot(place, top, "^", color=colour, markersize=4, clip_on=False, zorder=4)
+                axis.annotate(
+                    f"to {high:.3g}",
+                    (place, top),
+                    xytext=(4, -1),
+                    textcoords="offset points",
+                    **{"fontsize": 7, "va": "top"},
+                )
+
+
 def _legend(axis: Axes, threads: set[int]) -> None:
     for number in sorted(threads):
         name = f"{number} thread{'s' if number > 1 else ''}"
@@ -151,6 +177,15 @@ def _means(rows: pd.DataFrame, quantity: str) -> dict[int, Interval | None]:
     return found
 
 
+def _shares(rows: pd.DataFrame) -> dict[int, Interval | None]:
+    """Return the means of a share of the time, which no interval makes negative or more than 1."""
+    found = _means(rows, "idle_while_waiting_ratio")
+    return {
+        threads: value and value.map(lambda bound: min(max(bound, 0.0), 1.0))
+        for threads, value in found.items()
+    }
+
+
 def _idle(rows: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(7, 3.2))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
@@ -159,7 +194,7 @@ def _idle(rows: pd.DataFrame) -> Figure:
     known = table["idle_while_waiting_ratio"].notna().any()
     for place, name in enumerate(schedulers):
         some = rows_of(table, scheduler=name)
-        _bars(left, place, name, _means(some, "idle_while_waiting_ratio"))
+        _bars(left, place, name, _shares(some))
     left.set_xticks(range(len(schedulers)), schedulers)
     left.set_title("as it comes" if known else "not known: the kernel offers no tracepoints")
     left.set_ylabel("idle while a request waited,\nshare of the time")
@@ -167,7 +202,7 @@ def _idle(rows: pd.DataFrame) -> Figure:
     waits = sorted(set(sweep["slice_idle_ms"]))
     for place, wait in enumerate(waits):
         some = rows_of(sweep, slice_idle_ms=wait)
-        _bars(right, place, "bfq", _means(some, "idle_while_waiting_ratio"))
+        _bars(right, place, "bfq", _shares(some))
     right.set_xticks(range(len(waits)), [f"{wait:g}" for wait in waits])
     right.set_xlabel("slice_idle, ms")
     right.set_title("bfq, strict_guarantees" + ("" if waits else ": not run"))
@@ -203,13 +238,16 @@ def _sweep(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     base = rows_of(rows, experiment=TABLE, scheduler="mq-deadline", **_DURABLE_CELL)
     for axis, idling in zip(axes, idlings, strict=True):
         some = rows_of(sweep, idling=idling)
-        for threads, marker in zip(sorted(set(some["threads"])), "osD^v", strict=False):
-            _line(axis, rows_of(some, threads=threads), rows_of(base, threads=threads), marker)
+        for number, threads in enumerate(sorted(set(some["threads"]))):
+            beside = rows_of(base, threads=threads)
+            _line(axis, rows_of(some, threads=threads), beside, "osD^v"[number % 5], number / 5)
         axis.axhline(1, color=GREY, linewidth=0.8)
         axis.axhline(_article(published), color=WARNING, linewidth=1, linestyle=":")
         axis.set(title=idling, xlabel="slice_idle, ms")
     points = [drawn.lines[0].get_ydata().max() for axis in axes for drawn in axis.containers]
     axes[0].set_ylim(0, max(2, 1.3 * max(points, default=1)))
+    for axis in axes:
+        _point_on(axis)
     axes[0].set_ylabel("commits a second,\nrelative to mq-deadline")
     axes[0].legend(fontsize=7.5, loc="upper center")
     axes[0].annotate(
@@ -222,13 +260,14 @@ def _sweep(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def _line(axis: Axes, rows: pd.DataFrame, base: pd.DataFrame, marker: str) -> None:
+def _line(axis: Axes, rows: pd.DataFrame, base: pd.DataFrame, marker: str, shift: float) -> None:
+    """Draw one number of threads, `shift` to the right, clear of the intervals of the others."""
     threads = int(rows["threads"].iloc[0])
     places, found = [], []
     for wait, some in rows.groupby("slice_idle_ms"):
         both = pd.concat([some.assign(side=1), base.assign(side=0)])
         if (one := ratio(both, {"side": 1}, {"side": 0})) is not None:
-            places.append(wait)
+            places.append(wait + shift)
             found.append(one)
     errors = [
         [one.value - one.low if one.bounded else math.nan for one in found],

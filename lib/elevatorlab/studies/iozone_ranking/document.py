@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ...analysis.wording import plain
 from ...claims import Judge
 from ...families import Statement
 from ...verdicts import Finding, Verdict
@@ -59,8 +60,8 @@ def _logged_threads(item: Statement, _: pd.DataFrame) -> Finding:
         Verdict.CONTRADICTED,
         "1 process",
         f"With -l 1 -u {threads} iozone runs 1 to {threads} processes and reports one figure for "
-        f"each ({', '.join(f'{value:g}' for value in values)} KiB/s in the recorded run); the "
-        f"script takes the first, {logged:g}, which is that of one process. So its log has "
+        f"each ({', '.join(plain(value, 6) for value in values)} KiB/s in the recorded run); the "
+        f"script takes the first, {plain(logged, 6)}, which is that of one process. So its log has "
         "nothing about more than one.",
     )
 

@@ -1,0 +1,57 @@
+"""What a study's page says first: computed from its claims, for any of them."""
+
+import pytest
+
+from elevatorlab.claims import PUBLISHED_DATA, UNMEASURED, Verdict
+from elevatorlab.families import Source
+from elevatorlab.findings import findings
+from elevatorlab.studies.vm_vs_container.claims import judge
+from measured import as_printed
+
+CLAIM = judge(as_printed(arms=("host",)))[0]
+TEMPLATE = {"reason": "So it is. And more.", "testbed": "deterministic", "preset": "quick"}
+REPRODUCED, CONTRADICTED = Verdict.REPRODUCED, Verdict.CONTRADICTED
+NOT_TESTABLE = Verdict.NOT_TESTABLE
+
+
+def claims(*verdicts, place="Table 1", **more):
+    source = Source(document="It", place=place, row="1")
+    update = {**TEMPLATE, "machine": "deterministic", "source": source, **more}
+    return [
+        CLAIM.model_copy(update={**update, "id": f"{place}/{number}", "verdict": verdict})
+        for number, verdict in enumerate(verdicts)
+    ]
+
+
+def test_what_was_measured_comes_first_and_is_counted():
+    document = claims(CONTRADICTED, testbed=PUBLISHED_DATA, machine="", preset="")
+    assert findings([*document, *claims(REPRODUCED, CONTRADICTED, NOT_TESTABLE)]) == [
+        "Measured on deterministic, quick, 2 of 3 claims could be decided (1 reproduced, 1 "
+        "contradicted).",
+        "By the document's own numbers, 1 of 1 claim could be decided (1 contradicted).",
+    ]
+
+
+def test_runs_are_never_added_up():
+    two = [*claims(REPRODUCED), *claims(REPRODUCED, preset="full")]
+    assert len(findings(two)) == 2
+
+
+def test_places_that_are_contradicted_more_than_once_are_named():
+    some = claims(CONTRADICTED, CONTRADICTED, REPRODUCED, NOT_TESTABLE)
+    (said,) = findings([*some, *claims(CONTRADICTED, place="Table 2")])
+    assert said.endswith(" Contradicted most often: Table 1 (2 of 3).")
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_reason_that_most_of_the_others_share_is_given(alone):
+    others = claims(NOT_TESTABLE, NOT_TESTABLE, *([] if alone else [REPRODUCED]))
+    (said,) = findings([*others, *claims(NOT_TESTABLE, reason="Another.")])
+    assert said.endswith(" Of the 3 others 2 share one reason: So it is.")
+    assert ("could be decided. " in said) == alone
+
+
+def test_nothing_measured_is_no_finding():
+    some = claims(NOT_TESTABLE, NOT_TESTABLE, testbed=UNMEASURED, machine="", preset="")
+    assert findings(some) == ["Nothing was measured that could decide the other 2 claims."]
+    assert findings([]) == []

@@ -55,7 +55,7 @@ WRONG = {
     ),
     "an unknown option of an address": (
         ["run", STUDY, "--testbed", "ssh://there?port=22"],
-        "expected one of key, known_hosts, config after '?'; found 'port'",
+        "expected one of key, known_hosts, config, target, address after '?'; found 'port'",
     ),
     "the same testbed twice": (
         ["run", STUDY, "--testbed", "host,host", "--dry-run"],

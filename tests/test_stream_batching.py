@@ -360,3 +360,5 @@ def test_the_table_says_what_each_side_would_gain_alone():
     rows["target_ns_per_request"] = sbq.map({False: 24_000.0, True: 20_000.0})
     _, (_, apart), _ = study.tables(rows)
     assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"1.20"}
+    _, (_, apart), _ = study.tables(rows.assign(target_ns_per_request=0.0))  # two machines
+    assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"–"}

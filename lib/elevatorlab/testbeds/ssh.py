@@ -116,6 +116,10 @@ def parse(address):
             raise ElevatorLabError(
                 f"testbed: expected one of {', '.join(OPTIONS)} after '?'; found {name!r}"
             )
+    if "address" in options and "target" not in options:
+        raise ElevatorLabError(
+            f"testbed: expected target=HOST beside address, the target's; found {address!r}"
+        )
     given = {OPTIONS[name]: unquote(value) for name, value in options.items()}
     if "ssh_config" in given:
         given["ssh_config"] = given["ssh_config"] in ("", "yes", "1", "true")

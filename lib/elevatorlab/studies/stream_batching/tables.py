@@ -102,7 +102,8 @@ def sides_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 def _saved(rows: pd.DataFrame, side: str, where: dict) -> str:
     noop, sbq = (at(rows, of_side(side), scheduler=name, **where) for name in ("none", "sbq"))
-    ratio = ratio_of(noop, sbq)
+    ours = (noop > 0).all() and (sbq > 0).all()  # a target on another machine leaves no time here
+    ratio = ratio_of(noop, sbq) if ours else None
     return "–" if ratio is None else f"{ratio.value:.2f}"
 
 

@@ -239,7 +239,7 @@ class SshShell:
             line = channel.makefile("r").readline()
             if not line:
                 status = channel.recv_exit_status()
-                said = channel.makefile_stderr("r").read()
+                said = channel.makefile_stderr("r").read().decode(errors="replace")
         with channel:
             if not line:
                 raise CommandFailed(self.name, argv, status, said)

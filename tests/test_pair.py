@@ -35,7 +35,8 @@ def test_an_address_with_a_target_is_a_pair():
 @pytest.mark.parametrize(
     "address, said",
     [
-        ("ssh://host?target=", "testbed: expected ssh://[USER@]HOST"),
+        ("ssh://host?target=", "expected target=[USER@]HOST[:PORT]; found target=''"),
+        ("ssh://host?target=ssh://b", "found target='ssh://b'"),
         ("ssh://host?target=192.0.2.7&address=no.such.host.invalid", "&address=192.0.2.2"),
         ("ssh://host?target=192.0.2.7&address=::1", "expected the target's IPv4 address"),
         ("ssh://host?address=192.0.2.7", "expected target=HOST beside address"),
@@ -49,7 +50,7 @@ def facts(**changes):
     """Return what a machine is and has that has everything."""
     everything = {
         **{"cgroup": 2, "schedulers": ["none"], "kernel": "6.1", "loop": True, "tracefs": True},
-        **{"fuse": True, "io_cost": True, "null_blk": True, "drop_caches": True},
+        **{"machine_id": "1", "fuse": True, "io_cost": True, "null_blk": True, "drop_caches": True},
         "virtualization": "none",
         "modules": dict.fromkeys(("nvme-tcp", "nvme-tcp-one-send", "nvmet-tcp", "veth"), True),
         "scratch": {"disks": ["sda"], "free_mib": 9000},

@@ -253,7 +253,13 @@ def load(study_name, results=None):
                 f"no stored reference for {study.NAME}; expected {file}. Name a folder of results, "
                 "or 'published' for the published numbers alone"
             )
-        return pd.read_csv(file)[study.COLUMNS]
+        table = pd.read_csv(file)
+        if missing := sorted(set(study.COLUMNS) - set(table)):
+            raise ElevatorLabError(
+                f"{file} lacks {', '.join(missing)}; expected all of {study.NAME}. Another "
+                "version has made it: make it anew with elevatorlab reproduce and reference"
+            )
+        return table[study.COLUMNS]
     if results == "published":
         return pd.DataFrame(columns=study.COLUMNS)
     return tidy(results, study)

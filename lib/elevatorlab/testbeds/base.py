@@ -101,8 +101,10 @@ def requirements(trial):
     set of str
     """
     required = {f"scheduler {trial.scheduler.name}", f"device {trial.device.kind}"}
-    if getattr(trial.device, "driver", "stock") != "stock":
+    if trial.device.kind == "nvme_tcp":
         required.add(f"driver {trial.device.driver}")
+        if trial.device.backing.kind == "disk":
+            required.add("device disk")
     if trial.regulator:
         required.add("limits")
     if trial.io_cost:

@@ -83,6 +83,7 @@ def capabilities(name, facts):
         f"needs {', '.join(lacking)}" if lacking else "target and host on this machine",
         "name another machine as its target (docs/testbeds.md), or use the deterministic testbed",
     )
+    yield finding("driver stock", facts["modules"]["nvme-tcp"], "module nvme-tcp")
     one_send = facts["modules"]["nvme-tcp-one-send"]
     yield finding(
         "driver one_send",

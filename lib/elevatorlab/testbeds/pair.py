@@ -34,9 +34,7 @@ class PairTestbed(SshTestbed):
     def __init__(self, address, say=print):
         way = parse(address)
         where, data_address = way.pop("target"), way.pop("address", None)
-        if not way["user"]:
-            way.pop("user")
-        target = {name: value for name, value in parse(f"ssh://{where}").items() if value}
+        target = {name: value for name, value in _login(where).items() if value}
         super(SshTestbed, self).__init__(SshShell(**way), say)
         self.target = far.FarAgent(SshShell(**{**way, "port": None, **target}))
         self.target_address = _ipv4(data_address or target["host"])
@@ -45,17 +43,23 @@ class PairTestbed(SshTestbed):
     @functools.cached_property
     def target_facts(self):
         """What the target is and has (`elevatorlab.agent.facts`)."""
-        return self.target.facts()
+        try:
+            return self.target.facts()
+        except NotReady as problem:
+            raise NotReady(f"the target: {problem}") from None
 
     def findings(self):
         """Say what host and target have for trials."""
         try:
             target = self.target_facts
         except NotReady as problem:
+            target = None
             yield Finding(self.name, "target", str(problem), False, needed=True)
-            return
         for finding in super().findings():
-            yield self._rig(target) if finding.what == "device nvme_tcp" else finding
+            if finding.what != "device nvme_tcp":
+                yield finding
+            elif target:
+                yield self._rig(target)
 
     def _rig(self, target):
         there = {"nvme-tcp (host)": self.facts["modules"]["nvme-tcp"]}
@@ -71,13 +75,40 @@ class PairTestbed(SshTestbed):
     def prepare(self, trials):
         """Refuse what host or target cannot run, and a network that is not the trials'."""
         super().prepare(trials)
+        served = [trial.device for trial in trials if trial.device.kind == "nvme_tcp"]
+        if served:
+            self._check_pair(served)
+            self._check_mtu(served)
+
+    def _check_pair(self, served):
+        """Refuse one machine as two, a target without disks, a host without schedulers."""
+        name = self.target.shell.name
+        if self.facts["machine_id"] == self.target_facts["machine_id"]:
+            raise NotReady(
+                f"{self.shell.name} and its target {name} are one machine; expected two. Leave the "
+                "target out: target and host on one machine need no second address"
+            )
+        simulated = any(device.backing.kind == "null_blk" for device in served)
+        if simulated and not self.target_facts["null_blk"]:
+            raise NotReady(
+                f"the target {name} has no module null_blk, which simulates its disks; expected "
+                "it. Use a kernel that has it, or a disk of its own: -p targets=nvme_ssd -p disk=ID"
+            )
+        knob = "/sys/module/nvme_core/parameters/multipath"
+        if self.shell.run(["sh", "-c", f"cat {knob} 2>/dev/null || true"]).strip() == "Y":
+            raise NotReady(
+                f"{knob} on {self.shell.name} is Y; expected N, since otherwise its NVMe disks "
+                "have no scheduler. Boot it with nvme_core.multipath=N"
+            )
+
+    def _check_mtu(self, served):
         port, mtu_bytes = self._port()
-        for trial in trials:
-            if trial.device.kind == "nvme_tcp" and trial.device.mtu_bytes != mtu_bytes:
+        for device in served:
+            if device.mtu_bytes != mtu_bytes:
                 raise NotReady(
                     f"the network port {port}, by which the host reaches the target at "
                     f"{self.target_address}, has an MTU of {mtu_bytes}; expected the trials' "
-                    f"{trial.device.mtu_bytes}. Set it on both machines and whatever is between "
+                    f"{device.mtu_bytes}. Set it on both machines and whatever is between "
                     f"them, or run the study with -p mtu_bytes={mtu_bytes}"
                 )
 
@@ -142,6 +173,19 @@ class PairTestbed(SshTestbed):
         """End both connections."""
         super().close()
         self.target.shell.close()
+
+
+def _login(target):
+    """Return how to log in to the target."""
+    try:
+        way = parse(f"ssh://{target}")
+    except ElevatorLabError:
+        raise ElevatorLabError(
+            f"testbed: expected target=[USER@]HOST[:PORT]; found target={target!r}"
+        ) from None
+    if "target" in way:
+        raise ElevatorLabError(f"testbed: expected one target; found target={target!r}")
+    return way
 
 
 def _ipv4(name):

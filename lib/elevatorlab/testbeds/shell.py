@@ -188,7 +188,8 @@ class SshShell:
             ) from None
         except (OSError, EOFError) as problem:
             raise Unreachable(
-                f"{where} cannot be reached ({problem}); expected an SSH server. "
+                f"{where} cannot be reached ({getattr(problem, 'strerror', None) or problem}); "
+                "expected an SSH server. "
                 "Check name, port and network"
             ) from None
 

@@ -100,7 +100,7 @@ def parse(address):
     ------
     ElevatorLabError
     """
-    form = "ssh://[USER@]HOST[:PORT][?key=FILE&known_hosts=FILE&config=yes&target=HOST]"
+    form = "ssh://[USER@]HOST[:PORT][?key=FILE&known_hosts=FILE&config=yes]"
     try:
         parts = urlsplit(address)
         port = parts.port

@@ -39,7 +39,7 @@ _OPERATION = {"randread": 100, "randwrite": 0}
 _CEILING = 0.95
 """From this share of a figure's highest point on, its link decides, and not the scheduler."""
 
-_ONE_PROCESSOR = "One processor here, which host and target share; the document's scale with cores."
+_ONE_CORE = "One core's work is measured here; the document's scale with cores."
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -115,8 +115,8 @@ def _held_against(
     allowed = low * (1 - tolerance), high * (1 + tolerance)
     verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     reason = (
-        f"{measured.text()}; published {published:.3g} (reading the figure allows {low:.3g} to "
-        f"{high:.3g}): {why}. {_words(where)}."
+        f"{measured.text()}; published {published:.3g} (reading the figure, and a tolerance of "
+        f"{tolerance:.0%}, allow {allowed[0]:.3g} to {allowed[1]:.3g}): {why}. {_words(where)}."
     )
     return Finding(verdict, float(f"{measured.value * beside:.4g}"), reason)
 
@@ -132,8 +132,8 @@ def _link(item: Statement, table: pd.DataFrame) -> str:
     here = "was not run" if found is None else f"is {found.text()}"
     return (
         f"There the document's curves end: {item.published:g} Gb/s, of at most "
-        f"{_highest_gbps(item.select['table']):g} in this figure, over a link of {LINK_GBPS}. Here "
-        f"no link limits, and SBQ / noop {here}."
+        f"{_highest_gbps(item.select['table']):g} in this figure, over a link of {LINK_GBPS}. That "
+        f"link is not here, and SBQ / noop {here}."
     )
 
 
@@ -163,10 +163,10 @@ def _cores(item: Statement, table: pd.DataFrame) -> Finding:
         return _held_against(item, gain(table, **where), beside, KIOPS_STEP, where)
     predicted = predicted_kiops(table, row, row["cores"])
     if predicted is None:
-        return not_testable(_ONE_PROCESSOR)
+        return not_testable(_ONE_CORE)
     share = predicted / item.published
     return not_testable(
-        f"{_ONE_PROCESSOR} From one core's cost of a request, {predicted:.4g} kIOPS are "
+        f"{_ONE_CORE} From one core's cost of a request, {predicted:.4g} kIOPS are "
         f"predicted: {share:.2f} of what is published."
     )
 
@@ -272,13 +272,13 @@ def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Finding:
     row = {**item.select["case"], "driver": item.select["driver"], "scheduler": NOOP}
     one_core = predicted_kiops(table, row, 1)
     if one_core is None:
-        return not_testable(_ONE_PROCESSOR)
+        return not_testable(_ONE_CORE)
     most = prediction.limit_kiops(row["target"], row["operation"])
     cores = prediction.gain_is_gone_cores(one_core, most)
     printed = gone_cores(row["target"], row["operation"])
     there = f"{printed} cores" if printed else "never within the figure"
     return not_testable(
-        f"{_ONE_PROCESSOR} Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS "
+        f"{_ONE_CORE} Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS "
         f"that link or SSD allow; published: {there} (a gain of {GONE:.2f} or less)."
     )
 
@@ -296,14 +296,28 @@ def _local_loss(item: Statement, table: pd.DataFrame) -> Finding:
     return Finding(verdict, float(f"{measured.value:.4g}"), reason)
 
 
+def _once(judge: Judge) -> Judge:
+    """Judge what is said with times unscaled only where others are scaled: not the same twice."""
+
+    def judged(item: Statement, table: pd.DataFrame) -> Finding:
+        if item.select.get("scale") == "unscaled" and set(table["time_scale"]) == {1}:
+            return not_testable(
+                "No times are scaled on this machine, so that this is the claim about the scaled "
+                "ones again."
+            )
+        return judge(item, table)
+
+    return judged
+
+
 JUDGES: dict[str, Judge] = {
     **document.JUDGES,
-    "point_gain": _point_gain,
+    "point_gain": _once(_point_gain),
     "noop_shape": _noop_shape,
     "cores": _cores,
-    "peak_ratio": _peak_ratio,
-    "latency_price": _latency_price,
-    "crossing": _crossing,
+    "peak_ratio": _once(_peak_ratio),
+    "latency_price": _once(_latency_price),
+    "crossing": _once(_crossing),
     "gain_is_gone": _gain_is_gone,
     "local_loss": _local_loss,
 }

@@ -92,8 +92,8 @@ class Parameters(Model):
     def _takes_a_real_disk_as_it_is(self):
         if self.disk and self.time_scale != 1:
             raise ValueError(
-                f"time_scale: expected 1 with a disk, whose time is its own; found "
-                f"{self.time_scale:g}"
+                "time_scale: expected 1 (the default on real machines) with a disk, whose time is "
+                f"its own; found {self.time_scale:g}"
             )
         return self
 

@@ -22,7 +22,7 @@ HOST_RESERVE_MIB = 512
 #: What the guest's kernel and programs can do (see `elevatorlab.testbeds.base.requirements`).
 CAPABILITIES = (
     *("scheduler none", "scheduler mq-deadline", "scheduler bfq", "scheduler kyber"),
-    *("scheduler sbq", "device nvme_tcp", "driver one_send"),
+    *("scheduler sbq", "device nvme_tcp", "driver stock", "driver one_send"),
     *("device null_blk", "device paced_disk", "limits", "weights", "io.cost"),
     *("page-cache drop", "tracepoints"),
     *("program fio", "program iostat", "program mariadbd", "program sysbench"),

@@ -16,6 +16,7 @@ import distributed
 
 from elevatorlab import campaign
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.pools.workers import kept_up
 from elevatorlab.trial import Trial, profile
 from helpers import fio
 
@@ -110,6 +111,7 @@ def started(ledger):
 def cluster():
     """Start a Dask cluster of two workers whose restarts cost little; yield it."""
     dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "2 s"})
     distributed.utils._forkserver_preload_set = True  # ours has what is needed
     with distributed.LocalCluster(
         n_workers=2,
@@ -118,7 +120,8 @@ def cluster():
         dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
     ) as started_cluster:
-        yield started_cluster
+        with kept_up(started_cluster, 2):
+            yield started_cluster
 
 
 def start_client(testbed, some_trials, results, address=None):

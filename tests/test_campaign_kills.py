@@ -34,10 +34,7 @@ def snapshot(results):
 
 
 def worker_processes(stub):
-    """Return the process ids of the workers of a cluster that are up.
-
-    Dask gives one up that dies while it starts; whoever starts workers has to see to that.
-    """
+    """Return the process ids of the workers of a cluster that are up."""
     processes = [nanny.process for nanny in stub.workers.values()]
     return [one.pid for one in processes if one and one.pid and one.status == Status.running]
 
@@ -47,6 +44,18 @@ def a_moment(dice, ledger, client):
     enough = len(started(ledger)) + dice.randint(0, 4)
     wait_until(lambda: len(started(ledger)) >= enough or client.exitcode is not None)
     time.sleep(dice.uniform(0, 0.1))
+
+
+def test_a_worker_that_was_given_up_is_replaced(tmp_path):
+    with cluster() as running:
+        client = start_client(
+            Stub(tmp_path / "ledger"), trials(4), tmp_path / "results", running.scheduler_address
+        )
+        for nanny in list(running.workers.values()):
+            running.sync(nanny.close)  # as Dask does with one whose worker dies while it starts
+        client.join(120)
+    assert client.exitcode == 0
+    assert len(snapshot(tmp_path / "results")) == 4
 
 
 def test_killed_at_random_moments(tmp_path):

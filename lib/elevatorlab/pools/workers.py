@@ -6,6 +6,7 @@ Importing this module imports Dask, so it is imported where a cluster is needed.
 import gc
 import logging
 import signal
+import threading
 import uuid
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,9 @@ from ..testbeds.deterministic import scratch
 from . import task
 
 CONNECT_S = 10
+
+#: How often it is seen to that a cluster of this machine's own has all of its workers.
+LOOK_S = 2
 
 HOW = "docs/campaigns.md says how to start one"
 
@@ -96,15 +100,18 @@ def local(count):
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            cluster = distributed.LocalCluster(
-                n_workers=count,
-                threads_per_worker=1,
-                memory_limit=0,  # it is QEMU that needs memory; the testbed has seen to it
-                local_directory=folder,
-                dashboard_address="127.0.0.1:0",
-                security=True,  # other users of this machine have no say
-                silence_logs=logging.CRITICAL,
+            cluster = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    memory_limit=0,  # it is QEMU that needs memory; the testbed has seen to it
+                    local_directory=folder,
+                    dashboard_address="127.0.0.1:0",
+                    security=True,  # other users of this machine have no say
+                    silence_logs=logging.CRITICAL,
+                )
             )
+            stack.enter_context(kept_up(cluster, count))
         except (OSError, RuntimeError, TimeoutError) as problem:
             raise NotReady(
                 f"the Dask cluster of this machine did not start ({problem}); expected {count} "
@@ -112,8 +119,33 @@ def local(count):
             ) from problem
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        client = distributed.Client(stack.enter_context(cluster), set_as_default=False)
+        client = distributed.Client(cluster, set_as_default=False)
         yield Workers(stack.enter_context(client))
+
+
+@contextmanager
+def kept_up(cluster, count):
+    """Start anew what Dask gives up, while the context lasts: a worker that dies while it starts.
+
+    Parameters
+    ----------
+    cluster : distributed.LocalCluster
+    count : int
+        Workers that it is to have.
+    """
+    ended = threading.Event()
+
+    def look():
+        while not ended.wait(LOOK_S):
+            cluster.scale(count)  # the missing ones, if any
+
+    watcher = threading.Thread(target=look, name="kept_up", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 @contextmanager

@@ -289,19 +289,24 @@ def intervals(axis):
     ]
 
 
-def reference_figure(name):
+def reference_figure(name, spread=1):
+    """Draw a figure of the reference, whose repetitions differ by a factor more with 8 threads."""
     measured = store.load(innodb_commit.NAME)
+    more = (measured["threads"] == 8) & (measured["repetition"] == 2)
+    measured.loc[more, "tps"] *= spread
     return innodb_commit.figures(innodb_commit.published(), measured)[name].figure
 
 
 @pytest.mark.parametrize("name", ["commits", "slice-idle"])
 def test_an_interval_that_leaves_the_frame_says_how_far_it_goes(name):
-    """In the reference, whose two repetitions differ much with 8 threads."""
-    *others, last = reference_figure(name).axes
-    beyond = [f"to {high:.3g}" for _, high in intervals(last) if high > last.get_ylim()[1]]
-    assert len(beyond) == 2
-    assert [text.get_text() for text in last.texts] == beyond
-    assert not [text for axis in others for text in axis.texts if text.get_text()[:3] == "to "]
+    found = []
+    for axis in reference_figure(name, spread=5).axes:
+        top = axis.get_ylim()[1]
+        beyond = [f"to {high:.3g}" for _, high in intervals(axis) if high > top]
+        said = [text.get_text() for text in axis.texts if text.get_text().startswith("to ")]
+        assert said == beyond
+        found += beyond
+    assert found
 
 
 def test_a_share_of_the_time_is_never_more_than_all_of_it():

@@ -65,7 +65,9 @@ def test_the_log_says_after_so_many_periods_that_the_sla_cannot_be_met(found):
     assert f"after {periods} periods at the floor: throttling cannot meet it" in cause
     at_floor_s = next(time_s for time_s, limit in limits(found) if limit == FLOOR_KIB_S)
     # The decision that reaches the floor is the last one before the periods there, or the first.
-    assert report(found)["time_s"] - at_floor_s == pytest.approx(periods * PERIOD_S, abs=PERIOD_S)
+    # A decision comes a few milliseconds after its period's end, now more, now less.
+    took_s = report(found)["time_s"] - at_floor_s
+    assert took_s == pytest.approx(periods * PERIOD_S, abs=1.1 * PERIOD_S)
 
 
 def test_the_overload_is_not_left_at_the_floor(found):

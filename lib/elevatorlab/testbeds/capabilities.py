@@ -83,7 +83,13 @@ def capabilities(name, facts):
         f"needs {', '.join(lacking)}" if lacking else "target and host on this machine",
         "name another machine as its target (docs/testbeds.md), or use the deterministic testbed",
     )
-    yield finding("driver stock", facts["modules"]["nvme-tcp"], "module nvme-tcp")
+    stock = facts["modules"]["nvme-tcp"]
+    yield finding(
+        "driver stock",
+        stock,
+        "module nvme-tcp" if stock else f"not in kernel {facts['kernel']}",
+        "use a kernel that has it, or the deterministic testbed",
+    )
     one_send = facts["modules"]["nvme-tcp-one-send"]
     yield finding(
         "driver one_send",

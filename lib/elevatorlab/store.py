@@ -273,14 +273,17 @@ def provenance_of(results):
 
 
 def write_reference(results, study):
-    """Store a study's table and the digests of its results as the reference."""
+    """Store the table of a study's quick preset and the digests of its results as the reference."""
     REFERENCE.mkdir(parents=True, exist_ok=True)
-    tidy(results, study).to_csv(REFERENCE / f"{study.NAME}.csv", index=False, lineterminator="\n")
+    table = tidy(results, study)
+    table = table[table["preset"] == "quick"]
+    table.to_csv(REFERENCE / f"{study.NAME}.csv", index=False, lineterminator="\n")
     with open(REFERENCE / f"{study.NAME}.digests.csv", "w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["trial", "image_digest", "result_sha256"])
-        for _, _, provenance, folder in results_in(results, study.NAME):
-            out.writerow([folder.name, provenance["image_digest"], digest(folder)])
+        for trial, _, provenance, folder in results_in(results, study.NAME):
+            if trial["preset"] == "quick":
+                out.writerow([folder.name, provenance["image_digest"], digest(folder)])
     kept = ("testbed", "image_digest", "agent_digest", "boot_ram_sha256", "kernel", "packages")
     kept += ("accelerator", "qemu", "package")
     last = {key: provenance[key] for key in kept}

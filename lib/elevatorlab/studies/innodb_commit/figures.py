@@ -249,7 +249,8 @@ def _sweep(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     for axis in axes:
         _point_on(axis)
     axes[0].set_ylabel("commits a second,\nrelative to mq-deadline")
-    axes[0].legend(fontsize=7.5, loc="upper center")
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, fontsize=7.5, loc="outside lower center", ncols=len(names))
     axes[0].annotate(
         "the article's cfq, 8 threads",
         (0.02, _article(published)),

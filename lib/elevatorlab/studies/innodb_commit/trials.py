@@ -127,7 +127,7 @@ PRESETS = {
         "uncached_commits": 80,
         "device_mib": 160,
         "deadline_s": 120,
-        "repetitions": 2,
+        "repetitions": 3,
     },
     "full": {
         **_ALL,

@@ -289,18 +289,20 @@ def intervals(axis):
     ]
 
 
-def reference_figure(name, spread=1):
-    """Draw a figure of the reference, whose repetitions differ by a factor more with 8 threads."""
+def uncertain_figure(name):
+    """Draw a figure of the reference, one of whose repetitions came out otherwise."""
     measured = store.load(innodb_commit.NAME)
-    more = (measured["threads"] == 8) & (measured["repetition"] == 2)
-    measured.loc[more, "tps"] *= spread
+    one = (measured["scheduler"] == "bfq") & (measured["threads"] == 8)
+    one &= measured["repetition"] == 2
+    measured.loc[one, "tps"] *= 5
+    measured.loc[one, "idle_while_waiting_ratio"] = 0.9
     return innodb_commit.figures(innodb_commit.published(), measured)[name].figure
 
 
 @pytest.mark.parametrize("name", ["commits", "slice-idle"])
 def test_an_interval_that_leaves_the_frame_says_how_far_it_goes(name):
     found = []
-    for axis in reference_figure(name, spread=5).axes:
+    for axis in uncertain_figure(name).axes:
         top = axis.get_ylim()[1]
         beyond = [f"to {high:.3g}" for _, high in intervals(axis) if high > top]
         said = [text.get_text() for text in axis.texts if text.get_text().startswith("to ")]
@@ -310,7 +312,7 @@ def test_an_interval_that_leaves_the_frame_says_how_far_it_goes(name):
 
 
 def test_a_share_of_the_time_is_never_more_than_all_of_it():
-    ends = [end for axis in reference_figure("idle").axes for end in intervals(axis)]
+    ends = [end for axis in uncertain_figure("idle").axes for end in intervals(axis)]
     assert (1.0 in [high for _, high in ends]) and all(0 <= low <= high <= 1 for low, high in ends)
 
 

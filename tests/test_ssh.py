@@ -235,7 +235,8 @@ class TestAddresses:
 
     def test_an_unknown_option(self, error_of):
         said = error_of(testbeds.get, "ssh://there?identity=~/.ssh/lab")
-        assert "expected one of key, known_hosts, config, target, address after '?'; found 'identity'" in said
+        options = "key, known_hosts, config, target, address"
+        assert f"expected one of {options} after '?'; found 'identity'" in said
 
     @pytest.mark.parametrize("name", ["moon", "SSH://there", "http://there", "", "docker://x"])
     def test_no_such_testbed(self, name, error_of):

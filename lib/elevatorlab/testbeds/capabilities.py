@@ -5,6 +5,15 @@ from .base import Finding
 #: Schedulers that a study may ask for.
 SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber", "sbq")
 
+#: NVMe/TCP drivers: the module of each, and what to do where it is not there.
+DRIVERS = {
+    "stock": ("nvme-tcp", "use a kernel that has it, or the deterministic testbed"),
+    "one_send": (
+        "nvme-tcp-one-send",
+        "install the module (environments/kernel/README.md), or leave it out: -p drivers=stock",
+    ),
+}
+
 INSTALL = "run environments/provision.sh there"
 
 INSTALL_IOZONE = (
@@ -83,20 +92,10 @@ def capabilities(name, facts):
         f"needs {', '.join(lacking)}" if lacking else "target and host on this machine",
         "name another machine as its target (docs/testbeds.md), or use the deterministic testbed",
     )
-    stock = facts["modules"]["nvme-tcp"]
-    yield finding(
-        "driver stock",
-        stock,
-        "module nvme-tcp" if stock else f"not in kernel {facts['kernel']}",
-        "use a kernel that has it, or the deterministic testbed",
-    )
-    one_send = facts["modules"]["nvme-tcp-one-send"]
-    yield finding(
-        "driver one_send",
-        one_send,
-        "module nvme-tcp-one-send" if one_send else f"not in kernel {facts['kernel']}",
-        "install the module (environments/kernel/README.md), or leave it out: -p drivers=stock",
-    )
+    for driver, (module, remedy) in DRIVERS.items():
+        there = facts["modules"][module]
+        found = f"module {module}" if there else f"not in kernel {facts['kernel']}"
+        yield finding(f"driver {driver}", there, found, remedy)
     limits = "blkio.throttle (not for buffered writes)" if version == 1 else "io.max"
     yield finding("limits", version, limits)
     yield finding(

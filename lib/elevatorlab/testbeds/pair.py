@@ -12,10 +12,10 @@ from ..errors import ElevatorLabError, NotReady
 from . import far
 from .base import Finding
 from .shell import SshShell
-from .ssh import SET_UP_S, SshTestbed, parse
+from .ssh import SET_UP_S, ShellTestbed, parse
 
 
-class PairTestbed(SshTestbed):
+class PairTestbed(ShellTestbed):
     """A host and its NVMe/TCP target: ``ssh://HOST?target=USER@TARGET:PORT&address=IPV4``.
 
     Trials run on the host. For as long as one lasts, the target serves its disk, to this host
@@ -35,7 +35,7 @@ class PairTestbed(SshTestbed):
         way = parse(address)
         where, data_address = way.pop("target"), way.pop("address", None)
         target = {name: value for name, value in _login(where).items() if value}
-        super(SshTestbed, self).__init__(SshShell(**way), say)
+        super().__init__(SshShell(**way), say)
         self.target = far.FarAgent(SshShell(**{**way, "port": None, **target}))
         self.target_address = _ipv4(data_address or target["host"])
         self._served = None

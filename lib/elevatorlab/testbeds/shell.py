@@ -189,8 +189,7 @@ class SshShell:
         except (OSError, EOFError) as problem:
             raise Unreachable(
                 f"{where} cannot be reached ({getattr(problem, 'strerror', None) or problem}); "
-                "expected an SSH server. "
-                "Check name, port and network"
+                "expected an SSH server. Check name, port and network"
             ) from None
 
     @contextlib.contextmanager

@@ -27,6 +27,7 @@ from .published import (
     SBQ,
     SCHEDULER,
     STUDY,
+    gain_by_depth,
     noop_beside,
     request_size,
     single_core_latency,
@@ -226,7 +227,7 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Finding:
     """Judge between which depths SBQ's throughput passes noop's."""
     row = item.select
     where = _where(row, table)
-    printed = crossing(_printed_gains(row["target"]))
+    printed = crossing(list(gain_by_depth(single_core_latency(), row["target"]).items()))
     found = gains(table, "depth", **where)
     if len(found) < 2:
         return not_testable(f"Fewer than two depths were run ({_words(where)}).")
@@ -254,14 +255,6 @@ def crossing(ratios: list[tuple[float, float]]) -> tuple[float, float] | None:
     if not below or below[-1] + 1 == len(ratios):
         return None
     return ratios[below[-1]][0], ratios[below[-1] + 1][0]
-
-
-def _printed_gains(target: str) -> list[tuple[float, float]]:
-    table = single_core_latency().query("latency_kind == 'mean'")
-    by_depth = table[table["target"] == target].pivot(
-        index="io_depth", columns="scheduler", values="throughput_kiops"
-    )
-    return list((by_depth[SBQ] / by_depth[NOOP]).dropna().items())
 
 
 def _between(pair: tuple[float, float]) -> str:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ...figures import COLOURS, GREY
 from .measures import DRIVERS, TARGETS, curve, gain, gains, rows_of, scale_of
 from .panels import NAMES, PUBLISHED, drivers_in, line, marks, say, source_handles
-from .published import NOOP, SBQ
+from .published import gain_by_depth
 
 DEPTHS = (1, 4, 16, 64, 256, 1024)
 
@@ -30,9 +30,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
 
 
 def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: str) -> None:
-    shown = rows_of(published, target=target, latency_kind="mean")
-    by_depth = shown.pivot(index="io_depth", columns="scheduler", values="throughput_kiops")
-    ratio = (by_depth[SBQ] / by_depth[NOOP]).dropna()
+    ratio = gain_by_depth(published, target)
     axis.plot(ratio.index, ratio, color=COLOURS["sbq"], **PUBLISHED)
     where = {"target": target, "time_scale": scale_of(measured)}
     for driver in drivers_in(measured):

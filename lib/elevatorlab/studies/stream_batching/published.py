@@ -100,3 +100,18 @@ def _noop_points() -> dict[tuple[str, float], dict]:
 
 def _varied(row: dict) -> float:
     return next(row[name] for name in VARIED if name in row and not pd.isna(row[name]))
+
+
+def gain_by_depth(table: pd.DataFrame, target: str) -> pd.Series:
+    """Return SBQ's throughput relative to noop's by I/O depth, as Figures 1 and 2 show it.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        `points` or `single_core_latency`.
+    target : str
+        "nvme_ssd" or "ram".
+    """
+    shown = table[(table["target"] == target) & (table["latency_kind"] == "mean")]
+    by_depth = shown.pivot(index="io_depth", columns="scheduler", values="throughput_kiops")
+    return (by_depth[SBQ] / by_depth[NOOP]).dropna()

@@ -6,8 +6,8 @@ import pandas as pd
 
 from ...matching import runs
 from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, ratio_of, scale_of
-from .published import NOOP, SBQ, single_core_latency
-from .rows import SIDES, of_side
+from .published import gain_by_depth, single_core_latency
+from .rows import SIDES, WHERE, of_side
 from .trials import LOCAL
 
 OVERVIEW = (
@@ -79,6 +79,7 @@ def _pair(rows: pd.DataFrame, where: dict) -> dict[str, str]:
 
 def sides_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """Return a caption and what a batch saves on either side, for each run, target and driver."""
+    published_gains = {one: gain_by_depth(single_core_latency(), one) for one in TARGETS}
     rows = []
     for run in runs(measured):
         traced = run.rows[run.rows[of_side("host")].notna()]
@@ -93,7 +94,7 @@ def sides_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
                         "times": f"x {scale:g}",
                         **{f"{side} alone": _saved(some, side, where) for side in SIDES},
                         "together": together.text(),
-                        "published": f"{_published_gain(target):.2f}",
+                        "published": f"{published_gains[target][WHERE['depth']]:.2f}",
                     }
                 )
     alone = [f"{side} alone" for side in SIDES]
@@ -106,12 +107,6 @@ def _saved(rows: pd.DataFrame, side: str, where: dict) -> str:
     ours = (noop > 0).all() and (sbq > 0).all()  # a target on another machine leaves no time here
     ratio = ratio_of(noop, sbq) if ours else None
     return "–" if ratio is None else f"{ratio.value:.2f}"
-
-
-def _published_gain(target: str) -> float:
-    shown = single_core_latency().query("io_depth == 64 and latency_kind == 'mean'")
-    by_scheduler = shown[shown["target"] == target].set_index("scheduler")["throughput_kiops"]
-    return by_scheduler[SBQ] / by_scheduler[NOOP]
 
 
 def calibration_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:

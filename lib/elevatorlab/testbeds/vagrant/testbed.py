@@ -111,7 +111,6 @@ class VagrantTestbed(ShellTestbed):
         if scheduler is None:
             yield []
             return
-        self.below.install()
         what = f"the physical disk below the virtual machine did not get scheduler {scheduler}"
         with self.below.held(what, "hold", scheduler, str(self.vm.storage())) as proofs:
             yield proofs

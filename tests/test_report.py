@@ -206,6 +206,9 @@ def test_a_run_names_the_command_that_makes_it_again(tmp_path):
     asked = provenance._command(STUDY, "deterministic", "smoke", one, 1)
     assert asked == f"elevatorlab run {STUDY} --preset smoke"
     assert provenance._command(STUDY, "deterministic", "smoke", {"of other parameters"}, 1) == ""
+    far = {trial.hash for trial in provenance.preset_trials(study, "smoke", "ssh-pair")}
+    asked = provenance._command(STUDY, "ssh-pair", "smoke", far, 1)
+    assert asked.endswith("--testbed 'ssh://HOST?target=HOST'")
 
 
 @pytest.mark.parametrize("below", ["", "further"])

@@ -17,7 +17,7 @@ import clients
 import sshd
 from elevatorlab import campaign, store, testbeds
 from elevatorlab.paths import PROJECT
-from elevatorlab.testbeds import pyz, ssh
+from elevatorlab.testbeds import pyz, shell, ssh
 from elevatorlab.testbeds.real import RealTestbed
 from helpers import fio, wait_until
 from state import assert_restored, machine_state
@@ -72,6 +72,27 @@ def test_progress_comes_back_while_it_runs(server, run, make_real_trial):
     run(server.address, trial, lambda text: told.append((time.monotonic(), text)))
     when = {text.rpartition("] ")[2]: at_s for at_s, text in told}
     assert when["measured"] - when["files are ready"] > 1.5
+
+
+@pytest.mark.parametrize("where", ["this machine", "another one"])
+def test_the_last_words_of_what_is_held_are_told(server, where):
+    """Who served a trial may be unable to restore its machine: the trial is whole, so it is told."""
+    testbed = testbeds.get("host" if where == "this machine" else server.address)
+    told, job = [], "echo ready; cat >/dev/null; echo restored all but one >&2"
+    with testbed.shell.held(["sh", "-c", job], told.append) as line:
+        assert (line, told) == ("ready\n", [])
+    assert told == [f"{testbed.shell.name}: restored all but one"]
+    testbed.close()
+
+
+def test_what_does_not_end_when_it_is_let_go_is_told(server, monkeypatch):
+    monkeypatch.setattr(shell, "LET_GO_S", 0.2)
+    testbed, told = testbeds.get(server.address), []
+    with testbed.shell.held(["sh", "-c", "echo ready; sleep 5"], told.append):
+        pass
+    (sentence,) = told
+    assert "did not end within 0.2 s; see: elevatorlab clean" in sentence
+    testbed.close()
 
 
 def test_a_connection_that_breaks_again_and_again(server, run, make_real_trial):

@@ -125,6 +125,10 @@ REFUSED = {
         {"deadline_s": 3, "workloads": (POINTS,)},
         ["deadline_s", "expected at least the 3.2 s that workload points takes", "found 3"],
     ),
+    "a point to trace that is none": (
+        {"workloads": ({**POINTS, "traced_points": [1, 2]},)},
+        ["traced_points", "expected numbers of the 2 points, from 0", "found 2"],
+    ),
     "a deadline before the last report": (
         {"deadline_s": 5, "workloads": (IOSTAT,)},
         ["deadline_s", "expected at least the 6 s that workload witness takes", "found 5"],

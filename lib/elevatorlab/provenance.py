@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import store, studies
-from .testbeds import TESTBEDS, SshTestbed
+from .testbeds import ADDRESSES, TESTBEDS, SshTestbed
 
 
 class Run(NamedTuple):
@@ -135,7 +136,8 @@ def _command(
         made = {trial.hash for trial in preset_trials(chosen, preset, testbed, overrides)}
         if hashes <= made:
             parts = ["elevatorlab run", study, "--preset", preset]
-            parts += ["--testbed", testbed] if testbed != "deterministic" else []
+            place = shlex.quote(ADDRESSES.get(testbed, testbed))
+            parts += ["--testbed", place] if testbed != "deterministic" else []
             parts += [f"-p {name}={value}" for name, value in overrides.items()]
             return " ".join(parts)
     return ""

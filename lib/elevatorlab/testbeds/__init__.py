@@ -20,6 +20,9 @@ DEFAULT = "deterministic"
 FORMS = (*TESTBEDS, "ssh://[USER@]HOST[:PORT]", "docker+ssh://[USER@]HOST[:PORT]")
 FORMS += ("ssh://HOST?target=HOST",)
 
+#: What stands for the address, which results do not tell, of a testbed that has one.
+ADDRESSES = {SshTestbed.name: "ssh://HOST", PairTestbed.name: "ssh://HOST?target=HOST"}
+
 
 def get(name, say=print):
     """Return the testbed called `name`; `say` receives what takes longer than a moment.

@@ -202,7 +202,7 @@ class FarAgent:
         return "running"
 
     @contextlib.contextmanager
-    def held(self, failure, job, *arguments):
+    def held(self, failure, job, *arguments, say):
         """Have a job of the agent done there until the context is left; yield its proofs.
 
         Parameters
@@ -211,6 +211,8 @@ class FarAgent:
             What is said, before the reason, when it cannot be done.
         job, *arguments : str
             One of `elevatorlab.agent.hold`.
+        say : callable
+            Receives what could not be restored there.
 
         Raises
         ------
@@ -219,7 +221,7 @@ class FarAgent:
         self.install()
         with contextlib.ExitStack() as held:
             try:
-                said = held.enter_context(self.shell.held(self.argv(job, *arguments)))
+                said = held.enter_context(self.shell.held(self.argv(job, *arguments), say))
             except CommandFailed as problem:
                 raise TrialFailed(f"{failure}: {problem.said}") from None
             yield json.loads(said)

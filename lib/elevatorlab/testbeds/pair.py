@@ -155,7 +155,7 @@ class PairTestbed(ShellTestbed):
         limit_s = str(trial.deadline_s + 2 * SET_UP_S)
         failure = f"the target {self.target.shell.name} did not serve its disk"
         arguments = (backing, self.target_address, host, limit_s)
-        with self.target.held(failure, "serve-nvme", *arguments) as proofs:
+        with self.target.held(failure, "serve-nvme", *arguments, say=self.say) as proofs:
             # A result says nothing of its owner's network.
             told = [proof for proof in proofs if not proof["knob"].endswith("addr_traddr")]
             told = [{**proof, "knob": f"target: {proof['knob']}"} for proof in told]

@@ -51,6 +51,12 @@ class Unreachable(NotReady):
     """Nobody answers where the far side was expected."""
 
 
+def _pass_on(said, where, say):
+    """Let `say` have the complaints of a command, each as a sentence that names its machine."""
+    for line in said.splitlines():
+        say(f"{where}: {line}")
+
+
 class LocalShell:
     """Commands on this machine."""
 
@@ -81,21 +87,23 @@ class LocalShell:
                 process.terminate()
 
     @contextlib.contextmanager
-    def held(self, argv):
+    def held(self, argv, say):
         """Run a command that says a line when it is ready, and ends when its input does.
 
-        Yields the line; the command has ended when the context is left.
+        Yields the line; the command has ended when the context is left. `say` receives its
+        complaints.
         """
         pipe = subprocess.PIPE
         with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+            line = process.stdout.readline()
+            if not line:
+                said = process.stderr.read()
+                raise CommandFailed(self.name, argv, process.wait(), said)
             try:
-                line = process.stdout.readline()
-                if not line:
-                    said = process.stderr.read()
-                    raise CommandFailed(self.name, argv, process.wait(), said)
                 yield line
             finally:
                 process.stdin.close()
+                _pass_on(process.stderr.read(), self.name, say)
 
     def put(self, content, path):
         """Write a file."""
@@ -227,10 +235,11 @@ class SshShell:
                     raise EOFError("it ended without a status")
 
     @contextlib.contextmanager
-    def held(self, argv):
+    def held(self, argv, say):
         """Run a command that says a line when it is ready, and ends when its input does.
 
         Yields the line; the command has ended when the context is left, or the connection broke.
+        `say` receives its complaints.
         """
         with self._lost():
             channel = self.connection.create_session()
@@ -247,7 +256,11 @@ class SshShell:
                 yield line
             finally:
                 channel.shutdown_write()
-                channel.status_event.wait(LET_GO_S)
+                if channel.status_event.wait(LET_GO_S):
+                    said = channel.makefile_stderr("r").read().decode(errors="replace")
+                else:
+                    said = f"did not end within {LET_GO_S} s; see: elevatorlab clean"
+                _pass_on(said, self.name, say)
 
     def put(self, content, path):
         """Write a file."""

@@ -113,6 +113,15 @@ class FioPoints(WorkloadModel):
     window_ms: Count
     traced_points: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
+    @model_validator(mode="after")
+    def _traced_points_exist(self):
+        if beyond := [number for number in self.traced_points if number >= len(self.points)]:
+            raise ValueError(
+                f"traced_points: expected numbers of the {len(self.points)} points, from 0; "
+                f"found {beyond[0]}"
+            )
+        return self
+
     @property
     def duration_s(self):
         """How long all points take together."""

@@ -112,7 +112,8 @@ class VagrantTestbed(ShellTestbed):
             yield []
             return
         what = f"the physical disk below the virtual machine did not get scheduler {scheduler}"
-        with self.below.held(what, "hold", scheduler, str(self.vm.storage())) as proofs:
+        disk = str(self.vm.storage())
+        with self.below.held(what, "hold", scheduler, disk, say=self.say) as proofs:
             yield proofs
 
     def clean(self):

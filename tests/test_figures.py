@@ -8,7 +8,7 @@ from PIL import Image, ImageColor
 
 from elevatorlab import figures as style
 from elevatorlab.studies.vm_vs_container.figures import CAPTIONS, figures
-from elevatorlab.studies.vm_vs_container.published import times
+from elevatorlab.studies.vm_vs_container.published import TEST_2, times
 from measured import ARMS, NONE_YET, SCHEDULERS, TCG, as_printed, deterministic, emulated
 
 HOST = deterministic(jitter=0.05)
@@ -71,6 +71,16 @@ def test_one_repetition_is_said():
     """In the singular."""
     once = as_printed(arms=ARMS, repetitions=1)
     assert "), 1 repetition. " in figures(times(), once)["table-5"].caption
+
+
+def test_the_repetitions_are_those_of_what_is_shown():
+    """Part of a study may have been repeated less often than the rest."""
+    fewer = REAL[(REAL["test"] != TEST_2) | (REAL["repetition"] == 1)]
+    drawn = figures(times(), fewer)
+    assert "), 1 repetition. " in drawn["table-5"].caption
+    assert "), 3 repetitions. " in drawn["figure-1-none"].caption
+    without = figures(times(), REAL[REAL["test"] != TEST_2])
+    assert without["table-5"].caption == CAPTIONS["table-5"]
 
 
 @pytest.mark.parametrize("name", ["figure-1-none", "table-5"])

@@ -76,7 +76,7 @@ def test_progress_comes_back_while_it_runs(server, run, make_real_trial):
 
 @pytest.mark.parametrize("where", ["this machine", "another one"])
 def test_the_last_words_of_what_is_held_are_told(server, where):
-    """Who served a trial may be unable to restore its machine: the trial is whole, so it is told."""
+    """A machine that served a trial may not get everything restored: that fails no trial."""
     testbed = testbeds.get("host" if where == "this machine" else server.address)
     told, job = [], "echo ready; cat >/dev/null; echo restored all but one >&2"
     with testbed.shell.held(["sh", "-c", job], told.append) as line:

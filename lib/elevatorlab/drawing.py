@@ -62,19 +62,12 @@ def of_every_run(
             for name, figure in draw(run).items():
                 where = run.label if name in crossed else _where(run)
                 figure.suptitle(f"{figure.get_suptitle()}\n({where})")
-                caption = f"{captions[name]} {_measured_on(run, arms)}"
                 rows = run.crossed if name in crossed else run.rows
-                drawn[name + suffix] = Drawn(
-                    figure, caption, _trials(rows, (shows or {}).get(name))
-                )
+                for column, value in (shows or {}).get(name, {}).items():
+                    rows = rows[rows[column] == value]
+                caption = f"{captions[name]} {_measured_on(run, rows, arms)}".strip()
+                drawn[name + suffix] = Drawn(figure, caption, frozenset(rows["trial"]))
         return drawn
-
-
-def _trials(rows: pd.DataFrame, shown: Mapping[str, object] | None) -> frozenset[str]:
-    """Return the hashes of the trials behind the rows that a figure shows."""
-    for column, value in (shown or {}).items():
-        rows = rows[rows[column] == value]
-    return frozenset(rows["trial"])
 
 
 def _suffixes(several: list[Run]) -> list[str]:
@@ -98,13 +91,15 @@ def _backing(run: Run) -> str:
     return f", physical disk: {run.backing_scheduler}" if run.backing_scheduler else ""
 
 
-def _measured_on(run: Run, arms: Mapping[str, str]) -> str:
-    """Say in a sentence where the run was made, on what, and how often."""
+def _measured_on(run: Run, shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
+    """Say in a sentence where the run was made, on what, and how often what is shown was."""
+    if shown.empty:
+        return ""
     kind = "a simulated disk" if run.machine == DETERMINISTIC else "a real machine"
-    counts = sorted({rows["repetition"].nunique() for _, rows in run.rows.groupby("arm")})
+    counts = sorted({rows["repetition"].nunique() for _, rows in shown.groupby("arm")})
     often = " or ".join(map(str, counts)) + (" repetition" if counts == [1] else " repetitions")
     by_accelerator: dict[str, list[str]] = {}
-    for arm, text in accelerators(run.rows).items():
+    for arm, text in accelerators(shown).items():
         by_accelerator.setdefault(text, []).append(arms[arm])
     processors = [f"of {' and '.join(names)}: {text}" for text, names in by_accelerator.items()]
     return (

@@ -68,6 +68,12 @@ CAPTIONS = {
 }
 """What each figure shows; where it was measured is added to it."""
 
+#: Of what these figures show, the rest of the study is no part.
+SHOWS = {
+    **{name: {"part": "regulated"} for name in ("figure-8", "figure-9")},
+    **{name: {"part": "compared"} for name in ("comparison", "comparison-over-time")},
+}
+
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures, once for each run (see `drawing.of_every_run`).
@@ -84,7 +90,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         return _of(published, measured if run is None else run.rows)
 
     captions = {name: text + _says(name, measured) for name, text in CAPTIONS.items()}
-    return of_every_run(measured, draw, captions, {"container": "containers"})
+    return of_every_run(measured, draw, captions, {"container": "containers"}, shows=SHOWS)
 
 
 def _of(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:

@@ -76,12 +76,12 @@ def emulated(table):
     return table.assign(accelerator=table["accelerator"].mask(vm, TCG), time_s=slower)
 
 
-def write_results(folder, arms=ARMS, accelerator=TCG, repetitions=2):
-    """Write results of the smoke preset as the real testbeds of one machine leave them."""
+def write_results(folder, arms=ARMS, accelerator=TCG, repetitions=2, preset="smoke"):
+    """Write results of a preset as the real testbeds of one machine leave them."""
     device = {"device": "file_backed", "backing_schedulers": ("none",)}
     for arm in arms:
         choice = {"arms": [arm], "repetitions": repetitions}
-        parameters = studies.parameters(vm_vs_container, "smoke", choice, device)
+        parameters = studies.parameters(vm_vs_container, preset, choice, device)
         for trial in vm_vs_container.trials(parameters):
             place = folder / f"{TESTBEDS[arm]}-{MACHINE[:8]}" / trial.hash
             place.mkdir(parents=True)

@@ -45,15 +45,17 @@ def test_links_of_the_page_lead_somewhere():
 
 
 def test_costs_come_from_results(tmp_path, monkeypatch):
-    """Half of the trials' wall time, on two cores; and all bytes of their folders."""
+    """Half of the quick trials' wall time, on two cores; and all bytes of their folders."""
     monkeypatch.setattr(store, "REFERENCE", tmp_path)
     assert artifact.NOT_MEASURED in artifact.table()
-    write_results(tmp_path / "results", arms=("host", "container"))
+    write_results(tmp_path / "results", arms=("host",), preset="quick")
+    write_results(tmp_path / "results", arms=("container",))
     artifact.write_costs(tmp_path / "results")
     rows = artifact.costs_file().read_text().splitlines()
-    assert rows[1].startswith("vm_vs_container,32,48.0,")
+    count = len(list((tmp_path / "results").glob("host-*/*/trial.json")))
+    assert rows[1].startswith(f"vm_vs_container,{count},{count * 1.5},")
     monkeypatch.setattr(studies, "STUDIES", {"vm_vs_container": studies.get("vm_vs_container")})
-    assert "| 144 | 0 | 0 MiB |" in artifact.table()
+    assert re.search(rf"\| 144 \| {round(count * 1.5 / 2 / 60)} \| \d+ MiB \|", artifact.table())
 
 
 def test_a_page_without_a_place_for_the_table_is_refused(error_of):

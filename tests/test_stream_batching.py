@@ -1,5 +1,7 @@
 """Study 5: its trials, its tidy rows, its published points, its claims and its figures."""
 
+import re
+
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
@@ -9,10 +11,10 @@ from elevatorlab.errors import ElevatorLabError
 from elevatorlab.studies import stream_batching as study
 from elevatorlab.studies.stream_batching import prediction
 from elevatorlab.studies.stream_batching.claims import crossing
-from elevatorlab.studies.stream_batching.document import gone_cores
+from elevatorlab.studies.stream_batching.document import core_ratios, gone, gone_from, size_ratios
 from elevatorlab.studies.stream_batching.figures import CAPTIONS
-from elevatorlab.studies.stream_batching.published import noop_beside, points
-from elevatorlab.trial import Trial, parse
+from elevatorlab.studies.stream_batching.published import core_scaling, noop_beside, points
+from elevatorlab.trial import parse
 from elevatorlab.verdicts import Verdict
 
 NOTHING = pd.DataFrame(columns=study.COLUMNS)
@@ -73,6 +75,22 @@ def test_where_the_gain_is_explained_it_is_traced():
             assert points == expected
 
 
+@pytest.mark.parametrize("preset", ["smoke", "quick"])
+@pytest.mark.parametrize("experiments", [["knobs"], ["local", "knobs"], ["depth", "knobs"]])
+def test_a_sweep_has_noop_and_its_own_pair_once(preset, experiments):
+    trials = expanded(preset, experiments=experiments, targets=["ram"], repetitions=1)
+    sweep = {"iodepth": 64, "rwmixread": 100, "bs": "4k"}
+    driver = [t for t in trials if t.labels["driver"] == "one_send"]
+    at_it = [t for t in driver if sweep in t.workloads[0].points]
+    pairs = [
+        (t.scheduler.name, *map(t.labels.get, ("batch_nr", "batch_timeout_us"))) for t in at_it
+    ]
+    assert len(set(pairs)) == len(pairs)
+    assert {("none", None, None), ("sbq", "16", "50")} <= set(pairs)
+    pairs_asked = 1 if preset == "smoke" else 6
+    assert sum(name == "sbq" for name, *_ in pairs) == pairs_asked
+
+
 @pytest.mark.parametrize(
     "name, value, said",
     [
@@ -81,6 +99,7 @@ def test_where_the_gain_is_explained_it_is_traced():
         ("drivers", ["fast"], "drivers.0: Input should be 'stock' or 'one_send'"),
         ("mtu_bytes", 100, "device: mtu_bytes: Input should be greater than or equal to 1280"),
         ("device_mib", 4096, "leaves too little of it"),
+        ("time_scale", 0.5, "time_scale: Input should be greater than or equal to 1"),
         ("disk", "/dev/sda", "disk: String should match pattern"),
         (
             "disk",
@@ -123,6 +142,7 @@ def test_reads_and_writes_are_joined():
     row = row_of()
     assert (row["throughput_iops"], row["latency_mean_us"], row["latency_p99_us"]) == (4000, 3, 9)
     assert (row["depth"], row["read_percent"], row["request_kib"]) == (64, 75, 8)
+    assert row["requests"] == 400
 
 
 def test_costs_are_for_a_request():
@@ -185,7 +205,17 @@ def test_noop_beside_a_point():
     [("nvme_ssd", "randread", 10), ("nvme_ssd", "randwrite", 7), ("ram", "randread", None)],
 )
 def test_where_the_gain_ends_in_the_figure(target, operation, cores):
-    assert gone_cores(target, operation) == cores
+    assert gone_from(core_ratios(target, operation)) == cores
+
+
+@pytest.mark.parametrize("operation", ["randread", "randwrite"])
+def test_the_size_with_which_the_gain_ends_in_the_figure(operation):
+    assert gone_from(size_ratios(operation)) == 16
+
+
+def test_gone_is_what_two_figures_of_one_run_differ_by():
+    """Figure 2a shows 248, Figure 4a 234 kIOPS of SBQ on one core, the farthest apart."""
+    assert gone() == pytest.approx(248 / 234)
 
 
 def test_a_prediction_ends_at_the_link_or_the_ssd():
@@ -217,6 +247,7 @@ def measured(gain, noop_iops=20_000.0, repetitions=2, **changes):
                                 **{"read_percent": 100, "request_kib": 4, "seed": repetition},
                                 "batch_nr": 16 if scheduler == "sbq" else None,
                                 "batch_timeout_us": 50 if scheduler == "sbq" else None,
+                                "requests": 1000,
                                 "throughput_iops": iops,
                                 "latency_mean_us": depth / iops * 1e6,
                                 "latency_p99_us": depth / iops * 2e6,
@@ -230,6 +261,9 @@ def measured(gain, noop_iops=20_000.0, repetitions=2, **changes):
                         )
     numbers = ["batch_nr", "batch_timeout_us", "batch_requests"]
     return pd.DataFrame(rows).astype({name: float for name in numbers})
+
+
+POINT = ["target", "driver", "time_scale", "scheduler", "depth", "repetition"]
 
 
 def as_published(depth):
@@ -250,9 +284,7 @@ def test_every_published_point_has_a_claim(judged):
     about = {(claim.source.place, claim.source.row) for claim in judged}
     table = points()
     without = [
-        (row.table, row.row)
-        for row in table.itertuples()
-        if row.scheduler == "sbq" and (row.table, row.row) not in about
+        (row.table, row.row) for row in table.itertuples() if (row.table, row.row) not in about
     ]
     assert without == []
 
@@ -285,6 +317,133 @@ def test_cores_are_predicted_not_tested(judged):
     assert "3052 kIOPS are predicted: 1.46 of what is published" in claim.reason
 
 
+def claim_of(name, table):
+    (claim,) = [one for one in study.judge(table) if one.id == f"stream_batching/{name}"]
+    return claim
+
+
+@pytest.mark.parametrize(
+    "ratio, verdict",
+    [
+        (102 / 141, Verdict.REPRODUCED),  # as published, at depths 16 and 64
+        (0.5, Verdict.DIRECTION_ONLY),
+        (1.2, Verdict.CONTRADICTED),
+    ],
+)
+def test_the_shape_of_noop(ratio, verdict):
+    table = measured(as_published)
+    here = (table["scheduler"] == "none") & (table["depth"] == 16)
+    iops = table["throughput_iops"]
+    found = claim_of(
+        "figure-1a/noop-depth-16/throughput",
+        table.assign(throughput_iops=iops.mask(here, iops * ratio)),
+    )
+    assert found.verdict == verdict
+    assert found.measured == pytest.approx(141 * ratio, rel=1e-3)
+
+
+def test_the_shape_of_noop_by_size_is_of_bits_and_not_of_requests():
+    """Published with 8 KiB: 74.3 Gb/s, with 4 KiB 41.1, as many requests but for a tenth."""
+    table = measured(as_published).query("depth == 64")
+    larger = table.assign(
+        request_kib=8, throughput_iops=table["throughput_iops"] * 74.3 / 41.1 / 2, trial="u"
+    )
+    found = claim_of("figure-6a/noop-8-kb/throughput", pd.concat([table, larger]))
+    assert found.verdict == Verdict.REPRODUCED
+    assert found.measured == pytest.approx(74.3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("figure-5b/noop-100-reads/throughput", "What the other points of noop in this figure are"),
+        ("figure-6a/noop-32-kb/throughput", "There the document's curves end: 96.8 Gb/s"),
+        ("figure-5b/noop-50-reads/throughput", "Not run here with its reference beside it"),
+    ],
+)
+def test_what_of_noop_cannot_be_judged(name, said, judged):
+    (claim,) = [one for one in judged if one.id == f"stream_batching/{name}"]
+    assert claim.verdict == Verdict.NOT_TESTABLE and said in claim.reason
+
+
+@pytest.mark.parametrize("name", ["sbq-depth-64/stock/p99-latency", "noop-depth-16/p99-latency"])
+def test_a_99th_percentile_takes_enough_requests(name):
+    few = claim_of(f"figure-2b/{name}", measured(as_published, requests=298))
+    assert few.verdict == Verdict.NOT_TESTABLE
+    assert "Only 298 requests were measured at this point; expected 299 or more" in few.reason
+    enough = claim_of(f"figure-2b/{name}", measured(as_published, requests=299))
+    assert "Only" not in enough.reason and enough.measured is not None
+
+
+@pytest.mark.parametrize(
+    "gain_at_1, verdict",
+    [
+        (122 / 178, Verdict.REPRODUCED),  # 178 us instead of 122, as published
+        (0.4, Verdict.DIRECTION_ONLY),
+        (1.5, Verdict.CONTRADICTED),
+    ],
+)
+def test_the_price_of_a_request_alone(gain_at_1, verdict):
+    found = claim_of(
+        "latency-at-depth-1/nvme_ssd/stock/scaled",
+        measured(lambda depth: gain_at_1 if depth == 1 else 1.5),
+    )
+    assert (found.verdict, found.published) == (
+        verdict,
+        "implied: the first points of the two curves",
+    )
+
+
+@pytest.mark.parametrize(
+    "ratio, verdict",
+    [(0.8, Verdict.REPRODUCED), (0.95, Verdict.DIRECTION_ONLY), (1.3, Verdict.CONTRADICTED)],
+)
+def test_the_negative_control(ratio, verdict):
+    found = claim_of(
+        "local/ram", measured(lambda depth: ratio, driver="local").drop_duplicates(POINT)
+    )
+    assert found.verdict == verdict and found.reason.endswith("all times x 7.")
+
+
+def test_without_the_negative_control_nothing_is_said_of_it(judged):
+    (claim,) = [one for one in judged if one.id.endswith("local/ram")]
+    assert claim.reason == "Not run here (experiment local)."
+
+
+@pytest.mark.parametrize(
+    "case, cores, published",
+    [("ssd-read", 6, "10 cores"), ("ram-read", 22, "never within the figure")],
+)
+def test_where_the_gain_ends_is_predicted(case, cores, published):
+    """Noop alone, 20 thousand requests a second x 7, fills what the SSD or the link allow."""
+    found = claim_of(f"gain-is-gone/{case}/stock", measured(as_published))
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert f"on {cores} cores noop alone reaches" in found.reason
+    assert f"published: {published}" in found.reason
+
+
+def test_the_size_with_which_the_gain_ends_is_predicted():
+    """On 16 cores 20 thousand requests a second x 7 are 73 Gb/s of 4 KiB, and fill it with 16."""
+    table = measured(as_published).query("depth == 64")
+    both = pd.concat([table, table.assign(request_kib=16, trial="u")])
+    found = claim_of("gain-is-gone/ram-read-by-size/stock", both)
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert "4 KiB: 73.4, 16 KiB: 294; it fills the link of 100 from 16 KiB on" in found.reason
+    alone = claim_of("gain-is-gone/ram-read-by-size/stock", table)
+    assert "fills the link of 100 with none of them" in alone.reason
+
+
+def test_unscaled_times_are_judged_once():
+    """Where no times are scaled, the claim about the scaled ones is the same one."""
+    unscaled = measured(as_published, time_scale=1.0)
+    names = [f"peak-ratio/ram/stock/{scale}" for scale in ("scaled", "unscaled")]
+    scaled, again = (claim_of(name, unscaled) for name in names)
+    assert scaled.verdict != Verdict.NOT_TESTABLE
+    assert again.verdict == Verdict.NOT_TESTABLE and "No times are scaled" in again.reason
+    both = pd.concat([unscaled, measured(as_published, trial="u")])
+    assert claim_of(names[1], both).verdict != Verdict.NOT_TESTABLE
+
+
 def test_one_repetition_decides_nothing():
     once = study.judge(measured(as_published, repetitions=1))
     about = [one for one in once if claims.is_measured(one)]
@@ -293,7 +452,7 @@ def test_one_repetition_decides_nothing():
 
 def test_published_data_alone_judges_the_document():
     counts = claims.verdict_counts(study.judge(NOTHING))
-    assert (counts[Verdict.REPRODUCED], counts[Verdict.CONTRADICTED]) == (57, 5)
+    assert (counts[Verdict.REPRODUCED], counts[Verdict.CONTRADICTED]) == (59, 5)
 
 
 def test_a_point_twice_is_refused():
@@ -323,6 +482,54 @@ def test_crossings(ratios, between):
 # Figures and tables
 
 
+def test_captions_say_what_was_done_with_times_and_where_host_and_target_were():
+    simulated = study.figures(study.published(), measured(as_published))
+    two = measured(as_published, testbed="ssh-pair", machine="0123456789abcdef", time_scale=1.0)
+    apart = study.figures(study.published(), two)
+    for name, one in simulated.items():
+        assert "Host and target share the machine's processors" in one.caption
+        assert name == "unscaled" or re.search(r"by 7:|× 7,", one.caption), name
+    for one in apart.values():
+        assert "Times are not scaled. Host and target are two machines" in one.caption
+
+
+def test_a_percentile_of_a_few_requests_is_not_drawn():
+    def points_of(requests):
+        table = measured(as_published, requests=requests)
+        mean, p99 = study.figures(study.published(), table)["figure-2-ram"].figure.axes[:2]
+        solid = [
+            [line for line in axis.lines if line.get_linestyle() == "-"] for axis in (mean, p99)
+        ]
+        return [sum(len(line.get_xdata()) for line in lines) for lines in solid]
+
+    assert points_of(299) == [6, 6]
+    assert points_of(298) == [6, 0]
+
+
+def test_a_sweep_without_noop_says_so():
+    table = measured(as_published).query("scheduler == 'sbq' and depth == 64")
+    other = table.assign(batch_nr=4.0, trial="u")
+    axis = study.figures(study.published(), pd.concat([table, other]))["knobs"].figure.axes[0]
+    assert [text.get_text() for text in axis.texts] == ["noop was not run beside it"]
+
+
+def test_the_prediction_is_held_against_the_figures():
+    """Noop's 20 thousand x 7 on 24 cores would fill the link; 1490 thousand are shown."""
+    caption, table = study.tables(measured(as_published))[-1]
+    assert "leaves out" in caption
+    noop = table.query(
+        "target == 'RAM block device' and scheduler == 'noop' and operation == 'randread'"
+    )
+    shown = core_scaling().query(
+        "target == 'ram' and scheduler == 'noop' and operation == 'randread'"
+    )
+    by_cores = shown.set_index("cores")["throughput_kiops"]
+    one = 20 * 1.00015 * 7
+    assert set(noop["1 core"]) == {f"{one / by_cores[1]:.2f}"}
+    assert set(noop["24 cores"]) == {f"{3051.76 / by_cores[24]:.2f}"}
+    assert set(table[table["target"] == "NVMe SSD"]["16 cores"]) == {"–"}
+
+
 def test_published_data_alone_is_drawn():
     drawn = study.figures(study.published(), NOTHING)
     assert list(drawn) == [
@@ -347,10 +554,9 @@ def test_measured_curves_are_solid_and_published_ones_dashed():
 
 
 def test_the_table_recomputes_the_scale_of_time():
-    (_, overview), _, (_, scale) = study.tables(measured(as_published))
+    (_, overview), _, (_, scale), _ = study.tables(measured(as_published))
     assert set(overview["SBQ / noop"].str[:4]) == {"1.56"}
     assert set(scale["published / measured"]) == {"6.90"}
-    assert isinstance(expanded("smoke")[0], Trial)
 
 
 def test_the_table_says_what_each_side_would_gain_alone():
@@ -358,7 +564,7 @@ def test_the_table_says_what_each_side_would_gain_alone():
     sbq = rows["scheduler"] == "sbq"
     rows["host_ns_per_request"] = sbq.map({False: 24_000.0, True: 16_000.0})
     rows["target_ns_per_request"] = sbq.map({False: 24_000.0, True: 20_000.0})
-    _, (_, apart), _ = study.tables(rows)
+    _, (_, apart), *_ = study.tables(rows)
     assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"1.20"}
-    _, (_, apart), _ = study.tables(rows.assign(target_ns_per_request=0.0))  # two machines
+    _, (_, apart), *_ = study.tables(rows.assign(target_ns_per_request=0.0))  # two machines
     assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"–"}

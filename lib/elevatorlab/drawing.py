@@ -28,6 +28,7 @@ def of_every_run(
     arms: Mapping[str, str],
     crossed: Collection[str] = (),
     shows: Mapping[str, Mapping[str, object]] | None = None,
+    remark: Callable[[str, Run], str] = lambda name, run: "",
 ) -> dict[str, Drawn]:
     """Draw a study's figures once for every run, and say below each where it was measured.
 
@@ -46,6 +47,9 @@ def of_every_run(
         The figures that show several schedulers of the physical disk.
     shows : mapping
         By figure: which rows it shows (column and value), where it does not show all.
+    remark : callable
+        Called with a figure's name and each run: what its caption says of that run beyond
+        `captions`.
 
     Returns
     -------
@@ -65,7 +69,8 @@ def of_every_run(
                 rows = run.crossed if name in crossed else run.rows
                 for column, value in (shows or {}).get(name, {}).items():
                     rows = rows[rows[column] == value]
-                caption = f"{captions[name]} {_measured_on(run, rows, arms)}".strip()
+                parts = captions[name], remark(name, run), _measured_on(run, rows, arms)
+                caption = " ".join(part for part in parts if part)
                 drawn[name + suffix] = Drawn(figure, caption, frozenset(rows["trial"]))
         return drawn
 

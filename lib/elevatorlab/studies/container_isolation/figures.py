@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from ...analysis.knee import Knee
 from ...analysis.models import QUEUES, WAIT_LAWS
 from ...drawing import Drawn, of_every_run
-from ...matching import Run, runs
+from ...matching import Run
 from .claims_observation import FALLING, compared, compared_curves, knee_of
 from .figure_comparison import comparison, comparison_over_time
 from .figure_curves import LABELS, curves
@@ -89,8 +89,11 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     def draw(run: Run | None) -> dict[str, Figure]:
         return _of(published, measured if run is None else run.rows)
 
-    captions = {name: text + _says(name, measured) for name, text in CAPTIONS.items()}
-    return of_every_run(measured, draw, captions, {"container": "containers"}, shows=SHOWS)
+    def judged(name: str, run: Run) -> str:
+        return _judged(name, run.rows)
+
+    arms = {"container": "containers"}
+    return of_every_run(measured, draw, CAPTIONS, arms, shows=SHOWS, remark=judged)
 
 
 def _of(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
@@ -106,13 +109,8 @@ def _of(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
     }
 
 
-def _says(name: str, measured: pd.DataFrame) -> str:
-    """Return the sentence with which the analysis judges what a figure shows."""
-    sentences = [_judged(name, run.rows) for run in runs(measured)]
-    return "".join(f" {sentence}" for sentence in sentences if sentence)
-
-
 def _judged(name: str, rows: pd.DataFrame) -> str:
+    """Return the sentence with which the analysis judges what a figure shows."""
     if name == "comparison":
         return f"{better_than_slae(rows)} {fairness(rows)}".strip()
     loads = by_load(rows)

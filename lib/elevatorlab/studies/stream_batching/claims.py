@@ -16,12 +16,27 @@ from ...families import Statement, statements
 from ...measured import expect_columns, expect_once
 from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable
 from . import document, prediction
-from .document import GONE, gone_cores
-from .measures import DRIVERS, MEAN, P99, THROUGHPUT, at, gain, gains, peak, ratio_of, scale_of
+from .document import core_ratios, gone, gone_from, size_ratios
+from .measures import (
+    DRIVERS,
+    FEWEST_FOR_P99,
+    MEAN,
+    P99,
+    THROUGHPUT,
+    at,
+    curve,
+    gain,
+    gains,
+    peak,
+    ratio_of,
+    scale_of,
+)
 from .published import (
     BAR_STEP,
     GBPS_STEP,
+    KIB_BITS,
     KIOPS_STEP,
+    LATENCY_STEP_US,
     LINK_GBPS,
     NOOP,
     SBQ,
@@ -31,6 +46,7 @@ from .published import (
     noop_beside,
     request_size,
     single_core_latency,
+    varied,
 )
 from .rows import COLUMNS, WHERE
 from .trials import LOCAL
@@ -74,23 +90,42 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
 def _point_gain(item: Statement, table: pd.DataFrame) -> Finding:
     """Judge a point of SBQ's curve by what it is relative to noop's."""
     row = item.select
-    column, quantity, step = {
-        "throughput": (THROUGHPUT, "throughput_kiops", _step(row)),
-        "mean": (MEAN, "latency_us", 0),
-        "p99": (P99, "latency_us", 0),
-        "rate": (THROUGHPUT, "throughput_gbps", GBPS_STEP),
-    }[row["of"]]
+    column, quantity, step = _quantity(row)
     noop = noop_beside(row, quantity)
     if noop is None:
         return not_testable("The document shows no noop at this point to compare with.")
-    if row["of"] == "rate" and item.published > _CEILING * _highest_gbps(row["table"]):
-        return not_testable(_link(item, table))
     where = _where(row, table)
+    if _at_the_link(item):
+        ratio = gain(table, **where)
+        here = "was not run" if ratio is None else f"is {ratio.text()}"
+        return not_testable(f"{_link(item)} SBQ / noop {here}.")
+    if column == P99 and (few := _too_few(table, where, "none", "sbq")):
+        return not_testable(few)
     return _held_against(item, gain(table, column, **where), noop, step, where)
 
 
-def _step(row: dict) -> float:
-    return BAR_STEP if row["table"].startswith("Figure 5") else KIOPS_STEP
+def _quantity(row: dict) -> tuple[str, str, float]:
+    """Return the measured column, the published one, and the resolution of its reading."""
+    lines = BAR_STEP if row["table"].startswith("Figure 5") else KIOPS_STEP
+    return {
+        "throughput": (THROUGHPUT, "throughput_kiops", lines),
+        "mean": (MEAN, "latency_us", LATENCY_STEP_US),
+        "p99": (P99, "latency_us", LATENCY_STEP_US),
+        "rate": (THROUGHPUT, "throughput_gbps", GBPS_STEP),
+    }[row["of"]]
+
+
+def _too_few(table: pd.DataFrame, where: dict, *schedulers: str) -> str:
+    """Say that a 99th percentile was made of too few requests; nothing where it was not."""
+    counts = [at(table, "requests", **{**where, "scheduler": name}) for name in schedulers]
+    fewest = min((count.min() for count in counts if len(count)), default=FEWEST_FOR_P99)
+    if fewest >= FEWEST_FOR_P99:
+        return ""
+    return (
+        f"Only {fewest:g} requests were measured at this point; expected {FEWEST_FOR_P99} or more, "
+        f"or all may be below the 99th percentile ({_words(where)}). A preset with a longer window "
+        "has them."
+    )
 
 
 def _where(row: dict, table: pd.DataFrame) -> dict:
@@ -123,18 +158,23 @@ def _held_against(
 
 
 def _words(where: dict) -> str:
-    scale = where["time_scale"]
-    times = "times unscaled" if scale == 1 else f"all times x {scale:g}" if scale else "no run"
-    return f"{DRIVERS[where['driver']]}, {times}"
+    return f"{DRIVERS[where['driver']]}, {_times(where['time_scale'])}"
 
 
-def _link(item: Statement, table: pd.DataFrame) -> str:
-    found = gain(table, **_where(item.select, table))
-    here = "was not run" if found is None else f"is {found.text()}"
+def _times(scale: float | None) -> str:
+    return "times unscaled" if scale == 1 else f"all times x {scale:g}" if scale else "no run"
+
+
+def _at_the_link(item: Statement) -> bool:
+    row = item.select
+    return row["of"] == "rate" and item.published > _CEILING * _highest_gbps(row["table"])
+
+
+def _link(item: Statement) -> str:
     return (
         f"There the document's curves end: {item.published:g} Gb/s, of at most "
         f"{_highest_gbps(item.select['table']):g} in this figure, over a link of {LINK_GBPS}. That "
-        f"link is not here, and SBQ / noop {here}."
+        "link is not here."
     )
 
 
@@ -143,16 +183,30 @@ def _highest_gbps(table: str) -> float:
     return float(shown.loc[shown["table"] == table, "throughput_gbps"].max())
 
 
+_REFERENCE = {"io_depth": 64, "request_kb": 4, "read_percent": 100}
+"""What a curve of noop is relative to: where the document varies everything else."""
+
+
 def _noop_shape(item: Statement, table: pd.DataFrame) -> Finding:
-    """Judge a point of noop's curve by what it is relative to the same curve at depth 64."""
+    """Judge a point of noop's curve by what it is relative to the same curve's reference."""
     row = item.select
-    where = {**_where(row, table), "scheduler": "none"}
-    reference = {**row, "io_depth": 64}
-    beside = noop_beside(reference, "throughput_kiops")
-    measured = ratio_of(
-        at(table, THROUGHPUT, **where), at(table, THROUGHPUT, **{**where, "depth": 64})
-    )
-    return _held_against(item, measured, beside, KIOPS_STEP, where)
+    name = varied(row)
+    reference = {**row, name: _REFERENCE[name]}
+    if row == reference:
+        return not_testable("What the other points of noop in this figure are relative to.")
+    if _at_the_link(item):
+        return not_testable(_link(item))
+    column, quantity, step = _quantity(row)
+    here, there = ({**_where(one, table), "scheduler": "none"} for one in (row, reference))
+    if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
+        return not_testable(few)
+    one, other = at(table, column, **here), at(table, column, **there)
+    if row["of"] == "rate":  # what is measured counts requests
+        one, other = one * here["request_kib"], other * there["request_kib"]
+    ratio = ratio_of(one, other)
+    if ratio is None:
+        return not_testable(f"Not run here with its reference beside it ({_words(here)}).")
+    return _held_against(item, ratio, noop_beside(reference, quantity), step, here)
 
 
 def _cores(item: Statement, table: pd.DataFrame) -> Finding:
@@ -216,7 +270,8 @@ def _latency_price(item: Statement, table: pd.DataFrame) -> Finding:
     printed = single_core_latency().query("io_depth == 1 and latency_kind == 'mean'")
     printed = printed[printed["target"] == row["target"]].set_index("scheduler")["latency_us"]
     found = _with(item, float(printed[SBQ]))
-    return _held_against(found, gain(table, MEAN, **where), float(printed[NOOP]), 0.5, where)
+    measured = gain(table, MEAN, **where)
+    return _held_against(found, measured, float(printed[NOOP]), LATENCY_STEP_US, where)
 
 
 def _with(item: Statement, published: float) -> Statement:
@@ -268,11 +323,32 @@ def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Finding:
         return not_testable(_ONE_CORE)
     most = prediction.limit_kiops(row["target"], row["operation"])
     cores = prediction.gain_is_gone_cores(one_core, most)
-    printed = gone_cores(row["target"], row["operation"])
+    printed = gone_from(core_ratios(row["target"], row["operation"]))
     there = f"{printed} cores" if printed else "never within the figure"
     return not_testable(
         f"{_ONE_CORE} Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS "
-        f"that link or SSD allow; published: {there} (a gain of {GONE:.2f} or less)."
+        f"that link or SSD allow; published: {there} (a gain of {gone():.3f} or less)."
+    )
+
+
+def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Finding:
+    row = {**item.select["case"], "driver": item.select["driver"]}
+    where = _where(row, table)
+    rates = curve(table, THROUGHPUT, "request_kib", **where, scheduler="none")
+    if not rates:
+        return not_testable(_ONE_CORE)
+    bits = row["cores"] * KIB_BITS
+    gbps = {kib: bits * kib * rate.value * where["time_scale"] / 1e9 for kib, rate in rates}
+    full = [kib for kib, one in gbps.items() if one * gone() >= LINK_GBPS]
+    found = (
+        f"from {full[0]:g} KiB on, which leaves nothing to gain" if full else "with none of them"
+    )
+    shown = ", ".join(f"{kib:g} KiB: {one:.3g}" for kib, one in gbps.items())
+    printed = gone_from(size_ratios(row["operation"]))
+    return not_testable(
+        f"{_ONE_CORE} Predicted for noop on {row['cores']} cores, in Gb/s: {shown}; it fills the "
+        f"link of {LINK_GBPS} {found}. Published: no gain from {printed} KiB on ({gone():.3f} or "
+        f"less). {_words(where)}."
     )
 
 
@@ -285,7 +361,10 @@ def _local_loss(item: Statement, table: pd.DataFrame) -> Finding:
         return not_testable("Not run here (experiment local).")
     low, high = row["range"]["low"], row["range"]["high"]
     verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN)
-    reason = f"SBQ / noop without a network: {measured.text()}; said: {low:g} to {high:g}: {why}."
+    reason = (
+        f"SBQ / noop without a network: {measured.text()}; said: {low:g} to {high:g}: {why}. "
+        f"{_times(where['time_scale'])}."
+    )
     return Finding(verdict, float(f"{measured.value:.4g}"), reason)
 
 
@@ -312,5 +391,6 @@ JUDGES: dict[str, Judge] = {
     "latency_price": _once(_latency_price),
     "crossing": _once(_crossing),
     "gain_is_gone": _gain_is_gone,
+    "gain_is_gone_by_size": _gain_is_gone_by_size,
     "local_loss": _local_loss,
 }

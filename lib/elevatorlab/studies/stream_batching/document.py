@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pandas as pd
 
 from ...claims import Judge
-from ...families import Statement
+from ...families import Statement, statements
 from ...verdicts import Finding, Verdict
 from .published import (
     BAR_STEP,
@@ -14,12 +16,11 @@ from .published import (
     KIOPS_STEP,
     NOOP,
     SBQ,
+    STUDY,
     core_scaling,
     points,
+    request_size,
 )
-
-GONE = 1.06
-"""A gain of no more than this is called gone: the curves are closer than their wobble."""
 
 
 def _littles_law(item: Statement, _: pd.DataFrame) -> Finding:
@@ -44,11 +45,7 @@ def _littles_law(item: Statement, _: pd.DataFrame) -> Finding:
 
 def _same_experiment(item: Statement, _: pd.DataFrame) -> Finding:
     """Hold two figures against each other that show the same run."""
-    values = []
-    for place in (item.select["pair"]["one"], item.select["pair"]["other"]):
-        found = _shown(place, item.select["scheduler"])
-        values.append((place["table"], *found))
-    (one, value, step), (other, beside, beside_step) = values
+    (one, value, step), (other, beside, beside_step) = _both(item)
     difference = beside / value - 1
     reading = step / value + beside_step / beside
     fits = abs(difference) <= item.claim["tolerance"] + reading
@@ -57,6 +54,12 @@ def _same_experiment(item: Statement, _: pd.DataFrame) -> Finding:
         f"(reading the figures allows {reading:.1%})."
     )
     return Finding(_verdict(fits), f"{difference:+.1%}", reason)
+
+
+def _both(item: Statement) -> list[tuple[str, float, float]]:
+    """Return the two figures' names, points in kIOPS, and resolutions."""
+    places = item.select["pair"]["one"], item.select["pair"]["other"]
+    return [(place["table"], *_shown(place, item.select["scheduler"])) for place in places]
 
 
 def _shown(place: dict, scheduler: str) -> tuple[float, float]:
@@ -76,31 +79,67 @@ def _shown(place: dict, scheduler: str) -> tuple[float, float]:
 def _gain_is_gone(item: Statement, _: pd.DataFrame) -> Finding:
     """Find the number of cores from which SBQ is no faster than noop, in the document's curves."""
     case = item.select["case"]
-    cores = gone_cores(case["target"], case["operation"])
-    ratios = core_ratios(case["target"], case["operation"])
-    if cores is None:
-        reason = f"At {ratios.index[-1]} cores SBQ is still at {ratios.iloc[-1]:.2f} of noop."
-        return Finding(_verdict(case["cores"] is None), "not within the figure", reason)
-    before = f"{ratios[cores - 1]:.3f}" if cores > 1 else "nothing"
+    return _gone(core_ratios(case["target"], case["operation"]), case["cores"], "cores")
+
+
+def _gain_is_gone_by_size(item: Statement, _: pd.DataFrame) -> Finding:
+    """Find the size from which SBQ is no faster than noop, in the document's curves."""
+    case = item.select["case"]
+    return _gone(size_ratios(case["operation"]), case["request_kib"], "KiB")
+
+
+def _gone(ratios: pd.Series, expected: float | None, unit: str) -> Finding:
+    found = gone_from(ratios)
+    if found is None:
+        reason = f"At {ratios.index[-1]:g} {unit} SBQ is still at {ratios.iloc[-1]:.2f} of noop."
+        return Finding(_verdict(expected is None), "not within the figure", reason)
+    before = ratios.index[ratios.index < found]
+    more = f", {ratios[before[-1]]:.3f} at {before[-1]:g}" if len(before) else ""
     reason = (
-        f"SBQ / noop is {ratios[cores]:.3f} on {cores} cores and {before} on one core fewer; "
-        f"up to {GONE:.2f} counts as gone."
+        f"SBQ / noop is {ratios[found]:.3f} at {found:g} {unit}{more}; up to {gone():.3f} counts "
+        "as gone: so far apart are two figures of this document that show the same run."
     )
-    return Finding(_verdict(cores == case["cores"]), cores, reason)
+    return Finding(_verdict(found == expected), found, reason)
+
+
+@cache
+def gone() -> float:
+    """Return the largest ratio between two figures that show the same run.
+
+    A gain of no more than that is called gone: a repetition might as well have shown none.
+    """
+    same = [item for item in statements(STUDY) if item.judge == "same_experiment"]
+    pairs = [(one[1], other[1]) for one, other in map(_both, same)]
+    return max(max(pair) / min(pair) for pair in pairs)
 
 
 def core_ratios(target: str, operation: str) -> pd.Series:
     """Return SBQ's throughput relative to noop by cores, as the document shows it."""
     table = core_scaling()
     table = table[(table["target"] == target) & (table["operation"] == operation)]
-    by_cores = table.pivot(index="cores", columns="scheduler", values="throughput_kiops")
-    return by_cores[SBQ] / by_cores[NOOP]
+    return _ratios(table, "cores", "throughput_kiops")
 
 
-def gone_cores(target: str, operation: str) -> int | None:
-    """Return the number of cores from which on the document shows no gain; None: never."""
-    ratios = core_ratios(target, operation)
-    there = [cores for cores in ratios.index if (ratios.loc[cores:] <= GONE).all()]
+def size_ratios(operation: str) -> pd.Series:
+    """Return SBQ's throughput relative to noop by request size, as the document shows it."""
+    table = request_size()
+    return _ratios(table[table["operation"] == operation], "request_kb", "throughput_gbps")
+
+
+def _ratios(table: pd.DataFrame, along: str, column: str) -> pd.Series:
+    by_scheduler = table.pivot(index=along, columns="scheduler", values=column)
+    return by_scheduler[SBQ] / by_scheduler[NOOP]
+
+
+def gone_from(ratios: pd.Series) -> int | None:
+    """Return from which place on the document shows no gain; None: it does to the end.
+
+    Parameters
+    ----------
+    ratios : pandas.Series
+        `core_ratios` or `size_ratios`.
+    """
+    there = [place for place in ratios.index if (ratios.loc[place:] <= gone()).all()]
     return int(there[0]) if there else None
 
 
@@ -112,4 +151,5 @@ JUDGES: dict[str, Judge] = {
     "littles_law": _littles_law,
     "same_experiment": _same_experiment,
     "gain_is_gone_in_the_figure": _gain_is_gone,
+    "gain_is_gone_by_size_in_the_figure": _gain_is_gone_by_size,
 }

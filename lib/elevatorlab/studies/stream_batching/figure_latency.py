@@ -7,7 +7,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...figures import COLOURS
-from .measures import DRIVERS, MEAN, P99, TARGETS, THROUGHPUT, curve, rows_of, scale_of
+from .measures import (
+    DRIVERS,
+    FEWEST_FOR_P99,
+    MEAN,
+    P99,
+    TARGETS,
+    THROUGHPUT,
+    curve,
+    rows_of,
+    scale_of,
+)
 from .panels import (
     MARKERS,
     PUBLISHED,
@@ -70,6 +80,8 @@ def _published(axis: Axes, shown: pd.DataFrame) -> None:
 
 def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: str) -> None:
     scale = scale_of(rows)
+    if column == P99:
+        rows = rows[rows["requests"] >= FEWEST_FOR_P99]
     for scheduler in schedulers_in(rows_of(rows, driver=driver)):
         where = {"scheduler": scheduler, "driver": driver, "target": target, "time_scale": scale}
         rates = curve(rows, THROUGHPUT, "depth", **where)

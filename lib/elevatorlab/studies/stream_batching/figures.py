@@ -7,43 +7,36 @@ from matplotlib.figure import Figure
 
 from ...drawing import Drawn, of_every_run
 from ...matching import Run
+from ...testbeds import PairTestbed
 from .figure_beyond import explanation, knobs, price, unscaled
 from .figure_cores import cores
 from .figure_latency import latency_against_throughput
 from .figure_mix import read_share, request_size
 from .figure_overview import overview
 from .figure_sides import sides
+from .measures import scale_of
 
 ARMS = {"host": "the machine"}
 
-_SHARED = (
-    "Host and target share the machine's only processor, which the document's do not: what a "
-    "batch saves on either side counts."
-)
-_SCALED = (
-    "Measured times are divided, and rates multiplied, by the factor in the title: the scale of "
-    "time, chosen from noop alone."
-)
 CAPTIONS = {
     "overview": "Throughput of SBQ relative to noop against I/O depth (4 KiB random reads): as "
     "published (dashed) and as measured with each driver; crosses: a local null_blk, the negative "
-    "control. Right: the processor's time for a request at depth 64. " + _SHARED,
+    "control. Right: the processor's time for a request at depth 64.",
     "figure-1-ssd": "Counterpart of the document's Figure 1: latency against throughput, one point "
     "an I/O depth; a row for each driver. Dashed: published. Where mq-deadline is not seen, kyber "
-    "lies on it. " + _SCALED + " " + _SHARED,
-    "figure-2-ram": "Counterpart of the document's Figure 2, as Figure 1, with a RAM target. "
-    + _SCALED,
+    "lies on it. A 99th percentile of fewer than 299 requests is not drawn.",
+    "figure-2-ram": "Counterpart of the document's Figure 2, as Figure 1, with a RAM target.",
     "figure-3-ssd-cores": "Counterpart of the document's Figure 3: throughput by cores. One core "
     "is measured (dot); the lines beyond it are predictions from its cost of a request, not "
-    "measurements. Dashed: published. " + _SCALED,
+    "measurements. Dashed: published.",
     "figure-4-ram-cores": "Counterpart of the document's Figure 4, as Figure 3, with a RAM target.",
     "figure-5-read-share": "Counterpart of the document's Figure 5: throughput by share of reads, "
-    "with SBQ / noop above each pair; published on 4 and 16 cores, measured on one. " + _SCALED,
+    "with SBQ / noop above each pair; published on 4 and 16 cores, measured with one job of fio.",
     "figure-6-request-size": "Counterpart of the document's Figure 6: throughput by request size; "
-    "published (dashed) on 16 cores and a link of 100 Gb/s, measured on one core without a limit. "
-    + _SCALED,
-    "explanation": "What a request costs at depth 64: instructions (busy nanoseconds, in "
-    "thousands), TCP segments with data that host and target sent, context switches. " + _SHARED,
+    "published (dashed) on 16 cores and a link of 100 Gb/s, measured with one job of fio.",
+    "explanation": "What a request costs at depth 64: the processor's time (1 us is a "
+    "thousand instructions where these are counted), TCP segments with data that host and "
+    "target sent, context switches.",
     "sides": "Whose work the processor does for a request, from the kernel's own events (see "
     "`elevatorlab.agent.sides`), without what recording them costs: what would be left on either "
     "machine, if there were two.",
@@ -52,7 +45,10 @@ CAPTIONS = {
     "knobs": "Throughput relative to noop for each pair of SBQ's knobs, and requests in a batch.",
     "unscaled": "Throughput of SBQ relative to noop at two depths, with times scaled and not.",
 }
-"""What each figure shows; where it was measured is added to it."""
+"""What each figure shows; `_remark` and where it was measured are added to it."""
+
+_LIKE_THE_DOCUMENT = [name for name in CAPTIONS if name.startswith("figure-")]
+"""Figures in the document's own units."""
 
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
@@ -77,7 +73,31 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         drawn = _of_the_document(published, rows)
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
-    return of_every_run(measured, draw, CAPTIONS, ARMS)
+    return of_every_run(measured, draw, CAPTIONS, ARMS, remark=_remark)
+
+
+def _remark(name: str, run: Run) -> str:
+    """Say what was done with times, and how many machines are host and target."""
+    scale = scale_of(run.rows)
+    if scale == 1:
+        times = "Times are not scaled."
+    elif name in _LIKE_THE_DOCUMENT:
+        times = (
+            f"Measured times are divided, and rates multiplied, by {scale:g}: the scale of time, "
+            "chosen from noop alone."
+        )
+    elif name == "unscaled":
+        times = ""
+    else:
+        times = f"The disk's time and SBQ's timeout are × {scale:g}, chosen from noop alone."
+    if PairTestbed.name in run.testbed:
+        machines = "Host and target are two machines, as the document's."
+    else:
+        machines = (
+            "Host and target share the machine's processors, which the document's do not: what a "
+            "batch saves on either side counts."
+        )
+    return f"{times} {machines}".strip()
 
 
 def _of_the_document(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:

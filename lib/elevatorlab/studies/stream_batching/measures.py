@@ -14,6 +14,10 @@ TARGETS = {"nvme_ssd": "NVMe SSD", "ram": "RAM block device"}
 
 THROUGHPUT, MEAN, P99 = "throughput_iops", "latency_mean_us", "latency_p99_us"
 
+FEWEST_FOR_P99 = 299
+"""With fewer requests even the slowest of them may be below the 99th percentile: that all of n are
+has a probability of 0.99^n, which 299 is the first to bring below 5 %."""
+
 
 def rows_of(table: pd.DataFrame, /, **wanted) -> pd.DataFrame:
     """Return the rows whose columns have the given values."""

@@ -1,8 +1,9 @@
 """What one core's cost of a request says of many cores: a prediction, not a measurement.
 
-Requests of different cores share no queue, connection or lock of the host, so n cores serve n
-times as many, until the link is full or the target's disk does no more. What the disk does at
-most is taken from the document's own curves, so for the SSD it is a calibration point.
+If requests of different cores shared nothing, n cores would serve n times as many, until the link
+is full or the target's disk does no more. What the disk does at most is taken from the document's
+own curves, so for the SSD it is a calibration point. That cores share nothing is a premise, which
+the document's curves do not bear out: `tables.prediction_table` holds the two against each other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The document's six figures: points read off the vector drawing of the published PDF.
 
 The document prints no numbers, so there is a resolution instead of rounding: about 1 kIOPS on
-lines, 5 kIOPS on the hatched bars of Figure 5, and 0.1 Gb/s in Figure 6. The I/O depth of a point
-of Figures 1 and 2 is not printed either: it was assigned by order (powers of two).
+lines, 5 kIOPS on the hatched bars of Figure 5, 0.1 Gb/s in Figure 6, and whole microseconds. The
+I/O depth of a point of Figures 1 and 2 is not printed either: it was assigned by order (powers of
+two).
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ NOOP, SBQ = "noop", "sbq"
 #: What the document calls noop is the kernel's ``none``.
 SCHEDULER = {NOOP: "none", SBQ: "sbq"}
 
-KIOPS_STEP, BAR_STEP, GBPS_STEP = 1.0, 5.0, 0.1
-"""Resolution of the reading: lines and bars in thousand requests a second, Figure 6 in Gb/s."""
+KIOPS_STEP, BAR_STEP, GBPS_STEP, LATENCY_STEP_US = 1.0, 5.0, 0.1, 0.5
+"""Resolution of the reading: lines and bars in thousand requests a second, Figure 6 in Gb/s, and
+latencies, which were read off in whole microseconds."""
 
 LINK_GBPS = 100
 """What the document's link carries."""
@@ -88,18 +90,19 @@ def noop_beside(row: dict, column: str) -> float | None:
     column : str
         The quantity, for example "throughput_kiops".
     """
-    beside = _noop_points().get((row["table"], _varied(row)))
+    beside = _noop_points().get((row["table"], row[varied(row)]))
     return beside and float(beside[column])
 
 
 @cache
 def _noop_points() -> dict[tuple[str, float], dict]:
     rows = points()[points()["scheduler"] == NOOP].to_dict("records")
-    return {(row["table"], _varied(row)): row for row in rows}
+    return {(row["table"], row[varied(row)]): row for row in rows}
 
 
-def _varied(row: dict) -> float:
-    return next(row[name] for name in VARIED if name in row and not pd.isna(row[name]))
+def varied(row: dict) -> str:
+    """Return the column that the figure of a row varies."""
+    return next(name for name in VARIED if name in row and not pd.isna(row[name]))
 
 
 def gain_by_depth(table: pd.DataFrame, target: str) -> pd.Series:

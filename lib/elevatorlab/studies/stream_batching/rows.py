@@ -15,7 +15,7 @@ def of_side(side, part=None):
 COLUMNS = (
     "trial study testbed machine accelerator preset arm device backing_scheduler scheduler "
     "target driver time_scale batch_nr batch_timeout_us depth read_percent request_kib "
-    "seed repetition throughput_iops latency_mean_us latency_p99_us busy_ratio "
+    "seed repetition requests throughput_iops latency_mean_us latency_p99_us busy_ratio "
     "busy_ns_per_request switches_per_request host_sends_per_request "
     "target_sends_per_request batch_requests released_by_nr_ratio released_by_bytes_ratio "
     "released_by_timeout_ratio image_digest"
@@ -62,6 +62,7 @@ def _speed(ways):
     requests = sum(way["requests"] for way in ways)
     mean_ns = sum(way["requests"] * way["latency_mean_ns"] for way in ways) / requests
     return {
+        "requests": requests,
         "throughput_iops": sum(way["iops"] for way in ways),
         "latency_mean_us": mean_ns / 1000,
         "latency_p99_us": max(way["latency_p99_ns"] for way in ways) / 1000,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from ...matching import runs
+from .claims import predicted_kiops
 from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, ratio_of, scale_of
-from .published import gain_by_depth, single_core_latency
+from .published import core_scaling, gain_by_depth, single_core_latency
 from .rows import SIDES, WHERE, of_side
 from .trials import LOCAL
 
 OVERVIEW = (
     "Measured at depth 64, 4 KiB random reads: thousand requests a second of this machine, SBQ "
     "relative to noop with its 95 % confidence interval, and for each request the processor's time "
-    "and the sends of the host; means over repetitions."
+    "and the TCP segments with data that the host sent; means over repetitions."
 )
 APART = (
     "Host and target apart, depth 64, 4 KiB random reads: the processor's time for a request with "
@@ -27,6 +28,12 @@ CALIBRATION = (
     "stock driver, rounded; a calibration point, not a result. *Host alone* leaves out the "
     "target's part of this machine's time; rows with times × 1 show what depends on the scale."
 )
+PREDICTION = (
+    "How far the prediction of Figures 3 and 4 can be trusted: predicted throughput (so many times "
+    "that of one core, as far as link or SSD allow) over the published one, by number of cores. "
+    "Above 1 the document's cores hold each other up, which the prediction leaves out."
+)
+CORES = (1, 2, 4, 8, 16, 24)
 
 
 def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -37,7 +44,12 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    return [overview_table(measured), sides_table(measured), calibration_table(measured)]
+    return [
+        overview_table(measured),
+        sides_table(measured),
+        calibration_table(measured),
+        prediction_table(measured),
+    ]
 
 
 def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -63,16 +75,16 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return OVERVIEW, pd.DataFrame(rows, columns=columns)
 
 
-_COLUMNS = [f"{what}, {name}" for what in ("kIOPS", "us", "sends") for name in ("noop", "SBQ")]
+_COLUMNS = [f"{what}, {name}" for what in ("kIOPS", "us", "segments") for name in ("noop", "SBQ")]
 
 
 def _pair(rows: pd.DataFrame, where: dict) -> dict[str, str]:
     found = {}
     units = {THROUGHPUT: 1e-3, "busy_ns_per_request": 1e-3, "host_sends_per_request": 1}
-    for (column, unit), what in zip(units.items(), ("kIOPS", "us", "sends"), strict=True):
+    for (column, unit), what in zip(units.items(), ("kIOPS", "us", "segments"), strict=True):
         for scheduler, name in (("none", "noop"), ("sbq", "SBQ")):
             value = at(rows, column, scheduler=scheduler, **where).mean() * unit
-            sent = what != "sends" or where["driver"] != LOCAL
+            sent = what != "segments" or where["driver"] != LOCAL
             found[f"{what}, {name}"] = f"{value:.2f}" if sent else "–"
     return found
 
@@ -140,3 +152,42 @@ def calibration_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def _host_alone(rows: pd.DataFrame, where: dict, published_iops: pd.Series) -> str:
     host_ns = at(rows, of_side("host"), scheduler="none", **where)
     return f"{(published_iops * host_ns / 1e9).mean():.2f}" if host_ns.notna().all() else "–"
+
+
+def prediction_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a caption and, for each published curve, what is predicted relative to it."""
+    shown = core_scaling().set_index(["target", "operation", "scheduler", "cores"])
+    curves = shown.index.droplevel("cores").unique()
+    rows = []
+    for run in runs(measured):
+        for target, operation, scheduler in curves:
+            for driver, words in DRIVERS.items():
+                where = {"target": target, "operation": operation, "scheduler": scheduler}
+                if predicted_kiops(run.rows, {**where, "driver": driver}, 1) is not None:
+                    rows.append(
+                        {
+                            "run": run.label,
+                            "target": TARGETS[target],
+                            "operation": operation,
+                            "scheduler": scheduler,
+                            "driver": words,
+                            **_shares(run.rows, {**where, "driver": driver}, shown),
+                        }
+                    )
+    columns = ["run", "target", "operation", "scheduler", "driver", *map(_on, CORES)]
+    return PREDICTION, pd.DataFrame(rows, columns=columns)
+
+
+def _on(cores: int) -> str:
+    return f"{cores} core" + ("s" if cores > 1 else "")
+
+
+def _shares(rows: pd.DataFrame, what: dict, shown: pd.DataFrame) -> dict[str, str]:
+    """Return predicted / published by number of cores; a dash beyond the figure."""
+    found = {}
+    for cores in CORES:
+        place = what["target"], what["operation"], what["scheduler"], cores
+        there = place in shown.index
+        share = there and predicted_kiops(rows, what, cores) / shown.loc[place, "throughput_kiops"]
+        found[_on(cores)] = f"{share:.2f}" if there else "–"
+    return found

@@ -59,7 +59,7 @@ class Parameters(Model):
         Factor on the disk's service time and SBQ's timeout, together. 7 by default: with `none`
         and a RAM target, which has no such times, the document's host core does 138 thousand
         requests a second at depth 64, the deterministic testbed's only core, which serves host
-        and target, 20.4 thousand (stock driver). Chosen from these two figures alone. 1 on real
+        and target, 20.3 thousand (stock driver). Chosen from these two figures alone. 1 on real
         machines.
     disk : str or None
         The id of a disk of the machine with the target, which replaces the simulated SSD; `destroy`
@@ -76,7 +76,7 @@ class Parameters(Model):
     request_kib: tuple[RequestKib, ...]
     batch_nrs: tuple[BatchNr, ...]
     batch_timeouts_us: tuple[Count, ...]
-    time_scale: Positive = 7
+    time_scale: Annotated[float, Field(ge=1)] = 7
     mtu_bytes: Count = 9000
     disk: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")] | None = None
     destroy: bool = False
@@ -181,7 +181,7 @@ def _curves(parameters):
             if "local" in chosen and scheduler in ("none", "sbq") and simulated:
                 yield {**common, "driver": LOCAL, "scale": scale, "points": ends}
     if "knobs" in chosen and "sbq" in parameters.schedulers:
-        yield from _knobs(parameters, parameters.targets[0], scale)
+        yield from _knobs(parameters)
 
 
 def _points(parameters, target, scheduler):
@@ -203,19 +203,22 @@ def _points(parameters, target, scheduler):
     return [point for place, point in enumerate(points) if point not in points[:place]]
 
 
-def _knobs(parameters, target, scale):
-    """Yield SBQ with every pair of knobs but its own, on the last driver, at one point."""
+def _knobs(parameters):
+    """Yield SBQ with every pair of knobs, on the first target and the last driver, at one point.
+
+    Beside it noop, which they are relative to. Both are left out where another experiment has them.
+    """
+    target, point = parameters.targets[0], _point()
+    common = {"target": target, "driver": parameters.drivers[-1], "scale": parameters.time_scale}
+    for scheduler in ("none", "sbq"):
+        elsewhere = point in _points(parameters, target, scheduler)
+        if scheduler in parameters.schedulers and not elsewhere:
+            yield {**common, "scheduler": scheduler, "points": [point]}
     for batch_nr in parameters.batch_nrs:
         for timeout_us in parameters.batch_timeouts_us:
             if (batch_nr, timeout_us) != (BATCH_NR, BATCH_TIMEOUT_US):
-                yield {
-                    "target": target,
-                    "scheduler": "sbq",
-                    "driver": parameters.drivers[-1],
-                    "scale": scale,
-                    "points": [_point()],
-                    "knobs": (batch_nr, timeout_us),
-                }
+                pair = {"scheduler": "sbq", "knobs": (batch_nr, timeout_us)}
+                yield {**common, **pair, "points": [point]}
 
 
 def _point(depth=DEPTH, read_percent=100, request_kib=REQUEST_KIB):

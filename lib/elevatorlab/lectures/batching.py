@@ -6,12 +6,12 @@ from matplotlib.figure import Figure
 
 from .. import studies
 from ..figures import COLOURS, GREY, style
+from ..studies.stream_batching.trials import BATCH_NR, Parameters
 
 DEPTHS = (1, 4, 16, 64)
-BATCH_NR, BATCH_TIMEOUT_US = 16, 50
 
-#: How much slower this processor is than the document's (`stream_batching.trials`).
-SCALE = 7
+#: How much slower this processor is than the document's.
+SCALE = Parameters.model_fields["time_scale"].default
 
 
 def trials(scale=SCALE, depths=DEPTHS, local=False):

@@ -51,8 +51,8 @@ def latency_against_throughput(
             elif len(measured):
                 say(axis, "this target was not run")
             axis.set(yscale="log", title=title)
-            axis.set_ylim(20, 10000)
-            marks(axis.yaxis, (30, 100, 300, 1000, 3000, 10000))
+            axis.set_ylim(5, 10000)
+            marks(axis.yaxis, (10, 30, 100, 300, 1000, 3000, 10000))
         pair[0].set_ylabel("latency (us, log scale)")
     for axis in axes[-1]:
         axis.set_xlabel("throughput (kIOPS)")

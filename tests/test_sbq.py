@@ -98,10 +98,16 @@ def test_what_breaks_fails_the_trial_in_one_sentence(name, faults):
     assert fault["took_s"] < 30  # of the guest's time: no request hangs
 
 
-@pytest.mark.parametrize("name, status", [("agent_is_terminated", 143), ("agent_is_killed", -9)])
-def test_an_ended_agent_leaves_nothing(name, status, faults):
-    fault = faults[name]
-    assert (fault["status"], fault["left"]) == (status, []), fault["log"]
+def test_an_agent_that_is_terminated_leaves_nothing(faults):
+    fault = faults["agent_is_terminated"]
+    assert (fault["status"], fault["left"]) == (143, []), fault["log"]
+
+
+def test_what_a_killed_agent_leaves_is_cleaned_up(faults):
+    fault = faults["agent_is_killed"]
+    assert (fault["status"], fault["left_after_clean"]) == (-9, []), fault["log"]
+    # What it leaves at first shows that the other tests would see it.
+    assert {"/run/netns/elevatorlab-target", "/sys/module/nvme_tcp_one_send"} <= {*fault["left"]}
 
 
 def test_a_connection_outlives_the_name_of_its_namespace(faults):

@@ -5,7 +5,8 @@ usage: faults.py [FAULT...]
 
 Beside it are ``agent.pyz`` and ``trial.json``: fio over NVMe/TCP with SBQ. For each fault the
 trial is started, broken, and waited for; a line of JSON says how it ended, what it said, how long
-that took in the guest's time, and what is left in the kernel of what the agent had made.
+that took in the guest's time, and what is left in the kernel of what the agent had made: at once,
+and after ``agent clean``, which undoes what an agent that was killed could not.
 """
 
 import json
@@ -124,10 +125,11 @@ def wait_for_requests(agent):
         time.sleep(0.01)
 
 
-def ending(name, agent, result):
-    began = time.monotonic()
+def ending(name, agent, result, before, began):
+    """Wait for the agent; tell how it ended, and what is left that was not there before it."""
     status = agent.wait(LIMIT_S)
     took_s = time.monotonic() - began
+    left = traces() - before
     subprocess.run([*AGENT, "clean", str(HERE / "no-runs")], check=True, capture_output=True)
     failure = result / "failure.txt"
     return {
@@ -135,31 +137,34 @@ def ending(name, agent, result):
         "status": status,
         "said": failure.read_text() if failure.exists() else "",
         "took_s": round(took_s, 1),
-        "left": left(),
+        "left": sorted(left),
+        "left_after_clean": sorted(traces() - before),
         "log": (HERE / f"{name}.log").read_text()[-600:],
     }
 
 
-def left():
-    found = [path for trace in TRACES for path in pathlib.Path("/").glob(trace[1:])]
-    return sorted(map(str, found))
+def traces():
+    return {str(path) for trace in TRACES for path in pathlib.Path("/").glob(trace[1:])}
 
 
 def while_it_runs(fault):
+    before = traces()
     agent, result = start(fault.__name__)
     wait_for_requests(agent)
+    began = time.monotonic()
     fault(agent)
-    return ending(fault.__name__, agent, result)
+    return ending(fault.__name__, agent, result, before, began)
 
 
 def before_it_starts(name, fault):
     mend = fault()
     try:
+        before = traces()  # the modules that the fault itself has loaded among them
+        began = time.monotonic()
         agent, result = start(name)
-        agent.wait(LIMIT_S)
+        return ending(name, agent, result, before, began)
     finally:
         mend()
-    return ending(name, agent, result)
 
 
 def main():

@@ -7,6 +7,9 @@ IMAGE has vmlinuz, initramfs.cpio and root.ext2. PROGRAM runs as root in the gue
 files of FOLDER beside it and all folders of kernel objects mounted. Modules that build.sh has
 just made may be among them: they are taken instead of the image's. What the program prints is
 printed here; its status is the status of this command.
+
+The machine and its kernel's options are the deterministic testbed's (the package elevatorlab must
+be there), but for what `qemu` and KERNEL_OPTIONS say; its time is counted only with --icount.
 """
 
 import argparse
@@ -15,6 +18,8 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+from elevatorlab.testbeds.deterministic import qemu as testbed
 
 # As the image's own init up to the root; then our program instead of the image's.
 INIT = """#!/bin/busybox sh
@@ -52,11 +57,14 @@ print(f"HARNESS-STATUS {os.waitstatus_to_exitcode(status)}", flush=True)
 libc.reboot(0x01234567)
 """
 
-KERNEL_OPTIONS = (
-    "console=ttyS0 quiet loglevel=4 panic=-1 oops=panic nokaslr no_timer_check tsc=reliable "
-    "mitigations=off cryptomgr.notests "
-    # An overloaded host stops a processor for longer than the kernel expects of a real one.
-    "nowatchdog rcupdate.rcu_cpu_stall_timeout=300"
+KERNEL_OPTIONS = " ".join(
+    [
+        testbed.KERNEL_OPTIONS,
+        # what the kernel complains of is to be seen, and an oops ends the machine
+        "console=ttyS0 loglevel=4 oops=panic",
+        # an overloaded host stops a processor for longer than the kernel expects of a real one
+        "rcupdate.rcu_cpu_stall_timeout=300",
+    ]
 )
 
 
@@ -88,21 +96,21 @@ def overlay(program, arguments, beside):
 
 
 def qemu(image, initramfs, smp, icount, memory_mib):
-    """Return QEMU's command line."""
-    root_mib = (image / "root.ext2").stat().st_size >> 20
-    root = f"id=root,size={root_mib}M,mem-path={image / 'root.ext2'},share=on,readonly=on"
-    log = initramfs.with_name("replay.log")
-    recorded = f",rr=record,rrfile={log}" if smp == 1 else ""  # QEMU records one processor only
-    counted = ["-icount", f"shift=0,align=off,sleep=off{recorded}"]
+    """Return QEMU's command line: the testbed's options; of two alike, the later one counts."""
+    root = image / "root.ext2"
+    machine = testbed.options(memory_mib)
+    if not icount:
+        machine = [word.replace("thread=single", "thread=multi") for word in machine]
+    elif smp == 1:
+        machine += testbed.counted_time(initramfs.with_name("replay.log"))
+    else:
+        machine += ["-icount", "shift=0,align=off,sleep=off"]  # QEMU records one processor only
     return [
-        "qemu-system-x86_64",
-        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-net", "none"),
-        *("-machine", "pc-i440fx-7.2,nvdimm=on,hpet=off,usb=off"),
-        *("-cpu", "Nehalem-v1", "-smp", str(smp)),
-        *("-m", f"{memory_mib}M,slots=2,maxmem={memory_mib + 8192}M"),
-        *("-accel", "tcg,thread=single" if icount else "tcg,thread=multi"),
-        *(counted if icount else []),
-        *("-object", f"memory-backend-file,{root}"),
+        testbed.BINARY,
+        *machine,
+        *("-smp", str(smp)),
+        *("-action", "panic=none"),  # nobody would wake a machine that pauses
+        *testbed.memory("root", root, root.stat().st_size >> 20, "share=on,readonly=on"),
         *("-device", "nvdimm,memdev=root,unarmed=on"),
         *("-kernel", str(image / "vmlinuz"), "-initrd", str(initramfs)),
         *("-append", KERNEL_OPTIONS, "-serial", "stdio"),

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Devices, schedulers, counters and fio in the test guest."""
 
+import contextlib
+import itertools
 import json
+import mmap
+import os
 import pathlib
 import re
+import struct
 import subprocess
+import threading
 import time
 
 NULL_BLK = pathlib.Path("/sys/kernel/config/nullb")
@@ -42,6 +48,12 @@ class Queue:
     def get(self, knob):
         return int((self.folder / "iosched" / knob).read_text())
 
+    def wait_for_requests(self, number=100):
+        until = time.monotonic() + 20
+        while int((self.folder.parent / "stat").read_text().split()[0]) < number:
+            assert time.monotonic() < until, "no request is read"
+            time.sleep(0.01)
+
     def counters(self):
         names = (
             "released_by_nr released_by_bytes released_by_timeout held bypassed merged dispatched"
@@ -74,8 +86,23 @@ class NullBlk(Queue):
     def power_off(self):
         write(self.config / "power", 0)
 
+    def power_on(self):
+        """Show the disk again, with all that was written to it."""
+        write(self.config / "power", 1)
+
     def __exit__(self, *_):
         self.config.rmdir()
+
+
+@contextlib.contextmanager
+def hold_per_cpu():
+    """Let queues that select sbq in the with block hold for each processor."""
+    parameter = pathlib.Path("/sys/module/sbq_iosched/parameters/hold_per_cpu")
+    write(parameter, 1)
+    try:
+        yield
+    finally:
+        write(parameter, 0)
 
 
 class NvmeTcp(Queue):
@@ -187,6 +214,7 @@ def fio_command(device, **options):
         "bs": "4k",
         "iodepth": 32,
         "randseed": 1,
+        "allow_file_create": 0,  # of a disk that is gone it would make a file
         "output-format": "json",
         **options,
     }
@@ -212,6 +240,78 @@ def finish(job, timeout_s=120):
 
 def fio(device, timeout_s=120, **options):
     return finish(start(device, **options), timeout_s)
+
+
+class Writer(threading.Thread):
+    """Writes blocks of its own until it is told to stop or the disk fails.
+
+    fio forgets what it wrote when the disk fails. This remembers which write of each block was
+    the last one that was acknowledged, and so can say later whether it is on the disk.
+    """
+
+    size, blocks = 4096, 8
+
+    def __init__(self, device, first):
+        super().__init__(daemon=True)
+        self.device, self.first = device, first
+        self.acknowledged, self.tried, self.error = {}, None, None
+        self.ended = threading.Event()
+        self.start()
+
+    def content(self, block, number):
+        return struct.pack("QQ", block, number) * (self.size // 16)
+
+    def run(self):
+        disk = os.open(self.device, os.O_RDWR | os.O_DIRECT)
+        page = mmap.mmap(-1, self.size)  # O_DIRECT wants whole pages
+        try:
+            for number in itertools.count(1):
+                if self.ended.is_set():
+                    break
+                block = self.first + number % self.blocks
+                page[:] = self.content(block, number)
+                self.tried = block, number
+                os.pwrite(disk, page, block * self.size)
+                self.acknowledged[block] = number
+        except OSError as error:
+            self.error = error
+        os.close(disk)
+
+    def check(self, device):
+        """Compare what is on the disk with what it acknowledged; return the number of writes."""
+        disk = os.open(device, os.O_RDONLY | os.O_DIRECT)
+        page = mmap.mmap(-1, self.size)
+        for block, number in self.acknowledged.items():
+            assert os.preadv(disk, [page], block * self.size) == self.size
+            allowed = [self.content(block, number), self.content(*self.tried)]
+            found = struct.unpack_from("QQ", page)
+            assert page[:] in allowed, (found, (block, number), self.tried)
+        os.close(disk)
+        return max(self.acknowledged.values(), default=0)
+
+
+class Writers:
+    """Many of them, behind the first `offset_mib` of a disk, where fio is at work."""
+
+    def __init__(self, device, number=24, offset_mib=48):
+        first = (offset_mib << 20) // Writer.size
+        self.all = [Writer(device, first + Writer.blocks * at) for at in range(number)]
+
+    def check(self, device, fail):
+        """Stop them; return how many writes were acknowledged, all of which are on the disk.
+
+        `fail` says whether each of them must have seen its disk fail, or none.
+        """
+        for writer in self.all:
+            if not fail:
+                writer.ended.set()
+        for writer in self.all:
+            writer.join(60)
+            assert not writer.is_alive(), "a write neither succeeds nor fails"
+            assert bool(writer.error) == fail, writer.error
+        number = sum(writer.check(device) for writer in self.all)
+        assert number > 2 * len(self.all), number
+        return number
 
 
 def trouble():

@@ -26,6 +26,8 @@ TESTS = [
     stress_nvme_tcp.an_nvme_controller_is_reset_under_load,
     stress_data.a_request_that_is_inserted_again_is_not_held_again,
     stress_nvme_tcp.data_survive_nvme_over_tcp,
+    stress_nvme_tcp.flush_and_fua_storms_end_over_nvme_tcp,
+    stress_nvme_tcp.switches_over_nvme_tcp_lose_nothing,
     stress_nvme_tcp.passthrough_commands_go_past_the_hold,
     stress_changes.the_module_unloads_only_when_unused,
     stress_changes.a_processor_goes_and_comes_under_load,

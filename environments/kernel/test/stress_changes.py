@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """SBQ while everything changes under load: schedulers, knobs, processors, disks, the module."""
 
+import contextlib
+import json
 import os
 import random
 import subprocess
 import time
 
-from rig import NullBlk, finish, fio, load, start, verified, write
+from rig import NullBlk, Writers, finish, fio, hold_per_cpu, load, start, verified, write
 from stress_data import data_survive_every_kind_of_completion_size_and_queue
 
 CPUS = os.cpu_count()
@@ -28,42 +30,53 @@ def knobs_and_depth_change_under_load():
         return disk.check_counters()
 
 
-def a_thousand_switches_under_load_lose_nothing(times=1000):
+def switch_under_load(disk, times, size="8m"):
     choice = random.Random(1)
-    with NullBlk(irqmode=2, completion_nsec=20000, submit_queues=CPUS) as disk:
-        load("mq-deadline"), load("kyber-iosched"), load("bfq")
-        jobs = {"numjobs": 2, "size": "8m", "offset_increment": "32m", "loops": 10000}
-        job = start(disk.device, **verified(**jobs, bssplit="4k/70:32k/30"))
-        others = ["none", "mq-deadline", "kyber", "bfq"]
-        for number in range(times // 2):
-            assert job.poll() is None, job.communicate()[0][-1000:]
-            disk.select("sbq")
-            if number % 8 == 0:
-                time.sleep(0.02)
-            if number % 50 == 0:
-                disk.set("batch_timeout_us", choice.choice([1, 50, 5000, 100000]))
-            disk.select(choice.choice(others))
+    load("mq-deadline"), load("kyber-iosched"), load("bfq")
+    jobs = {"numjobs": 2, "size": size, "offset_increment": "32m", "loops": 10000}
+    job = start(disk.device, **verified(**jobs, bssplit="4k/70:32k/30"))
+    others = ["none", "mq-deadline", "kyber", "bfq"]
+    for number in range(times // 2):
+        assert job.poll() is None, job.communicate()[0][-1000:]
         disk.select("sbq")
-        job.terminate()
-        said = job.communicate(timeout=60)[0]
-        assert "verify" not in said.split("{", 1)[0], said[:1500]
-        fio(disk.device, **verified(size="8m"))
-        return disk.check_counters()
+        if number % 8 == 0:
+            time.sleep(0.02)
+        if number % 50 == 0:
+            disk.set("batch_timeout_us", choice.choice([1, 50, 5000, 100000]))
+        disk.select(choice.choice(others))
+    disk.select("sbq")
+    job.terminate()
+    said = job.communicate(timeout=60)[0]
+    assert "verify" not in said.split("{", 1)[0], said[:1500]
+    reads = [one["read"]["total_ios"] for one in json.loads(said[said.index("{") :])["jobs"]]
+    assert all(reads), f"fio did not get as far as to read back: {reads}"
+    fio(disk.device, **verified(size="8m"))
+    return reads, disk.check_counters()
 
 
-def a_device_goes_away_under_load(times=10):
+def a_thousand_switches_under_load_lose_nothing(times=1000):
+    with NullBlk(irqmode=2, completion_nsec=20000, submit_queues=CPUS) as disk:
+        return switch_under_load(disk, times)
+
+
+def a_device_goes_away_under_load(times=6):
+    acknowledged = []
     for number in range(times):
         with NullBlk(irqmode=2, completion_nsec=50000, submit_queues=CPUS) as disk:
             disk.select("sbq")
             disk.set("batch_timeout_us", [50, 100000][number % 2])
             depth = [64, 3][number % 2]  # three requests never fill a batch
-            job = start(
-                disk.device, rw="randrw", iodepth=depth, numjobs=2, time_based=1, runtime=60
-            )
+            load_ = {"rw": "randrw", "numjobs": 2, "time_based": 1, "runtime": 60}
+            job = start(disk.device, **load_, iodepth=depth, size="48m")
+            disk.wait_for_requests()
+            writers = Writers(disk.device, number=[24, 3][number % 2])
             time.sleep(1.5)
             disk.power_off()
             job.communicate(timeout=60)
             assert job.returncode != 0
+            disk.power_on()
+            acknowledged.append(writers.check(disk.device, fail=True))
+    return acknowledged
 
 
 def the_module_unloads_only_when_unused(times=30):
@@ -84,9 +97,8 @@ def the_module_unloads_only_when_unused(times=30):
 def a_processor_goes_and_comes_under_load(times=15):
     if CPUS < 2:
         return "one processor only"
-    for per_cpu in 0, 1:
-        write("/sys/module/sbq_iosched/parameters/hold_per_cpu", per_cpu)
-        with NullBlk(irqmode=2, completion_nsec=30000, submit_queues=2) as disk:
+    for holds in contextlib.nullcontext, hold_per_cpu:
+        with holds(), NullBlk(irqmode=2, completion_nsec=30000, submit_queues=2) as disk:
             disk.select("sbq")
             job = start(
                 disk.device, **verified(size="8m", numjobs=2, offset_increment="32m", loops=999)
@@ -100,12 +112,10 @@ def a_processor_goes_and_comes_under_load(times=15):
             job.communicate(timeout=60)
             fio(disk.device, **verified(size="4m", numjobs=2, offset_increment="32m"))
             disk.check_counters()
-    write("/sys/module/sbq_iosched/parameters/hold_per_cpu", 0)
 
 
 def holds_per_cpu_lose_nothing():
-    write("/sys/module/sbq_iosched/parameters/hold_per_cpu", 1)
-    data_survive_every_kind_of_completion_size_and_queue()
-    a_thousand_switches_under_load_lose_nothing(times=100)
-    a_device_goes_away_under_load(times=2)
-    write("/sys/module/sbq_iosched/parameters/hold_per_cpu", 0)
+    with hold_per_cpu():
+        data_survive_every_kind_of_completion_size_and_queue()
+        a_thousand_switches_under_load_lose_nothing(times=100)
+        a_device_goes_away_under_load(times=2)

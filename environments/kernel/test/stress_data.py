@@ -85,16 +85,21 @@ def data_survive_every_kind_of_completion_size_and_queue():
     return found
 
 
+def storm(disk):
+    """Make many flushes and writes with FUA; return the counters."""
+    disk.select("sbq")
+    fua = (disk.folder / "fua").read_text().strip()
+    cache = (disk.folder / "write_cache").read_text().strip()
+    assert (cache, fua) == ("write back", "1"), (cache, fua)
+    fio(disk.device, **verified(fsync=1, size="2m", numjobs=2, offset_increment="32m"))
+    fio(disk.device, **verified(sync="dsync", size="4m", numjobs=2, offset_increment="32m"))
+    fio(disk.device, **verified(fdatasync=3, sync="sync", size="2m", bs="16k"))
+    return disk.check_counters()
+
+
 def flush_and_fua_storms_end():
     with NullBlk(cache_size=8, irqmode=1) as disk:
-        disk.select("sbq")
-        fua = (disk.folder / "fua").read_text().strip()
-        cache = (disk.folder / "write_cache").read_text().strip()
-        assert (cache, fua) == ("write back", "1"), (cache, fua)
-        fio(disk.device, **verified(fsync=1, size="2m", numjobs=2, offset_increment="32m"))
-        fio(disk.device, **verified(sync="dsync", size="4m", numjobs=2, offset_increment="32m"))
-        fio(disk.device, **verified(fdatasync=3, sync="sync", size="2m", bs="16k"))
-        return disk.check_counters()
+        return storm(disk)
 
 
 def a_request_that_is_inserted_again_is_not_held_again():

@@ -7,18 +7,21 @@ import fcntl
 import os
 import time
 
-from rig import NullBlk, NvmeTcp, fio, start, verified
+from rig import NullBlk, NvmeTcp, Writers, fio, start, verified
+from stress_changes import switch_under_load
+from stress_data import storm
 
 
 @contextlib.contextmanager
-def nvme_tcp(driver):
-    with NullBlk(size=64, irqmode=2, completion_nsec=50000) as backing:
+def nvme_tcp(driver, **backing):
+    with NullBlk(size=64, **{"irqmode": 2, "completion_nsec": 50000, **backing}) as backing:
         with NvmeTcp(backing.device, driver) as disk:
             disk.select("sbq")
             yield disk
 
 
 def an_nvme_controller_is_deleted_under_load(times=5):
+    acknowledged = []
     for driver in NvmeTcp.drivers:
         with nvme_tcp(driver) as disk:
             for number in range(times):
@@ -26,12 +29,16 @@ def an_nvme_controller_is_deleted_under_load(times=5):
                 disk.set("batch_timeout_us", [50, 100000][number % 2])
                 depth = [64, 3][number % 2]
                 load_ = {"rw": "randrw", "numjobs": 2, "time_based": 1, "runtime": 60}
-                job = start(disk.device, **load_, iodepth=depth)
+                job = start(disk.device, **load_, iodepth=depth, size="48m")
+                disk.wait_for_requests()
+                writers = Writers(disk.device, number=[24, 3][number % 2])
                 time.sleep(1.5)
                 disk.delete()
                 job.communicate(timeout=60)
                 assert job.returncode != 0
                 disk.connect()
+                acknowledged.append(writers.check(disk.device, fail=True))
+    return acknowledged
 
 
 def an_nvme_controller_is_reset_under_load(times=5):
@@ -40,16 +47,35 @@ def an_nvme_controller_is_reset_under_load(times=5):
         with nvme_tcp(driver) as disk:
             jobs = {"numjobs": 2, "size": "4m", "offset_increment": "32m", "loops": 999}
             job = start(disk.device, **verified(**jobs))
+            writers = Writers(disk.device)
             for _ in range(times):
                 time.sleep(1)
                 assert job.poll() is None, job.communicate()[0][-1000:]
                 disk.reset()
             time.sleep(1)
+            acknowledged = writers.check(disk.device, fail=False)
             job.terminate()
             said = job.communicate(timeout=60)[0]
             assert "verify" not in said.split("{", 1)[0], said[:1500]
             fio(disk.device, **verified(size="4m"))
-            found[driver] = disk.check_counters()
+            found[driver] = acknowledged, disk.check_counters()
+    return found
+
+
+def switches_over_nvme_tcp_lose_nothing(times=100):
+    found = {}
+    for driver in NvmeTcp.drivers:
+        with nvme_tcp(driver) as disk:
+            found[driver] = switch_under_load(disk, times, size="2m")
+    return found
+
+
+def flush_and_fua_storms_end_over_nvme_tcp():
+    """Each flush goes on to the target's disk, which has a cache too."""
+    found = {}
+    for driver in NvmeTcp.drivers:
+        with nvme_tcp(driver, cache_size=8) as disk:
+            found[driver] = storm(disk)
     return found
 
 

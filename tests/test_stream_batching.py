@@ -10,8 +10,13 @@ from elevatorlab import claims, studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.studies import stream_batching as study
 from elevatorlab.studies.stream_batching import prediction
-from elevatorlab.studies.stream_batching.claims import crossing
-from elevatorlab.studies.stream_batching.document import core_ratios, gone, gone_from, size_ratios
+from elevatorlab.studies.stream_batching.claims_curves import crossing
+from elevatorlab.studies.stream_batching.document import (
+    core_ratios,
+    gone,
+    gone_from,
+    size_ratios,
+)
 from elevatorlab.studies.stream_batching.figures import CAPTIONS
 from elevatorlab.studies.stream_batching.published import core_scaling, noop_beside, points
 from elevatorlab.trial import parse

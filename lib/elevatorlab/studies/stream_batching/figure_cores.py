@@ -9,11 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from ...figures import COLOURS, GREY
-from .claims import predicted_kiops
 from .figure_latency import on_scale
 from .measures import DRIVERS, TARGETS, rows_of
 from .panels import PUBLISHED, drivers_in, scheduler_handles
-from .prediction import limit_kiops
+from .prediction import limit_kiops, predicted_kiops
 from .published import SCHEDULER
 
 OPERATIONS = {"randread": "(a) random read", "randwrite": "(b) random write"}

@@ -12,6 +12,8 @@ from .trials import BATCH_NR, BATCH_TIMEOUT_US
 DRIVERS = {"stock": "stock driver", "one_send": "one-send driver"}
 TARGETS = {"nvme_ssd": "NVMe SSD", "ram": "RAM block device"}
 
+_OPERATION = {"randread": 100, "randwrite": 0}
+
 THROUGHPUT, MEAN, P99 = "throughput_iops", "latency_mean_us", "latency_p99_us"
 
 FEWEST_FOR_P99 = 299
@@ -113,3 +115,24 @@ def gains(table: pd.DataFrame, along: str, **where) -> list[tuple[float, Interva
     there = sorted(set(rows_of(table, **{**fixed, **where})[along]))
     found = [(x, gain(table, **{**where, along: x})) for x in there]
     return [(x, ratio) for x, ratio in found if ratio is not None]
+
+
+def where_of(row: dict, table: pd.DataFrame) -> dict:
+    """Return which measured rows a published row stands for, as `at` and `gain` take it."""
+    where = {"target": row["target"], "driver": row["driver"]}
+    where["time_scale"] = scale_of(table, row.get("scale", "scaled") == "scaled")
+    names = {"io_depth": "depth", "read_percent": "read_percent", "request_kb": "request_kib"}
+    where |= {ours: row[theirs] for theirs, ours in names.items() if theirs in row}
+    if "operation" in row:
+        where["read_percent"] = _OPERATION[row["operation"]]
+    return where
+
+
+def words(where: dict) -> str:
+    """Say which driver, and which times, measured rows are of (see `where_of`)."""
+    return f"{DRIVERS[where['driver']]}, {times(where['time_scale'])}"
+
+
+def times(scale: float | None) -> str:
+    """Say in words what the scale of time is."""
+    return "times unscaled" if scale == 1 else f"all times x {scale:g}" if scale else "no run"

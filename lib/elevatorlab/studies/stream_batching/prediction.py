@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import math
 
-from .published import KIB_BITS, LINK_GBPS, core_scaling
+import pandas as pd
+
+from .measures import THROUGHPUT, at, where_of
+from .published import KIB_BITS, LINK_GBPS, SCHEDULER, core_scaling
 
 
 def link_limit_kiops(request_kib: float) -> float:
@@ -72,3 +75,23 @@ def gain_is_gone_cores(noop_kiops: float, most_kiops: float) -> int:
     6
     """
     return math.ceil(most_kiops / noop_kiops)
+
+
+def predicted_kiops(table: pd.DataFrame, row: dict, cores: int) -> float | None:
+    """Predict a point of Figures 3 and 4 from one core, on the document's scale.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rows of one run.
+    row : dict
+        target, operation, driver, and scheduler as the document calls it.
+    cores : int
+    """
+    where = where_of(row, table)
+    found = at(table, THROUGHPUT, **where, scheduler=SCHEDULER[row["scheduler"]])
+    if found.empty:
+        return None
+    one_core = found.mean() / 1000 * where["time_scale"]
+    most = limit_kiops(row["target"], row["operation"])
+    return throughput_kiops(one_core, cores, most)

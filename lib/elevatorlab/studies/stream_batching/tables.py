@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from ...matching import runs
-from .claims import predicted_kiops
 from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, ratio_of, scale_of
+from .prediction import predicted_kiops
 from .published import core_scaling, gain_by_depth, single_core_latency
 from .rows import SIDES, WHERE, of_side
 from .trials import LOCAL

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elevatorlab import studies
 from elevatorlab import trial as trials
+from elevatorlab.testbeds import HostTestbed
 from elevatorlab.trial import Trial, parse, profile
 from helpers import fio
 
@@ -210,6 +212,16 @@ def test_a_disk_is_not_overwritten_unless_the_trial_says_so(make_trial):
 def test_a_file_backed_device_may_be_larger_than_the_memory(make_trial):
     trial = make_trial(device={"kind": "file_backed", "size_mib": 100_000}, memory_mib=512)
     assert trial.device.size_mib == 100_000
+
+
+@pytest.mark.parametrize("name", ["vm_vs_container", "iozone_ranking", "innodb_commit"])
+def test_below_a_disk_of_ones_own_no_other_is_expected(name):
+    study, choice = studies.get(name), {"device": "ata-DISK_1", "destroy": True}
+    real = HostTestbed.defaults
+    of_the_disk = study.trials(studies.parameters(study, "quick", choice, real))
+    assert {(one.device.kind, one.backing_scheduler) for one in of_the_disk} == {("disk", None)}
+    of_a_file = study.trials(studies.parameters(study, "quick", {}, real))
+    assert {one.backing_scheduler for one in of_a_file} == {"none"}
 
 
 @pytest.mark.parametrize("name", trials.PROFILES)

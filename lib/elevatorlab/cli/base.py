@@ -17,7 +17,7 @@ STOPPED = "elevatorlab: stopped; what is finished is kept, the same command goes
 
 StudyArgument = Annotated[str, typer.Argument(help=f"one of {', '.join(studies.STUDIES)}")]
 SomeStudy = Annotated[str | None, typer.Argument(help="one study; by default all")]
-PresetOption = Annotated[str, typer.Option(help="smoke (seconds), quick (minutes), full (hours)")]
+PresetOption = Annotated[str, typer.Option(help="smoke (a minute), quick (minutes), full (hours)")]
 TestbedOption = Annotated[
     str, typer.Option(help=f"one of {', '.join(testbeds.FORMS)}; or several, with commas between")
 ]

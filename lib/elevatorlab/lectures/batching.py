@@ -142,7 +142,7 @@ def draw_points(tables):
     return figure
 
 
-def draw_model(burst_us=23, request_us=28, batch_nr=16, timeout_us=350):
+def draw_model(burst_us=22, request_us=27, batch_nr=16, timeout_us=350):
     """Draw what two costs foresee over depth, and where batching begins to gain."""
     shown = np.geomspace(1, 64, 400)
     none, sbq = model(shown, burst_us, request_us, batch_nr, timeout_us)

@@ -54,7 +54,7 @@ def parameters(study, preset, overrides=None, defaults=None):
     ----------
     study : module
     preset : str
-        ``smoke`` (seconds), ``quick`` (minutes) or ``full`` (as published; hours).
+        ``smoke`` (about a minute), ``quick`` (minutes) or ``full`` (as published; hours).
     overrides : dict, optional
         Parameter names and values; a list may be written with commas.
     defaults : dict, optional
@@ -74,6 +74,8 @@ def parameters(study, preset, overrides=None, defaults=None):
         defaults = DeterministicTestbed.defaults
     fields = study.Parameters.model_fields
     known = {name: value for name, value in defaults.items() if name in fields}
+    if (overrides or {}).get("device") not in (None, "file_backed"):
+        known.pop("backing_schedulers", None)  # there is a disk below a file alone
     content = {**study.PRESETS[preset], **known, "preset": preset}
     for name, value in (overrides or {}).items():
         if name not in fields or name == "preset":

@@ -57,7 +57,7 @@ class DeterministicTestbed:
             "memory",
             f"{free_mib} MiB free",
             free_mib >= 1536,
-            "close programs: a trial takes up to 1.5 GiB",
+            "close programs: a trial takes up to 1.5 GiB, of some full presets 5.5 GiB",
         )
         for what in CAPABILITIES:
             yield Finding(self.name, what, "in the guest", True)

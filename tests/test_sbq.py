@@ -10,11 +10,13 @@ import pytest
 from elevatorlab.paths import ENVIRONMENTS
 from elevatorlab.testbeds import pyz
 from elevatorlab.testbeds.deterministic import image
+from helpers import wait_until
 
 KERNEL = ENVIRONMENTS / "kernel"
 sys.path.insert(0, str(KERNEL / "test"))
 
 import harness  # noqa: E402  (it boots the image; a program of its own, not part of the package)
+import rig  # noqa: E402
 import stress  # noqa: E402
 
 pytestmark = [pytest.mark.image, pytest.mark.timeout(1800)]
@@ -27,6 +29,24 @@ def in_guest(program, arguments=(), **more):
     return harness.run(
         image.FOLDER, KERNEL / "test" / program, arguments, show=lambda line: None, **more
     )
+
+
+def test_an_acknowledged_write_that_is_not_on_the_disk_is_found(tmp_path):
+    """What the stress tests read back after a disk went must be the last that was written."""
+    disk = tmp_path / "disk"
+    disk.write_bytes(bytes(rig.Writer.size * rig.Writer.blocks))
+    writer = rig.Writer(disk, first=0)
+    done, blocks = writer.acknowledged, rig.Writer.blocks
+    wait_until(lambda: len(done) == blocks and min(done.values()) > blocks)
+    writer.ended.set()
+    writer.join(60)
+    assert writer.error is None and writer.check(disk) == max(done.values())
+    block = min(set(done) - {writer.tried[0]})
+    with open(disk, "r+b") as file:
+        file.seek(block * rig.Writer.size)
+        file.write(writer.content(block, done[block] - blocks))
+    with pytest.raises(AssertionError):
+        writer.check(disk)
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def a_thousand_switches_under_load_lose_nothing(times=1000):
         return switch_under_load(disk, times)
 
 
-def a_device_goes_away_under_load(times=6):
+def a_device_goes_away_under_load(times=10):
     acknowledged = []
     for number in range(times):
         with NullBlk(irqmode=2, completion_nsec=50000, submit_queues=CPUS) as disk:

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from .. import studies
 from ..figures import COLOURS, GREY, style
-from ..studies.stream_batching.trials import BATCH_NR, Parameters
+from ..studies.stream_batching.trials import BATCH_NR, BATCH_TIMEOUT_US, Parameters
 
 DEPTHS = (1, 4, 16, 64)
 
@@ -142,7 +142,7 @@ def draw_points(tables):
     return figure
 
 
-def draw_model(burst_us=22, request_us=27, batch_nr=16, timeout_us=350):
+def draw_model(burst_us=22, request_us=27, batch_nr=BATCH_NR, timeout_us=BATCH_TIMEOUT_US * SCALE):
     """Draw what two costs foresee over depth, and where batching begins to gain."""
     shown = np.geomspace(1, 64, 400)
     none, sbq = model(shown, burst_us, request_us, batch_nr, timeout_us)

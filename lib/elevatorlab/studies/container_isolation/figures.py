@@ -89,11 +89,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     def draw(run: Run | None) -> dict[str, Figure]:
         return _of(published, measured if run is None else run.rows)
 
-    def judged(name: str, run: Run) -> str:
-        return _judged(name, run.rows)
-
     arms = {"container": "containers"}
-    return of_every_run(measured, draw, CAPTIONS, arms, shows=SHOWS, remark=judged)
+    return of_every_run(measured, draw, CAPTIONS, arms, shows=SHOWS, remark=_judged)
 
 
 def _of(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
@@ -109,8 +106,9 @@ def _of(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
     }
 
 
-def _judged(name: str, rows: pd.DataFrame) -> str:
+def _judged(name: str, run: Run) -> str:
     """Return the sentence with which the analysis judges what a figure shows."""
+    rows = run.rows
     if name == "comparison":
         return f"{better_than_slae(rows)} {fairness(rows)}".strip()
     loads = by_load(rows)

@@ -24,7 +24,6 @@ from .measures import (
     words,
 )
 from .published import (
-    KIB_BITS,
     KIOPS_STEP,
     LATENCY_STEP_US,
     LINK_GBPS,
@@ -124,13 +123,14 @@ def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Finding:
     rates = curve(table, THROUGHPUT, "request_kib", **where, scheduler="none")
     if not rates:
         return not_testable(ONE_CORE)
-    bits = row["cores"] * KIB_BITS
-    gbps = {kib: bits * kib * rate.value * where["time_scale"] / 1e9 for kib, rate in rates}
-    full = [kib for kib, one in gbps.items() if one * gone() >= LINK_GBPS]
+    scale = row["cores"] * where["time_scale"] / 1000
+    kiops = {kib: rate.value * scale for kib, rate in rates}
+    share = {kib: one / prediction.link_limit_kiops(kib) for kib, one in kiops.items()}
+    full = [kib for kib, one in share.items() if one >= 1]
     found = (
         f"from {full[0]:g} KiB on, which leaves nothing to gain" if full else "with none of them"
     )
-    shown = ", ".join(f"{kib:g} KiB: {one:.3g}" for kib, one in gbps.items())
+    shown = ", ".join(f"{kib:g} KiB: {one * LINK_GBPS:.3g}" for kib, one in share.items())
     printed = gone_from(size_ratios(row["operation"]))
     return not_testable(
         f"{ONE_CORE} Predicted for noop on {row['cores']} cores, in Gb/s: {shown}; it fills the "

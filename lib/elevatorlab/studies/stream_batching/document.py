@@ -14,10 +14,9 @@ from .published import (
     GBPS_STEP,
     KIB_BITS,
     KIOPS_STEP,
-    NOOP,
-    SBQ,
     STUDY,
     core_scaling,
+    gain_along,
     points,
     request_size,
 )
@@ -117,18 +116,13 @@ def core_ratios(target: str, operation: str) -> pd.Series:
     """Return SBQ's throughput relative to noop by cores, as the document shows it."""
     table = core_scaling()
     table = table[(table["target"] == target) & (table["operation"] == operation)]
-    return _ratios(table, "cores", "throughput_kiops")
+    return gain_along(table, "cores", "throughput_kiops")
 
 
 def size_ratios(operation: str) -> pd.Series:
     """Return SBQ's throughput relative to noop by request size, as the document shows it."""
     table = request_size()
-    return _ratios(table[table["operation"] == operation], "request_kb", "throughput_gbps")
-
-
-def _ratios(table: pd.DataFrame, along: str, column: str) -> pd.Series:
-    by_scheduler = table.pivot(index=along, columns="scheduler", values=column)
-    return by_scheduler[SBQ] / by_scheduler[NOOP]
+    return gain_along(table[table["operation"] == operation], "request_kb", "throughput_gbps")
 
 
 def gone_from(ratios: pd.Series) -> int | None:

@@ -14,7 +14,7 @@ from .figure_latency import latency_against_throughput
 from .figure_mix import read_share, request_size
 from .figure_overview import overview
 from .figure_sides import sides
-from .measures import scale_of
+from .measures import FEWEST_FOR_P99, scale_of
 
 ARMS = {"host": "the machine"}
 
@@ -24,7 +24,7 @@ CAPTIONS = {
     "control. Right: the processor's time for a request at depth 64.",
     "figure-1-ssd": "Counterpart of the document's Figure 1: latency against throughput, one point "
     "an I/O depth; a row for each driver. Dashed: published. Where mq-deadline is not seen, kyber "
-    "lies on it. A 99th percentile of fewer than 299 requests is not drawn.",
+    f"lies on it. A 99th percentile of fewer than {FEWEST_FOR_P99} requests is not drawn.",
     "figure-2-ram": "Counterpart of the document's Figure 2, as Figure 1, with a RAM target.",
     "figure-3-ssd-cores": "Counterpart of the document's Figure 3: throughput by cores. One core "
     "is measured (dot); the lines beyond it are predictions from its cost of a request, not "

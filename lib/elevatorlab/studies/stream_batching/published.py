@@ -116,5 +116,17 @@ def gain_by_depth(table: pd.DataFrame, target: str) -> pd.Series:
         "nvme_ssd" or "ram".
     """
     shown = table[(table["target"] == target) & (table["latency_kind"] == "mean")]
-    by_depth = shown.pivot(index="io_depth", columns="scheduler", values="throughput_kiops")
-    return (by_depth[SBQ] / by_depth[NOOP]).dropna()
+    return gain_along(shown, "io_depth", "throughput_kiops")
+
+
+def gain_along(curves: pd.DataFrame, along: str, column: str) -> pd.Series:
+    """Return SBQ's `column` relative to noop's, by the column `along`, where both are shown.
+
+    Parameters
+    ----------
+    curves : pandas.DataFrame
+        Rows of one curve of each scheduler.
+    along, column : str
+    """
+    by_scheduler = curves.pivot(index=along, columns="scheduler", values=column)
+    return (by_scheduler[SBQ] / by_scheduler[NOOP]).dropna()

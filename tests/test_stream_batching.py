@@ -518,6 +518,15 @@ def test_a_sweep_without_noop_says_so():
     assert [text.get_text() for text in axis.texts] == ["noop was not run beside it"]
 
 
+def test_a_pair_of_knobs_that_was_not_run_is_no_number():
+    table = measured(as_published)
+    other = table.query("scheduler == 'sbq' and depth == 64")
+    other = other.assign(batch_nr=4.0, batch_timeout_us=12.0, trial="u")
+    axis = study.figures(study.published(), pd.concat([table, other]))["knobs"].figure.axes[0]
+    said = sorted(text.get_text() for text in axis.texts)
+    assert said == ["1.56×\n(16 a batch)"] * 2 + ["was not run"] * 2
+
+
 def test_the_prediction_is_held_against_the_figures():
     """Noop's 20 thousand x 7 on 24 cores would fill the link; 1490 thousand are shown."""
     caption, table = study.tables(measured(as_published))[-1]

@@ -153,8 +153,10 @@ def knobs(measured: pd.DataFrame) -> Figure:
     axis.imshow(ratio, cmap="PuOr_r", vmin=0, vmax=2, aspect="auto")
     for y, batch_nr in enumerate(ratio.index):
         for x, timeout_us in enumerate(ratio.columns):
+            gained = ratio.loc[batch_nr, timeout_us]
             size = table["batch_requests"].loc[batch_nr, timeout_us]
-            words = f"{ratio.loc[batch_nr, timeout_us]:.2f}×\n({size:.0f} a batch)"
+            ran = not pd.isna(gained)  # SBQ's own pair may be none of those swept
+            words = f"{gained:.2f}×\n({size:.0f} a batch)" if ran else "was not run"
             axis.text(x, y, words, ha="center", va="center", fontsize=8)
     axis.set_xticks(range(len(ratio.columns)), [f"{x:g}" for x in ratio.columns])
     axis.set_yticks(range(len(ratio.index)), [f"{y:g}" for y in ratio.index])

@@ -3,6 +3,8 @@
 # that can make our environment. Does nothing when nothing is missing.
 #
 #     host-setup.sh            check, and install what is missing (root or passwordless sudo)
+#     host-setup.sh LIST       the same for another list beside this file: test-packages.txt
+#                              or test-real-packages.txt
 #     host-setup.sh --python   print the Python interpreter to use
 set -eu
 
@@ -32,7 +34,10 @@ if [ "${1:-}" = --python ]; then
     exit
 fi
 
-packages=$(sed 's/#.*//' "$here/host-packages.txt" | xargs)
+list=${1:-host-packages.txt}
+[ -f "$here/$list" ] || fail "expected no argument, --python or a list of packages in" \
+    "$here, such as test-packages.txt; found: $list"
+packages=$(sed 's/#.*//' "$here/$list" | xargs)
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     fail "this system has no apt, so the tools cannot be installed (or checked) from here." \
@@ -65,5 +70,9 @@ if [ -n "$missing" ]; then
     $apt install --yes --no-install-recommends $missing </dev/null
 fi
 
-python=$(find_python)
-echo "host-setup: all system packages are there; Python is $python ($("$python" --version))"
+if [ "$list" = host-packages.txt ]; then
+    python=$(find_python)
+    echo "host-setup: all system packages are there; Python is $python ($("$python" --version))"
+else
+    echo "host-setup: all packages of $list are there"
+fi

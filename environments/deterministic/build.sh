@@ -37,8 +37,8 @@ echo "deterministic image: installing Debian packages (1 to 3 minutes)"
 # only a machine with systemd and a network uses (this one starts guest.py), the hook that
 # would build Debian's own initramfs, and what differs from one building machine or run to
 # the next (package sources, resolver, host name, keys, byte code that carries a time, and
-# what systemd prepares only where it finds /proc). Our modules go where depmod looks first;
-# they have names of their own, so Debian's stay loadable.
+# what systemd prepares only where it finds /proc). Our driver goes where depmod looks first;
+# it has a name of its own, so Debian's stays loadable.
 # Where fakechroot stands in for a user namespace, systemd's programs find their own library
 # only if the loader is told of its folder while they are installed.
 private_libraries=/usr/lib/x86_64-linux-gnu/systemd
@@ -64,7 +64,7 @@ mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages
     --dpkgopt='path-exclude=/lib/modules/*/kernel/sound/*' \
     --dpkgopt='path-exclude=/etc/kernel/postinst.d/initramfs-tools' \
     --customize-hook='cd "$1/lib/modules" && mkdir '"$release"'/updates || { echo "kernel $(ls) is not '"$release"', which our modules are for"; false; }' \
-    --customize-hook="copy-in $work/modules/sbq-iosched.ko $work/modules/nvme-tcp-one-send.ko /lib/modules/$release/updates" \
+    --customize-hook="copy-in $work/modules/nvme-tcp-one-send.ko /lib/modules/$release/updates" \
     --customize-hook='chroot "$1" depmod '"$release" \
     --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >"$1"/packages.tsv' \
     --customize-hook='copy-out /boot /packages.tsv '"$work" \

@@ -99,7 +99,7 @@ def load_agent(exchange):
     (TRIAL / "agent.pyz").unlink()
     compileall.compile_dir(AGENT, quiet=1)
     sys.path.insert(0, str(AGENT))
-    import agent.run  # noqa: F401
+    import agent.lifecycle.run  # noqa: F401
 
     for command in [*WARM_UP, ["python3", str(AGENT), "worker"]]:
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
@@ -116,7 +116,7 @@ def run_agent():
             os.dup2(log, 1)
             os.dup2(log, 2)
             os.chdir("/")
-            status = sys.modules["agent.run"].main(sys.argv[1:])
+            status = sys.modules["agent.lifecycle.run"].main(sys.argv[1:])
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
         except BaseException:

@@ -4,7 +4,7 @@
 # away: compiler, headers and sources never touch the machine. The same package versions
 # give the same bytes.
 #
-# usage: build.sh OUT [RELEASE]     OUT/{sbq-iosched,nvme-tcp-one-send}.ko, OUT/{release,packages.tsv}
+# usage: build.sh OUT [RELEASE]     OUT/{NAME-iosched,nvme-tcp-one-send}.ko, OUT/{release,packages.tsv}
 #
 # RELEASE (6.1.0-50-amd64) is the kernel that the modules must fit; without it, the suite's
 # newest. A module loads only into the kernel that it was built for.
@@ -38,7 +38,7 @@ mmdebstrap --quiet --variant=apt --format=null \
     --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
     --customize-hook='mkdir -p "$1"/build' \
-    --customize-hook="copy-in $here/sbq $here/nvme-tcp $here/compile.sh /build" \
+    --customize-hook="copy-in $here/schedulers $here/nvme-tcp $here/compile.sh /build" \
     --customize-hook='chroot "$1" bash /build/compile.sh >&2' \
     --customize-hook="sync-out /build/out $work/out" \
     "$suite" - "${sources[@]}" </dev/null >/dev/null 2>"$work/log" ||

@@ -20,13 +20,15 @@ tar -xJf /usr/src/linux-source-6.1.tar.xz --strip-components=1 \
 cp drivers/nvme/host/{tcp.c,*.h} nvme-tcp
 (cd nvme-tcp && patch --strip=4 --fuzz=0 <one-send.patch)
 
-compile() {
+compile() { # FOLDER MODULE
     make --silent -C "/lib/modules/$release/build" M="/build/$1" \
-        BLOCK_HEADERS=/build/block modules
+        KCPPFLAGS=-I/build/block modules
     strip --strip-debug "/build/$1/$2.ko"
     install -m 644 "/build/$1/$2.ko" out
 }
-compile sbq sbq-iosched
+for folder in schedulers/*/; do
+    compile "$folder" "$(basename "$folder")-iosched"
+done
 compile nvme-tcp nvme-tcp-one-send
 echo "$release" >out/release
 dpkg-query -W -f '${Package}\t${Version}\n' >out/packages.tsv

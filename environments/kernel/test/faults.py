@@ -3,10 +3,12 @@
 
 usage: faults.py [FAULT...]
 
-Beside it are ``agent.pyz`` and ``trial.json``: fio over NVMe/TCP with SBQ. For each fault the
-trial is started, broken, and waited for; a line of JSON says how it ended, what it said, how long
-that took in the guest's time, and what is left in the kernel of what the agent had made: at once,
-and after ``agent clean``, which undoes what an agent that was killed could not.
+Beside it are ``agent.pyz``, ``trial.json`` (fio over NVMe/TCP with SBQ) and two archives with what
+travels beside it: ``modules.zip``, and ``no-modules.zip``, which has no module in it.
+
+For each fault the trial is started, broken, and waited for; a line of JSON says how it ended, what
+it said, how long that took in the guest's time, and what is left in the kernel of what the agent
+had made: at once, and after ``agent clean``, which undoes what an agent that was killed could not.
 """
 
 import json
@@ -32,6 +34,7 @@ TRACES = [
     *("/run/netns/*", "/sys/class/net/elevatorlab*", "/sys/module/nvme_tcp*"),
     *("/sys/module/nvme_core", "/sys/module/nvmet*", "/sys/fs/cgroup/elevatorlab"),
     *("/run/elevatorlab/journal/*", "/sys/module/veth", "/run/modprobe.d/*"),
+    "/sys/module/sbq_iosched",
 ]
 
 
@@ -79,16 +82,20 @@ WHILE_IT_RUNS = [
 ]
 
 
-def without(module):
-    """Return a fault: a module of ours is not there when the trial starts."""
+def driver_is_missing():
+    """Our driver is not there when the trial starts."""
+    file = UPDATES / "nvme-tcp-one-send.ko"
+    aside = file.with_suffix(".aside")
+    file.rename(aside)
+    return lambda: aside.rename(file)
 
-    def fault():
-        file = UPDATES / f"{module}.ko"
-        aside = file.with_suffix(".aside")
-        file.rename(aside)
-        return lambda: aside.rename(file)
 
-    return fault
+def scheduler_is_missing():
+    """The trial brings no module, as on a real machine, and the kernel has none either."""
+    archive = HERE / "modules.zip"
+    whole = archive.read_bytes()
+    archive.write_bytes((HERE / "no-modules.zip").read_bytes())
+    return lambda: archive.write_bytes(whole)
 
 
 def loaded_before(*modules):
@@ -103,8 +110,8 @@ def loaded_before(*modules):
 
 
 BEFORE_IT_STARTS = {
-    "scheduler_is_missing": without("sbq-iosched"),
-    "driver_is_missing": without("nvme-tcp-one-send"),
+    "scheduler_is_missing": scheduler_is_missing,
+    "driver_is_missing": driver_is_missing,
     "other_driver_is_loaded": loaded_before("nvme-core", "nvme-fabrics", "nvme-tcp"),
     "nvme_core_hides_schedulers": loaded_before("nvme-core"),
 }

@@ -13,13 +13,13 @@ be there), but for what `qemu` and KERNEL_OPTIONS say; its time is counted only 
 """
 
 import argparse
-import io
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 from elevatorlab.testbeds.deterministic import qemu as testbed
+from elevatorlab.testbeds.deterministic.initramfs import archive
 
 # As the image's own init up to the root; then our program instead of the image's.
 INIT = """#!/bin/busybox sh
@@ -63,22 +63,9 @@ KERNEL_OPTIONS = " ".join(
         # what the kernel complains of is to be seen, and an oops ends the machine
         "console=ttyS0 loglevel=4 oops=panic",
         # an overloaded host stops a processor for longer than the kernel expects of a real one
-        "rcupdate.rcu_cpu_stall_timeout=300",
+        "rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60",
     ]
 )
-
-
-def archive(files):
-    """Return a cpio archive (newc) of {path: (mode, bytes)}; folders have the bytes None."""
-    out = io.BytesIO()
-    for number, (path, (mode, content)) in enumerate([*files.items(), ("TRAILER!!!", (0, b""))]):
-        kind = 0o040000 if content is None else 0o100000
-        data, name = content or b"", path.encode() + b"\0"
-        fields = [number, kind | mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name), 0]
-        out.write(b"070701" + b"".join(b"%08X" % field for field in fields) + name)
-        out.write(b"\0" * (-out.tell() % 4) + data)
-        out.write(b"\0" * (-out.tell() % 4))
-    return out.getvalue()
 
 
 def overlay(program, arguments, beside):

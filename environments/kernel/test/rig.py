@@ -19,6 +19,18 @@ TROUBLE = re.compile(
 )
 
 
+#: Ends a test that would hang. Nothing else is measured against the clock: the host may be slow.
+LIMIT_S = 600
+
+
+def wait_until(condition, what):
+    """Wait for what must come; `what` says what it is."""
+    until = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < until, f"in {LIMIT_S} s not seen: {what}"
+        time.sleep(0.01)
+
+
 def write(path, value):
     """Write one value to a file of the kernel's, in one call."""
     with open(path, "wb", buffering=0) as file:
@@ -39,6 +51,10 @@ class Queue:
         self.device = f"/dev/{name}"
         self.folder = pathlib.Path(f"/sys/block/{name}/queue")
 
+    def wait_for_disk(self):
+        places = self.folder, pathlib.Path(self.device)
+        wait_until(lambda: all(place.exists() for place in places), self.device)
+
     def select(self, scheduler):
         write(self.folder / "scheduler", scheduler)
 
@@ -49,10 +65,8 @@ class Queue:
         return int((self.folder / "iosched" / knob).read_text())
 
     def wait_for_requests(self, number=100):
-        until = time.monotonic() + 20
-        while int((self.folder.parent / "stat").read_text().split()[0]) < number:
-            assert time.monotonic() < until, "no request is read"
-            time.sleep(0.01)
+        stat = self.folder.parent / "stat"
+        wait_until(lambda: int(stat.read_text().split()[0]) >= number, f"{number} reads")
 
     def counters(self):
         names = (
@@ -169,17 +183,15 @@ class NvmeTcp(Queue):
         subprocess.run(["nsenter", "--net=/run/netns/target", *link], check=True)
 
     def connect(self):
-        words = {"traddr": "10.0.0.2", "trsvcid": 4420, "nqn": "sbq-test", **self.options}
+        words = {"traddr": "10.0.0.2", "trsvcid": 4420, "nqn": "sbq-test"}
+        words |= {"keep_alive_tmo": LIMIT_S, **self.options}
         words = ["transport=tcp", *(f"{name}={value}" for name, value in words.items())]
         with open("/dev/nvme-fabrics", "r+b", buffering=0) as fabrics:
             fabrics.write(",".join(words).encode())
             instance = re.search(rb"instance=(\d+)", fabrics.read(4096))[1].decode()
         self.controller = pathlib.Path(f"/sys/class/nvme/nvme{instance}")
         super().__init__(f"nvme{instance}n1")
-        until = time.monotonic() + 20
-        while not self.folder.exists() or not pathlib.Path(self.device).exists():
-            assert time.monotonic() < until, f"no namespace {self.device}"
-            time.sleep(0.05)
+        self.wait_for_disk()
 
     def delete(self):
         write(self.controller / "delete_controller", 1)
@@ -231,15 +243,34 @@ def start(device, **options):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def finish(job, timeout_s=120):
+def endless(**options):
+    """Return options for fio: read and write until the disk goes."""
+    day_s = 24 * 60 * 60
+    return {"rw": "randrw", "numjobs": 2, "time_based": 1, "runtime": day_s, **options}
+
+
+def said_by(job):
+    """Return what fio has said when it ends."""
+    return job.communicate(timeout=LIMIT_S)[0]
+
+
+def each_reads_back(job, least_bytes=1 << 20):
+    """Tell whether each job of a running fio has read back some of what it wrote."""
+    jobs = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+    accounts = [pathlib.Path(f"/proc/{one}/io").read_text() for one in jobs]
+    read_bytes = [int(re.search(r"^read_bytes: (\d+)", one, re.M)[1]) for one in accounts]
+    return bool(jobs) and min(read_bytes) >= least_bytes
+
+
+def finish(job):
     """Return fio's report of its jobs; an error of fio or of a verification is an error here."""
-    said = job.communicate(timeout=timeout_s)[0]
+    said = said_by(job)
     assert job.returncode == 0, f"fio ended with {job.returncode}: {said[-1500:]}"
     return json.loads(said[said.index("{") :])["jobs"]
 
 
-def fio(device, timeout_s=120, **options):
-    return finish(start(device, **options), timeout_s)
+def fio(device, **options):
+    return finish(start(device, **options))
 
 
 class Writer(threading.Thread):
@@ -277,6 +308,10 @@ class Writer(threading.Thread):
             self.error = error
         os.close(disk)
 
+    def written(self):
+        """Return the number of the last write that was acknowledged."""
+        return max(list(self.acknowledged.values()), default=0)
+
     def check(self, device):
         """Compare what is on the disk with what it acknowledged; return the number of writes."""
         disk = os.open(device, os.O_RDONLY | os.O_DIRECT)
@@ -287,7 +322,7 @@ class Writer(threading.Thread):
             found = struct.unpack_from("QQ", page)
             assert page[:] in allowed, (found, (block, number), self.tried)
         os.close(disk)
-        return max(self.acknowledged.values(), default=0)
+        return self.written()
 
 
 class Writers:
@@ -296,6 +331,13 @@ class Writers:
     def __init__(self, device, number=24, offset_mib=48):
         first = (offset_mib << 20) // Writer.size
         self.all = [Writer(device, first + Writer.blocks * at) for at in range(number)]
+
+    def wait_for_writes(self, each=Writer.blocks):
+        """Wait until every one has written so many times more than now."""
+        goals = [(one, one.written() + each) for one in self.all]
+        wait_until(
+            lambda: all(one.written() >= goal or one.error for one, goal in goals), "their writes"
+        )
 
     def check(self, device, fail):
         """Stop them; return how many writes were acknowledged, all of which are on the disk.
@@ -306,7 +348,7 @@ class Writers:
             if not fail:
                 writer.ended.set()
         for writer in self.all:
-            writer.join(60)
+            writer.join(LIMIT_S)
             assert not writer.is_alive(), "a write neither succeeds nor fails"
             assert bool(writer.error) == fail, writer.error
         number = sum(writer.check(device) for writer in self.all)

@@ -2,13 +2,27 @@
 """SBQ while everything changes under load: schedulers, knobs, processors, disks, the module."""
 
 import contextlib
+import itertools
 import json
 import os
 import random
 import subprocess
 import time
 
-from rig import NullBlk, Writers, finish, fio, hold_per_cpu, load, start, verified, write
+from rig import (
+    NullBlk,
+    Writers,
+    each_reads_back,
+    endless,
+    finish,
+    fio,
+    hold_per_cpu,
+    load,
+    said_by,
+    start,
+    verified,
+    write,
+)
 from stress_data import data_survive_every_kind_of_completion_size_and_queue
 
 CPUS = os.cpu_count()
@@ -31,13 +45,16 @@ def knobs_and_depth_change_under_load():
 
 
 def switch_under_load(disk, times, size="8m"):
+    """Switch so many times, and more until fio has got as far as to read back."""
     choice = random.Random(1)
     load("mq-deadline"), load("kyber-iosched"), load("bfq")
     jobs = {"numjobs": 2, "size": size, "offset_increment": "32m", "loops": 10000}
     job = start(disk.device, **verified(**jobs, bssplit="4k/70:32k/30"))
     others = ["none", "mq-deadline", "kyber", "bfq"]
-    for number in range(times // 2):
-        assert job.poll() is None, job.communicate()[0][-1000:]
+    for number in itertools.count():
+        assert job.poll() is None, said_by(job)[-1000:]
+        if number >= times // 2 and each_reads_back(job):
+            break
         disk.select("sbq")
         if number % 8 == 0:
             time.sleep(0.02)
@@ -46,7 +63,7 @@ def switch_under_load(disk, times, size="8m"):
         disk.select(choice.choice(others))
     disk.select("sbq")
     job.terminate()
-    said = job.communicate(timeout=60)[0]
+    said = said_by(job)
     assert "verify" not in said.split("{", 1)[0], said[:1500]
     reads = [one["read"]["total_ios"] for one in json.loads(said[said.index("{") :])["jobs"]]
     assert all(reads), f"fio did not get as far as to read back: {reads}"
@@ -66,13 +83,12 @@ def a_device_goes_away_under_load(times=10):
             disk.select("sbq")
             disk.set("batch_timeout_us", [50, 100000][number % 2])
             depth = [64, 3][number % 2]  # three requests never fill a batch
-            load_ = {"rw": "randrw", "numjobs": 2, "time_based": 1, "runtime": 60}
-            job = start(disk.device, **load_, iodepth=depth, size="48m")
+            job = start(disk.device, **endless(iodepth=depth, size="48m"))
             disk.wait_for_requests()
             writers = Writers(disk.device, number=[24, 3][number % 2])
-            time.sleep(1.5)
+            writers.wait_for_writes()
             disk.power_off()
-            job.communicate(timeout=60)
+            said_by(job)
             assert job.returncode != 0
             disk.power_on()
             acknowledged.append(writers.check(disk.device, fail=True))
@@ -91,7 +107,7 @@ def the_module_unloads_only_when_unused(times=30):
             assert "sbq" not in (disk.folder / "scheduler").read_text()
             load("sbq-iosched")
         job.terminate()
-        job.communicate(timeout=60)
+        said_by(job)
 
 
 def a_processor_goes_and_comes_under_load(times=15):
@@ -107,9 +123,9 @@ def a_processor_goes_and_comes_under_load(times=15):
                 for online in 0, 1:
                     write("/sys/devices/system/cpu/cpu1/online", online)
                     time.sleep(0.1)
-            assert job.poll() is None, job.communicate()[0][-1000:]
+            assert job.poll() is None, said_by(job)[-1000:]
             job.terminate()
-            job.communicate(timeout=60)
+            said_by(job)
             fio(disk.device, **verified(size="4m", numjobs=2, offset_increment="32m"))
             disk.check_counters()
 

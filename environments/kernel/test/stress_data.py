@@ -4,7 +4,6 @@
 import errno
 import os
 import subprocess
-import time
 
 from rig import NullBlk, Queue, fio, load, verified
 
@@ -107,10 +106,7 @@ def a_request_that_is_inserted_again_is_not_held_again():
     load("sd_mod")
     load("scsi_debug", "dev_size_mb=64", "delay=0", "every_nth=20", f"opts={short_transfer}")
     disk = Queue("sda")
-    until = time.monotonic() + 20
-    while not disk.folder.exists() or not os.path.exists(disk.device):
-        assert time.monotonic() < until, "scsi_debug shows no disk"
-        time.sleep(0.05)
+    disk.wait_for_disk()
     disk.select("sbq")
     fio(disk.device, **verified(size="16m", bs="16k", iodepth=24))
     found = disk.check_counters()

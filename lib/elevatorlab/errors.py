@@ -5,9 +5,39 @@ class ElevatorLabError(Exception):
     """Something expected was not found; the message says what, and what to do."""
 
 
+class NoFolder(ElevatorLabError):
+    """A folder that is needed is not there, and cannot be made."""
+
+
 class NotReady(ElevatorLabError):
-    """The machine lacks what the testbed needs."""
+    """The machine lacks what the testbed needs.
+
+    Parameters
+    ----------
+    lack : str
+        What is missing, and where.
+    remedy : str, optional
+        What to do about it, where that is not part of the first.
+    """
+
+    def __init__(self, lack: str, remedy: str = "") -> None:
+        super().__init__(f"{lack}. {remedy}" if remedy else lack)
+        self.lack, self.remedy = lack, remedy
 
 
 class TrialFailed(ElevatorLabError):
-    """A trial ran and did not produce a result."""
+    """A trial ran and did not produce a result.
+
+    Parameters
+    ----------
+    why : str
+    log : bytes, optional
+        What the agent has logged, where it got as far as that.
+    """
+
+    def __init__(self, why: str, log: bytes = b"") -> None:
+        super().__init__(why, log)
+        self.why, self.log = why, log
+
+    def __str__(self) -> str:
+        return self.why

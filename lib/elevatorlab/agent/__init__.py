@@ -1,4 +1,4 @@
 """The agent: one program, standard library only, that runs a trial beside the disk.
 
-It travels as ``agent.pyz`` (`elevatorlab.testbeds.pyz`) and imports nothing of the rest.
+It travels as ``agent.pyz`` (`elevatorlab.testbeds.agent_archive`) and imports nothing of the rest.
 """

@@ -4,8 +4,8 @@
 ``start RUN``, ``supervise RUN``         run the trial of a run folder, detached or not
 ``follow RUN [OFFSET]``                  its log, until it ends
 ``fetch RUN``, ``stop RUN``, ``forget RUN``, ``clean RUNS``
-``facts SCRATCH``                        what this machine is and has
-``hold SCHEDULER PATH``                  keep the scheduler of the disk below a path, until EOF
+``facts SCRATCH [MODULE...]``             what this machine is and has
+``hold-scheduler NAME PATH``              keep the scheduler of the disk below a path, until EOF
 ``serve-nvme JSON ADDRESS HOST SECONDS`` serve a disk over NVMe/TCP to one host, until EOF
 ``paced-disk FOLDER MODEL.json``         serve a disk whose service takes a known time
 ``worker [SOCKET]``                      the agent's hand inside a group
@@ -13,17 +13,23 @@
 ``regulate OPTION...``                   the isolation regulator (see docs/regulator.md)
 """
 
+from __future__ import annotations
+
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def main(job, arguments):
+
+def main(job: str, arguments: list[str]) -> Any:
     """Do one job; return the exit status."""
     if job == "trial":
-        from agent.run import main as run_trial
+        from agent.lifecycle.run import main as run_trial
 
         return run_trial(arguments)
     if job == "worker":
-        from agent import worker
+        from agent.groups import worker
 
         return worker.listen(*arguments) if arguments else worker.serve()
     if job == "regulate":
@@ -31,27 +37,27 @@ def main(job, arguments):
 
         return regulate(arguments)
     if job == "paced-disk":
-        from agent.paced_disk import main as serve_disk
+        from agent.devices.paced_disk import main as serve_disk
 
         return serve_disk(*arguments)
     if job == "apply":
-        from agent.apply import main as apply
+        from agent.devices.udev_rule import main as apply
 
         return apply(arguments)
     if job == "facts":
-        from agent.facts import show
+        from agent.observe.facts import show
 
         return show(*arguments)
-    if job == "hold":
-        from agent.hold import hold
+    if job == "hold-scheduler":
+        from agent.lifecycle.second_machine import hold_scheduler
 
-        return hold(*arguments)
+        return hold_scheduler(*arguments)
     if job == "serve-nvme":
-        from agent.hold import serve_nvme
+        from agent.lifecycle.second_machine import serve_nvme
 
         return serve_nvme(*arguments)
     if job in ("start", "supervise", "follow", "fetch", "stop", "forget", "clean"):
-        from agent import supervisor
+        from agent.lifecycle import supervisor
 
         return getattr(supervisor, job)(*arguments)
     return f"unknown job {job!r}; expected one of those that the agent's __main__.py lists"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import lmfit
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
-from elevatorlab.analysis import solver, validity
-from elevatorlab.analysis.intervals import CONFIDENCE
-from elevatorlab.analysis.models import Model
+from . import solver, validity
+from .intervals import CONFIDENCE
+from .models import Model
 
 
 class Parameter(NamedTuple):
@@ -76,14 +77,14 @@ class Fit:
     @property
     def residuals(self) -> np.ndarray:
         """Observed minus fitted, in the unit of y."""
-        return self.y - self.fitted
+        return np.asarray(self.y - self.fitted)
 
     @property
     def exact(self) -> bool:
         """Whether nothing but rounding is left: an identity of the data, not a finding."""
         return validity.is_exact(self.y, self.fitted)
 
-    def predict(self, x) -> Prediction:
+    def predict(self, x: npt.ArrayLike) -> Prediction:
         """Evaluate the curve and its confidence band (delta method).
 
         Parameters
@@ -96,31 +97,31 @@ class Fit:
         Prediction
             Arrays of the length of x.
         """
-        x = np.atleast_1d(np.asarray(x, dtype=float))
-        inside = self.model.valid(x)
-        value, half = np.full(x.shape, np.nan), np.full(x.shape, np.nan)
+        places = np.atleast_1d(np.asarray(x, dtype=float))
+        inside = self.model.valid(places)
+        value, half = np.full(places.shape, np.nan), np.full(places.shape, np.nan)
         if inside.any():
-            value[inside] = self.model.function(x[inside], **self._solution.best_values)
-            half[inside] = self._half_band(x[inside])
-        warnings = validity.of_prediction(self.model, x, self.x)
-        return Prediction(x, value, value - half, value + half, warnings)
+            value[inside] = self.model.function(places[inside], **self._solution.best_values)
+            half[inside] = self._half_band(places[inside])
+        warnings = validity.of_prediction(self.model, places, self.x)
+        return Prediction(places, value, value - half, value + half, warnings)
 
     def _half_band(self, x: np.ndarray) -> np.ndarray | float:
         if not all(np.isfinite(one.error) for one in self.parameters.values()):
             return np.nan
         slopes = solver.slopes(self.model, self._solution.best_values, x)
         variance = np.maximum(np.einsum("ij,jk,ik->i", slopes, self._solution.covar, slopes), 0)
-        return _student(self._solution.nfree) * np.sqrt(variance)
+        return np.asarray(_student(self._solution.nfree) * np.sqrt(variance))
 
 
 def fit(
     model: Model,
-    x,
-    y,
-    weights=None,
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
     *,
     start: Mapping[str, float] | None = None,
-    iops=None,
+    iops: npt.ArrayLike | None = None,
 ) -> Fit:
     """Fit a model by (weighted) least squares.
 
@@ -163,7 +164,16 @@ def fit(
     columns = _points(x, y, weights, iops)
     inside = model.valid(columns[0])
     of_points = validity.of_points(model, columns[0], inside)
-    x, y, weights, iops = (column[inside] for column in columns)
+    return _fit(model, of_points, [column[inside] for column in columns], start)
+
+
+def _fit(
+    model: Model,
+    of_points: Sequence[str],
+    columns: Sequence[np.ndarray],
+    start: Mapping[str, float] | None,
+) -> Fit:
+    x, y, weights, iops = columns
     needed, there = len(model.parameters), len(np.unique(x))
     if there < needed:
         raise ValueError(
@@ -186,25 +196,30 @@ def fit(
     return Fit(model, x, y, weights, fitted, parameters, rss, r2, aicc, warnings, solution)
 
 
-def _points(x, y, weights, iops) -> list[np.ndarray]:
-    x, y = (np.asarray(values, dtype=float) for values in (x, y))
-    # Neither has an influence where it is not given.
-    weights = np.ones(x.shape) if weights is None else np.asarray(weights, dtype=float)
-    iops = np.full(x.shape, np.nan) if iops is None else np.asarray(iops, dtype=float)
-    if x.ndim != 1 or not x.shape == y.shape == weights.shape == iops.shape:
-        shapes = ", ".join(str(values.shape) for values in (x, y, weights, iops))
+def _points(
+    x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None, iops: npt.ArrayLike | None
+) -> list[np.ndarray]:
+    # What is not given has no influence: every weight is 1, and no IOPS are known.
+    size = np.shape(x)
+    given = (
+        *(x, y, np.ones(size) if weights is None else weights),
+        np.full(size, np.nan) if iops is None else iops,
+    )
+    columns = [np.asarray(values, dtype=float) for values in given]
+    if columns[0].ndim != 1 or any(values.shape != size for values in columns):
+        shapes = ", ".join(str(values.shape) for values in columns)
         raise ValueError(
             f"expected x, y, weights and iops as columns of one length, found {shapes}"
         )
-    for name, values in (("x", x), ("y", y)):
+    for name, values in zip("xy", columns, strict=False):
         if not np.isfinite(values).all():
             raise ValueError(
-                f"expected finite numbers, found {np.sum(~np.isfinite(values))} of {len(x)} "
+                f"expected finite numbers, found {np.sum(~np.isfinite(values))} of {len(values)} "
                 f"values of {name} that are not: leave out what was not measured"
             )
-    if not (np.isfinite(weights) & (weights > 0)).all():
+    if not (np.isfinite(columns[2]) & (columns[2] > 0)).all():
         raise ValueError("expected positive weights, found others: use 1 / standard deviation")
-    return [x, y, weights, iops]
+    return columns
 
 
 def _student(free: int) -> float:
@@ -223,7 +238,9 @@ def _parameters(solution: lmfit.model.ModelResult, slopes: np.ndarray) -> dict[s
     return found
 
 
-def _quality(y, fitted, weights, parameters: int) -> tuple[float, float, float]:
+def _quality(
+    y: np.ndarray, fitted: np.ndarray, weights: np.ndarray, parameters: int
+) -> tuple[float, float, float]:
     n = len(y)
     rss = float(np.sum((weights * (y - fitted)) ** 2))
     mean = np.average(y, weights=weights**2)

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import pandas as pd
-import scikit_posthocs
 from scipy import stats
 
 
@@ -21,20 +20,30 @@ class Friedman:
     statistic, p_value : float
         Friedman's chi-squared, corrected for ties, and its probability where none differs. NaN
         where it does not exist: fewer than three schedulers, or every block a tie.
-    pairs : pandas.DataFrame
-        Nemenyi's probability for each pair.
     critical_difference : float
         Mean ranks that differ by less are not told apart at 5 %.
-    blocks : int
-        How many tests the ranks are the mean of.
+    whole : pandas.DataFrame
+        The blocks that the ranks are the mean of: those that have every scheduler.
     """
 
     ranks: pd.Series
     statistic: float
     p_value: float
-    pairs: pd.DataFrame
     critical_difference: float
-    blocks: int
+    whole: pd.DataFrame
+
+    @property
+    def blocks(self) -> int:
+        """How many tests the ranks are the mean of."""
+        return len(self.whole)
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """Nemenyi's probability for each pair."""
+        import scikit_posthocs  # brings libraries that draw, which verdicts do without
+
+        probabilities: pd.DataFrame = scikit_posthocs.posthoc_nemenyi_friedman(self.whole)
+        return probabilities
 
 
 def friedman(throughput: pd.DataFrame) -> Friedman | None:
@@ -75,6 +84,6 @@ def friedman(throughput: pd.DataFrame) -> Friedman | None:
         statistic, p_value = stats.friedmanchisquare(*(whole[name] for name in whole))
     quantile = stats.studentized_range.ppf(0.95, schedulers, math.inf) / math.sqrt(2)
     difference = quantile * math.sqrt(schedulers * (schedulers + 1) / (6 * blocks))
-    pairs = scikit_posthocs.posthoc_nemenyi_friedman(whole.reset_index(drop=True))
     mean = ranks.mean().sort_values(kind="stable")
-    return Friedman(mean, float(statistic), float(p_value), pairs, float(difference), blocks)
+    whole = whole.reset_index(drop=True)
+    return Friedman(mean, float(statistic), float(p_value), float(difference), whole)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +41,7 @@ class Interval:
         """Whether all repetitions gave the same value: no variance to estimate."""
         return self.bounded and self.low == self.high
 
-    def map(self, function) -> Interval:
+    def map(self, function: Callable[[float], float]) -> Interval:
         """Apply a monotonic function to the estimate and to both bounds."""
         ends = function(self.low), function(self.high)
         return Interval(function(self.value), min(ends), max(ends), self.repetitions)
@@ -125,7 +125,8 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
     if sample.size == 1:
         return Interval(float(sample[0]), math.nan, math.nan, 1)
     if np.ptp(sample) == 0:
-        return Interval(*[float(sample[0])] * 3, sample.size)
+        value = float(sample[0])
+        return Interval(value, value, value, sample.size)
     mean = float(sample.mean())
     error = sample.std(ddof=1) / math.sqrt(sample.size)
     half = float(stats.t.ppf((1 + confidence) / 2, sample.size - 1) * error)

@@ -17,9 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.interpolate import BSpline, make_smoothing_spline
 
-from elevatorlab.analysis.intervals import CONFIDENCE
+from .intervals import CONFIDENCE
 
 _FEWEST_POINTS = 8
 _GRID = 1001
@@ -95,7 +96,13 @@ def range_knee(first: float, last: float) -> float:
     return float(1 - np.sqrt((1 - first) * (1 - last)))
 
 
-def knee(utilization_ratio, wait_ms, *, resamples: int = 1000, seed: int = 0) -> Knee:
+def knee(
+    utilization_ratio: npt.ArrayLike,
+    wait_ms: npt.ArrayLike,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Knee:
     """Find the knee of the wait over the utilisation, with its uncertainty.
 
     The interval comes from a wild bootstrap: residuals of the spline, divided by 1 - leverage,
@@ -154,7 +161,7 @@ def _choose(columns: np.ndarray, hats: np.ndarray) -> np.ndarray:
     """
     rss = np.sum((columns - hats @ columns) ** 2, axis=1)
     free = columns.shape[0] - np.trace(hats, axis1=1, axis2=2)
-    return (rss / free[:, None] ** 2).argmin(axis=0)
+    return np.asarray((rss / free[:, None] ** 2).argmin(axis=0))
 
 
 def _deepest(x: np.ndarray, columns: np.ndarray, hats: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -171,7 +178,9 @@ def _deepest(x: np.ndarray, columns: np.ndarray, hats: np.ndarray) -> tuple[np.n
     return grid[places], np.take_along_axis(below, places[None], axis=0)[0], chosen
 
 
-def _sorted_points(utilization_ratio, wait_ms) -> tuple[np.ndarray, np.ndarray]:
+def _sorted_points(
+    utilization_ratio: npt.ArrayLike, wait_ms: npt.ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
     u, w = (np.asarray(values, dtype=float) for values in (utilization_ratio, wait_ms))
     if u.ndim != 1 or u.shape != w.shape or not (np.isfinite(u).all() and np.isfinite(w).all()):
         raise ValueError(

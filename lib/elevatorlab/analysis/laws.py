@@ -9,12 +9,12 @@ interval's ends.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from elevatorlab.analysis.queueing import queue_length, utilization
+from .queueing import queue_length, utilization
 
 TOLERANCE_PERCENT = 5.0
 
@@ -37,7 +37,7 @@ class Law(NamedTuple):
     equation: str
     column: str
     needs: tuple[str, ...]
-    foresee: Callable
+    foresee: Callable[..., Any]
 
 
 LITTLE = Law("Little's law", "L = X W", "queue_length", ("iops", "wait_ms"), queue_length)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from elevatorlab.analysis.queueing import interactive_wait_ms, md1_wait_ms, mm1_wait_ms
+from .queueing import interactive_wait_ms, md1_wait_ms, mm1_wait_ms
 
 Guess = Callable[[np.ndarray, np.ndarray], Mapping[str, float]]
 
@@ -52,7 +53,7 @@ class Model:
         """Names of the parameters, in the order of the function's arguments."""
         return tuple(inspect.signature(self.function).parameters)[1:]
 
-    def valid(self, x) -> np.ndarray:
+    def valid(self, x: npt.ArrayLike) -> np.ndarray:
         """Tell for each x whether it lies inside the domain."""
         return (np.asarray(x) > self.domain[0]) & (np.asarray(x) < self.domain[1])
 
@@ -64,7 +65,7 @@ class Model:
         return f"between {low:g} and {high:g}"
 
 
-def power_law(x, a, b):
+def power_law(x: np.ndarray, a: float, b: float) -> np.ndarray:
     """Evaluate y = a x^b.
 
     Parameters
@@ -83,7 +84,7 @@ def power_law(x, a, b):
     return a * x**b
 
 
-def logarithm(x, a, b):
+def logarithm(x: np.ndarray, a: float, b: float) -> np.ndarray:
     """Evaluate y = a + b ln(x).
 
     Parameters
@@ -98,10 +99,11 @@ def logarithm(x, a, b):
     Isolation paper, section 3.2.2, Figures 3 and 4: utilisation and queue length. The curve
     has no upper limit, although a utilisation has.
     """
-    return a + b * np.log(x)
+    curve: np.ndarray = a + b * np.log(x)
+    return curve
 
 
-def straight_line(x, a, b):
+def straight_line(x: np.ndarray, a: float, b: float) -> np.ndarray:
     """Evaluate y = a + b x.
 
     Parameters
@@ -113,7 +115,7 @@ def straight_line(x, a, b):
     return a + b * x
 
 
-def exponential_curve(x, a, b):
+def exponential_curve(x: np.ndarray, a: float, b: float) -> np.ndarray:
     """Evaluate y = a exp(b x).
 
     Parameters
@@ -131,7 +133,7 @@ def exponential_curve(x, a, b):
     return a * np.exp(b * x)
 
 
-def closed_share(n, z, s):
+def closed_share(n: np.ndarray, z: float, s: float) -> np.ndarray:
     """Evaluate y = 1 / (z + s n): what each of n closed writers gets of a shared server.
 
     From X = 1 / (Z + W) with a wait that grows in proportion to the number of writers.
@@ -147,34 +149,34 @@ def closed_share(n, z, s):
     return 1 / (z + s * n)
 
 
-def _raised(y):
+def _raised(y: np.ndarray) -> np.ndarray:
     """Lift values of 0 (a stalled container) a little, so that start values exist."""
     if not np.max(y) > 0:
         raise ValueError(
             f"expected positive values of y for this curve, found none above {np.max(y):g}: "
             "leave the curve out of the rivals"
         )
-    return np.maximum(y, 1e-3 * np.max(y))
+    return np.asarray(np.maximum(y, 1e-3 * np.max(y)))
 
 
-def _line(x, y):
+def _line(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
     b, a = np.polyfit(x, y, 1)
     return {"a": a, "b": b}
 
 
-def _log_line(x, y):
+def _log_line(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
     line = _line(x, np.log(_raised(y)))
     return {"a": np.exp(line["a"]), "b": line["b"]}
 
 
-def _inverse_line(n, y):
+def _inverse_line(n: np.ndarray, y: np.ndarray) -> dict[str, float]:
     inverse = 1 / _raised(y)
     line = _line(n, inverse)
     least = 1e-3 * inverse.mean()
     return {"z": max(line["a"], least), "s": max(line["b"], least / n.mean())}
 
 
-def _scale(function, name):
+def _scale(function: Callable[..., np.ndarray], name: str) -> Guess:
     """Guess the factor of a law that is proportional to its one parameter."""
     return lambda x, y: {name: max(float(np.median(y / function(x, 1.0))), 1e-9)}
 

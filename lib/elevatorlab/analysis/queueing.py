@@ -18,13 +18,18 @@ queuing networks", Journal of the ACM 27(2), 1980.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 MS_PER_S = 1000.0
 
+#: A number, or an array or a column of them: what goes in comes out.
+Numbers = Any
 
-def utilization(iops, service_ms):
+
+def utilization(iops: Numbers, service_ms: Numbers) -> Numbers:
     """Return the utilisation law's U = X S.
 
     Parameters
@@ -40,7 +45,7 @@ def utilization(iops, service_ms):
     return iops * service_ms / MS_PER_S
 
 
-def queue_length(iops, wait_ms):
+def queue_length(iops: Numbers, wait_ms: Numbers) -> Numbers:
     """Return Little's law's L = X W, the mean number of requests waiting or in service.
 
     Parameters
@@ -56,7 +61,7 @@ def queue_length(iops, wait_ms):
     return iops * wait_ms / MS_PER_S
 
 
-def think_time_ms(iops, wait_ms):
+def think_time_ms(iops: Numbers, wait_ms: Numbers) -> Numbers:
     """Return the interactive response time law's Z = 1/X - W of one writer.
 
     Parameters
@@ -72,7 +77,7 @@ def think_time_ms(iops, wait_ms):
     return MS_PER_S / iops - wait_ms
 
 
-def mm1_wait_ms(utilization_ratio, service_ms):
+def mm1_wait_ms(utilization_ratio: Numbers, service_ms: float) -> Numbers:
     """Return the mean wait of an open queue with exponential service: W = S / (1 - U).
 
     Section 2.2.2 of "I/O Performance Isolation Analysis and Optimization on Linux
@@ -88,7 +93,7 @@ def mm1_wait_ms(utilization_ratio, service_ms):
     return service_ms / (1 - utilization_ratio)
 
 
-def md1_wait_ms(utilization_ratio, service_ms):
+def md1_wait_ms(utilization_ratio: Numbers, service_ms: float) -> Numbers:
     """Return the mean wait of an open queue with constant service: W = S (1 + U / (2 (1 - U))).
 
     Parameters
@@ -100,7 +105,7 @@ def md1_wait_ms(utilization_ratio, service_ms):
     return mg1_wait_ms(utilization_ratio, service_ms, 0.0)
 
 
-def mg1_wait_ms(utilization_ratio, service_ms, service_cv2):
+def mg1_wait_ms(utilization_ratio: Numbers, service_ms: float, service_cv2: float) -> Numbers:
     """Return the mean wait of an open queue with any service: Pollaczek and Khinchine.
 
     W = S (1 + U (1 + C2) / (2 (1 - U))), for Poisson arrivals served first come, first served.
@@ -122,7 +127,7 @@ def mg1_wait_ms(utilization_ratio, service_ms, service_cv2):
     return service_ms * (1 + utilization_ratio * (1 + service_cv2) / (2 * (1 - utilization_ratio)))
 
 
-def interactive_wait_ms(utilization_ratio, think_ms):
+def interactive_wait_ms(utilization_ratio: Numbers, think_ms: float) -> Numbers:
     """Return the mean wait of a closed writer from its own utilisation: W = Z U / (1 - U).
 
     For one request outstanding X = 1 / (Z + W) and U = X W, so that this is an identity: it

@@ -111,16 +111,16 @@ def rank(times: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Ranking | No
         return None
     if (whole <= 0).any(axis=None):
         raise ValueError(
-            f"expected positive times, found {float(whole.min(axis=None))}: leave out what was "
+            f"expected positive times, found {float(whole.to_numpy().min())}: leave out what was "
             "not timed"
         )
-    whole = np.log(whole)
-    order = whole.mean().sort_values(kind="stable").index
+    logs = np.log(whole)
+    order = logs.mean().sort_values(kind="stable").index
     repetitions = len(whole)
     if repetitions < 2:
         return Ranking(tuple(order), repetitions, math.nan, math.nan)
     chosen = np.random.default_rng(seed).integers(repetitions, size=(draws, repetitions))
-    means = whole[order].to_numpy()[chosen].mean(axis=1)
+    means = logs[order].to_numpy()[chosen].mean(axis=1)
     keeps_order = (np.diff(means, axis=1) > 0).all(axis=1)
     keeps_winner = (means[:, 1:] > means[:, :1]).all(axis=1)
     shares = float(keeps_order.mean()), float(keeps_winner.mean())

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from elevatorlab.analysis.fits import Fit, fit
-from elevatorlab.analysis.models import Model
-from elevatorlab.analysis.wording import plain
+from .fits import Fit, fit
+from .models import Model
+from .wording import plain
 
 INDISTINGUISHABLE = 2.0
 """A difference in AICc below this leaves substantial support to the rival (Burnham and
@@ -47,7 +48,14 @@ class Comparison:
         return self.table.loc[self.table["delta_aicc"] < INDISTINGUISHABLE, "model"].tolist()
 
 
-def compare(models: Sequence[Model], x, y, weights=None, *, iops=None) -> Comparison:
+def compare(
+    models: Sequence[Model],
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    iops: npt.ArrayLike | None = None,
+) -> Comparison:
     """Fit every model to the same points and rank them by AICc.
 
     Parameters

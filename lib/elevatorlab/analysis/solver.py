@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import lmfit
 import numpy as np
 
-from elevatorlab.analysis.models import Model
+from .models import Model
 
 _SOLVER = {"x_scale": "jac", "xtol": 1e-15, "ftol": 1e-15, "gtol": None}
 _MOST_EVALUATIONS = 20_000
@@ -44,8 +44,9 @@ def solve(
         low, high = model.bounds.get(name, (-np.inf, np.inf))
         parameters.add(name, value=float(start[name]), min=low, max=high)
 
-    def slopes_of_residuals(values, *_, **__):
-        return -weights[:, None] * slopes(model, values.valuesdict(), x)
+    def slopes_of_residuals(values: lmfit.Parameters, *_: object, **__: object) -> np.ndarray:
+        weighted: np.ndarray = -weights[:, None] * slopes(model, values.valuesdict(), x)
+        return weighted
 
     return curve.fit(
         y,

@@ -6,8 +6,8 @@ import lmfit
 import numpy as np
 from scipy import stats
 
-from elevatorlab.analysis.models import Model
-from elevatorlab.analysis.queueing import think_time_ms
+from .models import Model
+from .queueing import think_time_ms
 
 ROUNDING = 1e-9
 """Residuals below this share of the largest |y| are taken for rounding."""
@@ -73,7 +73,9 @@ def of_solution(solution: lmfit.model.ModelResult, errors: list[float]) -> list[
     return found
 
 
-def of_system(model: Model, utilization_ratio, wait_ms, iops) -> list[str]:
+def of_system(
+    model: Model, utilization_ratio: np.ndarray, wait_ms: np.ndarray, iops: np.ndarray
+) -> list[str]:
     """Recognise closed data in an open model: their think time is constant.
 
     Parameters
@@ -103,7 +105,7 @@ def _steadier(think_ms: np.ndarray, other: np.ndarray) -> bool:
     if think_ms.mean() <= 0:
         return False
     spread = think_ms.std() / think_ms.mean()
-    return spread <= _CONSTANT and _VARIES * spread <= other.std() / other.mean()
+    return bool(spread <= _CONSTANT and _VARIES * spread <= other.std() / other.mean())
 
 
 def _closed(model: Model, formula: str, think_ms: np.ndarray) -> str:
@@ -114,7 +116,9 @@ def _closed(model: Model, formula: str, think_ms: np.ndarray) -> str:
     )
 
 
-def of_residuals(x, y, fitted, weights, slopes) -> list[str]:
+def of_residuals(
+    x: np.ndarray, y: np.ndarray, fitted: np.ndarray, weights: np.ndarray, slopes: np.ndarray
+) -> list[str]:
     """Judge the residuals: rounding only, in runs along x, or of unequal size.
 
     Runs: Kendall's rank correlation of each residual with the one before (Ferguson, Genest

@@ -1,7 +1,7 @@
 """The same jobs as the notebooks, from a shell."""
 
 
-def main():
+def main() -> None:
     """Run the command.
 
     The workers of a campaign import the script that began it, and so this package: what takes long

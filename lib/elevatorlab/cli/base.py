@@ -1,25 +1,36 @@
-"""What all commands share: the program itself, its options, its exit statuses."""
+"""What all commands share: the program itself, its options, its exit statuses.
 
+A command imports what it needs where it needs it, in its body: so `--help` answers at once, and
+no command waits for the libraries of another.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from .. import studies, testbeds
+from ..plugins import studies, testbeds
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-console = Console(soft_wrap=True)
 
 #: Exit status for what the user can mend; after Ctrl-C and SIGTERM the same as a shell's.
 EXIT_ERROR, EXIT_UNDECIDED, EXIT_CTRL_C, EXIT_TERMINATED = 1, 4, 130, 143
 STOPPED = "elevatorlab: stopped; what is finished is kept, the same command goes on from there"
 
-StudyArgument = Annotated[str, typer.Argument(help=f"one of {', '.join(studies.STUDIES)}")]
+StudyArgument = Annotated[str, typer.Argument(help=f"one of {', '.join(studies.STUDIES.names())}")]
 SomeStudy = Annotated[str | None, typer.Argument(help="one study; by default all")]
-PresetOption = Annotated[str, typer.Option(help="smoke (a minute), quick (minutes), full (hours)")]
+PresetOption = Annotated[
+    str, typer.Option(help="smoke (one to three minutes), quick (minutes), full (hours)")
+]
 TestbedOption = Annotated[
-    str, typer.Option(help=f"one of {', '.join(testbeds.FORMS)}; or several, with commas between")
+    str, typer.Option(help=f"one of {', '.join(testbeds.forms())}; or several, with commas between")
 ]
 ResultsOption = Annotated[
     Path | None, typer.Option(help="folder of results; by default one below build/ for each image")
@@ -31,10 +42,14 @@ ReadOption = Annotated[
         help="folder of results; by default the stored reference; 'published': no measurement"
     ),
 ]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(help="folder of the report; by default one of its own for each folder of results"),
+]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="trials at the same time; by default one a core")
 ]
-#: Not called --scheduler: here and in `apply` a scheduler is one of the kernel's.
+#: Not called --scheduler: here a scheduler is one of I/O.
 ClusterOption = Annotated[
     str | None,
     typer.Option(
@@ -45,7 +60,15 @@ ClusterOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
-def tell(made):
+@functools.cache
+def console() -> Console:
+    """Return what prints tables, and knows how wide a line is."""
+    from rich.console import Console
+
+    return Console(soft_wrap=True)
+
+
+def tell(made: Mapping[str, Path]) -> None:
     """Say where what was made is."""
     for what, where in made.items():
         print(f"{what:8} {where}")

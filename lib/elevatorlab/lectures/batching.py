@@ -1,20 +1,30 @@
 """Lecture 5: the price and the gain of waiting for company (study 5's scheduler and rig)."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from .. import studies
-from ..figures import COLOURS, GREY, style
-from ..studies.stream_batching.trials import BATCH_NR, BATCH_TIMEOUT_US, Parameters
+from ..plugins import studies
+from ..running import expansion
+from ..showing.style import COLOURS, GREY, style
+from ..trial import Trial
+from .experiments import Ran
 
 DEPTHS = (1, 4, 16, 64)
 
+STUDY = studies.get("stream_batching")
+BATCH_NR, BATCH_TIMEOUT_US = STUDY.BATCH_NR, STUDY.BATCH_TIMEOUT_US
+
 #: How much slower this processor is than the document's.
-SCALE = Parameters.model_fields["time_scale"].default
+SCALE = STUDY.Parameters.model_fields["time_scale"].default
 
 
-def trials(scale=SCALE, depths=DEPTHS, local=False):
+def trials(
+    scale: float = SCALE, depths: Sequence[int] = DEPTHS, local: bool = False
+) -> dict[str, Trial]:
     """Return the study's own trials of none and SBQ, over NVMe/TCP to a disk in memory.
 
     Parameters
@@ -25,7 +35,6 @@ def trials(scale=SCALE, depths=DEPTHS, local=False):
     local : bool
         The same disk without the network, at depths 1 and 64.
     """
-    study = studies.get("stream_batching")
     chosen = {
         "experiments": ("local",) if local else ("depth",),
         "targets": ("ram",),
@@ -34,17 +43,16 @@ def trials(scale=SCALE, depths=DEPTHS, local=False):
         "depths": depths,
         "time_scale": scale,
     }
-    expanded = study.trials(studies.parameters(study, "smoke", chosen))
+    expanded = STUDY.trials(expansion.parameters(STUDY, "smoke", chosen))
     return {trial.scheduler.name: trial for trial in expanded}
 
 
-def point_table(ran):
+def point_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     """Return what each scheduler did at each depth, and what it cost."""
-    study = studies.get("stream_batching")
     rows = [
         {"scheduler": name, **row}
         for name, one in ran.items()
-        for row in study.rows(one.trial.model_dump(), one.result)
+        for row in STUDY.rows(one.trial.model_dump(), one.result)
     ]
     table = pd.DataFrame(rows).set_index(["scheduler", "depth"])
     kept = {
@@ -60,7 +68,14 @@ def point_table(ran):
     return shown.round({"requests/s": 0, "latency (us)": 0}).round(2)
 
 
-def costs(points, batch_nr=BATCH_NR):
+#: Why `point_table` has empty cells.
+NO_BATCH = (
+    "none makes no batches, so nothing releases them; and without a network nothing is sent to "
+    "the target."
+)
+
+
+def costs(points: pd.DataFrame, batch_nr: int = BATCH_NR) -> tuple[float, float]:
     """Return (a, b): what each burst costs, and what each request costs beside, in us.
 
     From two throughputs of a processor that is always busy: without batches a request costs
@@ -71,13 +86,15 @@ def costs(points, batch_nr=BATCH_NR):
     points : pandas.DataFrame
         Of `point_table`.
     """
-    alone_us = 1e6 / points.loc[("none", 64), "requests/s"]
-    together_us = 1e6 / points.loc[("sbq", 64), "requests/s"]
+    rates = points["requests/s"]
+    alone_us, together_us = (1e6 / float(rates[name, 64]) for name in ("none", "sbq"))
     burst_us = (alone_us - together_us) * batch_nr / (batch_nr - 1)
     return float(burst_us), float(alone_us - burst_us)
 
 
-def model(depths, burst_us, request_us, batch_nr, timeout_us):
+def model(
+    depths: npt.ArrayLike, burst_us: float, request_us: float, batch_nr: int, timeout_us: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the throughputs (requests/s) that two costs foresee: of none, and of SBQ.
 
     A batch that fills goes at once, and the processor is the limit. One that cannot fill, since
@@ -99,7 +116,7 @@ def model(depths, burst_us, request_us, batch_nr, timeout_us):
     return none, np.where(depths >= batch_nr, full, waiting)
 
 
-def turning_depth(burst_us, batch_nr, timeout_us):
+def turning_depth(burst_us: float, batch_nr: int, timeout_us: float) -> float:
     """Return the depth from which batches gain: 1 + T/a, or a batch that fills, if that is less.
 
     Examples
@@ -112,7 +129,7 @@ def turning_depth(burst_us, batch_nr, timeout_us):
     return min(1 + timeout_us / burst_us, batch_nr)
 
 
-def draw_points(tables):
+def draw_points(tables: Mapping[str, tuple[float, pd.DataFrame]]) -> Figure:
     """Draw throughput and latency over depth, measured and as the two costs foresee.
 
     Parameters
@@ -142,7 +159,12 @@ def draw_points(tables):
     return figure
 
 
-def draw_model(burst_us=22, request_us=27, batch_nr=BATCH_NR, timeout_us=BATCH_TIMEOUT_US * SCALE):
+def draw_model(
+    burst_us: float = 22,
+    request_us: float = 27,
+    batch_nr: int = BATCH_NR,
+    timeout_us: float = BATCH_TIMEOUT_US * SCALE,
+) -> Figure:
     """Draw what two costs foresee over depth, and where batching begins to gain."""
     shown = np.geomspace(1, 64, 400)
     none, sbq = model(shown, burst_us, request_us, batch_nr, timeout_us)

@@ -1,13 +1,18 @@
 """Lecture 1: the order in which requests leave, merges, starvation and deadlines."""
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..figures import COLOURS, GREY, style
-from . import laboratory
+from ..showing.style import COLOURS, GREY, style
+from ..showing.travel import MIB_SECTORS, draw_places, travel_mib
+from ..trial import Trial
+from . import experiments
+from .experiments import Ran
 
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
-MIB_SECTORS = 2048
 
 #: Where the stream of `deadlines` is, and where the far reader is.
 STREAM_MIB, FAR_MIB = 32, 16
@@ -17,34 +22,36 @@ STREAM_MIB, FAR_MIB = 32, 16
 ROOM = 64
 
 
-def orders(schedulers=SCHEDULERS, depth=32, requests=96):
+def orders(
+    schedulers: Sequence[str] = SCHEDULERS, depth: int = 32, requests: int = 96
+) -> dict[str, Trial]:
     """Return a trial for each scheduler: the same random reads, `depth` of them at a time."""
-    reads = laboratory.fio("reader", rw="randread", iodepth=depth, number_ios=requests)
+    reads = experiments.fio("reader", rw="randread", iodepth=depth, number_ios=requests)
     return {name: _traced(name, (reads,)) for name in schedulers}
 
 
-def rooms(values=(4, 8, 32)):
+def rooms(values: Sequence[int] = (4, 8, 32)) -> dict[str, Trial]:
     """Return trials of mq-deadline with room for so many requests."""
-    reads = laboratory.fio("reader", rw="randread", iodepth=32, number_ios=96)
+    reads = experiments.fio("reader", rw="randread", iodepth=32, number_ios=96)
     return {f"room for {room}": _traced("mq-deadline", (reads,), room=room) for room in values}
 
 
-def merges(schedulers=SCHEDULERS):
+def merges(schedulers: Sequence[str] = SCHEDULERS) -> dict[str, Trial]:
     """Return a trial for each scheduler: 128 reads of 4 KiB, each where the last one ended."""
-    reads = laboratory.fio("reader", rw="read", iodepth=32, number_ios=128)
+    reads = experiments.fio("reader", rw="read", iodepth=32, number_ios=128)
     return {name: _traced(name, (reads,)) for name in schedulers}
 
 
-def deadlines(read_expire_ms=(500, 100, 20)):
+def deadlines(read_expire_ms: Sequence[int] = (500, 100, 20)) -> dict[str, Trial]:
     """Return trials of mq-deadline with different deadlines, and one of none.
 
     A stream reads upwards, with holes, so that nothing merges; behind it a second program asks
     for one block at a time.
     """
-    stream = laboratory.fio(
+    stream = experiments.fio(
         "stream", rw="read:12k", iodepth=16, offset=f"{STREAM_MIB}m", **_for("900ms")
     )
-    far = laboratory.fio("far", rw="randread", iodepth=1, size=f"{FAR_MIB}m", **_for("900ms"))
+    far = experiments.fio("far", rw="randread", iodepth=1, size=f"{FAR_MIB}m", **_for("900ms"))
     trials = {"none": _traced("none", (stream, far))}
     for expire_ms in read_expire_ms:
         tunables = {"read_expire": expire_ms}
@@ -52,10 +59,10 @@ def deadlines(read_expire_ms=(500, 100, 20)):
     return trials
 
 
-def writes_starved(values=(1, 2, 8)):
+def writes_starved(values: Sequence[int] = (1, 2, 8)) -> dict[str, Trial]:
     """Return trials of mq-deadline with different `writes_starved`: readers against writers."""
     both = tuple(
-        laboratory.fio(name, rw=f"rand{name}", iodepth=16, **_for("500ms"))
+        experiments.fio(name, rw=f"rand{name}", iodepth=16, **_for("500ms"))
         for name in ("read", "write")
     )
     return {
@@ -64,14 +71,19 @@ def writes_starved(values=(1, 2, 8)):
     }
 
 
-def _for(runtime):
+def _for(runtime: str) -> dict[str, Any]:
     return {"runtime": runtime, "time_based": 1}
 
 
-def _traced(scheduler, workloads, tunables=None, room=ROOM):
+def _traced(
+    scheduler: str,
+    workloads: Sequence[Mapping[str, Any]],
+    tunables: Mapping[str, int] | None = None,
+    room: int = ROOM,
+) -> Trial:
     # None holds nothing, so that there is no room to give it.
     tunables = {} if scheduler == "none" else {"nr_requests": room, **(tunables or {})}
-    return laboratory.trial(
+    return experiments.trial(
         "elevator",
         scheduler={"name": scheduler, "tunables": tunables},
         workloads=workloads,
@@ -79,37 +91,14 @@ def _traced(scheduler, workloads, tunables=None, room=ROOM):
     )
 
 
-def draw_orders(ran):
-    """Draw where each request was on the disk over the time at which it was issued."""
-    rows = -(-len(ran) // 2)
-    with style():
-        figure = Figure(figsize=(8, 0.6 + 2 * rows))
-        panels = list(figure.subplots(rows, 2, sharex=True, sharey=True).flat)
-        for spare in panels[len(ran) :]:
-            spare.remove()
-        for panel, (name, one) in zip(panels, ran.items(), strict=False):
-            issued = one.requests
-            times_ms = (issued["issued_s"] - issued["issued_s"].min()) * 1000
-            panel.plot(
-                times_ms,
-                issued["sector"] / MIB_SECTORS,
-                "o-",
-                color=COLOURS[one.trial.scheduler.name],
-                ms=3,
-                lw=0.6,
-            )
-            panel.set_title(f"{name}: {travel_mib(issued):,.0f} MiB of travel")
-        figure.supxlabel("time of issue (ms after the first)", fontsize=9)
-        figure.supylabel("place on the disk (MiB)", fontsize=9)
-    return figure
+def draw_orders(ran: Mapping[str, Ran]) -> Figure:
+    """Draw where each request is, when it is inserted and when it is dispatched."""
+    traced = {name: one.requests for name, one in ran.items()}
+    colours = {name: COLOURS[one.trial.scheduler.name] for name, one in ran.items()}
+    return draw_places(traced, colours)
 
 
-def travel_mib(requests):
-    """Return how far a head would have moved, from each request's place to the next one's."""
-    return requests["sector"].diff().abs().sum() / MIB_SECTORS
-
-
-def order_table(ran):
+def order_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     """Return what each scheduler made of the same requests."""
     rows = {}
     for name, one in ran.items():
@@ -123,7 +112,7 @@ def order_table(ran):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def merge_table(ran):
+def merge_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     """Return how many of 128 reads of 4 KiB became how many requests."""
     rows = {}
     for name, one in ran.items():
@@ -138,11 +127,11 @@ def merge_table(ran):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _lasted_s(requests):
-    return requests["completed_s"].max() - requests["issued_s"].min()
+def _lasted_s(requests: pd.DataFrame) -> float:
+    return float(requests["completed_s"].max() - requests["issued_s"].min())
 
 
-def draw_deadlines(ran):
+def draw_deadlines(ran: Mapping[str, Ran]) -> Figure:
     """Draw stream and far reader: place over time, one panel a trial."""
     with style():
         figure = Figure(figsize=(8, 2 + 1.3 * len(ran)))
@@ -162,8 +151,8 @@ def draw_deadlines(ran):
     return figure
 
 
-def wait_table(ran, kinds):
-    """Return how long requests of each kind waited in the scheduler.
+def wait_table(ran: Mapping[str, Ran], kinds: Callable[[pd.DataFrame], pd.Series]) -> pd.DataFrame:
+    """Return how long requests of each kind waited in the scheduler, and took from there on.
 
     Parameters
     ----------
@@ -173,20 +162,30 @@ def wait_table(ran, kinds):
     """
     rows = []
     for name, one in ran.items():
-        waits_ms = 1000 * (one.requests["issued_s"] - one.requests["inserted_s"])
-        for kind, some in waits_ms.groupby(kinds(one.requests)):
-            longest, mean = (None, None) if some.isna().all() else (some.max(), some.mean())
-            rows.append((name, kind, len(some), mean, longest))
+        found = one.requests
+        waits_ms = 1000 * (found["issued_s"] - found["inserted_s"])
+        served_ms = 1000 * (found["completed_s"] - found["issued_s"])
+        for kind, some in waits_ms.groupby(kinds(found)):
+            served = served_ms[some.index].mean()
+            rows.append((name, kind, len(some), some.mean(), some.max(), served))
     columns = ["trial", "kind", "requests", "mean wait (ms)", "longest wait (ms)"]
+    columns += ["issue to end (ms)"]
     return pd.DataFrame(rows, columns=columns).round(1).set_index(["trial", "kind"])
 
 
-def by_place(requests):
+#: Why `wait_table` has empty cells.
+NO_WAIT = (
+    "no scheduler holds a request under none. It goes to the driver at once, and all of its time "
+    "is between issue and end; what finds no room there waits in its own program."
+)
+
+
+def by_place(requests: pd.DataFrame) -> pd.Series:
     """Tell the far reader's requests from the stream's."""
     far = requests["sector"] < STREAM_MIB * MIB_SECTORS
     return far.map({True: "far reader", False: "stream"})
 
 
-def by_operation(requests):
+def by_operation(requests: pd.DataFrame) -> pd.Series:
     """Tell reads from writes."""
     return requests["operation"].str[0].map({"R": "reads", "W": "writes"})

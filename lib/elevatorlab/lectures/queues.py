@@ -1,28 +1,32 @@
 """Lecture 3: laws of queues, held against a queue whose service time we chose."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from ..analysis import queueing
 from ..analysis.knee import range_knee
-from ..figures import COLOURS, GREY, style
-from ..trial import PacedDisk
-from . import laboratory
+from ..showing.style import COLOURS, GREY, style
+from ..trial import PacedDisk, PacedWrites, Trial
+from . import experiments
+from .experiments import Ran
 
 SERVICE_MS, THINK_MS = 10.0, 40.0
 PHASE_S = 6
 OPEN, CLOSED = COLOURS["none"], COLOURS["bfq"]
 
 
-def server(service="exponential"):
+def server(service: str = "exponential") -> PacedDisk:
     """Return the disk: one server of `SERVICE_MS`, exponential or constant."""
     return PacedDisk(
         profile="one_server", size_mib=16, service_us=SERVICE_MS * 1000, service=service, seed=1
     )
 
 
-def closed(writers=(1, 2, 4, 8, 12), service="exponential"):
+def closed(writers: Sequence[int] = (1, 2, 4, 8, 12), service: str = "exponential") -> Trial:
     """Return a trial with so many writers, one number after the other.
 
     Each waits, thinks for `THINK_MS` on average, and asks again.
@@ -31,14 +35,16 @@ def closed(writers=(1, 2, 4, 8, 12), service="exponential"):
     return _trial(phases, service)
 
 
-def opened(utilizations=(0.2, 0.4, 0.6, 0.75, 0.85), service="exponential"):
+def opened(
+    utilizations: Sequence[float] = (0.2, 0.4, 0.6, 0.75, 0.85), service: str = "exponential"
+) -> Trial:
     """Return a trial in which writes arrive at random, whatever became of those before."""
     rates_per_s = [ratio * 1000 / SERVICE_MS for ratio in utilizations]
     phases = [{"writers": 32, "arrivals_per_s": rate_per_s} for rate_per_s in rates_per_s]
     return _trial(phases, service)
 
 
-def _trial(phases, service):
+def _trial(phases: Sequence[Mapping[str, Any]], service: str) -> Trial:
     load = {
         "kind": "paced_writes",
         "name": "writers",
@@ -47,7 +53,7 @@ def _trial(phases, service):
         "phases": [{**phase, "duration_s": PHASE_S} for phase in phases],
         "report_ms": PHASE_S * 1000,
     }
-    return laboratory.trial(
+    return experiments.trial(
         "queues",
         device=server(service),
         scheduler={"name": "none"},
@@ -57,7 +63,7 @@ def _trial(phases, service):
     )
 
 
-def phase_table(one):
+def phase_table(one: Ran) -> pd.DataFrame:
     """Return for each phase what writers and disk measured, each with its own clock.
 
     Parameters
@@ -72,6 +78,7 @@ def phase_table(one):
         queue_length (L) and utilization_ratio (U) of the disk, from the kernel's counters.
     """
     (load,) = one.trial.workloads
+    assert isinstance(load, PacedWrites)
     disk = one.samples[one.samples["target"] == "device"]
     rows = []
     for number, (phase, seen) in enumerate(
@@ -94,7 +101,7 @@ def phase_table(one):
     return pd.DataFrame(rows).set_index(by)
 
 
-def law_table(phases):
+def law_table(phases: pd.DataFrame) -> pd.DataFrame:
     """Hold each phase against Little's law and the utilisation law."""
     return pd.DataFrame(
         {
@@ -106,7 +113,7 @@ def law_table(phases):
     ).round(2)
 
 
-def draw_closed(phases):
+def draw_closed(phases: pd.DataFrame) -> Figure:
     """Draw wait over writers: measured, exact solution, and what no distribution can pass."""
     last = int(phases.index.max())
     exact = queueing.mean_value_analysis(SERVICE_MS, THINK_MS, last)
@@ -133,7 +140,7 @@ def draw_closed(phases):
     return figure
 
 
-def draw_open_and_closed(open_phases, closed_phases):
+def draw_open_and_closed(open_phases: pd.DataFrame, closed_phases: pd.DataFrame) -> Figure:
     """Draw wait over the disk's utilisation, for the same disk under both loads."""
     shown = np.linspace(0, 0.97, 200)
     exact = queueing.mean_value_analysis(SERVICE_MS, THINK_MS, 40)
@@ -161,7 +168,9 @@ def draw_open_and_closed(open_phases, closed_phases):
     return figure
 
 
-def draw_laws(service_ms=0.82, think_ms=2.23, highest_ratio=0.92):
+def draw_laws(
+    service_ms: float = 0.82, think_ms: float = 2.23, highest_ratio: float = 0.92
+) -> Figure:
     """Draw three laws of wait over utilisation from 0.27 on, and the knee that they share."""
     first = 0.27
     ratios = np.linspace(first, highest_ratio, 200)
@@ -193,7 +202,7 @@ def draw_laws(service_ms=0.82, think_ms=2.23, highest_ratio=0.92):
     return figure
 
 
-def draw_writers(think_ms=40, service_ms=10):
+def draw_writers(think_ms: float = 40, service_ms: float = 10) -> Figure:
     """Draw what a closed system of up to 30 writers does: throughput and wait."""
     exact = queueing.mean_value_analysis(service_ms, think_ms, 30)
     bounds = queueing.asymptotic_bounds(service_ms, think_ms, 30)

@@ -1,12 +1,17 @@
 """Lecture 4: one disk, several groups: weights, limits, cost, the regulator, and fairness."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..figures import COLOURS, GREY, style
-from ..trial import PacedDisk
-from . import laboratory
+from ..showing.style import COLOURS, GREY, style
+from ..trial import PacedDisk, PacedWrites, Trial
+from . import experiments
+from .experiments import Ran
 
 NAMES = ("left", "right")
 COLOUR = {"left": COLOURS["none"], "right": COLOURS["bfq"]}
@@ -15,14 +20,14 @@ SLA_WAIT_MS = 8.0
 #: Room for all requests, and no favours for what looks interactive: weights alone decide.
 TUNABLES = {"bfq": {"nr_requests": 64, "low_latency": 0}}
 
-#: What `laboratory.disk` can do, in the words of the kernel's cost controller.
+#: What `experiments.disk` can do, in the words of the kernel's cost controller.
 COST_MODEL = {
     **{f"{letter}bps": 400_000_000 for letter in "rw"},
     **{f"{letter}{kind}iops": 1000 for letter in "rw" for kind in ("seq", "rand")},
 }
 
 
-def jain(shares):
+def jain(shares: npt.ArrayLike) -> float:
     """Return Jain's index of fairness, (sum x)^2 / (n sum x^2).
 
     1 when all get the same; 1/n when one gets everything. Divide by weights first where equal
@@ -43,11 +48,17 @@ def jain(shares):
     >>> jain([1, 1, 1, 1]), jain([1, 0, 0, 0]), jain([3, 1])
     (1.0, 0.25, 0.8)
     """
-    shares = np.asarray(shares, dtype=float)
-    return float(shares.sum() ** 2 / (len(shares) * (shares**2).sum()))
+    x = np.asarray(shares, dtype=float)
+    return float(x.sum() ** 2 / (len(x) * (x**2).sum()))
 
 
-def shared(scheduler="none", left=None, right=None, depths=(8, 8), io_cost=None):
+def shared(
+    scheduler: str = "none",
+    left: Mapping[str, Any] | None = None,
+    right: Mapping[str, Any] | None = None,
+    depths: tuple[int, int] = (8, 8),
+    io_cost: Mapping[str, Any] | None = None,
+) -> Trial:
     """Return a trial: two groups read at random from one disk for a second.
 
     Parameters
@@ -60,7 +71,7 @@ def shared(scheduler="none", left=None, right=None, depths=(8, 8), io_cost=None)
     io_cost : dict, optional
         The cost controller (`elevatorlab.trial.IoCost`).
     """
-    return laboratory.trial(
+    return experiments.trial(
         "sharing",
         scheduler={"name": scheduler, "tunables": TUNABLES.get(scheduler, {})},
         groups=tuple(
@@ -68,7 +79,7 @@ def shared(scheduler="none", left=None, right=None, depths=(8, 8), io_cost=None)
             for name, limits in zip(NAMES, (left, right), strict=True)
         ),
         workloads=tuple(
-            laboratory.fio(
+            experiments.fio(
                 name, group=name, rw="randread", iodepth=depth, runtime="1s", time_based=1
             )
             for name, depth in zip(NAMES, depths, strict=True)
@@ -77,7 +88,7 @@ def shared(scheduler="none", left=None, right=None, depths=(8, 8), io_cost=None)
     )
 
 
-def cost(left_weight=300, right_weight=100):
+def cost(left_weight: int = 300, right_weight: int = 100) -> Trial:
     """Return a trial in which the cost controller divides the disk by weight."""
     return shared(
         left={"weight": left_weight},
@@ -86,7 +97,7 @@ def cost(left_weight=300, right_weight=100):
     )
 
 
-def share_table(ran):
+def share_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     """Return what each group got, and how fair that was, with and without its weight."""
     rows = {}
     for name, one in ran.items():
@@ -107,7 +118,7 @@ def share_table(ran):
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def regulated(policy=True):
+def regulated(policy: bool = True) -> Trial:
     """Return a trial: one group that writes small and thinks, one that overloads the disk.
 
     The disk is much like study 3's: 1.33 ms a write, and its bytes at 9700 KiB/s. The second group
@@ -122,7 +133,7 @@ def regulated(policy=True):
     large = {"duration_s": 6, "writers": 3, "think_us": 0}
     quiet = {"duration_s": 2, "writers": 0}
     loads = {"left": (5120, (small,)), "right": (32768, (quiet, large))}
-    return laboratory.trial(
+    return experiments.trial(
         "sharing",
         device=PacedDisk(
             profile="study_3", size_mib=64, service_us=1330, bandwidth_kib_s=9700, accept_us=500
@@ -147,18 +158,19 @@ def regulated(policy=True):
     )
 
 
-def draw_regulated(ran):
+def draw_regulated(ran: Mapping[str, Ran]) -> Figure:
     """Draw waits and rates over time, without and with the regulator."""
     with style():
         figure = Figure(figsize=(8, 4.4))
         panels = figure.subplots(2, len(ran), sharex=True, sharey="row")
         for (above, below), (name, one) in zip(panels.T, ran.items(), strict=True):
             for load in one.trial.workloads:
+                assert isinstance(load, PacedWrites)
                 series = pd.DataFrame(one.result["workloads"][load.name]["series"])
                 rates_kib_s = (
                     series["requests"] * load.request_bytes / 1024 / (load.report_ms / 1000)
                 )
-                style_of = {"color": COLOUR[load.name], "marker": "o", "ms": 3}
+                style_of: dict[str, Any] = {"color": COLOUR[load.name], "marker": "o", "ms": 3}
                 above.plot(series["time_s"], series["latency_mean_us"] / 1000, **style_of)
                 below.plot(series["time_s"], rates_kib_s, label=load.name, **style_of)
             above.axhline(SLA_WAIT_MS, color=GREY, ls=":")
@@ -174,7 +186,7 @@ def draw_regulated(ran):
     return figure
 
 
-def draw_jain(right_share=0.3, others=0):
+def draw_jain(right_share: float = 0.3, others: int = 0) -> Figure:
     """Draw a disk's division and its index: right's share, and so many idle groups beside."""
     shares = [1 - right_share, right_share, *[0.0] * others]
     along = np.linspace(0, 1, 101)

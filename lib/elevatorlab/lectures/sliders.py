@@ -1,14 +1,21 @@
 """A picture that a slider redraws; where nobody can move it, the picture as it begins."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import ipywidgets
 from IPython.display import Image, display
+from matplotlib.figure import Figure
 
-from .. import figures
+from ..showing import style
+
+#: Lowest, highest, step, and the value to begin with.
+Control = tuple[float, float, float, float]
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-def explore(draw, **controls):
+def explore(draw: Callable[..., Figure], **controls: Control) -> None:
     """Show ``draw(**values)`` with a slider for each value.
 
     The picture is an output of its own, so that a page made of the notebook has it, too.
@@ -22,7 +29,7 @@ def explore(draw, **controls):
     """
     sliders = {name: _slider(name, *control) for name, control in controls.items()}
 
-    def drawn():
+    def drawn() -> Image:
         return _picture(draw(**{name: slider.value for name, slider in sliders.items()}))
 
     shown = display(drawn(), display_id=True)
@@ -33,16 +40,16 @@ def explore(draw, **controls):
     display({"text/plain": _words(controls), WIDGET: _view(box)}, raw=True)
 
 
-def show(figure):
+def show(figure: Figure) -> None:
     """Show a figure."""
     display(_picture(figure))
 
 
-def _picture(figure):
-    return Image(figures.preview(figure, dpi=100), format="png")
+def _picture(figure: Figure) -> Image:
+    return Image(style.preview(figure, dpi=100), format="png")
 
 
-def _slider(name, low, high, step, value):
+def _slider(name: str, low: float, high: float, step: float, value: float) -> ipywidgets.Widget:
     whole = all(isinstance(number, int) for number in (low, high, step, value))
     kind = ipywidgets.IntSlider if whole else ipywidgets.FloatSlider
     return kind(
@@ -57,10 +64,10 @@ def _slider(name, low, high, step, value):
     )
 
 
-def _view(box):
+def _view(box: ipywidgets.Widget) -> dict[str, Any]:
     return {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
 
 
-def _words(controls):
+def _words(controls: Mapping[str, Control]) -> str:
     ranges = (f"{name} from {low} to {high}" for name, (low, high, _, _) in controls.items())
     return f"Sliders, in a notebook that runs: {', '.join(ranges)}."

@@ -1,13 +1,17 @@
 """Lecture 2: who reads and writes, and when; the page cache before the scheduler."""
 
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
 import pandas as pd
 from matplotlib.figure import Figure
 
-from .. import studies
-from ..figures import COLOURS, GREY, style
-from ..store import load
-from ..trial import EndlessWrite, TimedReads, profile
-from . import laboratory
+from ..plugins import studies
+from ..results.store import load
+from ..showing.style import COLOURS, GREY, style
+from ..trial import EndlessWrite, TimedReads, Trial, profile
+from . import experiments
+from .experiments import Ran
 
 SIZES_MIB = (4, 8, 16)
 
@@ -15,7 +19,11 @@ SIZES_MIB = (4, 8, 16)
 TEST = "writes_starving_reads"
 
 
-def cats(cache, schedulers=("none", "bfq"), direct_writer=False):
+def cats(
+    cache: Literal["warm", "dropped"],
+    schedulers: Sequence[str] = ("none", "bfq"),
+    direct_writer: bool = False,
+) -> dict[str, Trial]:
     """Return a trial for each scheduler: ``cat`` of three files beside an endless ``dd``.
 
     Parameters
@@ -31,7 +39,7 @@ def cats(cache, schedulers=("none", "bfq"), direct_writer=False):
         TimedReads(name="cat", group="main", sizes_mib=SIZES_MIB, cache=cache),
     )
     return {
-        name: laboratory.trial(
+        name: experiments.trial(
             "writers",
             memory_mib=768,
             device=profile("sata_ssd", 192, slowdown=4),
@@ -45,7 +53,7 @@ def cats(cache, schedulers=("none", "bfq"), direct_writer=False):
     }
 
 
-def read_table(ran):
+def read_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     """Return what each ``cat`` took, and where its bytes came from."""
     rows = [
         {
@@ -60,7 +68,7 @@ def read_table(ran):
     return pd.DataFrame(rows).set_index(["trial", "file (MiB)"])
 
 
-def who_table(ran):
+def who_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     """Return which process brought how much to the block layer, by trial."""
     tables = []
     for name, one in ran.items():
@@ -70,12 +78,12 @@ def who_table(ran):
         some["process"] = some["process"].str.replace(r"^kworker.*", "kworker", regex=True)
         tables.append(some)
     grouped = pd.concat(tables).groupby(["trial", "kind", "process"])["bytes"]
-    table = grouped.agg(requests="size", total="sum")
+    table = pd.DataFrame(grouped.agg(requests="size", total="sum"))
     table["MiB"] = (table.pop("total") / 2**20).round(1)
     return table
 
 
-def draw_traffic(ran):
+def draw_traffic(ran: Mapping[str, Ran]) -> Figure:
     """Draw what each trial's disk did over time: MiB/s of reads and of writes."""
     with style():
         figure = Figure(figsize=(8, 1.2 + 1.3 * len(ran)))
@@ -100,7 +108,7 @@ def draw_traffic(ran):
     return figure
 
 
-def study_one():
+def study_one() -> pd.DataFrame:
     """Return the first test of study 1: time under each scheduler over the time under none."""
     study = studies.get("vm_vs_container")
     article, rerun = study.published(), load(study.NAME)
@@ -108,6 +116,6 @@ def study_one():
     rerun = rerun[(rerun["test"] == TEST) & (rerun["arm"] == "container")]
     times = {("article", "container"): article.groupby("scheduler")["time_s"].sum()}
     for variant, some in rerun.groupby("variant"):
-        times["rerun", variant] = some.groupby("scheduler")["time_s"].sum()
+        times["rerun", str(variant)] = some.groupby("scheduler")["time_s"].sum()
     table = pd.DataFrame(times)
     return (table / table.loc["none"]).round(2)

@@ -1,49 +1,65 @@
-"""Testbeds: where trials run."""
+"""Testbeds: where trials run. Each is imported when it is first asked for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
 
 from ..errors import ElevatorLabError
-from .deterministic import DeterministicTestbed
-from .docker import DockerTestbed
-from .pair import PairTestbed
-from .ssh import HostTestbed, SshTestbed, parse
-from .vagrant import VagrantTestbed
+from ..extras import MissingExtra
+from ..plugins.testbeds import ADDRESSES, DEFAULT, SSH, SSH_PAIR, TESTBEDS, forms, names
 
-#: Testbeds by name; those on other machines have an address.
-TESTBEDS = {
-    "deterministic": DeterministicTestbed,
-    "host": HostTestbed,
-    "docker": DockerTestbed,
-    "vagrant": VagrantTestbed,
-}
+if TYPE_CHECKING:
+    from .base import Finding, Testbed
 
-DEFAULT = "deterministic"
-
-FORMS = (*TESTBEDS, "ssh://[USER@]HOST[:PORT]", "docker+ssh://[USER@]HOST[:PORT]")
-FORMS += ("ssh://HOST?target=HOST",)
-
-#: What stands for the address, which results do not tell, of a testbed that has one.
-ADDRESSES = {SshTestbed.name: "ssh://HOST", PairTestbed.name: "ssh://HOST?target=HOST"}
+__all__ = ["ADDRESSES", "DEFAULT", "TESTBEDS", "each"]
+__all__ += ["findings", "forms", "get", "names", "several"]
 
 
-def get(name, say=print):
+def get(name: str, say: Callable[[str], object] = print) -> Testbed:
     """Return the testbed called `name`; `say` receives what takes longer than a moment.
 
     Parameters
     ----------
     name : str
-        One of `TESTBEDS`, ``ssh://...`` (see `elevatorlab.testbeds.ssh.parse`), the same with a
-        target (`elevatorlab.testbeds.pair`), or ``docker+ssh://USER@HOST:PORT`` for the Docker
-        engine of another machine.
+        One of `names`, or an address, ``KIND://...``, which the testbed registered as KIND takes
+        apart itself: ``ssh://...`` (see `elevatorlab.testbeds.remote.ssh.parse`), the same with a
+        target (`elevatorlab.testbeds.remote.pair`). ``docker+ssh://USER@HOST:PORT`` is the Docker
+        engine of another machine: KIND gets what follows its ``+``.
+
+    Raises
+    ------
+    ElevatorLabError
+        For what is neither, and for an address too many or too few.
     """
-    if name in TESTBEDS:
-        return TESTBEDS[name](say=say)
-    if name.startswith("ssh://"):
-        return PairTestbed(name, say=say) if "target" in parse(name) else SshTestbed(name, say=say)
-    if name.startswith("docker+ssh://"):
-        return DockerTestbed(name.removeprefix("docker+"), say=say)
-    raise ElevatorLabError(f"testbed: expected one of {', '.join(FORMS)}; found {name!r}")
+    kind, address = _taken_apart(name)
+    if kind not in TESTBEDS:
+        raise ElevatorLabError(f"testbed: expected one of {', '.join(forms())}; found {name!r}")
+    made = TESTBEDS.get(kind)
+    try:
+        inspect.signature(made).bind(*address, say=say)
+    except TypeError:
+        form = ADDRESSES.get(kind, f"{kind}://...")
+        wanted = "no address" if address else f"an address, {form}"
+        raise ElevatorLabError(f"testbed {kind}: expected {wanted}; found {name!r}") from None
+    testbed: Testbed = made(*address, say=say)
+    return testbed
 
 
-def several(names, say=print):
+def _taken_apart(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the kind of testbed that is meant, and its address where there is one."""
+    if "://" not in name:
+        return name, ()
+    scheme = name.partition("://")[0]
+    kind = scheme.partition("+")[0]
+    if kind == SSH and "target" in parse_qs(name.partition("?")[2], keep_blank_values=True):
+        kind = SSH_PAIR
+    return kind, (name.removeprefix(f"{kind}+"),)
+
+
+def several(listed: str, say: Callable[[str], object] = print) -> list[Testbed]:
     """Return the testbeds of a list with commas between.
 
     >>> [testbed.name for testbed in several("deterministic,host")]
@@ -54,7 +70,36 @@ def several(names, say=print):
     ElevatorLabError
         For a name that is none, or one that is there twice.
     """
-    each = [name.strip() for name in names.split(",")]
-    if twice := [name for name in each if each.count(name) > 1]:
+    return [get(name, say) for name in each(listed)]
+
+
+def each(listed: str) -> list[str]:
+    """Return the names in a list with commas between, each of which is there once."""
+    found = [name.strip() for name in listed.split(",")]
+    if twice := [name for name in found if found.count(name) > 1]:
         raise ElevatorLabError(f"testbed: expected each once; found {twice[0]!r} twice")
-    return [get(name, say) for name in each]
+    return found
+
+
+def findings(name: str) -> list[Finding]:
+    """Return what there is of what a testbed needs, and what it can do.
+
+    A testbed whose libraries are not installed has one finding, which says so.
+
+    Parameters
+    ----------
+    name : str
+        See `get`.
+    """
+    from .base import Finding
+
+    try:
+        testbed = get(name)
+    except MissingExtra as problem:
+        extra = f"extra {problem.extra}"
+        found = f"{problem.module} is not installed"
+        return [Finding(name, extra, found, False, problem.remedy, needed=True)]
+    try:
+        return list(testbed.findings())
+    finally:
+        testbed.close()

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import NotReady
+from ..results.outcome import Outcome
 from ..trial import Trial
+from ..trial.capabilities import Capability, scheduler, sentence_of
+
+#: Receives a line for the person at the keyboard.
+Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,11 @@ class Finding:
     ready: bool
     remedy: str = ""
     needed: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What it is for; "" where it is the testbed's own need."""
+        return sentence_of(self.what)
 
 
 class Testbed(Protocol):
@@ -53,7 +62,7 @@ class Testbed(Protocol):
     slots: int
     anywhere: bool
     identity_is: str
-    defaults: dict
+    defaults: dict[str, Any]
 
     def findings(self) -> Iterable[Finding]:
         """Say what there is of what the testbed needs, and what it can do. Changes nothing."""
@@ -76,8 +85,14 @@ class Testbed(Protocol):
         Empty as long as it is not known: a virtual machine must be up before it can tell.
         """
 
-    def run(self, trial: Trial, folder: Path, note: Callable[[str], None]) -> dict:
-        """Run `trial`, put its result into `folder`, and return the provenance."""
+    def run(self, trial: Trial, note: Say) -> Outcome:
+        """Run `trial` and return what it came to; nothing of it is written here.
+
+        Raises
+        ------
+        TrialFailed
+            With a sentence that says why there is no result.
+        """
 
     def stop(self) -> None:
         """End what runs now, without results."""
@@ -89,7 +104,7 @@ class Testbed(Protocol):
         """Give back what `prepare` took."""
 
 
-def requirements(trial):
+def requirements(trial: Trial) -> set[str]:
     """Return what a testbed must have for `trial`: the names of findings.
 
     Parameters
@@ -100,34 +115,28 @@ def requirements(trial):
     -------
     set of str
     """
-    required = {f"scheduler {trial.scheduler.name}", f"device {trial.device.kind}"}
-    if trial.device.kind == "nvme_tcp":
-        required.add(f"driver {trial.device.driver}")
-        if trial.device.backing.kind == "disk":
-            required.add("device disk")
+    required = {scheduler(trial.scheduler.name), *trial.device.requires}
     if trial.regulator:
-        required.add("limits")
+        required.add(Capability.LIMITS)
     if trial.io_cost:
-        required.add("io.cost")
+        required.add(Capability.IO_COST)
     if trial.trace:
-        required.add("tracepoints")
+        required.add(Capability.TRACEPOINTS)
     if trial.backing_scheduler:
-        required.add("backing scheduler")
+        required.add(Capability.BACKING_SCHEDULER)
     for group in trial.groups:
         limits = group.limits.model_dump()
         if limits.pop("weight"):
-            required.add("weights")
+            required.add(Capability.WEIGHTS)
         if any(limits.values()):
-            required.add("limits")
+            required.add(Capability.LIMITS)
     for workload in trial.workloads:
-        if getattr(workload, "cache", None) == "dropped":
-            required.add("page-cache drop")
         required.update(workload.requires)
-    return required
+    return set(map(str, required))
 
 
-def refuse_what_is_missing(testbed, findings, trials):
-    """Refuse, before anything starts, trials that require what the testbed lacks.
+def refuse_what_is_missing(name: str, findings: Iterable[Finding], trials: list[Trial]) -> None:
+    """Refuse, before anything starts, trials that require what the testbed `name` lacks.
 
     Raises
     ------
@@ -136,13 +145,13 @@ def refuse_what_is_missing(testbed, findings, trials):
     """
     by_name = {finding.what: finding for finding in findings}
     missing = [finding for finding in by_name.values() if finding.needed and not finding.ready]
-    for name in sorted(set().union(*map(requirements, trials))):
-        finding = by_name.get(name)
+    for what in sorted({what for trial in trials for what in requirements(trial)}):
+        finding = by_name.get(what)
         if finding is None:
             remedy = "use another testbed"
-            finding = Finding(testbed.name, name, "not to be had here", False, remedy)
+            finding = Finding(name, what, "not to be had here", False, remedy)
         if not finding.ready:
             missing.append(finding)
     if missing:
         sentences = (f"{one.what}: {one.found}. {one.remedy}".rstrip(". ") for one in missing)
-        raise NotReady(f"testbed {testbed.name} cannot run this; " + "; ".join(sentences))
+        raise NotReady(f"testbed {name} cannot run this; " + "; ".join(sentences))

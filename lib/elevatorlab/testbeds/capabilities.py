@@ -1,9 +1,11 @@
 """What a real machine can do, from what it is and has."""
 
-from .base import Finding
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-#: Schedulers that a study may ask for.
-SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber", "sbq")
+from ..plugins.schedulers import SCHEDULERS, SchedulerRecord
+from ..trial.capabilities import Capability, device, driver, program, scheduler
+from .base import Finding
 
 #: NVMe/TCP drivers: the module of each, and what to do where it is not there.
 DRIVERS = {
@@ -22,7 +24,7 @@ INSTALL_IOZONE = (
 )
 
 
-def capabilities(name, facts):
+def capabilities(name: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield what a machine with these facts can do, one finding for each thing.
 
     Parameters
@@ -30,95 +32,101 @@ def capabilities(name, facts):
     name : str
         The testbed.
     facts : dict
-        See `elevatorlab.agent.facts`.
+        See `elevatorlab.agent.observe.facts`.
     """
 
-    def finding(what, ready, found, remedy="", needed=False):
-        return Finding(name, what, found, bool(ready), "" if ready else remedy, needed)
+    def finding(
+        what: str, ready: object, found: str, remedy: str = "", needed: bool = False
+    ) -> Finding:
+        return Finding(name, str(what), found, bool(ready), "" if ready else remedy, needed)
 
     version = facts["cgroup"]
     yield finding(
-        "cgroups with I/O",
+        Capability.CGROUPS,
         version,
         f"version {version}" if version else "neither version",
-        "boot with systemd.unified_cgroup_hierarchy=1",
+        Capability.CGROUPS.remedy,
         needed=True,
     )
-    for scheduler in SCHEDULERS:
-        there = scheduler in facts["schedulers"]
-        found = "offered" if there else f"not in kernel {facts['kernel']}"
-        remedy = f"use a kernel that has it, or leave it out: -p schedulers={SCHEDULERS[0]},..."
-        if scheduler == "sbq":
-            remedy = "install the module (environments/kernel/README.md), or leave it out"
-        yield finding(f"scheduler {scheduler}", there, found, remedy)
+    offered = [record for record in SCHEDULERS.values() if record.offered(facts)]
+    for record in SCHEDULERS.values():
+        found = "offered" if record in offered else f"not in kernel {facts['kernel']}"
+        remedy = f"{record.remedy}, or leave it out: -p schedulers=..."
+        yield finding(scheduler(record.name), record in offered, found, remedy)
     disks = ", ".join(facts["scratch"]["disks"])
     free_mib = facts["scratch"]["free_mib"]
     has_loop = facts["loop"] and facts["programs"]["losetup"] and facts["programs"]["mkfs.ext4"]
     yield finding(
-        "device file_backed",
+        device("file_backed"),
         facts.get("test_disk") or (has_loop and free_mib > 512),
         facts.get("test_disk") or f"loop device over a file on {disks or '?'}, {free_mib} MiB free",
         "needs loop devices, losetup, mkfs.ext4 and 512 MiB of disk space",
     )
     yield finding(
-        "backing scheduler",
+        Capability.BACKING_SCHEDULER,
         disks or facts.get("test_disk"),
         f"of {disks}" if disks else "of no block device",
-        "keep /var/tmp on a local disk",
+        Capability.BACKING_SCHEDULER.remedy,
     )
-    yield finding("device disk", True, "a disk named by its id, with destroy: true")
+    yield finding(device("disk"), True, "a disk named by its id, with destroy: true")
     yield finding(
-        "device null_blk",
+        device("null_blk"),
         facts["null_blk"],
         "kernel module" if facts["null_blk"] else f"no such module for kernel {facts['kernel']}",
         "use -p device=file_backed, or the deterministic testbed",
     )
     yield finding(
-        "device paced_disk",
+        device("paced_disk"),
         facts["loop"] and facts["fuse"] and facts["programs"]["losetup"],
         "loop device over FUSE" if facts["fuse"] else "no FUSE, or no loop devices",
         "modprobe fuse loop",
     )
     yield finding(
-        "io.cost",
+        Capability.IO_COST,
         facts["io_cost"],
         "io.cost.qos" if facts["io_cost"] else "not in this kernel, or cgroup version 1",
-        "boot with systemd.unified_cgroup_hierarchy=1",
+        Capability.IO_COST.remedy,
     )
     lacking = [name for name in ("nvme-tcp", "nvmet-tcp", "veth") if not facts["modules"][name]]
     yield finding(
-        "device nvme_tcp",
+        device("nvme_tcp"),
         not lacking and facts["null_blk"] and facts["programs"]["ip"],
         f"needs {', '.join(lacking)}" if lacking else "target and host on this machine",
         "name another machine as its target (docs/testbeds.md), or use the deterministic testbed",
     )
-    for driver, (module, remedy) in DRIVERS.items():
+    for name_of_driver, (module, remedy) in DRIVERS.items():
         there = facts["modules"][module]
         found = f"module {module}" if there else f"not in kernel {facts['kernel']}"
-        yield finding(f"driver {driver}", there, found, remedy)
+        yield finding(driver(name_of_driver), there, found, remedy)
     limits = "blkio.throttle (not for buffered writes)" if version == 1 else "io.max"
-    yield finding("limits", version, limits)
+    yield finding(Capability.LIMITS, version, limits, Capability.LIMITS.remedy)
+    weights = ["io.weight"] if version == 2 else _weight_files_of_version_1(offered)
     yield finding(
-        "weights",
-        version == 2 or "bfq" in facts["schedulers"],
-        "io.weight" if version == 2 else "blkio.bfq.weight",
+        Capability.WEIGHTS,
+        weights,
+        ", ".join(weights) or "no scheduler that weighs groups",
+        Capability.WEIGHTS.remedy,
     )
     yield finding(
-        "page-cache drop",
+        Capability.PAGE_CACHE_DROP,
         facts["drop_caches"],
         "/proc/sys/vm/drop_caches" if facts["drop_caches"] else "may not be written",
-        "run as root, outside an unprivileged container",
+        Capability.PAGE_CACHE_DROP.remedy,
     )
     yield finding(
-        "tracepoints",
+        Capability.TRACEPOINTS,
         facts["tracefs"],
         "block" if facts["tracefs"] else "tracefs is not mounted, or not in the kernel",
-        "mount -t tracefs tracefs /sys/kernel/tracing",
+        Capability.TRACEPOINTS.remedy,
     )
     remedies = dict.fromkeys(("fio", "iostat", "mariadbd", "sysbench"), INSTALL)
-    for program, remedy in {**remedies, "iozone": INSTALL_IOZONE}.items():
-        there = facts["programs"][program]
-        yield finding(f"program {program}", there, "found" if there else "not found", remedy)
+    for name_of_program, remedy in {**remedies, "iozone": INSTALL_IOZONE}.items():
+        there = facts["programs"][name_of_program]
+        yield finding(program(name_of_program), there, "found" if there else "not found", remedy)
     found = facts["virtualization"]
     kind = "bare metal" if found == "none" else f"itself a virtual machine ({found})"
     yield finding("accelerator", True, facts.get("accelerator", kind))
+
+
+def _weight_files_of_version_1(offered: Iterable[SchedulerRecord]) -> list[str]:
+    return [record.weight_files["1"] for record in offered if "1" in record.weight_files]

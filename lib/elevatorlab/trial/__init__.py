@@ -4,9 +4,20 @@ Nothing about a trial is implied by where it runs; the same trial runs on every 
 that has what it needs.
 """
 
-from .devices import PROFILES, Disk, FileBacked, NullBlk, NvmeTcp, PacedDisk, chosen_device, profile
-from .model import Cache, Count, Model, Name, NotNegative, Positive, Repetitions, checked
-from .trial import Group, IoCost, Limits, Regulator, Scheduler, Trial, parse
+from ..records import Cache, Count, Name, NotNegative, Positive, Record, Repetitions, checked
+from .devices import (
+    DeviceModel,
+    Disk,
+    FileBacked,
+    NullBlk,
+    NvmeTcp,
+    PacedDisk,
+    ProfileName,
+    chosen_device,
+    profile,
+)
+from .policies import PolicyModel, Regulator
+from .trial import Group, IoCost, Limits, Scheduler, SchedulerName, Trial, parse
 from .workloads import (
     CommitPhase,
     EndlessRead,
@@ -17,23 +28,27 @@ from .workloads import (
     Iozone,
     PacedWrites,
     Phase,
+    Replay,
+    SerialReplay,
     SysbenchInsert,
     TimedReads,
     TimedTreeRead,
+    WorkloadModel,
 )
 
 __all__ = [
-    "PROFILES",
+    "DeviceModel",
     "Disk",
     "FileBacked",
     "NullBlk",
     "NvmeTcp",
     "PacedDisk",
     "chosen_device",
+    "ProfileName",
     "profile",
     "Cache",
     "Count",
-    "Model",
+    "Record",
     "Name",
     "NotNegative",
     "Positive",
@@ -42,8 +57,10 @@ __all__ = [
     "Group",
     "IoCost",
     "Limits",
+    "PolicyModel",
     "Regulator",
     "Scheduler",
+    "SchedulerName",
     "Trial",
     "parse",
     "CommitPhase",
@@ -55,7 +72,10 @@ __all__ = [
     "Iozone",
     "PacedWrites",
     "Phase",
+    "Replay",
+    "SerialReplay",
     "SysbenchInsert",
     "TimedReads",
     "TimedTreeRead",
+    "WorkloadModel",
 ]

@@ -1,14 +1,64 @@
 """The device under test, by kind, and profiles of simulated disks."""
 
-from typing import Annotated, Literal
+from __future__ import annotations
 
-from pydantic import Field, model_validator
+from typing import Annotated, Any, ClassVar, Literal
 
-from ..errors import ElevatorLabError
-from .model import Count, Model, NotNegative, Positive
+from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
+
+from ..plugins.kinds import DEVICES
+from ..plugins.module_folders import ModuleFolder
+from ..plugins.profiles import PROFILES
+from ..records import Count, NotNegative, Positive, Record
+from . import capabilities
+from .registered import OfKind, name_in
+
+#: A profile that is installed or was registered.
+ProfileName = Annotated[str, AfterValidator(name_in(PROFILES))]
 
 
-class NullBlk(Model):
+class DeviceModel(Record):
+    """Base of all kinds of device.
+
+    Attributes
+    ----------
+    agent : str
+        ``"module:function"`` of what makes it beside the disk, with the parameters, and the
+        answer, of `agent.devices.block_device.create`; empty for what the agent itself makes.
+    keeps_data : bool
+        Whether what is written to it can be read again, so that it can have a file system.
+    has_a_disk_below : bool
+        Whether its requests pass another disk's scheduler.
+    """
+
+    agent: ClassVar[str] = ""
+    keeps_data: ClassVar[bool] = True
+    has_a_disk_below: ClassVar[bool] = False
+
+    kind: str
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """What a testbed must have for it: names of findings (`testbeds.base.requirements`)."""
+        return (capabilities.device(self.kind),)
+
+    @property
+    def modules(self) -> tuple[ModuleFolder, ...]:
+        """Sources of the kernel modules that are built for it, and travel with the trial."""
+        return ()
+
+    @property
+    def capacity_mib(self) -> int | None:
+        """How much it holds; None where only the machine knows."""
+        return getattr(self, "size_mib", None)
+
+    @property
+    def memory_mib(self) -> int:
+        """How much of the memory of the machine that runs the trial it takes."""
+        return 0
+
+
+class NullBlk(DeviceModel):
     """A simulated disk: `parallelism` servers that take `service_time_us` a request."""
 
     kind: Literal["null_blk"] = "null_blk"
@@ -24,8 +74,13 @@ class NullBlk(Model):
     #: 0: no volatile write cache, so a flush costs nothing.
     write_cache_mib: Annotated[int, Field(ge=0)] = 0
 
+    @property
+    def memory_mib(self) -> int:
+        """All that it holds lies in memory."""
+        return self.size_mib
+
     @model_validator(mode="after")
-    def _serves_the_largest_request(self):
+    def _serves_the_largest_request(self) -> NullBlk:
         # null_blk hands out its bandwidth in fiftieths of a second, and a request that needs
         # more than one of them (at most 1280 KiB, so 63 MiB/s) is never served.
         if 0 < self.bandwidth_mib_s < 63:
@@ -36,7 +91,7 @@ class NullBlk(Model):
         return self
 
 
-class PacedDisk(Model):
+class PacedDisk(DeviceModel):
     """A disk with one server whose service takes a known time, on any machine.
 
     It is a loop device over a file whose FUSE server answers when the model says so; what is
@@ -58,6 +113,8 @@ class PacedDisk(Model):
         Of the service times.
     """
 
+    keeps_data: ClassVar[bool] = False
+
     kind: Literal["paced_disk"] = "paced_disk"
     profile: str
     size_mib: Count
@@ -68,7 +125,7 @@ class PacedDisk(Model):
     seed: Annotated[int, Field(ge=0)] = 0
 
 
-class Disk(Model):
+class Disk(DeviceModel):
     """A disk of the machine, by a name that stays the same; what is on it is lost.
 
     Attributes
@@ -84,7 +141,7 @@ class Disk(Model):
     destroy: bool = False
 
 
-class NvmeTcp(Model):
+class NvmeTcp(DeviceModel):
     """A disk that is served over NVMe/TCP: by another machine where the testbed has one.
 
     Otherwise target and host share the machine's processors, so their ratio is not that of two
@@ -107,79 +164,71 @@ class NvmeTcp(Model):
     driver: Literal["stock", "one_send"]
     mtu_bytes: Annotated[int, Field(ge=1280, le=65535)] = 9000
 
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The rig, the driver, and what the target serves, unless that is simulated."""
+        served = (capabilities.device("disk"),) if self.backing.kind == "disk" else ()
+        return (capabilities.device(self.kind), capabilities.driver(self.driver), *served)
 
-class FileBacked(Model):
+    @property
+    def capacity_mib(self) -> int | None:
+        """What the target serves."""
+        return self.backing.capacity_mib
+
+    @property
+    def memory_mib(self) -> int:
+        """What the target takes, where it is the same machine."""
+        return self.backing.memory_mib
+
+
+class FileBacked(DeviceModel):
     """A block device over a file of the machine's own disk: as fast as that disk is.
 
     On a host, and below a container, it is a loop device with direct I/O to the file; in a
     virtual machine it is a second virtual disk, whose file lies on the host's disk.
     """
 
+    has_a_disk_below: ClassVar[bool] = True
+
     kind: Literal["file_backed"] = "file_backed"
     size_mib: Count
 
 
-#: Profiles by name. They stand for classes of device, not for one product: the figures are
-#: round numbers within the range of data sheets of each class (SATA SSD: 32 queued commands,
-#: 600 MB/s, after encoding, less the protocol; NVMe SSD: four PCIe 3.0 lanes; disk with one
-#: server: at 7200 turns a minute half a turn is 4.2 ms, and a short seek about as long).
-#:
-#: The two of a RAID are for the article on InnoDB. Write-behind: a request ends when it is in the
-#: controller's memory. 80 us is what the article's own table leaves for it: a commit took 1/6850 s
-#: with the device and 1/15000 s without, 79 us less. Eight disks: so many requests at once; nothing
-#: volatile, so a flush costs nothing. Without that memory every write waits for a platter: a log is
-#: appended to, so the place comes round a turn later, 4 ms at 15000 turns a minute; and the disks'
-#: own caches are flushed, for which null_blk takes the same time as for a write (a test measures
-#: it). Its cache is as large as the disk: null_blk never empties it but for a flush.
-PROFILES = {
-    "sata_ssd": {"service_time_us": 90, "parallelism": 32, "bandwidth_mib_s": 530},
-    "nvme_ssd": {"service_time_us": 80, "parallelism": 256, "bandwidth_mib_s": 3200},
-    "ram_disk": {"service_time_us": 0, "parallelism": 64},
-    "single_server_disk": {"service_time_us": 8000, "parallelism": 1},
-    "raid_write_behind": {"service_time_us": 80, "parallelism": 8},
-    "raid_no_cache": {"service_time_us": 4000, "parallelism": 8, "volatile": True},
-}
-
-
-def profile(name, size_mib, slowdown=1):
+def profile(name: str, size_mib: int, slowdown: float = 1) -> NullBlk:
     """Return the device of a named profile.
 
     Parameters
     ----------
     name : str
-        One of `PROFILES`.
+        One of `plugins.profiles.PROFILES`.
     size_mib : int
         Capacity; it is held in the memory of the machine that runs the trial.
     slowdown : float
         Factor on all of the profile's times. The deterministic testbed's processor executes
         one instruction a nanosecond; a slower disk keeps its proportion to a faster processor.
     """
-    if name not in PROFILES:
-        raise ElevatorLabError(
-            f"device profile: expected one of {', '.join(PROFILES)}; found {name!r}"
-        )
-    figures = PROFILES[name]
+    figures = PROFILES.get(name)
     return NullBlk(
         profile=name,
         slowdown=slowdown,
         size_mib=size_mib,
-        service_time_us=figures["service_time_us"] * slowdown,
-        parallelism=figures["parallelism"],
-        bandwidth_mib_s=round(figures.get("bandwidth_mib_s", 0) / slowdown),
-        write_cache_mib=size_mib if figures.get("volatile") else 0,
+        service_time_us=figures.service_time_us * slowdown,
+        parallelism=figures.parallelism,
+        bandwidth_mib_s=round(figures.bandwidth_mib_s / slowdown),
+        write_cache_mib=size_mib if figures.volatile else 0,
     )
 
 
-def chosen_device(parameters, profile_name):
+def chosen_device(parameters: Any, profile_name: str) -> DeviceModel:
     """Return the device that a study's parameters choose.
 
     Parameters
     ----------
-    parameters : Model
+    parameters : Record
         With `device`: ``null_blk``, ``file_backed`` or the id of a disk of the machine; and
         `device_mib`, `device_slowdown` and `destroy`, which say more about it.
     profile_name : str
-        Of `PROFILES`: which simulated disk ``null_blk`` is.
+        Of `plugins.profiles.PROFILES`: which simulated disk ``null_blk`` is.
     """
     if parameters.device == "null_blk":
         return profile(profile_name, parameters.device_mib, parameters.device_slowdown)
@@ -188,4 +237,4 @@ def chosen_device(parameters, profile_name):
     return Disk(id=parameters.device, destroy=parameters.destroy)
 
 
-Device = Annotated[NullBlk | PacedDisk | NvmeTcp | FileBacked | Disk, Field(discriminator="kind")]
+Device = Annotated[DeviceModel, SerializeAsAny(), OfKind(DEVICES)]

@@ -1,19 +1,37 @@
 """One fully specified run."""
 
+from __future__ import annotations
+
 import hashlib
 import json
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
-from .devices import Device, Disk, FileBacked, NullBlk, NvmeTcp, PacedDisk
-from .model import Count, Model, Name, NotNegative, Positive, checked
-from .workloads import PacedWrites, SysbenchInsert, Workload
+from ..plugins.schedulers import SCHEDULERS
+from ..records import Count, Name, NotNegative, Positive, Record, checked
+from . import modules, plugins
+from .devices import Device
+from .modules import Module
+from .plugins import Plugin
+from .policies import Regulator
+from .registered import name_in
+from .workloads import PacedWrites, Workload
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Literal[1] = 1
+
+#: A scheduler that is installed or was registered.
+SchedulerName = Annotated[str, AfterValidator(name_in(SCHEDULERS))]
 
 
-class Scheduler(Model):
+class Scheduler(Record):
     """An I/O scheduler, by the kernel's name, and its tunables.
 
     Attributes
@@ -23,11 +41,11 @@ class Scheduler(Model):
         ``rotational``, whether the disk is said to turn (1) or not (0).
     """
 
-    name: Literal["none", "mq-deadline", "bfq", "kyber", "sbq"]
+    name: SchedulerName
     tunables: dict[Name, int] = {}
 
 
-class Limits(Model):
+class Limits(Record):
     """What a group may do on the device (``io.max``, ``io.weight``; version 1: ``blkio.*``)."""
 
     read_bytes_s: Count | None = None
@@ -37,7 +55,7 @@ class Limits(Model):
     weight: Annotated[int, Field(ge=1, le=10000)] | None = None
 
 
-class IoCost(Model):
+class IoCost(Record):
     """The kernel's cost controller (version 2: ``io.cost.model``, ``io.cost.qos``).
 
     Attributes
@@ -53,40 +71,7 @@ class IoCost(Model):
     qos: dict[Name, NotNegative] = {}
 
 
-class Regulator(Model):
-    """The isolation regulator (docs/regulator.md), over all groups of the trial.
-
-    Attributes
-    ----------
-    policy : str
-        ``slae`` with `sla_wait_ms`, or ``ute`` with `threshold`.
-    classes : dict
-        SLAE: another SLA, in ms, for the group of that name; None: none.
-    start_s : float
-        When it is started, after the foreground.
-    """
-
-    policy: Literal["slae", "ute"]
-    sla_wait_ms: Positive | None = None
-    threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
-    classes: dict[Name, Positive | None] = {}
-    period_s: Annotated[float, Field(ge=0.05, le=60)] = 1
-    floor_kib_s: Positive = 128
-    start_s: NotNegative = 0
-
-    @model_validator(mode="after")
-    def _has_its_own_number(self):
-        wanted = {"slae": "sla_wait_ms", "ute": "threshold"}[self.policy]
-        given = {name for name in ("sla_wait_ms", "threshold") if getattr(self, name) is not None}
-        if given != {wanted}:
-            raise ValueError(
-                f"regulator: expected {wanted} with the policy {self.policy}; found "
-                f"{' and '.join(sorted(given)) or 'neither number'}"
-            )
-        return self
-
-
-class Group(Model):
+class Group(Record):
     """Processes that share a cgroup: plain ones, or those of a container."""
 
     name: Name
@@ -94,7 +79,7 @@ class Group(Model):
     limits: Limits = Limits()
 
 
-class Trial(Model):
+class Trial(Record):
     """One fully specified run.
 
     Attributes
@@ -115,8 +100,9 @@ class Trial(Model):
     settle_s : float
         Background workloads run this long, times 1 to 2 by the seed, before the others start.
     trace : bool
-        Whether each request's way through the block layer is recorded (``trace.csv``); that takes
-        time of the processor, so that a traced trial is another trial.
+        Whether each request's way through the block layer is recorded (``trace.csv``; of a
+        disk with an arm ``arm.csv``, too); that takes time of the processor, so that a traced
+        trial is another trial.
     warm_up_s : float
         What the foreground does in this time is left out of the overall rates.
     regulator : Regulator or None
@@ -127,6 +113,11 @@ class Trial(Model):
         workload can keep is refused.
     seed, repetition : int
         Another repetition is the same trial with another seed.
+    plugins : tuple of Plugin
+        What the trial uses of other packages; it is filled in, and what a stored trial says of
+        it must be what is installed. Ours are not among them.
+    modules : tuple of Module
+        The kernel modules that are built for it; filled in likewise, ours among them.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -137,7 +128,7 @@ class Trial(Model):
     memory_mib: Annotated[int, Field(ge=512, le=16384)] = 1024
     device: Device
     scheduler: Scheduler
-    backing_scheduler: Literal["none", "mq-deadline", "bfq", "kyber"] | None = None
+    backing_scheduler: SchedulerName | None = None
     filesystem: Literal["ext4"] | None = "ext4"
     divided: bool = False
     groups: Annotated[tuple[Group, ...], Field(min_length=1)]
@@ -151,9 +142,45 @@ class Trial(Model):
     deadline_s: Positive
     seed: Annotated[int, Field(ge=0)]
     repetition: Annotated[int, Field(ge=1)] = 1
+    plugins: tuple[Plugin, ...] = ()
+    modules: tuple[Module, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plugins_are_here(cls, content: Any) -> Any:
+        # Before all else: a name that only a plug-in knows would be refused as unknown.
+        if isinstance(content, Mapping):
+            named = [Plugin.model_validate(one) for one in content.get("plugins", ())]
+            if sentence := plugins.lacking(named):
+                raise ValueError(f"plugins: {sentence}")
+            brought = [Module.model_validate(one) for one in content.get("modules", ())]
+            scheduler = content.get("scheduler")
+            if brought and isinstance(scheduler, Mapping):
+                if sentence := modules.lacking(brought, scheduler.get("name")):
+                    raise ValueError(f"modules: {sentence}")
+        return content
 
     @model_validator(mode="after")
-    def _consistent(self):
+    def _names_what_it_uses(self) -> Trial:
+        for field, used in (("plugins", plugins.used_by(self)), ("modules", modules.used_by(self))):
+            named = getattr(self, field)
+            if named and set(named) != set(used):
+                expected, found = (", ".join(map(str, some)) for some in (used, named))
+                raise ValueError(f"{field}: expected {expected or 'none'}; found {found}")
+            object.__setattr__(self, field, used)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what most trials have none of: their hashes are older than plug-ins."""
+        content: dict[str, Any] = handler(self)
+        for field in ("plugins", "modules"):
+            if not content[field]:
+                del content[field]
+        return content
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Trial:
         groups = [group.name for group in self.groups]
         workloads = [workload.name for workload in self.workloads]
         for kind, names in (("groups", groups), ("workloads", workloads)):
@@ -182,13 +209,17 @@ class Trial(Model):
                 )
             if self.filesystem is None and workload.needs_filesystem:
                 raise ValueError(f"workload {workload.name}: {workload.kind} needs a file system")
-            if isinstance(workload, SysbenchInsert) and not isinstance(self.device, Disk):
-                if self.device.size_mib < workload.needed_mib:
-                    raise ValueError(
-                        f"device.size_mib: expected at least {workload.needed_mib} for the data "
-                        f"directory of workload {workload.name} (its log_mib and 64); found "
-                        f"{self.device.size_mib}"
-                    )
+            if self.filesystem and workload.bare_device:
+                raise ValueError(
+                    f"workload {workload.name}: expected a bare device (filesystem null) for "
+                    f"{workload.kind}; found {self.filesystem}"
+                )
+            capacity_mib = self.device.capacity_mib
+            if capacity_mib is not None and capacity_mib < workload.needed_mib:
+                raise ValueError(
+                    f"device.size_mib: expected at least {workload.needed_mib} for the data of "
+                    f"workload {workload.name}; found {capacity_mib}"
+                )
         if self.divided and self.filesystem:
             raise ValueError(
                 "divided: expected a bare device (filesystem null), since each group writes to its "
@@ -196,35 +227,35 @@ class Trial(Model):
             )
         if all(workload.endless for workload in self.workloads):
             raise ValueError("workloads: expected at least one that ends; found only endless ones")
-        if self.backing_scheduler and not isinstance(self.device, FileBacked):
+        if self.backing_scheduler and not self.device.has_a_disk_below:
             raise ValueError(
                 "backing_scheduler: expected with a file-backed device, below which there is "
                 f"another one; found {self.device.kind}"
             )
-        if isinstance(self.device, PacedDisk) and self.filesystem:
+        if self.filesystem and not self.device.keeps_data:
             raise ValueError(
-                "filesystem: expected none (null) on a paced_disk, which keeps nothing; found "
-                f"{self.filesystem}"
+                f"filesystem: expected none (null) on a {self.device.kind}, which keeps nothing; "
+                f"found {self.filesystem}"
             )
-        disk = self.device.backing if isinstance(self.device, NvmeTcp) else self.device
-        if isinstance(disk, NullBlk) and disk.size_mib > self.memory_mib - 256:
+        if self.device.memory_mib > max(0, self.memory_mib - 256):
             raise ValueError(
                 f"device.size_mib: the disk lives in memory and leaves too little of it: expected "
-                f"at most memory_mib - 256 = {self.memory_mib - 256}; found {disk.size_mib}"
+                f"at most memory_mib - 256 = {self.memory_mib - 256}; found "
+                f"{self.device.memory_mib}"
             )
         return self
 
-    def canonical_json(self):
+    def canonical_json(self) -> str:
         """Return the one spelling of this trial that is hashed."""
         content = self.model_dump(mode="json")
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
     @property
-    def hash(self):
+    def hash(self) -> str:
         """First 20 hexadecimal digits of the SHA-256 of `canonical_json`."""
         return hashlib.sha256(self.canonical_json().encode()).hexdigest()[:20]
 
 
-def parse(content):
+def parse(content: object) -> Trial:
     """Make a trial from a dictionary; say in one sentence what is wrong with it."""
     return checked(Trial, content, "trial")

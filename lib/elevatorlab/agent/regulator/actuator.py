@@ -1,13 +1,22 @@
 """The actuator: sets the limits of containers, proves each, and always takes them back."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import pathlib
+from typing import TYPE_CHECKING
 
-from .. import journal as journals
-from ..errors import KnobFailed, TrialFailed
-from ..proofs import Proofs
-from .errors import Refused
+from ..errors import AgentError, KnobFailed, Refused
+from ..lifecycle import journal as journals
+from ..lifecycle.proofs import Proofs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..groups.hierarchies import Hierarchy
+    from ..lifecycle.journal import Journal
+    from .targets import Target
 
 #: Where it is noted what a killed regulator has to restore.
 FOLDER = pathlib.Path("/run/elevatorlab/regulator")
@@ -23,7 +32,7 @@ class LimitFailed(Exception):
     """A limit could not be set; the message says why."""
 
 
-def _restore_limit(path, value):
+def _restore_limit(path: str, value: str) -> None:
     """Write a limit back, where there still is something to limit."""
     if pathlib.Path(path).exists():
         try:
@@ -48,13 +57,15 @@ class Actuator:
         Notes each limit before it is first changed; its end restores them all.
     """
 
-    def __init__(self, hierarchy, number, journal):
+    def __init__(
+        self, hierarchy: Hierarchy, number: Callable[[str], str], journal: Journal
+    ) -> None:
         self.hierarchy = hierarchy
         self.number = number
         self.journal = journal
-        self._original = {}
+        self._original: dict[tuple[pathlib.Path, str], dict[str, int | None]] = {}
 
-    def set(self, target, bytes_s):
+    def set(self, target: Target, bytes_s: int | None) -> list[dict[str, str | None]]:
         """Limit a container's reads and writes to `bytes_s` each; None restores what was.
 
         A stricter limit that somebody else has set stays.
@@ -83,13 +94,13 @@ class Actuator:
                     proofs.set(file, value, read_as=reader)
         except KnobFailed as refusal:
             raise LimitFailed(str(refusal)) from None
-        except (OSError, TrialFailed, Refused):
+        except (OSError, AgentError, Refused):
             raise LimitFailed(
                 f"container {target.name} ended, or lost its device, before its limit was set"
             ) from None
         return proofs.records
 
-    def _note(self, target, number):
+    def _note(self, target: Target, number: str) -> dict[str, int | None]:
         """Return the limits before ours, noted in the journal the first time."""
         place = (target.folder, number)
         if place not in self._original:
@@ -99,7 +110,7 @@ class Actuator:
             self._original[place] = original
         return self._original[place]
 
-    def start_counters(self, target):
+    def start_counters(self, target: Target) -> None:
         """Make the kernel count a container's I/O under cgroup v1.
 
         Since Linux 6.10 or so it does from the moment when any limit is written for a

@@ -1,12 +1,14 @@
 """Where the cgroups are that limit I/O on the operator's host."""
 
+from __future__ import annotations
+
 import pathlib
 
-from ..hierarchies import V1, V2
-from .errors import Refused
+from ..errors import Refused
+from ..groups.hierarchies import V1, V2
 
 
-def find(mountinfo="/proc/self/mountinfo"):
+def find(mountinfo: str | pathlib.Path = "/proc/self/mountinfo") -> V1 | V2:
     """Return the hierarchy that limits I/O on this host.
 
     Raises

@@ -1,5 +1,7 @@
 """The command line of the regulator: everything is checked before anything is changed."""
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import fcntl
@@ -10,16 +12,27 @@ import signal
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
-from ..journal import Journal, recover
+from ..errors import Refused
+from ..lifecycle.journal import Journal, recover
 from . import cgroups, engine, report, targets
 from .actuator import FOLDER, Actuator
 from .control import Settings
-from .errors import Refused
+from .decisions import decide
 from .loop import Loop
 from .monitor import Monitor
-from .policies import Slae, Ute, decide
+from .policies import LAWS, Slae, Ute
 from .topology import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from http.server import ThreadingHTTPServer
+    from typing import Any, TextIO
+
+    from ..groups.hierarchies import Hierarchy
+    from .control import Law
+    from .targets import Source
 
 EXIT_REFUSED = 2
 
@@ -30,14 +43,15 @@ METRICS = {
 }
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     reader = argparse.ArgumentParser(
         prog="regulate",
         description="Keep containers from slowing each other down on a shared disk.",
     )
     add = reader.add_argument
-    add("--policy", choices=("slae", "ute"), required=True)
+    add("--policy", choices=tuple(LAWS), required=True)
+    add("--options", type=_object, default={}, metavar="JSON", help="of a plug-in's policy")
     add("--sla-wait-ms", type=_positive, metavar="MS", help="SLAE: the longest mean wait")
     add("--sla-queue", type=_positive, metavar="N", help="SLAE: the longest mean queue")
     add("--sla-utilization", type=_positive, metavar="RATIO", help="SLAE: the highest utilisation")
@@ -66,31 +80,41 @@ def parser():
     return reader
 
 
-def _positive(text):
+def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number above 0, found {text}")
     return value
 
 
-def _ratio(text):
+def _ratio(text: str) -> float:
     value = float(text)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"expected a ratio between 0 and 1, found {text}")
     return value
 
 
-def _period(text):
+def _object(text: str) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(text)
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"expected a JSON object, found {text}")
+    return value
+
+
+def _period(text: str) -> float:
     value = float(text)
     if not 0.05 <= value <= 60:
         raise argparse.ArgumentTypeError(f"expected 0.05 to 60 seconds, found {text}")
     return value
 
 
-def law_of(options):
+def law_of(options: argparse.Namespace) -> Law:
     """Return the policy that the options ask for."""
-    if options.policy == "ute":
+    law = LAWS[options.policy]
+    if law is Ute:
         return Ute(options.threshold)
+    if law is not Slae:
+        return _plugin_law(law, options)
     given = [name for name in METRICS if getattr(options, name) is not None]
     if len(given) != 1:
         found = " and ".join("--" + name.replace("_", "-") for name in given) or "none"
@@ -110,7 +134,18 @@ def law_of(options):
     return Slae(slas, METRICS[given[0]])
 
 
-def source_of(options, hierarchy, topology):
+def _plugin_law(law: Callable[..., Law], options: argparse.Namespace) -> Law:
+    """Return a plug-in's policy with the options that it is given."""
+    try:
+        return law(**options.options)
+    except (TypeError, ValueError) as problem:
+        raise Refused(
+            f"expected --options that the policy {options.policy} takes; found "
+            f"{json.dumps(options.options)}: {problem}"
+        ) from None
+
+
+def source_of(options: argparse.Namespace, hierarchy: Hierarchy, topology: Topology) -> Source:
     """Return where the containers come from."""
     classes = [text.partition("=")[0] for text in options.classes]
     if options.cgroup:
@@ -121,7 +156,7 @@ def source_of(options, hierarchy, topology):
     )
 
 
-def main(argv):
+def main(argv: list[str]) -> int:
     """Run the regulator; return the exit status.
 
     Returns
@@ -129,6 +164,10 @@ def main(argv):
     int
         0 after a clean stop, 2 when it could not start: one sentence says why.
     """
+    if argv and argv[0].startswith("--plugins="):
+        from ..lifecycle import plugins  # which imports this package
+
+        plugins.load(argv.pop(0).partition("=")[2])
     options = parser().parse_args(argv)
     try:
         with contextlib.ExitStack() as undo:
@@ -138,7 +177,7 @@ def main(argv):
         return EXIT_REFUSED
 
 
-def regulate(options, undo):
+def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     """Check, regulate until a signal comes, and leave nothing behind."""
     law = law_of(options)
     hierarchy, topology = cgroups.find(), Topology()
@@ -171,7 +210,7 @@ def regulate(options, undo):
     return 0
 
 
-def _check_counters(monitor, name, topology):
+def _check_counters(monitor: Monitor, name: str, topology: Topology) -> None:
     topology.number(name)
     names = [line.split()[2] for line in monitor.diskstats.read_text().splitlines()]
     if name not in names:
@@ -187,7 +226,7 @@ def _check_counters(monitor, name, topology):
         )
 
 
-def _log_file(name, undo):
+def _log_file(name: str | None, undo: contextlib.ExitStack) -> TextIO:
     if name is None:
         return sys.stdout
     try:
@@ -196,7 +235,7 @@ def _log_file(name, undo):
         raise Refused(f"expected a file to log to; found {name}: {problem.strerror}") from None
 
 
-def _journal(hierarchy, folder, undo):
+def _journal(hierarchy: Hierarchy, folder: pathlib.Path, undo: contextlib.ExitStack) -> Journal:
     """Restore what a killed regulator left, and return the journal of this one."""
     if not os.access(hierarchy.root, os.W_OK):
         raise Refused(
@@ -216,7 +255,7 @@ def _journal(hierarchy, folder, undo):
     return undo.enter_context(Journal(folder))
 
 
-def _serve(port, page):
+def _serve(port: int, page: Callable[[], str]) -> ThreadingHTTPServer:
     try:
         return report.serve_metrics(port, page)
     except (OSError, OverflowError) as problem:
@@ -225,12 +264,13 @@ def _serve(port, page):
         ) from None
 
 
-def _once(source, monitor, law, settings, period_s):
+def _once(source: Source, monitor: Monitor, law: Law, settings: Settings, period_s: float) -> int:
     """Print one observation and what the policy would do; set nothing."""
     found, notes = source.targets()
     monitor.observe(found)
     time.sleep(period_s)
     observation = monitor.observe(found)
+    assert observation  # the second one
     _, decisions = decide(law, {}, observation, settings)
     answer = {
         "period_s": observation.period_s,

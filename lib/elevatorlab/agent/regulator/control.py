@@ -7,7 +7,13 @@ All functions are pure; docs/regulator.md has the equations and their reasons.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import Any, Protocol
+
+    from .observation import Disk, Usage
 
 
 class Settings(NamedTuple):
@@ -35,6 +41,9 @@ class Settings(NamedTuple):
     longest_patience: int = 64
 
 
+DEFAULTS = Settings()
+
+
 class Throttled(NamedTuple):
     """A container under a limit."""
 
@@ -50,9 +59,9 @@ class Pool(NamedTuple):
     """The controller's memory of one disk."""
 
     level: float | None = None
-    throttled: dict = {}  # never changed in place
+    throttled: dict[str, Throttled] = {}  # never changed in place
     #: The lowest level that was too much, and the pressure there.
-    bad: tuple | None = None
+    bad: tuple[float, float] | None = None
     #: The level before the last give-back, to go back to if that was too much.
     good: float | None = None
     #: Calm periods to wait before going past `bad` again; doubles with each failure.
@@ -67,7 +76,7 @@ class Pool(NamedTuple):
     floor_periods: int = 0
     blameless: bool = False
     #: Containers with a request in the period before; None before the first one.
-    active: frozenset | None = None
+    active: frozenset[str] | None = None
 
 
 class Decision(NamedTuple):
@@ -82,10 +91,51 @@ class Decision(NamedTuple):
     action: str
     limit_bytes_s: int | None
     cause: str
-    numbers: dict
+    numbers: dict[str, Any]
 
 
-def water_level(loads, wanted):
+if TYPE_CHECKING:
+
+    class Law(Protocol):
+        """A policy: where the pressure is held, and what the disk's law makes of it."""
+
+        @property
+        def target(self) -> float:
+            """The pressure to be held."""
+            ...
+
+        @property
+        def low(self) -> float:
+            """Below it, limits are loosened."""
+            ...
+
+        @property
+        def high(self) -> float:
+            """Above it, they are tightened."""
+            ...
+
+        def signal(self, pressure: float, /) -> float:
+            """Return what is linear in the load."""
+            ...
+
+        def pressure(
+            self, pool: Pool, usages: Sequence[Usage], disk: Disk | None, settings: Settings
+        ) -> tuple[float | None, list[Usage], dict[str, Any]]:
+            """Return (pressure, offenders, numbers)."""
+            ...
+
+        def keep(self, pressure: float) -> float:
+            """Return how much of the offenders' load may stay."""
+            ...
+
+        def sentence(self, numbers: dict[str, Any]) -> str:
+            """Say what was found."""
+            ...
+
+        def _asdict(self) -> dict[str, Any]: ...
+
+
+def water_level(loads: Collection[float], wanted: float) -> float:
     """Return the level at which ``sum(min(load, level)) == wanted``.
 
     >>> water_level([10, 6, 1], 9)
@@ -100,7 +150,14 @@ def water_level(loads, wanted):
     return max(loads)
 
 
-def cut(pool, offenders, factor, violated, pressure, settings):
+def cut(
+    pool: Pool,
+    offenders: Sequence[Usage],
+    factor: float,
+    violated: bool,
+    pressure: float,
+    settings: Settings,
+) -> Pool:
     """Return the pool after the offenders' load is cut to `factor` of what it is.
 
     Parameters
@@ -133,22 +190,25 @@ def cut(pool, offenders, factor, violated, pressure, settings):
     )
 
 
-def _want(usage, pool):
+def _want(usage: Usage, pool: Pool) -> float:
     """Return the load that a container would have at any level above the present one."""
     known = pool.throttled.get(usage.key)
     return max(usage.load, known.demand) if known and not known.slack_periods else usage.load
 
 
-def _floor_level(usage, pool, settings):
+def _floor_level(usage: Usage, pool: Pool, settings: Settings) -> float:
     """Return the level at which a container is at its floor."""
     return settings.floor_bytes_s / _bytes_per_load(pool.throttled.get(usage.key), usage)
 
 
-def _bytes_per_load(known, usage):
-    return usage.bytes_s / usage.load if usage.load else known.bytes_per_load
+def _bytes_per_load(known: Throttled | None, usage: Usage) -> float:
+    if usage.load:
+        return usage.bytes_s / usage.load
+    assert known  # one without load is here for its limit
+    return known.bytes_per_load
 
 
-def _limited(known, usage, level, settings):
+def _limited(known: Throttled | None, usage: Usage, level: float, settings: Settings) -> Throttled:
     """Return a container's limit at `level`: bytes/s by the mix of requests it has now."""
     bytes_per_load = _bytes_per_load(known, usage)
     limit = max(round(level * bytes_per_load), settings.floor_bytes_s)
@@ -159,12 +219,13 @@ def _limited(known, usage, level, settings):
     return known._replace(limit_bytes_s=limit, bytes_per_load=bytes_per_load)
 
 
-def give_back(pool, pressure, law, settings):
+def give_back(pool: Pool, pressure: float | None, law: Law, settings: Settings) -> Pool:
     """Return the pool with a higher level, as far as the law and the memory allow.
 
     `pressure` is None where nobody is left who could be disturbed.
     """
     level, bad, waited = pool.level, pool.bad, pool.waited + 1
+    assert level is not None  # as long as there are limits
     if pressure is None:
         bad, higher = None, level * (1 + settings.step_ratio)
     elif bad is None:
@@ -186,7 +247,7 @@ def give_back(pool, pressure, law, settings):
     return pool._replace(level=higher, throttled=throttled, bad=bad, good=good, waited=waited)
 
 
-def _half_secant(level, pressure, bad, law):
+def _half_secant(level: float, pressure: float, bad: tuple[float, float], law: Law) -> float:
     """Return the level half way to where the law expects the target.
 
     The law's signal is linear in the level; `bad` is its other known point.
@@ -199,15 +260,16 @@ def _half_secant(level, pressure, bad, law):
     return level + 0.5 * min(max(wanted, 0.0), 1.0) * (bad_level - level)
 
 
-def total_load(usages):
+def total_load(usages: Iterable[Usage]) -> float:
     """Return the load that `usages` put on the disk together."""
     return sum(usage.load for usage in usages)
 
 
-def count_slack(pool, usages, settings):
+def count_slack(pool: Pool, usages: Sequence[Usage], settings: Settings) -> tuple[Pool, bool]:
     """Return the pool with each limit's periods of slack, and whether any limit binds."""
     present = {usage.key: usage for usage in usages}
-    throttled, binding = {}, False
+    throttled: dict[str, Throttled] = {}
+    binding = False
     for key, known in pool.throttled.items():
         usage = present.get(key)
         fastest = max(usage.read_bytes_s, usage.write_bytes_s) if usage else 0.0

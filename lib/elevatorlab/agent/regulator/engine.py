@@ -1,13 +1,19 @@
 """The Docker engine through its Unix socket, read-only: what runs, and when that changes."""
 
-import contextlib
+from __future__ import annotations
+
 import http.client
 import json
 import os
 import socket
 import urllib.parse
+from typing import TYPE_CHECKING
 
-from .errors import Refused
+from ..errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 SOCKET = "/var/run/docker.sock"
 TIMEOUT_S = 5
@@ -19,17 +25,17 @@ class EngineGone(Exception):
 
 
 class _Connection(http.client.HTTPConnection):
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         super().__init__("docker", timeout=TIMEOUT_S)
         self.path = path
 
-    def connect(self):
+    def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(TIMEOUT_S)
         self.sock.connect(self.path)
 
 
-def socket_path(environment=os.environ):
+def socket_path(environment: Mapping[str, str] = os.environ) -> str:
     """Return the path of the engine's socket (``DOCKER_HOST``, or Docker's own default).
 
     Raises
@@ -49,11 +55,11 @@ def socket_path(environment=os.environ):
 class Engine:
     """A client that only reads."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.path = path
-        self._events = None
+        self._events: socket.socket | None = None
 
-    def get(self, url):
+    def get(self, url: str) -> Any:
         """Return the decoded answer to a GET request."""
         connection = _Connection(self.path)
         try:
@@ -72,15 +78,16 @@ class Engine:
             raise EngineGone(f"the Docker engine answered {url} with status {answer.status}")
         return json.loads(body)
 
-    def running(self):
+    def running(self) -> list[str]:
         """Return the full ids of the running containers."""
         return [entry["Id"] for entry in self.get("/containers/json")]
 
-    def inspect(self, container):
+    def inspect(self, container: str) -> dict[str, Any]:
         """Return the engine's description of one container."""
-        return self.get(f"/containers/{urllib.parse.quote(container)}/json")
+        description: dict[str, Any] = self.get(f"/containers/{urllib.parse.quote(container)}/json")
+        return description
 
-    def changed(self):
+    def changed(self) -> bool:
         """Tell whether containers came or went since the last call (or may have).
 
         Costs one system call: the engine's event stream is only looked at.
@@ -104,7 +111,7 @@ class Engine:
             raise EngineGone(f"the Docker engine at {self.path} ended its event stream")
         return True
 
-    def _open_events(self):
+    def _open_events(self) -> None:
         events = socket.socket(socket.AF_UNIX)
         try:
             events.settimeout(TIMEOUT_S)
@@ -121,14 +128,14 @@ class Engine:
             ) from None
         self._events = events
 
-    def close(self):
+    def close(self) -> None:
         """Close the event stream."""
-        with contextlib.suppress(AttributeError):
+        if self._events:
             self._events.close()
         self._events = None
 
 
-def reach(path):
+def reach(path: str) -> Engine:
     """Return an engine that answers.
 
     Raises

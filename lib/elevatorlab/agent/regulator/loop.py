@@ -1,11 +1,25 @@
 """The control loop: once a period, monitor -> policy -> actuator."""
 
+from __future__ import annotations
+
 import collections
 import time
+from typing import TYPE_CHECKING
 
 from . import report
 from .actuator import LimitFailed
-from .policies import decide
+from .decisions import decide
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from .actuator import Actuator
+    from .control import Decision, Law, Pool, Settings
+    from .monitor import Monitor
+    from .observation import Observation
+    from .targets import Source, Target
 
 #: A limit is called without effect when this many periods in a row it was passed by half.
 IN_VAIN_PERIODS = 3
@@ -27,7 +41,16 @@ class Loop:
         Called with each observation and the limits in force.
     """
 
-    def __init__(self, source, monitor, law, settings, actuator, log, show=None):
+    def __init__(
+        self,
+        source: Source,
+        monitor: Monitor,
+        law: Law,
+        settings: Settings,
+        actuator: Actuator | None,
+        log: report.JsonLines,
+        show: Callable[[Observation, Mapping[str, int]], None] | None = None,
+    ) -> None:
         self.source = source
         self.monitor = monitor
         self.law = law
@@ -35,16 +58,16 @@ class Loop:
         self.actuator = actuator
         self.log = log
         self.show = show
-        self.state = {}
-        self.limits = {}
-        self.observation = None
-        self.counts = collections.Counter()
+        self.state: dict[str, Pool] = {}
+        self.limits: dict[str, int] = {}
+        self.observation: Observation | None = None
+        self.counts: collections.Counter[str] = collections.Counter()
         self.missed = 0
-        self._known = {}
-        self._in_vain = collections.Counter()
-        self._buffering = set()
+        self._known: dict[str, str] = {}
+        self._in_vain: collections.Counter[str] = collections.Counter()
+        self._buffering: set[str] = set()
 
-    def run(self, period_s, stop):
+    def run(self, period_s: float, stop: threading.Event) -> None:
         """Control every `period_s` until the event `stop` is set.
 
         The instants are multiples of the period after the start, so that a late one does
@@ -62,7 +85,7 @@ class Loop:
                 self.log.write("missed", periods=passed, late_s=round(late_s, 3))
             stop.wait(max(0.0, next_s - time.monotonic()))
 
-    def step(self):
+    def step(self) -> None:
         """Do one period's work."""
         targets, notes = self.source.targets()
         self._welcome(targets)
@@ -72,7 +95,7 @@ class Loop:
         self.monitor.notes.clear()
         if self.observation is None:
             return
-        self._check_effect()
+        self._check_effect(self.observation)
         self.state, decisions = decide(self.law, self.state, self.observation, self.settings)
         present = {target.key: target for target in targets}
         for decision in decisions:
@@ -80,7 +103,7 @@ class Loop:
         if self.show:
             self.show(self.observation, self.limits)
 
-    def _welcome(self, targets):
+    def _welcome(self, targets: Sequence[Target]) -> None:
         """Start the counters of containers that are new; forget those that went."""
         present = {target.key: target.name for target in targets}
         if present == self._known:
@@ -97,13 +120,13 @@ class Loop:
                 self.log.write("container", container=name, came=False)
         self._known = present
 
-    def limited(self):
+    def limited(self) -> list[str]:
         """Return the names of the containers that have a limit of ours now."""
         return sorted(self._known[key] for key in self.limits if key in self._known)
 
-    def _carry_out(self, decision, target):
+    def _carry_out(self, decision: Decision, target: Target | None) -> None:
         self.counts[decision.action] += 1
-        outcome = {"dry_run": self.actuator is None}
+        outcome: dict[str, Any] = {"dry_run": self.actuator is None}
         if target is not None and self.actuator is not None:
             try:
                 outcome["proofs"] = self.actuator.set(target, decision.limit_bytes_s)
@@ -123,11 +146,11 @@ class Loop:
             **outcome,
         )
 
-    def _check_effect(self):
+    def _check_effect(self, observation: Observation) -> None:
         """Say it, once for each container, where writes escape their limit."""
         if self.actuator is None:
             return
-        for usage in self.observation.containers:
+        for usage in observation.containers:
             limit = self.limits.get(usage.key)
             buffered = usage.unlimited_bytes_s > 0.5 * usage.write_bytes_s
             if buffered and usage.key not in self._buffering:
@@ -141,7 +164,7 @@ class Loop:
                 )
             escaped = limit and max(usage.read_bytes_s, usage.write_bytes_s) > 1.5 * limit
             self._in_vain[usage.key] = self._in_vain[usage.key] + 1 if escaped else 0
-            if self._in_vain[usage.key] == IN_VAIN_PERIODS:
+            if limit and self._in_vain[usage.key] == IN_VAIN_PERIODS:
                 self.log.write(
                     "warning",
                     container=usage.name,
@@ -149,6 +172,6 @@ class Loop:
                     f"KiB/s in spite of a limit of {limit / 1024:.0f} KiB/s",
                 )
 
-    def metrics(self):
+    def metrics(self) -> str:
         """Return the page of metrics."""
         return report.metrics_page(self.observation, self.limits, self.counts, self.missed)

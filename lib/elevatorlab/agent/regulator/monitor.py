@@ -10,12 +10,24 @@ whole timer ticks and is wrong; the time that requests spent is not::
 For a shared disk see `shared_utilization`. Counters: Documentation/admin-guide/iostats.rst.
 """
 
+from __future__ import annotations
+
 import pathlib
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..sampler import SECTOR_BYTES
+from ..observe.sampler import SECTOR_BYTES
 from .observation import REQUEST_BYTES, Disk, Observation, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    #: What a cgroup did on each device, by number (see `hierarchies.COUNTERS`).
+    GroupCounts = dict[str, list[int]]
+
+    from ..groups.hierarchies import Hierarchy
+    from .targets import Target
+    from .topology import Topology
 
 WRAP = 1 << 32
 #: A counter this near to 2^32 that falls to nearly 0 wrapped; any other fall is a reset.
@@ -34,9 +46,10 @@ class Counts(NamedTuple):
     busy_ms: int
 
 
-def parse_diskstats(text, wanted):
+def parse_diskstats(text: str, wanted: Collection[str]) -> tuple[dict[str, str], dict[str, Counts]]:
     """Return the numbers and the `Counts` of the devices in `wanted` that have counters."""
-    numbers, found = {}, {}
+    numbers: dict[str, str] = {}
+    found: dict[str, Counts] = {}
     for line in text.splitlines():
         fields = line.split()
         if len(fields) >= 14 and fields[2] in wanted:
@@ -50,7 +63,7 @@ def parse_diskstats(text, wanted):
     return numbers, found
 
 
-def growth(before, after):
+def growth(before: Iterable[int] | None, after: Iterable[int] | None) -> tuple[int, ...] | None:
     """Return how far counters went, or None when they were reset.
 
     >>> growth((2**32 - 10, 5), (10, 7))
@@ -69,7 +82,7 @@ def growth(before, after):
     return tuple(steps)
 
 
-def shared_utilization(busy_ratio, queue_length):
+def shared_utilization(busy_ratio: float, queue_length: float) -> float:
     """Return a shared disk's utilisation from its busy time and its mean queue length.
 
     The kernel's busy time is good to a timer tick for each stretch of work, so it is kept
@@ -85,8 +98,8 @@ class Reading(NamedTuple):
     """All counters at one instant; cgroup counters by target key and device number."""
 
     time_s: float
-    devices: dict
-    groups: dict
+    devices: dict[str, Counts]
+    groups: dict[str, GroupCounts]
 
 
 class Monitor:
@@ -104,27 +117,34 @@ class Monitor:
         Seconds that never jump.
     """
 
-    def __init__(self, hierarchy, topology, disk=None, proc="/proc", clock=time.monotonic):
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        topology: Topology,
+        disk: str | None = None,
+        proc: str | pathlib.Path = "/proc",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.hierarchy = hierarchy
         self.topology = topology
         self.disk = disk
         self.diskstats = pathlib.Path(proc, "diskstats")
         self.clock = clock
-        self.before = None
-        self.notes = []
-        self._numbers = {}
-        self._disks = {}
-        self._wholes = {}
-        self._silent = set()
+        self.before: Reading | None = None
+        self.notes: list[str] = []
+        self._numbers: dict[str, str] = {}
+        self._disks: dict[str, str] = {}
+        self._wholes: dict[str, str] = {}
+        self._silent: set[str] = set()
 
-    def number(self, device):
+    def number(self, device: str) -> str:
         """Return the number by which cgroups know a device: that of the whole disk."""
         if device not in self._wholes:
             self._wholes[device] = self.topology.whole(device)
         whole = self._wholes[device]
         return self._numbers.get(whole) or self.topology.number(whole)
 
-    def disk_of(self, target):
+    def disk_of(self, target: Target) -> str:
         """Return the disk that a target shares with others."""
         if self.disk:
             return self.disk
@@ -133,7 +153,7 @@ class Monitor:
             self._disks[device] = self.topology.disk(device)
         return self._disks[device]
 
-    def read(self, targets):
+    def read(self, targets: Sequence[Target]) -> Reading:
         """Return the counters now; a cgroup that is gone has none."""
         used = {device for target in targets for device in target.devices}
         disks = {self.disk_of(target) for target in targets}
@@ -148,7 +168,7 @@ class Monitor:
         self._report_missing(used, devices)
         return Reading(now_s, devices, groups)
 
-    def _report_missing(self, used, devices):
+    def _report_missing(self, used: set[str], devices: Collection[str]) -> None:
         missing = used - set(devices)
         for device in sorted(missing - self._silent):
             self.notes.append(f"device {device} has no counters now; its containers are not judged")
@@ -158,7 +178,7 @@ class Monitor:
             self._wholes.pop(device, None)
         self._silent = missing
 
-    def observe(self, targets):
+    def observe(self, targets: Sequence[Target]) -> Observation | None:
         """Return what happened since the last call; None the first time.
 
         A container that came, was reset, or lost its device within the period is left out.
@@ -169,20 +189,29 @@ class Monitor:
             return None
         period_s = after.time_s - before.time_s
         growths = {
-            device: growth(before.devices.get(device), counts)
+            device: Counts(*steps)
             for device, counts in after.devices.items()
+            if (steps := growth(before.devices.get(device), counts))
         }
-        growths = {device: Counts(*steps) for device, steps in growths.items() if steps}
         usages = []
         for target in targets:
-            groups = before.groups.get(target.key), after.groups.get(target.key)
-            if None not in groups and all(device in growths for device in target.devices):
-                usage = self._usage(target, growths, *groups, period_s)
+            first, last = before.groups.get(target.key), after.groups.get(target.key)
+            if first is None or last is None:
+                continue
+            if all(device in growths for device in target.devices):
+                usage = self._usage(target, growths, first, last, period_s)
                 usages += [usage] if usage else []
         disks = self._shared_disks(usages, growths, period_s)
         return Observation(after.time_s, period_s, tuple(usages), disks)
 
-    def _usage(self, target, growths, group_before, group_after, period_s):
+    def _usage(
+        self,
+        target: Target,
+        growths: Mapping[str, Counts],
+        group_before: GroupCounts,
+        group_after: GroupCounts,
+        period_s: float,
+    ) -> Usage | None:
         steps = [growths[device] for device in target.devices]
         requests = sum(step.reads + step.writes for step in steps)
         spent_ms = sum(step.read_ms + step.write_ms for step in steps)
@@ -224,10 +253,12 @@ class Monitor:
             unlimited_bytes_s,
         )
 
-    def _counts_all(self, target, counts):
+    def _counts_all(self, target: Target, counts: GroupCounts) -> bool:
         return all(self.number(device) in counts for device in target.devices)
 
-    def _group_growth(self, target, before, after):
+    def _group_growth(
+        self, target: Target, before: GroupCounts, after: GroupCounts
+    ) -> list[int] | None:
         """Return what a cgroup did on its devices, or None when its counters were reset."""
         total = [0, 0, 0, 0]
         for device in target.devices:
@@ -239,8 +270,10 @@ class Monitor:
             total = [sum(pair) for pair in zip(total, steps)]
         return total
 
-    def _shared_disks(self, usages, growths, period_s):
-        pools = {}
+    def _shared_disks(
+        self, usages: Sequence[Usage], growths: Mapping[str, Counts], period_s: float
+    ) -> dict[str, Disk]:
+        pools: dict[str, list[Usage]] = {}
         for usage in usages:
             pools.setdefault(usage.disk, []).append(usage)
         disks = {}

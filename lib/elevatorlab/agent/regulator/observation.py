@@ -35,17 +35,17 @@ class Usage(NamedTuple):
     unlimited_bytes_s: float = 0.0
 
     @property
-    def bytes_s(self):
+    def bytes_s(self) -> float:
         """Bytes read and written a second."""
         return self.read_bytes_s + self.write_bytes_s
 
     @property
-    def iops(self):
+    def iops(self) -> float:
         """Requests a second."""
         return self.read_iops + self.write_iops
 
     @property
-    def load(self):
+    def load(self) -> float:
         """What the disk does for the container: requests and their bytes, in requests/s."""
         return self.iops + self.bytes_s / REQUEST_BYTES
 
@@ -71,5 +71,5 @@ class Observation(NamedTuple):
 
     time_s: float
     period_s: float
-    containers: tuple
-    disks: dict
+    containers: tuple[Usage, ...]
+    disks: dict[str, Disk]

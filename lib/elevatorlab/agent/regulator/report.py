@@ -1,11 +1,23 @@
 """What the operator sees: JSON lines, a live table, a page of Prometheus metrics."""
 
+from __future__ import annotations
+
 import datetime
 import http.server
 import json
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TextIO
+
+    #: Labels and value; what has none is left out.
+    Samples = list[tuple[dict[str, str], float | None]]
+
+    from .observation import Observation, Usage
 
 HOME, CLEAR_BELOW, CLEAR_LINE = "\x1b[H", "\x1b[J", "\x1b[K"
 
@@ -18,10 +30,10 @@ COLUMNS = (
 class JsonLines:
     """Events as one JSON object a line; flushed, so that none is lost."""
 
-    def __init__(self, file):
+    def __init__(self, file: TextIO) -> None:
         self.file = file
 
-    def write(self, event, **values):
+    def write(self, event: str, **values: Any) -> None:
         """Write one event with the wall-clock time."""
         now = datetime.datetime.now(datetime.timezone.utc)
         line = {"time": now.isoformat(timespec="milliseconds"), "event": event, **values}
@@ -29,7 +41,7 @@ class JsonLines:
         self.file.flush()
 
 
-def table(observation, limits, width=110):
+def table(observation: Observation, limits: Mapping[str, int], width: int = 110) -> list[str]:
     """Return the live table of one observation as lines.
 
     A wait, queue or utilisation with ``~`` is that of a shared device.
@@ -53,7 +65,7 @@ def table(observation, limits, width=110):
     return [line[:width] for line in lines]
 
 
-def draw(observation, limits, file=None):
+def draw(observation: Observation, limits: Mapping[str, int], file: TextIO | None = None) -> None:
     """Draw the table over the last one on a terminal."""
     file = file or sys.stdout
     lines = [f"{line}{CLEAR_LINE}\n" for line in table(observation, limits)]
@@ -62,7 +74,7 @@ def draw(observation, limits, file=None):
 
 
 #: Metric -> (help, value of a `Usage`).
-CONTAINER_METRICS = {
+CONTAINER_METRICS: dict[str, tuple[str, Callable[[Usage], float | None]]] = {
     "requests_per_second": ("Requests served", lambda usage: usage.iops),
     "read_bytes_per_second": ("Bytes read", lambda usage: usage.read_bytes_s),
     "write_bytes_per_second": ("Bytes written", lambda usage: usage.write_bytes_s),
@@ -75,11 +87,16 @@ CONTAINER_METRICS = {
 }
 
 
-def metrics_page(observation, limits, counts, missed):
+def metrics_page(
+    observation: Observation | None,
+    limits: Mapping[str, int],
+    counts: Mapping[str, int],
+    missed: int,
+) -> str:
     """Return the text of the metrics (Prometheus exposition format 0.0.4)."""
     lines = []
 
-    def family(name, kind, text, samples):
+    def family(name: str, kind: str, text: str, samples: Samples) -> None:
         lines.append(f"# HELP elevatorlab_{name} {text}.")
         lines.append(f"# TYPE elevatorlab_{name} {kind}")
         for labels, value in samples:
@@ -103,15 +120,15 @@ def metrics_page(observation, limits, counts, missed):
     return "\n".join(lines) + "\n"
 
 
-def _escaped(text):
+def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def serve_metrics(port, page):
+def serve_metrics(port: int, page: Callable[[], str]) -> http.server.ThreadingHTTPServer:
     """Serve `page()` on the loopback address until the returned server is shut down."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
+        def do_GET(self) -> None:
             known = self.path.split("?")[0] == "/metrics"
             body = page().encode() if known else b"see /metrics\n"
             self.send_response(200 if known else 404)
@@ -120,7 +137,7 @@ def serve_metrics(port, page):
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_):
+        def log_message(self, *_: object) -> None:
             """Stay silent: standard error is for the operator."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)

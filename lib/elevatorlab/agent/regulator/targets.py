@@ -1,11 +1,21 @@
 """Which containers are watched: found through the Docker engine, or named as cgroups."""
 
+from __future__ import annotations
+
 import fnmatch
 import pathlib
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import Refused
 from .engine import EngineGone
-from .errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+    from typing import Any, Protocol
+
+    from ..groups.hierarchies import Hierarchy
+    from .engine import Engine
+    from .topology import Topology
 
 #: The label of a container that names its class.
 CLASS_LABEL = "elevatorlab.class"
@@ -21,11 +31,25 @@ class Target(NamedTuple):
     name: str
     sla_class: str
     folder: pathlib.Path
-    devices: tuple
+    devices: tuple[str, ...]
     own: bool
 
 
-def class_of(name, label, classes):
+if TYPE_CHECKING:
+
+    class Source(Protocol):
+        """Where the containers come from."""
+
+        def targets(self) -> tuple[list[Target], list[str]]:
+            """Return the containers that are there now, and what there is to report."""
+            ...
+
+        def close(self) -> None:
+            """Let go of what is open."""
+            ...
+
+
+def class_of(name: str, label: str | None, classes: Sequence[str]) -> str:
     """Return the container's class: its label, or the first class whose pattern its name fits.
 
     >>> class_of("db-1", None, ["web", "db*"])
@@ -36,9 +60,9 @@ def class_of(name, label, classes):
     return next((known for known in classes if fnmatch.fnmatchcase(name, known)), "")
 
 
-def mark_own(targets, common):
+def mark_own(targets: Sequence[Target], common: Set[str]) -> list[Target]:
     """Return `targets` with `own` False where devices are shared or in `common`."""
-    users = {}
+    users: dict[str, int] = {}
     for target in targets:
         for device in target.devices:
             users[device] = users.get(device, 0) + 1
@@ -53,12 +77,19 @@ def mark_own(targets, common):
 class NamedCgroups:
     """Cgroups that the operator names, each as ``PATH`` or ``PATH=DEVICE``."""
 
-    def __init__(self, names, devices, classes, hierarchy, topology):
+    def __init__(
+        self,
+        names: Collection[str],
+        devices: Sequence[str],
+        classes: Sequence[str],
+        hierarchy: Hierarchy,
+        topology: Topology,
+    ) -> None:
         self.hierarchy = hierarchy
         found = []
         for text in names:
             path, _, device = text.partition("=")
-            used = (device,) if device else devices
+            used = [device] if device else devices
             if not used:
                 raise Refused(
                     f"expected a block device for cgroup {path}; found none; add --device NAME, "
@@ -71,7 +102,7 @@ class NamedCgroups:
             found.append(Target(str(folder), folder.name, sla_class, folder, tuple(used), False))
         self._targets = mark_own(found, topology.of_the_host())
 
-    def _folder(self, path):
+    def _folder(self, path: str) -> pathlib.Path:
         folder = pathlib.Path(path)
         if not folder.is_relative_to(self.hierarchy.root):
             folder = self.hierarchy.root / path.lstrip("/")
@@ -87,18 +118,27 @@ class NamedCgroups:
             )
         return folder
 
-    def targets(self):
+    def targets(self) -> tuple[list[Target], list[str]]:
         """Return the cgroups that exist now, and what there is to report."""
         return [target for target in self._targets if target.folder.is_dir()], []
 
-    def close(self):
+    def close(self) -> None:
         """Nothing is open."""
 
 
 class EngineContainers:
     """The engine's running containers, all or those named; asked again when they change."""
 
-    def __init__(self, engine, names, devices, classes, hierarchy, topology, proc="/proc"):
+    def __init__(
+        self,
+        engine: Engine,
+        names: Collection[str],
+        devices: Sequence[str],
+        classes: Sequence[str],
+        hierarchy: Hierarchy,
+        topology: Topology,
+        proc: str | pathlib.Path = "/proc",
+    ) -> None:
         self.engine = engine
         self.names = names
         self.devices = devices
@@ -106,14 +146,14 @@ class EngineContainers:
         self.hierarchy = hierarchy
         self.topology = topology
         self.proc = pathlib.Path(proc)
-        self._known = {}
-        self._targets = []
+        self._known: dict[str, Target | None] = {}
+        self._targets: list[Target] = []
         self._away = False
         for name in devices:
             topology.number(name)
         self.common = topology.of_the_host()
 
-    def targets(self):
+    def targets(self) -> tuple[list[Target], list[str]]:
         """Return the running containers, and what there is to report.
 
         While the engine does not answer the containers known last are kept: they may well
@@ -131,8 +171,9 @@ class EngineContainers:
             notes.append("the Docker engine answers again")
         return self._targets, notes
 
-    def _ask(self):
-        found, notes = {}, []
+    def _ask(self) -> tuple[list[Target], list[str]]:
+        found: dict[str, Target | None] = {}
+        notes: list[str] = []
         for container in self.engine.running():
             if container in self._known:
                 found[container] = self._known[container]
@@ -145,13 +186,15 @@ class EngineContainers:
         self._known = found
         return mark_own([target for target in found.values() if target], self.common), notes
 
-    def _describe(self, container):
+    def _describe(self, container: Mapping[str, Any]) -> tuple[Target | None, str | None]:
         """Return (target or None, note) for the engine's description of a container."""
         name = container["Name"].lstrip("/")
         if self.names and name not in self.names and container["Id"][:12] not in self.names:
             return None, None
         text = (self.proc / str(container["State"]["Pid"]) / "cgroup").read_text()
         folder = self.hierarchy.path(text)
+        if folder == self.hierarchy.root:  # the kernel moves a process there that has ended
+            raise ProcessLookupError(name)
         if folder is None or not (folder / self.hierarchy.needed).exists():
             return None, (
                 f"container {name} is left alone: expected {self.hierarchy.needed} in its cgroup "
@@ -167,7 +210,7 @@ class EngineContainers:
         sla_class = class_of(name, label, self.classes)
         return Target(container["Id"], name, sla_class, folder, tuple(devices), False), None
 
-    def _devices(self, container):
+    def _devices(self, container: Mapping[str, Any]) -> list[str]:
         """Return the devices given to a container, or those under its volumes, or its root's."""
         given = [entry["PathOnHost"] for entry in container["HostConfig"].get("Devices") or []]
         volumes = [mount["Source"] for mount in container.get("Mounts", []) if mount.get("Source")]
@@ -175,8 +218,8 @@ class EngineContainers:
         names = self._names(given) or self._names(volumes) - self.common
         return sorted(names or self._names([layer] if layer else []))
 
-    def _names(self, paths):
-        names = set()
+    def _names(self, paths: Iterable[str]) -> set[str]:
+        names: set[str] = set()
         for path in paths:
             try:
                 device = self.topology.device_of(path)
@@ -186,6 +229,6 @@ class EngineContainers:
                 names.add(device)
         return names
 
-    def close(self):
+    def close(self) -> None:
         """Close the engine's event stream."""
         self.engine.close()

@@ -1,10 +1,12 @@
 """Which block device is which, and which disk lies under it."""
 
+from __future__ import annotations
+
 import os
 import pathlib
 import stat
 
-from .errors import Refused
+from ..errors import Refused
 
 
 class Topology:
@@ -16,11 +18,13 @@ class Topology:
         Where sysfs and procfs are.
     """
 
-    def __init__(self, sys="/sys", proc="/proc"):
+    def __init__(
+        self, sys: str | pathlib.Path = "/sys", proc: str | pathlib.Path = "/proc"
+    ) -> None:
         self.sys = pathlib.Path(sys)
         self.proc = pathlib.Path(proc)
 
-    def number(self, name):
+    def number(self, name: str) -> str:
         """Return ``major:minor`` of the device `name`.
 
         Raises
@@ -38,12 +42,12 @@ class Topology:
                 "give the kernel's name, as lsblk prints it"
             ) from None
 
-    def name(self, number):
+    def name(self, number: str) -> str | None:
         """Return the kernel's name of ``major:minor``, or None."""
         link = self.sys / "dev/block" / number
         return os.path.basename(os.readlink(link)) if link.is_symlink() else None
 
-    def whole(self, name):
+    def whole(self, name: str) -> str:
         """Return the whole device of a partition, and any other device itself.
 
         Limits are taken for whole devices alone.
@@ -51,19 +55,19 @@ class Topology:
         folder = (self.sys / "class/block" / name).resolve()
         return folder.parent.name if (folder / "partition").exists() else name
 
-    def of_the_host(self):
+    def of_the_host(self) -> set[str]:
         """Return the devices that the host itself uses: nobody's own."""
         root = self.device_of("/")
         return {root, self.whole(root)} if root else set()
 
-    def device_of(self, path):
+    def device_of(self, path: str) -> str | None:
         """Return the name of the device that is, or holds, `path`; None without one."""
         status = os.stat(path)
         number = status.st_rdev if stat.S_ISBLK(status.st_mode) else status.st_dev
         major_minor = f"{os.major(number)}:{os.minor(number)}"
         return self.name(major_minor) or self._source(major_minor)
 
-    def _source(self, major_minor):
+    def _source(self, major_minor: str) -> str | None:
         """Return the device of a mount whose number is not its device's (btrfs)."""
         for line in (self.proc / "self/mountinfo").read_text().splitlines():
             mount, _, source = line.partition(" - ")
@@ -73,7 +77,7 @@ class Topology:
                     return os.path.basename(os.path.realpath(device))
         return None
 
-    def disk(self, name):
+    def disk(self, name: str) -> str:
         """Return the disk at the bottom: below partitions, loop files and device mapper.
 
         Returns

@@ -6,6 +6,7 @@ from .fio_points import FioPoints
 from .iostat import Iostat
 from .iozone import Iozone
 from .paced_writes import PacedWrites
+from .replay import Replay, SerialReplay
 from .sysbench import SysbenchInsert
 from .timed_reads import TimedReads, TimedTreeRead
 
@@ -17,6 +18,8 @@ KINDS = {
     "iostat": Iostat,
     "paced_writes": PacedWrites,
     "iozone": Iozone,
+    "replay": Replay,
+    "serial_replay": SerialReplay,
     "sysbench_insert": SysbenchInsert,
     "timed_reads": TimedReads,
     "timed_tree_read": TimedTreeRead,

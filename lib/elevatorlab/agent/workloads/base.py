@@ -1,7 +1,22 @@
 """What every workload knows."""
 
+from __future__ import annotations
+
 import pathlib
 import random
+import traceback
+from typing import TYPE_CHECKING
+
+from ..errors import AgentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..groups.isolation import Group
+    from ..groups.worker import Worker
+    from ..lifecycle.journal import Journal
+    from ..lifecycle.proofs import Proofs
 
 
 class Workload:
@@ -23,9 +38,17 @@ class Workload:
     background = False
 
     #: The trial's journal and proofs, for what a workload changes on the machine.
-    journal = proofs = None
+    journal: Journal
+    proofs: Proofs
 
-    def __init__(self, specification, group, worker, seed, raw):
+    def __init__(
+        self,
+        specification: Mapping[str, Any],
+        group: Group,
+        worker: Worker,
+        seed: int,
+        raw: str | pathlib.Path,
+    ) -> None:
         self.specification = specification
         self.name = specification["name"]
         self.group = group
@@ -35,13 +58,44 @@ class Workload:
         self.seed = seed
         self.raw = pathlib.Path(raw)
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         """Return the path of a file on the device, as the group's processes see it."""
         return f"{self.group.work}/{name}"
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Make the files; nothing is measured yet."""
 
-    def figures(self):
+    def start(self) -> None:
+        """Start what goes on until the trial ends (in the background)."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        """Do what is measured, to its end (in the foreground)."""
+        raise NotImplementedError
+
+    def measurements(self) -> dict[str, Any]:
         """Return what the workload measured, for ``result.json``."""
         return {}
+
+
+def do(workload: Workload, step: str) -> Any:
+    """Call a method of a workload, and return what it returns.
+
+    Raises
+    ------
+    AgentError
+        The workload's own; or, for whatever else its class raised, one that names the workload and
+        the line. The log has the traceback.
+    """
+    try:
+        return getattr(workload, step)()
+    except AgentError:
+        raise
+    except Exception as problem:
+        traceback.print_exc()
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        where = "/".join(pathlib.PurePath(last.filename).parts[-2:])
+        raise AgentError(
+            f"workload {workload.name!r} ({workload.specification['kind']}): {step} raised "
+            f"{type(problem).__name__}: {problem} (line {last.lineno} of {where})"
+        ) from problem

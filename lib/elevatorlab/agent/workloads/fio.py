@@ -1,15 +1,23 @@
 """fio, with its own JSON report kept as it is."""
 
-import json
+from __future__ import annotations
 
-from ..errors import TrialFailed
+import json
+from typing import TYPE_CHECKING
+
+from ..errors import AgentError
+from ..groups.stderr import ending
 from .base import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class Fio(Workload):
     """Run fio with the trial's options on the device, or on a file where it has a file system."""
 
-    def run(self):
+    def run(self) -> None:
         """Run fio to its end."""
         argv = ["fio", "--output-format=json", f"--name={self.name}", f"--randseed={self.seed}"]
         options = dict(self.specification["options"])
@@ -21,16 +29,14 @@ class Fio(Workload):
         report = self.raw / f"{self.name}.fio.json"
         report.write_text(run["output"])
         if run["status"]:
-            raise TrialFailed(
-                f"fio ended with status {run['status']}; see log.txt. Options: {options}"
-            )
+            raise AgentError(f"{ending('fio', run['status'], run['errors'])}\nOptions: {options}")
         self.summary = summarise(run["output"])
 
-    def figures(self):
+    def measurements(self) -> dict[str, Any]:
         return self.summary
 
 
-def summarise(text):
+def summarise(text: str) -> dict[str, Any]:
     """Reduce fio's JSON report to the figures of ``result.json``.
 
     Parameters
@@ -46,7 +52,7 @@ def summarise(text):
 
     Raises
     ------
-    TrialFailed
+    AgentError
         When the report is cut off or is not fio's.
     """
     return by_direction(
@@ -62,12 +68,12 @@ def summarise(text):
     )
 
 
-def by_direction(text, figures):
+def by_direction(text: str, figures: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
     """Return ``figures(counts)`` for ``read`` and ``write``, where a report's one job did any.
 
     Raises
     ------
-    TrialFailed
+    AgentError
         When the report is cut off or is not fio's.
     """
     try:
@@ -78,7 +84,7 @@ def by_direction(text, figures):
             if job[direction]["total_ios"]
         }
     except (ValueError, KeyError, IndexError, TypeError) as problem:
-        raise TrialFailed(
+        raise AgentError(
             f"fio's report is not whole: expected its JSON with one job, found {len(text)} "
             f"characters that end in {text[-40:]!r} ({type(problem).__name__}); run the trial again"
         ) from None

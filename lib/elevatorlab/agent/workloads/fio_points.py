@@ -1,12 +1,20 @@
 """fio at several points, one after the other, and what the kernel counted meanwhile."""
 
+from __future__ import annotations
+
 import threading
 import time
+from typing import TYPE_CHECKING
 
-from .. import sides, tracefs, witness
-from ..errors import TrialFailed
+from ..errors import AgentError
+from ..groups.stderr import ending
+from ..observe import kernel_counters, processor_time, tracefs
 from .base import Workload
 from .fio import by_direction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 #: fio is at work when requests end in so many looks at the device in a row, so far apart: what
 #: else reads a disk (udev, which looks for a signature) does so for a moment only.
@@ -31,35 +39,35 @@ class FioPoints(Workload):
     point is traced that comes between the two.
     """
 
-    def prepare(self):
-        self.measured = []
-        self.sides = None
+    def prepare(self) -> None:
+        self.measured: list[dict[str, Any]] = []
+        self.processor_time: processor_time.ProcessorTime | None = None
         if self.specification["traced_points"] and tracefs.there():
-            self.sides = sides.Sides(self.device, self.journal)
+            self.processor_time = processor_time.ProcessorTime(self.device, self.journal)
 
-    def run(self):
+    def run(self) -> None:
         for number, point in enumerate(self.specification["points"]):
             self.measured.append(self._measure(number, point))
 
-    def _measure(self, number, point):
-        seen = witness.Witness(self.device)
-        traced = self.sides if number in self.specification["traced_points"] else None
-        watcher = _Watcher(seen, self.specification, traced)
+    def _measure(self, number: int, point: Mapping[str, Any]) -> dict[str, Any]:
+        counters = kernel_counters.KernelCounters(self.device)
+        traced = self.processor_time if number in self.specification["traced_points"] else None
+        watcher = _Watcher(counters, self.specification, traced)
         watcher.start()
         try:
             run = self.worker.call("run", argv=self._command(point, traced))
         finally:
             watcher.stop()
-            seen.close()
+            counters.close()
         (self.raw / f"{self.name}-{number}.fio.json").write_text(run["output"])
         if run["status"]:
-            raise TrialFailed(
-                f"fio ended with status {run['status']} at point {point}; expected 0. See log.txt"
-            )
-        figures = {"point": point, **summarise(run["output"]), "counters": watcher.counted()}
-        return {**figures, "sides": traced.figures()} if traced else figures
+            raise AgentError(f"{ending('fio', run['status'], run['errors'])}\nPoint: {point}")
+        measured = {"point": point, **summarise(run["output"]), "counters": watcher.counted()}
+        return {**measured, "sides": traced.divided()} if traced else measured
 
-    def _command(self, point, traced):
+    def _command(
+        self, point: Mapping[str, Any], traced: processor_time.ProcessorTime | None
+    ) -> list[str]:
         looked_ms = self.specification["counted_ms"] + APART_MS
         ramp_ms = self.specification["ramp_ms"] + (2 if traced else 1) * looked_ms
         options = {
@@ -77,68 +85,73 @@ class FioPoints(Workload):
         argv = ["fio", "--output-format=json", f"--name={self.name}", f"--randseed={self.seed}"]
         return argv + [f"--{key}={value}" for key, value in options.items()]
 
-    def figures(self):
+    def measurements(self) -> dict[str, Any]:
         return {"points": self.measured}
 
 
 class _Watcher(threading.Thread):
     """Waits for the first request, then for the ramp, reads the counters twice, and traces."""
 
-    def __init__(self, seen, specification, traced):
-        super().__init__(name="witness", daemon=True)
-        self.seen = seen
+    def __init__(
+        self,
+        counters: kernel_counters.KernelCounters,
+        specification: Mapping[str, Any],
+        traced: processor_time.ProcessorTime | None,
+    ) -> None:
+        super().__init__(name="counters", daemon=True)
+        self.counters = counters
         self.ramp_s = specification["ramp_ms"] / 1000
         self.counted_s = specification["counted_ms"] / 1000
         self.traced = traced
-        self.readings = []
+        self.readings: list[kernel_counters.Reading] = []
         self._ended = threading.Event()
 
-    def run(self):
+    def run(self) -> None:
         """Read twice, unless stopped before (the thread's body)."""
         if not self._wait_for_requests():
             return
         for wait_s in (self.ramp_s, self.counted_s):
             if self._ended.wait(wait_s):
                 return
-            self.readings.append(self.seen.read())
+            self.readings.append(self.counters.read())
         if self.traced:
             self.traced.start()
             self._ended.wait(self.counted_s * TRACED_SHARE)
             self.traced.pause()
 
-    def _wait_for_requests(self):
+    def _wait_for_requests(self) -> bool:
         until_s = time.monotonic() + PATIENCE_S
-        before, moved = self.seen.requests(), 0
+        before, moved = self.counters.requests(), 0
         while moved < LOOKS:
             if self._ended.wait(LOOK_MS / 1000) or time.monotonic() > until_s:
                 return False
-            now = self.seen.requests()
+            now = self.counters.requests()
             moved = moved + 1 if now != before else 0
             before = now
         return True
 
-    def stop(self):
+    def stop(self) -> None:
         """End it; what it has not read by now it never will."""
         self._ended.set()
         self.join()
 
-    def counted(self):
+    def counted(self) -> dict[str, Any]:
         """Return what was counted between the two readings."""
         if len(self.readings) < 2:
-            raise TrialFailed(
+            raise AgentError(
                 "fio ended before the counters were read; expected it to go on after its ramp. "
                 "See log.txt"
             )
-        counted = witness.difference(*self.readings)
+        counted = kernel_counters.difference(*self.readings)
         if not counted["requests"]:
-            raise TrialFailed(
+            raise AgentError(
                 "no request ended while the counters were read; expected fio at work. The machine "
                 "is overloaded, or the disk is too slow: raise counted_ms"
             )
         return counted
 
 
-def summarise(text):
+def summarise(text: str) -> dict[str, Any]:
     """Reduce fio's JSON report to the figures of a point.
 
     Parameters

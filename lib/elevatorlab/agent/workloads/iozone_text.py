@@ -4,9 +4,16 @@ iozone's kB and kBytes are 1024 bytes. It goes on after an error and ends with s
 text, not its status, tells whether a run was whole.
 """
 
-import re
+from __future__ import annotations
 
-from ..errors import TrialFailed
+import re
+from typing import TYPE_CHECKING
+
+from ..errors import AgentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 #: Words with which iozone begins or ends a line that tells of an error.
 COMPLAINTS = (
@@ -51,7 +58,7 @@ _REPORT = re.compile(
 )
 
 
-def throughput(text):
+def throughput(text: str) -> list[dict[str, Any]]:
     """Return the figures of the throughput mode (``-t``, or ``-l`` and ``-u``).
 
     Parameters
@@ -70,19 +77,19 @@ def throughput(text):
 
     Raises
     ------
-    TrialFailed
+    AgentError
         When the text is another program's, cut off, in other units, or tells of an error.
     """
     _whole(text)
     found = [_figures(match) for match in _BLOCK.finditer(text)]
     if not found:
-        raise TrialFailed(
+        raise AgentError(
             "iozone's text has no figures of its throughput mode; expected it to run with -t, "
             "or with -l and -u"
         )
     idle = [one for one in found if not one["throughput_kib_s"]]
     if idle:
-        raise TrialFailed(
+        raise AgentError(
             f"iozone transferred nothing in {idle[0]['test']} with {idle[0]['threads']} threads; "
             "expected more than 0 kB/sec. A record must not be larger than the file"
         )
@@ -90,9 +97,9 @@ def throughput(text):
     return found
 
 
-def _figures(match):
+def _figures(match: re.Match[str]) -> dict[str, Any]:
     if match["unit"].lower() not in ("kb", "kbytes"):
-        raise TrialFailed(
+        raise AgentError(
             f"iozone's text is in {match['unit']}/sec; expected kB/sec. Run it without -O and -N"
         )
     name = match["name"].strip()
@@ -107,7 +114,7 @@ def _figures(match):
     }
 
 
-def report(text):
+def report(text: str) -> dict[str, list[float]]:
     """Return the report that ``-R`` adds: test -> one figure for each number of processes, KiB/s.
 
     With ``-l 1 -u 3`` there are three in a line, and the first is that of one process.
@@ -119,17 +126,19 @@ def report(text):
     }
 
 
-def _same_as_report(found, reported):
+def _same_as_report(
+    found: Sequence[Mapping[str, Any]], reported: Mapping[str, list[float]]
+) -> None:
     for test, values in reported.items():
         blocks = [one["throughput_kib_s"] for one in found if one["test"] == test]
         if blocks and blocks != values:
-            raise TrialFailed(
+            raise AgentError(
                 f"iozone's report and its blocks differ in {test}: {values} and {blocks}; "
                 "expected the same figures. Its text is damaged: run it again"
             )
 
 
-def table(text):
+def table(text: str) -> list[dict[str, Any]]:
     """Return the rows of the other modes (``-a``, or neither ``-a`` nor ``-t``).
 
     Returns
@@ -139,14 +148,14 @@ def table(text):
 
     Raises
     ------
-    TrialFailed
+    AgentError
         As `throughput`.
     """
     _whole(text)
     lines = text.splitlines()
     heads = [index for index, line in enumerate(lines) if line.split()[:2] == ["kB", "reclen"]]
     if not heads:
-        raise TrialFailed(
+        raise AgentError(
             "iozone's text has no table; expected the one of its automatic or single mode"
         )
     return [
@@ -156,7 +165,7 @@ def table(text):
     ]
 
 
-def _row(line):
+def _row(line: str) -> dict[str, Any]:
     size, record, *_ = numbers = list(re.finditer(r"\d+", line))
     # A test that did not run leaves its column blank, so the place tells which one it is.
     cells = {TABLE[round((one.end() - record.end()) / 9) - 1]: one for one in numbers[2:]}
@@ -164,9 +173,9 @@ def _row(line):
     return {"size_kib": int(size.group()), "record_kib": int(record.group()), **figures}
 
 
-def _whole(text):
+def _whole(text: str) -> None:
     if "Iozone: Performance Test of File I/O" not in text:
-        raise TrialFailed(
+        raise AgentError(
             f"expected the text that iozone prints; found {len(text)} characters that begin with "
             f"{text.strip()[:40]!r}"
         )
@@ -174,15 +183,15 @@ def _whole(text):
     if wrong:
         # Of a write that ended early, as the last one before a disk is full does, it has no reason.
         unsaid = "Error writing" in wrong and "No space left" not in wrong
-        raise TrialFailed(f"iozone failed: {wrong}{'. Is the device full?' if unsaid else ''}")
+        raise AgentError(f"iozone failed: {wrong}{'. Is the device full?' if unsaid else ''}")
     if "iozone test complete." not in text:
-        raise TrialFailed(
+        raise AgentError(
             f"iozone's text is cut off: expected it to end in 'iozone test complete.', found "
             f"{text.rstrip()[-40:]!r}; run the trial again"
         )
 
 
-def complaint(text):
+def complaint(text: str) -> str | None:
     """Return the lines in which iozone tells of an error, in one; None where there are none."""
     lines = [line.strip() for line in text.splitlines() if any(one in line for one in COMPLAINTS)]
     return "; ".join(lines) or None

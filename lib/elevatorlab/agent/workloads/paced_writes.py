@@ -1,13 +1,20 @@
 """Small synchronous writes with think time (see `writer`, which runs in the group)."""
 
-from ..errors import TrialFailed
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import AgentError
 from .base import Workload
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class PacedWrites(Workload):
     """Writes to the bare device, or to the group's part of it, at a pace."""
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.worker.call(
             "prepare_writes",
             name=self.name,
@@ -17,19 +24,19 @@ class PacedWrites(Workload):
             seed=f"{self.seed}/{self.name}",
         )
 
-    def run(self):
+    def run(self) -> None:
         """Write until the last phase has ended."""
-        self.found = self.worker.call(
+        self.found: dict[str, Any] = self.worker.call(
             "paced_writes",
             name=self.name,
             phases=self.specification["phases"],
             report_ms=self.specification["report_ms"],
         )
         if not self.found["requests"]:
-            raise TrialFailed(
+            raise AgentError(
                 f"workload {self.name}: expected at least one write to end; found none in "
                 f"{self.found['duration_s']:g} s. Make the phases longer"
             )
 
-    def figures(self):
+    def measurements(self) -> dict[str, Any]:
         return self.found

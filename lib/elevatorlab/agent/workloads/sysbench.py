@@ -1,12 +1,19 @@
 """MariaDB and the program that spams rows into it, each row a transaction of its own."""
 
+from __future__ import annotations
+
 import pathlib
 import re
+from typing import TYPE_CHECKING
 
-from ..errors import TrialFailed
-from ..idling import IdleWatch
-from ..sampler import IDLE, IO_WAIT, read_cpu
+from ..errors import AgentError
+from ..observe.device_idle import IdleWatch
+from ..observe.sampler import IDLE, IO_WAIT, read_cpu
 from .base import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 DATABASE = "sbtest"
 
@@ -39,9 +46,9 @@ class SysbenchInsert(Workload):
     is InnoDB, and its redo log.
     """
 
-    process = None
+    process: int | None = None
 
-    def prepare(self):
+    def prepare(self) -> None:
         """Start the server and make the table."""
         self.watch = IdleWatch(self.device, self.journal, self.proofs)
         given = self.specification
@@ -58,14 +65,14 @@ class SysbenchInsert(Workload):
             limit_s=given["start_limit_s"],
         )
         if "problem" in started:
-            raise TrialFailed(
+            raise AgentError(
                 f"the database server {started['problem']}; expected it to come up within "
                 f"{given['start_limit_s']:g} s on {self.device}. Its log ends:\n{started['log']}"
             )
         self.process = started["process"]
         self._sysbench("oltp_insert", "--table-size=1", "--create-secondary=off", command="prepare")
 
-    def server(self):
+    def server(self) -> list[str]:
         """Return the server's command line.
 
         Without asynchronous I/O, which a container's engine may forbid: the log is written
@@ -84,7 +91,7 @@ class SysbenchInsert(Workload):
             *("--key-buffer-size=1M", "--aria-pagecache-buffer-size=8M"),
         ]
 
-    def run(self):
+    def run(self) -> None:
         """Run the phases one after the other, then end the server."""
         self.set_to, self.fsyncs = 1, self._fsyncs()
         self.phases = [
@@ -96,12 +103,12 @@ class SysbenchInsert(Workload):
             ending = (
                 f"with status {status}" if status else f"only when killed after {STOP_LIMIT_S} s"
             )
-            raise TrialFailed(
+            raise AgentError(
                 f"the database server ended {ending}; expected a clean end. Its log ends:\n"
                 + self._log()
             )
 
-    def _phase(self, number, phase):
+    def _phase(self, number: int, phase: Mapping[str, Any]) -> dict[str, Any]:
         self._set(phase["flush_log_at_trx_commit"])
         before, cpu = self._counters(), read_cpu()
         self.watch.start()
@@ -131,44 +138,45 @@ class SysbenchInsert(Workload):
             else None,
         }
 
-    def _set(self, flush):
+    def _set(self, flush: int) -> None:
         if flush != self.set_to:
             sql = f"--sql=SET GLOBAL innodb_flush_log_at_trx_commit={flush}"
             self._sysbench(self.path("ask.lua"), sql, command="tell")
             self.set_to = flush
 
-    def _sysbench(self, script, *options, command):
+    def _sysbench(self, script: str, *options: str, command: str) -> str:
         """Run sysbench against the server; return what it printed."""
         target = [f"--mysql-socket={self.path('mysql.sock')}", "--mysql-user=root"]
         argv = ["sysbench", script, *target, f"--mysql-db={DATABASE}", *options, command]
-        run = self.worker.call("run", argv=argv)
+        run: dict[str, Any] = self.worker.call("run", argv=argv)
         if run["status"]:
-            said = [line for line in run["output"].splitlines() if "FATAL" in line]
-            raise TrialFailed(
+            said = [line for key in ("output", "errors") for line in run[key].splitlines()]
+            said = [line for line in said if "FATAL" in line]
+            raise AgentError(
                 f"sysbench ended with status {run['status']} "
                 f"({said[0].strip() if said else 'see log.txt'}); expected all rows to be "
                 "inserted. The database server's log ends:\n" + self._log()
             )
-        return run["output"]
+        return str(run["output"])
 
-    def _fsyncs(self):
+    def _fsyncs(self) -> int:
         """Return how often InnoDB has asked for its files to be on the device."""
         sql = "--sql=SHOW GLOBAL STATUS LIKE 'Innodb_data_fsyncs'"
         text = self._sysbench(self.path("ask.lua"), sql, command="ask")
-        return int(re.search(r"^Innodb_data_fsyncs\t(\d+)$", text, re.MULTILINE | re.I)[1])
+        return int(re.findall(r"^Innodb_data_fsyncs\t(\d+)$", text, re.MULTILINE | re.I)[0])
 
-    def _counters(self):
+    def _counters(self) -> dict[str, int]:
         fields = pathlib.Path("/sys/class/block", self.device, "stat").read_text().split()
         return {name: int(fields[at]) for name, at in STAT.items() if at < len(fields)}
 
-    def _log(self):
-        return self.worker.call("tail", log=self.path("error.log"))
+    def _log(self) -> str:
+        return str(self.worker.call("tail", log=self.path("error.log")))
 
-    def figures(self):
+    def measurements(self) -> dict[str, Any]:
         return {"phases": self.phases}
 
 
-def parse(text):
+def parse(text: str) -> dict[str, Any]:
     """Return the figures of one ``sysbench --histogram run``.
 
     Returns
@@ -179,19 +187,19 @@ def parse(text):
 
     Raises
     ------
-    TrialFailed
+    AgentError
         When the text is cut off, or is not sysbench's.
     """
     try:
-        commits = int(re.search(r"total number of events: +(\d+)", text)[1])
-        duration_s = float(re.search(r"total time: +([\d.]+)s", text)[1])
-        mean_ms = float(re.search(r"avg: +([\d.]+)", text)[1])
-        max_ms = float(re.search(r"max: +([\d.]+)", text)[1])
+        commits = int(re.findall(r"total number of events: +(\d+)", text)[0])
+        duration_s = float(re.findall(r"total time: +([\d.]+)s", text)[0])
+        mean_ms = float(re.findall(r"avg: +([\d.]+)", text)[0])
+        max_ms = float(re.findall(r"max: +([\d.]+)", text)[0])
         bars = [(float(value), int(count)) for value, count in re.findall(BAR, text, re.MULTILINE)]
         percentiles = {f"latency_p{p}_ms": percentile(bars, p) for p in (50, 95, 99)}
         tps = commits / duration_s
-    except (TypeError, ValueError, IndexError, ZeroDivisionError) as problem:
-        raise TrialFailed(
+    except (ValueError, IndexError, ZeroDivisionError) as problem:
+        raise AgentError(
             "sysbench's report is not whole: expected its histogram and statistics, found "
             f"{len(text)} characters that end in {text[-40:]!r} ({type(problem).__name__}); run "
             "the trial again"
@@ -205,7 +213,7 @@ def parse(text):
 BAR = r"^ +(\d+\.\d+) \|\** +(\d+)$"
 
 
-def percentile(bars, percent):
+def percentile(bars: Sequence[tuple[float, int]], percent: float) -> float:
     """Return the value of the bar in which `percent` of all counts are reached."""
     needed, seen = sum(count for _, count in bars) * percent / 100, 0
     for value, count in bars:

@@ -1,10 +1,16 @@
 """Readers that are timed: single files with cat, and a tree of small files with find."""
 
-import math
+from __future__ import annotations
 
-from .. import devices, filesystems
-from ..errors import TrialFailed
+import math
+from typing import TYPE_CHECKING
+
+from ..devices import block_device, filesystems
+from ..errors import AgentError
 from .base import Workload
+
+if TYPE_CHECKING:
+    from typing import Any
 
 MIB = 1 << 20
 KIB = 1 << 10
@@ -13,7 +19,7 @@ KIB = 1 << 10
 class Timed(Workload):
     """Shared by both readers: the state of the page cache before a read, and its proof."""
 
-    def _read(self, argv, size_bytes):
+    def _read(self, argv: list[str], size_bytes: int) -> dict[str, Any]:
         """Time one read in the trial's cache state.
 
         In the states ``dropped`` and ``direct`` every byte must come from the device: its own
@@ -22,18 +28,18 @@ class Timed(Workload):
         cache = self.specification["cache"]
         if cache == "dropped":
             filesystems.drop_caches()
-        before = devices.read_bytes(self.device)
+        before = block_device.read_bytes(self.device)
         row = self.worker.call("timed", argv=argv)
-        row["device_read_bytes"] = devices.read_bytes(self.device) - before
+        row["device_read_bytes"] = block_device.read_bytes(self.device) - before
         seen_bytes = min(row["device_read_bytes"], row["storage_read_bytes"])
         if cache != "warm" and seen_bytes < size_bytes:
-            raise TrialFailed(
+            raise AgentError(
                 f"the page cache was not out of the way ({cache}): expected at least "
                 f"{size_bytes} bytes from the device, found {seen_bytes}"
             )
         return {"bytes_read": size_bytes, **row}
 
-    def _warm(self, *programs):
+    def _warm(self, *programs: str) -> None:
         """Run the reader's programs once: in a warm cache they are, too."""
         if self.specification["cache"] == "warm":
             for program in programs:
@@ -47,9 +53,9 @@ class TimedReads(Timed):
     still in the page cache then, as they were for the article.
     """
 
-    def prepare(self):
+    def prepare(self) -> None:
         self._warm("cat")
-        self.rows = []
+        self.rows: list[dict[str, Any]] = []
         for index, size_mib in enumerate(self.specification["sizes_mib"]):
             self.worker.call(
                 "make_file",
@@ -58,11 +64,11 @@ class TimedReads(Timed):
                 seed=self.seed + index,
             )
 
-    def _file(self, index):
+    def _file(self, index: int) -> str:
         # No workload's name has a dot in it, so nobody else's file is called that.
         return self.path(f"{self.name}.{index}")
 
-    def run(self):
+    def run(self) -> None:
         """Read every file once."""
         for index, size_mib in enumerate(self.specification["sizes_mib"]):
             file = self._file(index)
@@ -73,7 +79,7 @@ class TimedReads(Timed):
             row = self._read(argv, round(size_mib * MIB))
             self.rows.append({"size_mib": size_mib, **row})
 
-    def figures(self):
+    def measurements(self) -> dict[str, Any]:
         return {"reads": self.rows}
 
 
@@ -85,7 +91,7 @@ class TimedTreeRead(Timed):
     the trial's median and shape, cut off at a largest size.
     """
 
-    def prepare(self):
+    def prepare(self) -> None:
         self._warm("find", "cat")
         tree = self.specification
         mu = math.log(tree["median_kib"] * KIB)
@@ -101,7 +107,7 @@ class TimedTreeRead(Timed):
             seed=self.seed,
         )
 
-    def run(self):
+    def run(self) -> None:
         """Read the whole tree once."""
         if self.specification["cache"] == "direct":
             each = ["dd", "if={}", "of=/dev/null", "bs=1M", "iflag=direct", "status=none"]
@@ -110,5 +116,5 @@ class TimedTreeRead(Timed):
         argv = ["find", self.path(self.name), "-type", "f", "-exec", *each, ";"]
         self.row = self._read(argv, sum(self.sizes_bytes))
 
-    def figures(self):
+    def measurements(self) -> dict[str, Any]:
         return {"files": len(self.sizes_bytes), "reads": [self.row]}

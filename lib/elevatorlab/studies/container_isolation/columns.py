@@ -3,34 +3,243 @@
 Parts ``regulated`` and ``compared`` have one row a container and second besides, with ``time_s``.
 What does not apply to a part is empty.
 
-=============================  ==================================================================
-part                           equal, overload, open, regulated, compared
-disk                           which model of the disk (`disks.DISKS`)
-mechanism, load                what keeps containers apart, and what the offenders do
-containers, overloaded         how many normal and how many overloaded containers there are
-offered_ratio                  open load: arrivals times mean service time
-subject, role                  the container, and whether it is normal or overloaded
-iops .. utilization_ratio      of the container's own block device, from the kernel's counters
-latency_mean_ms, _p99_ms       as the container itself saw it, around the system call
-disk_iops ..                   of the whole disk, from the kernel's counters
-disk_busy_ratio, service_ms    of the disk's server: its own account of what it served
-limit_kib_s                    the regulator's limit of the container, at the end of the second
-sla_wait_ms                    the wait that normal containers were promised
-onset_s                        when the regulator (part regulated) or the overload (compared) began
-violation_s, recovery_s        since then: seconds in which a normal container waited longer, and
-                               seconds until that had ended
-jain_ratio                     Jain's index of the normal containers' requests
-=============================  ==================================================================
+The waits of seconds are those that the containers saw themselves, around the system call. They are
+a little longer than the device's, by which the regulator decides; so the judgement is the stricter
+one.
 """
 
-COLUMNS = (
-    "trial study testbed machine accelerator preset arm device backing_scheduler scheduler part "
-    "disk mechanism load containers overloaded offered_ratio subject role time_s repetition seed "
-    "duration_s requests iops write_kib_s wait_ms queue_length utilization_ratio latency_mean_ms "
-    "latency_p99_ms disk_iops disk_kib_s disk_wait_ms disk_queue_length disk_utilization_ratio "
-    "disk_busy_ratio service_ms cpu_busy_ratio limit_kib_s sla_wait_ms onset_s "
-    "violation_s recovery_s jain_ratio image_digest"
-).split()
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...results.tables import Table, may_lack, number, shared, text, whole
+from .trials.containers import NORMAL
+
+TABLE = Table(
+    "container and trial, or container and second",
+    *shared("trial study testbed machine accelerator preset"),
+    text("arm", "what the processes ran in: a container"),
+    *shared("device backing_scheduler scheduler"),
+    text("part", "of the study: equal, overload, open, regulated or compared"),
+    text("disk", "model of the disk"),
+    may_lack(text("mechanism", "what keeps containers apart; empty in parts without")),
+    may_lack(text("load", "how the overloaded containers come and go; empty in other parts")),
+    whole("containers", "", "how many normal containers there are"),
+    whole("overloaded", "", "how many overloaded containers there are"),
+    may_lack(number("offered_ratio", "1", "open load: arrivals times mean service time")),
+    text("subject", "the container"),
+    text("role", "of the container: normal or overloaded"),
+    may_lack(number("time_s", "s", "end of the second; empty in the row of a whole trial")),
+    *shared("repetition seed"),
+    number("duration_s", "s", "the time that the row is about"),
+    whole("requests", "", "writes that ended, as the container saw it"),
+    number("iops", "1/s", "writes a second, by the kernel's counters of its own device"),
+    number("write_kib_s", "KiB/s", "what was written"),
+    may_lack(number("wait_ms", "ms", "mean time of a write, by the same counters")),
+    may_lack(number("queue_length", "1", "mean number of requests in flight")),
+    may_lack(number("utilization_ratio", "1", "part of the time with a request in flight")),
+    may_lack(number("latency_mean_ms", "ms", "mean time of a write around the system call")),
+    may_lack(number("latency_p99_ms", "ms", "99th percentile of the same")),
+    may_lack(number("disk_iops", "1/s", "writes a second of the whole disk")),
+    may_lack(number("disk_kib_s", "KiB/s", "what was written to the whole disk")),
+    may_lack(number("disk_wait_ms", "ms", "mean time of a write of the whole disk")),
+    may_lack(number("disk_queue_length", "1", "mean number of requests in flight on it")),
+    may_lack(number("disk_utilization_ratio", "1", "part of the time with any in flight on it")),
+    may_lack(number("disk_busy_ratio", "1", "part of the time in which its server worked")),
+    may_lack(number("service_ms", "ms", "mean time of its server for a request")),
+    may_lack(number("cpu_busy_ratio", "1", "the processors' busy time")),
+    may_lack(number("limit_kib_s", "KiB/s", "the regulator's limit at the end of the second")),
+    may_lack(number("sla_wait_ms", "ms", "the wait that normal containers were promised")),
+    may_lack(number("onset_s", "s", "when the regulator (regulated) or overload (compared) began")),
+    may_lack(number("violation_s", "s", "time since then in which a normal one waited longer")),
+    may_lack(number("recovery_s", "s", "time since then until that had ended")),
+    may_lack(number("jain_ratio", "1", "Jain's index of the normal containers' requests")),
+    *shared("image_digest"),
+)
+
+COLUMNS = TABLE.names
 
 ORDER = "part disk mechanism load containers overloaded offered_ratio scheduler".split()
 ORDER += "repetition time_s subject trial".split()
+
+PERIOD_S = 1
+"""A control period, and the width of a bin of the containers' own series."""
+
+CALM_PERIODS = 2
+"""So many periods without a violation end one."""
+
+KEPT = "arm part disk mechanism load containers overloaded subject role sla_wait_ms onset_s".split()
+"""Columns that a row of a second shares with that of its container."""
+
+
+def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield one row for each container, and where an SLA was promised one for each second, too.
+
+    Parameters
+    ----------
+    trial, result : mapping
+        As they are stored.
+    """
+    promised = "sla_ms" in trial["labels"]
+    return _under_an_sla(trial, result) if promised else _containers(trial, result)
+
+
+def _containers(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield one row for each container of a trial."""
+    labels = trial["labels"]
+    disk = result["device"]
+    of_trial = {
+        "arm": "container",
+        "part": labels["part"],
+        "disk": labels["disk"],
+        "mechanism": labels.get("mechanism"),
+        "load": labels.get("load"),
+        "containers": int(labels["containers"]),
+        "overloaded": int(labels["overloaded"]),
+        "offered_ratio": float(labels["offered"]) if "offered" in labels else None,
+        "disk_iops": disk["write_iops"],
+        "disk_kib_s": disk["write_kib_s"],
+        "disk_wait_ms": disk["write_await_ms"],
+        "disk_queue_length": disk["queue_length"],
+        "disk_utilization_ratio": disk["utilization_ratio"],
+        "disk_busy_ratio": result["server"]["busy_ratio"],
+        "service_ms": result["server"]["service_ms"],
+        "cpu_busy_ratio": result["cpu_busy_ratio"],
+    }
+    for workload in trial["workloads"]:
+        subject = workload["group"]
+        part = result["parts"][subject]
+        seen = result["workloads"][workload["name"]]
+        yield {
+            **of_trial,
+            "subject": subject,
+            "role": subject.split("-")[0],
+            "duration_s": part["duration_s"],
+            "requests": seen["requests"],
+            "iops": part["write_iops"],
+            "write_kib_s": part["write_kib_s"],
+            "wait_ms": part["write_await_ms"],
+            "queue_length": part["queue_length"],
+            "utilization_ratio": part["utilization_ratio"],
+            "latency_mean_ms": seen["latency_mean_us"] / 1e3,
+            "latency_p99_ms": seen["latency_percentile_us"]["99"] / 1e3,
+        }
+
+
+def _under_an_sla(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield one row for each container, and one for each container and second.
+
+    The trial's own figures (violation, recovery, Jain's index) stand in each container's row.
+    """
+    sla_ms, onset_s = (float(trial["labels"][name]) for name in ("sla_ms", "onset"))
+    given = {"sla_wait_ms": sla_ms, "onset_s": onset_s}
+    found = [{**row, **given} for row in _containers(trial, result)]
+    violated = violations(waits_ms(result), sla_ms)[round(onset_s / PERIOD_S) :]
+    of_trial = {
+        "violation_s": float(violated.sum() * PERIOD_S),
+        "recovery_s": float(recovery_periods(violated) * PERIOD_S),
+        "jain_ratio": jain([row["iops"] for row in found if row["role"] == NORMAL]),
+    }
+    for row in found:
+        yield {**row, **of_trial}
+        yield from _seconds(row, result)
+
+
+def _seconds(row: dict[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each second of a container: what it wrote, and the limit in force."""
+    seen = result["workloads"][f"writes-{row['subject']}"]
+    size_kib = seen["bytes"] / 1024 / seen["requests"]
+    limits = limits_of(result["regulator"] or [], row["subject"])
+    for one in seen["series"]:
+        in_force = [limit for since_s, limit in limits if since_s < one["time_s"]]
+        yield {
+            **{name: row[name] for name in KEPT},
+            "time_s": one["time_s"],
+            "duration_s": PERIOD_S,
+            "requests": one["requests"],
+            "iops": one["requests"] / PERIOD_S,
+            "write_kib_s": one["requests"] * size_kib / PERIOD_S,
+            "latency_mean_ms": one["latency_mean_us"] and one["latency_mean_us"] / 1e3,
+            "limit_kib_s": in_force[-1] if in_force else None,
+        }
+
+
+def limits_of(decisions: list[dict[str, Any]], subject: str) -> list[tuple[float, float | None]]:
+    """Return (when, limit in KiB/s or None) of each decision about a container."""
+    return [
+        (one["time_s"], one["limit_bytes_s"] and one["limit_bytes_s"] / 1024)
+        for one in decisions
+        if one["event"] == "decision" and one["container"] == subject
+    ]
+
+
+def waits_ms(result: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return the mean wait of each normal container in each period; one row a container.
+
+    A period in which none of a container's writes ended has no mean; it counts as a wait of
+    the whole period.
+    """
+    return np.array(
+        [
+            [
+                PERIOD_S * 1e3 if one["latency_mean_us"] is None else one["latency_mean_us"] / 1e3
+                for one in result["workloads"][name]["series"]
+            ]
+            for name in sorted(result["workloads"])
+            if name.startswith(f"writes-{NORMAL}")
+        ]
+    )
+
+
+def violations(waits_ms: NDArray[np.float64], sla_ms: float) -> NDArray[np.bool_]:
+    """Tell for each period whether any container waited longer than its SLA.
+
+    >>> violations(np.array([[4.0, 6.0], [4.0, 4.0]]), 5.0).tolist()
+    [False, True]
+    """
+    violated: NDArray[np.bool_] = np.any(waits_ms > sla_ms, axis=0)
+    return violated
+
+
+def recovery_periods(violated: NDArray[np.bool_]) -> int:
+    """Return how many periods pass until the first violation has ended, for two periods at least.
+
+    Parameters
+    ----------
+    violated : array of bool
+        For each period since the offenders, or the regulator, began.
+
+    Returns
+    -------
+    int
+        0 where nothing was violated; all of them where it did not end.
+
+    Examples
+    --------
+    >>> recovery_periods(np.array([True, True, False, False, True]))
+    2
+    >>> recovery_periods(np.array([False, True, False, True]))
+    4
+    """
+    if not violated.any():
+        return 0
+    for period in range(int(np.argmax(violated)), len(violated) - CALM_PERIODS + 1):
+        if not violated[period : period + CALM_PERIODS].any():
+            return period
+    return len(violated)
+
+
+def jain(shares: list[float]) -> float:
+    """Return Jain's index of fairness (Jain, Chiu and Hawe, 1984): 1 is equal, 1/n is one alone.
+
+    Examples
+    --------
+    >>> jain([1, 1, 0, 0])
+    0.5
+    """
+    total = sum(shares)
+    return total**2 / (len(shares) * sum(share**2 for share in shares)) if total else float("nan")

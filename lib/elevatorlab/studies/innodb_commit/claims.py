@@ -10,38 +10,43 @@ import math
 
 import pandas as pd
 
-from ... import claims
 from ...analysis.improvement import ratio_range
 from ...analysis.intervals import Interval, mean_interval
-from ...claims import Claim
-from ...families import Statement, statements
-from ...measured import expect_columns, expect_once
-from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, ordering, six_digits
-from .measures import SWEEP, TABLE, by_repetition, first_arm, ratio, rows_of
-from .published import STUDY
-from .published import table as published
+from ...judging import claims
+from ...judging.claims import Claim
+from ...judging.expectations import expect_columns, expect_once
+from ...judging.families import Statement, statements
+from ...judging.verdicts import (
+    TIE_MARGIN,
+    Judgement,
+    Verdict,
+    compare,
+    not_testable,
+    ordering,
+    reproduced_if,
+    six_digits,
+    widened,
+)
+from ..kit.cells import by_repetition, rows_of
+from ..kit.reimplemented import told
+from . import document
+from .columns import COLUMNS
+from .document import cells_of
+from .measures import SWEEP, TABLE, Cell, first_arm, ratio
+from .published import CELL, NAME, printed
 from .trials import CACHED, DURABLE, LAZY, MAPPING
-
-COLUMNS = (
-    "trial study testbed machine accelerator preset arm device backing_scheduler scheduler "
-    "published_scheduler experiment idling slice_idle_ms flush_log_at_trx_commit threads commits "
-    "duration_s tps latency_mean_ms latency_p50_ms latency_p95_ms latency_p99_ms "
-    "utilization_ratio cpu_busy_ratio reads writes_per_commit fsyncs_per_commit "
-    "flushes_per_commit idle_while_waiting_ratio seed repetition image_digest"
-).split()
 
 #: The cell that the others are relative to; it is itself relative to the one below.
 REFERENCE = {"scheduler": "mq-deadline", "flush_log_at_trx_commit": DURABLE, "threads": 1}
 BESIDE_REFERENCE = {
     "tps": {**REFERENCE, "flush_log_at_trx_commit": LAZY},
-    "utilization_ratio": {**REFERENCE, "scheduler": "bfq"},
+    "utilization_ratio": {**REFERENCE, "threads": 8},
 }
 #: The two cells between which the simulated RAID's service time is the difference (see
-#: `elevatorlab.trial.PROFILES`): what either is relative to the other was put in.
+#: `elevatorlab.plugins.profiles`): what either is relative to the other was put in.
 CALIBRATION = (REFERENCE, BESIDE_REFERENCE["tps"])
 #: Half of the last digit that the article prints.
 HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
-PRINTED = {"tps": "tps", "utilization_ratio": "ioutil_percent"}
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -61,10 +66,10 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     cell = ["machine", "preset", "testbed", "arm", "backing_scheduler", "experiment", "scheduler"]
     cell += ["idling", "slice_idle_ms", "flush_log_at_trx_commit", "threads", "repetition"]
     expect_once(measured, cell, "each cell once per repetition")
-    return claims.judge(statements(STUDY), JUDGES, measured)
+    return claims.judge(statements(NAME), JUDGES, measured)
 
 
-def _absent(rows: pd.DataFrame) -> Finding:
+def _absent(rows: pd.DataFrame) -> Judgement:
     ran = ", ".join(sorted(set(rows["scheduler"])))
     threads = ", ".join(map(str, sorted(set(rows["threads"]))))
     return not_testable(
@@ -79,19 +84,19 @@ def _experiment(item: Statement, table: pd.DataFrame) -> pd.DataFrame:
 # The twelve figures of the table
 
 
-def _cell(item: Statement, table: pd.DataFrame) -> Finding:
+def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
     rows, quantity = _experiment(item, table), item.select["quantity"]
-    cell = {name: item.select[name] for name in REFERENCE}
+    cell = {name: item.select[name] for name in CELL}
     beside = BESIDE_REFERENCE[quantity] if cell == REFERENCE else REFERENCE
     measured = ratio(rows, cell, beside, quantity)
-    above, below = _printed(cell, quantity), _printed(beside, quantity)
+    above, below = printed(cell, quantity), printed(beside, quantity)
     if item.select["ioutil_is_bound"] and quantity == "utilization_ratio":
         return _bound(rows, cell, beside, above / below)
     if measured is None:
         return _absent(rows)
     low, high = ratio_range(above, below, HALF_STEP[quantity])
-    tolerance = item.claim["tolerance"]
-    allowed = low * (1 - tolerance), high * (1 + tolerance)
+    tolerance = item.tolerance
+    allowed = widened((low, high), tolerance)
     verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     if quantity == "tps" and cell in CALIBRATION and rows["device"].str.contains(CACHED).all():
         verdict = Verdict.NOT_TESTABLE
@@ -101,10 +106,11 @@ def _cell(item: Statement, table: pd.DataFrame) -> Finding:
         f"(rounding allows {low:.3g} to {high:.3g}, the tolerance {allowed[0]:.3g} to "
         f"{allowed[1]:.3g}): {why}."
     )
-    return Finding(verdict, six_digits(measured.value * below), reason)
+    said = told(reason, [cell["scheduler"]])
+    return Judgement(verdict, six_digits(measured.value * below), said)
 
 
-def _bound(rows: pd.DataFrame, cell: dict, beside: dict, printed: float) -> Finding:
+def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgement:
     """Judge "<1 %": at most that share of what the device has to do in the reference."""
     shares = by_repetition(rows, "utilization_ratio", **cell)
     reference = by_repetition(rows, "utilization_ratio", **beside)
@@ -112,19 +118,15 @@ def _bound(rows: pd.DataFrame, cell: dict, beside: dict, printed: float) -> Find
     if common.empty:
         return _absent(rows)
     found = mean_interval(shares[common] / reference[common])
-    verdict, why = compare(found, (-math.inf, printed), neutral=1, margin=TIE_MARGIN)
-    return Finding(
+    verdict, why = compare(found, (-math.inf, bound), neutral=1, margin=TIE_MARGIN)
+    return Judgement(
         verdict,
-        six_digits(found.value * _printed(beside, "utilization_ratio")),
-        f"Relative to {_named(beside)}: {found.text()}; printed less than {printed:.3g}: {why}.",
+        six_digits(found.value * printed(beside, "utilization_ratio")),
+        f"Relative to {_named(beside)}: {found.text()}; printed less than {bound:.3g}: {why}.",
     )
 
 
-def _printed(cell: dict, quantity: str) -> float:
-    return float(rows_of(published(), **cell)[PRINTED[quantity]].iloc[0])
-
-
-def _named(cell: dict) -> str:
+def _named(cell: Cell) -> str:
     threads = cell["threads"]
     return (
         f"{cell['scheduler']} ({MAPPING[cell['scheduler']]}), flush="
@@ -135,39 +137,43 @@ def _named(cell: dict) -> str:
 # The sentences
 
 
-def _cells_ratio(item: Statement, table: pd.DataFrame) -> Finding:
+def _cells_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge a statement about one cell over another: `above` / `below` are scheduler, threads."""
     rows = _experiment(item, table)
-    sides = [dict(zip(REFERENCE, item.select[name], strict=True)) for name in ("above", "below")]
-    measured = ratio(rows, *sides)
+    above, below = cells_of(item)
+    measured = ratio(rows, above, below)
     if measured is None:
         return _absent(rows)
     low, high = item.select["printed"]
-    tolerance = item.claim["tolerance"]
-    allowed = low * (1 - tolerance), high * (1 + tolerance)
+    tolerance = item.tolerance
+    allowed = widened((low, high), tolerance)
     verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
-    reason = f"{_named(sides[0])} / {_named(sides[1])}: {measured.text()}; said {_said(low, high)}"
-    return Finding(verdict, six_digits(measured.value), f"{reason}: {why}.{_idle(rows, sides[0])}")
+    reason = (
+        f"{_named(above)} / {_named(below)}: {measured.text()}; said {_said(low, high)}: "
+        f"{why}.{_idle(rows, above)}"
+    )
+    said = told(reason, [above["scheduler"], below["scheduler"]])
+    return Judgement(verdict, six_digits(measured.value), said)
 
 
-def _similar(item: Statement, table: pd.DataFrame) -> Finding:
+def _similar(item: Statement, table: pd.DataFrame) -> Judgement:
     cell = {"flush_log_at_trx_commit": DURABLE, "threads": item.select["threads"]}
-    sides = [{**cell, "scheduler": name} for name in ("none", "mq-deadline")]
-    measured = ratio(_experiment(item, table), *sides)
+    none, deadline = ({**cell, "scheduler": name} for name in ("none", "mq-deadline"))
+    measured = ratio(_experiment(item, table), none, deadline)
     if measured is None:
         return _absent(table)
-    tolerance = item.claim["tolerance"]
+    tolerance = item.tolerance
     verdict, why = compare(
         measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
     )
-    return Finding(verdict, six_digits(measured.value), f"{measured.text()}: {why}.")
+    return Judgement(verdict, six_digits(measured.value), f"{measured.text()}: {why}.")
 
 
 def _said(low: float, high: float) -> str:
     return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
 
 
-def _idle(rows: pd.DataFrame, cell: dict) -> str:
+def _idle(rows: pd.DataFrame, cell: Cell) -> str:
     """Say how long the device idled while a commit waited, where that is known."""
     shares = by_repetition(rows, "idle_while_waiting_ratio", **cell).dropna()
     if shares.empty:
@@ -175,7 +181,7 @@ def _idle(rows: pd.DataFrame, cell: dict) -> str:
     return f" The device idled over waiting requests for {shares.mean():.1%} of the time."
 
 
-def _teleport(item: Statement, table: pd.DataFrame) -> Finding:
+def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge "no need for elevation or merging": none is not behind any other scheduler."""
     rows = _experiment(item, table)
     cell = {"flush_log_at_trx_commit": DURABLE, "threads": item.select["threads"]}
@@ -186,19 +192,19 @@ def _teleport(item: Statement, table: pd.DataFrame) -> Finding:
             pairs[f"none / {other}"] = (found, False)
     if not pairs:
         return _absent(rows)
-    margin = item.claim["tolerance"]
-    sides = [found.direction(1, margin) for found, _ in pairs.values()]
+    margin = item.tolerance
+    directions = [found.direction(1, margin) for found, _ in pairs.values()]
     _, reason = ordering(pairs, margin)
-    if None in sides and -1 not in sides:
-        return Finding(Verdict.NOT_TESTABLE, f"{len(pairs)} pairs", f"{reason}.")
-    verdict = Verdict.CONTRADICTED if -1 in sides else Verdict.REPRODUCED
-    return Finding(verdict, f"{sides.count(-1)} of {len(pairs)} faster", f"{reason}.")
+    if None in directions and -1 not in directions:
+        return Judgement(Verdict.NOT_TESTABLE, f"{len(pairs)} pairs", f"{reason}.")
+    verdict = reproduced_if(-1 not in directions)
+    return Judgement(verdict, f"{directions.count(-1)} of {len(pairs)} faster", f"{reason}.")
 
 
-def _waits(item: Statement, table: pd.DataFrame) -> Finding:
+def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge "the scheduler waits while nothing happens": the device idles over requests."""
     rows = rows_of(first_arm(table), experiment=item.select["experiment"])
-    cell = {"scheduler": "bfq", "idling": item.select["idling"], "threads": 8}
+    cell = {"scheduler": item.select["scheduler"], "idling": item.select["idling"], "threads": 8}
     cell["flush_log_at_trx_commit"] = DURABLE
     if item.select["experiment"] == SWEEP:
         cell["slice_idle_ms"] = 8
@@ -212,7 +218,7 @@ def _waits(item: Statement, table: pd.DataFrame) -> Finding:
     if common.empty:
         return _absent(rows)
     more = mean_interval(waits[common] - base[common])
-    tolerance = item.claim["tolerance"]
+    tolerance = item.tolerance
     if not more.bounded:
         verdict = Verdict.NOT_TESTABLE
     elif more.low > tolerance:
@@ -221,7 +227,7 @@ def _waits(item: Statement, table: pd.DataFrame) -> Finding:
         verdict = Verdict.CONTRADICTED
     else:
         verdict = Verdict.NOT_TESTABLE
-    return Finding(
+    return Judgement(
         verdict,
         six_digits(waits[common].mean()),
         f"Idle while requests waited, {cell['idling']}: {waits[common].mean():.1%} of the time, "
@@ -231,53 +237,54 @@ def _waits(item: Statement, table: pd.DataFrame) -> Finding:
     )
 
 
-def _only_writes(item: Statement, table: pd.DataFrame) -> Finding:
+def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Say what anticipatory did; no verdict, for what it is cannot support one."""
+    rows = _experiment(item, table)
+    above, below = cells_of(item)
+    measured = ratio(rows, above, below)
+    if measured is None:
+        return _absent(rows)
+    reason = told(
+        f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: "
+        "ours learns from the disk what a wait would gain, and this one has no arm; the article's "
+        "kernel waited for a set time on any disk.",
+        [above["scheduler"], below["scheduler"]],
+    )
+    return not_testable(reason)._replace(measured=six_digits(measured.value))
+
+
+def _only_writes(item: Statement, table: pd.DataFrame) -> Judgement:
     totals = first_arm(table)[["reads", "commits"]].sum()
     if not totals["commits"]:
         return _absent(table)
     share = totals["reads"] / totals["commits"]
-    verdict = Verdict.REPRODUCED if share <= item.claim["tolerance"] else Verdict.CONTRADICTED
+    verdict = reproduced_if(share <= item.tolerance)
     reason = f"{totals['reads']:.0f} read requests during {totals['commits']:.0f} commits."
-    return Finding(verdict, f"{totals['reads']:.0f} reads", reason)
+    return Judgement(verdict, f"{totals['reads']:.0f} reads", reason)
 
 
-def _single_command(item: Statement, table: pd.DataFrame) -> Finding:
+def _single_command(item: Statement, table: pd.DataFrame) -> Judgement:
     trials = table["trial"].nunique()
-    return Finding(
+    return Judgement(
         Verdict.REPRODUCED,
         f"{trials} trials",
         "Each trial wrote one name to queue/scheduler and read it back; none crashed the system.",
     )
 
 
-def _named_reason(item: Statement, _: pd.DataFrame) -> Finding:
+def _named_reason(item: Statement, _: pd.DataFrame) -> Judgement:
     return not_testable(item.select["reason"])
 
 
-def _own_correction(item: Statement, _: pd.DataFrame) -> Finding:
-    return Finding(
-        Verdict.CONTRADICTED, "4 cores", "The author corrects himself: comment 6 says 4-core."
-    )
-
-
-def _arithmetic(item: Statement, _: pd.DataFrame) -> Finding:
-    sides = [dict(zip(REFERENCE, item.select[name], strict=True)) for name in ("above", "below")]
-    value = _printed(sides[0], "tps") / _printed(sides[1], "tps")
-    below = value < 1
-    verdict = Verdict.REPRODUCED if below == item.select["falls"] else Verdict.CONTRADICTED
-    reason = f"{_printed(sides[0], 'tps'):g} / {_printed(sides[1], 'tps'):g} = {value:.3g}."
-    return Finding(verdict, six_digits(value), reason)
-
-
-JUDGES = {
+JUDGES: dict[str, claims.Judge] = {
+    **document.JUDGES,
     "cell": _cell,
     "cells_ratio": _cells_ratio,
     "similar": _similar,
     "teleport": _teleport,
     "waits": _waits,
+    "without_verdict": _without_verdict,
     "only_writes": _only_writes,
     "single_command": _single_command,
     "named_reason": _named_reason,
-    "own_correction": _own_correction,
-    "arithmetic": _arithmetic,
 }

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
-from ...analysis.intervals import Interval, ratio_interval
+from ...analysis.intervals import Interval
+from ..kit.cells import by_repetition, paired_ratio, rows_of
 
-SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
+Cell = Mapping[str, Any]
+"""Values of columns that select a cell of the table."""
+
+SCHEDULERS = ("none", "mq-deadline", "cfq", "anticipatory", "bfq", "kyber")
 ARMS = {"host": "host", "container": "container", "vm": "VM"}
 """What the arms are called; the first one that was measured is held against the article."""
 
 TABLE, NO_CACHE, SWEEP = "table", "no_cache", "sweep"
-
-
-def rows_of(rows: pd.DataFrame, /, **wanted) -> pd.DataFrame:
-    """Return the rows whose columns have the given values."""
-    kept = [(rows[column] == value).to_numpy(dtype=bool) for column, value in wanted.items()]
-    return rows[np.logical_and.reduce(kept)] if kept else rows
 
 
 def first_arm(rows: pd.DataFrame) -> pd.DataFrame:
@@ -26,18 +26,9 @@ def first_arm(rows: pd.DataFrame) -> pd.DataFrame:
     return rows_of(rows, arm=arm)
 
 
-def by_repetition(rows: pd.DataFrame, quantity: str = "tps", /, **cell) -> pd.Series:
-    """Return one cell's values, indexed by repetition."""
-    found = rows_of(rows, **cell)
-    return found.set_index("repetition")[quantity].astype(float)
-
-
 def ratio(
-    rows: pd.DataFrame, numerator: dict, denominator: dict, quantity="tps"
+    rows: pd.DataFrame, numerator: Cell, denominator: Cell, quantity: str = "tps"
 ) -> Interval | None:
     """Compare two cells, paired by repetition; None where no repetition has both above 0."""
     above, below = (by_repetition(rows, quantity, **cell) for cell in (numerator, denominator))
-    above, below = above[above > 0], below[below > 0]
-    if above.index.intersection(below.index).empty:
-        return None
-    return ratio_interval(above, below)
+    return paired_ratio(above[above > 0], below[below > 0])

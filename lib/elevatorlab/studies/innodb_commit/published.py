@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
-from elevatorlab.families import read_published
+from ...judging.families import read_published
+from ..kit.cells import rows_of
+from ..kit.reimplemented import SUCCEEDS
 
-STUDY = "innodb_commit"
+NAME = "innodb_commit"
+
+CELL = ("scheduler", "flush_log_at_trx_commit", "threads")
+"""What tells the cells of the table apart."""
 
 
 def table() -> pd.DataFrame:
@@ -15,8 +23,24 @@ def table() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        document, table, row, published_scheduler, scheduler (its descendant),
+        document, table, row, published_scheduler, scheduler (the one here),
         flush_log_at_trx_commit, threads, tps, ioutil_percent; where the article prints an upper
         bound, ioutil_is_bound is True.
     """
-    return read_published(STUDY, "commits")
+    return read_published(NAME, "commits")
+
+
+def printed(cell: Mapping[str, Any], quantity: str) -> float:
+    """Return what the article prints for a cell, or for the one in whose place it is.
+
+    Parameters
+    ----------
+    cell : mapping
+        Values of the columns `CELL`.
+    quantity : str
+        "tps", or "utilization_ratio" (in percent).
+    """
+    column = {"tps": "tps", "utilization_ratio": "ioutil_percent"}[quantity]
+    name = cell["scheduler"]
+    stood_for = {**cell, "scheduler": SUCCEEDS.get(name, name)}
+    return float(rows_of(table(), **stood_for)[column].iloc[0])

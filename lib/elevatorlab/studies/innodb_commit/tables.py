@@ -5,14 +5,19 @@ from __future__ import annotations
 import pandas as pd
 
 from ...analysis.intervals import geometric_interval
-from ...matching import without_needless_machine
+from ...judging.matching import without_needless_machine
+from ..kit.tables import PLACE, Captioned, cells
 from .measures import NO_CACHE, SWEEP, TABLE
 from .trials import MAPPING
 
 MAPPED = "Schedulers by their names now and in the article: " + ", ".join(
-    f"{now} for {then}" for now, then in MAPPING.items() if now != "kyber"
+    f"{now} for {then}" for now, then in MAPPING.items() if "not in it" not in then
 )
-MAPPED += "; kyber came later, and anticipatory left the kernel with version 2.6.33."
+MAPPED += (
+    "; kyber came later, and bfq as the successor of cfq. cfq and anticipatory have left the "
+    "kernel: these are our reimplementations, from the documents of kernel 4.9 and the paper "
+    "of 2001."
+)
 
 OVERVIEW = (
     "Measured: commits a second (geometric mean over repetitions, and its 95 % confidence "
@@ -27,7 +32,7 @@ SWEPT = (
     "that stays with slice_idle 0 is not slice_idle's doing."
 )
 
-PLACE = {"testbed": "testbed", "machine": "machine", "preset": "preset", "arm": "arm"}
+WHERE = {name: name for name in (*PLACE, "arm")}
 MEANS = {
     "latency_p50_ms": "p50_ms",
     "latency_p99_ms": "p99_ms",
@@ -39,7 +44,7 @@ MEANS = {
 }
 
 
-def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def tables(measured: pd.DataFrame) -> list[Captioned]:
     """Return the study's tables, each with its caption."""
     sweep = {"idling": "idling", "slice_idle_ms": "slice_idle_ms", "threads": "threads"}
     return [
@@ -48,7 +53,7 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     ]
 
 
-def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def overview_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each device, scheduler, setting and number of threads."""
     cell = {
         "device": "device",
@@ -62,15 +67,15 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def _table(rows: pd.DataFrame, cell: dict[str, str]) -> pd.DataFrame:
-    names = {**PLACE, **cell}
+    names = {**WHERE, **cell}
     lines = []
-    for key, some in rows.groupby(list(names), sort=True, dropna=False):
+    for line, some in cells(rows, names):
         tps = geometric_interval(some["tps"])
         bounds = f"{tps.low:.0f} to {tps.high:.0f}" if tps.bounded else "one repetition"
         means = {name: f"{some[column].astype(float).mean():.3g}" for column, name in MEANS.items()}
         lines.append(
             {
-                **dict(zip(names.values(), key, strict=True)),
+                **line,
                 "repetitions": len(some),
                 "tps": f"{tps.value:.0f}",
                 "95 % interval_tps": bounds,

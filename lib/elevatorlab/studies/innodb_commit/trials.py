@@ -2,52 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import Field
 
 from ...trial import (
     CommitPhase,
     Count,
-    Group,
-    Model,
-    Positive,
-    Repetitions,
     Scheduler,
     SysbenchInsert,
     Trial,
-    checked,
     chosen_device,
 )
+from ..kit.reimplemented import REIMPLEMENTED
+from ..kit.trials import Arm, DiskParameters, on_arm, trial
+from .published import NAME
 
-NAME = "innodb_commit"
-
-#: What a scheduler of the article is today; kyber came later.
-MAPPING = {"mq-deadline": "deadline", "none": "noop", "bfq": "cfq", "kyber": "kyber (not in it)"}
+#: What a scheduler is in the article; kyber and bfq came later.
+MAPPING = {
+    "mq-deadline": "deadline",
+    "none": "noop",
+    "cfq": "cfq",
+    "anticipatory": "anticipatory",
+    "bfq": "bfq (not in it; cfq's successor)",
+    "kyber": "kyber (not in it)",
+}
 
 #: The write-behind cache is there, or not; a real machine has the device that it has.
 CACHED, UNCACHED = "raid_write_behind", "raid_no_cache"
+
+Idling = Literal["as shipped", "low_latency off", "strict_guarantees"]
 
 #: Under what bfq's slice_idle is swept: as it comes; without its favour to interactive programs;
 #: and with strict_guarantees, which always idles when a process's queue runs empty and lets only
 #: one request into the device (the kernel's Documentation/block/bfq-iosched.rst). In the reference
 #: the latter leaves the device as idle with slice_idle 0 as with 8, so it is not that waiting time
 #: alone that idles it.
-IDLING = {
+IDLING: dict[Idling, dict[str, int]] = {
     "as shipped": {},
     "low_latency off": {"low_latency": 0},
     "strict_guarantees": {"strict_guarantees": 1, "low_latency": 0},
 }
 
 #: What makes the log that waits for the device worth measuring, and the control without it.
-DURABLE, LAZY, WRITTEN = 1, 0, 2
+DURABLE: Final = 1
+LAZY: Final = 0
+WRITTEN: Final = 2
 
-SchedulerName = Literal["none", "mq-deadline", "bfq", "kyber"]
-Arm = Literal["host", "container", "vm"]
 Threads = Annotated[int, Field(ge=1, le=64)]
 
 
-class Parameters(Model):
+class Parameters(DiskParameters):
     """What a user may choose.
 
     Attributes
@@ -71,43 +77,31 @@ class Parameters(Model):
         Run the schedulers on the profile without a write-behind cache, too.
     uncached_commits : int
         As `commits`, there.
-    device : str
-        ``null_blk``, the simulated disk; ``file_backed``, a block device over a file of the
-        machine's own disk; or the id of a disk of the machine, which `destroy` must allow.
     rotational : int
         What the device says of itself; bfq looks. A RAID of disks says 1.
-    device_slowdown : float
-        See `elevatorlab.trial.profile`; 4 as in study 1, and for the same reason.
     buffer_pool_mib, log_mib : int
         InnoDB's memory and redo log; both hold all that is inserted.
     """
 
-    preset: Literal["smoke", "quick", "full"] = "quick"
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)] = ("host", "container")
-    schedulers: tuple[SchedulerName, ...]
     threads: Annotated[tuple[Threads, ...], Field(min_length=1)] = (1, 8)
     flush_settings: tuple[Literal[0, 1, 2], ...] = (DURABLE, LAZY, WRITTEN)
     commits: Count
     slice_idles_ms: tuple[Annotated[int, Field(ge=0, le=100)], ...]
-    idlings: tuple[Literal[tuple(IDLING)], ...] = ("as shipped", "strict_guarantees")
+    idlings: tuple[Idling, ...] = ("as shipped", "strict_guarantees")
     without_cache: bool
     uncached_commits: Count
-    device: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")] = "null_blk"
-    destroy: bool = False
-    backing_schedulers: tuple[SchedulerName, ...] = ()
     rotational: Literal[0, 1] = 1
-    device_slowdown: Positive = 4
-    device_mib: Count
-    memory_mib: Count = 1024
     buffer_pool_mib: Annotated[int, Field(ge=8)] = 32
     log_mib: Annotated[int, Field(ge=4)] = 8
-    deadline_s: Positive
-    repetitions: Repetitions
 
 
-_ALL = {"schedulers": ("none", "mq-deadline", "bfq", "kyber")}
+_ALL: dict[str, Any] = {
+    "schedulers": ("none", "mq-deadline", "bfq", "kyber"),
+    "reimplemented": REIMPLEMENTED,
+}
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
         "schedulers": ("mq-deadline", "bfq"),
         "flush_settings": (DURABLE, LAZY),
@@ -146,72 +140,79 @@ PRESETS = {
 }
 
 
-def trials(parameters):
-    """Return the trials of `parameters`, repetitions outermost.
+class Case(NamedTuple):
+    """What tells a trial from the others of an arm and repetition.
 
-    Parameters
+    Attributes
     ----------
-    parameters : Parameters
-
-    Returns
-    -------
-    list of Trial
+    experiment : str
+        ``table`` (the article's), ``no_cache`` or ``sweep``.
+    disk : str
+        Which disk is simulated: `CACHED` or `UNCACHED`.
+    tunables : dict
+        Of the scheduler.
+    idling : str
+        Of `IDLING`.
     """
+
+    experiment: str
+    disk: str
+    scheduler: str
+    tunables: dict[str, int]
+    idling: Idling
+
+
+def trials(parameters: Parameters) -> list[Trial]:
+    """Return the trials of `parameters`, repetitions outermost."""
     return [
-        _trial(parameters, arm, backing, repetition, *choice)
-        for repetition in range(1, parameters.repetitions + 1)
+        _trial(parameters, arm, backing_scheduler, repetition, case)
+        for repetition in parameters.each_repetition
         for arm in parameters.arms
-        for backing in parameters.backing_schedulers or (None,)
-        for choice in _choices(parameters, arm == parameters.arms[0])
+        for backing_scheduler in parameters.each_backing_scheduler
+        for case in _cases(parameters, arm == parameters.arms[0])
     ]
 
 
-def _choices(parameters, first):
-    """Yield (experiment, profile, scheduler, tunables, idling) of one arm and repetition."""
-    for scheduler in parameters.schedulers:
-        yield "table", CACHED, scheduler, {}, "as shipped"
-    if not first:
+def _cases(parameters: Parameters, is_first_arm: bool) -> Iterator[Case]:
+    """Yield what is run on one arm in one repetition."""
+    for scheduler in parameters.each_scheduler:
+        yield Case("table", CACHED, scheduler, {}, "as shipped")
+    if not is_first_arm:
         return
     if parameters.without_cache and parameters.device == "null_blk":
-        for scheduler in parameters.schedulers:
-            yield "no_cache", UNCACHED, scheduler, {}, "as shipped"
+        for scheduler in parameters.each_scheduler:
+            yield Case("no_cache", UNCACHED, scheduler, {}, "as shipped")
     for slice_idle in parameters.slice_idles_ms:
         for idling in parameters.idlings:
             tunables = {"slice_idle": slice_idle, **IDLING[idling]}
-            yield "sweep", CACHED, "bfq", tunables, idling
+            yield Case("sweep", CACHED, "bfq", tunables, idling)
 
 
-def _trial(parameters, arm, backing, repetition, experiment, name, scheduler, tunables, idling):
-    wide = experiment == "table"
-    commits = parameters.uncached_commits if name == UNCACHED else parameters.commits
-    phases = [
-        CommitPhase(threads=threads, flush_log_at_trx_commit=flush, commits=commits)
-        for flush in (parameters.flush_settings if wide else (DURABLE,))
-        for threads in parameters.threads
-    ]
-    fields = dict(
-        study=NAME,
-        preset=parameters.preset,
-        labels={"arm": arm, "experiment": experiment, "idling": idling},
-        machine="virtual_machine" if arm == "vm" else "host",
-        memory_mib=parameters.memory_mib,
-        device=chosen_device(parameters, name),
-        scheduler=Scheduler(
-            name=scheduler, tunables={"rotational": parameters.rotational, **tunables}
+def _trial(
+    parameters: Parameters, arm: Arm, backing_scheduler: str | None, repetition: int, case: Case
+) -> Trial:
+    flush_settings = parameters.flush_settings if case.experiment == "table" else (DURABLE,)
+    commits = parameters.uncached_commits if case.disk == UNCACHED else parameters.commits
+    inserts = SysbenchInsert(
+        name="inserts",
+        group="main",
+        phases=tuple(
+            CommitPhase(threads=threads, flush_log_at_trx_commit=flush, commits=commits)
+            for flush in flush_settings
+            for threads in parameters.threads
         ),
-        backing_scheduler=backing,
-        groups=(Group(name="main", isolation="container" if arm == "container" else "process"),),
-        workloads=(
-            SysbenchInsert(
-                name="inserts",
-                group="main",
-                phases=phases,
-                buffer_pool_mib=parameters.buffer_pool_mib,
-                log_mib=parameters.log_mib,
-            ),
-        ),
-        deadline_s=parameters.deadline_s,
-        seed=repetition,
-        repetition=repetition,
+        buffer_pool_mib=parameters.buffer_pool_mib,
+        log_mib=parameters.log_mib,
     )
-    return checked(Trial, fields, "trial")
+    tunables = {"rotational": parameters.rotational, **case.tunables}
+    return trial(
+        parameters,
+        NAME,
+        repetition,
+        labels={"arm": arm, "experiment": case.experiment, "idling": case.idling},
+        **on_arm(arm),
+        device=chosen_device(parameters, case.disk),
+        scheduler=Scheduler(name=case.scheduler, tunables=tunables),
+        backing_scheduler=backing_scheduler,
+        workloads=(inserts,),
+    )

@@ -8,27 +8,30 @@ rates belong to the author's hardware; ratios, places and points are compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 
-from ... import claims
-from ...analysis.intervals import Interval, mean_interval, ratio_interval
-from ...claims import Claim
+from ...analysis.intervals import Interval, mean_interval
 from ...errors import ElevatorLabError
-from ...families import Statement, statements
-from ...measured import expect_columns, expect_once
-from ...verdicts import TIE_MARGIN, Finding, Verdict, compare, not_testable, six_digits
+from ...judging import claims
+from ...judging.claims import Claim
+from ...judging.expectations import expect_columns, expect_once
+from ...judging.families import Statement, statements
+from ...judging.verdicts import (
+    TIE_MARGIN,
+    Judgement,
+    Verdict,
+    compare,
+    not_testable,
+    reproduced_if,
+    six_digits,
+    widened,
+)
+from ..kit.cells import by_repetition, paired_ratio, rows_of
+from ..kit.reimplemented import told
 from . import document
-from .document import MOST_POINTS
-from .measures import ARMS, DESCENDANTS, LIKE_THE_ARTICLE, TESTS, gain, ranking, rows_of
-from .published import STUDY, sample_log
-
-COLUMNS = (
-    "trial study testbed machine accelerator preset arm device backing_scheduler scheduler "
-    "variant tool size_mib record_kib threads test seed repetition throughput_kib_s "
-    "slowest_kib_s least_kib run_read_bytes run_written_bytes image_digest"
-).split()
+from .columns import COLUMNS
+from .measures import ARMS, HERE, LIKE_THE_ARTICLE, TESTS, gain, ranking
+from .published import MOST_POINTS, NAME, sample_log
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -52,7 +55,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     """
     expect_columns(measured, COLUMNS, "test")
     _refuse_what_cannot_be_compared(measured)
-    return claims.judge(statements(STUDY), JUDGES, measured)
+    return claims.judge(statements(NAME), JUDGES, measured)
 
 
 def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
@@ -69,49 +72,62 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
     expect_once(measured, cell, "each test once per run")
 
 
-def _stamped(judged: Callable[[Statement, pd.DataFrame], Finding]):
+def _stamped(judged: claims.Judge) -> claims.Judge:
     """Judge on the device like the article's, one thread; say which it was, and by which tool."""
 
-    def judge_one(item: Statement, table: pd.DataFrame) -> Finding:
+    def judge_one(item: Statement, table: pd.DataFrame) -> Judgement:
         there = set(table["arm"])
         arm = next((one for one in LIKE_THE_ARTICLE if one in there), None)
         if arm is None:
             ran = ", ".join(ARMS[one] for one in ARMS if one in there)
             return not_testable(f"No device like the article's disks was measured (only: {ran}).")
         rows = rows_of(table, arm=arm, threads=1)
-        finding = judged(item, rows)
+        judgement = judged(item, rows)
         tool = (
             "" if set(rows["tool"]) == {"iozone"} else " (fio with the same patterns, not iozone)"
         )
-        return finding._replace(reason=f"{finding.reason} Device: {ARMS[arm]}{tool}.")
+        return judgement._replace(reason=f"{judgement.reason} Device: {ARMS[arm]}{tool}.")
 
     return judge_one
 
 
-def _by_run(rows: pd.DataFrame, **wanted) -> pd.Series:
-    return rows_of(rows, **wanted).set_index("repetition")["throughput_kib_s"]
+def _about_cfq(judged: claims.Judge) -> claims.Judge:
+    """Judge with cfq, or its successor in its place; say which it was."""
+
+    def judge_one(item: Statement, table: pd.DataFrame) -> Judgement:
+        judgement = judged(item, table)
+        return judgement._replace(reason=told(judgement.reason, [_cfq(item)]))
+
+    return judge_one
 
 
-def _relative_to_initial_write(item: Statement, rows: pd.DataFrame) -> Finding:
+def _cfq(item: Statement) -> str:
+    """Return what stands for the article's cfq in a claim: our reimplementation, or bfq."""
+    return str(item.select["cfq"])
+
+
+def _relative_to_initial_write(item: Statement, rows: pd.DataFrame) -> Judgement:
     test = item.select["test"]
     taken = "random_write" if test == "rewrite" else test
-    where = {"variant": "as_published", "scheduler": DESCENDANTS[item.select["scheduler"]]}
-    numerator, denominator = (_by_run(rows, **where, test=t) for t in (taken, "initial_write"))
-    if numerator.index.intersection(denominator.index).empty:
+    where = {"variant": "as_published", "scheduler": _cfq(item)}
+    numerator, denominator = (
+        by_repetition(rows, "throughput_kib_s", **where, test=t) for t in (taken, "initial_write")
+    )
+    ratio = paired_ratio(numerator, denominator)
+    if ratio is None:
         return not_testable(f"{where['scheduler']} did not run here as published.")
-    ratio = ratio_interval(numerator, denominator)
     base = rows_of(sample_log(), run=item.select["run"], test="initial_write")
     base_kib_s = float(base["throughput_kib_s"].iloc[0])
-    printed, tolerance = item.published / base_kib_s, item.claim["tolerance"]
-    allowed = printed * (1 - tolerance), printed * (1 + tolerance)
+    printed = item.number / base_kib_s
+    allowed = widened((printed, printed), item.tolerance)
     verdict, why = compare(ratio, (printed, printed), neutral=1, margin=TIE_MARGIN, allowed=allowed)
     reason = f"{TESTS[taken]} / initial write: {ratio.text()}; printed {printed:.3g}: {why}."
-    return Finding(verdict, six_digits(ratio.value * base_kib_s), reason)
+    return Judgement(verdict, six_digits(ratio.value * base_kib_s), reason)
 
 
-def _absolute_rate(item: Statement, rows: pd.DataFrame) -> Finding:
-    where = {"variant": "as_published", "scheduler": "bfq", "test": "initial_write"}
-    rates = _by_run(rows, **where)
+def _absolute_rate(item: Statement, rows: pd.DataFrame) -> Judgement:
+    where = {"variant": "as_published", "scheduler": _cfq(item), "test": "initial_write"}
+    rates = by_repetition(rows, "throughput_kib_s", **where)
     shown = "" if rates.empty else f" Here: {mean_interval(rates).text(' KiB/s')}."
     return not_testable(f"An absolute rate belongs to the author's hardware.{shown}")
 
@@ -120,57 +136,57 @@ def _file_bytes(rows: pd.DataFrame) -> pd.Series:
     return rows["size_mib"].astype(float) * 2**20
 
 
-def _reads_from_the_disk(item: Statement, rows: pd.DataFrame) -> Finding:
+def _reads_from_the_disk(item: Statement, rows: pd.DataFrame) -> Judgement:
     runs = rows_of(rows, variant="as_published", test="random_read")
     if runs.empty:
         return not_testable("The variant as published did not run here.")
     share = mean_interval(runs["run_read_bytes"] / (2 * _file_bytes(runs)))
-    if share.value <= item.claim["tolerance"]:
-        return Finding(
+    if share.value <= item.tolerance:
+        return Judgement(
             Verdict.CONTRADICTED,
             f"{share.value:.2%}",
             f"Of the bytes that both tests read, {share.value:.2%} came from the disk: they "
             "measured the page cache, and no scheduler had anything to decide.",
         )
-    return Finding(
+    return Judgement(
         Verdict.REPRODUCED, f"{share.value:.2%}", "The disk had to deliver what the tests read."
     )
 
 
-def _mixed_is_read(item: Statement, rows: pd.DataFrame) -> Finding:
+def _mixed_is_read(item: Statement, rows: pd.DataFrame) -> Judgement:
     runs = rows_of(rows, variant="direct", test="mixed_workload")
     if runs.empty:
         return not_testable("The variant around the page cache did not run here.")
     files = mean_interval(runs["run_read_bytes"] / _file_bytes(runs))
-    if abs(files.value - 2) <= item.claim["tolerance"]:
-        return Finding(
+    if abs(files.value - 2) <= item.tolerance:
+        return Judgement(
             Verdict.CONTRADICTED,
             f"{files.value:.3g} files read",
             f"Random read and mixed workload together read the file {files.value:.3g} times: with "
             "one thread the mixed workload is a second random read (iozone lets whole threads "
             "read or write: the first, third ... read).",
         )
-    return Finding(
+    return Judgement(
         Verdict.REPRODUCED,
         f"{files.value:.3g} files read",
         f"The file was read {files.value:.3g} times in all, so the mixed workload also wrote.",
     )
 
 
-def _published_three(rows: pd.DataFrame) -> pd.DataFrame:
+def _published_three(item: Statement, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the article's three schedulers as it ran them."""
     published = rows_of(rows, variant="as_published")
-    return published[published["scheduler"].isin(DESCENDANTS.values())]
+    return published[published["scheduler"].isin({**HERE, "cfq": _cfq(item)}.values())]
 
 
-def _points_of_30(item: Statement, rows: pd.DataFrame) -> Finding:
-    found = ranking(_published_three(rows))
-    name = item.select["descendant"]
+def _points_of_30(item: Statement, rows: pd.DataFrame) -> Judgement:
+    found = ranking(_published_three(item, rows))
+    name = _cfq(item) if item.select["scheduler"] == "cfq" else item.select["descendant"]
     if found is None or len(found.total) < 3:
-        return not_testable("Not all of bfq, none and mq-deadline ran here as published.")
+        return not_testable(f"Not all of {_cfq(item)}, none and mq-deadline ran here as published.")
     scale = MOST_POINTS / (2 * found.comparisons)
     points = found.interval[name].map(lambda value: value * scale)
-    printed, tolerance = item.published, item.claim["tolerance"]
+    printed, tolerance = item.number, item.tolerance
     verdict, why = compare(
         points,
         (printed, printed),
@@ -178,13 +194,13 @@ def _points_of_30(item: Statement, rows: pd.DataFrame) -> Finding:
         margin=0.5,
         allowed=(printed - tolerance, printed + tolerance),
     )
-    return Finding(verdict, round(points.value, 2), f"{_interval(points)} points: {why}.")
+    return Judgement(verdict, round(points.value, 2), f"{_interval(points)} points: {why}.")
 
 
-def _winner(item: Statement, rows: pd.DataFrame) -> Finding:
-    found = ranking(_published_three(rows))
+def _winner(item: Statement, rows: pd.DataFrame) -> Judgement:
+    found = ranking(_published_three(item, rows))
     if found is None or len(found.total) < 3:
-        return not_testable("Not all of bfq, none and mq-deadline ran here as published.")
+        return not_testable(f"Not all of {_cfq(item)}, none and mq-deadline ran here as published.")
     order = ", ".join(f"{name} {value:g}" for name, value in found.total.items())
     reason = f"Points: {order}"
     if found.runs > 1:
@@ -195,26 +211,29 @@ def _winner(item: Statement, rows: pd.DataFrame) -> Finding:
         if found.runs > 1:
             reason += f" Chance alone lets {found.runs} runs agree in {by_chance:.0%} of cases."
         return not_testable(reason)._replace(measured=found.winner)
-    same = found.winner == item.select["descendant"]
-    verdict = Verdict.REPRODUCED if same else Verdict.CONTRADICTED
-    return Finding(verdict, found.winner, f"{reason}: decided.")
+    expected = {**HERE, "cfq": _cfq(item)}[item.select["winner"]]
+    same = found.winner == expected
+    verdict = reproduced_if(same)
+    return Judgement(verdict, found.winner, f"{reason}: decided.")
 
 
-def _gains(rows: pd.DataFrame) -> dict[str, tuple[str, str, Interval]]:
+def _gains(item: Statement, rows: pd.DataFrame) -> dict[str, tuple[str, str, Interval]]:
     """Return `gain` by test."""
-    three = _published_three(rows)
+    three = _published_three(item, rows)
     found = {test: gain(rows_of(three, test=test)) for test in TESTS}
     return {test: one for test, one in found.items() if one}
 
 
-def _improvement(item: Statement, rows: pd.DataFrame) -> Finding:
-    found = _gains(rows)
+def _improvement(item: Statement, rows: pd.DataFrame) -> Judgement:
+    found = _gains(item, rows)
     if not found:
-        return not_testable("Fewer than two of bfq, none and mq-deadline ran here as published.")
-    printed = float(item.published)
+        return not_testable(
+            f"Fewer than two of {_cfq(item)}, none and mq-deadline ran here as published."
+        )
+    printed = item.number
     test = min(found, key=lambda name: abs(found[name][2].value - printed))
     best, worst, percent = found[test]
-    tolerance = item.claim["tolerance"]
+    tolerance = item.tolerance
     verdict, why = compare(
         percent,
         (printed, printed),
@@ -223,16 +242,18 @@ def _improvement(item: Statement, rows: pd.DataFrame) -> Finding:
         allowed=(printed - tolerance, printed + tolerance),
     )
     reason = f"Nearest: {TESTS[test]}, {best} over {worst}, {percent.text(' %')}: {why}."
-    return Finding(verdict, float(f"{percent.value:.4g}"), reason)
+    return Judgement(verdict, float(f"{percent.value:.4g}"), reason)
 
 
-def _no_magnitude(item: Statement, rows: pd.DataFrame) -> Finding:
-    found = _gains(rows)
+def _no_magnitude(item: Statement, rows: pd.DataFrame) -> Judgement:
+    found = _gains(item, rows)
     if not found:
-        return not_testable("Fewer than two of bfq, none and mq-deadline ran here as published.")
+        return not_testable(
+            f"Fewer than two of {_cfq(item)}, none and mq-deadline ran here as published."
+        )
     test = max(found, key=lambda name: found[name][2].value)
     best, worst, percent = found[test]
-    limit = item.claim["tolerance"]
+    limit = item.tolerance
     reason = (
         f"Largest: {TESTS[test]}, {best} over {worst}, {percent.text(' %')}; the sentence leaves "
         f"room for anything below a factor of ten ({limit:g} %)."
@@ -240,14 +261,14 @@ def _no_magnitude(item: Statement, rows: pd.DataFrame) -> Finding:
     if not percent.bounded:
         return not_testable(f"{reason} One repetition does not decide it.")
     small = percent.high < limit
-    verdict = Verdict.REPRODUCED if small else Verdict.CONTRADICTED
-    return Finding(verdict, f"{percent.value:.3g} %", reason)
+    verdict = reproduced_if(small)
+    return Judgement(verdict, f"{percent.value:.3g} %", reason)
 
 
-def _best_depends_on_test(item: Statement, rows: pd.DataFrame) -> Finding:
+def _best_depends_on_test(item: Statement, rows: pd.DataFrame) -> Judgement:
     decided = {
         test: best
-        for test, (best, _, percent) in _gains(rows).items()
+        for test, (best, _, percent) in _gains(item, rows).items()
         if percent.direction(0, 100 * TIE_MARGIN) == 1
     }
     if len(decided) < 2:
@@ -257,8 +278,8 @@ def _best_depends_on_test(item: Statement, rows: pd.DataFrame) -> Finding:
         )
     words = "; ".join(f"{TESTS[test]}: {best}" for test, best in decided.items())
     several = len(set(decided.values())) > 1
-    verdict = Verdict.REPRODUCED if several else Verdict.CONTRADICTED
-    return Finding(verdict, f"{len(set(decided.values()))} best ones", f"{words}.")
+    verdict = reproduced_if(several)
+    return Judgement(verdict, f"{len(set(decided.values()))} best ones", f"{words}.")
 
 
 def _interval(value: Interval) -> str:
@@ -271,13 +292,13 @@ def _interval(value: Interval) -> str:
 
 JUDGES: dict[str, claims.Judge] = {
     **document.JUDGES,
-    "relative_to_initial_write": _stamped(_relative_to_initial_write),
+    "relative_to_initial_write": _stamped(_about_cfq(_relative_to_initial_write)),
     "absolute_rate": _stamped(_absolute_rate),
     "reads_from_the_disk": _stamped(_reads_from_the_disk),
     "mixed_is_read": _stamped(_mixed_is_read),
-    "points_of_30": _stamped(_points_of_30),
-    "winner": _stamped(_winner),
-    "improvement": _stamped(_improvement),
-    "no_magnitude": _stamped(_no_magnitude),
-    "best_depends_on_test": _stamped(_best_depends_on_test),
+    "points_of_30": _stamped(_about_cfq(_points_of_30)),
+    "winner": _stamped(_about_cfq(_winner)),
+    "improvement": _stamped(_about_cfq(_improvement)),
+    "no_magnitude": _stamped(_about_cfq(_no_magnitude)),
+    "best_depends_on_test": _stamped(_about_cfq(_best_depends_on_test)),
 }

@@ -5,20 +5,18 @@ from __future__ import annotations
 import pandas as pd
 
 from ...analysis.wording import plain
-from ...claims import Judge
-from ...families import Statement
-from ...verdicts import Finding, Verdict
-from .measures import TESTS, rows_of
-from .published import SCRIPT_OUTPUT, points, sample_log
-
-COMPARISONS = 15
-MOST_POINTS = 2 * COMPARISONS
+from ...judging.claims import Judge
+from ...judging.families import Statement
+from ...judging.verdicts import Judgement, Verdict, reproduced_if
+from ..kit.cells import rows_of
+from .measures import TESTS
+from .published import COMPARISONS, SCRIPT_OUTPUT, points, sample_log
 
 
-def _rewrite_is_random_write(item: Statement, _: pd.DataFrame) -> Finding:
+def _rewrite_is_random_write(item: Statement, _: pd.DataFrame) -> Judgement:
     same_run = rows_of(sample_log(), run=item.select["run"], test="random_write")
     if same_run.empty:
-        return Finding(
+        return Judgement(
             Verdict.NOT_TESTABLE,
             None,
             "The printed sample ends before this run's random write; the script prints "
@@ -26,8 +24,8 @@ def _rewrite_is_random_write(item: Statement, _: pd.DataFrame) -> Finding:
         )
     value = float(same_run["throughput_kib_s"].iloc[0])
     if value != item.published:
-        return Finding(Verdict.REPRODUCED, value, "The two lines differ.")
-    return Finding(
+        return Judgement(Verdict.REPRODUCED, value, "The two lines differ.")
+    return Judgement(
         Verdict.CONTRADICTED,
         value,
         "The lines Rewrite and Random write have the same figure to the last digit: the script "
@@ -36,12 +34,12 @@ def _rewrite_is_random_write(item: Statement, _: pd.DataFrame) -> Finding:
     )
 
 
-def _implied_disk_rate(item: Statement, _: pd.DataFrame) -> Finding:
-    rate_mb_s = item.published * 1024 / 1e6
-    limit_mb_s = item.claim["tolerance"]
+def _implied_disk_rate(item: Statement, _: pd.DataFrame) -> Judgement:
+    rate_mb_s = item.number * 1024 / 1e6
+    limit_mb_s = item.tolerance
     if rate_mb_s <= limit_mb_s:
-        return Finding(Verdict.REPRODUCED, item.published, "A disk's link can carry that.")
-    return Finding(
+        return Judgement(Verdict.REPRODUCED, item.published, "A disk's link can carry that.")
+    return Judgement(
         Verdict.CONTRADICTED,
         item.published,
         f"{rate_mb_s:.0f} MB/s is more than any SATA link carries ({limit_mb_s:.0f} MB/s): these "
@@ -50,13 +48,13 @@ def _implied_disk_rate(item: Statement, _: pd.DataFrame) -> Finding:
     )
 
 
-def _logged_threads(item: Statement, _: pd.DataFrame) -> Finding:
+def _logged_threads(item: Statement, _: pd.DataFrame) -> Judgement:
     threads = item.select["threads"]
     lines = SCRIPT_OUTPUT.read_text().splitlines()
     fields = next(line.split() for line in lines if "  Initial write " in line)
     values = list(map(float, fields[4 : 4 + threads]))
     logged = values[0]  # the script's awk counts from 1: its $5 is this one
-    return Finding(
+    return Judgement(
         Verdict.CONTRADICTED,
         "1 process",
         f"With -l 1 -u {threads} iozone runs 1 to {threads} processes and reports one figure for "
@@ -66,7 +64,7 @@ def _logged_threads(item: Statement, _: pd.DataFrame) -> Finding:
     )
 
 
-def _charts(item: Statement, _: pd.DataFrame) -> Finding:
+def _charts(item: Statement, _: pd.DataFrame) -> Judgement:
     tests, runs, threads = len(TESTS), 3, 3
     reason = (
         f"{tests} x {runs} = {tests * runs}. The command line given varies the threads from 1 to "
@@ -74,18 +72,18 @@ def _charts(item: Statement, _: pd.DataFrame) -> Finding:
         "which it took (its log holds one-process figures throughout)."
     )
     holds = tests * runs == COMPARISONS
-    verdict = Verdict.REPRODUCED if holds else Verdict.CONTRADICTED
-    return Finding(verdict, f"{tests * runs} charts", reason)
+    verdict = reproduced_if(holds)
+    return Judgement(verdict, f"{tests * runs} charts", reason)
 
 
-def _points_sum(item: Statement, _: pd.DataFrame) -> Finding:
+def _points_sum(item: Statement, _: pd.DataFrame) -> Judgement:
     printed = rows_of(points(), computer=item.select["computer"]).set_index("scheduler")["points"]
     whole = COMPARISONS * (2 + 1 + 0)
     total = int(printed.sum())
     terms = " + ".join(f"{value} ({name})" for name, value in printed.items())
     if len(printed) == 3:
-        verdict = Verdict.REPRODUCED if total == whole else Verdict.CONTRADICTED
-        return Finding(
+        verdict = reproduced_if(total == whole)
+        return Judgement(
             verdict,
             f"{total} points",
             f"{terms} = {total}; {COMPARISONS} comparisons give away {whole}. One point is "
@@ -93,8 +91,8 @@ def _points_sum(item: Statement, _: pd.DataFrame) -> Finding:
         )
     rest = whole - total
     possible = printed.min() <= rest <= printed.max()
-    return Finding(
-        Verdict.REPRODUCED if possible else Verdict.CONTRADICTED,
+    return Judgement(
+        reproduced_if(possible),
         f"{rest} points left",
         f"{terms} = {total}; of the {whole} points of {COMPARISONS} comparisons {rest} are left "
         "for deadline, which is not printed"

@@ -8,12 +8,11 @@ import pandas as pd
 from ...analysis.friedman import Friedman, friedman
 from ...analysis.intervals import Interval, ratio_interval
 from ...analysis.points import Points, points
-from ...matching import DETERMINISTIC
 
-SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
+SCHEDULERS = ("none", "mq-deadline", "cfq", "bfq", "kyber")
 
-DESCENDANTS = {"noop": "none", "deadline": "mq-deadline", "cfq": "bfq"}
-"""The article's schedulers, and those of today's kernel that took their place."""
+HERE = {"noop": "none", "deadline": "mq-deadline", "cfq": "cfq"}
+"""The article's schedulers, and what they are here; cfq is a reimplementation."""
 
 TESTS = {
     "initial_write": "Initial write",
@@ -43,13 +42,6 @@ LIKE_THE_ARTICLE = ("disk", "file_backed", "single_server_disk")
 """Devices that may stand for the article's disks, the first that was measured."""
 
 
-def rows_of(table: pd.DataFrame, /, **wanted) -> pd.DataFrame:
-    """Return the rows whose columns have the given values."""
-    for column, value in wanted.items():
-        table = table[table[column] == value]
-    return table
-
-
 def devices_in(table: pd.DataFrame) -> list[str]:
     """Return the arms of a table, in the order in which they are shown."""
     return [arm for arm in ARMS if arm in set(table["arm"])]
@@ -76,9 +68,9 @@ def ranking(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> Poi
     return points(comparisons(rows, schedulers)) if len(rows) else None
 
 
-def over_tests(rows: pd.DataFrame) -> Friedman | None:
+def over_tests(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> Friedman | None:
     """Test whether the schedulers differ over all tests and numbers of threads."""
-    return friedman(comparisons(rows).groupby(level=["test", "threads"]).mean())
+    return friedman(comparisons(rows, schedulers).groupby(level=["test", "threads"]).mean())
 
 
 def gain(rows: pd.DataFrame) -> tuple[str, str, Interval] | None:
@@ -97,8 +89,3 @@ def gain(rows: pd.DataFrame) -> tuple[str, str, Interval] | None:
     best, worst = mean.idxmax(), mean.idxmin()
     ratio = ratio_interval(by_run[best], by_run[worst])
     return best, worst, ratio.map(lambda value: (value - 1) * 100)
-
-
-def machine_name(machine: str) -> str:
-    """Return what a table calls a machine."""
-    return "–" if machine == DETERMINISTIC else str(machine)[:8]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pandas as pd
 
-from elevatorlab.families import read_published
-from elevatorlab.paths import DATA
+from ...judging.families import read_published
+from ...paths import DATA
 
-STUDY = "iozone_ranking"
+NAME = "iozone_ranking"
 
-SCRIPT_OUTPUT = DATA / "published" / STUDY / "script-command-3-threads.txt"
+SCRIPT_OUTPUT = DATA / "published" / NAME / "script-command-3-threads.txt"
 """What iozone 3.489 prints for the script's command line with 3 threads; recorded, see README."""
+
+COMPARISONS = 15
+"""Five tests, three runs: what the article gives its points for."""
+
+MOST_POINTS = 2 * COMPARISONS
 
 
 def sample_log() -> pd.DataFrame:
@@ -21,7 +26,7 @@ def sample_log() -> pd.DataFrame:
     pandas.DataFrame
         document, table, row, test, throughput_kib_s, scheduler, threads, run.
     """
-    return read_published(STUDY, "sample_log")
+    return read_published(NAME, "sample_log")
 
 
 def points() -> pd.DataFrame:
@@ -32,4 +37,4 @@ def points() -> pd.DataFrame:
     pandas.DataFrame
         document, table, row, computer, disk, scheduler, descendant, points.
     """
-    return read_published(STUDY, "points")
+    return read_published(NAME, "points")

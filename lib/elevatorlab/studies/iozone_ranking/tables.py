@@ -1,16 +1,19 @@
-"""Small tables of what was measured."""
+"""Small tables of what was measured, and the article's log of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ...analysis.intervals import Interval, geometric_interval
-from .measures import ARMS, TESTS, VARIANTS, comparisons, gain, machine_name, over_tests, ranking
-from .measures import rows_of as _rows_of
+from ..kit.cells import rows_of
+from ..kit.tables import PLACE, Captioned, cells, machine_name
+from .measures import ARMS, TESTS, VARIANTS, comparisons, gain, over_tests, ranking
 
-PLACE = ("testbed", "machine", "preset", "tool", "arm", "variant")
+WHERE = (*PLACE, "tool", "arm", "variant")
 
 OVERVIEW = (
     "Measured: throughput of each test in MiB/s, the sum over threads, its geometric mean "
@@ -28,8 +31,11 @@ GAINS = (
     "one thread and for the most; with 95 % confidence interval over runs."
 )
 
+LOG_HEADER = ("Test", "Throughput (KB/s)", "I/O Scheduler", "Threads", "n")
+LOG_TESTS = ("initial_write", "rewrite", "random_read", "mixed_workload", "random_write")
 
-def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+
+def tables(measured: pd.DataFrame) -> list[Captioned]:
     """Return the study's tables, each with its caption.
 
     Parameters
@@ -40,10 +46,10 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [overview_table(measured), points_table(measured), gains_table(measured)]
 
 
-def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def overview_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each device, variant, scheduler and number of threads."""
     rows = []
-    for cell, group in _cells(measured):
+    for cell, group in _named_cells(measured):
         for (scheduler, threads), some in group.groupby(["scheduler", "threads"], sort=True):
             by_test = dict(tuple(some.groupby("test")["throughput_kib_s"]))
             figures = {
@@ -52,14 +58,14 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
                 if test in by_test
             }
             rows.append({**cell, "scheduler": scheduler, "threads": threads, **figures})
-    return OVERVIEW, pd.DataFrame(rows, columns=[*PLACE, "scheduler", "threads", *TESTS.values()])
+    return OVERVIEW, pd.DataFrame(rows, columns=[*WHERE, "scheduler", "threads", *TESTS.values()])
 
 
-def points_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def points_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each device and variant: points and what they are worth."""
-    columns = [*PLACE, "comparisons", "points", "wins", "winner", "Friedman p", "mean ranks"]
+    columns = [*WHERE, "comparisons", "points", "wins", "winner", "Friedman p", "mean ranks"]
     rows = []
-    for cell, group in _cells(measured):
+    for cell, group in _named_cells(measured):
         found, over = ranking(group), over_tests(group)
         if found is None:
             continue
@@ -78,29 +84,27 @@ def points_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return POINTS, pd.DataFrame(rows, columns=columns)
 
 
-def gains_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def gains_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each device, variant, test and number of threads."""
     rows = []
-    for cell, group in _cells(measured):
+    for cell, group in _named_cells(measured):
         shown = sorted({group["threads"].min(), group["threads"].max()})
         for test, title in TESTS.items():
             for threads in shown:
-                found = gain(_rows_of(group, test=test, threads=threads))
+                found = gain(rows_of(group, test=test, threads=threads))
                 if found:
                     best, worst, percent = found
                     gained = _interval(percent)
                     where = {"test": title, "threads": threads, "best": best, "worst": worst}
                     rows.append({**cell, **where, "gain_percent": gained})
     return GAINS, pd.DataFrame(
-        rows, columns=[*PLACE, "test", "threads", "best", "worst", "gain_percent"]
+        rows, columns=[*WHERE, "test", "threads", "best", "worst", "gain_percent"]
     )
 
 
-def _cells(measured: pd.DataFrame) -> Iterator[tuple[dict, pd.DataFrame]]:
+def _named_cells(measured: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield the rows of each device and variant, with what the tables call its values."""
-    keys = [*PLACE, "backing_scheduler"]
-    for cell, rows in measured.groupby(keys, sort=True, dropna=False):
-        names = dict(zip(keys, cell, strict=True))
+    for names, rows in cells(measured, [*WHERE, "backing_scheduler"]):
         names.pop("backing_scheduler")
         names["machine"] = machine_name(names["machine"])
         names["arm"] = ARMS[names["arm"]]
@@ -117,3 +121,50 @@ def _interval(value: Interval) -> str:
     if not value.bounded or value.identical:
         return f"{value.value:.4g}"
     return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
+
+
+# The article's log: tab-separated, so that spreadsheets made for it go on working
+
+
+def write_log(measured: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write the article's log of every device, variant and tool that was measured.
+
+    The Rewrite line has the rewrite figure; the article's script put the random-write figure
+    there. Its ``n`` is the run. KB are 1024 bytes, as iozone's.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        The study's tidy table.
+    folder : Path
+        Made if missing.
+
+    Returns
+    -------
+    list of Path
+        ``iozone-DEVICE-VARIANT-all-results.log``, and ``fio-...`` where fio stood in for iozone;
+        with more of the name where several machines or presets are in the table.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    place = ["testbed", "machine", "preset", "backing_scheduler"]
+    place = [name for name in place if measured[name].nunique(dropna=False) > 1]
+    written = []
+    for names, rows in cells(measured, ["tool", "arm", "variant", *place]):
+        name = "-".join(str(part)[:16] for part in names.values() if not pd.isna(part))
+        path = folder / f"{name}-all-results.log"
+        path.write_text(as_log(rows))
+        written.append(path)
+    return written
+
+
+def as_log(rows: pd.DataFrame) -> str:
+    """Return rows of one device and variant as the article's log, in the order of its script."""
+    rows = rows.assign(place=rows["test"].map(LOG_TESTS.index))
+    lines = ["\t".join(LOG_HEADER)]
+    rows = rows.sort_values(["scheduler", "threads", "repetition", "place"])
+    for row in rows.to_dict("records"):
+        values = [TESTS[row["test"]], f"{row['throughput_kib_s']:.2f}"]
+        values += [str(row[name]) for name in ("scheduler", "threads", "repetition")]
+        lines.append("\t".join(values))
+    return "\n".join(lines) + "\n"

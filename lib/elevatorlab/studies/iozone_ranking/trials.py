@@ -1,49 +1,45 @@
 """Study 2 as trials: the article's five tests with every scheduler, run and number of threads."""
 
-from typing import Annotated, Literal
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ...trial import (
-    PROFILES,
     Count,
     Group,
     Iozone,
-    Model,
     Positive,
-    Repetitions,
+    ProfileName,
+    Record,
     Scheduler,
+    SchedulerName,
     Trial,
     checked,
     chosen_device,
 )
-
-NAME = "iozone_ranking"
+from ..kit.trials import DiskParameters, trial
+from .published import NAME
 
 Variant = Literal["as_published", "direct"]
-SchedulerName = Literal["none", "mq-deadline", "bfq", "kyber"]
 
 OVERHEAD_MIB = 16
 """What ext4 keeps for itself on a device of at most some hundred MiB, and the probe's file."""
 
 
-class Parameters(Model):
+class Parameters(DiskParameters):
     """What a user may choose; everything else follows.
 
     Attributes
     ----------
     tool : str
         ``iozone``; or ``fio`` for the same five patterns where iozone cannot be installed.
-    device : str
-        ``null_blk``, the simulated disks of `device_profiles`; ``file_backed``, a block device
-        over a file of the machine's own disk; or the id of a disk of the machine, which
-        `destroy` must allow. The article's directory is always the root of a new ext4 on it.
     device_profiles : tuple of str
-        Simulated disks; the article's two disks are of the first one's kind.
+        The disks that ``null_blk`` simulates; the article's two are of the first one's kind. The
+        article's directory is always the root of a new ext4 on the disk.
     threads : int
         iozone runs with 1 to this many threads, as the article's script.
-    repetitions : int
-        How often all is repeated: the article's runs.
     variants : tuple of str
         ``as_published``; ``direct`` is the same around the page cache (iozone's ``-I``).
     size_mib, record_kib : int
@@ -52,32 +48,21 @@ class Parameters(Model):
         See `elevatorlab.trial.Iozone`. The article does not tell its computers' memory. A kernel
         of its time let a fifth of the free memory wait; for files of 1 GiB on a computer with
         2 GiB that is about a third of a file, so the smaller presets take a third.
-    device_slowdown : float
-        See `elevatorlab.trial.profile`; 4 for the reason given in study 1.
     """
 
-    preset: Literal["smoke", "quick", "full"] = "quick"
     tool: Literal["iozone", "fio"] = "iozone"
     schedulers: Annotated[tuple[SchedulerName, ...], Field(min_length=1)]
     variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
     threads: Annotated[int, Field(ge=1, le=64)]
-    repetitions: Repetitions
     size_mib: Count
     record_kib: Annotated[int, Field(ge=4, le=16384)]
     dirty_mib: Positive | None = None
-    device: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")] = "null_blk"
-    destroy: bool = False
-    backing_schedulers: tuple[SchedulerName, ...] = ()
-    device_profiles: Annotated[tuple[Literal[tuple(PROFILES)], ...], Field(min_length=1)] = (
+    device_profiles: Annotated[tuple[ProfileName, ...], Field(min_length=1)] = (
         "single_server_disk",
     )
-    device_slowdown: Positive = 4
-    device_mib: Count
-    memory_mib: Count
-    deadline_s: Positive
 
     @model_validator(mode="after")
-    def _files_fit(self):
+    def _files_fit(self) -> Self:
         needed_mib = self.threads * self.size_mib + OVERHEAD_MIB
         if self.device_mib < needed_mib:
             raise ValueError(
@@ -87,18 +72,20 @@ class Parameters(Model):
         return self
 
 
-_ALL = {
+_ALL: dict[str, Any] = {
     "schedulers": ("none", "mq-deadline", "bfq", "kyber"),
+    "reimplemented": ("cfq",),
     "variants": ("as_published", "direct"),
     "threads": 3,
     "repetitions": 3,
     "device_profiles": ("single_server_disk", "sata_ssd"),
 }
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
         **_ALL,
         "schedulers": ("none", "bfq"),
+        "reimplemented": (),
         "device_profiles": ("single_server_disk",),
         "threads": 2,
         "repetitions": 1,
@@ -131,12 +118,10 @@ PRESETS = {
 }
 
 
-def trials(parameters):
+def trials(parameters: Parameters) -> list[Trial]:
     """Return the trials of `parameters`, runs outermost, as the article's script does.
 
-    Parameters
-    ----------
-    parameters : Parameters
+    A repetition is what the article calls a run.
 
     Returns
     -------
@@ -145,16 +130,17 @@ def trials(parameters):
     """
     return [
         _trial(parameters, run, arm, device, variant, backing_scheduler, scheduler)
-        for run in range(1, parameters.repetitions + 1)
+        for run in parameters.each_repetition
         for arm, device in _devices(parameters).items()
         for variant in parameters.variants
-        for backing_scheduler in parameters.backing_schedulers or (None,)
-        for scheduler in parameters.schedulers
+        for backing_scheduler in parameters.each_backing_scheduler
+        for scheduler in parameters.each_scheduler
     ]
 
 
-def _devices(parameters):
+def _devices(parameters: Parameters) -> dict[str, Record]:
     """Return the devices by the name of their arm."""
+    arms: tuple[str, ...]
     if parameters.device == "null_blk":
         arms = parameters.device_profiles
     else:
@@ -162,30 +148,34 @@ def _devices(parameters):
     return {arm: chosen_device(parameters, arm) for arm in arms}
 
 
-def _trial(parameters, run, arm, device, variant, backing_scheduler, scheduler):
-    workload = dict(
-        name="iozone",
-        group="main",
-        tool=parameters.tool,
-        threads=tuple(range(1, parameters.threads + 1)),
-        size_mib=parameters.size_mib,
-        record_kib=parameters.record_kib,
-        direct=variant == "direct",
-        dirty_mib=parameters.dirty_mib,
-    )
-    fields = dict(
-        study=NAME,
-        preset=parameters.preset,
+def _trial(
+    parameters: Parameters,
+    run: int,
+    arm: str,
+    device: Record,
+    variant: Variant,
+    backing_scheduler: str | None,
+    scheduler: str,
+) -> Trial:
+    workload = {
+        "name": "iozone",
+        "group": "main",
+        "tool": parameters.tool,
+        "threads": tuple(range(1, parameters.threads + 1)),
+        "size_mib": parameters.size_mib,
+        "record_kib": parameters.record_kib,
+        "direct": variant == "direct",
+        "dirty_mib": parameters.dirty_mib,
+    }
+    return trial(
+        parameters,
+        NAME,
+        run,
         labels={"arm": arm, "variant": variant, "tool": parameters.tool},
-        memory_mib=parameters.memory_mib,
         device=device,
         scheduler=Scheduler(name=scheduler),
         backing_scheduler=backing_scheduler,
         groups=(Group(name="main"),),
         workloads=(checked(Iozone, workload, "iozone"),),
         sample_interval_ms=1000,
-        deadline_s=parameters.deadline_s,
-        seed=run,
-        repetition=run,
     )
-    return checked(Trial, fields, "trial")

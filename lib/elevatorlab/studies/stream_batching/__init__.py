@@ -1,13 +1,26 @@
 """Study 5: Stream Batch Queuing, an I/O scheduler that holds requests back, over NVMe/TCP."""
 
 from .claims import judge
+from .columns import COLUMNS, ORDER, TABLE, rows
 from .figures import figures
+from .published import NAME
 from .published import points as published
-from .rows import COLUMNS, ORDER, rows
 from .tables import overview_table, tables
-from .trials import NAME, PRESETS, Parameters, trials
+from .trials import BATCH_NR, BATCH_TIMEOUT_US, PRESETS, Parameters, trials
 
 TITLE = "Does holding requests back pay over NVMe/TCP?"
+NUMBER = 5
 
-__all__ = ["COLUMNS", "NAME", "ORDER", "PRESETS", "TITLE", "Parameters"]
+__all__ = [
+    "BATCH_NR",
+    "BATCH_TIMEOUT_US",
+    "COLUMNS",
+    "NAME",
+    "NUMBER",
+    "ORDER",
+    "PRESETS",
+    "TABLE",
+    "TITLE",
+    "Parameters",
+]
 __all__ += ["figures", "judge", "overview_table", "published", "rows", "tables", "trials"]

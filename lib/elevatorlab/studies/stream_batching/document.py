@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import pandas as pd
 
-from ...claims import Judge
-from ...families import Statement, statements
-from ...verdicts import Finding, Verdict
+from ...judging.claims import Judge
+from ...judging.families import Statement, statements
+from ...judging.verdicts import Judgement, reproduced_if
 from .published import (
     BAR_STEP,
     GBPS_STEP,
     KIB_BITS,
     KIOPS_STEP,
-    STUDY,
+    NAME,
     core_scaling,
     gain_along,
     points,
@@ -22,9 +24,9 @@ from .published import (
 )
 
 
-def _littles_law(item: Statement, _: pd.DataFrame) -> Finding:
+def _littles_law(item: Statement, _: pd.DataFrame) -> Judgement:
     """Throughput x mean latency is what is in flight, in any system that loses nothing."""
-    row, tolerance = item.select, item.claim["tolerance"]
+    row, tolerance = item.select, item.tolerance
     in_flight = row["throughput_kiops"] * row["latency_us"] / 1000
     share = in_flight / row["io_depth"]
     low, high = (
@@ -39,20 +41,20 @@ def _littles_law(item: Statement, _: pd.DataFrame) -> Finding:
     )
     if not fits:
         reason += " What is missing is in flight without being counted as latency."
-    return Finding(_verdict(fits), float(f"{in_flight:.4g}"), reason)
+    return Judgement(reproduced_if(fits), float(f"{in_flight:.4g}"), reason)
 
 
-def _same_experiment(item: Statement, _: pd.DataFrame) -> Finding:
+def _same_experiment(item: Statement, _: pd.DataFrame) -> Judgement:
     """Hold two figures against each other that show the same run."""
     (one, value, step), (other, beside, beside_step) = _both(item)
     difference = beside / value - 1
     reading = step / value + beside_step / beside
-    fits = abs(difference) <= item.claim["tolerance"] + reading
+    fits = abs(difference) <= item.tolerance + reading
     reason = (
         f"{one} shows {value:.4g} kIOPS, {other} {beside:.4g} kIOPS: {difference:+.1%} "
         f"(reading the figures allows {reading:.1%})."
     )
-    return Finding(_verdict(fits), f"{difference:+.1%}", reason)
+    return Judgement(reproduced_if(fits), f"{difference:+.1%}", reason)
 
 
 def _both(item: Statement) -> list[tuple[str, float, float]]:
@@ -61,7 +63,7 @@ def _both(item: Statement) -> list[tuple[str, float, float]]:
     return [(place["table"], *_shown(place, item.select["scheduler"])) for place in places]
 
 
-def _shown(place: dict, scheduler: str) -> tuple[float, float]:
+def _shown(place: Mapping[str, Any], scheduler: str) -> tuple[float, float]:
     """Return a point of a figure in kIOPS, and the resolution of its reading."""
     table = points()
     there = table["scheduler"] == scheduler
@@ -75,30 +77,30 @@ def _shown(place: dict, scheduler: str) -> tuple[float, float]:
     return row["throughput_gbps"] * kiops_a_gbps, GBPS_STEP * kiops_a_gbps
 
 
-def _gain_is_gone(item: Statement, _: pd.DataFrame) -> Finding:
+def _gain_is_gone(item: Statement, _: pd.DataFrame) -> Judgement:
     """Find the number of cores from which SBQ is no faster than noop, in the document's curves."""
     case = item.select["case"]
     return _gone(core_ratios(case["target"], case["operation"]), case["cores"], "cores")
 
 
-def _gain_is_gone_by_size(item: Statement, _: pd.DataFrame) -> Finding:
+def _gain_is_gone_by_size(item: Statement, _: pd.DataFrame) -> Judgement:
     """Find the size from which SBQ is no faster than noop, in the document's curves."""
     case = item.select["case"]
     return _gone(size_ratios(case["operation"]), case["request_kib"], "KiB")
 
 
-def _gone(ratios: pd.Series, expected: float | None, unit: str) -> Finding:
+def _gone(ratios: pd.Series, expected: float | None, unit: str) -> Judgement:
     found = gone_from(ratios)
     if found is None:
         reason = f"At {ratios.index[-1]:g} {unit} SBQ is still at {ratios.iloc[-1]:.2f} of noop."
-        return Finding(_verdict(expected is None), "not within the figure", reason)
+        return Judgement(reproduced_if(expected is None), "not within the figure", reason)
     before = ratios.index[ratios.index < found]
     more = f", {ratios[before[-1]]:.3f} at {before[-1]:g}" if len(before) else ""
     reason = (
         f"SBQ / noop is {ratios[found]:.3f} at {found:g} {unit}{more}; up to {gone():.3f} counts "
         "as gone: so far apart are two figures of this document that show the same run."
     )
-    return Finding(_verdict(found == expected), found, reason)
+    return Judgement(reproduced_if(found == expected), found, reason)
 
 
 @cache
@@ -107,7 +109,7 @@ def gone() -> float:
 
     A gain of no more than that is called gone: a repetition might as well have shown none.
     """
-    same = [item for item in statements(STUDY) if item.judge == "same_experiment"]
+    same = [item for item in statements(NAME) if item.judge == "same_experiment"]
     pairs = [(one[1], other[1]) for one, other in map(_both, same)]
     return max(max(pair) / min(pair) for pair in pairs)
 
@@ -135,10 +137,6 @@ def gone_from(ratios: pd.Series) -> int | None:
     """
     there = [place for place in ratios.index if (ratios.loc[place:] <= gone()).all()]
     return int(there[0]) if there else None
-
-
-def _verdict(fits: bool) -> Verdict:
-    return Verdict.REPRODUCED if fits else Verdict.CONTRADICTED
 
 
 JUDGES: dict[str, Judge] = {

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from ...analysis.intervals import Interval, geometric_interval, ratio_interval
-from .rows import WHERE
+from ...analysis.intervals import Interval, geometric_interval
+from ..kit.cells import paired_ratio, rows_of
+from ..kit.tables import cells
+from .columns import WHERE
+from .published import KIB_BITS, LINK_GBPS, SCHEDULER, core_scaling
 from .trials import BATCH_NR, BATCH_TIMEOUT_US
 
 DRIVERS = {"stock": "stock driver", "one_send": "one-send driver"}
@@ -21,27 +29,24 @@ FEWEST_FOR_P99 = 299
 has a probability of 0.99^n, which 299 is the first to bring below 5 %."""
 
 
-def rows_of(table: pd.DataFrame, /, **wanted) -> pd.DataFrame:
-    """Return the rows whose columns have the given values."""
-    return table[_having(table, wanted)]
-
-
 def with_own_knobs(table: pd.DataFrame) -> pd.DataFrame:
     """Leave out SBQ with other knobs than its defaults."""
     return table[_own_knobs(table)]
 
 
-def _having(table: pd.DataFrame, wanted: dict) -> np.ndarray:
+def _having(table: pd.DataFrame, wanted: Mapping[str, object]) -> NDArray[np.bool_]:
     kept = np.ones(len(table), dtype=bool)
     for column, value in wanted.items():
         kept &= np.asarray(table[column].to_numpy() == value, dtype=bool)
     return kept
 
 
-def _own_knobs(table: pd.DataFrame) -> np.ndarray:
+def _own_knobs(table: pd.DataFrame) -> NDArray[np.bool_]:
     batch_nr = table["batch_nr"].to_numpy(dtype=float, na_value=np.nan)
     timeout_us = table["batch_timeout_us"].to_numpy(dtype=float, na_value=np.nan)
-    return np.isnan(batch_nr) | ((batch_nr == BATCH_NR) & (timeout_us == BATCH_TIMEOUT_US))
+    own: NDArray[np.bool_] = (batch_nr == BATCH_NR) & (timeout_us == BATCH_TIMEOUT_US)
+    own |= np.isnan(batch_nr)
+    return own
 
 
 def scale_of(table: pd.DataFrame, scaled: bool = True) -> float | None:
@@ -53,14 +58,22 @@ def scale_of(table: pd.DataFrame, scaled: bool = True) -> float | None:
     return (found[-1] if scaled else found[0]) if found else None
 
 
-def at(table: pd.DataFrame, column: str, **where) -> pd.Series:
-    """Return a quantity by repetition at one point (by default `rows.WHERE`)."""
+def target_is_apart(table: pd.DataFrame) -> bool:
+    """Tell whether the target was another machine: then nobody here counts what it sends."""
+    over_network = table[table["driver"].isin(list(DRIVERS))]
+    return bool(over_network["target_sends_per_request"].isna().all())
+
+
+def at(table: pd.DataFrame, column: str, **where: Any) -> pd.Series[float]:
+    """Return a quantity by repetition at one point (by default `columns.WHERE`)."""
     kept = _own_knobs(table) & _having(table, {**WHERE, **where})
     return pd.Series(table[column].to_numpy()[kept], table["repetition"].to_numpy()[kept])
 
 
-def gain(table: pd.DataFrame, column: str = THROUGHPUT, **where) -> Interval | None:
-    """Compare SBQ with noop at one point.
+def gain(
+    table: pd.DataFrame, column: str = THROUGHPUT, scheduler: str = "sbq", **where: Any
+) -> Interval | None:
+    """Compare SBQ, or another scheduler, with noop at one point.
 
     Parameters
     ----------
@@ -68,36 +81,36 @@ def gain(table: pd.DataFrame, column: str = THROUGHPUT, **where) -> Interval | N
         Rows of one run.
     column : str
         The quantity.
+    scheduler : str
+        What is compared.
     where : dict
         Column values that select the point: target, driver, time_scale; others as in
-        `rows.WHERE` unless named.
+        `columns.WHERE` unless named.
 
     Returns
     -------
     Interval or None
         SBQ / noop, paired by repetition; None where no repetition has both.
     """
-    return ratio_of(at(table, column, scheduler="sbq", **where), at(table, column, **_noop(where)))
+    own = at(table, column, scheduler=scheduler, **where)
+    return paired_ratio(own, at(table, column, **_noop(where)))
 
 
-def _noop(where: dict) -> dict:
+def _noop(where: Mapping[str, Any]) -> dict[str, Any]:
     return {**where, "scheduler": "none"}
 
 
-def ratio_of(one: pd.Series, other: pd.Series) -> Interval | None:
-    """Return a ratio paired by repetition; None where they share none."""
-    return None if one.index.intersection(other.index).empty else ratio_interval(one, other)
-
-
-def peak(table: pd.DataFrame, **where) -> pd.Series:
+def peak(table: pd.DataFrame, **where: Any) -> pd.Series[float]:
     """Return the greatest throughput over all depths, by repetition (4 KiB reads)."""
     fixed = {name: value for name, value in WHERE.items() if name != "depth"}
     rows = rows_of(with_own_knobs(table), **fixed, **where)
     return rows.groupby("repetition")[THROUGHPUT].max()
 
 
-def curve(table: pd.DataFrame, column: str, along: str, **where) -> list[tuple[float, Interval]]:
-    """Return a quantity along one column, everything else as in `rows.WHERE` or `where`.
+def curve(
+    table: pd.DataFrame, column: str, along: str, **where: Any
+) -> list[tuple[float, Interval]]:
+    """Return a quantity along one column, everything else as in `columns.WHERE` or `where`.
 
     Returns
     -------
@@ -106,18 +119,21 @@ def curve(table: pd.DataFrame, column: str, along: str, **where) -> list[tuple[f
     """
     fixed = {name: value for name, value in WHERE.items() if name != along}
     rows = rows_of(with_own_knobs(table), **{**fixed, **where})
-    return [(x, geometric_interval(some[column])) for x, some in rows.groupby(along)]
+    points = ((cell[along], some[column]) for cell, some in cells(rows, [along]))
+    return [(x, geometric_interval(values)) for x, values in points]
 
 
-def gains(table: pd.DataFrame, along: str, **where) -> list[tuple[float, Interval]]:
+def gains(
+    table: pd.DataFrame, along: str, scheduler: str = "sbq", **where: Any
+) -> list[tuple[float, Interval]]:
     """Return `gain` along one column."""
     fixed = {name: value for name, value in WHERE.items() if name != along}
     there = sorted(set(rows_of(table, **{**fixed, **where})[along]))
-    found = [(x, gain(table, **{**where, along: x})) for x in there]
+    found = [(x, gain(table, scheduler=scheduler, **{**where, along: x})) for x in there]
     return [(x, ratio) for x, ratio in found if ratio is not None]
 
 
-def where_of(row: dict, table: pd.DataFrame) -> dict:
+def where_of(row: Mapping[str, Any], table: pd.DataFrame) -> dict[str, Any]:
     """Return which measured rows a published row stands for, as `at` and `gain` take it."""
     where = {"target": row["target"], "driver": row["driver"]}
     where["time_scale"] = scale_of(table, row.get("scale", "scaled") == "scaled")
@@ -128,7 +144,7 @@ def where_of(row: dict, table: pd.DataFrame) -> dict:
     return where
 
 
-def words(where: dict) -> str:
+def words(where: Mapping[str, Any]) -> str:
     """Say which driver, and which times, measured rows are of (see `where_of`)."""
     return f"{DRIVERS[where['driver']]}, {times(where['time_scale'])}"
 
@@ -136,3 +152,94 @@ def words(where: dict) -> str:
 def times(scale: float | None) -> str:
     """Say in words what the scale of time is."""
     return "times unscaled" if scale == 1 else f"all times x {scale:g}" if scale else "no run"
+
+
+# What one core's cost of a request says of many cores: a prediction, not a measurement.
+#
+# If requests of different cores shared nothing, n cores would serve n times as many, until the link
+# is full or the target's disk does no more. What the disk does at most is taken from the document's
+# own curves, so for the SSD it is a calibration point. That cores share nothing is a premise, which
+# the document's curves do not bear out: `tables.prediction_table` holds the two against each other.
+
+
+def link_limit_kiops(request_kib: float) -> float:
+    """Return how many thousand requests of a size a second the document's link carries."""
+    return LINK_GBPS * 1e9 / (request_kib * KIB_BITS) / 1000
+
+
+def limit_kiops(target: str, operation: str) -> float:
+    """Return the most that the document's rig could do: the link, or the SSD, where it flattens.
+
+    Parameters
+    ----------
+    target : str
+        "nvme_ssd" or "ram".
+    operation : str
+        "randread" or "randwrite"; 4 KiB each.
+    """
+    link = link_limit_kiops(4)
+    if target != "nvme_ssd":
+        return link
+    table = core_scaling()
+    shown = table[(table["target"] == target) & (table["operation"] == operation)]
+    return min(link, float(shown["throughput_kiops"].max()))
+
+
+def throughput_kiops(one_core_kiops: float, cores: int, most_kiops: float) -> float:
+    """Predict the throughput of `cores` from that of one.
+
+    Parameters
+    ----------
+    one_core_kiops : float
+        Thousand requests a second, on the document's scale.
+    cores : int
+    most_kiops : float
+        See `limit_kiops`.
+
+    Examples
+    --------
+    >>> throughput_kiops(140, 4, 3052)
+    560
+    >>> throughput_kiops(140, 24, 3052)
+    3052
+    """
+    return min(one_core_kiops * cores, most_kiops)
+
+
+def gain_is_gone_cores(noop_kiops: float, most_kiops: float) -> int:
+    """Predict the number of cores from which noop does as much as anything could.
+
+    Parameters
+    ----------
+    noop_kiops : float
+        On one core.
+    most_kiops : float
+
+    Examples
+    --------
+    >>> gain_is_gone_cores(142, 727)
+    6
+    """
+    return math.ceil(most_kiops / noop_kiops)
+
+
+def predicted_kiops(table: pd.DataFrame, row: Mapping[str, Any], cores: int) -> float | None:
+    """Predict a point of Figures 3 and 4 from one core, on the document's scale.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rows of one run.
+    row : dict
+        target, operation, driver, and scheduler as the document calls it.
+    cores : int
+    """
+    where = where_of(row, table)
+    found = at(
+        table, THROUGHPUT, **where, scheduler=SCHEDULER.get(row["scheduler"], row["scheduler"])
+    )
+    if found.empty:
+        return None
+    one_core = found.mean() / 1000 * where["time_scale"]
+    most = limit_kiops(row["target"], row["operation"])
+    return throughput_kiops(one_core, cores, most)

@@ -8,13 +8,15 @@ two).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any, cast
 
 import pandas as pd
 
-from ...families import read_published
+from ...judging.families import read_once, read_published
 
-STUDY = "stream_batching"
+NAME = "stream_batching"
 
 NOOP, SBQ = "noop", "sbq"
 
@@ -31,7 +33,7 @@ LINK_GBPS = 100
 KIB_BITS = 8192
 
 
-@cache
+@read_once
 def single_core_latency() -> pd.DataFrame:
     """Return Figures 1 and 2: throughput and latency at each I/O depth, on one core.
 
@@ -41,28 +43,28 @@ def single_core_latency() -> pd.DataFrame:
         document, table, row, target, latency_kind ("mean" or "p99"), scheduler, io_depth,
         throughput_kiops, latency_us; 4 KiB random reads.
     """
-    return read_published(STUDY, "single_core_latency")
+    return read_published(NAME, "single_core_latency")
 
 
-@cache
+@read_once
 def core_scaling() -> pd.DataFrame:
     """Return Figures 3 and 4: throughput_kiops by cores, at depth 64."""
-    return read_published(STUDY, "core_scaling")
+    return read_published(NAME, "core_scaling")
 
 
-@cache
+@read_once
 def read_ratio() -> pd.DataFrame:
     """Return Figure 5: throughput_kiops by share of reads, on 4 (SSD) and 16 cores (RAM)."""
-    return read_published(STUDY, "read_ratio")
+    return read_published(NAME, "read_ratio")
 
 
-@cache
+@read_once
 def request_size() -> pd.DataFrame:
     """Return Figure 6: throughput_gbps by request size, RAM target, 16 cores."""
-    return read_published(STUDY, "request_size")
+    return read_published(NAME, "request_size")
 
 
-@cache
+@read_once
 def points() -> pd.DataFrame:
     """Return every point of the six figures in one table, one row a point.
 
@@ -80,7 +82,7 @@ VARIED = ("io_depth", "request_kb", "read_percent", "cores")
 """What a figure varies: the first of these that its table has."""
 
 
-def noop_beside(row: dict, column: str) -> float | None:
+def noop_beside(row: Mapping[str, Any], column: str) -> float | None:
     """Return what the document shows for noop at the point of an SBQ row; None where nothing is.
 
     Parameters
@@ -91,16 +93,17 @@ def noop_beside(row: dict, column: str) -> float | None:
         The quantity, for example "throughput_kiops".
     """
     beside = _noop_points().get((row["table"], row[varied(row)]))
-    return beside and float(beside[column])
+    return None if beside is None else float(beside[column])
 
 
 @cache
-def _noop_points() -> dict[tuple[str, float], dict]:
-    rows = points()[points()["scheduler"] == NOOP].to_dict("records")
+def _noop_points() -> dict[tuple[str, float], dict[str, Any]]:
+    noop = points()[points()["scheduler"] == NOOP]
+    rows = cast("list[dict[str, Any]]", noop.to_dict("records"))
     return {(row["table"], row[varied(row)]): row for row in rows}
 
 
-def varied(row: dict) -> str:
+def varied(row: Mapping[str, Any]) -> str:
     """Return the column that the figure of a row varies."""
     return next(name for name in VARIED if name in row and not pd.isna(row[name]))
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
-from ...matching import runs
-from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, ratio_of, scale_of
-from .prediction import predicted_kiops
+from ...judging.matching import runs
+from ..kit.cells import paired_ratio
+from ..kit.tables import Captioned, cells
+from .columns import SIDES, WHERE, of_side
+from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, predicted_kiops, scale_of
 from .published import core_scaling, gain_by_depth, single_core_latency
-from .rows import SIDES, WHERE, of_side
 from .trials import LOCAL
 
 OVERVIEW = (
@@ -33,10 +37,11 @@ PREDICTION = (
     "that of one core, as far as link or SSD allow) over the published one, by number of cores. "
     "Above 1 the document's cores hold each other up, which the prediction leaves out."
 )
+_RIG = ("target", "driver", "time_scale")
 CORES = (1, 2, 4, 8, 16, 24)
 
 
-def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def tables(measured: pd.DataFrame) -> list[Captioned]:
     """Return the study's tables, each with its caption.
 
     Parameters
@@ -52,21 +57,19 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     ]
 
 
-def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def overview_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each run, target, driver and scale of time."""
     rows = []
     for run in runs(measured):
-        keys = ["target", "driver", "time_scale"]
-        for (target, driver, scale), some in run.rows.groupby(keys):
-            where = {"target": target, "driver": driver, "time_scale": scale}
+        for where, some in cells(run.rows, _RIG):
             ratio = gain(some, **where)
             if ratio is not None:
                 rows.append(
                     {
                         "run": run.label,
-                        "target": TARGETS[target],
-                        "driver": DRIVERS.get(driver, "no network"),
-                        "times": f"x {scale:g}",
+                        "target": TARGETS[where["target"]],
+                        "driver": DRIVERS.get(where["driver"], "no network"),
+                        "times": f"x {where['time_scale']:g}",
                         **_pair(some, where),
                         "SBQ / noop": ratio.text(),
                     }
@@ -78,7 +81,7 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 _COLUMNS = [f"{what}, {name}" for what in ("kIOPS", "us", "segments") for name in ("noop", "SBQ")]
 
 
-def _pair(rows: pd.DataFrame, where: dict) -> dict[str, str]:
+def _pair(rows: pd.DataFrame, where: Mapping[str, Any]) -> dict[str, str]:
     found = {}
     units = {THROUGHPUT: 1e-3, "busy_ns_per_request": 1e-3, "host_sends_per_request": 1}
     for (column, unit), what in zip(units.items(), ("kIOPS", "us", "segments"), strict=True):
@@ -89,24 +92,23 @@ def _pair(rows: pd.DataFrame, where: dict) -> dict[str, str]:
     return found
 
 
-def sides_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def sides_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and what a batch saves on either side, for each run, target and driver."""
     published_gains = {one: gain_by_depth(single_core_latency(), one) for one in TARGETS}
     rows = []
     for run in runs(measured):
         traced = run.rows[run.rows[of_side("host")].notna()]
-        for (target, driver, scale), some in traced.groupby(["target", "driver", "time_scale"]):
-            where = {"target": target, "driver": driver, "time_scale": scale}
-            if driver != LOCAL and (together := gain(some, **where)):
+        for where, some in cells(traced, _RIG):
+            if where["driver"] != LOCAL and (together := gain(some, **where)):
                 rows.append(
                     {
                         "run": run.label,
-                        "target": TARGETS[target],
-                        "driver": DRIVERS[driver],
-                        "times": f"x {scale:g}",
+                        "target": TARGETS[where["target"]],
+                        "driver": DRIVERS[where["driver"]],
+                        "times": f"x {where['time_scale']:g}",
                         **{f"{side} alone": _saved(some, side, where) for side in SIDES},
                         "together": together.text(),
-                        "published": f"{published_gains[target][WHERE['depth']]:.2f}",
+                        "published": f"{published_gains[where['target']][WHERE['depth']]:.2f}",
                     }
                 )
     alone = [f"{side} alone" for side in SIDES]
@@ -114,14 +116,14 @@ def sides_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return APART, pd.DataFrame(rows, columns=columns)
 
 
-def _saved(rows: pd.DataFrame, side: str, where: dict) -> str:
+def _saved(rows: pd.DataFrame, side: str, where: Mapping[str, Any]) -> str:
     noop, sbq = (at(rows, of_side(side), scheduler=name, **where) for name in ("none", "sbq"))
     ours = (noop > 0).all() and (sbq > 0).all()  # a target on another machine leaves no time here
-    ratio = ratio_of(noop, sbq) if ours else None
+    ratio = paired_ratio(noop, sbq) if ours else None
     return "–" if ratio is None else f"{ratio.value:.2f}"
 
 
-def calibration_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def calibration_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and what the scale of time would be, for each run and driver."""
     shown = single_core_latency().query(
         "target == 'ram' and scheduler == 'noop' and io_depth == 64 and latency_kind == 'mean'"
@@ -133,14 +135,15 @@ def calibration_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         for driver, words in DRIVERS.items():
             where = {"target": "ram", "driver": driver, "time_scale": scale}
             noop = at(run.rows, THROUGHPUT, scheduler="none", **where)
-            if noop.empty:
-                continue
             published = pd.Series(published_iops, noop.index)
+            ratio = paired_ratio(published, noop)
+            if ratio is None:
+                continue
             rows.append(
                 {
                     "run": run.label,
                     "driver": words,
-                    "published / measured": f"{ratio_of(published, noop).value:.2f}",
+                    "published / measured": f"{ratio.value:.2f}",
                     "published / host alone": _host_alone(run.rows, where, published),
                     "time_scale": f"{scale:g}",
                 }
@@ -149,18 +152,20 @@ def calibration_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return CALIBRATION, pd.DataFrame(rows, columns=columns)
 
 
-def _host_alone(rows: pd.DataFrame, where: dict, published_iops: pd.Series) -> str:
+def _host_alone(
+    rows: pd.DataFrame, where: Mapping[str, Any], published_iops: pd.Series[float]
+) -> str:
     host_ns = at(rows, of_side("host"), scheduler="none", **where)
     return f"{(published_iops * host_ns / 1e9).mean():.2f}" if host_ns.notna().all() else "–"
 
 
-def prediction_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def prediction_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and, for each published curve, what is predicted relative to it."""
     shown = core_scaling().set_index(["target", "operation", "scheduler", "cores"])
-    curves = shown.index.droplevel("cores").unique()
+    curves = core_scaling()[["target", "operation", "scheduler"]].drop_duplicates()
     rows = []
     for run in runs(measured):
-        for target, operation, scheduler in curves:
+        for target, operation, scheduler in curves.itertuples(index=False):
             for driver, words in DRIVERS.items():
                 where = {"target": target, "operation": operation, "scheduler": scheduler}
                 if predicted_kiops(run.rows, {**where, "driver": driver}, 1) is not None:
@@ -182,7 +187,7 @@ def _on(cores: int) -> str:
     return f"{cores} core" + ("s" if cores > 1 else "")
 
 
-def _shares(rows: pd.DataFrame, what: dict, shown: pd.DataFrame) -> dict[str, str]:
+def _shares(rows: pd.DataFrame, what: Mapping[str, Any], shown: pd.DataFrame) -> dict[str, str]:
     """Return predicted / published by number of cores; a dash beyond the figure."""
     found = {}
     for cores in CORES:

@@ -1,6 +1,9 @@
 """Study 5 as trials: one trial is one scheduler on one rig, at all of its points."""
 
-from typing import Annotated, Literal
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -9,29 +12,27 @@ from ...trial import (
     Disk,
     FioPoints,
     Group,
-    Model,
     NvmeTcp,
-    Positive,
-    Repetitions,
+    Record,
     Scheduler,
+    SchedulerName,
     Trial,
     checked,
     profile,
 )
-
-NAME = "stream_batching"
+from ..kit.trials import CommonParameters, DiskId, trial
+from .published import NAME
 
 Experiment = Literal["depth", "read_share", "request_size", "unscaled", "knobs", "local"]
 Target = Literal["nvme_ssd", "ram"]
 Driver = Literal["stock", "one_send"]
-SchedulerName = Literal["none", "mq-deadline", "kyber", "sbq"]
 Depth = Annotated[int, Field(ge=1, le=1024)]
 Percent = Annotated[int, Field(ge=0, le=100)]
 RequestKib = Annotated[int, Field(ge=1, le=1024)]
 BatchNr = Annotated[int, Field(ge=1, le=1024)]
 
-#: Profile of the target's disk (see `elevatorlab.trial.PROFILES`).
-PROFILE = {"nvme_ssd": "nvme_ssd", "ram": "ram_disk"}
+#: Profile of the target's disk (see `elevatorlab.plugins.profiles`).
+PROFILE: dict[Target, str] = {"nvme_ssd": "nvme_ssd", "ram": "ram_disk"}
 
 #: SBQ's own defaults, and the point at which the document varies everything else.
 BATCH_NR, BATCH_TIMEOUT_US = 16, 50
@@ -43,7 +44,7 @@ NR_REQUESTS = 1024
 LOCAL = "local"
 
 
-class Parameters(Model):
+class Parameters(CommonParameters):
     """What a user may choose; everything else follows.
 
     Attributes
@@ -66,7 +67,6 @@ class Parameters(Model):
         must allow its loss. A real disk's time is not scaled, so time_scale must be 1.
     """
 
-    preset: Literal["smoke", "quick", "full"] = "quick"
     experiments: tuple[Experiment, ...]
     targets: tuple[Target, ...] = ("nvme_ssd", "ram")
     drivers: tuple[Driver, ...] = ("stock", "one_send")
@@ -78,18 +78,15 @@ class Parameters(Model):
     batch_timeouts_us: tuple[Count, ...]
     time_scale: Annotated[float, Field(ge=1)] = 7
     mtu_bytes: Count = 9000
-    disk: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")] | None = None
+    disk: DiskId | None = None
     destroy: bool = False
     ramp_ms: Count
     counted_ms: Count
     window_ms: Count
     device_mib: Count = 256
-    memory_mib: Count = 1024
-    deadline_s: Positive
-    repetitions: Repetitions
 
     @model_validator(mode="after")
-    def _takes_a_real_disk_as_it_is(self):
+    def _takes_a_real_disk_as_it_is(self) -> Self:
         if self.disk and self.time_scale != 1:
             raise ValueError(
                 "time_scale: expected 1 (the default on real machines) with a disk, whose time is "
@@ -98,7 +95,7 @@ class Parameters(Model):
         return self
 
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
         "experiments": ("depth", "local"),
         "targets": ("ram",),
@@ -143,48 +140,62 @@ PRESETS = {
 }
 
 
-def trials(parameters):
-    """Return the trials of `parameters`, repetitions outermost.
+Point = dict[str, int | str]
+"""What fio is told for a point: iodepth, rwmixread, bs."""
 
-    Parameters
+
+class Curve(NamedTuple):
+    """What tells a trial from the others of a repetition, and its points.
+
+    Attributes
     ----------
-    parameters : Parameters
-
-    Returns
-    -------
-    list of Trial
+    target, scheduler, driver : str
+    scale : float
+        Factor on all times.
+    points : list of Point
+    knobs : tuple of int
+        SBQ's batch_nr and batch_timeout_us.
     """
+
+    target: Target
+    scheduler: str
+    driver: str
+    scale: float
+    points: list[Point]
+    knobs: tuple[int, int] = (BATCH_NR, BATCH_TIMEOUT_US)
+
+
+def trials(parameters: Parameters) -> list[Trial]:
+    """Return the trials of `parameters`, repetitions outermost."""
     return [
-        _trial(parameters, repetition, **curve)
-        for repetition in range(1, parameters.repetitions + 1)
+        _trial(parameters, repetition, curve)
+        for repetition in parameters.each_repetition
         for curve in _curves(parameters)
     ]
 
 
-def _curves(parameters):
-    """Yield what tells a trial from the others of a repetition, and its points."""
+def _curves(parameters: Parameters) -> Iterator[Curve]:
     chosen = parameters.experiments
     scale = parameters.time_scale
     ends = [_point(depth=depth) for depth in (1, DEPTH)]
     for target in parameters.targets:
         for scheduler in parameters.schedulers:
-            common = {"target": target, "scheduler": scheduler}
             for driver in parameters.drivers:
                 points = _points(parameters, target, scheduler)
                 # What is no part of the document is a comparison on Debian's own driver.
                 beside = scheduler not in ("none", "sbq") and driver != "stock"
                 if points and not (beside and "stock" in parameters.drivers):
-                    yield {**common, "driver": driver, "scale": scale, "points": points}
+                    yield Curve(target, scheduler, driver, scale, points)
                 if "unscaled" in chosen and scale != 1 and scheduler in ("none", "sbq"):
-                    yield {**common, "driver": driver, "scale": 1, "points": ends}
+                    yield Curve(target, scheduler, driver, 1, ends)
             simulated = target == "ram" or not parameters.disk
             if "local" in chosen and scheduler in ("none", "sbq") and simulated:
-                yield {**common, "driver": LOCAL, "scale": scale, "points": ends}
+                yield Curve(target, scheduler, LOCAL, scale, ends)
     if "knobs" in chosen and "sbq" in parameters.schedulers:
         yield from _knobs(parameters)
 
 
-def _points(parameters, target, scheduler):
+def _points(parameters: Parameters, target: Target, scheduler: str) -> list[Point]:
     """Return the points of a curve: reads first, since what was written reads differently."""
     chosen = parameters.experiments
     points = []
@@ -203,86 +214,74 @@ def _points(parameters, target, scheduler):
     return [point for place, point in enumerate(points) if point not in points[:place]]
 
 
-def _knobs(parameters):
+def _knobs(parameters: Parameters) -> Iterator[Curve]:
     """Yield SBQ with every pair of knobs, on the first target and the last driver, at one point.
 
     Beside it noop, which they are relative to. Both are left out where another experiment has them.
     """
-    target, point = parameters.targets[0], _point()
-    common = {"target": target, "driver": parameters.drivers[-1], "scale": parameters.time_scale}
+    target, driver, point = parameters.targets[0], parameters.drivers[-1], _point()
     for scheduler in ("none", "sbq"):
         elsewhere = point in _points(parameters, target, scheduler)
         if scheduler in parameters.schedulers and not elsewhere:
-            yield {**common, "scheduler": scheduler, "points": [point]}
+            yield Curve(target, scheduler, driver, parameters.time_scale, [point])
     for batch_nr in parameters.batch_nrs:
         for timeout_us in parameters.batch_timeouts_us:
-            if (batch_nr, timeout_us) != (BATCH_NR, BATCH_TIMEOUT_US):
-                pair = {"scheduler": "sbq", "knobs": (batch_nr, timeout_us)}
-                yield {**common, **pair, "points": [point]}
+            knobs = (batch_nr, timeout_us)
+            if knobs != (BATCH_NR, BATCH_TIMEOUT_US):
+                yield Curve(target, "sbq", driver, parameters.time_scale, [point], knobs)
 
 
-def _point(depth=DEPTH, read_percent=100, request_kib=REQUEST_KIB):
+def _point(depth: int = DEPTH, read_percent: int = 100, request_kib: int = REQUEST_KIB) -> Point:
     return {"iodepth": depth, "rwmixread": read_percent, "bs": f"{request_kib}k"}
 
 
-def _trial(
-    parameters,
-    repetition,
-    target,
-    scheduler,
-    driver,
-    scale,
-    points,
-    knobs=(BATCH_NR, BATCH_TIMEOUT_US),
-):
-    batch_nr, timeout_us = knobs
-    tunables = {} if scheduler == "none" else {"nr_requests": NR_REQUESTS}
-    if scheduler == "sbq":
-        tunables |= {"batch_nr": batch_nr, "batch_timeout_us": max(1, round(timeout_us * scale))}
+def _trial(parameters: Parameters, repetition: int, curve: Curve) -> Trial:
+    batch_nr, timeout_us = curve.knobs
+    tunables = {} if curve.scheduler == "none" else {"nr_requests": NR_REQUESTS}
+    labels = {"target": curve.target, "driver": curve.driver, "time_scale": f"{curve.scale:g}"}
+    if curve.scheduler == "sbq":
+        scaled_us = max(1, round(timeout_us * curve.scale))
+        tunables |= {"batch_nr": batch_nr, "batch_timeout_us": scaled_us}
+        labels |= {"batch_nr": str(batch_nr), "batch_timeout_us": str(timeout_us)}
     fio = FioPoints(
         name="reader",
         group="main",
         # With a share of 100 or 0 this is what fio calls randread or randwrite.
         options={"rw": "randrw", "ioengine": "libaio", "direct": 1, "thread": 1},
-        points=tuple(points),
+        points=tuple(curve.points),
         ramp_ms=parameters.ramp_ms,
         counted_ms=parameters.counted_ms,
         window_ms=parameters.window_ms,
-        traced_points=_traced(points, scheduler, knobs),
+        traced_points=_traced(curve),
     )
-    labels = {"target": target, "driver": driver, "time_scale": f"{scale:g}"}
-    if scheduler == "sbq":
-        labels |= {"batch_nr": str(batch_nr), "batch_timeout_us": str(timeout_us)}
-    fields = dict(
-        study=NAME,
-        preset=parameters.preset,
+    return trial(
+        parameters,
+        NAME,
+        repetition,
         labels=labels,
-        memory_mib=parameters.memory_mib,
-        device=_device(parameters, target, driver, scale),
-        scheduler=Scheduler(name=scheduler, tunables=tunables),
+        device=_device(parameters, curve),
+        scheduler=Scheduler(name=curve.scheduler, tunables=tunables),
         filesystem=None,
         groups=(Group(name="main"),),
         workloads=(fio,),
         settle_s=0.01,
         sample_interval_ms=60_000,  # a sample in fio's window would show in its latencies
-        deadline_s=parameters.deadline_s,
-        seed=repetition,
-        repetition=repetition,
     )
-    return checked(Trial, fields, "trial")
 
 
-def _traced(points, scheduler, knobs):
+def _traced(curve: Curve) -> tuple[int, ...]:
     """Return where it is recorded whose work the processor does: where the gain is explained."""
-    explained = scheduler in ("none", "sbq") and knobs == (BATCH_NR, BATCH_TIMEOUT_US)
-    return tuple(number for number, point in enumerate(points) if explained and point == _point())
+    own_knobs = curve.knobs == (BATCH_NR, BATCH_TIMEOUT_US)
+    if curve.scheduler not in ("none", "sbq") or not own_knobs:
+        return ()
+    return tuple(number for number, point in enumerate(curve.points) if point == _point())
 
 
-def _device(parameters, target, driver, scale):
-    disk = profile(PROFILE[target], parameters.device_mib, scale)
-    if driver == LOCAL:
+def _device(parameters: Parameters, curve: Curve) -> Record:
+    disk: Record = profile(PROFILE[curve.target], parameters.device_mib, curve.scale)
+    if curve.driver == LOCAL:
         return disk
-    if parameters.disk and target == "nvme_ssd":
+    if parameters.disk and curve.target == "nvme_ssd":
         disk = Disk(id=parameters.disk, destroy=parameters.destroy)
-    fields = {"backing": disk, "driver": driver, "mtu_bytes": parameters.mtu_bytes}
+    fields = {"backing": disk, "driver": curve.driver, "mtu_bytes": parameters.mtu_bytes}
     return checked(NvmeTcp, fields, "device")

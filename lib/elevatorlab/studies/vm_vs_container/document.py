@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from functools import cache
+from typing import Literal
 
 import pandas as pd
 
 from ...analysis.improvement import (
     improvement_percent,
     improvement_range_percent,
-    rounding_half_step,
     same_as_printed,
 )
-from ...claims import Judge
-from ...families import Statement
-from ...verdicts import Finding, Verdict, six_digits
-from .measures import rows_of
-from .published import TEST_1, TEST_2, TIME_DECIMALS, times
+from ...judging.claims import Judge
+from ...judging.families import Statement
+from ...judging.verdicts import Judgement, Verdict, reproduced_if, six_digits
+from ..kit.cells import rows_of
+from .published import HALF_STEP_S, TEST_1, TEST_2, printed_times, times
 
-HALF_STEP_S = rounding_half_step(TIME_DECIMALS)
+Base = Literal["before", "after"]
+
 PERCENT_DECIMALS = {TEST_1: 2, TEST_2: 8}
 
 
-def _percentage(base: str) -> Judge:
-    def recompute(item: Statement, _: pd.DataFrame) -> Finding:
+def _percentage(base: Base) -> Judge:
+    def recompute(item: Statement, _: pd.DataFrame) -> Judgement:
         row = item.select
         decimals = PERCENT_DECIMALS[TEST_1 if "published_size_mb" in row else TEST_2]
         printed_s = row["vm_time_s"], row["container_time_s"]
         exact = improvement_percent(*printed_s, base)
         value = round(exact, decimals)
         low, high = improvement_range_percent(*printed_s, HALF_STEP_S, base)
-        agrees = same_as_printed(exact, item.published, decimals)
-        other = {"before": "container's", "after": "VM's"}[base]
+        agrees = same_as_printed(exact, item.number, decimals)
+        other = "container's" if base == "before" else "VM's"
         reason = (
             f"The printed digits follow from the printed times; these are rounded to 1 ms, "
             f"which by itself allows {low:.4g} to {high:.4g} %."
@@ -39,12 +39,12 @@ def _percentage(base: str) -> Judge:
             else f"The printed {item.published:g} % divides by the {other} time, although "
             f"heading and meaning are those of Tables 1 to 4; on their base it is {value:g} %."
         )
-        return Finding(Verdict.REPRODUCED if agrees else Verdict.CONTRADICTED, value, reason)
+        return Judgement(reproduced_if(agrees), value, reason)
 
     return recompute
 
 
-def _longer_files_take_longer(item: Statement, _: pd.DataFrame) -> Finding:
+def _longer_files_take_longer(item: Statement, _: pd.DataFrame) -> Judgement:
     column = _column(item.select["table"], item.select["arm"])
     falls = [
         f"{size:g} MB ({after:g} s after {before:g} s)"
@@ -52,16 +52,16 @@ def _longer_files_take_longer(item: Statement, _: pd.DataFrame) -> Finding:
         if after < before
     ]
     if not falls:
-        return Finding(Verdict.REPRODUCED, "0 rows", "The printed times never fall.")
+        return Judgement(Verdict.REPRODUCED, "0 rows", "The printed times never fall.")
     reason = (
         f"Faster than the next smaller file: {', '.join(falls)}. Rounding cannot explain it; "
         "single runs without repetitions can."
     )
-    return Finding(Verdict.CONTRADICTED, f"{len(falls)} rows", reason)
+    return Judgement(Verdict.CONTRADICTED, f"{len(falls)} rows", reason)
 
 
-def _implied_read_rate(item: Statement, _: pd.DataFrame) -> Finding:
-    limit_mb_s = item.claim["tolerance"]
+def _implied_read_rate(item: Statement, _: pd.DataFrame) -> Judgement:
+    limit_mb_s = item.tolerance
     column = _column(item.select["table"], item.select["arm"])
     slowest_possible = column.index / (column + HALF_STEP_S)
     rates = column.index / column
@@ -72,11 +72,11 @@ def _implied_read_rate(item: Statement, _: pd.DataFrame) -> Finding:
         "reads were answered from the page cache and no scheduler saw them. (The article "
         "names no SSD; sda is the kernel's name for a disk behind SATA or SCSI.)"
     )
-    verdict = Verdict.CONTRADICTED if above else Verdict.REPRODUCED
-    return Finding(verdict, six_digits(rates.max()), reason)
+    verdict = reproduced_if(not above)
+    return Judgement(verdict, six_digits(rates.max()), reason)
 
 
-def _none_has_shortest_printed_time(item: Statement, _: pd.DataFrame) -> Finding:
+def _none_has_shortest_printed_time(item: Statement, _: pd.DataFrame) -> Judgement:
     test, arm = item.select["test"], item.select["arm"]
     table = printed_times(test, arm).pivot_table(
         index="published_size_mb", columns="scheduler", values="time_s"
@@ -91,38 +91,26 @@ def _none_has_shortest_printed_time(item: Statement, _: pd.DataFrame) -> Finding
         reason = f"Printed as faster than none: {', '.join(faster)}."
         if test == TEST_1:
             reason += " The differences are 1 ms, the resolution of the table."
-        return Finding(Verdict.CONTRADICTED, f"{len(faster)} faster", reason)
+        return Judgement(Verdict.CONTRADICTED, f"{len(faster)} faster", reason)
     reason = f"No other scheduler is printed as faster; equal in {ties} of {len(table)} rows."
-    return Finding(Verdict.REPRODUCED, "0 faster", reason)
+    return Judgement(Verdict.REPRODUCED, "0 faster", reason)
 
 
-def _container_has_shorter_printed_time(item: Statement, _: pd.DataFrame) -> Finding:
+def _container_has_shorter_printed_time(item: Statement, _: pd.DataFrame) -> Judgement:
     printed = printed_times(item.select["test"]).pivot_table(
         index=["table", "row"], columns="arm", values="time_s"
     )
     slower = int((printed["container"] >= printed["vm"]).sum())
     faster = f"{len(printed) - slower} of {len(printed)} rows"
-    verdict = Verdict.CONTRADICTED if slower else Verdict.REPRODUCED
-    return Finding(verdict, faster, f"The container's time is the shorter one in {faster}.")
+    verdict = reproduced_if(not slower)
+    return Judgement(verdict, faster, f"The container's time is the shorter one in {faster}.")
 
 
 # Shared
 
 
-@cache
-def all_printed() -> pd.DataFrame:
-    """Return every printed time (see `published.times`)."""
-    return times()
-
-
-def printed_times(test: str, arm: str | None = None) -> pd.DataFrame:
-    """Return the printed times of a test, and of an arm; 0 stands for the size of the tree."""
-    printed = rows_of(all_printed().fillna({"published_size_mb": 0}), test=test)
-    return printed if arm is None else rows_of(printed, arm=arm)
-
-
 def _column(table: str, arm: str) -> pd.Series:
-    return rows_of(all_printed(), table=table, arm=arm).set_index("published_size_mb")["time_s"]
+    return rows_of(times(), table=table, arm=arm).set_index("published_size_mb")["time_s"]
 
 
 JUDGES: dict[str, Judge] = {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+
 import pandas as pd
 
-from ...analysis.intervals import Interval, mean_interval, ratio_interval
+from ...analysis.intervals import Interval, mean_interval
 from ...analysis.ranking import Ranking, rank
+from ..kit.cells import paired_ratio, rows_of
 
 SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
 
@@ -14,18 +16,14 @@ ARMS = {"vm": "VM", "host": "host", "container": "container"}
 """What the arms are called, in the order in which they are shown."""
 
 
-def rows_of(table: pd.DataFrame, /, **wanted) -> pd.DataFrame:
-    """Return the rows whose columns have the given values."""
-    kept = [(table[column] == value).to_numpy(dtype=bool) for column, value in wanted.items()]
-    return table[np.logical_and.reduce(kept)]
-
-
-def by_repetition(rows: pd.DataFrame, key: str) -> pd.DataFrame:
+def times_by(key: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Return times with one row a repetition and one column a value of `key`."""
     return rows.pivot(index="repetition", columns=key, values="time_s")
 
 
-def total_ratio(table: pd.DataFrame, numerator: dict, denominator: dict) -> Interval | None:
+def total_ratio(
+    table: pd.DataFrame, numerator: Mapping[str, object], denominator: Mapping[str, object]
+) -> Interval | None:
     """Compare total times, summed over the sizes that both sides read.
 
     Parameters
@@ -41,14 +39,14 @@ def total_ratio(table: pd.DataFrame, numerator: dict, denominator: dict) -> Inte
         Ratio of times, paired by repetition; None where no repetition has both sides.
     """
     sides = [
-        by_repetition(rows_of(table, **side).fillna({"published_size_mb": 0}), "published_size_mb")
+        times_by("published_size_mb", rows_of(table, **side).fillna({"published_size_mb": 0}))
         for side in (numerator, denominator)
     ]
     sizes = sides[0].columns.intersection(sides[1].columns)
-    totals = [side[sizes].dropna().sum(axis=1) for side in sides]
-    if sizes.empty or totals[0].index.intersection(totals[1].index).empty:
+    if sizes.empty:
         return None
-    return ratio_interval(*totals)
+    above, below = (side[sizes].dropna().sum(axis=1) for side in sides)
+    return paired_ratio(above, below)
 
 
 def ranking(rows: pd.DataFrame) -> Ranking | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from elevatorlab.families import read_published
+from ...analysis.improvement import rounding_half_step
+from ...judging.families import read_once, read_published
+from ..kit.cells import rows_of
 
-STUDY = "vm_vs_container"
+NAME = "vm_vs_container"
 TIME_DECIMALS = 3
 """Decimals of every printed time: the resolution is 1 ms."""
+
+HALF_STEP_S = rounding_half_step(TIME_DECIMALS)
 
 TEST_1 = "writes_starving_reads"
 TEST_2 = "high_read_latency"
@@ -23,7 +27,7 @@ def writes_starving_reads() -> pd.DataFrame:
         One row a printed row: document, table, row, scheduler, published_size_mb,
         vm_time_s, container_time_s, improvement_percent.
     """
-    return read_published(STUDY, TEST_1)
+    return read_published(NAME, TEST_1)
 
 
 def high_read_latency() -> pd.DataFrame:
@@ -34,9 +38,10 @@ def high_read_latency() -> pd.DataFrame:
     pandas.DataFrame
         As `writes_starving_reads`, without published_size_mb.
     """
-    return read_published(STUDY, TEST_2)
+    return read_published(NAME, TEST_2)
 
 
+@read_once
 def times() -> pd.DataFrame:
     """Return every printed time of Tables 1 to 5, one row a time.
 
@@ -59,3 +64,9 @@ def times() -> pd.DataFrame:
         value_name="time_s",
     )
     return long.assign(arm=long["arm"].str.removesuffix("_time_s"))
+
+
+def printed_times(test: str, arm: str | None = None) -> pd.DataFrame:
+    """Return the printed times of a test, and of an arm; 0 stands for the size of the tree."""
+    printed = rows_of(times().fillna({"published_size_mb": 0}), test=test)
+    return printed if arm is None else rows_of(printed, arm=arm)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
 from ...analysis.intervals import Interval, geometric_interval
 from ...analysis.ranking import DECIDED
-from ...matching import DETERMINISTIC
+from ..kit.tables import PLACE, Captioned, cells, machine_name
 from .measures import ranking
 
-PLACE = {"testbed": "testbed", "machine": "machine", "preset": "preset"}
-WHAT = {"test": "test", "variant": "variant", "arm": "arm", "backing_scheduler": "physical disk"}
+WHERE = {name: name for name in PLACE}
+WHERE |= {"test": "test", "variant": "variant", "arm": "arm", "backing_scheduler": "physical disk"}
 
 OVERVIEW = (
     "Measured: time for all reads of a repetition, its geometric mean and 95 % confidence interval "
@@ -29,7 +30,7 @@ STABILITY = (
 )
 
 
-def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def tables(measured: pd.DataFrame) -> list[Captioned]:
     """Return the study's tables, each with its caption.
 
     Parameters
@@ -40,11 +41,11 @@ def tables(measured: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [overview_table(measured), stability_table(measured)]
 
 
-def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def overview_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each test, variant, arm and scheduler."""
     rows = []
-    names = {**PLACE, **WHAT, "scheduler": "scheduler"}
-    for cell, reads in _cells(measured, names):
+    names = {**WHERE, "scheduler": "scheduler"}
+    for cell, reads in _named_cells(measured, names):
         runs = reads.groupby("repetition")[["time_s", "bytes_read", "storage_read_bytes"]].sum()
         time = geometric_interval(runs["time_s"])
         rows.append(
@@ -60,10 +61,10 @@ def overview_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return OVERVIEW, _table(rows, [*names.values(), *figures])
 
 
-def stability_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def stability_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each test, variant and arm: how stable its order is."""
     rows = []
-    for cell, reads in _cells(measured, {**PLACE, **WHAT}):
+    for cell, reads in _named_cells(measured, WHERE):
         found = ranking(reads)
         if found is None:
             continue
@@ -77,21 +78,21 @@ def stability_table(measured: pd.DataFrame) -> tuple[str, pd.DataFrame]:
             }
         )
     figures = ["repetitions", "order", "order kept", "winner kept"]
-    return STABILITY, _table(rows, [*PLACE.values(), *WHAT.values(), *figures])
+    return STABILITY, _table(rows, [*WHERE.values(), *figures])
 
 
-def _cells(measured: pd.DataFrame, keys: dict[str, str]) -> Iterator[tuple[dict, pd.DataFrame]]:
+def _named_cells(
+    measured: pd.DataFrame, keys: Mapping[str, str]
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield the rows of each combination of `keys`, with what the table calls its values."""
-    for cell, rows in measured.groupby(list(keys), sort=True, dropna=False):
-        names = dict(zip(keys.values(), cell, strict=True))
-        real = names["machine"] != DETERMINISTIC
-        names["machine"] = str(names["machine"])[:8] if real else "–"
+    for names, rows in cells(measured, keys):
+        names["machine"] = machine_name(names["machine"])
         if pd.isna(names["physical disk"]):
             names["physical disk"] = "as it was"
         yield names, rows
 
 
-def _table(rows: list[dict], columns: list[str]) -> pd.DataFrame:
+def _table(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
     """Make a table, without the machine and the physical disk's scheduler where there is one."""
     table = pd.DataFrame(rows, columns=columns)
     same = [name for name in ("machine", "physical disk") if table[name].nunique() < 2]

@@ -1,38 +1,35 @@
 """Study 1 as trials: the article's two tests, in three states of the page cache."""
 
-from typing import Annotated, Literal
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from ...trial import (
-    PROFILES,
+    Cache,
     Count,
     EndlessRead,
     EndlessWrite,
-    Group,
-    Model,
     Positive,
-    Repetitions,
+    ProfileName,
     Scheduler,
     TimedReads,
     TimedTreeRead,
     Trial,
-    checked,
     chosen_device,
 )
+from ..kit.trials import Arm, DiskParameters, on_arm, trial
+from .published import NAME
 
-NAME = "vm_vs_container"
-
-Arm = Literal["host", "container", "vm"]
 Variant = Literal["as_published", "dropped", "direct"]
 Test = Literal["writes_starving_reads", "high_read_latency"]
-SchedulerName = Literal["none", "mq-deadline", "bfq", "kyber"]
 
 #: State of the page cache before a read, by variant.
-CACHE = {"as_published": "warm", "dropped": "dropped", "direct": "direct"}
+CACHE: dict[Variant, Cache] = {"as_published": "warm", "dropped": "dropped", "direct": "direct"}
 
 
-class Parameters(Model):
+class Parameters(DiskParameters):
     """What a user may choose; everything else follows.
 
     Attributes
@@ -43,46 +40,27 @@ class Parameters(Model):
         Files in the tree of test 2.
     big_file_mib : int
         Size of the file that the background of test 2 reads.
-    device : str
-        ``null_blk``, the simulated disk; ``file_backed``, a block device over a file of the
-        machine's own disk; or the id of a disk of the machine, which `destroy` must allow.
-    backing_schedulers : tuple of str
-        Schedulers of the physical disk below a file-backed device, crossed with `schedulers`;
-        empty leaves that disk as it is.
-    device_slowdown : float
-        See `elevatorlab.trial.profile`. 4 by default: one core of a desktop processor of the
-        article's time executes some four instructions a nanosecond, the deterministic
-        testbed's one. Without it the processor, not the disk, is what requests wait for.
-        Chosen before any comparison with the article's times, and not adjusted since.
+    device_profile : str
+        Which disk ``null_blk`` simulates.
     """
 
-    preset: Literal["smoke", "quick", "full"] = "quick"
     arms: tuple[Arm, ...] = ("host", "container")
-    schedulers: tuple[SchedulerName, ...]
     variants: tuple[Variant, ...]
     tests: tuple[Test, ...] = ("writes_starving_reads", "high_read_latency")
     sizes_mb: tuple[Annotated[int, Field(ge=10, le=100)], ...]
     scale: Positive
     tree_files: Count
     big_file_mib: Count
-    device: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")] = "null_blk"
-    destroy: bool = False
-    backing_schedulers: tuple[SchedulerName, ...] = ()
-    device_profile: Literal[tuple(PROFILES)] = "sata_ssd"
-    device_slowdown: Positive = 4
-    device_mib: Count
-    memory_mib: Count
-    deadline_s: Positive
-    repetitions: Repetitions
+    device_profile: ProfileName = "sata_ssd"
 
 
-_ALL = {
+_ALL: dict[str, Any] = {
     "schedulers": ("none", "mq-deadline", "bfq", "kyber"),
     "variants": ("as_published", "dropped", "direct"),
     "sizes_mb": tuple(range(10, 101, 10)),
 }
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
         **_ALL,
         "schedulers": ("none", "bfq"),
@@ -119,55 +97,45 @@ PRESETS = {
 }
 
 
-def trials(parameters):
-    """Return the trials of `parameters`, repetitions outermost.
-
-    Parameters
-    ----------
-    parameters : Parameters
-
-    Returns
-    -------
-    list of Trial
-    """
+def trials(parameters: Parameters) -> list[Trial]:
+    """Return the trials of `parameters`, repetitions outermost."""
     return [
         _trial(parameters, test, variant, arm, backing_scheduler, scheduler, repetition)
-        for repetition in range(1, parameters.repetitions + 1)
+        for repetition in parameters.each_repetition
         for test in parameters.tests
         for variant in parameters.variants
         for arm in parameters.arms
-        for backing_scheduler in parameters.backing_schedulers or (None,)
+        for backing_scheduler in parameters.each_backing_scheduler
         for scheduler in parameters.schedulers
     ]
 
 
-def _trial(parameters, test, variant, arm, backing_scheduler, scheduler, repetition):
+def _trial(
+    parameters: Parameters,
+    test: Test,
+    variant: Variant,
+    arm: Arm,
+    backing_scheduler: str | None,
+    scheduler: str,
+    repetition: int,
+) -> Trial:
     workloads = {"writes_starving_reads": _test_1, "high_read_latency": _test_2}[test]
-    fields = dict(
-        study=NAME,
-        preset=parameters.preset,
-        labels={
-            "test": test,
-            "variant": variant,
-            "arm": arm,
-            "scale": f"{parameters.scale:g}",
-        },
-        machine="virtual_machine" if arm == "vm" else "host",
-        memory_mib=parameters.memory_mib,
+    labels = {"test": test, "variant": variant, "arm": arm, "scale": f"{parameters.scale:g}"}
+    return trial(
+        parameters,
+        NAME,
+        repetition,
+        labels=labels,
+        **on_arm(arm),
         device=chosen_device(parameters, parameters.device_profile),
         scheduler=Scheduler(name=scheduler),
         backing_scheduler=backing_scheduler,
-        groups=(Group(name="main", isolation="container" if arm == "container" else "process"),),
         workloads=workloads(parameters, CACHE[variant]),
         settle_s=0.2,
-        deadline_s=parameters.deadline_s,
-        seed=repetition,
-        repetition=repetition,
     )
-    return checked(Trial, fields, "trial")
 
 
-def _test_1(parameters, cache):
+def _test_1(parameters: Parameters, cache: Cache) -> tuple[EndlessWrite, TimedReads]:
     """*Writes starving reads*: an endless dd, then cat of files of growing size."""
     sizes_mib = tuple(size_mb * parameters.scale for size_mb in parameters.sizes_mb)
     return (
@@ -176,7 +144,7 @@ def _test_1(parameters, cache):
     )
 
 
-def _test_2(parameters, cache):
+def _test_2(parameters: Parameters, cache: Cache) -> tuple[EndlessRead, TimedTreeRead]:
     """*Effects of high read latency*: an endless cat of a big file, then find over a tree.
 
     The article names neither the size of its big file nor that of its tree (an Android

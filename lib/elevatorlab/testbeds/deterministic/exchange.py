@@ -5,8 +5,11 @@ Layout: see environments/deterministic/guest.py, the other end.
 
 import io
 import tarfile
+from collections.abc import Mapping
+from pathlib import Path
 
 from ...errors import TrialFailed
+from .. import agent_answer
 from . import qemu
 
 HALF = qemu.EXCHANGE_MIB << 19
@@ -14,20 +17,21 @@ INPUT_MAGIC = b"ELINPUT1"
 RESULT_MAGIC = b"ELRESULT"
 
 
-def write(file, name, content):
-    """Make a new exchange file with one input in it: the agent's archive, or a trial."""
+def write(file: Path, inputs: Mapping[str, bytes]) -> None:
+    """Make a new exchange file with the inputs, by name: the agent's archive, or a trial's."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        member = tarfile.TarInfo(name)
-        member.size = len(content)
-        tar.addfile(member, io.BytesIO(content))
+        for name, content in inputs.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
     content = archive.getvalue()
     with open(file, "wb") as exchange:
         exchange.write(INPUT_MAGIC + len(content).to_bytes(8, "big") + content)
         exchange.truncate(2 * HALF)
 
 
-def read_result(file):
+def read_result(file: Path) -> dict[str, bytes]:
     """Return the files that the guest sent, by name.
 
     Returns
@@ -47,5 +51,4 @@ def read_result(file):
         content = exchange.read(length) if header[:8] == RESULT_MAGIC else b""
     if header[:8] != RESULT_MAGIC or len(content) != length:
         raise TrialFailed("the guest sent no whole result; expected one in the exchange memory")
-    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
-        return {m.name: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
+    return agent_answer.unpack(content)

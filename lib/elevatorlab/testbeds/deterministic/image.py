@@ -1,18 +1,22 @@
 """The deterministic image: built when its recipe changes, described by a manifest."""
 
-import fcntl
 import functools
 import hashlib
 import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from filelock import FileLock
+
+from ... import cache
 from ...errors import NotReady
-from ...paths import BUILD, ENVIRONMENTS
-from .. import pyz
+from ...paths import BUILD, ENVIRONMENTS, command, make_folder
+from .. import agent_archive
 from . import qemu
 
 FOLDER = BUILD / "image"
@@ -22,7 +26,7 @@ FILES = ("vmlinuz", "initramfs.cpio", "root.ext2")
 DISK_MIB = 4000
 
 
-def recipe_digest():
+def recipe_digest() -> str:
     """Return the SHA-256 of everything in the repository that decides the image."""
     digest = hashlib.sha256()
     for file in _recipe():
@@ -31,32 +35,36 @@ def recipe_digest():
     return digest.hexdigest()
 
 
-def _recipe():
-    """Return the files that decide the image, in a fixed order."""
+def _recipe() -> list[Path]:
+    """Return the files that decide the image, in a fixed order.
+
+    The modules of schedulers and of the disk with an arm are not in it: they travel with a trial.
+    """
     sources = [ENVIRONMENTS / "packages.txt", ENVIRONMENTS / "debian-sources.sh"]
     sources += [*RECIPE.rglob("*"), *MODULES.rglob("*")]
-    decides_nothing = {"__pycache__", "test", "README.md"}
+    decides_nothing = {"__pycache__", "test", "README.md", "drive", "schedulers"}
     return sorted(
         file
         for file in sources
-        if file.is_file() and not decides_nothing.intersection(file.parts[-2:])
+        if file.is_file()
+        and not decides_nothing.intersection(file.relative_to(ENVIRONMENTS).parts[1:])
     )
 
 
-def manifest(folder=None):
+def manifest(folder: Path | None = None) -> dict[str, Any] | None:
     """Return the built image's manifest, or None where there is no whole image."""
     folder = folder or FOLDER
     file = folder / "manifest.json"
     if not file.exists() or not all((folder / name).exists() for name in FILES):
         return None
-    content = json.loads(file.read_text())
+    content: dict[str, Any] = json.loads(file.read_text())
     sizes = {name: (folder / name).stat().st_size for name in FILES}
     if sizes != content["sizes_bytes"]:
         return None
     return content
 
 
-def current():
+def current() -> dict[str, Any]:
     """Return the manifest of an image that fits the recipe.
 
     Raises
@@ -68,18 +76,19 @@ def current():
     if found is None:
         raise NotReady(
             f"the deterministic image is missing or damaged: expected {', '.join(FILES)} and "
-            f"manifest.json in {FOLDER}. Build it: make setup (or: elevatorlab image build)"
+            f"manifest.json in {FOLDER}",
+            f"Build it: {command('image build')}",
         )
     if found["recipe"] != recipe_digest():
         raise NotReady(
-            "the deterministic image does not fit environments/ any more. "
-            "Build it again: make setup (or: elevatorlab image build)"
+            "the deterministic image does not fit environments/ any more",
+            f"Build it again: {command('image build')}",
         )
     return found
 
 
 @functools.cache
-def digest():
+def digest() -> str:
     """Return the image digest: what, besides the trial, decides every bit of a result.
 
     SHA-256 over kernel, initramfs, root, QEMU's version and whole command line (without the
@@ -92,66 +101,68 @@ def digest():
         *(found["sha256"][name] for name in FILES),
         qemu.version(),
         *qemu.command(Path("image"), root_mib, 0, paths[0], "share=off", *paths[1:]),
-        *map(_sha256, qemu.firmware()),
-        pyz.agent_digest(),
+        *map(cache.sha256, qemu.firmware()),
+        agent_archive.agent_digest(),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @contextmanager
-def lock():
+def lock() -> Iterator[None]:
     """Let one process at a time build, or make a template."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / "image.lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    make_folder(BUILD, "build folder", "Set ELEVATORLAB_BUILD to another one")
+    with FileLock(BUILD / "image.lock"):
         yield
 
 
-def build(force=False):
+def build(force: bool = False) -> bool:
     """Build the image where it is missing or its recipe has changed.
+
+    It is made in the user's cache (`elevatorlab.cache`): a second checkout with the same recipe
+    takes it from there, with the same bits.
 
     Parameters
     ----------
     force : bool
-        Build anyway, to take newer package versions.
+        Make it anyway, to take newer package versions.
 
     Returns
     -------
     bool
-        Whether anything was built.
+        Whether there is another image now.
     """
     with lock():
         found = manifest()
         if found and found["recipe"] == recipe_digest() and not force:
             return False
-        free_mib = shutil.disk_usage(BUILD).free >> 20
-        if free_mib < DISK_MIB:
-            raise NotReady(
-                f"building the image needs {DISK_MIB} MiB of disk space in {BUILD}; "
-                f"found {free_mib} MiB. Free some, or set ELEVATORLAB_BUILD to another folder"
-            )
+        entry = cache.obtain("image", recipe_digest(), _make, anew=force)
         fresh = BUILD / "image.new"
         shutil.rmtree(fresh, ignore_errors=True)
-        if subprocess.run([RECIPE / "build.sh", fresh], stdin=subprocess.DEVNULL).returncode:
-            shutil.rmtree(fresh, ignore_errors=True)
-            raise NotReady("the deterministic image could not be built; the lines above say why")
-        (fresh / "manifest.json").write_text(json.dumps(_describe(fresh), indent=1) + "\n")
+        cache.take_out(entry, fresh)
         shutil.rmtree(FOLDER, ignore_errors=True)
         os.rename(fresh, FOLDER)
         digest.cache_clear()
         return True
 
 
-def _describe(folder):
+def _make(folder: Path) -> None:
+    """Build the image in an empty folder."""
+    free_mib = shutil.disk_usage(folder).free >> 20
+    if free_mib < DISK_MIB:
+        raise NotReady(
+            f"building the image needs {DISK_MIB} MiB of disk space in {cache.ROOT}; "
+            f"found {free_mib} MiB. Free some, or set ELEVATORLAB_CACHE to another folder"
+        )
+    if subprocess.run([RECIPE / "build.sh", folder], stdin=subprocess.DEVNULL).returncode:
+        raise NotReady("the deterministic image could not be built; the lines above say why")
+    (folder / "manifest.json").write_text(json.dumps(_describe(folder), indent=1) + "\n")
+
+
+def _describe(folder: Path) -> dict[str, Any]:
     packages = (folder / "packages.tsv").read_text().splitlines()
     return {
         "recipe": recipe_digest(),
-        "sha256": {name: _sha256(folder / name) for name in FILES},
+        "sha256": {name: cache.sha256(folder / name) for name in FILES},
         "sizes_bytes": {name: (folder / name).stat().st_size for name in FILES},
         "packages": dict(sorted(line.split("\t") for line in packages)),
     }
-
-
-def _sha256(file: Path):
-    with open(file, "rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

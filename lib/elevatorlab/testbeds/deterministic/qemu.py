@@ -1,15 +1,12 @@
-"""The machine: QEMU's command line, its monitor, and why each option is there."""
+"""The machine: QEMU's command line, and why each option is there."""
 
 import functools
-import json
 import re
 import shutil
-import socket
 import subprocess
-import time
 from pathlib import Path
 
-from ...errors import NotReady, TrialFailed
+from ...errors import NotReady
 
 BINARY = "qemu-system-x86_64"
 
@@ -34,7 +31,7 @@ KERNEL_OPTIONS = " ".join(
 )
 
 
-def options(memory_mib):
+def options(memory_mib: int) -> list[str]:
     """Return the options that make the machine, without any path of the host.
 
     They belong to the image digest: another option, another machine.
@@ -62,7 +59,7 @@ def options(memory_mib):
     ]
 
 
-def counted_time(log):
+def counted_time(log: Path) -> list[str]:
     """Return the option that makes guest time the number of executed instructions.
 
     Recording makes QEMU's threads exclude each other; without it, idle time slips by a few
@@ -71,7 +68,7 @@ def counted_time(log):
     return ["-icount", f"shift=0,align=off,sleep=off,rr=record,rrfile={log}"]
 
 
-def memory(name, file, size_mib, mode):
+def memory(name: str, file: Path, size_mib: int, mode: str) -> list[str]:
     """Return the option that makes `file` a piece of the machine's memory."""
     return [
         "-object",
@@ -79,7 +76,16 @@ def memory(name, file, size_mib, mode):
     ]
 
 
-def command(image, root_mib, memory_mib, ram, ram_mode, exchange, log, monitor):
+def command(
+    image: Path,
+    root_mib: int,
+    memory_mib: int,
+    ram: Path,
+    ram_mode: str,
+    exchange: Path,
+    log: Path,
+    monitor: Path,
+) -> list[str]:
     """Return the whole command line of one machine.
 
     Parameters
@@ -111,7 +117,7 @@ def command(image, root_mib, memory_mib, ram, ram_mode, exchange, log, monitor):
     ]
 
 
-def firmware():
+def firmware() -> list[Path]:
     """Return the files that QEMU boots the machine with: the BIOS, and its loader of kernels.
 
     Raises
@@ -126,15 +132,15 @@ def firmware():
         places = [folder / name for folder in folders if (folder / name).exists()]
         if not places:
             raise NotReady(
-                f"QEMU's file {name} is missing; expected it in {shown.split()}. "
-                "`make setup` installs it (Debian and Ubuntu: qemu-system-data, seabios)"
+                f"QEMU's file {name} is missing; expected it in {shown.split()}",
+                "`make setup` installs it (Debian and Ubuntu: qemu-system-data, seabios)",
             )
         found.append(places[0])
     return found
 
 
 @functools.cache
-def version():
+def version() -> str:
     """Return QEMU's own version line, Debian's revision included.
 
     Raises
@@ -144,8 +150,8 @@ def version():
     """
     if shutil.which(BINARY) is None:
         raise NotReady(
-            f"the command {BINARY} is missing; expected QEMU 7.2 or newer. "
-            "`make setup` installs it (Debian and Ubuntu: qemu-system-x86)"
+            f"the command {BINARY} is missing; expected QEMU 7.2 or newer",
+            "`make setup` installs it (Debian and Ubuntu: qemu-system-x86)",
         )
     line = subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout
     line = line.splitlines()[0]
@@ -153,77 +159,3 @@ def version():
     if found and (int(found[1]), int(found[2])) < (7, 2):
         raise NotReady(f"expected QEMU 7.2 or newer, found {line!r}; install a newer one")
     return line
-
-
-class Monitor:
-    """QEMU's control socket (QMP), as far as the testbed needs it."""
-
-    def __init__(self, path, process, timeout_s):
-        self.process = process
-        self.events = []
-        self.socket = self._connect(path, process, time.monotonic() + timeout_s)
-        self.socket.settimeout(timeout_s)
-        self.lines = self.socket.makefile("rw")
-        self._next()  # the greeting
-        self.do("qmp_capabilities")
-
-    @staticmethod
-    def _connect(path, process, until_s):
-        while True:
-            connection = socket.socket(socket.AF_UNIX)
-            try:
-                connection.connect(str(path))
-                return connection
-            except OSError:
-                connection.close()
-            if process.poll() is not None:
-                said = process.stderr.read().strip() or f"status {process.returncode}"
-                raise TrialFailed(f"QEMU did not start ({said}); run the trial again")
-            if time.monotonic() > until_s:
-                raise TrialFailed("QEMU's monitor did not answer; is the machine overloaded?")
-            time.sleep(0.01)
-
-    def _next(self):
-        try:
-            line = self.lines.readline()
-        except ConnectionResetError:
-            line = ""
-        except TimeoutError:
-            raise TrialFailed(
-                f"QEMU's monitor said nothing for {self.socket.gettimeout():.0f} s; the machine "
-                "is overloaded, or the guest hangs. Run it again"
-            ) from None
-        if not line:
-            raise self._ended()
-        return json.loads(line)
-
-    def _ended(self):
-        said = self.process.stderr.read().strip() or f"status {self.process.wait()}"
-        return TrialFailed(f"QEMU ended unexpectedly ({said}); run the trial again")
-
-    def do(self, name, **arguments):
-        """Run one command and return its answer."""
-        try:
-            self.lines.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
-            self.lines.flush()
-        except BrokenPipeError:
-            raise self._ended() from None
-        while True:
-            message = self._next()
-            if "event" in message:
-                self.events.append(message["event"])
-            elif "error" in message:
-                raise TrialFailed(f"QEMU refused {name}: {message['error']['desc']}")
-            else:
-                return message["return"]
-
-    def wait_for_stop(self):
-        """Wait until the guest has stopped the machine."""
-        while "STOP" not in self.events:
-            message = self._next()
-            self.events.append(message.get("event", ""))
-
-    def close(self):
-        """Let go of the socket."""
-        self.lines.close()
-        self.socket.close()

@@ -5,6 +5,7 @@ file is mapped copy on write; the state of processor and devices is a few kiloby
 templates made on different machines continue to the same bits.
 """
 
+import asyncio
 import contextlib
 import json
 import os
@@ -13,9 +14,11 @@ import struct
 import subprocess
 from pathlib import Path
 
+from ... import cache, scratch
 from ...errors import NotReady, TrialFailed
-from .. import pyz
-from . import exchange, image, qemu, scratch
+from .. import agent_archive
+from . import exchange, image, qemu
+from .monitor import Monitor, converse
 
 #: The subsection of QEMU's saved state that holds the counted time (vmstate_icount).
 ICOUNT_NAME = b"timer/icount"
@@ -25,13 +28,13 @@ ICOUNT = struct.Struct(">Iqq")
 BOOT_TIMEOUT_S = 600
 
 
-def ready(memory_mib):
+def ready(memory_mib: int) -> Path | None:
     """Return the folder of the template with this much memory, or None."""
     folder = _folder(memory_mib)
     return folder if (folder / "state").exists() else None
 
 
-def make(memory_mib):
+def make(memory_mib: int) -> Path:
     """Boot a machine with `memory_mib` and keep it; return its folder.
 
     Raises
@@ -64,7 +67,7 @@ def make(memory_mib):
         return folder
 
 
-def prune():
+def prune() -> None:
     """Remove templates of another image or agent, and half-made ones."""
     with image.lock():
         for old in (image.FOLDER / "templates").glob("*"):
@@ -72,12 +75,12 @@ def prune():
                 shutil.rmtree(old)
 
 
-def _folder(memory_mib):
+def _folder(memory_mib: int) -> Path:
     """Templates belong to one image digest, which counts the agent, too."""
     return image.FOLDER / "templates" / f"{memory_mib}-{image.digest()[:12]}"
 
 
-def take_back_idle_time(state):
+def take_back_idle_time(state: Path) -> int:
     """Set the idle time in a saved state (QEMU's ``qemu_icount_bias``) to none.
 
     While the guest stops the machine, QEMU's main loop may still take it for an idle one and
@@ -98,38 +101,54 @@ def take_back_idle_time(state):
     version, booked_ns, instructions = ICOUNT.unpack_from(content, place)
     ICOUNT.pack_into(content, place, version, 0, instructions)
     state.write_bytes(content)
-    return booked_ns
+    return int(booked_ns)
 
 
-def boot(memory_mib, folder):
+def boot(memory_mib: int, folder: Path) -> None:
     """Boot a machine until it stops itself, and keep it in `folder`."""
     with open(folder / "ram", "wb") as file:
         file.truncate(memory_mib << 20)
-    exchange.write(folder / "exchange", "agent.pyz", pyz.agent_archive())
+    exchange.write(folder / "exchange", {"agent.pyz": agent_archive.agent_archive()})
     with scratch.folder() as place:
         machine = start(
             image.FOLDER, memory_mib, folder / "ram", "share=on", folder / "exchange", place
         )
         try:
-            monitor = qemu.Monitor(Path(place, "monitor"), machine, BOOT_TIMEOUT_S)
-            monitor.wait_for_stop()
-            # Memory is in its file already; this writes processor and devices.
-            monitor.do("xen-save-devices-state", filename=str(folder / "state.new"), live=False)
-            monitor.do("quit")
+            converse(keep_when_stopped(Path(place, "monitor"), machine, folder / "state.new"))
             machine.wait()
-            monitor.close()
         finally:
             if machine.poll() is None:
                 machine.kill()
                 machine.wait()
+            assert machine.stderr
             machine.stderr.close()
     take_back_idle_time(folder / "state.new")
     (folder / "exchange").unlink()
-    (folder / "about.json").write_text(json.dumps({"ram_sha256": image._sha256(folder / "ram")}))
+    (folder / "about.json").write_text(json.dumps({"ram_sha256": cache.sha256(folder / "ram")}))
     os.rename(folder / "state.new", folder / "state")
 
 
-def _last_words(memory_mib, folder):
+async def keep_when_stopped(socket: Path, machine: subprocess.Popen[str], state: Path) -> None:
+    """Wait until the guest stops the machine; save processor and devices, and end it.
+
+    Its memory is in a file already.
+    """
+    async with Monitor(socket, machine, BOOT_TIMEOUT_S) as monitor:
+        await monitor.stopped()
+        await monitor.do("xen-save-devices-state", filename=str(state), live=False)
+        await monitor.do("quit")
+
+
+async def resume(socket: Path, machine: subprocess.Popen[str], state: Path, limit_s: float) -> None:
+    """Load the saved state into a machine that waits for it, and let it run."""
+    async with Monitor(socket, machine, limit_s) as monitor:
+        await monitor.do("migrate-incoming", uri=f"exec:cat '{state}'")
+        while (await monitor.do("query-status"))["status"] == "inmigrate":
+            await asyncio.sleep(0.005)
+        await monitor.do("cont")
+
+
+def _last_words(memory_mib: int, folder: Path) -> str:
     """Boot once more with a console, only to see why the machine does not come up."""
     console = folder / "console"
     with scratch.folder() as place:
@@ -147,11 +166,20 @@ def _last_words(memory_mib, folder):
             machine.wait(60)
         machine.kill()
         machine.wait()
+        assert machine.stderr
         machine.stderr.close()
     return console.read_text(errors="replace")[-3500:]
 
 
-def start(folder, memory_mib, ram, ram_mode, exchange_file, place, *more):
+def start(
+    folder: Path,
+    memory_mib: int,
+    ram: Path,
+    ram_mode: str,
+    exchange_file: Path,
+    place: str | Path,
+    *more: str,
+) -> subprocess.Popen[str]:
     """Start QEMU; its recording and its monitor's socket are in the folder `place`."""
     place = Path(place)
     root_mib = (folder / "root.ext2").stat().st_size >> 20

@@ -6,12 +6,23 @@ import platform
 import shutil
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+from ... import scratch
 from ...errors import NotReady, TrialFailed
-from .. import pyz
-from ..base import Finding, refuse_what_is_missing
-from . import exchange, image, qemu, scratch, template
+from ...paths import command
+from ...plugins.schedulers import SCHEDULERS
+from ...results.outcome import Outcome
+from ...trial import Trial
+from ...trial.capabilities import Capability, device, driver, program, scheduler
+from ...trial.modules import Module
+from .. import agent_answer, agent_archive, plugin_archive
+from ..base import Finding, Say, refuse_what_is_missing
+from . import brought, exchange, image, qemu, template
+from .brought import Brought
+from .monitor import converse
 
 #: One guest second costs 3 to 6 s of wall time when the guest is busy. A machine far slower
 #: than that is stopped: its guest hangs.
@@ -19,13 +30,20 @@ WALL_SECONDS_PER_GUEST_SECOND = 60
 
 HOST_RESERVE_MIB = 512
 
-#: What the guest's kernel and programs can do (see `elevatorlab.testbeds.base.requirements`).
+#: Where schedulers come from that the image has: its kernel, and the modules of this project.
+IN_THE_IMAGE = ("linux", "elevatorlab")
+
+NOT_IN_IMAGE = "run it on a real machine that has it: --testbed host"
+
+RUN_IT_AGAIN = "Run it again; if it stays, try a smaller workload"
+
+#: What the guest can do beside its schedulers (see `elevatorlab.testbeds.base.requirements`).
 CAPABILITIES = (
-    *("scheduler none", "scheduler mq-deadline", "scheduler bfq", "scheduler kyber"),
-    *("scheduler sbq", "device nvme_tcp", "driver stock", "driver one_send"),
-    *("device null_blk", "device paced_disk", "limits", "weights", "io.cost"),
-    *("page-cache drop", "tracepoints"),
-    *("program fio", "program iostat", "program mariadbd", "program sysbench"),
+    *map(device, ("drive", "nvme_tcp", "null_blk", "paced_disk")),
+    *map(driver, ("stock", "one_send")),
+    *(Capability.LIMITS, Capability.WEIGHTS, Capability.IO_COST),
+    *(Capability.PAGE_CACHE_DROP, Capability.TRACEPOINTS),
+    *map(program, ("fio", "iostat", "mariadbd", "sysbench")),
 )
 
 
@@ -34,6 +52,13 @@ class DeterministicTestbed:
 
     It needs neither root nor KVM. One nanosecond of its time is one instruction, so it
     measures what schedulers decide and what their code costs, not what a machine would do.
+
+    Parameters
+    ----------
+    say : callable
+        Called with a line of text before what takes long.
+    limit_s : float, optional
+        Wall time after which a trial is stopped; by default one that no machine needs.
     """
 
     name = "deterministic"
@@ -41,16 +66,21 @@ class DeterministicTestbed:
     identity_is = " (the image's digest)"
     defaults = {"arms": ("host", "container"), "device": "null_blk"}
 
-    def __init__(self, say=print):
+    def __init__(self, say: Say = print, limit_s: float | None = None) -> None:
         self.say = say
+        self._limit_s = limit_s
         self.slots = len(os.sched_getaffinity(0))
-        self._running = set()
+        # By what a trial brings along. On a worker of a cluster it is what the client has built.
+        self._brought: dict[tuple[Module, ...], Brought] = {}
+        self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def findings(self):
+    def findings(self) -> Iterator[Finding]:
         """Say what this machine has of what the testbed needs."""
         yield self._finding("QEMU", qemu.version, "make setup")
-        yield self._finding("image", lambda: "digest " + image.digest()[:12], "make setup")
+        yield self._finding(
+            "image", lambda: "digest " + image.digest()[:12], command("image build")
+        )
         free_mib = available_memory_mib()
         yield Finding(
             self.name,
@@ -59,52 +89,58 @@ class DeterministicTestbed:
             free_mib >= 1536,
             "close programs: a trial takes up to 1.5 GiB, of some full presets 5.5 GiB",
         )
+        for name, record in SCHEDULERS.items():
+            there = record.folder is not None or record.source in IN_THE_IMAGE
+            found, remedy = ("in the guest", "") if there else ("not in the image", NOT_IN_IMAGE)
+            if record.folder is not None:
+                found = f"built from {record.folder.path}"
+            yield Finding(self.name, scheduler(name), found, there, remedy)
         for what in CAPABILITIES:
-            yield Finding(self.name, what, "in the guest", True)
+            yield Finding(self.name, str(what), "in the guest", True)
         if image.manifest():
             yield self._iozone()
 
-    def _iozone(self):
+    def _iozone(self) -> Finding:
         """Say whether the image has iozone: Debian's component non-free is not everywhere."""
-        there = "iozone3" in image.manifest().get("packages", ())
+        there = "iozone3" in (image.manifest() or {}).get("packages", ())
         found = "in the guest" if there else "not in the image"
         remedy = (
-            "build it where Debian's component non-free can be had (elevatorlab image build "
-            "--force), or take fio for the same patterns: -p tool=fio"
+            "build it where Debian's component non-free can be had "
+            f"({command('image build --force')}), or take fio for the same patterns: -p tool=fio"
         )
-        return Finding(self.name, "program iozone", found, there, "" if there else remedy)
+        return Finding(self.name, program("iozone"), found, there, "" if there else remedy)
 
-    def _finding(self, what, look, remedy):
+    def _finding(self, what: str, look: Callable[[], str], remedy: str) -> Finding:
         try:
             return Finding(self.name, what, look(), True, needed=True)
         except NotReady as problem:
-            return Finding(self.name, what, str(problem), False, remedy, needed=True)
+            return Finding(self.name, what, problem.lack, False, remedy, needed=True)
 
-    def identity(self):
+    def identity(self) -> str:
         """Return the image digest."""
         return image.digest()
 
-    def machine(self):
+    def machine(self) -> str:
         """Return the image digest: the same machine wherever it is emulated."""
         return image.digest()
 
-    def folder_name(self):
+    def folder_name(self) -> str:
         """Return the name of the folder that this testbed's results go to."""
         return self.name
 
-    def takes(self, trial):
+    def takes(self, trial: Trial) -> bool:
         """Everything but a virtual machine: there is none inside this one."""
         return trial.machine == "host"
 
-    def clean(self):
+    def clean(self) -> str:
         """Remove the folders of killed clients; nothing else outlives one."""
         scratch.sweep()
         return "nothing of ours is left"
 
-    def close(self):
+    def close(self) -> None:
         """Nothing was taken that lasts."""
 
-    def prepare(self, trials):
+    def prepare(self, trials: list[Trial]) -> None:
         """Check the machine, and boot a template for each size of memory that `trials` need.
 
         A trial that this testbed cannot run is refused here.
@@ -114,7 +150,7 @@ class DeterministicTestbed:
         NotReady
             When QEMU, the image, memory or disk space is missing; nothing has run then.
         """
-        refuse_what_is_missing(self, self.findings(), trials)
+        refuse_what_is_missing(self.name, self.findings(), trials)
         self._stopped = False
         scratch.sweep()
         image.current()
@@ -131,9 +167,18 @@ class DeterministicTestbed:
             if template.ready(memory_mib) is None:
                 self.say(f"booting the deterministic machine once, {memory_mib} MiB (about 15 s)")
                 template.make(memory_mib)
+        self._brought = {}
+        for trial in trials:
+            self._bring(trial)
 
-    def run(self, trial, folder, note=None):
-        """Run `trial`, write its result into the empty `folder`, return the provenance.
+    def _bring(self, trial: Trial) -> Brought:
+        """Return the trial's kernel modules; build what is not built yet."""
+        if trial.modules not in self._brought:
+            self._brought[trial.modules] = brought.build(trial)
+        return self._brought[trial.modules]
+
+    def run(self, trial: Trial, note: Say | None = None) -> Outcome:
+        """Run `trial` and return what it came to.
 
         Raises
         ------
@@ -144,29 +189,27 @@ class DeterministicTestbed:
         kept = template.ready(trial.memory_mib) or template.make(trial.memory_mib)
         with scratch.folder() as place:
             memory = Path(place, "exchange")
-            exchange.write(memory, "trial.json", trial.canonical_json().encode())
-            limit_s = 60 + WALL_SECONDS_PER_GUEST_SECOND * trial.deadline_s
+            modules = self._bring(trial)
+            exchange.write(memory, plugin_archive.files_of(trial, modules.archive))
+            limit_s = self._limit_s or 60 + WALL_SECONDS_PER_GUEST_SECOND * trial.deadline_s
             status = self._continue(kept, trial.memory_mib, memory, place, limit_s)
             if status != qemu.FINISHED:
                 raise TrialFailed(
                     f"the guest stopped without a result (QEMU status {status}, expected "
-                    f"{qemu.FINISHED}): its kernel panicked, or QEMU was killed. Run it again; "
-                    "if it stays, try a smaller workload"
+                    f"{qemu.FINISHED}): its kernel panicked, or QEMU was killed. "
+                    + (brought.FIND_IT if trial.modules else RUN_IT_AGAIN)
                 )
-            files = exchange.read_result(memory)
-        log = files.get("agent.log", b"").decode(errors="replace")
-        if files.get("status") != b"0":
-            said = files.get("result/failure.txt", b"").decode().strip()
-            raise TrialFailed(said or f"the agent broke off; its log ends: {log.strip()[-600:]}")
-        for name, content in sorted(files.items()):
-            if name in ("dmesg.txt", "interrupts.txt") or name.startswith("result/"):
-                target = folder / name.removeprefix("result/")
-                target.parent.mkdir(exist_ok=True)
-                target.write_bytes(content)
-        (folder / "log.txt").write_text(log)
-        return self._provenance(kept, time.monotonic() - start_s)
+            sent = exchange.read_result(memory)
+        files = agent_answer.result_files(sent, sent.get("agent.log", b""))
+        brought.refuse_trouble(trial, sent["dmesg.txt"])
+        provenance = self._provenance(kept, time.monotonic() - start_s)
+        if trial.modules:
+            provenance["modules"] = brought.provenance(trial, modules)
+        return Outcome(files, provenance)
 
-    def _continue(self, kept, memory_mib, memory, place, limit_s):
+    def _continue(
+        self, kept: Path, memory_mib: int, memory: Path, place: str | Path, limit_s: float
+    ) -> int:
         """Continue a copy of the template until it ends itself; return QEMU's status."""
         machine = template.start(
             image.FOLDER,
@@ -181,12 +224,7 @@ class DeterministicTestbed:
         if self._stopped:
             machine.kill()
         try:
-            monitor = qemu.Monitor(Path(place, "monitor"), machine, limit_s)
-            monitor.do("migrate-incoming", uri=f"exec:cat '{kept / 'state'}'")
-            while monitor.do("query-status")["status"] == "inmigrate":
-                time.sleep(0.005)
-            monitor.do("cont")
-            monitor.close()
+            converse(template.resume(Path(place, "monitor"), machine, kept / "state", limit_s))
             return machine.wait(limit_s)
         except subprocess.TimeoutExpired:
             raise TrialFailed(
@@ -197,22 +235,23 @@ class DeterministicTestbed:
             if machine.poll() is None:
                 machine.kill()
                 machine.wait()
+            assert machine.stderr
             machine.stderr.close()
             self._running.discard(machine)
 
-    def stop(self):
+    def stop(self) -> None:
         """End the machines that run now; their trials fail and leave nothing."""
         self._stopped = True
         for machine in list(self._running):
             machine.kill()
 
-    def _provenance(self, kept, wall_s):
+    def _provenance(self, kept: Path, wall_s: float) -> dict[str, Any]:
         found = image.current()
         return {
             "testbed": self.name,
             "machine": self.name,
             "image_digest": image.digest(),
-            "agent_digest": pyz.agent_digest(),
+            "agent_digest": agent_archive.agent_digest(),
             "boot_ram_sha256": json.loads((kept / "about.json").read_text())["ram_sha256"],
             "kernel": found["packages"]["linux-image-amd64"],
             "packages": found["packages"],
@@ -228,7 +267,7 @@ class DeterministicTestbed:
         }
 
 
-def available_memory_mib():
+def available_memory_mib() -> int:
     """Return the memory that programs can still get on this machine, in MiB."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
@@ -236,7 +275,7 @@ def available_memory_mib():
     return shutil.disk_usage("/dev/shm").free >> 20
 
 
-def _cpu_model():
+def _cpu_model() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()

@@ -6,12 +6,19 @@ removes it, so a killed agent or client leaves none behind.
 """
 
 import time
+from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import Any
 
 import docker
+from docker.models.containers import Container
+from docker.models.images import Image
+from docker.models.volumes import Volume
 from docker.types import DriverConfig, Mount
 
-from .. import pyz
+from ...trial import Trial
+from ...trial.trial import Group
+from .. import agent_archive
 
 LABEL = "elevatorlab"
 
@@ -34,7 +41,14 @@ API_LIMITS = {
 CONFLICT = 409
 
 
-def make(client, image, run, trial, disk, devices):
+def make(
+    client: docker.DockerClient,
+    image: Image,
+    run: str,
+    trial: Trial,
+    disk: str,
+    devices: Mapping[str, str],
+) -> dict[str, dict[str, Any]]:
     """Make the containers of a trial and return what the agent must know of them.
 
     Parameters
@@ -63,10 +77,18 @@ def make(client, image, run, trial, disk, devices):
     }
 
 
-def _make_one(client, image, run, group, disk, device, filesystem):
+def _make_one(
+    client: docker.DockerClient,
+    image: Image,
+    run: str,
+    group: Group,
+    disk: str,
+    device: str,
+    filesystem: str | None,
+) -> dict[str, Any]:
     place = MEETING_PLACE / run
     socket = place / f"{group.name}.sock"
-    limits = {
+    limits: dict[str, Any] = {
         API_LIMITS[name]: [{"Path": f"/dev/{disk}", "Rate": value}]
         for name, value in group.limits.model_dump().items()
         if name in API_LIMITS and value
@@ -85,7 +107,7 @@ def _make_one(client, image, run, group, disk, device, filesystem):
         devices=[] if filesystem else [f"/dev/{device}:/dev/{device}"],
         **limits,
     )
-    container.put_archive("/", pyz.as_tar(AGENT_INSIDE.lstrip("/")))
+    container.put_archive("/", agent_archive.as_tar(AGENT_INSIDE.lstrip("/")))
     container.start()
     container.reload()
     return {
@@ -96,7 +118,7 @@ def _make_one(client, image, run, group, disk, device, filesystem):
     }
 
 
-def _volume(run, device, filesystem):
+def _volume(run: str, device: str, filesystem: str) -> Mount:
     """Return a mount of the file system on the device, which the engine itself mounts."""
     options = {"type": filesystem, "device": f"/dev/{device}"}
     return Mount(
@@ -109,7 +131,7 @@ def _volume(run, device, filesystem):
     )
 
 
-def remove(client, run=None):
+def remove(client: docker.DockerClient, run: str | None = None) -> int:
     """Remove the containers and volumes of a run, or of all runs; return how many there were."""
     label = LABEL if run is None else f"{LABEL}={run}"
     removed = 0
@@ -122,7 +144,7 @@ def remove(client, run=None):
     return removed
 
 
-def _remove(thing, patience_s=10, **how):
+def _remove(thing: Container | Volume, patience_s: float = 10, **how: bool) -> None:
     """Remove a container or volume, also where the engine is about to do so or it is in use yet."""
     until_s = time.monotonic() + patience_s
     while True:

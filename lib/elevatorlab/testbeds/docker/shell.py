@@ -1,17 +1,19 @@
-"""Commands in a container, as `elevatorlab.testbeds.shell` has them for machines."""
+"""Commands in a container, as `elevatorlab.testbeds.remote.shell` has them for machines."""
 
 import contextlib
 import io
 import queue
 import tarfile
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 import docker
 import paramiko
 import requests
+from docker.models.containers import Container
 
-from ..shell import CommandFailed, ConnectionLost
+from ..remote.shell import CommandFailed, ConnectionLost
 
 BROKEN = (
     *(requests.exceptions.RequestException, docker.errors.APIError, OSError, EOFError),
@@ -20,6 +22,10 @@ BROKEN = (
 
 #: How long to wait for output before looking whether the container is still there.
 LOOK_EVERY_S = 2
+
+
+#: What a command prints: output and errors, one of them None.
+Part = tuple[bytes | None, bytes | None]
 
 
 class ContainerShell:
@@ -33,12 +39,12 @@ class ContainerShell:
         Returns the container, started; called again after the engine was away.
     """
 
-    def __init__(self, name, container):
+    def __init__(self, name: str, container: Callable[[], Container]) -> None:
         self.name = name
         self.container = container
 
     @contextlib.contextmanager
-    def _lost(self):
+    def _lost(self) -> Iterator[None]:
         try:
             yield
         except BROKEN as problem:
@@ -46,7 +52,7 @@ class ContainerShell:
                 f"the Docker engine of {self.name} does not answer ({problem})"
             ) from None
 
-    def run(self, argv, timeout_s=60):
+    def run(self, argv: Sequence[str], timeout_s: float = 60) -> str:
         """Run a command and return what it printed; its deadline is its own."""
         with self._lost():
             command = Command(self.container(), ["timeout", str(timeout_s), *argv])
@@ -57,7 +63,7 @@ class ContainerShell:
             raise CommandFailed(self.name, argv, status, errors)
         return output
 
-    def lines(self, argv):
+    def lines(self, argv: Sequence[str]) -> Iterator[str]:
         """Run a command and yield its lines as they come."""
         with self._lost():
             command, rest = Command(self.container(), argv), b""
@@ -67,39 +73,42 @@ class ContainerShell:
             if command.status():
                 raise OSError("the command was killed")
 
-    def put(self, content, path):
+    def put(self, content: bytes, path: str) -> None:
         """Write a file."""
-        path = PurePosixPath(path)
+        place = PurePosixPath(path)
         archive = io.BytesIO()
         with tarfile.open(fileobj=archive, mode="w") as tar:
-            member = tarfile.TarInfo(path.name)
+            member = tarfile.TarInfo(place.name)
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
         with self._lost():
-            self.container().put_archive(str(path.parent), archive.getvalue())
+            self.container().put_archive(str(place.parent), archive.getvalue())
 
-    def get(self, path):
+    def get(self, path: str) -> bytes:
         """Return the bytes of a file."""
         with self._lost():
             stream, _ = self.container().get_archive(path)
             archive = io.BytesIO(b"".join(stream))
         with tarfile.open(fileobj=archive) as tar:
-            return tar.extractfile(tar.getmembers()[0]).read()
+            file = tar.extractfile(tar.getmembers()[0])
+            assert file  # it is no folder
+            return file.read()
 
-    def close(self):
+    def close(self) -> None:
         """Nothing is open between commands."""
 
 
 class Command:
     """A command in a container, watched: the engine may not tell that the container ended."""
 
-    def __init__(self, container, argv):
+    def __init__(self, container: Container, argv: Sequence[str]) -> None:
+        assert container.client
         self.container, self.api = container, container.client.api
         self.id = self.api.exec_create(container.id, argv)["Id"]
 
-    def parts(self):
+    def parts(self) -> Iterator[Part]:
         """Yield pairs of what it prints: output and errors, one of them None."""
-        came = queue.SimpleQueue()
+        came: queue.SimpleQueue[Part | Exception | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(came.put,), daemon=True).start()
         while True:
             try:
@@ -113,7 +122,7 @@ class Command:
                 raise part
             yield part
 
-    def _read(self, put):
+    def _read(self, put: Callable[[Part | Exception | None], None]) -> None:
         """Hand over each part, then None, or what went wrong."""
         try:
             for part in self.api.exec_start(self.id, stream=True, demux=True):
@@ -122,14 +131,14 @@ class Command:
         except Exception as problem:
             put(problem)
 
-    def _still_there(self):
+    def _still_there(self) -> None:
         self.container.reload()
         if self.container.status != "running":
             raise OSError("its container ended")
 
-    def status(self):
+    def status(self) -> int | None:
         """Return its exit status."""
-        status = self.api.exec_inspect(self.id)["ExitCode"]
+        status: int | None = self.api.exec_inspect(self.id)["ExitCode"]
         if status:
             self._still_there()
         return status

@@ -2,31 +2,31 @@
 
 import functools
 import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import docker
+from docker.models.containers import Container
+from docker.models.images import Image
 
-from ...errors import NotReady, TrialFailed
-from .. import far, pyz
-from ..base import Finding
-from ..shell import LocalShell, Unreachable
-from ..ssh import ShellTestbed
-from . import groups
+from ...errors import ElevatorLabError, NotReady, TrialFailed
+from ...paths import command
+from ...trial import Trial
+from .. import agent_archive
+from ..base import Finding, Say
+from ..remote import far_agent
+from ..remote.shell import ConnectionLost, LocalShell
+from ..remote.ssh import ShellTestbed
+from . import engine, groups
 from .shell import BROKEN, ContainerShell
 
 IMAGE = "elevatorlab-environment"
-
-#: An HTTP time-out: how long one answer of the engine may take, not a trial.
-API_TIMEOUT_S = 60
-
-#: Connections that docker-py keeps for later, one for each address asked. Over SSH each is a
-#: session, of which a server allows ten by default.
-IDLE_CONNECTIONS = 3
 
 #: What the agent's container may do beyond others: attach devices, set knobs, drop the page cache,
 #: load the kernel's own modules, and see which machine it is on.
 CAPABILITIES = ["SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE"]
 
-AGENT_NAME = f"elevatorlab-agent-{pyz.agent_digest()[:12]}"
+AGENT_NAME = f"elevatorlab-agent-{agent_archive.agent_digest()[:12]}"
 
 #: Held by the agent that runs a trial (agent/journal.py).
 ONE_TRIAL = "/run/elevatorlab/trial.lock"
@@ -57,37 +57,27 @@ class DockerTestbed(ShellTestbed):
     name = "docker"
     defaults = {**ShellTestbed.defaults, "arms": ("container",)}
 
-    def __init__(self, address=None, say=print):
+    def __init__(self, address: str | None = None, say: Say = print) -> None:
+        if address is not None and not address.startswith("ssh://"):
+            form = "docker+ssh://[USER@]HOST[:PORT]"
+            raise ElevatorLabError(f"testbed docker: expected {form}; found {address!r}")
         self.address = address
         super().__init__(ContainerShell(address or "this machine", self._agent_container), say)
 
     # ---- the engine -------------------------------------------------------------------
 
     @functools.cached_property
-    def client(self):
+    def client(self) -> docker.DockerClient:
         """The engine.
 
         Raises
         ------
         NotReady
         """
-        try:
-            if self.address:
-                client = docker.DockerClient(
-                    self.address, timeout=API_TIMEOUT_S, num_pools=IDLE_CONNECTIONS
-                )
-            else:
-                client = docker.from_env(timeout=API_TIMEOUT_S)
-            client.ping()
-            return client
-        except (docker.errors.DockerException, *BROKEN) as problem:
-            raise Unreachable(
-                f"no Docker engine answers ({_last_words(problem)}); expected one. Start it "
-                "(environments/start-docker.sh can), and be in the group docker, or root"
-            ) from None
+        return engine.connect(self.address)
 
     @functools.cached_property
-    def image(self):
+    def image(self) -> Image:
         """The environment's image.
 
         Raises
@@ -97,23 +87,24 @@ class DockerTestbed(ShellTestbed):
         try:
             return self.client.images.get(IMAGE)
         except docker.errors.ImageNotFound:
-            remedy = "build it with: make environment-image"
+            remedy = "Build it with: make environment-image"
             if self.address:
                 remedy += f", and bring it: docker save {IMAGE} | docker -H {self.address} load"
-            raise NotReady(f"the engine has no image {IMAGE}; {remedy}") from None
+            raise NotReady(f"the engine has no image {IMAGE}", remedy) from None
 
-    def reachable(self):
+    def reachable(self) -> Iterator[Finding]:
         """Say whether engine and image are there."""
         try:
             version = self.client.version()["Version"]
             yield Finding(self.name, "engine", f"version {version}", True, needed=True)
             yield Finding(self.name, "image", self.image.short_id, True, needed=True)
         except NotReady as problem:
-            yield Finding(self.name, "engine and image", str(problem), False, needed=True)
+            what, lack = "engine and image", problem.lack
+            yield Finding(self.name, what, lack, False, problem.remedy, needed=True)
 
     # ---- the agent's container --------------------------------------------------------
 
-    def _agent_container(self):
+    def _agent_container(self) -> Container:
         """Return the container in which the agent works, started where it is not."""
         try:
             container = self.client.containers.get(AGENT_NAME)
@@ -152,47 +143,50 @@ class DockerTestbed(ShellTestbed):
     # ---- what it does -----------------------------------------------------------------
 
     @functools.cached_property
-    def facts(self):
-        """What the engine's machine is and has (`elevatorlab.agent.facts`).
+    def facts(self) -> dict[str, Any]:
+        """What the engine's machine is and has (`elevatorlab.agent.observe.facts`).
 
         A container may not see whose it is. A kernel that was booted together with this machine's
         is this machine's.
         """
         there = self.far.facts()
         if there["machine_id"] == UNKNOWN:
-            here = far.FarAgent(LocalShell()).facts(root=False)
+            here = far_agent.FarAgent(LocalShell()).facts(root=False)
             if here["boot_id"] == there["boot_id"]:
                 there["machine_id"] = here["machine_id"]
         return there
 
-    def takes(self, trial):
+    def takes(self, trial: Trial) -> bool:
         """Containers on a machine that nothing of ours has made."""
         containers = all(group.isolation == "container" for group in trial.groups)
         return trial.machine == "host" and containers
 
-    def environment_digest(self):
+    def environment_digest(self) -> str:
         """Return the digest of the image that the containers are made of."""
-        return self.image.id.removeprefix("sha256:")
+        return str(self.image.id).removeprefix("sha256:")
 
-    def site(self):
+    def site(self) -> dict[str, Any]:
         """Tell the agent where it meets the containers."""
+        assert self._running  # nobody asks without a trial
         return {**super().site(), "rendezvous": str(groups.MEETING_PLACE / self._running)}
 
-    def _run(self, trial, folder, note):
-        run = f"{trial.hash}-{pyz.agent_digest()[:8]}"
+    def _run(self, trial: Trial, note: Say) -> dict[str, bytes]:
+        run = f"{trial.hash}-{agent_archive.agent_digest()[:8]}"
 
-        def listen(text):
+        def listen(text: str) -> None:
             note(text)
             if WANTED in text:
                 wanted = json.loads(text.partition(WANTED)[2])
                 self._bring_containers(run, trial, wanted["disk"], wanted["groups"])
 
         try:
-            super()._run(trial, folder, listen)
+            return super()._run(trial, listen)
         finally:
             self._take_down(run)
 
-    def _bring_containers(self, run, trial, disk, devices):
+    def _bring_containers(
+        self, run: str, trial: Trial, disk: str, devices: Mapping[str, str]
+    ) -> None:
         """Answer the agent's request, unless that was done before the connection broke."""
         answer = groups.MEETING_PLACE / run / "containers.json"
         if self.shell.run(["sh", "-c", f"test -e {answer} && echo there || true"]).strip():
@@ -205,24 +199,24 @@ class DockerTestbed(ShellTestbed):
                 f"the engine could not make the trial's containers: {problem.explanation}"
             ) from None
         except BROKEN as problem:
-            raise far.ConnectionLost(f"the engine does not answer ({problem})") from None
+            raise ConnectionLost(f"the engine does not answer ({problem})") from None
         self.shell.put(json.dumps(containers).encode(), f"{answer}.part")
         self.shell.run(["mv", f"{answer}.part", str(answer)])
 
-    def _take_down(self, run):
+    def _take_down(self, run: str) -> None:
         try:
             groups.remove(self.client, run)
             self.shell.run(["rm", "-rf", str(groups.MEETING_PLACE / run)])
-        except (*BROKEN, far.ConnectionLost) as problem:
-            self.say(f"{problem}; `elevatorlab clean` removes what is left of {run}")
+        except (*BROKEN, ConnectionLost) as problem:
+            self.say(f"{problem}; `{command('clean')}` removes what is left of {run}")
 
-    def clean(self):
+    def clean(self) -> str:
         """Finish what killed runs left; return a sentence that says what was done."""
         sentence = super().clean()
         self.shell.run(["rm", "-rf", str(groups.MEETING_PLACE)])
         return f"{sentence}; {groups.remove(self.client)} containers and volumes removed"
 
-    def close(self):
+    def close(self) -> None:
         """Remove the agent's container, unless a trial runs in it that nobody waits for."""
         try:
             container = self.client.containers.get(AGENT_NAME)
@@ -231,7 +225,3 @@ class DockerTestbed(ShellTestbed):
                 container.remove(force=True)
         except (NotReady, *BROKEN):
             pass  # there is nothing to remove
-
-
-def _last_words(problem):
-    return str(problem).rsplit("(", 1)[-1].strip("()'\" ") or type(problem).__name__

@@ -3,16 +3,19 @@
 import shutil
 import subprocess
 import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from ...errors import ElevatorLabError, NotReady
 
 
-def found(program):
+def found(program: str) -> bool:
     """Tell whether `program` is installed."""
     return shutil.which(program) is not None
 
 
-def run(argv, timeout_s, **more):
+def run(argv: Sequence[str], timeout_s: float, **more: Any) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, or to its deadline.
 
     Parameters
@@ -52,7 +55,9 @@ def run(argv, timeout_s, **more):
         ) from None
 
 
-def follow(argv, timeout_s, log, hear, **more):
+def follow(
+    argv: Sequence[str], timeout_s: float, log: Path, hear: Callable[[str], None], **more: Any
+) -> None:
     """Run a command whose lines are worth hearing while it runs.
 
     Parameters
@@ -83,10 +88,16 @@ def follow(argv, timeout_s, log, hear, **more):
         **more,
     ) as process:
         late = threading.Event()
-        deadline = threading.Timer(timeout_s, lambda: (late.set(), process.kill()))
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        deadline = threading.Timer(timeout_s, end)
         deadline.start()
         try:
             with open(log, "w") as file:
+                assert process.stdout
                 for line in process.stdout:
                     file.write(line)
                     file.flush()
@@ -96,6 +107,6 @@ def follow(argv, timeout_s, log, hear, **more):
             deadline.cancel()
             process.kill()
     if late.is_set() or status:
-        end = f"did not end within {timeout_s:.0f} s" if late.is_set() else f"failed ({status})"
+        how = f"did not end within {timeout_s:.0f} s" if late.is_set() else f"failed ({status})"
         tail = "".join(log.read_text(errors="replace").splitlines(keepends=True)[-15:])
-        raise ElevatorLabError(f"`{' '.join(argv[:2])}` {end}; its last lines:\n{tail}")
+        raise ElevatorLabError(f"`{' '.join(argv[:2])}` {how}; its last lines:\n{tail}")

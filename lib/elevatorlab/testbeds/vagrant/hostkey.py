@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import time
+from pathlib import Path
 
 import paramiko
 
@@ -11,7 +12,7 @@ from ...errors import NotReady
 WAIT_S = 60
 
 
-def pin(host, port, known_hosts):
+def pin(host: str, port: int, known_hosts: Path) -> None:
     """Write the key that the machine shows now into the file `known_hosts`.
 
     Parameters
@@ -41,18 +42,18 @@ def pin(host, port, known_hosts):
     keys.save(known_hosts)
 
 
-def shown_is_pinned(host, port, known_hosts):
+def shown_is_pinned(host: str, port: int, known_hosts: Path) -> bool:
     """Tell whether the machine answers with the key in `known_hosts`."""
     with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
         return paramiko.HostKeys(known_hosts).check(_entry(host, port), _shown(host, port))
     return False
 
 
-def _entry(host, port):
+def _entry(host: str, port: int) -> str:
     return host if port == 22 else f"[{host}]:{port}"
 
 
-def _shown(host, port):
+def _shown(host: str, port: int) -> paramiko.PKey:
     with socket.create_connection((host, port), timeout=20) as connection:
         transport = paramiko.Transport(connection)
         try:

@@ -21,7 +21,7 @@ DEADLINE_S = 15
 ANSWER = BUILD / "kvm.json"
 
 
-def works():
+def works() -> bool:
     """Tell whether a virtual machine can use this machine's processor.
 
     Returns
@@ -36,7 +36,7 @@ def works():
 
 
 @functools.cache
-def why_not():
+def why_not() -> str:
     """Say why KVM does not work here, as a clause; empty where it does.
 
     The kernel of the deterministic image is booted under KVM once, and the answer kept until
@@ -57,7 +57,7 @@ def why_not():
     return _ask(asked, kernel) if answer is None else answer
 
 
-def _remembered(asked):
+def _remembered(asked: dict[str, str]) -> str | None:
     try:
         kept = json.loads(ANSWER.read_text())
         return kept["why_not"] if kept["asked"] == asked else None
@@ -65,7 +65,7 @@ def _remembered(asked):
         return None
 
 
-def _ask(asked, kernel):
+def _ask(asked: dict[str, str], kernel: Path) -> str:
     answer = _boot(kernel, "kvm")
     BUILD.mkdir(parents=True, exist_ok=True)
     fresh = ANSWER.with_suffix(f".{os.getpid()}")
@@ -74,7 +74,7 @@ def _ask(asked, kernel):
     return answer
 
 
-def _boot(kernel, accelerator):
+def _boot(kernel: Path, accelerator: str) -> str:
     """Boot `kernel` with `accelerator`; say why that failed, or return an empty string."""
     with tempfile.TemporaryDirectory(prefix="elevatorlab-kvm.") as folder:
         console = Path(folder) / "console"

@@ -1,7 +1,9 @@
 """What a virtual machine has in libvirt: a domain, a storage pool, a network, of one name."""
 
 import ipaddress
+import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -32,12 +34,12 @@ NETWORK = """<network>
 REMOVE_S = 60
 
 
-def virsh(*arguments, timeout_s=60):
+def virsh(*arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
     """Run one virsh command; return the completed process, whatever its status."""
     return commands.run(["virsh", "--quiet", "--connect", URI, *arguments], timeout_s)
 
 
-def require():
+def require() -> None:
     """Make sure that libvirtd answers this user.
 
     Raises
@@ -54,29 +56,29 @@ def require():
         )
 
 
-def names(kind):
+def names(kind: str) -> set[str]:
     """Return the names of all domains, pools or networks, active or not."""
     return set(_do(*KINDS[kind]).split())
 
 
-def left(name):
+def left(name: str) -> list[str]:
     """Return the kinds of things called `name` that there are."""
     return [kind for kind in KINDS if name in names(kind)]
 
 
-def running(name):
+def running(name: str) -> bool:
     """Tell whether the domain called `name` runs."""
     return virsh("domstate", name).stdout.strip() == "running"
 
 
-def make_pool(name):
+def make_pool(name: str) -> None:
     """Make a storage pool called `name`: a folder of its own, so that all of it can go again."""
     _do("pool-define-as", name, "dir", "--target", str(IMAGES / name))
     _do("pool-build", name)
     _do("pool-start", name)
 
 
-def make_network(name, network, file):
+def make_network(name: str, network: str, file: Path) -> None:
     """Make a private network called `name`, from which guests reach others, but not the reverse.
 
     Parameters
@@ -87,7 +89,7 @@ def make_network(name, network, file):
     file : pathlib.Path
         Where its description is written for virsh.
     """
-    all_of_it = ipaddress.ip_network(network)
+    all_of_it = ipaddress.IPv4Network(network)
     file.write_text(
         NETWORK.format(
             name=name,
@@ -101,7 +103,7 @@ def make_network(name, network, file):
     _do("net-start", name)
 
 
-def free_network(name, routes=Path("/proc/net/route")):
+def free_network(name: str, routes: Path = Path("/proc/net/route")) -> ipaddress.IPv4Network:
     """Return a private network that is neither libvirt's nor has a route on this machine.
 
     Machines of different names begin at different places, so that two that start together
@@ -120,38 +122,38 @@ def free_network(name, routes=Path("/proc/net/route")):
     taken = [*_routed(routes.read_text()), *_defined()]
     begin = sum(name.encode())
     for step in range(100):
-        network = ipaddress.ip_network(f"192.168.{100 + (begin + step) % 100}.0/24")
+        network = ipaddress.IPv4Network(f"192.168.{100 + (begin + step) % 100}.0/24")
         if not any(network.overlaps(other) for other in taken):
             return network
     raise NotReady("expected a free network from 192.168.100.0 to 192.168.199.0; all are taken")
 
 
-def _routed(table):
+def _routed(table: str) -> Iterator[ipaddress.IPv4Network]:
     """Yield the networks of /proc/net/route, but for the default route."""
     for line in table.splitlines()[1:]:
         _, destination, *_, mask, _, _, _ = line.split()
         numbers = [int.from_bytes(bytes.fromhex(one), "little") for one in (destination, mask)]
         if numbers[1]:
-            yield ipaddress.ip_network((numbers[0], numbers[1].bit_count()))
+            yield ipaddress.IPv4Network((numbers[0], numbers[1].bit_count()))
 
 
-def _defined():
+def _defined() -> Iterator[ipaddress.IPv4Network]:
     """Yield the networks that libvirt knows; those that are not active have no route."""
     for name in names("network"):
         for ip in ElementTree.fromstring(virsh("net-dumpxml", name).stdout).findall("ip"):
             if ip.get("family", "ipv4") == "ipv4":
                 size = ip.get("prefix") or ip.get("netmask")
-                yield ipaddress.ip_network(f"{ip.get('address')}/{size}", strict=False)
+                yield ipaddress.IPv4Network(f"{ip.get('address')}/{size}", strict=False)
 
 
-def _do(*arguments):
+def _do(*arguments: str) -> str:
     done = virsh(*arguments)
     if done.returncode:
         raise NotReady(f"virsh {arguments[0]}: {' '.join(done.stderr.split())}")
     return done.stdout
 
 
-def remove(name):
+def remove(name: str) -> None:
     """Remove the domain, the pool with its volumes, and the network called `name`.
 
     A client that was killed may have left a request that libvirtd still carries out, so
@@ -177,12 +179,12 @@ def remove(name):
         time.sleep(0.5)
 
 
-def _remove_domain(name):
+def _remove_domain(name: str) -> None:
     virsh("destroy", name)
     virsh("undefine", name, "--managed-save", "--snapshots-metadata", "--nvram")
 
 
-def _remove_pool(name):
+def _remove_pool(name: str) -> None:
     virsh("pool-start", name)  # volumes are listed and deleted through a running pool
     virsh("pool-refresh", name)
     for line in virsh("vol-list", name).stdout.splitlines():
@@ -192,7 +194,7 @@ def _remove_pool(name):
     virsh("pool-undefine", name)
 
 
-def _remove_network(name):
+def _remove_network(name: str) -> None:
     virsh("net-destroy", name)
     virsh("net-undefine", name)
 

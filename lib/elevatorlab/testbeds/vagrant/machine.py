@@ -1,18 +1,20 @@
 """One virtual machine: brought up, reached, taken away, and nothing of it left behind."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import signal
 from pathlib import Path
+from typing import Any, Self
 
 import paramiko
+from filelock import BaseFileLock, FileLock, Timeout
 
 from ...errors import ElevatorLabError, NotReady
 from ...paths import PROJECT
+from ..base import Say
 from . import commands, hostkey, kvm, libvirt, readiness
 from .readiness import findings
 
@@ -54,21 +56,28 @@ class Machine:
     """
 
     def __init__(
-        self, folder, memory_mib=1024, cpus=1, disk_mib=2048, driver=None, keep=False, say=print
-    ):
+        self,
+        folder: str | Path,
+        memory_mib: int = 1024,
+        cpus: int = 1,
+        disk_mib: int = 2048,
+        driver: str | None = None,
+        keep: bool = False,
+        say: Say = print,
+    ) -> None:
         self.folder = Path(folder).resolve()
         self.size = {"memory_mib": memory_mib, "cpus": cpus, "disk_mib": disk_mib}
         self.driver = driver
         self.keep = keep
         self.say = say
         self.name = f"elevatorlab-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:8]}"
-        self._lock = None
+        self._lock: BaseFileLock | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.up()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self.keep:
             self._unlock()
         else:
@@ -76,7 +85,7 @@ class Machine:
 
     # ---- its life ----------------------------------------------------------------------
 
-    def up(self):
+    def up(self) -> None:
         """Bring it up, or find it up.
 
         Raises
@@ -95,7 +104,7 @@ class Machine:
             self._unlock()
             raise
 
-    def destroy(self):
+    def destroy(self) -> None:
         """Take it away, with everything that was made for it."""
         self._take_lock()
         try:
@@ -106,13 +115,18 @@ class Machine:
     #: What is left of a killed run is taken away in the same way.
     clean = destroy
 
-    def _make(self):
+    def _make(self) -> None:
         provider = readiness.provider()
         readiness.require(provider)
         driver = ""
         if provider == "libvirt":
             driver = self.driver or ("kvm" if kvm.works() else "qemu")
-        choice = {"provider": provider, "driver": driver, "size": self.size, "network": ""}
+        choice: dict[str, Any] = {
+            "provider": provider,
+            "driver": driver,
+            "size": self.size,
+            "network": "",
+        }
         if provider == "libvirt":
             choice["network"] = str(libvirt.free_network(self.name))
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -123,14 +137,14 @@ class Machine:
                 libvirt.make_pool(self.name)
                 libvirt.make_network(self.name, choice["network"], self.folder / "network.xml")
             self._vagrant_up(choice)
-            address = self._ask_address()
+            address = self._ask_address(choice)
             hostkey.pin(address["host"], address["port"], self._known_hosts)
             self._write({**choice, "address": address})
         except BaseException:
             self._clear()
             raise
 
-    def _vagrant_up(self, choice):
+    def _vagrant_up(self, choice: dict[str, Any]) -> None:
         command = ["vagrant", "up", "--provider", choice["provider"]]
         environment = self._environment(choice)
         try:
@@ -145,14 +159,14 @@ class Machine:
                 ) from problem
             raise NotReady(f"the virtual machine did not come up: {problem}") from None
 
-    def _hear(self, line):
+    def _hear(self, line: str) -> None:
         """Pass on what Vagrant says about steps, without its details."""
         _, arrow, text = line.strip().partition(f"==> {self.name}: ")
         _, provisioning, said = line.strip().partition("provision: ")
         if provisioning or (arrow and text.endswith("...")):
             self.say("  " + (f"provisioning: {said}" if said else text))
 
-    def _clear(self):
+    def _clear(self) -> None:
         """Remove everything that bears its name, and its folder with the journal last."""
         journal = self._read()
         if journal is None:
@@ -177,12 +191,12 @@ class Machine:
     # ---- what it is --------------------------------------------------------------------
 
     @property
-    def accelerator(self):
+    def accelerator(self) -> str:
         """What executes the processor's instructions: KVM, TCG or VirtualBox."""
         journal = self._made()
         return ACCELERATORS[journal["provider"], journal["driver"]]
 
-    def ssh_config(self):
+    def ssh_config(self) -> dict[str, Any]:
         """Return how to reach it.
 
         Returns
@@ -193,19 +207,19 @@ class Machine:
         """
         return {**self._made()["address"], "known_hosts": str(self._known_hosts)}
 
-    def storage(self):
+    def storage(self) -> Path:
         """Return the folder of this machine that its disks are files in."""
         if self._made()["provider"] == "libvirt":
             return libvirt.IMAGES / self.name
         return self.folder
 
-    def _made(self):
+    def _made(self) -> dict[str, Any]:
         journal = self._read()
         if not journal or "address" not in journal:
             raise NotReady(f"virtual machine {self.name} is not up; expected `up` to be first")
         return journal
 
-    def _found_up(self):
+    def _found_up(self) -> bool:
         """Tell whether the machine of the journal is the one wanted, and shows its host key."""
         journal = self._read()
         if not journal or "address" not in journal or journal["size"] != self.size:
@@ -217,9 +231,9 @@ class Machine:
         address = journal["address"]
         return hostkey.shown_is_pinned(address["host"], address["port"], self._known_hosts)
 
-    def _ask_address(self):
+    def _ask_address(self, choice: dict[str, Any]) -> dict[str, Any]:
         shown = commands.run(
-            ["vagrant", "ssh-config"], 60, cwd=PROJECT, env=self._environment(self._read())
+            ["vagrant", "ssh-config"], 60, cwd=PROJECT, env=self._environment(choice)
         )
         if shown.returncode:
             raise NotReady(f"vagrant ssh-config: {' '.join(shown.stderr.split())}")
@@ -231,7 +245,7 @@ class Machine:
             "key_filename": way["identityfile"][0].strip('"'),
         }
 
-    def _environment(self, choice):
+    def _environment(self, choice: dict[str, Any]) -> dict[str, str]:
         """Return the variables that the Vagrantfile and Vagrant read; the name marks processes."""
         size = choice["size"]
         return {
@@ -251,20 +265,21 @@ class Machine:
     # ---- its journal -------------------------------------------------------------------
 
     @property
-    def _dotfile(self):
+    def _dotfile(self) -> Path:
         return self.folder / "vagrant"
 
     @property
-    def _known_hosts(self):
+    def _known_hosts(self) -> Path:
         return self.folder / "known_hosts"
 
-    def _read(self):
+    def _read(self) -> dict[str, Any] | None:
         try:
-            return json.loads((self.folder / "machine.json").read_text())
+            journal: dict[str, Any] = json.loads((self.folder / "machine.json").read_text())
         except FileNotFoundError:
             return None
+        return journal
 
-    def _write(self, journal):
+    def _write(self, journal: dict[str, Any]) -> None:
         fresh = self.folder / "machine.json.new"
         with open(fresh, "w") as file:
             json.dump({"name": self.name, **journal}, file, indent=1)
@@ -272,29 +287,28 @@ class Machine:
             os.fsync(file.fileno())
         fresh.rename(self.folder / "machine.json")
 
-    def _take_lock(self):
+    def _take_lock(self) -> None:
         """Let one process at a time have this machine; a killed one has it no longer."""
         if self._lock is not None:
             return
         self.folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = open(self.folder.with_name(self.folder.name + ".lock"), "w")  # noqa: SIM115
+        lock = FileLock(self.folder.with_name(self.folder.name + ".lock"), thread_local=False)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
+            lock.acquire(blocking=False)
+        except Timeout:
             raise NotReady(
                 f"another process uses the virtual machine in {self.folder}; wait until it has "
                 "ended"
             ) from None
         self._lock = lock
 
-    def _unlock(self):
+    def _unlock(self) -> None:
         if self._lock is not None:
-            self._lock.close()
+            self._lock.release()
             self._lock = None
 
 
-def _end_processes(mark):
+def _end_processes(mark: str) -> None:
     """End the processes that have `mark` in their environment: what a killed run has started."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

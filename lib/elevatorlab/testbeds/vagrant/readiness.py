@@ -1,6 +1,7 @@
 """What a virtual machine needs of this machine: Vagrant, a provider, a box, and perhaps KVM."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import NotReady
@@ -13,7 +14,7 @@ LOCAL_BOX = "elevatorlab/bookworm64"
 INSTALL = "environments/start-libvirt.sh installs and starts what is missing"
 
 
-def provider():
+def provider() -> str:
     """Return Vagrant's provider to use: VAGRANT_DEFAULT_PROVIDER, libvirt, or virtualbox."""
     named = os.environ.get("VAGRANT_DEFAULT_PROVIDER")
     if named in ("libvirt", "virtualbox"):
@@ -23,7 +24,7 @@ def provider():
     return "libvirt"
 
 
-def require(provider):
+def require(provider: str) -> None:
     """Make sure that Vagrant can make a virtual machine with `provider`.
 
     Raises
@@ -34,12 +35,12 @@ def require(provider):
     _require_provider(provider)
 
 
-def _require_vagrant():
+def _require_vagrant() -> None:
     if not commands.found("vagrant"):
         raise NotReady(f"the command vagrant is missing; {INSTALL}")
 
 
-def _require_provider(provider):
+def _require_provider(provider: str) -> None:
     if provider == "virtualbox":
         if not commands.found("VBoxManage"):
             raise NotReady("the command VBoxManage is missing; install VirtualBox")
@@ -52,7 +53,7 @@ def _require_provider(provider):
         raise NotReady(f"Vagrant has no provider for libvirt; {INSTALL}")
 
 
-def boxes():
+def boxes() -> list[str]:
     """Return the names of the boxes that could be used, in the order of preference."""
     home = Path(os.environ.get("VAGRANT_HOME", "~/.vagrant.d")).expanduser()
     named = os.environ.get("ELEVATORLAB_BOX")
@@ -60,7 +61,7 @@ def boxes():
     return [box for box in wanted if (home / "boxes" / box.replace("/", "-VAGRANTSLASH-")).is_dir()]
 
 
-def findings():
+def findings() -> Iterator[Finding]:
     """Say what there is here of what a virtual machine needs.
 
     Yields

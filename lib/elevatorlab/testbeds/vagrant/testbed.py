@@ -3,15 +3,31 @@
 import contextlib
 import functools
 import json
+from collections.abc import Iterator
+from typing import Any
 
 from ...errors import NotReady
 from ...paths import BUILD
-from .. import far
-from ..shell import LocalShell, SshShell
-from ..ssh import ShellTestbed
+from ...trial import Trial
+from ..base import Finding, Say
+from ..remote import far_agent
+from ..remote.shell import LocalShell
+from ..remote.ssh import ShellTestbed
+from ..remote.ssh_shell import SshShell
 from .machine import DISK_SERIAL, Machine, findings
 
 FOLDER = BUILD / "vagrant"
+
+#: The second disk where no trial uses it: Vagrant always makes one.
+UNUSED_MIB = 16
+
+
+def disk_mib(trials: list[Trial]) -> int:
+    """Return the size of the second disk: what the largest device of `trials` needs.
+
+    Devices over NVMe/TCP, and disks of one's own, are not on it.
+    """
+    return max(getattr(trial.device, "size_mib", 0) for trial in trials) or UNUSED_MIB
 
 
 class VagrantTestbed(ShellTestbed):
@@ -29,25 +45,24 @@ class VagrantTestbed(ShellTestbed):
     name = "vagrant"
     defaults = {**ShellTestbed.defaults, "arms": ("vm",)}
 
-    def __init__(self, say=print, machine=None):
-        super().__init__(None, say)
+    def __init__(self, say: Say = print, machine: Machine | None = None) -> None:
+        super().__init__(LocalShell(), say)  # until the virtual machine has one of its own
         self.given = machine
-        self.below = far.FarAgent(LocalShell())
-        self.vm = None
+        self.below = far_agent.FarAgent(LocalShell())
+        self.vm: Machine | None = None
 
     # ---- what it can do ---------------------------------------------------------------
 
-    def findings(self):
+    def findings(self) -> Iterator[Finding]:
         """Say what this machine has for virtual machines; what is inside is known once it is up."""
         yield from findings()
         if self.vm is not None:
             yield from super().findings()
 
     @functools.cached_property
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """What the virtual machine is and has, and the physical machine's identity."""
-        if self.vm is None:
-            raise NotReady("the virtual machine is not up; expected `prepare` to have started it")
+        vm = self._up()
         inside, below = self.far.facts(), self.below.facts(root=False)
         return {
             **inside,
@@ -55,29 +70,34 @@ class VagrantTestbed(ShellTestbed):
             "cpu": below["cpu"],
             "scratch": {**inside["scratch"], "disks": below["scratch"]["disks"]},
             "test_disk": f"second virtual disk ({DISK_SERIAL})",
-            "accelerator": self.accelerator(),
+            "accelerator": vm.accelerator,
         }
 
-    def machine(self):
+    def machine(self) -> str:
         """Return what tells the physical machine below from others."""
-        return self.below.facts(root=False)["machine_id"]
+        return str(self.below.facts(root=False)["machine_id"])
 
-    def identity(self):
+    def identity(self) -> str:
         """Return what decides the results, as soon as the virtual machine is up."""
         return super().identity() if self.vm else ""
 
-    def accelerator(self):
+    def accelerator(self) -> str:
         """Return what executes the processor's instructions."""
-        return self.vm.accelerator
+        return self._up().accelerator
 
-    def takes(self, trial):
+    def _up(self) -> Machine:
+        if self.vm is None:
+            raise NotReady("the virtual machine is not up; expected `prepare` to have started it")
+        return self.vm
+
+    def takes(self, trial: Trial) -> bool:
         """Plain processes in a virtual machine."""
         processes = all(group.isolation == "process" for group in trial.groups)
         return trial.machine == "virtual_machine" and processes and trial.device.kind != "disk"
 
     # ---- what it does -----------------------------------------------------------------
 
-    def prepare(self, trials):
+    def prepare(self, trials: list[Trial]) -> None:
         """Start the virtual machine with the memory and the disk that `trials` ask for."""
         missing = [finding for finding in findings() if finding.needed and not finding.ready]
         if missing:
@@ -85,7 +105,7 @@ class VagrantTestbed(ShellTestbed):
         self.vm = self.given or Machine(
             FOLDER,
             memory_mib=max(trial.memory_mib for trial in trials),
-            disk_mib=max(trial.device.size_mib for trial in trials),
+            disk_mib=disk_mib(trials),
             say=self.say,
         )
         self.vm.up()
@@ -93,40 +113,39 @@ class VagrantTestbed(ShellTestbed):
         self.shell = SshShell(
             way["host"], way["user"], way["port"], way["key_filename"], way["known_hosts"]
         )
-        self.far = far.FarAgent(self.shell)
+        self.far = far_agent.FarAgent(self.shell)
         super().prepare(trials)
 
-    def site(self):
+    def site(self) -> dict[str, Any]:
         """Tell the agent which disk was made for it."""
         return {**super().site(), "disk": DISK_SERIAL}
 
-    def _run(self, trial, folder, note):
+    def _run(self, trial: Trial, note: Say) -> dict[str, bytes]:
         with self._backing_scheduler(trial.backing_scheduler) as proofs:
-            super()._run(trial, folder, note)
-        (folder / "below.json").write_text(json.dumps(proofs, indent=1) + "\n")
+            files = super()._run(trial, note)
+        return {**files, "below.json": f"{json.dumps(proofs, indent=1)}\n".encode()}
 
     @contextlib.contextmanager
-    def _backing_scheduler(self, scheduler):
+    def _backing_scheduler(self, scheduler: str | None) -> Iterator[list[Any]]:
         """Keep the scheduler of the physical disk below the virtual one; yield the proofs."""
         if scheduler is None:
             yield []
             return
         what = f"the physical disk below the virtual machine did not get scheduler {scheduler}"
-        disk = str(self.vm.storage())
-        with self.below.held(what, "hold", scheduler, disk, say=self.say) as proofs:
+        disk = str(self._up().storage())
+        with self.below.held(what, "hold-scheduler", scheduler, disk, say=self.say) as proofs:
             yield proofs
 
-    def clean(self):
+    def clean(self) -> str:
         """Remove what killed runs left; return a sentence that says what was done."""
         sentence = self.below.clean()
         Machine(FOLDER, say=self.say).clean()
         return f"{sentence}; no virtual machine of ours is left"
 
-    def close(self):
+    def close(self) -> None:
         """Take the virtual machine away, unless it is somebody else's."""
-        if self.shell is not None:
-            super().close()
+        super().close()
         if self.vm is not None and self.vm is not self.given:
             self.vm.destroy()
-        self.vm = self.shell = None
+        self.vm, self.shell = None, LocalShell()
         self.__dict__.pop("facts", None)

@@ -1,0 +1,362 @@
+"""The block device under test: made or claimed for the trial, proved, and given back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from ..errors import AgentError
+from . import drive, guard, nvme_tcp, paced_disk
+from .modules import load_module, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from ..lifecycle.journal import Journal
+    from ..lifecycle.proofs import Proofs
+
+CONFIG = pathlib.Path("/sys/kernel/config/nullb")
+BLOCK = pathlib.Path("/sys/class/block")
+FUSE = pathlib.Path("/dev/fuse")
+PACED = pathlib.Path("/run/elevatorlab/paced-disk")
+
+
+def create(
+    device: Mapping[str, Any], site: Mapping[str, Any], agent: str, journal: Journal, proofs: Proofs
+) -> str:
+    """Make the trial's device, or claim it, and return its kernel name.
+
+    Parameters
+    ----------
+    device : dict
+        As the trial describes it.
+    site : dict
+        What the testbed offers here: ``scratch``, a folder for the file of a file-backed
+        device; ``disk``, the id of the disk that the testbed made for this purpose;
+        ``nvme_target``, where another machine serves the disk (see `nvme_tcp.join`).
+    agent : str
+        The agent's own archive or folder: it serves a paced disk.
+    """
+    return MAKERS[device["kind"]](device, site, agent, journal, proofs)
+
+
+def create_backing(backing: Mapping[str, Any], journal: Journal, proofs: Proofs) -> str:
+    """Make what an NVMe/TCP target serves, or claim it, and return its kernel name."""
+    return create(backing, {}, "", journal, proofs)
+
+
+def _create_nvme_tcp(
+    device: Mapping[str, Any],
+    site: Mapping[str, Any],
+    agent: str,
+    journal: Journal,
+    proofs: Proofs,
+) -> str:
+    if "nvme_target" in site:
+        return nvme_tcp.join(device, site["nvme_target"], journal, proofs)
+    backing = create_backing(device["backing"], journal, proofs)
+    return nvme_tcp.create(device, backing, journal, proofs)
+
+
+def _claim_disk(
+    device: Mapping[str, Any],
+    site: Mapping[str, Any],
+    agent: str,
+    journal: Journal,
+    proofs: Proofs,
+) -> str:
+    return claim(device["id"], device["destroy"], proofs)
+
+
+def _create_file_backed(
+    device: Mapping[str, Any],
+    site: Mapping[str, Any],
+    agent: str,
+    journal: Journal,
+    proofs: Proofs,
+) -> str:
+    if site.get("disk"):
+        return claim(site["disk"], True, proofs)
+    return _create_loop(device, pathlib.Path(site["scratch"]), journal, proofs)
+
+
+def claim(stable_id: str, destroy: bool, proofs: Proofs) -> str:
+    """Return the kernel name of a disk of the machine, if the guard lets it be written to."""
+    name = guard.resolve(stable_id)
+    before = guard.check(name, destroy)
+    guard.still_the_same(name, stable_id, before)
+    proofs.add(f"disk {stable_id}", "free to be overwritten", f"{name} ({before})")
+    return name
+
+
+def _create_loop(
+    device: Mapping[str, Any], scratch: pathlib.Path, journal: Journal, proofs: Proofs
+) -> str:
+    """Attach a loop device to a new file in `scratch`, past the page cache of its disk.
+
+    The file is allocated whole: its blocks are where they will be read.
+    """
+    size_bytes = device["size_mib"] << 20
+    scratch.mkdir(parents=True, exist_ok=True)
+    free_bytes = os.statvfs(scratch).f_bavail * os.statvfs(scratch).f_frsize
+    if free_bytes < size_bytes + (64 << 20):
+        raise AgentError(
+            f"{scratch} has {free_bytes >> 20} MiB free; expected {(size_bytes >> 20) + 64} MiB "
+            "for the file of the device under test. Free some, or choose a smaller preset"
+        )
+    file = tempfile.mktemp(prefix="disk-", dir=scratch)
+    journal.will("remove_file", file)
+    journal.will("detach_loop", file)
+    with open(file, "xb") as content:
+        os.posix_fallocate(content.fileno(), 0, size_bytes)
+        os.fsync(content.fileno())
+    return _attach_loop(file, proofs)
+
+
+def _attach_loop(file: str | pathlib.Path, proofs: Proofs) -> str:
+    """Attach a loop device, which may have partitions, to `file`, past the page cache."""
+    if not pathlib.Path("/dev/loop-control").exists():
+        load_module("loop")
+    name = pathlib.Path(run("losetup", "--partscan", "--find", "--show", str(file))).name
+    # Not an error where the file system has no direct I/O: the proof says which it is.
+    subprocess.run(["losetup", "--direct-io=on", f"/dev/{name}"], capture_output=True)
+    direct = (BLOCK / name / "loop/dio").read_text().strip()
+    proofs.add(f"{name} backing file past the page cache", "1", direct)
+    return name
+
+
+def _create_paced(
+    device: Mapping[str, Any],
+    site: Mapping[str, Any],
+    agent: str,
+    journal: Journal,
+    proofs: Proofs,
+) -> str:
+    """Start the server of a paced disk, and attach a loop device to its file."""
+    if not FUSE.exists():
+        load_module("fuse")
+    if not FUSE.exists():
+        raise AgentError(
+            f"this machine has no {FUSE}; expected it, since a paced disk is a FUSE file. Run the "
+            "agent where it is there (in a container: with --device /dev/fuse)"
+        )
+    model = PACED.with_suffix(".json")
+    file = PACED / paced_disk.FILE
+    journal.will("remove_file", model)
+    model.write_text(json.dumps(device))
+    journal.will("remove_folder", PACED)
+    PACED.mkdir(exist_ok=True)
+    journal.will("unmount_lazily", PACED)
+    # Ended by the unmount, also after this program was killed.
+    server = subprocess.Popen(
+        ["python3", agent, "paced-disk", str(PACED), str(model)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert server.stdout
+    if server.stdout.readline() != b"ready\n":
+        raise AgentError(
+            f"the server of the paced disk ended with status {server.wait()}; expected it to "
+            f"mount a FUSE file system on {PACED} (see log.txt)"
+        )
+    journal.will("detach_loop", file)
+    name = _attach_loop(file, proofs)
+    # There is no volatile cache to flush.
+    proofs.set(BLOCK / name / "queue/write_cache", "write through")
+    return name
+
+
+def account(device: Mapping[str, Any]) -> dict[str, float] | None:
+    """Return what a paced disk's server has done so far (`paced_disk.Pace.account`).
+
+    Parameters
+    ----------
+    device : dict
+        As the trial describes it.
+
+    Returns
+    -------
+    dict or None
+        None for other disks, and for a server that has died: its disk's requests fail, too.
+    """
+    if device["kind"] != "paced_disk":
+        return None
+    try:
+        done: dict[str, float] = json.loads((PACED / paced_disk.ACCOUNT).read_text())
+    except OSError:
+        return None
+    return done
+
+
+def _create_null_blk(
+    device: Mapping[str, Any],
+    site: Mapping[str, Any],
+    agent: str,
+    journal: Journal,
+    proofs: Proofs,
+) -> str:
+    """Create a `null_blk` device: the kernel's simulated disk.
+
+    A request occupies one of `parallelism` slots for `service_time_us`; the device's memory
+    holds what was written. Attributes: Documentation/block/null_blk.rst of the kernel.
+    """
+    load_module("null_blk", "nr_devices=0")
+    folder = CONFIG / "elevatorlab"
+    if folder.exists():
+        raise AgentError(
+            f"{folder} exists already; another trial runs on this machine. Wait for it to end."
+        )
+    journal.will("remove_folder", folder)
+    folder.mkdir()
+    journal.will_write(folder / "power", "0")
+    timer, instant = 2, 0
+    attributes = {
+        "size": device["size_mib"],
+        "memory_backed": 1,
+        "submit_queues": 1,
+        "hw_queue_depth": device["parallelism"],
+        "irqmode": timer if device["service_time_us"] else instant,
+        "completion_nsec": round(device["service_time_us"] * 1000),
+        "mbps": device["bandwidth_mib_s"],
+        "cache_size": device["write_cache_mib"],
+    }
+    for name, value in attributes.items():
+        proofs.set(folder / name, value)
+    proofs.set(folder / "power", 1)
+    # Newer kernels name the disk after its folder, older ones after its index.
+    names = [folder.name, "nullb" + (folder / "index").read_text().strip()]
+    for name in names:
+        if pathlib.Path("/dev", name).exists():
+            return name
+    raise AgentError(
+        f"null_blk was switched on, but neither /dev/{' nor /dev/'.join(names)} is there"
+    )
+
+
+#: What makes each kind of device; a trial's plug-ins add theirs.
+MAKERS: dict[str, Callable[..., str]] = {
+    "disk": _claim_disk,
+    "drive": drive.create,
+    "file_backed": _create_file_backed,
+    "null_blk": _create_null_blk,
+    "nvme_tcp": _create_nvme_tcp,
+    "paced_disk": _create_paced,
+}
+
+
+@contextlib.contextmanager
+def expected_to_stay(name: str, patience_s: float = 2) -> Iterator[None]:
+    """Fail when the disk goes away meanwhile, whatever else fails then.
+
+    Its requests may fail a moment before the kernel takes it away.
+    """
+    failure = None
+    try:
+        yield
+    except AgentError as problem:
+        failure = problem
+    until_s = time.monotonic() + (patience_s if failure else 0)
+    while (BLOCK / name).exists():
+        if time.monotonic() >= until_s:
+            break
+        time.sleep(0.05)
+    else:
+        raise AgentError(
+            f"the disk under test, {name}, went away while it was measured; expected it to stay "
+            "(did its target end, or the connection break?)"
+        ) from failure
+    if failure:
+        raise failure
+
+
+def disks_below(path: str | pathlib.Path) -> list[str]:
+    """Return the kernel names of the disks that a file or folder lies on.
+
+    A partition is resolved to its disk, a mapper device or RAID to its members' disks.
+
+    Raises
+    ------
+    AgentError
+        When there is no block device below (memory, network, overlay, some btrfs).
+    """
+    number = os.stat(path).st_dev
+    node = pathlib.Path("/sys/dev/block", f"{os.major(number)}:{os.minor(number)}")
+    if not node.exists():
+        raise AgentError(
+            f"{path} lies on no block device of this machine; expected a file system on a disk. "
+            "Name another folder"
+        )
+    return sorted(_whole_disks(node.resolve().name))
+
+
+def disks_of(
+    device: str, block: pathlib.Path = BLOCK, nodes: pathlib.Path = pathlib.Path("/dev")
+) -> list[str]:
+    """Return the kernel names of the disks whose schedulers decide for a device as users name it.
+
+    Parameters
+    ----------
+    device : str
+        ``sda``, ``nvme0n1`` (its paths, under multipath), ``md0`` (its members' disks), a
+        partition (its disk), ``c0d0`` of an HP RAID controller (``cciss!c0d0``), ``mapper/NAME``
+        or ``VOLUME-GROUP/VOLUME`` (what lies below), ``disk/by-id/...``; with or without
+        ``/dev/`` before it.
+    block, nodes : pathlib.Path
+        ``/sys/class/block`` and ``/dev``.
+
+    Raises
+    ------
+    AgentError
+        When there is no such device.
+    """
+    name = device[len("/dev/") :] if device.startswith("/dev/") else device
+    there = sorted(path.name for path in block.glob("*"))
+    link = nodes / name
+    # The kernel writes a slash in a device's name as an exclamation mark.
+    meant = [name.replace("/", "!"), f"cciss!{name}"]
+    if link.is_symlink():
+        meant.append(link.resolve().name)
+    for known in meant:
+        if known in there:
+            return sorted(_whole_disks(known, block))
+    raise AgentError(
+        f"expected a block device of this machine, found {device!r}; it has: {', '.join(there)}"
+    )
+
+
+def _whole_disks(name: str, block: pathlib.Path = BLOCK) -> set[str]:
+    folder = (block / name).resolve()
+    if (folder / "partition").exists():
+        folder = folder.parent
+    members = [path.name for path in (folder / "slaves").glob("*")]
+    below = {disk for member in members for disk in _whole_disks(member, block)}
+    return below or _paths(folder.name, block) or {folder.name}
+
+
+def _paths(name: str, block: pathlib.Path) -> set[str]:
+    """Return the paths of an NVMe disk under native multipath: these have the schedulers.
+
+    The disk ``nvme0n1`` itself then passes requests on to ``nvme0c0n1``, ``nvme0c1n1`` ...
+    """
+    subsystem, separator, namespace = name.rpartition("n")
+    if not separator or not subsystem.startswith("nvme"):
+        return set()
+    return {path.name for path in block.glob(f"{subsystem}c[0-9]*n{namespace}")}
+
+
+def read_bytes(name: str) -> int:
+    """Bytes that the device has served to reads since it exists (512-byte sectors)."""
+    return int((BLOCK / name / "stat").read_text().split()[2]) * 512
+
+
+def written_bytes(name: str) -> int:
+    """Bytes that the device has taken from writes since it exists (512-byte sectors)."""
+    return int((BLOCK / name / "stat").read_text().split()[6]) * 512

@@ -1,0 +1,1 @@
+"""Groups of processes: their cgroups, how they are kept apart, and the worker in each."""

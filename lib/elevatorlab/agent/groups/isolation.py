@@ -1,0 +1,276 @@
+"""Groups: processes that share one cgroup, plainly or in a container of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from ..errors import AgentError
+from . import cgroups
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..lifecycle.journal import Journal
+    from ..lifecycle.proofs import Proofs
+    from .cgroups import Tree
+
+#: Where a container sees the agent.
+AGENT_INSIDE = "/elevatorlab-agent"
+
+
+class Pipes:
+    """A worker started by the agent: its standard input and output."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdin and self.process.stdout
+        self.requests, self.answers = self.process.stdin, self.process.stdout
+
+    def close(self) -> int:
+        """Let the worker end, and wait for it; return its exit status."""
+        try:
+            self.requests.close()
+        except BrokenPipeError:  # gone already
+            pass
+        return self.process.wait()
+
+
+class Socket:
+    """A worker that somebody else started in a container: the socket it listens on."""
+
+    def __init__(self, path: str) -> None:
+        self.socket = _connected(path)
+        self.requests = self.socket.makefile("w")
+        self.answers = self.socket.makefile("r")
+
+    def close(self) -> None:
+        """Let the worker end; its container ends with it."""
+        for end in (self.requests, self.answers, self.socket):
+            try:
+                end.close()
+            except BrokenPipeError:
+                pass
+        return None
+
+
+def _connected(path: str, patience_s: float = 30) -> socket.socket:
+    """Connect to a socket that may not be there for a moment yet."""
+    until_s = time.monotonic() + patience_s
+    while True:
+        end = socket.socket(socket.AF_UNIX)
+        try:
+            end.connect(path)
+            return end
+        except (FileNotFoundError, ConnectionRefusedError) as problem:
+            end.close()
+            if time.monotonic() > until_s:
+                raise AgentError(
+                    f"no worker listens on {path} ({problem}); expected one in the container"
+                ) from None
+            time.sleep(0.05)
+
+
+class Group:
+    """What all groups have.
+
+    Attributes
+    ----------
+    device : str
+        Kernel name of what the group works on: the device under test, or its own part of it.
+    path : pathlib.Path
+        The cgroup.
+    work : str or None
+        The folder on the device under test, as the group's own processes see it; None where
+        the trial has no file system.
+    """
+
+    name: str
+    device: str
+    path: pathlib.Path
+    work: str | None
+
+    def connect(self, agent: str) -> Pipes | Socket:
+        """Return a connection to a worker inside the group."""
+        raise NotImplementedError
+
+    def limit(self, limits: Mapping[str, Any], tree: Tree, number: str, proofs: Proofs) -> None:
+        """Set the group's I/O limits on the device `number`, and prove each."""
+        tree.limit(self.path, limits, number, proofs)
+
+
+class ProcessGroup(Group):
+    """Plain processes of the machine in one cgroup."""
+
+    def __init__(
+        self, name: str, tree: Tree, disk: pathlib.Path | None, device: str, journal: Journal
+    ) -> None:
+        self.name = name
+        self.device = device
+        self.path = tree.root / name
+        journal.will("remove_cgroup", self.path)
+        self.path.mkdir()
+        journal.will("kill_group", self.path)
+        self.work = None
+        if disk is not None:
+            self.work = str(disk / name)
+            os.mkdir(self.work)
+
+    def connect(self, agent: str) -> Pipes:
+        """Start a worker inside the group."""
+        enter = f'echo $$ >{self.path}/cgroup.procs && exec "$@"'
+        return Pipes(["sh", "-c", enter, "sh", "python3", agent, "worker"])
+
+
+class ContainerGroup(Group):
+    """A container made by a real OCI runtime (crun): namespaces, overlay root, cgroup.
+
+    Its writable layer is on the device under test, so a file that the container writes is
+    reached through overlayfs; on a bare device the layer is in memory, and the container has
+    the device. The agent is the only thing mounted into it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tree: Tree,
+        disk: pathlib.Path | None,
+        device: str,
+        journal: Journal,
+        agent: str,
+    ) -> None:
+        self.name = name
+        self.device = device
+        self.agent = agent
+        self.path = tree.root / name
+        self.container = f"elevatorlab-{name}"
+        self.work = "/work" if disk else None
+        journal.will("remove_cgroup", self.path)
+        self.path.mkdir()
+        journal.will("kill_group", self.path)
+        bundle = pathlib.Path("/run/elevatorlab/bundles", name)
+        journal.will("remove_tree", bundle)
+        (bundle / "rootfs").mkdir(parents=True)
+        layers = disk / name if disk else bundle / "layers"
+        for layer in ("upper", "work", "upper/work"):
+            (layers / layer).mkdir(parents=True)
+        journal.will("unmount", bundle / "rootfs")
+        options = f"lowerdir=/,upperdir={layers}/upper,workdir={layers}/work"
+        _run(["mount", "-t", "overlay", "overlay", "-o", options, str(bundle / "rootfs")])
+        (bundle / "config.json").write_text(json.dumps(self._oci_configuration()))
+        journal.will("delete_container", self.container)
+        runtime = ["crun", "--cgroup-manager=cgroupfs", "run", "--detach", "--bundle", str(bundle)]
+        # Not captured: the container's first process keeps these files open.
+        started = subprocess.run(
+            [*runtime, self.container], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        if started.returncode:
+            raise AgentError(f"crun could not start the container of group {name!r}; see log.txt")
+
+    def _oci_configuration(self) -> dict[str, Any]:
+        """Return the container's description (OCI runtime specification 1.0)."""
+        kernel_mounts = [
+            ("/proc", "proc", ["nosuid", "noexec", "nodev"]),
+            ("/dev", "tmpfs", ["nosuid", "mode=755"]),
+            ("/sys", "sysfs", ["nosuid", "noexec", "nodev", "ro"]),
+        ]
+        mounts = [
+            {"destination": target, "type": kind, "source": kind, "options": options}
+            for target, kind, options in kernel_mounts
+        ]
+        mounts.append(
+            {
+                "destination": AGENT_INSIDE,
+                "source": self.agent,
+                "options": ["bind", "ro"],
+                "type": "bind",
+            }
+        )
+        return {
+            "ociVersion": "1.0.2",
+            "hostname": self.name,
+            "root": {"path": "rootfs", "readonly": False},
+            "process": {
+                "args": ["sleep", "infinity"],
+                "cwd": "/",
+                "user": {"uid": 0, "gid": 0},
+                "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"],
+            },
+            "mounts": mounts,
+            "linux": {
+                "devices": [] if self.work else [self._device_node()],
+                "cgroupsPath": f"/{cgroups.ROOT_NAME}/{self.name}/container",
+                "namespaces": [
+                    {"type": kind} for kind in ("pid", "mount", "ipc", "uts", "network")
+                ],
+            },
+        }
+
+    def _device_node(self) -> dict[str, Any]:
+        """Return the description of the device's node inside the container."""
+        number = pathlib.Path("/sys/class/block", self.device, "dev").read_text()
+        major, minor = map(int, number.split(":"))
+        path = f"/dev/{self.device}"
+        return {"type": "b", "path": path, "major": major, "minor": minor, "fileMode": 0o600}
+
+    def connect(self, agent: str) -> Pipes:
+        """Start a worker inside the container."""
+        worker = ["python3", AGENT_INSIDE, "worker"]
+        return Pipes(["crun", "exec", self.container, *worker])
+
+
+class ForeignGroup(Group):
+    """A container that the testbed had a container engine make; its first process is a worker.
+
+    The container ends with the connection to its worker, so that a killed agent leaves none.
+    """
+
+    def __init__(
+        self, name: str, tree: Tree, container: Mapping[str, Any], device: str, journal: Journal
+    ) -> None:
+        self.name = name
+        self.device = device
+        self.path = tree.of_process(container["process"])
+        self.work = container["work"]
+        self.socket = container["socket"]
+        self.limited = container["limited"]
+        journal.will("kill_group", self.path)
+
+    def limit(self, limits: Mapping[str, Any], tree: Tree, number: str, proofs: Proofs) -> None:
+        """Prove the limits that the engine has set, and set the others."""
+        for name in self.limited:
+            tree.prove(self.path, name, limits[name], number, proofs)
+        rest = {name: value for name, value in limits.items() if name not in self.limited}
+        super().limit(rest, tree, number, proofs)
+
+    def connect(self, agent: str) -> Socket:
+        """Connect to the worker that runs already."""
+        return Socket(self.socket)
+
+
+def create(
+    group: Mapping[str, Any],
+    tree: Tree,
+    disk: pathlib.Path | None,
+    device: str,
+    journal: Journal,
+    agent: str,
+) -> Group:
+    """Make one of the trial's groups."""
+    if group["isolation"] == "container":
+        return ContainerGroup(group["name"], tree, disk, device, journal, agent)
+    return ProcessGroup(group["name"], tree, disk, device, journal)
+
+
+def _run(argv: list[str]) -> None:
+    run = subprocess.run(argv, capture_output=True, text=True)
+    if run.returncode:
+        raise AgentError(f"{' '.join(argv[:3])} failed: {run.stderr.strip()}")

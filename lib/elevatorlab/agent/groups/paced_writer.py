@@ -1,0 +1,211 @@
+"""Synchronous writes at a pace: the load of the isolation study.
+
+It runs inside the group, in the worker's process: one thread a writer, each with one write in
+flight. Times are taken around the system call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import os
+import queue
+import random
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    #: When writes are due; None ends a writer.
+    Arrivals = queue.SimpleQueue[float | None]
+
+PR_SET_TIMERSLACK = 29
+#: Bins of the histogram for each factor of two.
+BINS_PER_OCTAVE = 8
+PERCENTILES = (50, 90, 95, 99, 99.9)
+
+
+#: Loads that were prepared, by name.
+LOADS: dict[str, Load] = {}
+
+
+def prepare_writes(name: str, device: str, request_bytes: int, spread: str, seed: str) -> None:
+    """Open a device for `paced_writes`, and write once, so that the first write costs no more.
+
+    Parameters
+    ----------
+    name : str
+    device : str
+        Path of a block device.
+    request_bytes : int
+    spread : str
+        ``constant`` or ``exponential``.
+    seed : str
+    """
+    LOADS[name] = load = Load(device, request_bytes, spread, seed)
+    load.run({"writers": 1, "think_us": 0, "arrivals_per_s": None}, time.monotonic() + 1e-6)
+    load.ended.clear()
+
+
+def paced_writes(name: str, phases: list[dict[str, Any]], report_ms: int) -> dict[str, Any]:
+    """Write as the phases say; return what it took.
+
+    Parameters
+    ----------
+    name : str
+        As in `prepare_writes`.
+    phases : list of dict
+        See `elevatorlab.trial.workloads.Phase`.
+    report_ms : int
+
+    Returns
+    -------
+    dict
+        ``requests``, ``bytes``, ``latency_mean_us``, ``latency_percentile_us``, ``busy_s`` (all
+        waits together), ``histogram`` (pairs of a bin's upper end in us and its count) and
+        ``series`` (for each interval: ``time_s``, ``requests``, ``latency_mean_us``).
+    """
+    load = LOADS.pop(name)
+    start_s = end_s = time.monotonic()
+    for phase in phases:
+        end_s += phase["duration_s"]
+        load.run(phase, end_s)
+    load.close()
+    return summary(load.ended, start_s, load.request_bytes, report_ms / 1000, end_s - start_s)
+
+
+class Load:
+    """Threads that write to one device."""
+
+    def __init__(self, device: str, request_bytes: int, spread: str, seed: str) -> None:
+        self.file = os.open(device, os.O_WRONLY | os.O_DIRECT | os.O_SYNC)
+        self.size_bytes = os.lseek(self.file, 0, os.SEEK_END)
+        self.request_bytes = request_bytes
+        self.buffer = mmap.mmap(-1, -(-request_bytes // mmap.PAGESIZE) * mmap.PAGESIZE)
+        self.buffer.write(random.Random(seed).randbytes(request_bytes))
+        self.exponential = spread == "exponential"
+        self.seed = seed
+        self.next_offset = 0
+        self.ended: list[tuple[float, float]] = []  # (when, how long), in seconds
+        self.failure: OSError | None = None
+
+    def run(self, phase: Mapping[str, Any], end_s: float) -> None:
+        """Do one phase."""
+        arrivals = phase["arrivals_per_s"]
+        due: Arrivals | None = queue.SimpleQueue() if arrivals else None
+        threads = [
+            threading.Thread(target=self._guarded, args=(index, phase, end_s, due), daemon=True)
+            for index in range(phase["writers"])
+        ]
+        for thread in threads:
+            thread.start()
+        if due is not None:
+            self._arrive(arrivals, end_s, due, len(threads))
+        for thread in threads:
+            thread.join()
+        if self.failure:
+            raise self.failure
+        time.sleep(max(0.0, end_s - time.monotonic()))
+
+    def _guarded(
+        self, index: int, phase: Mapping[str, Any], end_s: float, due: Arrivals | None
+    ) -> None:
+        ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)  # its own for each thread
+        try:
+            if due is None:
+                self._write_and_think(index, phase["think_us"] / 1e6, end_s)
+            else:
+                self._write_when_due(due)
+        except OSError as problem:
+            self.failure = problem
+
+    def _write_and_think(self, index: int, think_s: float, end_s: float) -> None:
+        chance = random.Random(f"{self.seed}/{index}")
+        while time.monotonic() < end_s:
+            self._write(time.monotonic())
+            if think_s:
+                time.sleep(chance.expovariate(1 / think_s) if self.exponential else think_s)
+
+    def _arrive(self, rate_per_s: float, end_s: float, due: Arrivals, writers: int) -> None:
+        """Ask for a write at each arrival, until the end of the phase."""
+        chance = random.Random(f"{self.seed}/arrivals")
+        at_s = time.monotonic()
+        while True:
+            at_s += chance.expovariate(rate_per_s) if self.exponential else 1 / rate_per_s
+            if at_s >= end_s:
+                break
+            time.sleep(max(0.0, at_s - time.monotonic()))
+            due.put(at_s)
+        for _ in range(writers):
+            due.put(None)
+
+    def _write_when_due(self, due: Arrivals) -> None:
+        while (at_s := due.get()) is not None:
+            self._write(at_s)
+
+    def _write(self, since_s: float) -> None:
+        """Write the next block; its latency counts from `since_s`."""
+        offset = self.next_offset
+        following = offset + self.request_bytes
+        self.next_offset = following if following + self.request_bytes <= self.size_bytes else 0
+        os.pwritev(self.file, [memoryview(self.buffer)[: self.request_bytes]], offset)
+        now_s = time.monotonic()
+        self.ended.append((now_s, now_s - since_s))
+
+    def close(self) -> None:
+        """Close the device."""
+        os.close(self.file)
+
+
+def summary(
+    ended: list[tuple[float, float]],
+    start_s: float,
+    request_bytes: int,
+    interval_s: float,
+    duration_s: float,
+) -> dict[str, Any]:
+    """Reduce (when, latency) pairs to the figures that `paced_writes` returns."""
+    latencies_us = sorted(latency_s * 1e6 for _, latency_s in ended)
+    count = len(latencies_us)
+    # Rounded, or a duration that is a sum of phases would make a bin of no length.
+    bins: list[list[float]] = [[] for _ in range(math.ceil(round(duration_s / interval_s, 6)))]
+    for when_s, latency_s in ended:
+        bins[min(int((when_s - start_s) / interval_s), len(bins) - 1)].append(latency_s * 1e6)
+    return {
+        "requests": count,
+        "bytes": count * request_bytes,
+        "duration_s": duration_s,
+        "busy_s": sum(latencies_us) / 1e6,
+        "latency_mean_us": sum(latencies_us) / count if count else None,
+        "latency_percentile_us": {
+            str(percent): latencies_us[min(count - 1, int(count * percent / 100))]
+            for percent in PERCENTILES
+            if count
+        },
+        "histogram": histogram(latencies_us),
+        "series": [
+            {
+                "time_s": round((index + 1) * interval_s, 6),
+                "requests": len(some),
+                "latency_mean_us": sum(some) / len(some) if some else None,
+            }
+            for index, some in enumerate(bins)
+        ],
+    }
+
+
+def histogram(latencies_us: Iterable[float]) -> list[list[float]]:
+    """Return [upper end of the bin in us, count] of each bin that is not empty.
+
+    >>> histogram([1.5, 3.0, 3.0])
+    [[1.5422108254079407, 1], [3.0844216508158815, 2]]
+    """
+    counts: dict[int, int] = {}
+    for latency_us in latencies_us:
+        step = max(0, math.ceil(BINS_PER_OCTAVE * math.log2(latency_us))) if latency_us > 1 else 0
+        counts[step] = counts.get(step, 0) + 1
+    return [[2 ** (step / BINS_PER_OCTAVE), count] for step, count in sorted(counts.items())]

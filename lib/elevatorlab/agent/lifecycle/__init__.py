@@ -1,0 +1,1 @@
+"""A trial from beginning to end, and how it survives who asked for it."""

@@ -1,0 +1,76 @@
+"""What a second machine does for a trial of the first, for as long as somebody holds on to it.
+
+Each job prints one line of JSON when it is ready, goes on until the end of its input, and then
+restores the machine: whoever asked may just go away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from ..devices import block_device, nvme_target, schedulers
+from ..devices.modules import load_module
+from ..errors import AgentError
+from . import journal
+from .proofs import Proofs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from .journal import Journal
+
+
+def hold_scheduler(scheduler: str, path: str) -> None:
+    """Select `scheduler` for the disks below `path`.
+
+    This is how the machine below a virtual machine takes part in the virtual machine's trial.
+    """
+    with _held() as (changes, proofs):
+        for disk in block_device.disks_below(path):
+            schedulers.select(disk, {"name": scheduler}, changes, proofs)
+
+
+def serve_nvme(backing: str, address: str, host: str, limit_s: str) -> None:
+    """Serve a disk over NVMe/TCP to one host, for `limit_s` seconds at most.
+
+    This is how the machine with the disk takes part in the trial of the machine that uses it.
+
+    Parameters
+    ----------
+    backing : str
+        JSON of the trial's ``device.backing``.
+    address, host : str
+        See `nvme_target.serve`.
+    limit_s : str
+        A number; then it ends as if its input had.
+    """
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"nobody let go within {limit_s} s"))
+    signal.setitimer(signal.ITIMER_REAL, float(limit_s))
+    with _held(journal.sole_trial) as (changes, proofs):
+        for module in nvme_target.MODULES:
+            load_module(module, journal=changes)
+        disk = block_device.create_backing(json.loads(backing), changes, proofs)
+        nvme_target.serve(f"/dev/{disk}", address, host, changes, proofs)
+
+
+@contextlib.contextmanager
+def _held(
+    lock: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext,
+) -> Iterator[tuple[Journal, Proofs]]:
+    """Yield a journal and proofs; print the proofs, wait for the end of input, restore."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    proofs = Proofs()
+    try:
+        with lock():
+            journal.recover()
+            with journal.Journal() as changes:
+                yield changes, proofs
+                print(json.dumps(proofs.records), flush=True)
+                sys.stdin.read()
+    except AgentError as problem:
+        sys.exit(str(problem))

@@ -1,0 +1,1 @@
+"""What is read while a trial runs: counters, traces, and what the machine is."""

@@ -1,0 +1,119 @@
+"""The regulator in a trial: the same program that an operator runs, over the trial's groups."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from ..errors import AgentError
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from ..groups.isolation import Group
+
+
+class Regulation:
+    """Starts the regulator after the foreground, and ends it with it.
+
+    Parameters
+    ----------
+    wanted : dict or None
+        The trial's regulator; None: nothing is done.
+    device : str
+        Kernel name of the disk below all groups.
+    members : iterable of Group
+    raw : pathlib.Path
+        Folder for its log.
+    archive : pathlib.Path or None
+        What the trial's plug-ins bring, where it has any.
+    """
+
+    def __init__(
+        self,
+        wanted: Mapping[str, Any] | None,
+        device: str,
+        members: Iterable[Group],
+        raw: pathlib.Path,
+        archive: pathlib.Path | None = None,
+    ) -> None:
+        self.wanted = wanted
+        self.log = raw / "regulator.jsonl"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.begun_s = 0.0
+        if wanted:
+            cgroups = [f"--cgroup={member.path}={member.device}" for member in members]
+            state = "--state=/run/elevatorlab/trial-regulator"
+            self.command = [*options(wanted), f"--disk={device}", *cgroups, state]
+            if archive:
+                self.command.insert(0, f"--plugins={archive.absolute()}")
+
+    def __enter__(self) -> Regulation:
+        self.begun_s = time.time()
+        if self.wanted:
+            self.timer = threading.Timer(self.wanted["start_s"], self._start)
+            self.timer.start()
+        return self
+
+    def _start(self) -> None:
+        program = [sys.executable or "python3", os.path.abspath(sys.argv[0]), "regulate"]
+        self.process = subprocess.Popen(
+            [*program, *self.command, f"--log={self.log}"], stdin=subprocess.DEVNULL
+        )
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        if not self.wanted:
+            return
+        self.timer.cancel()
+        self.timer.join()
+        if self.process is None:
+            status: int | str = "never started"
+        else:
+            self.process.terminate()
+            status = self.process.wait()
+        if status != 0 and failure is None:
+            raise AgentError(
+                f"the regulator's status was {status}; expected 0 after it had regulated until "
+                "the end. See log.txt, and start it before the workloads end"
+            )
+
+    def events(self) -> list[dict[str, Any]] | None:
+        """Return its decisions, with their times after the foreground began; None without it."""
+        if not self.wanted:
+            return None
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [
+            {"time_s": round(self._seconds(line["time"]), 3), **without_paths(line)}
+            for line in lines
+            if line["event"] in ("decision", "warning", "note", "missed")
+        ]
+
+    def _seconds(self, text: str) -> float:
+        return datetime.datetime.fromisoformat(text).timestamp() - self.begun_s
+
+
+def without_paths(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line of the log without what only its own machine understands."""
+    return {key: value for key, value in line.items() if key not in ("time", "proofs")}
+
+
+def options(wanted: Mapping[str, Any]) -> list[str]:
+    """Return the command line of a trial's regulator, without what it regulates."""
+    chosen = [f"--policy={wanted['policy']}", f"--period-s={wanted['period_s']}"]
+    chosen.append(f"--floor-kib-s={wanted['floor_kib_s']}")
+    for number in ("sla_wait_ms", "threshold"):
+        if wanted[number] is not None:
+            chosen.append(f"--{number.replace('_', '-')}={wanted[number]}")
+    if wanted.get("options"):
+        chosen.append(f"--options={json.dumps(wanted['options'])}")
+    for name, sla in wanted["classes"].items():
+        chosen.append(f"--class={name}={'none' if sla is None else sla}")
+    return chosen

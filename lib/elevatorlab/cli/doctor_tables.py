@@ -1,0 +1,49 @@
+"""What `elevatorlab doctor` shows in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Column, Table
+
+if TYPE_CHECKING:
+    from ..testbeds.base import Finding
+
+READY, MISSING = "[green]yes[/]", "[red]no[/]"
+
+
+def overview(findings: Mapping[str, Sequence[Finding]]) -> Table:
+    """Return a table: what there is, by testbed.
+
+    Parameters
+    ----------
+    findings : dict of str to list of Finding
+        By testbed.
+    """
+    table = Table("", *findings)
+    names = dict.fromkeys(f.what for some in findings.values() for f in some)
+    for name in names:
+        ready = {t: f.ready for t, some in findings.items() for f in some if f.what == name}
+        cells = [{True: READY, False: MISSING, None: ""}[ready.get(t)] for t in findings]
+        table.add_row(name, *cells)
+    return table
+
+
+def gaps(findings: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
+    """Yield a line for each thing that is missing, with what to do about it."""
+    for testbed, some in findings.items():
+        for finding in some:
+            if not finding.ready:
+                yield f"[red]{testbed}, {finding.what}:[/] {finding.found}; {finding.remedy}"
+
+
+def details(findings: Sequence[Finding]) -> Table:
+    """Return a table of one testbed's findings."""
+    testbed = Column("testbed", no_wrap=True)  # an address cut short may be another's
+    table = Table(testbed, "what", "what for", "found", "", "what to do")
+    for f in findings:
+        table.add_row(
+            f.testbed, f.what, f.sentence, f.found, READY if f.ready else MISSING, f.remedy
+        )
+    return table

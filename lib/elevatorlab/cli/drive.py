@@ -1,0 +1,85 @@
+"""Commands about disks with an arm."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..plugins.drives import DRIVES
+from .base import JsonOption, app, tell
+
+drive_app = typer.Typer(no_args_is_help=True)
+app.add_typer(drive_app, name="drive", help="Disks with an arm.")
+
+DriveArgument = Annotated[
+    str, typer.Argument(metavar="NAME|FILE.json", help=f"one of {', '.join(DRIVES.names())}")
+]
+FigureOption = Annotated[
+    Path | None, typer.Option("--out", help="folder of the figure; by default below build/")
+]
+
+
+@drive_app.command("show")
+def show(name: DriveArgument, as_json: JsonOption = False, out: FigureOption = None) -> None:
+    """Show a drive: seek curve, zones, what random reads take, and where the numbers are from."""
+    from ..drives import shown
+    from ..paths import BUILD
+    from ..showing.style import save
+    from ..trial.drives import drive
+
+    record = drive(name).drive
+    told = shown.as_json(record)
+    if as_json:
+        print(json.dumps(told, indent=1))
+        return
+    reads = told["random_read_ms"]
+    rates = [zone["mib_s"] for zone in told["zones"]]
+    print(f"{record.drive}: {record.evidence}")
+    print(f"source      {record.source}")
+    for field, source in record.sources.items():
+        print(f"            {field}: {source}")
+    for assumption in record.assumptions:
+        print(f"assumed     {assumption}")
+    print(f"capacity    {told['capacity_bytes'] / 1e9:.2f} GB, {record.array.members} drive(s)")
+    print(f"turn        {told['turn_ms']:.3f} ms, {record.surfaces} surfaces")
+    curve = record.seek_curve_ms_by_cylinders
+    print(
+        f"seek        {curve[0].time_ms:g} ms for {curve[0].cylinders} cylinder(s), "
+        f"{curve[-1].time_ms:g} ms for {curve[-1].cylinders}"
+    )
+    print(f"zones       {len(rates)}, {rates[0]:.1f} to {rates[-1]:.1f} MiB/s under the head")
+    print("random read " + ", ".join(f"{name} {value:.2f} ms" for name, value in reads.items()))
+    tell(save(shown.figure(record), out or BUILD / "drives" / "figures", Path(name).stem))
+
+
+@drive_app.command("replay")
+def replay(
+    name: DriveArgument,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE.csv", help="what a real drive was given")],
+    as_json: JsonOption = False,
+    out: FigureOption = None,
+) -> None:
+    """Give a drive the requests of a real one's trace, and say how near its times are."""
+    from ..drives import replaying, shown, traces
+    from ..paths import BUILD
+    from ..showing.style import save
+    from ..trial.drives import drive
+
+    device = drive(name)
+    requests = traces.read(trace, device.drive)
+    replayed = replaying.replay(device, requests, say=lambda text: print(text, file=sys.stderr))
+    told = replayed.as_json()
+    if as_json:
+        print(json.dumps(told))
+        return
+    print(f"{device.drive.drive}: {told['requests']} requests")
+    print(f"mean        {told['mean_ms']:.3f} ms, of the real drive {told['real_mean_ms']:.3f} ms")
+    known = device.drive.disksim_demerit_ms
+    beside = f", DiskSim's {known:g} ms" if known is not None else ""
+    print(f"demerit     {told['demerit_ms']:.3f} ms{beside}")
+    figure = f"{Path(name).stem}-replay"
+    tell(save(shown.compared([replayed]), out or BUILD / "drives" / "figures", figure))

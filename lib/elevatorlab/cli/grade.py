@@ -1,0 +1,41 @@
+"""The command that grades a course's submissions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .base import ClusterOption, WorkersOption, app, tell
+
+
+@app.command()
+def grade(
+    submissions: Annotated[
+        Path, typer.Argument(help="a folder with a folder, or an archive, for each student")
+    ],
+    assignment: Annotated[
+        str, typer.Option(help="sstf, look, c-look, open, or the file of your own")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="folder of grades and pages; by default one below build/")
+    ] = None,
+    workers: WorkersOption = None,
+    cluster: ClusterOption = None,
+) -> None:
+    """Build and run each submission in a machine of its own, and write marks and feedback.
+
+    What is graded is not graded again; a submission that has changed is.
+    """
+    from ..elevators.grading import assignments, campaign, pages
+    from ..paths import BUILD
+    from ..running import progress
+
+    asked = assignments.read(assignment)
+    place = out or BUILD / "grades" / asked.name
+    with progress.shown() as (update, _):
+        grades, right = campaign.run(submissions, asked, place, workers, cluster, update)
+    failed = sum(bool(one.problem) for one in grades)
+    print(f"graded: {len(grades)}, of which {failed} did not run to the end")
+    tell(pages.write(place, asked, grades, right))

@@ -1,0 +1,65 @@
+"""Commands for those who keep the project: its reference, its pages, the tiles of `make lab`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import ElevatorLabError
+from ..paths import BUILD, INSTALLED
+from .base import ResultsOption, app
+
+
+def _only_in_a_checkout() -> None:
+    if INSTALLED:
+        raise ElevatorLabError(
+            "expected a checkout of the project, which this command is for; found an installed "
+            "package. Call it from a clone, after `make setup`"
+        )
+
+
+@app.command()
+def tiles(folder: Annotated[Path, typer.Argument(help="where to")] = BUILD / "lab") -> None:
+    """Write a tile for each study, for JupyterLab's launcher (`make lab` does)."""
+    _only_in_a_checkout()
+    from ..notebook import launcher
+
+    print(launcher.write_tiles(folder))
+
+
+@app.command()
+def reference(results: ResultsOption = None) -> None:
+    """Store the results of the quick preset as the reference in data/ (for maintainers)."""
+    _only_in_a_checkout()
+    from .. import testbeds
+    from ..plugins import studies
+    from ..results import costs, store
+    from ..showing import artifact
+    from ..showing.report import draw_overview
+
+    results = results or store.default_results(testbeds.get("deterministic"))
+    for study in studies.ours():
+        store.write_reference(results, study)
+        draw_overview(study)
+        print(f"reference of {study.NAME} written to {store.REFERENCE}")
+    costs.write(results)
+    print(artifact.write())
+
+
+@app.command()
+def dictionary() -> None:
+    """Bring docs/data-dictionary.md in line with the tables' columns (for maintainers)."""
+    from ..showing import dictionary
+
+    print(dictionary.write())
+
+
+@app.command("artifact")
+def artifact_page() -> None:
+    """Bring the table of studies in ARTIFACT.md up to date (for maintainers)."""
+    _only_in_a_checkout()
+    from ..showing import artifact
+
+    print(artifact.write())

@@ -1,0 +1,60 @@
+"""Commands that read results: tables, verdicts, the report."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from .base import JsonOption, OutOption, ReadOption, SomeStudy, app, console, tell
+
+
+@app.command("results")
+def results_command(
+    study: SomeStudy = None, results: ReadOption = None, as_json: JsonOption = False
+) -> None:
+    """Print the tidy table of what was measured, as CSV."""
+    from ..results import store
+
+    for chosen in _studies(study):
+        table = store.load(chosen.NAME, results)
+        print(table.to_json(orient="records", indent=1) if as_json else table.to_csv(index=False))
+
+
+@app.command("claims")
+def claims_command(
+    study: Annotated[
+        str | None, typer.Argument(help="one study, claim by claim; by default all, counted")
+    ] = None,
+    results: ReadOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="all studies, claim by claim")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Count the verdicts; of one study, or with --all, print each claim with its reason."""
+    from ..judging import claims, kept
+    from ..paths import command
+
+    judged = kept.judge(study, results).claims if study else kept.every_claim(results)
+    width = console().width
+    if as_json:
+        print(json.dumps(claims.to_json(judged), indent=1))
+    elif study or everything:
+        print(claims.as_text(judged, width), claims.summary(judged), sep="\n\n")
+    else:
+        print(claims.overview(judged, width))
+        print(f"\nclaim by claim: {command('claims STUDY')}, or --all")
+
+
+@app.command("report")
+def report_command(results: ReadOption = None, out: OutOption = None) -> None:
+    """Build the HTML report, its figures and its tables; say where they are."""
+    from ..showing.report import write_report
+
+    tell(write_report(results, out))
+
+
+def _studies(name: str | None) -> list[Any]:
+    from ..plugins import studies
+
+    return [studies.get(name)] if name else list(studies.STUDIES.values())

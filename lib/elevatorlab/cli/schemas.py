@@ -1,0 +1,116 @@
+"""The command that prints the JSON Schemas of what is written down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import ElevatorLabError
+from ..paths import make_folder
+from .base import app
+
+Schema = Mapping[str, Any]
+
+
+def _trial() -> Schema:
+    from ..trial import Trial
+
+    return Trial.model_json_schema()
+
+
+def _result() -> Schema:
+    """A result, with what each kind of workload measures beside it."""
+    from pydantic.json_schema import models_json_schema
+
+    from ..plugins.kinds import WORKLOADS
+    from ..results.models import Result
+
+    kinds = {kind: model.measurements for kind, model in WORKLOADS.items() if model.measurements}
+    several = [(record, "validation") for record in (Result, *dict.fromkeys(kinds.values()))]
+    refs, shared = models_json_schema(several)  # type: ignore[arg-type]
+    about = {kind: refs[record, "validation"] for kind, record in kinds.items()}
+    definitions = shared["$defs"]
+    definitions["figures by kind of workload"] = {"type": "object", "properties": about}
+    return {**definitions.pop("Result"), "$defs": definitions}
+
+
+def _provenance() -> Schema:
+    from ..results.models import Provenance
+
+    return Provenance.model_json_schema()
+
+
+def _sample() -> Schema:
+    from ..results.models import Sample
+
+    return Sample.model_json_schema()
+
+
+def _claims() -> Schema:
+    from ..judging.families import ClaimsFile
+
+    return ClaimsFile.model_json_schema()
+
+
+def _verdict() -> Schema:
+    from ..judging.claims import Claim
+
+    return Claim.model_json_schema()
+
+
+def _manifest() -> Schema:
+    from ..sharing.bundles.manifest import Manifest
+
+    return Manifest.model_json_schema()
+
+
+#: By name: what prints it, and what it describes.
+SCHEMAS: dict[str, tuple[Callable[[], Schema], str]] = {
+    "trial": (_trial, "trial.json: what is run"),
+    "result": (_result, "result.json: what was measured"),
+    "provenance": (_provenance, "provenance.json: where a result comes from"),
+    "sample": (_sample, "a row of samples.csv"),
+    "claims": (_claims, "data/claims/STUDY.yaml: how published numbers are judged"),
+    "verdict": (_verdict, "a claim with its verdict, as claims --json prints it"),
+    "manifest": (_manifest, "manifest.json of a bundle"),
+}
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return a JSON Schema by its name.
+
+    Raises
+    ------
+    ElevatorLabError
+        For a name that is not in `SCHEMAS`.
+    """
+    if name not in SCHEMAS:
+        raise ElevatorLabError(f"schema: expected one of {', '.join(SCHEMAS)}; found {name!r}")
+    make, title = SCHEMAS[name]
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, **make(), "title": title}
+
+
+@app.command("schemas")
+def schemas_command(
+    name: Annotated[
+        str | None, typer.Argument(help=f"one of {', '.join(SCHEMAS)}; by default all")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder to write them to, a file each, instead")
+    ] = None,
+) -> None:
+    """Print the JSON Schemas of trials, results, claims and bundles."""
+    wanted = {one: schema(one) for one in ([name] if name else SCHEMAS)}
+    if out is None:
+        print(json.dumps(wanted[name] if name else wanted, indent=1))
+        return
+    make_folder(out, "schemas", "Name another folder with --out")
+    for one, content in wanted.items():
+        file = out / f"{one}.schema.json"
+        file.write_text(json.dumps(content, indent=1) + "\n")
+        print(file)

@@ -1,0 +1,89 @@
+"""Commands that hand results to others, and check those of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .base import EXIT_ERROR, EXIT_UNDECIDED, ResultsOption, WorkersOption, app
+
+if TYPE_CHECKING:
+    from ..sharing.verification import Stored
+
+
+@app.command()
+def bundle(results: ResultsOption = None, out: Path = Path("elevatorlab-bundle.zip")) -> None:
+    """Write results, report and environment to one file that anybody can verify (an RO-Crate)."""
+    from .. import testbeds
+    from ..results import store
+    from ..sharing import bundles
+    from ..showing.report import write_report
+
+    results = results or store.default_results(testbeds.get("deterministic"))
+    made = bundles.write(results, out, write_report)
+    print(f"packed the results in {results}")
+    print(f"{out}: {len(made.files)} files, {out.stat().st_size / 2**20:.1f} MiB")
+    with bundles.Bundle(out) as whole:
+        print(f"manifest SHA-256 {whole.digest()}")
+        print("publish this number where nobody else can change it")
+
+
+@app.command()
+def verify(
+    bundle: Annotated[
+        Path | None, typer.Argument(help="a bundle; by default the stored reference")
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=0, help="how many trials to run again; of a bundle also none")
+    ] = 3,
+    everything: Annotated[
+        bool, typer.Option("--all", help="run all again, and compare the verdicts, too")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="which ones")] = 0,
+    workers: WorkersOption = None,
+) -> None:
+    """Check a bundle's files; run a sample of the trials again and compare the bits.
+
+    Exit status: 0 same bits, or with --all and another image the same verdicts; 1 something is
+    not what it is said to be; 4 another image, where bits may differ.
+    """
+    if bundle is None and sample == 0:
+        raise typer.BadParameter("--sample: expected at least 1 where there is no bundle to check")
+    from .. import testbeds
+    from ..sharing import verification
+
+    where = testbeds.get("deterministic")
+
+    def run_again(stored: Stored) -> str:
+        count = None if everything else sample
+        found = verification.again(stored, where, count, seed, workers)
+        print(*found, sep="\n")
+        return verification.outcome(found)
+
+    if bundle is None:
+        answer = run_again(verification.reference())
+    else:
+        answer = _check(bundle, run_again if everything or sample else None)
+    if answer == verification.DIFFERENT:
+        raise typer.Exit(EXIT_ERROR)
+    if answer == verification.ANOTHER_IMAGE:
+        raise typer.Exit(EXIT_UNDECIDED)
+
+
+def _check(path: Path, run_again: Callable[[Stored], str] | None) -> str:
+    """Check a bundle's files and tables, and run its trials again where they can be."""
+    from .. import scratch
+    from ..sharing import bundles, verification
+
+    with bundles.Bundle(path) as opened, scratch.folder() as folder:
+        stored, left_out = verification.unpacked(opened, Path(folder))
+        print(f"{path}: all {len(opened.manifest.files)} files are as its manifest says")
+        print(f"manifest SHA-256 {opened.digest()}; it should be what its author published")
+        followed = verification.tables_follow(Path(folder))
+        print(*followed, *left_out, sep="\n")
+        answer = verification.outcome(followed)
+        again = run_again(stored) if stored and run_again else answer
+        return answer if answer == verification.DIFFERENT else again

@@ -1,0 +1,1 @@
+"""Disks with an arm: what they are, and how near they are to real ones."""

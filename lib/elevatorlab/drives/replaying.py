@@ -1,0 +1,115 @@
+"""A trace of a real drive, given to the disk with an arm in the deterministic machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from ..analysis.demerit import demerit
+from ..paths import BUILD
+from ..results import store, trace
+from ..running import campaign, jobs
+from ..testbeds.deterministic import DeterministicTestbed
+from ..trial import Trial, checked
+from ..trial.drives import Drive
+
+MEMORY_MIB = 512
+
+#: A request is given up after so long on average, of the machine's time.
+PATIENCE_S = 0.5
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A trace, and what the disk with an arm made of it.
+
+    Attributes
+    ----------
+    drive : Drive
+    real : pandas.DataFrame
+        The trace (`traces.read`).
+    folder : pathlib.Path
+        The result of the trial.
+    """
+
+    drive: Drive
+    real: pd.DataFrame
+    folder: Path
+
+    @cached_property
+    def response_ms(self) -> pd.Series:
+        """What each request took, from the driver's side of the block layer, in order."""
+        requests = trace.requests(trace.read(self.folder))
+        return (requests["completed_s"] - requests["issued_s"]) * 1000
+
+    @property
+    def real_response_ms(self) -> pd.Series:
+        """What the real drive took."""
+        return self.real["response_us"] / 1000
+
+    def as_json(self) -> dict[str, float | int]:
+        """Return the figures that tell how near they are."""
+        return {
+            "demerit_ms": round(demerit(self.response_ms, self.real_response_ms), 6),
+            "mean_ms": round(float(self.response_ms.mean()), 6),
+            "real_mean_ms": round(float(self.real_response_ms.mean()), 6),
+            "requests": len(self.real),
+        }
+
+
+def trial_of(drive: Drive, requests: pd.DataFrame) -> Trial:
+    """Return the trial in which a drive is given the requests of a trace.
+
+    Each comes `next_after_us` after the answer to the one before. That is how the traces of
+    DiskSim were measured: counted from arrival to arrival, a drive that serves one request after
+    the other would have answered every sixth of the HP C3323A before the one before it.
+    """
+    gaps_us = requests["next_after_us"].shift(fill_value=0)
+    writes = (requests["op"] == "W").astype(int)
+    places = requests["sector"], requests["sectors"]
+    replay = {
+        **{"kind": "serial_replay", "name": "replay", "group": "main"},
+        "requests": list(zip(gaps_us, writes, *places, strict=True)),
+    }
+    deadline_s = 60 + PATIENCE_S * len(requests) + gaps_us.sum() / 1e6
+    return checked(
+        Trial,
+        {
+            **{"study": "drive", "preset": "smoke", "memory_mib": MEMORY_MIB, "trace": True},
+            **{"device": drive, "scheduler": {"name": "none"}, "filesystem": None},
+            **{"groups": ({"name": "main"},), "workloads": (replay,)},
+            **{"settle_s": 0, "sample_interval_ms": 1000, "deadline_s": deadline_s, "seed": 1},
+        },
+        "trial",
+    )
+
+
+def replay(
+    drive: Drive,
+    requests: pd.DataFrame,
+    results: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Replayed:
+    """Give a drive the requests of a trace, unless that has been done before.
+
+    Parameters
+    ----------
+    drive : Drive
+    requests : pandas.DataFrame
+        As `traces.read` returns them.
+    results : Path, optional
+        By default a folder of this image's own below ``build/``.
+    say : callable
+        Told what the testbed does before the first trial.
+    """
+    testbed = DeterministicTestbed(say=say)
+    kept = results or BUILD / "drives" / testbed.machine()[:12]
+    trial = trial_of(drive, requests)
+    share = campaign.Share(testbed, [trial])
+    if share.todo(kept):
+        jobs.run_shares([share], kept)
+    return Replayed(drive, requests, store.folder(kept, testbed) / trial.hash)

@@ -1,0 +1,96 @@
+"""Traces of real drives: which requests they were given, and how long each took."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+
+from ..errors import ElevatorLabError
+from ..trial.drive_records import DriveRecord
+
+COLUMNS = ("op", "sector", "sectors", "response_us", "next_after_us")
+
+
+def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
+    """Return the requests of a trace, one a row.
+
+    Parameters
+    ----------
+    file : Path
+        CSV with a header that has `COLUMNS`, maybe compressed (``.gz``). `response_us` is what
+        the real drive took, and `next_after_us` the time from its answer to the next request.
+    drive : DriveRecord
+        Whose trace it is.
+
+    Raises
+    ------
+    ElevatorLabError
+        When it is none, is cut off, or asks for what the drive has not; with the line.
+    """
+    try:
+        with _opened(file) as lines:
+            rows = list(_rows(file, lines, drive))
+    except (OSError, EOFError, UnicodeDecodeError) as problem:
+        raise ElevatorLabError(f"{file}: expected a trace (CSV); {problem}") from None
+    if not rows:
+        raise ElevatorLabError(f"{file}:1: expected requests behind the header; found none")
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _opened(file: Path) -> IO[str]:
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", newline="")
+    return open(file, newline="")
+
+
+def _rows(file: Path, lines: IO[str], drive: DriveRecord) -> Iterator[tuple[Any, ...]]:
+    header = next(csv.reader([lines.readline()]), [])
+    if missing := [name for name in COLUMNS if name not in header]:
+        raise ElevatorLabError(
+            f"{file}:1: expected a header with {', '.join(COLUMNS)}; it lacks {', '.join(missing)}"
+        )
+    for number, line in enumerate(lines, start=2):
+        at = f"{file}:{number}"
+        if not line.endswith("\n"):
+            raise ElevatorLabError(f"{at}: expected the line to end; the file is cut off here")
+        fields = line.rstrip("\r\n").split(",")
+        if len(fields) != len(header):
+            raise ElevatorLabError(
+                f"{at}: expected {len(header)} fields, {', '.join(header)}; found {len(fields)}"
+            )
+        yield _row(at, dict(zip(header, fields, strict=True)), drive)
+
+
+def _row(at: str, fields: dict[str, str], drive: DriveRecord) -> tuple[Any, ...]:
+    if fields["op"] not in ("R", "W"):
+        raise ElevatorLabError(f"{at}: op: expected R or W; found {fields['op']!r}")
+    sector, sectors = (_whole(at, name, fields[name]) for name in ("sector", "sectors"))
+    if not 1 <= sectors <= 2048 or sector + sectors > drive.capacity_sectors:
+        raise ElevatorLabError(
+            f"{at}: expected 1 to 2048 sectors among the drive's {drive.capacity_sectors}; "
+            f"found {sectors} from {sector} on"
+        )
+    times_us = [_time(at, name, fields[name]) for name in COLUMNS[-2:]]
+    return (fields["op"], sector, sectors, *times_us)
+
+
+def _whole(at: str, name: str, text: str) -> int:
+    if not text.isdigit():
+        raise ElevatorLabError(f"{at}: {name}: expected a whole number; found {text!r}")
+    return int(text)
+
+
+def _time(at: str, name: str, text: str) -> float:
+    try:
+        time_us = float(text)
+    except ValueError:
+        time_us = math.nan
+    if not 0 <= time_us < math.inf:
+        raise ElevatorLabError(f"{at}: {name}: expected a time in us; found {text!r}")
+    return time_us

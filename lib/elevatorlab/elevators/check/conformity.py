@@ -1,0 +1,193 @@
+"""The check: all cases, in as many machines as it takes, and the verdicts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ...errors import ElevatorLabError, TrialFailed
+from ...plugins import scheduler_folders
+from ...plugins.schedulers import SchedulerRecord
+from ...testbeds.deterministic import modules
+from . import kernel_log, machine
+from .cases import BASIC, BUILDS, IN_THE_MACHINE, OTHERS, Case
+
+Outcome = Literal["passed", "failed", "not run"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one case.
+
+    Attributes
+    ----------
+    case : str
+        Its name (`cases`).
+    outcome : {"passed", "failed", "not run"}
+    said : str
+        What was found, or what is wrong.
+    trace : tuple of str
+        The kernel's own lines, or the compiler's.
+    took_ms : int or None
+        Time of the machine, not of the wall; None where it did not come to its end.
+    """
+
+    case: str
+    outcome: Outcome
+    said: str = ""
+    trace: tuple[str, ...] = ()
+    took_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Conformity:
+    """The verdicts on one scheduler.
+
+    Attributes
+    ----------
+    name : str
+    sources : str
+        SHA-256 of its sources.
+    verdicts : tuple of Verdict
+        One for each case that was asked for, in their order.
+    """
+
+    name: str
+    sources: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed each of them."""
+        return all(one.outcome == "passed" for one in self.verdicts)
+
+    @property
+    def failures(self) -> tuple[Verdict, ...]:
+        """The cases that failed."""
+        return tuple(one for one in self.verdicts if one.outcome == "failed")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a program may read: the same bits wherever it was checked."""
+        return {**asdict(self), "passed": self.passed}
+
+
+def _quiet(verdict: Verdict) -> None:
+    """Tell nobody."""
+
+
+def check(
+    folder: Path | str,
+    tell: Callable[[Verdict], None] = _quiet,
+    only: Sequence[str] | None = None,
+) -> Conformity:
+    """Check the scheduler of a folder.
+
+    Parameters
+    ----------
+    folder : Path or str
+    tell : callable
+        Is called with each verdict as it is reached.
+    only : sequence of str, optional
+        Names of cases: these and the basic ones alone are run.
+
+    Returns
+    -------
+    Conformity
+
+    Raises
+    ------
+    ElevatorLabError
+        When it is no such folder, or this machine cannot check it.
+    """
+    cases = _chosen(only)
+    record = scheduler_folders.read(folder)
+    assert record.folder is not None
+    run = _Run(record, (BUILDS, *cases), tell)
+    try:
+        built = modules.build(record.folder)
+    except modules.DoesNotCompile as problem:
+        said = problem.said.splitlines()
+        wrong = next((line for line in said if re.search(r"error|ERROR", line)), str(problem))
+        run.reach(Verdict(BUILDS.name, "failed", wrong, tuple(said)))
+        return run.end("it did not compile")
+    run.reach(Verdict(BUILDS.name, "passed", "with warnings" if built.said else ""))
+    remaining = [case.name for case in cases]
+    while remaining:
+        remaining = run.go_on(built, remaining)
+    return run.end(run.stopped)
+
+
+def _chosen(only: Sequence[str] | None) -> tuple[Case, ...]:
+    known = [case.name for case in IN_THE_MACHINE]
+    for name in only or ():
+        if name not in known:
+            raise ElevatorLabError(f"case: expected one of {', '.join(known)}; found {name!r}")
+    if not only:
+        return IN_THE_MACHINE
+    return (*BASIC, *(case for case in OTHERS if case.name in only))
+
+
+@dataclass
+class _Run:
+    record: SchedulerRecord
+    cases: tuple[Case, ...]
+    tell: Callable[[Verdict], None]
+    verdicts: list[Verdict] = field(default_factory=list)
+    stopped: str = ""
+
+    def reach(self, verdict: Verdict) -> None:
+        self.verdicts.append(verdict)
+        self.tell(verdict)
+
+    def end(self, why: str) -> Conformity:
+        """Say of the other cases that they were not run."""
+        for case in self.cases[len(self.verdicts) :]:
+            self.reach(Verdict(case.name, "not run", why))
+        assert self.record.folder is not None
+        return Conformity(self.record.name, self.record.folder.digest, tuple(self.verdicts))
+
+    def go_on(self, built: modules.Built, cases: Sequence[str]) -> list[str]:
+        """Run cases in a fresh machine until one fails; return those that are worth running yet."""
+        self._case, self._crashed = "", False
+        files = [*self.record.counters, *([self.record.signature] if self.record.signature else [])]
+        job = {
+            "name": self.record.name,
+            "module": built.file.name,
+            "files": files,
+            "cases": list(cases),
+        }
+        inputs = {"job.json": json.dumps(job).encode(), built.file.name: built.file.read_bytes()}
+        ended = machine.run(inputs, lambda message: self._hear(message, built))
+        if self._crashed or not ended.by_itself:
+            said, trace = kernel_log.trouble(ended.console, built.with_lines)
+            self.reach(Verdict(self._case, "failed", said, tuple(trace)))
+            self.stopped = f"the kernel was in trouble in the case {self._case}"
+            return []
+        if self._case in [case.name for case in BASIC] and self.verdicts[-1].outcome == "failed":
+            self.stopped = f"nothing works without the case {self._case}"
+            return []
+        return list(cases[cases.index(self._case) + 1 :])
+
+    def _hear(self, message: dict[str, Any], built: modules.Built) -> None:
+        event = message["event"]
+        if event == "broke":
+            raise TrialFailed(f"the check itself failed in its machine:\n{message['said']}")
+        self._case = message["case"]
+        if event == "complained":
+            self._crashed = True
+        elif event in ("passed", "failed"):
+            said = _with_places(message["said"], built.with_lines)
+            self.reach(Verdict(self._case, event, said, took_ms=message.get("took_ms")))
+
+
+def _with_places(said: str, module: Path) -> str:
+    """Put the file and line in the place of ``.text+0x1c``, or of a function's."""
+
+    def resolved(found: re.Match[str]) -> str:
+        return kernel_log.place(module, found[1], int(found[2], 16) - 1) or found[0]
+
+    return re.sub(r"(\.?\b[a-z_][\w.]*)\+(0x[0-9a-f]+)", resolved, said)

@@ -1,0 +1,1 @@
+"""What runs inside the machine that checks a scheduler; it imports nothing of the other rooms."""

@@ -1,0 +1,120 @@
+"""Process 1 of the machine: prepare it, stop once to be kept, then run the cases of a job."""
+
+import ctypes
+import fcntl
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+import traceback
+import tty
+from pathlib import Path
+
+from . import atomic, ports, supervisor, trace
+from .cases import ALL
+from .failure import Broken
+from .scheduler import Scheduler
+
+EXCHANGE = "/dev/pmem1"
+MAGIC = b"ELINPUT1"
+BLKFLSBUF = 0x1261  # linux/fs.h: forget what is cached of a block device
+JOB = Path("/run/job")
+
+MOUNTS = {
+    "/proc": "proc",
+    "/sys": "sysfs",
+    "/run": "tmpfs",
+    "/tmp": "tmpfs",
+    "/sys/kernel/config": "configfs",
+    "/sys/kernel/debug": "debugfs",
+    "/sys/kernel/tracing": "tracefs",
+}
+
+SETTINGS = {
+    "kernel/panic_on_warn": 1,
+    "kernel/unknown_nmi_panic": 1,  # the watchdog's
+    "kernel/hung_task_timeout_secs": 0,  # the supervisor sees that, and names the request
+    "kernel/printk": "5 4 1 7",
+}
+
+#: How long a program of a load may run while another one waits: as short as it gets.
+SWITCH_INTERVAL_S = 1e-4
+
+#: Loaded before the stop, so that no check has to fetch them from the root.
+MODULES = (["null_blk", "nr_devices=0"], ["nbd", "nbds_max=1"], ["scsi_mod"], ["sd_mod"])
+
+
+def prepare() -> None:
+    """Mount what the kernel shows of itself, and tell it what is a failure."""
+    os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
+    subprocess.run(["modprobe", "configfs"], check=True)
+    libc = ctypes.CDLL(None, use_errno=True)
+    for target, kind in MOUNTS.items():
+        os.makedirs(target, exist_ok=True)
+        if libc.mount(kind.encode(), target.encode(), kind.encode(), 0, None) != 0:
+            raise OSError(ctypes.get_errno(), f"mounting {kind} on {target}")
+    for name, value in SETTINGS.items():
+        Path("/proc/sys", name).write_text(f"{value}\n")
+    for module in MODULES:
+        subprocess.run(["modprobe", *module], check=True)
+    trace.begin()
+    atomic.begin()
+    tty.setraw(os.open("/dev/ttyS1", os.O_RDWR | os.O_NOCTTY))
+    # What was read of the exchange, such as a partition table, must not be remembered.
+    exchange = os.open(EXCHANGE, os.O_RDWR)
+    fcntl.ioctl(exchange, BLKFLSBUF)
+    os.close(exchange)
+
+
+def receive() -> None:
+    """Unpack the job: the module, and job.json."""
+    JOB.mkdir()
+    with open(EXCHANGE, "rb") as exchange:
+        magic = exchange.read(len(MAGIC))
+        if magic != MAGIC:
+            raise RuntimeError(f"nothing in {EXCHANGE}: expected {MAGIC!r}, found {magic!r}")
+        archive = io.BytesIO(exchange.read(int.from_bytes(exchange.read(8), "big")))
+    with tarfile.open(fileobj=archive) as tar:
+        tar.extractall(JOB)
+
+
+def run_cases() -> None:
+    """Run the cases of the job until one fails, and tell the host of each."""
+    job = json.loads((JOB / "job.json").read_text())
+    scheduler = Scheduler(job["name"], JOB / job["module"], tuple(job["files"]))
+    for number, name in enumerate(job["cases"]):
+        began_s = time.monotonic()
+        ports.tell(case=name, event="began")
+        try:
+            if number == 0:
+                scheduler.load()
+            said = supervisor.run(ALL[name], scheduler)
+        except Broken as broken:
+            ports.tell(case=name, event="failed", said=str(broken))
+            return
+        except supervisor.KernelComplained:
+            ports.tell(case=name, event="complained")
+            return
+        took_ms = round(1000 * (time.monotonic() - began_s))
+        ports.tell(case=name, event="passed", said=said, took_ms=took_ms)
+
+
+def main() -> None:
+    """Do it all; the machine ends by itself."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    prepare()
+    ports.write(ports.PAUSE, 1)
+    # ---- a check starts here ----
+    subprocess.Popen(["python3", "-m", "in_guest.watchdog"])
+    try:
+        receive()
+        run_cases()
+    except Exception:
+        ports.tell(event="broke", said=traceback.format_exc())
+    ports.write(ports.EXIT, ports.EXIT_VALUE)
+
+
+main()

@@ -1,0 +1,83 @@
+"""Loading, choosing and unloading a scheduler while nothing else happens."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+from .. import memory
+from ..disks import BY_INTERRUPT, NullBlk
+from ..failure import Broken, require
+from ..load import Load
+from ..scheduler import Scheduler
+
+CYCLES = 3
+
+
+def loads(scheduler: Scheduler) -> str:
+    """The module loads, and brings a scheduler of the right name."""
+    with NullBlk() as disk:
+        offered = (disk.folder / "queue/scheduler").read_text().replace("[", "").replace("]", "")
+    require(
+        scheduler.name in offered.split(),
+        f"The module loads, but brings no scheduler {scheduler.name}; the kernel offers "
+        f"{offered.strip()}. Is .elevator_name another one, or elv_register missing?",
+    )
+    require(
+        scheduler.references == 0, "The module holds a reference to itself though no disk uses it."
+    )
+    return f"module {scheduler.module}"
+
+
+def is_selected(scheduler: Scheduler) -> str:
+    """An idle disk takes it, shows its files, and gives it back."""
+    with NullBlk() as disk:
+        disk.select(scheduler.name)
+        folder = disk.folder / "queue/iosched"
+        for name in scheduler.files:
+            require(
+                (folder / name).exists(),
+                f"scheduler.json names the file {name}, which queue/iosched does not have.",
+            )
+        files = sorted(file for file in folder.iterdir() if file.stat().st_mode & 0o444)
+        for file in files:
+            file.read_bytes()
+        disk.select("none")
+        time.sleep(0.1)
+    require(
+        scheduler.references == 0,
+        f"References to the module are left ({scheduler.references}) after the disk chose another "
+        "scheduler: a kobject_get or try_module_get without its put.",
+    )
+    return f"{len(files)} files beside it"
+
+
+def unloads_cleanly(scheduler: Scheduler) -> str:
+    """It unloads only when unused, and leaves no memory behind."""
+    scheduler.unload()
+    before = memory.snapshot()
+    for cycle in range(CYCLES):
+        scheduler.load()
+        places = memory.sections(scheduler.folder)
+        with NullBlk(irqmode=BY_INTERRUPT) as disk:
+            disk.select(scheduler.name)
+            Load(disk, depth=8, requests=25).finish()
+            used = subprocess.run(["rmmod", scheduler.module], capture_output=True)
+            require(used.returncode != 0, "The module unloads though a disk uses it.")
+            if cycle % 2:  # the disk may also go first
+                disk.select("none")
+        time.sleep(0.1)
+        scheduler.unload()
+    time.sleep(1)  # what is freed late is freed now; a timer that is still set goes off
+    memory.check_all_objects()
+    after = memory.snapshot()
+    for cache, number, place in memory.leaks(before, after, places):
+        raise Broken(
+            f"{number} objects of {cache} were never freed, in {CYCLES} times of loading and "
+            f"unloading. Allocated at {place}."
+        )
+    caches = sorted(after.caches - before.caches)
+    require(not caches, f"The slab cache {', '.join(caches)} was never destroyed.")
+    require(not Path(scheduler.folder).exists(), "The module is still there.")
+    return f"{CYCLES} times"

@@ -1,0 +1,128 @@
+"""Requests of every kind, on disks of every kind, that stay."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+
+from .. import nbd
+from ..disks import AFTER_A_TIME, AT_ONCE, BY_INTERRUPT, NullBlk, ScsiDebug
+from ..failure import require
+from ..load import Load, content
+from ..scheduler import Scheduler
+
+#: From one sector to 64 KiB.
+MIXED_SECTORS = (1, 8, 8, 8, 16, 32, 128)
+
+KINDS = (
+    {"irqmode": AT_ONCE},
+    {"irqmode": BY_INTERRUPT},
+    {"irqmode": AFTER_A_TIME, "completion_nsec": 30_000},
+    {"irqmode": AFTER_A_TIME, "completion_nsec": 30_000, "hw_queue_depth": 3},
+    {"irqmode": AT_ONCE, "blocking": 1},
+    {"irqmode": BY_INTERRUPT, "hw_queue_depth": 5, "blocking": 1, "submit_queues": 2},
+)
+
+
+def serves_one_at_a_time(scheduler: Scheduler) -> str:
+    """A single program's requests come and go, one after the other."""
+    with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=10_000) as disk:
+        disk.select(scheduler.name)
+        return f"{Load(disk, depth=1, requests=100).finish()} requests"
+
+
+def hands_each_request_out_once(scheduler: Scheduler) -> str:
+    """Each write reaches the disk exactly once, and so does each read."""
+    programs, blocks = 32, 8
+    with nbd.NetworkBlockDevice() as disk:
+        disk.select(scheduler.name)
+        for operation in nbd.WRITE, nbd.READ:
+            disk.seen.clear()
+            _each_block_once(disk.device, programs, blocks, write=operation == nbd.WRITE)
+            seen = Counter(
+                sector
+                for one in disk.seen
+                if one.operation == operation
+                for sector in range(one.sector, one.sector + one.sectors)
+            )
+            what = {nbd.WRITE: "written", nbd.READ: "read"}[operation]
+            for sector in range(programs * blocks * 8):
+                require(
+                    seen[sector] != 0,
+                    f"The disk never saw sector {sector}, which was {what}: the scheduler ended "
+                    "the request itself.",
+                )
+                require(
+                    seen[sector] == 1,
+                    f"Sector {sector} was {what} once, and the disk saw it {seen[sector]} times: "
+                    "its request was issued twice.",
+                )
+    return f"{2 * programs * blocks} blocks"
+
+
+def _each_block_once(device: str, programs: int, blocks: int, write: bool) -> None:
+    """Let programs write, or read, blocks of 4 KiB of their own, each one once."""
+
+    def work(program: int) -> None:
+        file = os.open(device, os.O_RDWR | os.O_DIRECT)
+        page = nbd.page(4096)
+        for block in range(blocks):
+            at = 8 * (block * programs + program)
+            if write:
+                page[:] = content(at, 1) * 8
+                os.pwrite(file, page, at * 512)
+            else:
+                os.preadv(file, [page], at * 512)
+        os.close(file)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(programs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def keeps_data(scheduler: Scheduler) -> str:
+    """What is written reads back: every way to complete, requests of every size."""
+    made = 0
+    for kind in KINDS:
+        with NullBlk(**kind) as disk:
+            disk.select(scheduler.name)
+            made += Load(disk, depth=16, requests=10, sizes=MIXED_SECTORS).finish()
+    return f"{made} requests on {len(KINDS)} kinds of disks"
+
+
+def merges(scheduler: Scheduler) -> str:
+    """Neighbours that wait together may become one request, and stay right."""
+    with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=400_000, hw_queue_depth=1) as disk:
+        disk.select(scheduler.name, waiting=64)
+        for write in True, False:
+            _each_block_once(disk.device, programs=32, blocks=8, write=write)
+        # Long ones are split, and come to the scheduler as a list.
+        disk.set("max_sectors_kb", 32)
+        Load(disk, depth=4, requests=4, sizes=(512,)).finish()
+        merged = disk.merged
+    return f"{merged} merged" if merged else "it merges nothing, which is allowed"
+
+
+def takes_requests_back(scheduler: Scheduler) -> str:
+    """A disk that is busy, or does half of a request, gives it back; it comes in at the head."""
+    short_transfer, busy = 0x100, 0x8000
+    made = 0
+    for refusal in busy, short_transfer:
+        with ScsiDebug(delay=0, every_nth=7, opts=refusal, max_queue=8) as disk:
+            disk.select(scheduler.name, waiting=64)
+            made += Load(disk, depth=16, requests=15, sizes=(8, 32)).finish()
+            disk.select("none")
+    return f"{made} requests"
+
+
+def serves_a_full_queue(scheduler: Scheduler) -> str:
+    """More requests than the disk takes: one at a time, and 64."""
+    made = 0
+    for depth in 1, 64:
+        with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=depth) as disk:
+            disk.select(scheduler.name, waiting=64)
+            made += Load(disk, depth=96, requests=6).finish()
+    return f"{made} requests"

@@ -1,0 +1,66 @@
+"""What the order of requests must keep: flushes, and everybody's turn."""
+
+from __future__ import annotations
+
+import os
+
+from .. import nbd, trace
+from ..disks import AFTER_A_TIME, NullBlk
+from ..failure import Broken, require
+from ..load import Load, content
+from ..scheduler import Scheduler
+
+COMMITS = 40
+
+#: The load's, which takes 2 ms a request: time in which the machine is idle costs nothing.
+REQUESTS = 3000
+SERVICE_NS = 2_000_000
+
+#: Who waits longer, while so many younger ones are served, starves. Turns of 100 ms for each of
+#: sixteen programs, as cfq gives them, are no starvation.
+WAITS_AT_MOST_S = 4.0
+OVERTAKEN_AT_MOST = 1000
+
+
+def keeps_flushes(scheduler: Scheduler) -> str:
+    """A database's log: what fdatasync, or O_DSYNC, acknowledged outlives a power cut."""
+    with nbd.NetworkBlockDevice() as disk:
+        disk.select(scheduler.name)
+        load = Load(disk, depth=8, share_of_disk=0.5)
+        for flags, way in (0, "fdatasync"), (os.O_DSYNC, "a write with O_DSYNC"):
+            file = os.open(disk.device, os.O_RDWR | os.O_DIRECT | flags)
+            page = nbd.page(4096)
+            for commit in range(COMMITS):
+                at = disk.size_bytes // 512 // 2 + 8 * commit
+                page[:] = content(at, flags + commit + 1) * 8
+                os.pwrite(file, page, at * 512)
+                if not flags:
+                    os.fdatasync(file)
+                require(
+                    disk.durable[at * 512 : at * 512 + 4096] == page[:],
+                    f"{way} has returned, but sector {at} is only in the disk's volatile cache: "
+                    "a power cut now loses it. The flush did not reach the disk.",
+                )
+            os.close(file)
+        load.stop()
+        flushes = sum(one.operation == nbd.FLUSH for one in disk.seen)
+        marked = sum(one.fua for one in disk.seen)
+    return f"{flushes} flushes, {marked} writes with FUA"
+
+
+def starves_nobody(scheduler: Scheduler) -> str:
+    """While readers and writers keep the disk busy, nobody waits while all others go on."""
+    with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=SERVICE_NS, hw_queue_depth=1) as disk:
+        disk.select(scheduler.name, waiting=64)
+        trace.forget()
+        load = Load(disk, depth=16)
+        load.wait_for(REQUESTS)
+        load.end()
+        _, done = trace.requests(disk)
+    worst = max(done, key=lambda one: one.took_s)
+    if worst.took_s > WAITS_AT_MOST_S and worst.overtaken_by > OVERTAKEN_AT_MOST:
+        raise Broken(
+            f"A {worst} had to wait for {worst.took_s:.1f} s while {worst.overtaken_by} requests "
+            "that came later were served: it starves."
+        )
+    return f"of {len(done)} requests none waited longer than {worst.took_s:.2f} s"

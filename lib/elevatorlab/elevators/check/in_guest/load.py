@@ -1,0 +1,214 @@
+"""Programs that read and write a disk, and know what they must read back.
+
+Each is a thread with sectors of its own, and one request at a time: so many of them, so deep is
+the queue. They cost a tenth of what starting fio costs in the emulated machine.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import random
+import struct
+import threading
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .disks import SECTOR_BYTES
+from .failure import Broken
+
+if TYPE_CHECKING:
+    from .disks import Disk
+
+LARGEST_BYTES = 1 << 20
+
+#: Most sectors of one program: all of them are read back in the end.
+LARGEST_PART_SECTORS = 512
+
+
+def content(sector: int, number: int) -> bytes:
+    """Return what the write with this number puts into a sector."""
+    return struct.pack("<QQ", sector, number) * (SECTOR_BYTES // 16)
+
+
+class Program(threading.Thread):
+    """One of them.
+
+    Parameters
+    ----------
+    disk : Disk
+    first, sectors : int
+        Its part of the disk.
+    requests : int or None
+        How many it makes; None: it goes on until it is stopped, or the disk fails.
+    sizes : iterable of int
+        Sectors of a request; it takes any of them by chance.
+    reads : float
+        How many of its requests read.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        first: int,
+        sectors: int,
+        requests: int | None = None,
+        sizes: Iterable[int] = (8,),
+        reads: float = 0.5,
+    ) -> None:
+        super().__init__(daemon=True)
+        self.disk, self.first, self.sectors = disk, first, sectors
+        self.requests, self.sizes, self.reads = requests, tuple(sizes), reads
+        self.ended = threading.Event()
+        self.error: OSError | None = None
+        self.broken: Broken | None = None
+        self.made = 0
+        self.numbers: dict[int, int] = {}
+        self._tried: dict[int, int] = {}
+        self._chance = random.Random(first)
+        self._page = mmap.mmap(-1, LARGEST_BYTES)
+        self._file = os.open(disk.device, os.O_RDWR | os.O_DIRECT)
+
+    def run(self) -> None:
+        """Make requests."""
+        try:
+            while not self.ended.is_set() and self.made != self.requests:
+                self._request()
+                self.made += 1
+        except OSError as error:
+            self.error = error
+        except Broken as broken:
+            self.broken = broken
+        finally:
+            os.close(self._file)
+
+    def _request(self) -> None:
+        length = self._chance.choice(self.sizes)
+        at = self.first + self._chance.randrange(0, self.sectors - length + 1)
+        if self.numbers and self._chance.random() < self.reads:
+            self.read_back(self._file, at, length)
+        else:
+            self._write(at, length)
+
+    def _write(self, at: int, length: int) -> None:
+        number = self.made + 1
+        view = memoryview(self._page)[: length * SECTOR_BYTES]
+        view[:] = b"".join(content(sector, number) for sector in range(at, at + length))
+        self._tried = dict.fromkeys(range(at, at + length), number)
+        if os.pwrite(self._file, view, at * SECTOR_BYTES) != len(view):
+            raise OSError("a short write")
+        self.numbers.update(self._tried)
+        self._tried = {}
+
+    def read_back(self, file: int, at: int, length: int) -> None:
+        """Read sectors and compare them with what was acknowledged there."""
+        view = memoryview(self._page)[: length * SECTOR_BYTES]
+        if os.preadv(file, [view], at * SECTOR_BYTES) != len(view):
+            raise OSError("a short read")
+        for sector in range(at, at + length):
+            found = view[:SECTOR_BYTES]
+            view = view[SECTOR_BYTES:]
+            expected = self.numbers.get(sector)
+            if expected is None or sector in self._tried:
+                continue
+            if found != content(sector, expected):
+                place, number = struct.unpack_from("<QQ", found)
+                raise Broken(
+                    f"{self.disk.name}: sector {sector} does not read back. Expected write "
+                    f"{expected} of that sector, found write {number} of sector {place}."
+                )
+
+
+class Load:
+    """Many programs at one disk, each with the same share of it.
+
+    Parameters
+    ----------
+    disk : Disk
+    depth : int
+        How many: requests that wait at once.
+    requests, sizes, reads
+        As for each `Program`.
+    share_of_disk : float
+        How much of it they have together, from its begin.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        depth: int,
+        requests: int | None = None,
+        sizes: Iterable[int] = (8,),
+        reads: float = 0.5,
+        share_of_disk: float = 1.0,
+    ) -> None:
+        share = int(disk.size_bytes * share_of_disk) // SECTOR_BYTES // depth
+        self.disk = disk
+        self.programs = [
+            Program(
+                disk,
+                share * place,
+                min(share, LARGEST_PART_SECTORS),
+                requests,
+                sizes,
+                reads,
+            )
+            for place in range(depth)
+        ]
+        for program in self.programs:
+            program.start()
+
+    @property
+    def made(self) -> int:
+        """How many requests have been made."""
+        return sum(program.made for program in self.programs)
+
+    def wait_for(self, requests: int) -> None:
+        """Wait until so many more requests have been made than now, or a program has ended."""
+        goal = self.made + requests
+        while self.made < goal and all(program.is_alive() for program in self.programs):
+            time.sleep(0.001)
+
+    def end(self) -> None:
+        """Let each make its last request, and wait for that."""
+        for program in self.programs:
+            program.ended.set()
+        self._join()
+
+    def _join(self) -> None:
+        for program in self.programs:
+            program.join()
+            if program.broken:
+                raise program.broken
+            if program.error:
+                raise Broken(
+                    f"{self.disk.name} gave an error that no disk made: {program.error.strerror}."
+                )
+
+    def finish(self) -> int:
+        """Wait until all are done, and compare all that they wrote; return how many they made."""
+        self._join()
+        self.compare()
+        return self.made
+
+    def stop(self) -> int:
+        """End them, and compare; return how many requests they made."""
+        self.end()
+        return self.finish()
+
+    def fail(self) -> None:
+        """Wait until all have seen their disk fail."""
+        for program in self.programs:
+            program.join()
+            if program.broken:
+                raise program.broken
+
+    def compare(self) -> None:
+        """Read back everything that was acknowledged."""
+        file = os.open(self.disk.device, os.O_RDONLY | os.O_DIRECT)
+        for program in self.programs:
+            for at in range(program.first, program.first + program.sectors, 256):
+                length = min(256, program.first + program.sectors - at)
+                program.read_back(file, at, length)
+        os.close(file)

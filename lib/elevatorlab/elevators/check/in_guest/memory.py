@@ -1,0 +1,81 @@
+"""Memory that a module took and never gave back.
+
+The machine's kernel notes who allocated each object of its general caches (slub_debug=U).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CACHES = Path("/sys/kernel/debug/slab")
+ALL_CACHES = Path("/sys/kernel/slab")
+TEXT = re.compile(r"^ *(\d+) (.*?)(?: waste=\S+)? age=.*$")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Who has allocated what.
+
+    Attributes
+    ----------
+    objects : Counter
+        By cache and stack of callers: how many.
+    caches : frozenset of str
+        The caches there are.
+    """
+
+    objects: Counter[tuple[str, str]]
+    caches: frozenset[str]
+
+
+def snapshot() -> Snapshot:
+    """Look at every cache that notes its users."""
+    objects: Counter[tuple[str, str]] = Counter()
+    for file in sorted(CACHES.glob("kmalloc-*/alloc_traces")):
+        for block in file.read_text().split("\n\n"):
+            first, *stack = block.strip().splitlines() or [""]
+            if found := TEXT.match(first):
+                objects[file.parent.name, "\n".join(map(str.strip, stack))] += int(found[1])
+    return Snapshot(objects, frozenset(path.name for path in ALL_CACHES.iterdir()))
+
+
+def check_all_objects() -> None:
+    """Let the kernel look at the guard bytes of every object; it says what it finds."""
+    for file in sorted(ALL_CACHES.glob("kmalloc-*/validate")):
+        file.write_text("1\n")
+
+
+def sections(folder: Path) -> dict[str, int]:
+    """Return where the parts of a loaded module's code begin, by name."""
+    files = (folder / "sections" / name for name in (".text", ".init.text"))
+    return {file.name: int(file.read_text(), 16) for file in files if file.exists()}
+
+
+def leaks(
+    before: Snapshot, after: Snapshot, places: dict[str, int]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield what a module that is gone has left.
+
+    Parameters
+    ----------
+    before, after : Snapshot
+        Before it was loaded, and after it was unloaded.
+    places : dict
+        Where the parts of its code began (`sections`).
+
+    Yields
+    ------
+    tuple
+        Cache, number of objects, and the place in its code that asked for them, such as
+        ``.text+0x1c``.
+    """
+    for (cache, stack), number in (after.objects - before.objects).items():
+        # Code that is gone has no name any more.
+        for word in re.findall(r"^0x([0-9a-f]+)", stack, re.M)[:1]:
+            begins = {at: name for name, at in places.items() if at <= int(word, 16)}
+            at = max(begins)
+            yield cache, number, f"{begins[at]}+{int(word, 16) - at:#x}"

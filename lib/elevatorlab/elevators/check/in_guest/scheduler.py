@@ -1,0 +1,74 @@
+"""The scheduler that is checked: its module, and what the kernel says of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .failure import Broken
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """It.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's.
+    file : Path
+        Its module.
+    files : tuple of str
+        Tunables and counters that its record promises.
+    """
+
+    name: str
+    file: Path
+    files: tuple[str, ...]
+
+    @property
+    def module(self) -> str:
+        """What the kernel calls its module."""
+        return self.file.stem.replace("-", "_")
+
+    @property
+    def folder(self) -> Path:
+        """What the kernel shows of its module while that is loaded."""
+        return Path("/sys/module", self.module)
+
+    @property
+    def references(self) -> int:
+        """How many use the module, when those who go have gone."""
+        for _ in range(20):
+            number = int((self.folder / "refcnt").read_text())
+            if not number:
+                break
+            time.sleep(0.1)
+        return number
+
+    def load(self) -> None:
+        """Load the module."""
+        run = subprocess.run(["insmod", str(self.file)], capture_output=True, text=True)
+        if run.returncode:
+            raise Broken(f"The module does not load: {self._why(run.stderr)}.")
+
+    def _why(self, said: str) -> str:
+        log = subprocess.run(["dmesg"], capture_output=True, text=True).stdout
+        symbols = re.findall(r"Unknown symbol (\S+)", log)
+        if symbols:
+            return f"the kernel has no symbol {', '.join(dict.fromkeys(symbols))} for modules"
+        return said.strip().rsplit(": ", 1)[-1]
+
+    def unload(self) -> None:
+        """Unload the module; no disk may use it."""
+        if self.references:
+            raise Broken(
+                f"References to the module are left ({self.references}) though no disk uses it: a "
+                "kobject_get or try_module_get without its put."
+            )
+        run = subprocess.run(["rmmod", self.module], capture_output=True, text=True)
+        if run.returncode:
+            raise Broken(f"The module does not unload: {run.stderr.strip()}.")

@@ -1,0 +1,111 @@
+"""Run one case, and see from outside it when a request stalls."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+from . import atomic, trace
+from .disks import Disk
+from .failure import Broken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .scheduler import Scheduler
+
+#: Guest time in which a disk with waiting requests must complete one. An idle machine's time
+#: costs nothing.
+STALLED_AFTER_S = 5.0
+
+#: Guest time after which a case is given up whose requests still complete.
+LONGEST_CASE_S = 60.0
+
+#: What the kernel says when its memory was misused, and goes on.
+COMPLAINT = re.compile(r"BUG |BUG:|WARNING:|Oops|corrupt")
+
+
+class KernelComplained(Exception):
+    """The kernel said that something is wrong; the console has it."""
+
+
+def run(case: Callable[[Scheduler], str], scheduler: Scheduler) -> str:
+    """Run a case in a thread; return what it says that it found.
+
+    Raises
+    ------
+    Broken
+        When the scheduler broke a rule, or a request stalls: its thread may hang then.
+    KernelComplained
+    """
+    outcome: list[str | BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(case(scheduler))
+        except Broken as broken:
+            outcome.append(broken)
+        except BaseException:
+            outcome.append(Broken("The case itself failed:\n" + traceback.format_exc()))
+
+    trace.forget()
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    _watch(thread)
+    look_for_complaints()
+    atomic.look(scheduler.module)
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _watch(thread: threading.Thread) -> None:
+    began_s = time.monotonic()
+    seen: dict[Disk, tuple[int, float]] = {}
+    while thread.is_alive():
+        thread.join(STALLED_AFTER_S / 10)
+        now_s = time.monotonic()
+        for disk in list(Disk.opened):
+            completed, since_s = seen.get(disk, (-1, now_s))
+            if disk.completed != completed:
+                seen[disk] = disk.completed, now_s
+            elif now_s - since_s >= STALLED_AFTER_S and (sentence := stall(disk)):
+                raise Broken(sentence)
+        if now_s - began_s > LONGEST_CASE_S:
+            raise Broken(
+                f"The case did not end within {LONGEST_CASE_S:.0f} s, though no request stalls: "
+                "something waits for what never comes."
+            )
+
+
+def stall(disk: Disk) -> str:
+    """Say which requests of a disk stall; "" where none waits."""
+    waiting, done = trace.requests(disk)
+    if not waiting:
+        return ""
+    oldest = waiting[0]
+    stalls = f"A {oldest} has waited for {oldest.age_s:.1f} s"
+    if len(waiting) > 1:
+        stalls += f", and {len(waiting) - 1} others wait"
+    if oldest.issued:
+        return f"{stalls}. The disk has it, and its completion never came to an end."
+    if not any(one.made_s > disk.selected_s for one in done):
+        return (
+            f"{stalls}. No request was ever handed to the disk: dispatch_request returned none, "
+            "or has_work said that there is nothing to do."
+        )
+    return (
+        f"{stalls}. It was lost: the scheduler never handed it to the disk, which is idle after "
+        f"{len(done)} others."
+    )
+
+
+def look_for_complaints() -> None:
+    """Raise where the kernel's log has a complaint."""
+    log = subprocess.run(["dmesg", "--read-clear"], capture_output=True, text=True).stdout
+    if COMPLAINT.search(log):
+        raise KernelComplained

@@ -1,0 +1,108 @@
+"""What the kernel's own tracepoints say of the requests of a disk: which wait, and for how long."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .disks import Disk
+
+TRACING = Path("/sys/kernel/tracing")
+BUFFER_KIB = 16384
+EVENTS = ("block_getrq", "block_rq_issue", "block_rq_complete")
+
+#: time: event: major,minor kind [bytes] (command) sector + sectors
+LINE = re.compile(r" (\d+\.\d+): (block_\w+): (\d+,\d+) (\S+) (?:\d+ )?(?:\(.*?\) )?(\d+) \+ (\d+)")
+
+
+@dataclass
+class Request:
+    """One that was made.
+
+    Attributes
+    ----------
+    kind : str
+        As traces show it: R, W, and flags.
+    sector, sectors : int
+        Where, and how long.
+    made_s : float
+        When, on the monotonic clock.
+    order : int
+        How many requests had been made before.
+    issued : bool
+        Whether it was handed to the disk.
+    overtaken_by : int
+        How many were made after it, and completed before.
+    took_s : float
+        From when it was made until it completed.
+    """
+
+    kind: str
+    sector: int
+    sectors: int
+    made_s: float
+    order: int
+    issued: bool = False
+    overtaken_by: int = 0
+    took_s: float = 0.0
+
+    def __str__(self) -> str:
+        what = {"R": "read", "W": "write"}.get(self.kind[0], self.kind)
+        return f"{what} of {self.sectors} sectors at sector {self.sector}"
+
+    @property
+    def age_s(self) -> float:
+        """How long it has waited by now."""
+        return time.monotonic() - self.made_s
+
+
+def begin() -> None:
+    """Trace from now on, on the monotonic clock; forget what was traced before."""
+    (TRACING / "buffer_size_kb").write_text(f"{BUFFER_KIB}\n")
+    (TRACING / "trace_clock").write_text("mono\n")
+    for event in EVENTS:
+        (TRACING / "events/block" / event / "enable").write_text("1\n")
+    forget()
+
+
+def forget() -> None:
+    """Forget what was traced."""
+    (TRACING / "trace").write_text("\n")
+
+
+def _events(disk: Disk) -> Iterator[tuple[float, str, str, int, int]]:
+    number = disk.number
+    with open(TRACING / "trace") as lines:
+        for line in lines:
+            found = LINE.search(line)
+            if found and found[3] == number:
+                yield float(found[1]), found[2], found[4], int(found[5]), int(found[6])
+
+
+def requests(disk: Disk) -> tuple[list[Request], list[Request]]:
+    """Return what was made of a disk's requests: those that wait, and those that completed.
+
+    Merged requests complete as one: what completes is found by its sectors.
+    """
+    waiting: list[Request] = []
+    done: list[Request] = []
+    for at_s, event, kind, sector, sectors in _events(disk):
+        if event == "block_getrq":
+            waiting.append(Request(kind, sector, sectors, at_s, len(waiting) + len(done)))
+            continue
+        inside = [one for one in waiting if sector <= one.sector < sector + sectors]
+        for one in inside:
+            one.issued = True
+            if event == "block_rq_complete":
+                one.took_s = at_s - one.made_s
+                waiting.remove(one)
+                done.append(one)
+                for other in waiting[:]:
+                    other.overtaken_by += other.order < one.order
+    return waiting, done

@@ -1,0 +1,139 @@
+"""What a kernel in trouble printed: what it means, and which lines of the source it names."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """A kind of trouble.
+
+    Attributes
+    ----------
+    pattern : str
+        What the kernel prints of it.
+    sentence : str
+        What it means.
+    """
+
+    pattern: str
+    sentence: str
+
+
+#: The first whose pattern is found names the trouble: the more special ones come first.
+FAULTS = (
+    Fault(
+        r"scheduling while atomic",
+        "It sleeps where nobody may: while it holds a spinlock, or in an interrupt.",
+    ),
+    Fault(
+        r"(?s)NMI: Not continuing.*(queued_spin_lock_slowpath|_raw_spin_lock)",
+        "It waits for a spinlock that nobody gives back: its own caller holds it, or an "
+        "interrupt took it.",
+    ),
+    Fault(r"NMI: Not continuing", "It keeps the processor for ever: an endless loop."),
+    Fault(
+        r"(?s)list_add double add.*dispatch_sched|WARNING: \S+ .* blk_mq_start_request",
+        "It issues a request twice: dispatch_request returned one that it had returned before.",
+    ),
+    Fault(
+        r"list_(add|del) ?(double add|corruption)",
+        "A list is damaged: something was put on it twice, taken off twice, or freed while on it.",
+    ),
+    Fault(r"Object already free", "It frees memory twice."),
+    Fault(r"Poison overwritten|6b6b6b6b6b6b", "It uses memory after it was freed."),
+    Fault(r"Redzone overwritten", "It writes beyond the memory that it was given."),
+    Fault(r"NULL pointer dereference", "It follows a NULL pointer."),
+    Fault(r"unable to handle page fault|general protection", "It follows a bad pointer."),
+    Fault(r"WARNING:", "The kernel warns of something that must never happen."),
+    Fault(r"kernel BUG at|Oops|Kernel panic|BUG", "The kernel cannot go on."),
+)
+
+_STAMP = re.compile(r"^\[ *\d+\.\d+\] ?", re.M)
+_BEGINS = re.compile(r"BUG|WARNING:|general protection|list_(?:add|del)|NMI received|Kernel panic")
+_NOISE = re.compile(
+    r"^(?:Code:|R(?!IP)[A-Z0-9]{2}:|[CDEFG]S:|CR2:|Modules linked|Hardware name|Kernel Offset|"
+    r"-+\[|CPU:|PKRU|DR\d|invalid opcode|RIP: 0033| *\? )|^ *</?(?:TASK|NMI|IRQ)>$"
+)
+_CODE = re.compile(r"(?P<function>[\w.]+)\+(?P<offset>0x[0-9a-f]+)(?:/0x[0-9a-f]+)?")
+
+#: Lines of a trace that are shown.
+LONGEST = 40
+
+
+def trouble(console: str, module: Path) -> tuple[str, list[str]]:
+    """Return what went wrong in one sentence, and the kernel's own trace.
+
+    Parameters
+    ----------
+    console : str
+        What the kernel printed.
+    module : Path
+        The module with what tells the lines of its source.
+
+    Returns
+    -------
+    tuple of str and list of str
+        In the trace, places in the module's code have their file and line.
+    """
+    lines = _STAMP.sub("", console).splitlines()
+    begin = next((at for at, line in enumerate(lines) if _BEGINS.search(line)), len(lines))
+    said = [line.rstrip() for line in lines[begin:] if not _NOISE.search(line)]
+    if not said:
+        return "The machine ended without a word.", []
+    sentence = next(one.sentence for one in FAULTS if re.search(one.pattern, "\n".join(said)))
+    trace = [_with_line(line, module) for line in said[:LONGEST]]
+    where = next((at for line in trace if (at := _own_place(line))), "")
+    return f"{sentence}{f' See {where}.' if where else ''}", trace
+
+
+def _own_place(line: str) -> str:
+    found = re.search(r" \((\S+:\d+)\)$", line)
+    return found[1] if found else ""
+
+
+def _with_line(line: str, module: Path) -> str:
+    """Return a line of a trace with the place in the source, where it is in the module's code."""
+    name = module.name.split(".")[0].replace("-", "_")
+    found = _CODE.search(line)
+    if not found or f"[{name}]" not in line:
+        return line
+    back = 0 if "RIP:" in line else 1  # a caller is shown by where it is returned to
+    at = place(module, found["function"], int(found["offset"], 16) - back)
+    return f"{line} ({at})" if at else line
+
+
+def place(module: Path, symbol: str, offset: int) -> str:
+    """Return the file and line of a place in a module's code, ``x.c:12``; "" if unknown.
+
+    Parameters
+    ----------
+    module : Path
+        With what tells the lines of its source.
+    symbol : str
+        A function, or a section.
+    offset : int
+        In bytes behind its begin.
+    """
+    if shutil.which("addr2line") is None:
+        return ""
+    section, start = (symbol, 0) if symbol.startswith(".") else _symbol(module, symbol)
+    command = ["addr2line", "-i", "-e", str(module), "-j", section, hex(start + offset)]
+    said = subprocess.run(command, capture_output=True, text=True).stdout
+    # From the innermost of what the compiler has put together: the first that is no header's.
+    found = re.search(r"^/build/\S*/([^/\s]+:\d+)", said, re.M)
+    return found[1] if found else ""
+
+
+def _symbol(module: Path, name: str) -> tuple[str, int]:
+    """Return the section and the place in it of a function."""
+    command = ["objdump", "--syms", str(module)]
+    for line in subprocess.run(command, capture_output=True, text=True).stdout.splitlines():
+        words = line.split()
+        if len(words) > 3 and words[-1] == name:
+            return next(word for word in words if word.startswith(".")), int(words[0], 16)
+    return ".text", 0

@@ -1,0 +1,187 @@
+"""The machine that checks a scheduler: the deterministic one, which says more when it crashes.
+
+It has booted once, is kept in the user's cache, and each check continues a copy of it. Its time is
+counted in instructions, so a verdict is the same everywhere, and idle time costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ... import cache, scratch
+from ...errors import NotReady, TrialFailed
+from ...testbeds.deterministic import exchange, image, initramfs, qemu, template
+from ...testbeds.deterministic.monitor import converse
+
+MEMORY_MIB = 512
+GUEST = Path(__file__).with_name("in_guest")
+
+#: Wall time after which a machine is ended; the whole check takes half a minute of it.
+LIMIT_S = 900
+
+KERNEL_OPTIONS = " ".join(
+    [
+        qemu.KERNEL_OPTIONS,
+        "console=ttyS0 oops=panic",
+        # Whatever may be interrupted is: what needs a lock shows it.
+        "preempt=full",
+        # Freed memory is overwritten, its ends are guarded, and each user is noted.
+        "slub_debug=FZPU,kmalloc-*,*_io_cq",
+    ]
+)
+
+
+class Ended(NamedTuple):
+    """How a machine ended.
+
+    Attributes
+    ----------
+    by_itself : bool
+        Whether its program came to its end.
+    console : str
+        What the kernel printed.
+    """
+
+    by_itself: bool
+    console: str
+
+
+def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None]) -> Ended:
+    """Continue a copy of the machine with a job, until it ends.
+
+    Parameters
+    ----------
+    job : mapping of str to bytes
+        Files for the guest: job.json and a module.
+    hear : callable
+        Is called with each message of the guest's, when it comes.
+
+    Raises
+    ------
+    TrialFailed
+        When the machine did not end in time.
+    """
+    kept = _kept()
+    with scratch.folder() as folder:
+        place = Path(folder)
+        exchange.write(place / "exchange", job)
+        incoming = ("-incoming", "defer", "-S")
+        with _started(kept, kept / "ram", "share=off", place, *incoming) as machine:
+            converse(template.resume(place / "monitor", machine, kept / "state", LIMIT_S))
+            _listen(machine, place / "said", hear)
+            by_itself = machine.wait() == qemu.FINISHED
+        return Ended(by_itself, (place / "console").read_text(errors="replace"))
+
+
+def _listen(
+    machine: subprocess.Popen[str], file: Path, hear: Callable[[dict[str, Any]], None]
+) -> None:
+    """Hear what the guest says until the machine has ended."""
+    until_s = time.monotonic() + LIMIT_S
+    with file.open() as said:
+        line = ""
+        ended = False
+        while not ended:
+            ended = machine.poll() is not None
+            while part := said.readline():
+                line += part
+                if line.endswith("\n"):
+                    hear(json.loads(line))
+                    line = ""
+            if time.monotonic() > until_s:
+                raise TrialFailed(
+                    f"the check did not end within {LIMIT_S} s of wall time; it was stopped. "
+                    "The machine is overloaded; run it again"
+                )
+            time.sleep(0.05)
+
+
+def _kept() -> Path:
+    """Return the folder of the machine that has booted; boot it where the cache has none."""
+    image.current()
+    options = qemu.options(MEMORY_MIB), KERNEL_OPTIONS, qemu.version(), _more(Path(), Path())
+    decides = [repr(options).encode(), _guest_archive()]
+    decides += [cache.sha256(image.FOLDER / name).encode() for name in image.FILES]
+    digest = hashlib.sha256(b"\0".join(decides)).hexdigest()
+    return cache.obtain("check-machine", digest, _boot)
+
+
+def _boot(folder: Path) -> None:
+    print("booting the machine that checks schedulers, once (about 20 s)", file=sys.stderr)
+    stock = (image.FOLDER / "initramfs.cpio").read_bytes()
+    (folder / "initramfs.cpio").write_bytes(stock + _guest_archive())
+    with open(folder / "ram", "wb") as ram:
+        ram.truncate(MEMORY_MIB << 20)
+    with scratch.folder() as place:
+        exchange.write(Path(place, "exchange"), {})
+        try:
+            with _started(folder, folder / "ram", "share=on", Path(place)) as machine:
+                state = folder / "state"
+                converse(template.keep_when_stopped(Path(place, "monitor"), machine, state))
+                machine.wait()
+        except TrialFailed as failure:
+            console = Path(place, "console").read_text(errors="replace")
+            raise NotReady(
+                f"the machine that checks schedulers does not come up ({failure}); its last "
+                f"words:\n{console[-3000:]}"
+            ) from None
+    template.take_back_idle_time(folder / "state")
+
+
+@contextmanager
+def _started(
+    kept: Path, ram: Path, ram_mode: str, place: Path, *more: str
+) -> Iterator[subprocess.Popen[str]]:
+    """Start QEMU with its exchange, sockets and lines in `place`; end it on the way out."""
+    for line in ("console", "said"):
+        (place / line).touch()
+    machine = template.start(
+        image.FOLDER,
+        MEMORY_MIB,
+        ram,
+        ram_mode,
+        place / "exchange",
+        place,
+        *_more(kept, place),
+        *more,
+    )
+    try:
+        yield machine
+    finally:
+        if machine.poll() is None:
+            machine.kill()
+            machine.wait()
+        assert machine.stderr
+        machine.stderr.close()
+
+
+def _more(kept: Path, place: Path) -> tuple[str, ...]:
+    """Return what this machine has besides the testbed's; of two options alike, the last counts."""
+    return (
+        *("-initrd", str(kept / "initramfs.cpio"), "-append", KERNEL_OPTIONS),
+        *("-serial", f"file:{place / 'console'}", "-serial", f"file:{place / 'said'}"),
+        *("-device", "i6300esb", "-action", "watchdog=inject-nmi"),
+    )
+
+
+def _guest_archive() -> bytes:
+    """Return the program that runs in the machine, and its init, to be unpacked over the stock."""
+    files: dict[str, tuple[int, bytes | None]] = {
+        "init": (0o755, (GUEST / "init").read_bytes()),
+        "check": (0o755, None),
+    }
+    for path in [GUEST, *sorted(GUEST.rglob("*"))]:
+        name = f"check/{path.relative_to(GUEST.parent)}"
+        if path.is_dir() and path.name != "__pycache__":
+            files[name] = (0o755, None)
+        elif path.suffix == ".py":
+            files[name] = (0o644, path.read_bytes())
+    return initramfs.archive(files)

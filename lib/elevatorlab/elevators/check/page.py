@@ -1,0 +1,53 @@
+"""The verdicts on a scheduler, as lines for a terminal and as a page."""
+
+from __future__ import annotations
+
+from ...showing.pages import template_environment
+from .cases import CASES, Case
+from .conformity import Conformity, Verdict
+
+#: The report's classes of colours.
+COLOURS = {"passed": "reproduced", "failed": "contradicted", "not run": "not-testable-here"}
+
+
+def summary(conformity: Conformity) -> str:
+    """Return one or two sentences about all cases."""
+    number = len(conformity.verdicts)
+    if conformity.passed:
+        return f"All {number} cases passed."
+    passed = sum(one.outcome == "passed" for one in conformity.verdicts)
+    failed = ", ".join(one.case for one in conformity.failures)
+    return f"{passed} of {number} cases passed; failed: {failed}."
+
+
+def case_of(verdict: Verdict) -> Case:
+    """Return the case that a verdict is on."""
+    return next(one for one in CASES if one.name == verdict.case)
+
+
+def lines(verdict: Verdict) -> list[str]:
+    """Return what a terminal shows of one verdict; of a failure also what it means."""
+    first = f"{verdict.outcome:8}{verdict.case:28}{verdict.said}".rstrip()
+    if verdict.outcome != "failed":
+        return [first]
+    case = case_of(verdict)
+    means = ["", f"    {case.title}", f"    {case.means}"]
+    trace = ["", *(f"    {line}" for line in verdict.trace)] if verdict.trace else []
+    return [first, *means, *trace, ""]
+
+
+def html(conformity: Conformity) -> str:
+    """Return the page."""
+    return (
+        template_environment({})
+        .get_template("check.html")
+        .render(
+            here="",
+            name=conformity.name,
+            sources=conformity.sources,
+            passed=conformity.passed,
+            summary=summary(conformity),
+            cases=[(case_of(verdict), verdict) for verdict in conformity.verdicts],
+            colours=COLOURS,
+        )
+    )

@@ -1,0 +1,71 @@
+"""Run a comparison: what was measured before is only read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from ...paths import BUILD
+from ...results import reading, store
+from ...running import estimate, jobs
+from ...running.campaign import Share, plan
+from ...testbeds.deterministic import DeterministicTestbed
+from . import measures
+from .trials import BESIDE, REPETITIONS, trials
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One scheduler beside the kernel's.
+
+    Attributes
+    ----------
+    schedulers : tuple of str
+        The kernel's, and after them the one that is compared.
+    share : Share
+        The trials, and the deterministic testbed.
+    results : Path
+        One folder for each image: the kernel's schedulers are measured once.
+    """
+
+    schedulers: tuple[str, ...]
+    share: Share
+    results: Path
+
+    def announcement(self, workers: int | None = None) -> str:
+        """Say in a line what is to run, and what it will take."""
+        cost = estimate.sentence([self.share], self.results, workers)
+        return f"compare: {plan([self.share], self.results)}; {cost}"
+
+    def measure(self, workers: int | None = None, cluster: str | None = None) -> pd.DataFrame:
+        """Run what is not finished yet; return one row for each answer (`measures.table`)."""
+        jobs.run_shares([self.share], self.results, workers, cluster)
+        place = store.folder(self.results, self.share.testbed)
+        return measures.table(reading.read(place / one.hash) for one in self.share.trials)
+
+
+def prepare(
+    name: str,
+    results: Path | None = None,
+    beside: Sequence[str] = BESIDE,
+    repetitions: int = REPETITIONS,
+) -> Comparison:
+    """Return the comparison of a scheduler; nothing starts yet.
+
+    Parameters
+    ----------
+    name : str
+        A scheduler that is registered.
+    results : Path, optional
+        By default a folder of this image's own below ``build/``.
+    beside : sequence of str
+        Those that it is compared with.
+    repetitions : int
+    """
+    schedulers = tuple(dict.fromkeys([*beside, name]))
+    testbed = DeterministicTestbed()
+    kept = results or BUILD / "compare" / testbed.machine()[:12]
+    return Comparison(schedulers, Share(testbed, trials(schedulers, repetitions)), kept)

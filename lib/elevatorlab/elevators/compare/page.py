@@ -1,0 +1,103 @@
+"""The page of a comparison: a table, a figure, and what each question means."""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ... import __version__
+from ...analysis.intervals import Interval
+from ...plugins.schedulers import SCHEDULERS, colour_of, label_of
+from ...showing.pages import template_environment
+from ...showing.panels import error
+from ...showing.style import preview, style
+from .measures import QUANTITIES, interval
+
+COLUMNS = 4
+
+
+def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
+    """Write the page, one file that needs nothing else.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        As `measures.table` returns it.
+    schedulers : sequence of str
+        In the order in which they are shown; the last one is the one compared.
+    out : Path
+        The file; its folder is made if missing.
+    """
+    found = {name: [interval(measured, name, one) for one in schedulers] for name in QUANTITIES}
+    record = SCHEDULERS.get(schedulers[-1])
+    page = template_environment({}).get_template("compare.html")
+    text = page.render(
+        here="",
+        label=label_of(schedulers[-1]),
+        digest=record.folder.digest if record.folder else "",
+        schedulers=[label_of(name) for name in schedulers],
+        rows=[
+            (quantity, [spelled(one) for one in found[name]], best(found[name], quantity.better))
+            for name, quantity in QUANTITIES.items()
+        ],
+        repetitions=int(measured["repetition"].max()),
+        figure=base64.b64encode(preview(draw(measured, schedulers))).decode(),
+        version=__version__,
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    whole = out.with_suffix(".html.part")
+    whole.write_text(text, encoding="utf-8")
+    os.replace(whole, out)
+    return out
+
+
+def spelled(found: Interval) -> str:
+    """Return a mean with half the width of its interval, in as many digits as that allows.
+
+    >>> spelled(Interval(1234.4, 1200.1, 1268.7, 3)), spelled(Interval(0.0262, 0.0258, 0.0266, 3))
+    ('1234 ± 34', '0.02620 ± 0.00040')
+    >>> spelled(Interval(18414.3, 18414.3, 18414.3, 2))
+    '18410'
+    """
+    half = (found.high - found.low) / 2 if found.bounded else 0.0
+    if half < 0.005 * abs(found.value):
+        return f"{float(f'{found.value:.4g}'):g}"
+    digits = max(0, 1 - math.floor(math.log10(half)))
+    return f"{found.value:.{digits}f} ± {half:.{digits}f}"
+
+
+def best(found: Sequence[Interval], better: str) -> list[bool]:
+    """Tell which of some schedulers no other one surely beats: their intervals overlap the best's.
+
+    >>> some = [Interval(1, 0.9, 1.1, 3), Interval(1.1, 1.0, 1.2, 3), Interval(2, 1.9, 2.1, 3)]
+    >>> best(some, "lower")
+    [True, True, False]
+    """
+    first = (min if better == "lower" else max)(found, key=lambda one: one.value)
+    return [one is first or not (one.low > first.high or one.high < first.low) for one in found]
+
+
+def draw(measured: pd.DataFrame, schedulers: Sequence[str]) -> Figure:
+    """Draw a panel for each quantity, with a bar for each scheduler."""
+    rows = -(-len(QUANTITIES) // COLUMNS)
+    with style():
+        figure = Figure(figsize=(11, 1.9 * rows), layout="constrained")
+        panels: list[Axes] = list(figure.subplots(rows, COLUMNS).flat)
+        for spare in panels[len(QUANTITIES) :]:
+            spare.set_axis_off()
+        for panel, (name, quantity) in zip(panels, QUANTITIES.items(), strict=False):
+            for place, scheduler in enumerate(schedulers):
+                found = interval(measured, name, scheduler)
+                panel.bar(place, found.value, color=colour_of(scheduler), yerr=error(found))
+            panel.set_title(name.replace("_", " "), fontsize=8)
+            panel.set_ylabel(quantity.unit, fontsize=7)
+            panel.set_xticks(range(len(schedulers)), list(map(label_of, schedulers)), rotation=30)
+            panel.tick_params(labelsize=6)
+    return figure

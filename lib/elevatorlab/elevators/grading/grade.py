@@ -1,0 +1,208 @@
+"""One submission, in a process of its own: built, run in its own machine, marked."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from ...errors import ElevatorLabError, TrialFailed
+from ...plugins import scheduler_folders
+from ...plugins.schedulers import SCHEDULERS, SchedulerRecord
+from ...records import Record
+from ...results import trace
+from ...running.pools import task
+from ...showing.travel import travel_mib
+from ...testbeds.deterministic import DeterministicTestbed, modules
+from ...trial import Trial
+from .. import check
+from . import marking, trials
+from .assignments import Assignment, Scenario, Workload
+from .marking import Marked
+from .submissions import Submission
+
+#: Of wall time. A part takes 5 s; on a machine so slow that it takes longer, nobody can grade.
+LIMIT_S = 120
+
+#: (inserted_ms or None, issued_ms, place_kib) of a request, for a picture.
+Dispatch = tuple[float | None, float, int]
+
+
+class Ran(Record):
+    """What became of a part that was run: its dispatches or its number, or a problem."""
+
+    problem: str = ""
+    dispatches: tuple[Dispatch, ...] = ()
+    found: float | None = None
+
+
+class Grade(Record):
+    """The marks of one submission.
+
+    Attributes
+    ----------
+    student : str
+    digest : str
+        Of all that decides the marks: what was handed in, the assignment, the machine.
+    scheduler : str
+        As it calls itself; "" where nobody knows.
+    problem : str
+        Why it was not run, or stopped; "" where nothing went wrong.
+    compiler : str
+        What the compiler said.
+    parts : tuple of Marked
+    score : float or None
+        See `marking.score`.
+    ran : dict of str to Ran
+        By part.
+    """
+
+    student: str
+    digest: str
+    scheduler: str = ""
+    problem: str = ""
+    compiler: str = ""
+    parts: tuple[Marked, ...] = ()
+    score: float | None = None
+    ran: dict[str, Ran] = {}
+
+    @property
+    def marks(self) -> float:
+        """All of them together."""
+        return sum(part.marks for part in self.parts)
+
+
+def reference(assignment: Assignment) -> dict[str, Ran]:
+    """Run the parts of an assignment on its reference.
+
+    Raises
+    ------
+    TrialFailed
+        When it fails: then there is nothing to compare with.
+    """
+    testbed = DeterministicTestbed(say=lambda _: None)
+    of = trials.of(assignment, assignment.reference)
+    testbed.prepare(list(of.values()))
+    return {part.what: _run(testbed, of[part.what], part) for part in assignment.runs}
+
+
+def grade(
+    submission: Submission, digest: str, assignment: Assignment, right: Mapping[str, Ran]
+) -> Grade:
+    """Grade one submission; whatever it does, there is a grade.
+
+    Parameters
+    ----------
+    submission : Submission
+    digest : str
+        Kept with the grade.
+    assignment : Assignment
+    right : mapping of str to Ran
+        What `reference` returned.
+    """
+    blank = Grade(student=submission.student, digest=digest)
+    if submission.problem:
+        return _failed(blank, assignment, submission.problem)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "submission"
+        folder.mkdir()
+        for name, content in submission.files.items():
+            (folder / name).write_bytes(content)
+        try:
+            record = scheduler_folders.read(folder)
+            _refuse_the_kernel_s_name(record.name)
+            assert record.folder
+            compiler = modules.build(record.folder).said
+            conformity = check.check(folder, only=assignment.conformity.cases)
+        except modules.DoesNotCompile as problem:
+            why, *lines = str(problem).replace(f"{folder}: ", "").splitlines()
+            error = next((line for line in lines if " error: " in line), "")
+            return _failed(blank, assignment, f"{why} {error}".strip(), problem.said)
+        except ElevatorLabError as problem:
+            return _failed(blank, assignment, str(problem).replace(str(folder), "the folder"))
+    named = blank.model_copy(update={"scheduler": record.name, "compiler": compiler})
+    with SCHEDULERS.standing_in(record.name, record):
+        return _run_and_mark(named, assignment, record, conformity, right)
+
+
+def _refuse_the_kernel_s_name(name: str) -> None:
+    if name in SCHEDULERS and SCHEDULERS.get(name).folder is None:
+        raise ElevatorLabError(
+            f"scheduler.json: expected a name that is not the kernel's; found {name!r}. "
+            "Choose another"
+        )
+
+
+def _failed(blank: Grade, assignment: Assignment, why: str, compiler: str = "") -> Grade:
+    marked = tuple(marking.nothing(part, "Not run.") for part in assignment.parts)
+    return blank.model_copy(update={"problem": why, "compiler": compiler, "parts": marked})
+
+
+def _run_and_mark(
+    blank: Grade,
+    assignment: Assignment,
+    record: SchedulerRecord,
+    conformity: check.Conformity,
+    right: Mapping[str, Ran],
+) -> Grade:
+    testbed = DeterministicTestbed(say=lambda _: None, limit_s=LIMIT_S)
+    of = trials.of(assignment, record.name)
+    testbed.prepare(list(of.values()))
+    parts = [
+        marking.everything(assignment.build, f"{record.module}.ko was built."),
+        marking.conformity(assignment.conformity, conformity),
+    ]
+    ran: dict[str, Ran] = {}
+    # What the check could not go on with would hang, or take the machine with it, here, too.
+    stopped = any(one.outcome == "not run" for one in conformity.verdicts)
+    problem = ". ".join(f"{one.case}: {one.said}" for one in conformity.failures if stopped)
+    for part in assignment.runs:
+        if problem:
+            parts.append(marking.nothing(part, "Not run, since a part before it went wrong."))
+            continue
+        try:
+            ran[part.what] = _run(testbed, of[part.what], part)
+            parts.append(_marked(assignment, part, ran[part.what], right[part.what]))
+        except TrialFailed as failure:
+            problem = f"{part.what}: {str(failure).splitlines()[0]}"
+            parts.append(marking.nothing(part, str(failure)))
+    found = {"parts": tuple(parts), "ran": ran, "problem": problem}
+    return blank.model_copy(update={**found, "score": marking.score(parts, len(assignment.scored))})
+
+
+def _run(testbed: DeterministicTestbed, trial: Trial, part: Scenario | Workload) -> Ran:
+    """Run one part, and read what its marks depend on."""
+    files = task.run(testbed, trial, lambda text: None).files
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / trace.FILE).write_bytes(files[trace.FILE])
+        requests = trace.requests(trace.read(place))
+    if isinstance(part, Scenario):
+        return Ran(dispatches=_dispatches(requests))
+    if part.measure == "travel":
+        return Ran(found=travel_mib(requests) / max(1, len(requests) - 1))
+    read = json.loads(files["result.json"])["workloads"][part.of]["read"]
+    return Ran(found=read["latency_mean_ns"] / 1e6 if part.measure == "latency" else read["iops"])
+
+
+def _dispatches(requests: pd.DataFrame) -> tuple[Dispatch, ...]:
+    start_s = requests[["inserted_s", "issued_s"]].min().min()
+    times_ms = (1000 * (requests[["inserted_s", "issued_s"]] - start_s)).round(3)
+    rows = zip(
+        times_ms["inserted_s"].tolist(),
+        times_ms["issued_s"].tolist(),
+        (requests["sector"] // 2).tolist(),
+        strict=True,
+    )
+    return tuple((None if math.isnan(came) else came, went, place) for came, went, place in rows)
+
+
+def _marked(assignment: Assignment, part: Scenario | Workload, found: Ran, right: Ran) -> Marked:
+    if isinstance(part, Scenario):
+        orders = ([place_kib for _, _, place_kib in one.dispatches] for one in (found, right))
+        return marking.order(part, *orders)
+    assert found.found is not None and right.found is not None
+    return marking.measure(part, found.found, right.found, assignment.best_ratio)

@@ -1,0 +1,128 @@
+"""A page for each student, which can be sent alone; the teacher's overview, CSV, leaderboard."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import ChoiceLoader, PackageLoader
+
+from ...plugins.schedulers import colour_of
+from ...showing import style
+from ...showing.pages import template_environment
+from ...showing.travel import draw_places
+from .assignments import Assignment
+from .grade import Grade, Ran
+from .submissions import Submission
+
+YOURS = "#D55E00"
+
+
+def write(
+    out: Path, assignment: Assignment, grades: Sequence[Grade], right: Mapping[str, Ran]
+) -> dict[str, Path]:
+    """Write all pages; the same grades give the same bytes.
+
+    Parameters
+    ----------
+    out : Path
+    assignment : Assignment
+    grades : sequence of Grade
+    right : mapping of str to Ran
+        What the reference did.
+
+    Returns
+    -------
+    dict of str to Path
+        ``overview``, ``marks`` (CSV), ``feedback`` (a folder), and ``leaderboard`` where the
+        assignment is scored.
+    """
+    feedback = out / "feedback"
+    feedback.mkdir(parents=True, exist_ok=True)
+    for grade in grades:
+        pictures = {
+            what: picture
+            for what, ran in grade.ran.items()
+            if (picture := _picture(assignment.reference, ran, right[what]))
+        }
+        content = {"assignment": assignment, "grade": grade, "pictures": pictures}
+        _render(feedback / f"{_slug(grade)}.html", "feedback.html", {}, content)
+    made = {"overview": out / "index.html", "marks": out / "marks.csv", "feedback": feedback}
+    pages = {"index.html": "Overview"}
+    if assignment.scored:
+        made["leaderboard"] = out / "leaderboard.html"
+        pages["leaderboard.html"] = "Leaderboard"
+        ranked = sorted(
+            (one for one in grades if one.score is not None),
+            key=lambda one: (-(one.score or 0), one.student),
+        )
+        content = {"assignment": assignment, "grades": ranked}
+        _render(made["leaderboard"], "leaderboard.html", pages, content)
+    links = {grade.student: f"feedback/{_slug(grade)}.html" for grade in grades}
+    content = {"assignment": assignment, "grades": grades, "links": links}
+    _render(made["overview"], "overview.html", pages, content)
+    _write_csv(made["marks"], assignment, grades)
+    return made
+
+
+def _slug(grade: Grade) -> str:
+    return Submission(grade.student).slug
+
+
+def _render(
+    path: Path, template: str, pages: Mapping[str, str], content: Mapping[str, Any]
+) -> None:
+    environment = template_environment(pages)
+    assert environment.loader
+    ours = PackageLoader("elevatorlab.elevators.grading")
+    environment.loader = ChoiceLoader([ours, environment.loader])
+    environment.filters["marks"] = lambda number: f"{number:g}"
+    page = environment.get_template(template).render(here=path.name, **content)
+    part = path.with_suffix(".html.part")
+    part.write_text(page, encoding="utf-8")
+    os.replace(part, path)
+
+
+def _picture(reference: str, found: Ran, right: Ran) -> str:
+    """Return the student's order beside the right one, as the address of an image within a page."""
+    if not found.dispatches or not right.dispatches:
+        return ""
+    traced = {"yours": _requests(found), f"right ({reference})": _requests(right)}
+    colours = dict(zip(traced, (YOURS, colour_of(reference)), strict=True))
+    content = style.preview(draw_places(traced, colours), dpi=100)
+    return f"data:image/png;base64,{base64.b64encode(content).decode()}"
+
+
+def _requests(ran: Ran) -> pd.DataFrame:
+    columns = ["inserted_s", "issued_s", "sector"]
+    table = pd.DataFrame(ran.dispatches, columns=columns).astype(float)
+    return table.assign(
+        inserted_s=table["inserted_s"] / 1000,
+        issued_s=table["issued_s"] / 1000,
+        sector=2 * table["sector"],
+    )
+
+
+def _write_csv(path: Path, assignment: Assignment, grades: Sequence[Grade]) -> None:
+    parts = [part.what for part in assignment.parts]
+    by_hand = [part.what for part in assignment.by_hand]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["student", "marks", *parts, *by_hand, "score", "problem"])
+        for grade in grades:
+            marks = [_safe(part.marks) for part in grade.parts]
+            score = "" if grade.score is None else grade.score
+            # What is marked by hand has an empty cell, to be filled in.
+            row = [_safe(grade.student), _safe(grade.marks), *marks, *("" for _ in by_hand)]
+            writer.writerow([*row, score, _safe(grade.problem)])
+
+
+def _safe(cell: object) -> str:
+    """Return a cell that no spreadsheet takes for a formula."""
+    text = f"{cell:g}" if isinstance(cell, float) else str(cell)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

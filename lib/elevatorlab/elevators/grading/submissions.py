@@ -1,0 +1,157 @@
+"""What students have handed in: a folder each, or an archive each, whatever is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from ...errors import ElevatorLabError
+
+#: What a submission may hold at most: as much as a module's sources may.
+LARGEST_BYTES = 4 << 20
+MOST_FILES = 1000
+
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
+
+#: What editors and systems leave in archives.
+_LEFTOVERS = {"__MACOSX", ".git", ".DS_Store"}
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student has handed in.
+
+    Attributes
+    ----------
+    student : str
+        As the folder or archive is called.
+    files : mapping of str to bytes
+        Of the scheduler's folder, by name; none where there is a problem.
+    problem : str
+        Why it cannot be graded, in a sentence; "" where it can.
+    """
+
+    student: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def slug(self) -> str:
+        """A name for files and addresses, which no other student's submission has."""
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self.student).strip("-.")[:60]
+        if plain == self.student:
+            return plain
+        return f"{plain}-{hashlib.sha256(self.student.encode()).hexdigest()[:6]}".lstrip("-")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the files, or the problem."""
+        found = hashlib.sha256(self.problem.encode())
+        for name, content in sorted(self.files.items()):
+            found.update(f"{name}\0{len(content)}\0".encode() + content)
+        return found.hexdigest()
+
+
+def find(folder: Path) -> list[Submission]:
+    """Return what is in a folder of submissions, by the students' names.
+
+    Raises
+    ------
+    ElevatorLabError
+        When there is no such folder, or nothing in it, or two are called the same.
+    """
+    if not folder.is_dir():
+        raise ElevatorLabError(
+            f"{folder}: expected a folder with a folder, or an archive, for each student; "
+            "found none"
+        )
+    found = [read(one) for one in sorted(folder.iterdir()) if not one.name.startswith(".")]
+    if not found:
+        raise ElevatorLabError(f"{folder}: expected at least one submission; found none")
+    students = [one.student for one in found]
+    if twice := [student for student in students if students.count(student) > 1]:
+        raise ElevatorLabError(
+            f"{folder}: expected one submission a student; found two of {twice[0]!r}. Remove one"
+        )
+    return found
+
+
+def read(entry: Path) -> Submission:
+    """Read one submission."""
+    student = _student(entry)
+    try:
+        return Submission(student, _scheduler_in(dict(_files(entry))))
+    except ElevatorLabError as problem:
+        return Submission(student, problem=str(problem))
+    # A RuntimeError is what zipfile says of an archive that needs a password.
+    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError, RuntimeError) as problem:
+        found = " ".join(str(problem).split())
+        said = f"expected a folder or an archive that can be read; found {found}"
+        return Submission(student, problem=said)
+
+
+def _student(entry: Path) -> str:
+    endings = [ending for ending in _ARCHIVES if entry.name.endswith(ending)]
+    return entry.name.removesuffix(endings[0]) if endings and entry.is_file() else entry.name
+
+
+def _files(entry: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """Yield the plain files of a submission; nothing is written, and no link is followed."""
+    if entry.is_dir() and not entry.is_symlink():
+        found = _of_folder(entry)
+    elif entry.is_file() and entry.name.endswith(".zip"):
+        found = _of_zip(entry)
+    elif entry.is_file() and entry.name.endswith(_ARCHIVES):
+        found = _of_tar(entry)
+    else:
+        raise ElevatorLabError(
+            f"expected a folder, or an archive ({', '.join(_ARCHIVES)}); found {entry.name!r}"
+        )
+    total_bytes = 0
+    for number, (path, content) in enumerate(found, start=1):
+        total_bytes += len(content)
+        if number > MOST_FILES or total_bytes > LARGEST_BYTES:
+            raise ElevatorLabError(
+                f"expected at most {MOST_FILES} files and {LARGEST_BYTES >> 20} MiB; found more"
+            )
+        if not _LEFTOVERS.intersection(path.parts):
+            yield path, content
+
+
+def _of_folder(folder: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and not file.is_symlink():
+            with open(file, "rb") as opened:
+                yield PurePosixPath(file.relative_to(folder)), opened.read(LARGEST_BYTES + 1)
+
+
+def _of_zip(file: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            if not member.is_dir():
+                with archive.open(member) as opened:
+                    yield PurePosixPath(member.filename), opened.read(LARGEST_BYTES + 1)
+
+
+def _of_tar(file: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    with tarfile.open(file) as archive:
+        for member in archive:
+            opened = archive.extractfile(member) if member.isreg() else None
+            if opened is not None:
+                yield PurePosixPath(member.name), opened.read(LARGEST_BYTES + 1)
+
+
+def _scheduler_in(files: Mapping[PurePosixPath, bytes]) -> dict[str, bytes]:
+    """Return the files beside the one Kbuild."""
+    if not files:
+        raise ElevatorLabError("expected the folder of a scheduler; found no file in it")
+    places = [path.parent for path in files if path.name == "Kbuild"]
+    if len(places) != 1:
+        found = f"{len(places)} of them" if places else "none"
+        raise ElevatorLabError(f"expected one folder with a Kbuild; found {found}")
+    return {path.name: content for path, content in files.items() if path.parent == places[0]}

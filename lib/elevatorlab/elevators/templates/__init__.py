@@ -1,0 +1,93 @@
+"""New schedulers to begin with: short, working, and commented.
+
+``fifo`` and ``deadline`` are whole. ``sstf`` and ``look`` are skeletons, because courses ask for
+these two: locks, lists and the tree by place are there and right, so they build and pass the check,
+but the one function that chooses is still first in, first out. Their order of dispatch shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ...errors import ElevatorLabError
+from ...plugins.scheduler_folders import RECORD
+from ...plugins.schedulers import SCHEDULERS
+
+HERE = Path(__file__).parent
+
+#: What each template is, as its README says it.
+TEMPLATES = {
+    "fifo": "First in, first out: the shortest scheduler there is, and whole.",
+    "sstf": "A skeleton of shortest seek time first. It works, but it is still FIFO: "
+    "`@NAME@_choose` is for you to write.",
+    "look": "A skeleton of LOOK, the elevator. It works, but it is still FIFO: "
+    "`@NAME@_choose` is for you to write.",
+    "deadline": "The earliest deadline first, whole: with a clock, and two tunables in sysfs.",
+}
+
+#: Kernel's ELV_NAME_MAX, less the last zero.
+LONGEST_NAME = 15
+
+_C_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def new(name: str, template: str, into: Path) -> Path:
+    """Write the folder of a new scheduler.
+
+    Parameters
+    ----------
+    name : str
+        What the kernel will call it; its functions' names begin with it.
+    template : str
+        One of `TEMPLATES`.
+    into : Path
+        Where the folder, which has this name, is made.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    ElevatorLabError
+        When the name cannot be, or is taken, in one sentence; nothing is written then.
+    """
+    if template not in TEMPLATES:
+        raise ElevatorLabError(f"template: expected {', '.join(TEMPLATES)}; found {template!r}")
+    _refuse_bad_name(name)
+    folder = into / name
+    if folder.exists():
+        raise ElevatorLabError(f"{folder}: expected no such folder yet; take another name")
+    contents = {file: _filled(HERE / file, name, template) for file in ("Kbuild", RECORD)}
+    contents["README.md"] = _filled(HERE / "README.md", name, template)
+    contents[f"{name}-iosched.c"] = _filled(HERE / f"{template}.c", name, template)
+    folder.mkdir(parents=True)
+    for file, content in contents.items():
+        (folder / file).write_text(content)
+    return folder
+
+
+def about(template: str, name: str) -> str:
+    """Return what a template is, in one or two sentences."""
+    return TEMPLATES[template].replace("@NAME@", name)
+
+
+def _filled(file: Path, name: str, template: str) -> str:
+    return file.read_text().replace("@WHAT@", TEMPLATES[template]).replace("@NAME@", name)
+
+
+def _refuse_bad_name(name: str) -> None:
+    if not _C_IDENTIFIER.fullmatch(name):
+        raise ElevatorLabError(
+            "name: expected a C identifier in small letters, since functions are called after it; "
+            f"found {name!r}"
+        )
+    if len(name) > LONGEST_NAME:
+        raise ElevatorLabError(
+            f"name: expected at most {LONGEST_NAME} letters, as the kernel does; "
+            f"found {len(name)} in {name!r}"
+        )
+    if name in SCHEDULERS:
+        raise ElevatorLabError(f"name: {name} is another scheduler's already; take another one")

@@ -1,0 +1,1 @@
+"""Published numbers as claims, and the rules that give each its verdict."""

@@ -1,0 +1,247 @@
+"""Published number -> verdict: the engine that every study's claims go through.
+
+The statements come from `families`; the functions that judge them are registered by the study, in
+`studies/<study>/claims.py`, and follow the rules of `verdicts`.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from pydantic import field_validator
+
+from ..analysis.wording import plain
+from ..records import Record
+from .families import Source, Statement
+from .matching import label, runs
+from .verdicts import Judgement, Verdict, not_testable
+
+PUBLISHED_DATA = "published data"
+"""The testbed of claims that the document alone can settle."""
+
+UNMEASURED = "nothing measured"
+"""The testbed of claims that need a measurement where there is none."""
+
+
+class Claim(Record):
+    """One published number or sentence with its verdict on one testbed.
+
+    Attributes
+    ----------
+    id, study, source, quantity, unit : str, str, Source, str, str
+        What was published, and where.
+    published, measured : float or str
+        The printed value and the one that it is held against, both in `unit`; `measured`
+        is None where there is none.
+    formula : str
+        How `measured` is computed.
+    tolerance : float
+        What is allowed beyond rounding; `formula` says in which unit.
+    testbed, machine, preset : str
+        Where it was judged, with "+" between the testbeds of one machine; `PUBLISHED_DATA` or
+        `UNMEASURED`, "" and "" where no machine had a part in it.
+    verdict, reason : Verdict, str
+        The outcome and why, in words.
+    """
+
+    id: str
+    study: str
+    source: Source
+    quantity: str
+    published: float | str
+    unit: str
+    formula: str
+    tolerance: float
+    testbed: str
+    machine: str
+    preset: str
+    measured: float | str | None
+    verdict: Verdict
+    reason: str
+
+    @property
+    def where(self) -> str:
+        """Name the run that it was judged on: "docker+host, quick, machine 1a2b3c4d"."""
+        return label(self.testbed, self.preset, self.machine)
+
+    @field_validator("measured")
+    @classmethod
+    def _no_nan(cls, measured: float | str | None) -> float | str | None:
+        return None if isinstance(measured, float) and math.isnan(measured) else measured
+
+
+Judge = Callable[[Statement, pd.DataFrame], Judgement]
+
+
+def judge(
+    items: Sequence[Statement], judges: Mapping[str, Judge], measured: pd.DataFrame
+) -> list[Claim]:
+    """Give every statement its verdict: about the document once, else once for each run.
+
+    Parameters
+    ----------
+    items : sequence of Statement
+        From `families.statements`.
+    judges : mapping
+        The study's judging functions by name. Each sees the rows of one run: of one machine,
+        preset and scheduler of the physical disk below (see `matching.runs`).
+    measured : pandas.DataFrame
+        Tidy table; may be empty.
+
+    Returns
+    -------
+    list of Claim
+        In the order of the statements; nothing is left out.
+    """
+    unknown = {item.judge for item in items} - set(judges)
+    if unknown:
+        raise ValueError(f"expected judges {sorted(judges)}, found {sorted(unknown)} in the claims")
+    nothing = measured.iloc[:0]
+    document = [(PUBLISHED_DATA, "", "", nothing)]
+    measurements = [(run.testbed, run.machine, run.preset, run.rows) for run in runs(measured)]
+    measurements = measurements or [(UNMEASURED, "", "", nothing)]
+    found = []
+    for item in items:
+        judged_on = document if item.judged_on == "document" else measurements
+        for testbed, machine, preset, rows in judged_on:
+            if testbed == UNMEASURED:
+                judgement = not_testable("Published data alone: nothing was measured.")
+            else:
+                judgement = judges[item.judge](item, rows)
+            where = {"testbed": testbed, "machine": machine, "preset": preset}
+            found.append(Claim(**where, **item.claim, **judgement._asdict()))
+    return found
+
+
+def to_json(claims: Iterable[Claim]) -> list[dict[str, Any]]:
+    """Return claims as plain objects, for `elevatorlab claims --json`."""
+    return [claim.model_dump(mode="json") for claim in claims]
+
+
+def to_frame(claims: Iterable[Claim]) -> pd.DataFrame:
+    """Return claims as a table with one row a claim and testbed; source as one text."""
+    rows = [{**claim.model_dump(mode="json"), "source": str(claim.source)} for claim in claims]
+    return pd.DataFrame(rows, columns=list(Claim.model_fields))
+
+
+def verdict_counts(claims: Iterable[Claim]) -> dict[Verdict, int]:
+    """Count the verdicts, in the order of `Verdict`, zeros included."""
+    counts = Counter(claim.verdict for claim in claims)
+    return {verdict: counts[verdict] for verdict in Verdict}
+
+
+def is_measured(claim: Claim) -> bool:
+    """Tell whether a claim was held against a testbed, not its own document or nothing."""
+    return claim.testbed not in (PUBLISHED_DATA, UNMEASURED)
+
+
+def by_study(claims: Iterable[Claim]) -> list[list[Claim]]:
+    """Return the claims of each study, in the order in which they come."""
+    return _grouped(claims, lambda claim: claim.study)
+
+
+def by_place(claims: Iterable[Claim]) -> list[list[Claim]]:
+    """Return claims by where they were judged: each run, then the document, then nowhere."""
+    kinds = {PUBLISHED_DATA: 1, UNMEASURED: 2}
+    ordered = sorted(claims, key=lambda claim: kinds.get(claim.testbed, 0))
+    return _grouped(ordered, lambda claim: claim.where)
+
+
+def _grouped(claims: Iterable[Claim], key: Callable[[Claim], str]) -> list[list[Claim]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        found.setdefault(key(claim), []).append(claim)
+    return list(found.values())
+
+
+def summary(claims: Sequence[Claim]) -> str:
+    """Say in one line how many claims came to which verdict; no two runs are added up.
+
+    Examples
+    --------
+    >>> summary([])
+    '0 claims.'
+    """
+    return " ".join([f"{how_many(claims)}.", *_counts(claims)])
+
+
+def how_many(claims: Iterable[Claim]) -> str:
+    """Say how many claims these are, "3 claims"; runs do not multiply them."""
+    count = len({(claim.study, claim.id) for claim in claims})
+    return f"{count} claim{'' if count == 1 else 's'}"
+
+
+def overview(claims: Sequence[Claim], width: int = 80) -> str:
+    """Return a paragraph a study for a terminal: its claims, counted by run and verdict."""
+    parts = []
+    for some in by_study(claims):
+        parts.append(f"{some[0].study}: {how_many(some)}")
+        parts += [textwrap.fill(line, width, **_INDENT) for line in _counts(some)]
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def _counts(claims: Iterable[Claim]) -> Iterable[str]:
+    """Say for each run, and for what is no run, how many claims came to which verdict."""
+    for some in by_place(claims):
+        if some[0].testbed == UNMEASURED:
+            yield f"Not judged, because nothing was measured: {len(some)}."
+            continue
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(some).items())
+        measured = is_measured(some[0])
+        title = f"Measured on {some[0].where}" if measured else "The documents' own arithmetic"
+        yield f"{title}: {counts}."
+
+
+def as_text(claims: Sequence[Claim], width: int = 80) -> str:
+    """Return claims for a terminal: by run and verdict, what is not testable by its reason.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+    width : int
+        Characters in a line.
+    """
+    parts = []
+    for some in [part for study in by_study(claims) for part in by_place(study)]:
+        parts.append(f"{some[0].study}: {some[0].where}")
+        for verdict, count in verdict_counts(some).items():
+            if count:
+                parts.append(f"\n{verdict} ({count})")
+                of_it = [claim for claim in some if claim.verdict == verdict]
+                lines = _by_reason if verdict == Verdict.NOT_TESTABLE else _one_by_one
+                parts += lines(of_it, width)
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def _one_by_one(claims: Iterable[Claim], width: int) -> Iterable[str]:
+    for claim in claims:
+        yield f"  {claim.id.removeprefix(claim.study + '/')}"
+        values = f"published {_value(claim.published, claim.unit)}"
+        if claim.measured is not None:
+            values += f"; found {_value(claim.measured, claim.unit)}"
+        yield textwrap.fill(f"{values}. {claim.reason}", width, **_INDENT)
+
+
+def _by_reason(claims: Iterable[Claim], width: int) -> Iterable[str]:
+    reasons = Counter(claim.reason.partition(". ")[0].rstrip(".") for claim in claims)
+    shared = [(reason, count) for reason, count in reasons.most_common() if count > 1]
+    if alone := len(reasons) - len(shared):
+        shared.append(("not decided, each for a reason of its own", alone))
+    for reason, count in shared:
+        yield textwrap.fill(f"{count} \N{MULTIPLICATION SIGN} {reason}", width, **_INDENT)
+
+
+_INDENT: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 6}
+
+
+def _value(value: float | str, unit: str) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if " " in value else value
+    return f"{plain(value, 6)} {unit}".rstrip()

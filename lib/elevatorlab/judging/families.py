@@ -1,0 +1,213 @@
+"""Claim families: what `data/claims/<study>.yaml` says, expanded to one statement a number.
+
+A family says once what a kind of published number is, how it is judged and with what tolerance;
+it is expanded over the rows of the study's published tables, so no published number is written
+down twice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, ParamSpec
+
+import pandas as pd
+import yaml
+from pydantic import ValidationError, model_validator
+
+from ..errors import ElevatorLabError
+from ..paths import DATA
+from ..records import Record
+
+Given = ParamSpec("Given")
+
+
+class Source(Record):
+    """Where a published number stands: document, table or figure, row."""
+
+    document: str
+    place: str
+    row: str
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in (self.place, self.row) if part)
+
+
+class Statement(NamedTuple):
+    """A claim that has not been judged yet; `select` says what of the table it is about."""
+
+    judge: str
+    judged_on: str
+    select: dict[str, Any]
+    published: float | str
+    claim: dict[str, Any]
+
+    @property
+    def number(self) -> float:
+        """The published value, of a statement about a number."""
+        return float(self.published)
+
+    @property
+    def tolerance(self) -> float:
+        """What is allowed beyond rounding; the claim's formula says in which unit."""
+        return float(self.claim["tolerance"])
+
+
+class Family(Record):
+    """A kind of published number, as a YAML file describes it.
+
+    Attributes
+    ----------
+    id, quantity : str
+        Patterns; `{name}` is filled from the row and from `each`.
+    judge : str
+        Name of the registered function; `formula` says in words what it computes.
+    judged_on : {"document", "measurement"}
+        Whether the published tables suffice, or a run is needed.
+    rows, where : str, dict
+        A CSV file of the study's published tables, and which of its rows (all by default).
+    each : dict of list
+        Further names; the family is expanded over all their combinations.
+    column, text : str
+        The published value: a column of the row (a pattern), or a quoted sentence.
+    place, row : str
+        The source where it is not a row of `rows`; patterns.
+    tolerance, unit : float, str
+        What is allowed beyond rounding, and the unit of the published value.
+    """
+
+    id: str
+    quantity: str
+    judge: str
+    formula: str
+    judged_on: Literal["document", "measurement"]
+    tolerance: float
+    unit: str = ""
+    rows: str | None = None
+    where: dict[str, list[Any]] = {}
+    each: dict[str, list[Any]] = {}
+    column: str | None = None
+    text: str | None = None
+    place: str | None = None
+    row: str = ""
+
+    @model_validator(mode="after")
+    def _one_published_value(self) -> Family:
+        if (self.column is None) == (self.text is None):
+            raise ValueError("expected either `column` or `text` as the published value")
+        if self.rows is None and (self.place is None or self.column is not None):
+            raise ValueError("a family without `rows` needs `text` and `place`")
+        return self
+
+
+class ClaimsFile(Record):
+    """The content of `data/claims/<study>.yaml`."""
+
+    study: str
+    document: str
+    families: list[Family]
+
+
+def read_once(read: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFrame]:
+    """Make a function that reads a table do so once; what a caller does to its table is its own.
+
+    pandas copies on write, so nothing is copied for a caller that changes nothing.
+    """
+    kept = cache(read)
+
+    @wraps(read)
+    def table(*args: Given.args, **kwargs: Given.kwargs) -> pd.DataFrame:
+        return kept(*args, **kwargs).copy(deep=False)  # type: ignore[arg-type]
+
+    return table
+
+
+def read_published(study: str, name: str, data: Path = DATA) -> pd.DataFrame:
+    """Read one table of a study's published numbers, each row with its source.
+
+    Parameters
+    ----------
+    study : str
+        For example "vm_vs_container".
+    name : str
+        File name without ".csv".
+    data : Path
+        The repository's `data` folder.
+    """
+    return _read(data / "published" / study / f"{name}.csv")
+
+
+@read_once
+def _read(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        there = sorted(found.stem for found in path.parent.glob("*.csv"))
+        raise ElevatorLabError(
+            f"expected the published table {path}, found {there or 'no tables'}: "
+            "run from a complete checkout of the repository"
+        )
+    table = pd.read_csv(path)
+    missing = {"document", "table", "row"} - set(table.columns)
+    if missing:
+        raise ElevatorLabError(f"{path} has no column {sorted(missing)}: each row names its source")
+    return table
+
+
+def statements(study: str, data: Path = DATA) -> list[Statement]:
+    """Expand a study's claim families over its published tables.
+
+    Raises
+    ------
+    ElevatorLabError
+        When the YAML file has an unknown or missing field, or two claims share an id.
+    """
+    path = data / "claims" / f"{study}.yaml"
+    try:
+        file = ClaimsFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise ElevatorLabError(f"{path} does not describe claim families: {error}") from None
+    found = [one for family in file.families for one in _expand(family, file, data)]
+    repeated = [name for name, n in Counter(one.claim["id"] for one in found).items() if n > 1]
+    if repeated:
+        raise ElevatorLabError(f"{path}: expected one claim per id, found several for {repeated}")
+    return found
+
+
+def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]:
+    rows: list[dict[Any, Any]] = [{}]
+    if family.rows:
+        table = read_published(file.study, family.rows, data)
+        for column, wanted in family.where.items():
+            table = table[table[column].isin(wanted)]
+        rows = table.to_dict("records")
+    for row, *values in itertools.product(rows, *family.each.values()):
+        names = {**row, **dict(zip(family.each, values, strict=True))}
+        # One of both is there, and a place where there is no row (`_one_published_value`).
+        published = row[family.column.format_map(names)] if family.column else family.text or ""
+        yield Statement(
+            judge=family.judge,
+            judged_on=family.judged_on,
+            select=names,
+            published=published,
+            claim={
+                "id": f"{file.study}/" + _slug(family.id.format_map(names)),
+                "study": file.study,
+                "source": Source(
+                    document=row.get("document", file.document),
+                    place=row.get("table") or (family.place or "").format_map(names),
+                    row=str(row.get("row", family.row.format_map(names))),
+                ),
+                "quantity": " ".join(family.quantity.format_map(names).split()),
+                "published": published,
+                "unit": family.unit,
+                "formula": " ".join(family.formula.format_map(names).split()),
+                "tolerance": family.tolerance,
+            },
+        )
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9/._-]+", "-", text.lower())

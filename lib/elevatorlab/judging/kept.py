@@ -1,0 +1,125 @@
+"""Verdicts, kept by the digest of everything they follow from: judging takes seconds.
+
+What is kept is in the user's cache (`elevatorlab.cache`). Another table, claim, version of this
+package or of a library that computes has another digest, and is judged anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import cache
+from ..errors import ElevatorLabError, NoFolder
+from ..paths import DATA, PACKAGE
+from ..plugins import studies
+from ..results import store
+from .claims import Claim, to_json
+
+#: What the numbers behind a verdict are computed with.
+LIBRARIES = ("numpy", "pandas", "pydantic", "scipy")
+
+#: Rooms of this package that have no part in a verdict: no judge imports them.
+WITHOUT_A_SAY = ("agent", "cli", "lectures", "notebook", "sharing", "showing")
+
+_FILE = "claims.json"
+
+
+class Judged(NamedTuple):
+    """The claims of a study, each with its verdict.
+
+    Attributes
+    ----------
+    place : float
+        Where the study comes among the others.
+    claims : list of Claim
+    """
+
+    place: float
+    claims: list[Claim]
+
+
+def every_claim(results: str | Path | None = None) -> list[Claim]:
+    """Return the claims of all studies with their verdicts, study by study.
+
+    Parameters
+    ----------
+    results : path, "reference", "published" or None
+        See `elevatorlab.results.store.load`.
+    """
+    try:
+        judged = [judge(name, results) for name in studies.STUDIES.names()]
+    except ElevatorLabError:  # told of the first study that fails, which takes importing all
+        judged = [judge(study.NAME, results) for study in studies.STUDIES.values()]
+    return [claim for one in sorted(judged, key=lambda one: one.place) for claim in one.claims]
+
+
+def judge(name: str, results: str | Path | None = None) -> Judged:
+    """Return the claims of a study: those that are kept, where nothing has changed since.
+
+    Parameters
+    ----------
+    name : str
+        The study; the verdicts of another package's are never kept.
+    results : path, "reference", "published" or None
+        See `elevatorlab.results.store.load`.
+    """
+    package = studies.STUDIES.package(name) if name in studies.STUDIES else None
+    if package is None or package.name != "elevatorlab":
+        return _judge(name, results)
+    try:
+        folder = cache.obtain("claims", _digest(name, results), lambda to: _keep(to, name, results))
+        content = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+    except (NoFolder, OSError):  # no place to keep anything
+        return _judge(name, results)
+    claims = [Claim.model_validate(one) for one in content["claims"]]
+    return Judged(content["place"], claims)
+
+
+def _judge(name: str, results: str | Path | None) -> Judged:
+    study = studies.get(name)
+    return Judged(studies.place(study), study.judge(store.load(name, results)))
+
+
+def _keep(folder: Path, name: str, results: str | Path | None) -> None:
+    place, claims = _judge(name, results)
+    content = {"place": place, "claims": to_json(claims)}
+    (folder / _FILE).write_text(json.dumps(content), encoding="utf-8")
+
+
+def _digest(name: str, results: str | Path | None) -> str:
+    """Return the SHA-256 of what decides the verdicts."""
+    total = hashlib.sha256()
+    # A folder without results, or no reference, is still not "published".
+    kind = (
+        results if results in ("reference", "published") else "folder" if results else "reference"
+    )
+    libraries = (f"{one} {version(one)}" for one in LIBRARIES)
+    for text in (name, kind, platform.python_version(), *libraries):
+        total.update(f"{text}\0".encode())
+    for named, file in _inputs(name, results):
+        total.update(f"{named}\0".encode())
+        total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _inputs(name: str, results: str | Path | None) -> Iterator[tuple[str, Path]]:
+    """Yield what is read or executed on the way to the verdicts, each with a name of its own."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        module = file.relative_to(PACKAGE)
+        if module.parts[0] not in WITHOUT_A_SAY:
+            yield f"package/{module.as_posix()}", file
+    parts = {"claims": (DATA / "claims", f"{name}.yaml")}
+    parts["published"] = (DATA / "published" / name, "**/*")
+    if results in (None, "reference"):
+        parts["reference"] = (store.REFERENCE, f"{name}.csv")
+    elif results != "published":
+        parts["results"] = (Path(results), "*/*/*.json")
+    for part, (folder, pattern) in parts.items():
+        for file in sorted(path for path in folder.glob(pattern) if path.is_file()):
+            yield f"{part}/{file.relative_to(folder).as_posix()}", file

@@ -1,0 +1,167 @@
+"""Which measured rows may be held against each other.
+
+Times are compared only where one machine gave them: arms that different testbeds measured on the
+same physical machine belong together; machines, presets and schedulers of the physical disk below
+are never pooled.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+import pandas as pd
+
+UNKNOWN = "unknown"
+"""The machine of results that could not tell theirs."""
+
+DETERMINISTIC = "deterministic"
+
+PRIMARY = ("none", None, "mq-deadline", "kyber", "bfq")
+"""Which scheduler of the physical disk a comparison takes, the first of these that was measured.
+
+``none`` leaves the order of requests to the scheduler under test; None is the machine's own.
+"""
+
+EMULATED = "TCG"
+"""In the name of an accelerator: QEMU executes the instructions, no processor does."""
+
+
+class Run(NamedTuple):
+    """Rows of one machine and preset, each arm from one testbed.
+
+    Attributes
+    ----------
+    testbed : str
+        The testbeds' names, joined: "docker+host".
+    machine, preset : str
+    backing_scheduler : str or None
+        Scheduler of the physical disk below, in all of `rows`; None: as the machine had it.
+    rows : pandas.DataFrame
+        What is compared.
+    crossed : pandas.DataFrame
+        `rows` and those with other schedulers of the physical disk.
+    """
+
+    testbed: str
+    machine: str
+    preset: str
+    backing_scheduler: str | None
+    rows: pd.DataFrame
+    crossed: pd.DataFrame
+
+    @property
+    def label(self) -> str:
+        """Name the run: "deterministic, quick" or "docker+host, quick, machine 1a2b3c4d"."""
+        return label(self.testbed, self.preset, self.machine)
+
+
+def label(testbed: str, preset: str, machine: str) -> str:
+    """Name a run in words.
+
+    Examples
+    --------
+    >>> label("docker+host", "quick", "b3b104e57a10774d")
+    'docker+host, quick, machine b3b104e5'
+    """
+    real = [] if machine in ("", DETERMINISTIC) else [f"machine {machine[:8]}"]
+    return ", ".join(part for part in (testbed, preset, *real) if part)
+
+
+def runs(measured: pd.DataFrame) -> list[Run]:
+    """Divide a tidy table into what may be compared.
+
+    Where two testbeds measured the same arm of a machine (``host`` and ``ssh://`` to the same
+    one), there is a run with each of them; a machine that is not known is compared with nothing.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        Tidy table with the columns testbed, machine, preset and backing_scheduler; without a
+        column arm each testbed stands alone.
+
+    Returns
+    -------
+    list of Run
+        By machine and preset, the deterministic one first; empty for an empty table.
+    """
+    unknown = measured["machine"] == UNKNOWN
+    machine = measured["machine"].mask(unknown, UNKNOWN + " (" + measured["testbed"] + ")")
+    keys = [machine.rename("machine"), measured["preset"]]
+    found = [
+        _run(str(machine), str(preset), rows)
+        for (machine, preset), group in measured.groupby(keys, observed=True)
+        for rows in _choices(group)
+    ]
+    return sorted(found, key=lambda run: run.machine != DETERMINISTIC)
+
+
+def _choices(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield the rows with one testbed an arm, in each way in which that can be chosen."""
+    arm = rows["arm"] if "arm" in rows else pd.Series("", rows.index)
+    testbeds = rows["testbed"].groupby(arm).unique().map(sorted)
+    for chosen in itertools.product(*testbeds):
+        yield rows[rows["testbed"] == arm.map(dict(zip(testbeds.index, chosen, strict=True)))]
+
+
+def _run(machine: str, preset: str, crossed: pd.DataFrame) -> Run:
+    testbed = joined_testbeds(crossed)
+    there = backing_schedulers(crossed)
+    backing = next((one for one in PRIMARY if one in there), None)
+    return Run(testbed, machine, preset, backing, with_backing(crossed, backing), crossed)
+
+
+def joined_testbeds(rows: pd.DataFrame) -> str:
+    """Return the names of the testbeds in `rows`, joined."""
+    return "+".join(sorted(set(rows["testbed"])))
+
+
+def backing_schedulers(rows: pd.DataFrame) -> list[str | None]:
+    """Return the schedulers of the physical disk in `rows`, in the order of `PRIMARY`."""
+    there = set(_text_or_none(rows["backing_scheduler"]))
+    return [one for one in PRIMARY if (one or "") in there]
+
+
+def with_backing(rows: pd.DataFrame, backing: str | None) -> pd.DataFrame:
+    """Return the rows with one scheduler of the physical disk."""
+    return rows[_text_or_none(rows["backing_scheduler"]) == (backing or "")]
+
+
+def _text_or_none(column: pd.Series) -> pd.Series:
+    return column.astype(object).where(column.notna(), "")
+
+
+def accelerators(rows: pd.DataFrame) -> dict[str, str]:
+    """Return what executed the processor's instructions, by arm."""
+    pairs = rows[["arm", "accelerator"]].drop_duplicates()
+    return {
+        str(arm): " or ".join(sorted(set(some["accelerator"])))
+        for arm, some in pairs.groupby("arm")
+    }
+
+
+def emulated_apart(rows: pd.DataFrame, arms: Collection[str]) -> dict[str, str]:
+    """Return the emulated ones of these arms, with their accelerators, if others are not.
+
+    An emulated processor is slower by a factor of ten or more, and not by the same for all code:
+    next to a real one it shows the emulator, not the system under test. Arms that are emulated
+    alike, as on the deterministic testbed, are comparable, and the answer is empty.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Rows of one run.
+    arms : collection of str
+        The arms to compare; those that are not in `rows` do not count.
+    """
+    found = {arm: text for arm, text in accelerators(rows).items() if arm in arms}
+    emulated = {arm: text for arm, text in found.items() if EMULATED in text}
+    return emulated if len(emulated) < len(found) else {}
+
+
+def without_needless_machine(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave the column ``machine`` out of a table to be shown, where the testbed says it all."""
+    if "machine" in table and set(table["machine"]) <= {DETERMINISTIC}:
+        return table.drop(columns="machine")
+    return table

@@ -1,0 +1,170 @@
+"""Lecture 1, on a disk with an arm: what travel costs, who should sort, what waiting is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..results import trace
+from ..showing.style import style
+from ..trial import Trial
+from ..trial.drives import Drive, drive
+from . import experiments
+from .experiments import Ran
+
+DRIVE = "barracuda"
+
+#: The Barracuda's bus is slower than its platter, so its zones do not show.
+FAST_BUS = "desktop-7200"
+
+#: First come first served, the textbook's, and the kernel's own.
+SCHEDULERS = ("none", "sstf", "look", "c-look", "mq-deadline", "kyber", "bfq")
+
+#: One that never waits for the next request of a reader, and two that do.
+WAITING = ("mq-deadline", "anticipatory", "bfq")
+
+#: Requests that a scheduler may hold, and those that are under way at a time.
+ROOM, DEPTH = 64, 32
+
+#: Where the time of a request goes, and its colour (Okabe and Ito).
+PARTS = {"seek_us": "#D55E00", "rotation_us": "#56B4E9", "media_us": "#009E73"}
+NAMES = {"seek_us": "seek", "rotation_us": "wait for the platter", "media_us": "transfer"}
+
+
+def orders(schedulers: Sequence[str] = SCHEDULERS, requests: int = 300) -> dict[str, Trial]:
+    """Return a trial for each scheduler: the same random reads all over the disk."""
+    return {name: _trial(name, _random_reads(requests)) for name in schedulers}
+
+
+def who_sorts(requests: int = 300) -> dict[str, Trial]:
+    """Return four trials: nobody sorts, the elevator, the drive's own queue, or both."""
+    reads = _random_reads(requests)
+    sorting = _sorting_drive()
+    return {
+        "nobody": _trial("none", reads),
+        "the elevator": _trial("sstf", reads),
+        "the drive": _trial("none", reads, sorting),
+        "both": _trial("sstf", reads, sorting),
+    }
+
+
+def edges(megabytes: int = 32) -> dict[str, Trial]:
+    """Return two trials: the same sequential read at the rim, and at the hub."""
+    device = drive(FAST_BUS)
+    innermost_mib = device.capacity_mib - 2 * megabytes
+    reads: dict[str, Any] = {"rw": "read", "bs": "256k", "iodepth": 2, "size": f"{megabytes}m"}
+    return {
+        name: _trial("none", (experiments.fio("reader", **reads, offset=f"{offset}m"),), device)
+        for name, offset in (("rim", 0), ("hub", innermost_mib))
+    }
+
+
+def idleness(
+    schedulers: Sequence[str] = ("mq-deadline", "anticipatory", "bfq"),
+) -> dict[str, Trial]:
+    """Return a trial for each scheduler: two readers far apart, who think before each request.
+
+    Each reads at random in 4 MiB of its own. While one thinks, only the other has a request.
+    """
+    usual: dict[str, Any] = {
+        "rw": "randread",
+        "ioengine": "psync",
+        "thinktime": "500us",
+        "number_ios": 150,
+        "size": "4m",
+    }
+    readers = tuple(
+        experiments.fio(name, **usual, offset=offset)
+        for name, offset in (("outer", "0"), ("inner", "1500m"))
+    )
+    return {name: _trial(name, readers) for name in schedulers}
+
+
+def _random_reads(requests: int) -> tuple[dict[str, Any], ...]:
+    return (experiments.fio("reader", rw="randread", iodepth=DEPTH, number_ios=requests),)
+
+
+def _sorting_drive() -> Drive:
+    """Return the drive with a queue of its own that takes what the arm meets first."""
+    device = drive(DRIVE)
+    queue = device.drive.queue.model_copy(
+        update={"depth": DEPTH, "order": "shortest_positioning_time"}
+    )
+    return device.model_copy(update={"drive": device.drive.model_copy(update={"queue": queue})})
+
+
+def _trial(scheduler: str, workloads: Sequence[Any], device: Drive | None = None) -> Trial:
+    tunables = {} if scheduler == "none" else {"nr_requests": ROOM}
+    return experiments.trial(
+        "arm",
+        device=device or drive(DRIVE),
+        scheduler={"name": scheduler, "tunables": tunables},
+        workloads=workloads,
+        trace=True,
+    )
+
+
+def work_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+    """Return what the arm did in each trial: a row each.
+
+    Returns
+    -------
+    pandas.DataFrame
+        requests a second; the mean way in cylinders; the mean time of a request for seek, wait
+        and transfer, in ms.
+    """
+    rows = {}
+    for name, one in ran.items():
+        arm = trace.arm(one.folder)
+        lasted_s = arm["time_s"].iloc[-1] - arm["time_s"].iloc[0]
+        rows[name] = {
+            "requests/s": (len(arm) - 1) / lasted_s,
+            "cylinders": (arm["cylinder"] - arm["from_cylinder"]).abs().mean(),
+            **{f"{NAMES[part]} (ms)": arm[part].mean() / 1000 for part in PARTS},
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def draw_arm(ran: Mapping[str, Ran], requests: int = 60) -> Figure:
+    """Draw the arm's place over time: how long it seeks, waits for the platter, and transfers.
+
+    Parameters
+    ----------
+    ran : dict of str to Ran
+    requests : int
+        So many of each trial, from the middle of it on, when its queue is full.
+    """
+    columns = min(2, len(ran))
+    rows = -(-len(ran) // columns)
+    with style():
+        figure = Figure(figsize=(8, 0.8 + 2 * rows), layout="constrained")
+        panels = list(figure.subplots(rows, columns, sharey=True, squeeze=False).flat)
+        for panel, (name, one) in zip(panels, ran.items(), strict=False):
+            arm = trace.arm(one.folder)
+            begin = max(0, (len(arm) - requests) // 2)
+            _draw_way(panel, arm.iloc[begin : begin + requests])
+            panel.set_title(name)
+        for panel in panels[len(ran) :]:
+            panel.set_visible(False)
+        figure.supxlabel("time (ms)", size="medium")
+        figure.supylabel("cylinder", size="medium")
+        figure.legend(
+            *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(PARTS)
+        )
+    return figure
+
+
+def _draw_way(panel: Axes, arm: pd.DataFrame) -> None:
+    """Draw each request as three lines, one behind the other: to its place, there, and there."""
+    begin_ms = (arm["time_s"] - arm["time_s"].iloc[0]) * 1000
+    at_ms = begin_ms + (arm["overhead_us"] + arm["waited_us"]) / 1000
+    place = arm["from_cylinder"]
+    for part, colour in PARTS.items():
+        end_ms = at_ms + arm[part] / 1000
+        panel.plot([at_ms, end_ms], [place, arm["cylinder"]], color=colour, linewidth=2)
+        panel.plot([], [], color=colour, linewidth=2, label=NAMES[part])
+        at_ms, place = end_ms, arm["cylinder"]

@@ -1,0 +1,115 @@
+"""Run a lecture's trials on the deterministic testbed; what has run before is only read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..paths import BUILD
+from ..results import reading, store, trace
+from ..running import campaign
+from ..testbeds.deterministic import DeterministicTestbed
+from ..trial import NullBlk, Trial, checked
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A trial that has run.
+
+    Attributes
+    ----------
+    trial : Trial
+    folder : pathlib.Path
+        Its result.
+    """
+
+    trial: Trial
+    folder: Path
+
+    @cached_property
+    def result(self) -> Mapping[str, Any]:
+        """What was measured (``result.json``)."""
+        return reading.read_result(self.folder, self.trial.model_dump(mode="json")).as_given()
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """The counters of the device and of each group over time."""
+        return reading.read_samples(self.folder)
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """The block layer's events, where the trial was traced."""
+        return trace.read(self.folder)
+
+    @cached_property
+    def requests(self) -> pd.DataFrame:
+        """The requests, put together from the events."""
+        return trace.requests(self.events)
+
+
+def trial(lecture: str, **fields: Any) -> Trial:
+    """Return a trial: one group on a bare disk of one server, but for `fields`.
+
+    Parameters
+    ----------
+    lecture : str
+    fields
+        Of `elevatorlab.trial.Trial`.
+
+    Examples
+    --------
+    >>> reader = fio("reader", rw="randread", runtime="1s", time_based=1)
+    >>> trial("elevator", scheduler={"name": "bfq"}, workloads=(reader,)).memory_mib
+    512
+    """
+    usual = {
+        "study": "lecture",
+        "preset": "smoke",
+        "labels": {"lecture": lecture},
+        "memory_mib": 512,
+        "device": disk(),
+        "filesystem": None,
+        "groups": ({"name": "main"},),
+        "settle_s": 0,
+        "deadline_s": 60,
+        "seed": 1,
+    }
+    return checked(Trial, {**usual, **fields}, "trial")
+
+
+def disk(service_time_us: float = 1000, size_mib: int = 64) -> NullBlk:
+    """Return a simulated disk that serves one request at a time, each in the same time."""
+    return NullBlk(
+        profile="one_server", size_mib=size_mib, service_time_us=service_time_us, parallelism=1
+    )
+
+
+def fio(name: str, group: str = "main", **options: Any) -> dict[str, Any]:
+    """Return a fio workload around the page cache: 4 KiB, asynchronous, but for `options`."""
+    usual = {"bs": "4k", "ioengine": "libaio", "direct": 1}
+    return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
+
+
+def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[str, Ran]:
+    """Run the trials that have no result yet.
+
+    Parameters
+    ----------
+    trials : dict of str to Trial
+        By the name under which a lecture speaks of them.
+    results : path, optional
+        By default a folder of this image's own below ``build/``.
+
+    Returns
+    -------
+    dict of str to Ran
+    """
+    testbed = DeterministicTestbed(say=lambda _: None)
+    kept = Path(results) if results else BUILD / "lectures" / testbed.machine()[:12]
+    share, place = campaign.Share(testbed, list(trials.values())), store.folder(kept, testbed)
+    if share.todo(kept):  # a class may read the same results at the same time
+        campaign.run([share], kept)
+    return {name: Ran(one, place / one.hash) for name, one in trials.items()}

@@ -1,0 +1,34 @@
+"""Tables as a lecture shows them: an empty cell says why it is empty."""
+
+from __future__ import annotations
+
+import pandas as pd
+from IPython.display import Markdown, display
+
+EMPTY = "–"
+
+
+def show(table: pd.DataFrame, why_empty: str) -> None:
+    """Show a table, and below it why some of its cells are empty, if any are.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        NaN where there is no number.
+    why_empty : str
+        A sentence.
+    """
+    display(filled(table))
+    if table.isna().any(axis=None):
+        display(Markdown(f"{EMPTY}: {why_empty}"))
+
+
+def filled(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with a dash in each cell that has no number.
+
+    Examples
+    --------
+    >>> filled(pd.DataFrame({"batch": [16.0, float("nan")]}))["batch"].tolist()
+    [16.0, '–']
+    """
+    return table.astype(object).where(table.notna(), EMPTY)

@@ -1,0 +1,100 @@
+"""Lecture 7: what an elevator is worth, on a disk with an arm, an SSD, and NVMe over TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ..showing.style import COLOURS, style
+from ..showing.travel import travel_mib
+from ..trial import DeviceModel, NvmeTcp, Trial, profile
+from ..trial.drives import drive
+from . import experiments
+from .experiments import Ran
+
+SCHEDULERS = ("none", "sstf", "mq-deadline")
+DEPTH = 32
+
+#: What the disk with an arm is called: the one that is traced, since a trace costs processor time.
+ARM = "disk with an arm"
+
+#: Why `table` has empty cells.
+NO_TRAVEL = "a disk without an arm was not traced, since tracing costs the processor time."
+
+
+def devices() -> dict[str, DeviceModel]:
+    """Return the three disks, by what the lecture calls them."""
+    return {
+        ARM: drive("barracuda"),
+        "SSD": profile("sata_ssd", 64),
+        "NVMe over TCP": NvmeTcp(backing=profile("nvme_ssd", 64), driver="stock"),
+    }
+
+
+def trials(schedulers: Sequence[str] = SCHEDULERS) -> dict[tuple[str, str], Trial]:
+    """Return a trial for each disk and scheduler: random reads of 4 KiB, 32 in flight."""
+    return {
+        (place, name): experiments.trial(
+            "worth",
+            memory_mib=1024,
+            device=device,
+            scheduler={"name": name, "tunables": {} if name == "none" else {"nr_requests": 64}},
+            workloads=(_reads(300 if place == ARM else 3000),),
+            trace=place == ARM,
+        )
+        for place, device in devices().items()
+        for name in schedulers
+    }
+
+
+def _reads(count: int) -> dict[str, Any]:
+    return experiments.fio("reader", rw="randread", iodepth=DEPTH, number_ios=count)
+
+
+def table(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
+    """Return reads a second, times and travel, by disk and scheduler."""
+    rows = []
+    for (place, name), one in ran.items():
+        read = one.result["workloads"]["reader"]["read"]
+        rows.append(
+            {
+                "disk": place,
+                "scheduler": name,
+                "reads a second": round(read["iops"]),
+                "mean time (ms)": round(read["latency_mean_ns"] / 1e6, 2),
+                "slowest of 100 (ms)": round(read["latency_percentile_ns"]["99.000000"] / 1e6, 2),
+                "travel a read (MiB)": _travel_a_read_mib(one),
+            }
+        )
+    return pd.DataFrame(rows).set_index(["disk", "scheduler"])
+
+
+def _travel_a_read_mib(one: Ran) -> float:
+    if not one.trial.trace:
+        return float("nan")
+    return round(travel_mib(one.requests) / len(one.requests), 1)
+
+
+def worth(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
+    """Return reads a second, each as a multiple of those without a scheduler."""
+    rates = table(ran)["reads a second"].unstack("scheduler")
+    order = list(dict.fromkeys(name for _, name in ran))
+    places = list(dict.fromkeys(place for place, _ in ran))
+    return rates.div(rates["none"], axis=0).loc[places, order].round(2)
+
+
+def draw(ran: Mapping[tuple[str, str], Ran]) -> Figure:
+    """Draw what each scheduler is worth on each disk."""
+    ratios = worth(ran)
+    with style():
+        figure = Figure(figsize=(8, 2.8))
+        panels = figure.subplots(1, len(ratios), sharey=True)
+        for panel, (place, row) in zip(panels, ratios.iterrows(), strict=True):
+            panel.bar(list(row.index), list(row), color=[COLOURS[name] for name in row.index])
+            panel.axhline(1, color="black", lw=0.6)
+            panel.set_title(str(place))
+        panels[0].set_ylabel("reads a second (none = 1)")
+    return figure

@@ -1,0 +1,135 @@
+"""What notebooks call: checked parameters, and short tables to show."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from IPython.display import Markdown
+
+from .. import testbeds
+from ..errors import ElevatorLabError
+from ..judging import claims, kept
+from ..plugins import studies
+from ..running import expansion, jobs
+from ..testbeds.base import Testbed
+from . import launcher
+
+#: Parameters that every measurement notebook has beside its study's own.
+COMMON = {"testbed": str, "preset": str, "results": str, "workers": int, "cluster": str}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a measurement notebook was asked for, checked before anything starts."""
+
+    study: Any
+    testbeds: list[Testbed]
+    preset: str
+    overrides: dict[str, Any]
+    results: str | None
+    workers: int | None
+    cluster: str | None
+    trials: frozenset[str]
+
+    def measure(self) -> pd.DataFrame:
+        """Run what is not finished yet and return the tidy table of what was asked for.
+
+        The folder may hold more: trials of another preset, or with other parameters.
+        """
+        table = jobs.run_study(
+            *(self.study.NAME, self.preset, self.overrides, self.testbeds),
+            *(self.results, self.workers, self.cluster),
+        )
+        return table[table["trial"].isin(self.trials)].reset_index(drop=True)
+
+
+def names(namespace: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names that a notebook has before its parameters cell."""
+    return frozenset(namespace)
+
+
+def check(study_name: str, namespace: Mapping[str, Any], before: Collection[str]) -> Measurement:
+    """Check the parameters that papermill or a reader has set.
+
+    papermill only warns of a parameter that a notebook does not know; here it is an error.
+
+    Parameters
+    ----------
+    study_name : str
+    namespace : dict
+        The notebook's ``globals()``.
+    before : frozenset
+        What `names` returned before the parameters cell.
+
+    Raises
+    ------
+    ElevatorLabError
+        For an unknown name, a wrong type, or a value that is not allowed.
+    """
+    given = {
+        name: value
+        for name, value in namespace.items()
+        if name not in before and not name.startswith("_") and name not in ("In", "Out", "before")
+    }
+    study = studies.get(study_name)
+    known = [*COMMON, *study.Parameters.model_fields]
+    for name in given:
+        if name not in known:
+            raise ElevatorLabError(
+                f"no parameter {name!r} here; expected one of {', '.join(dict.fromkeys(known))}"
+            )
+    common = {name: given.pop(name, None) for name in COMMON}
+    for name, value in common.items():
+        if value is not None and not isinstance(value, COMMON[name]):
+            raise ElevatorLabError(
+                f"{name}: expected {COMMON[name].__name__}; found {value!r} "
+                f"({type(value).__name__})"
+            )
+    preset = common["preset"] or "quick"
+    chosen = testbeds.several(common["testbed"] or "deterministic")
+    shares = expansion.shares(study, preset, given, chosen)
+    trials = frozenset(trial.hash for share in shares for trial in share.trials)
+    rest = (common["results"], common["workers"], common["cluster"])
+    return Measurement(study, chosen, preset, given, *rest, trials)
+
+
+def doctor() -> pd.DataFrame:
+    """Return what each testbed can do on this machine, as a table."""
+    findings = [one for name in testbeds.names() for one in testbeds.findings(name)]
+    table = pd.DataFrame([vars(finding) for finding in findings])
+    return table.replace({"ready": {True: "ready", False: "missing"}})
+
+
+def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
+    """Return how many claims of each study came to which verdict.
+
+    One row for the document's own arithmetic, and one for each machine that was measured on.
+
+    Parameters
+    ----------
+    results : path or None
+        None for the stored reference.
+    """
+    rows = []
+    for study in studies.STUDIES.values():
+        judged = kept.judge(study.NAME, results).claims
+        for where in dict.fromkeys(claim.where for claim in judged):
+            some = [claim for claim in judged if claim.where == where]
+            counts = {str(v): n for v, n in claims.verdict_counts(some).items()}
+            rows.append({"study": study.NAME, "held against": where, **counts})
+    return pd.DataFrame(rows)
+
+
+def where_to_click() -> Markdown:
+    """Return links to the notebooks of every study, for a notebook in notebooks/."""
+    lines = ["| study | analyse | measure |", "| --- | --- | --- |"]
+    for number, study in enumerate(studies.STUDIES.values(), 1):
+        links = [
+            f"[{kind}]({found.relative_to(launcher.NOTEBOOKS).as_posix()})" if found else "–"
+            for kind in launcher.KINDS
+            for found in [launcher.notebook_of(study.NAME, kind)]
+        ]
+        lines.append(f"| {number}. {study.TITLE} | " + " | ".join(links) + " |")
+    return Markdown("\n".join(lines))

@@ -1,0 +1,66 @@
+"""A plug-in's part for the far side: which files travel to the disk beside a trial.
+
+They are not part of the agent's own archive, whose digest every deterministic result depends on:
+installing a plug-in must not change anybody's reference.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+
+from ..errors import ElevatorLabError
+
+
+class _NotThere(Exception):
+    """Why there is no file."""
+
+
+def files(target: str) -> dict[str, bytes]:
+    """Return the files that a far part consists of, by their names in the archive.
+
+    Of a module in a package all modules of its folder travel, so that it may have helpers; the
+    packages around it travel empty, since what they import is not there.
+
+    Parameters
+    ----------
+    target : str
+        ``"module:name"``.
+
+    Raises
+    ------
+    ElevatorLabError
+        When there is no such module, or it is not written in Python.
+    """
+    module, separator, name = target.partition(":")
+    try:
+        if not (module and separator and name):
+            raise _NotThere("it is not of that form")
+        source = _source(module)
+    except _NotThere as why:
+        raise ElevatorLabError(
+            "agent: expected 'module:name' of a module that can be imported here, in Python; "
+            f"found {target!r} ({why}). Mend the attribute `agent` of the model"
+        ) from None
+    *packages, last = module.split(".")
+    if not packages:
+        return {f"{last}.py": source.read_bytes()}
+    inside = PurePosixPath(*packages)
+    found = {
+        str(inside / file.relative_to(source.parent).as_posix()): file.read_bytes()
+        for file in sorted(source.parent.rglob("*.py"))
+    }
+    around = [PurePosixPath(*packages[:depth]) for depth in range(1, len(packages) + 1)]
+    return {**found, **{str(package / "__init__.py"): b"" for package in around}}
+
+
+def _source(module: str) -> Path:
+    try:
+        spec = find_spec(module)
+    except ImportError as problem:
+        raise _NotThere(str(problem)) from None
+    if spec is None:
+        raise _NotThere(f"No module named {module!r}")
+    if spec.origin is None or not spec.origin.endswith(".py"):
+        raise _NotThere(f"{spec.origin or module} is no file of Python")
+    return Path(spec.origin)

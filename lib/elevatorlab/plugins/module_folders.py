@@ -1,0 +1,94 @@
+"""Folders with the sources of a kernel module, which is built for the machine that runs a trial.
+
+A trial names the module by the digest of its sources, and it travels beside the trial: it is not
+part of any image.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..errors import ElevatorLabError
+
+#: What takes part in a build, besides the file Kbuild.
+SUFFIXES = (".c", ".h", ".patch")
+
+#: What Kbuild writes into a folder in which somebody has called make.
+_MADE = ".mod.c"
+
+LARGEST_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class ModuleFolder:
+    """The sources of a kernel module, as they were when the folder was read.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    module : str
+        The module's name: its build makes ``MODULE.ko``.
+    files : mapping of str to bytes
+        What takes part in the build, by name.
+    """
+
+    path: Path
+    module: str
+    files: Mapping[str, bytes]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the module's name and the files, in the order of their names."""
+        found = hashlib.sha256(f"{self.module}\0".encode())
+        for name, content in sorted(self.files.items()):
+            found.update(f"{name}\0{len(content)}\0".encode() + content)
+        return found.hexdigest()
+
+
+def read(path: Path, module: str, more: Mapping[str, bytes] | None = None) -> ModuleFolder:
+    """Read the sources of a module.
+
+    Parameters
+    ----------
+    path : Path
+        A folder with C sources and a ``Kbuild``; folders in it are not read.
+    module : str
+        The name that the Kbuild gives the module.
+    more : mapping of str to bytes, optional
+        What else decides what the module does.
+
+    Raises
+    ------
+    ElevatorLabError
+        When it has no such files, or links, or too much.
+    """
+    if not path.is_dir():
+        raise ElevatorLabError(f"{path}: expected a folder with a Kbuild and C sources; found none")
+    files = {file.name: file for file in sorted(path.iterdir()) if _takes_part(file)}
+    for name, file in files.items():
+        if file.is_symlink() or not file.is_file():
+            raise ElevatorLabError(
+                f"{path}: expected plain files; {name} is none. Copy what it stands for there"
+            )
+    if "Kbuild" not in files or not any(name.endswith(".c") for name in files):
+        raise ElevatorLabError(
+            f"{path}: expected a Kbuild (obj-m := {module}.o) and C sources; "
+            f"found {', '.join(files) or 'neither'}"
+        )
+    if (bytes_found := sum(file.stat().st_size for file in files.values())) > LARGEST_BYTES:
+        raise ElevatorLabError(
+            f"{path}: expected at most {LARGEST_BYTES >> 20} MiB of sources; "
+            f"found {bytes_found >> 20} MiB"
+        )
+    content = {name: file.read_bytes() for name, file in files.items()}
+    return ModuleFolder(path, module, {**content, **(more or {})})
+
+
+def _takes_part(file: Path) -> bool:
+    made = file.name.endswith(_MADE)
+    return file.name == "Kbuild" or (file.suffix in SUFFIXES and not made)

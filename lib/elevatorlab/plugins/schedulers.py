@@ -1,0 +1,144 @@
+"""The schedulers: the kernel's, ours, and those of other packages or of a notebook.
+
+One record says what a scheduler is. Ours are in one file, which lies below the agent: what it
+says of the kernel travels to the disk with it.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .module_folders import ModuleFolder
+from .registry import Registry
+
+FILE = Path(__file__).resolve().parents[1] / "agent/devices/schedulers.json"
+
+#: What the agent needs of a record: all but how it is shown, and told of.
+AGENT_FIELDS = ("module", "tunables", "signature", "counters", "weight_files")
+
+#: For schedulers without a record: told apart with any colour vision, from each other and from
+#: those of the records (after Tol, "Colour Schemes", 2021: bright and muted).
+_OTHER_COLOURS = ("#56B4E9", "#882255", "#999933", "#332288", "#44AA99", "#661100")
+_OTHER_MARKERS = ("P", "X", "p", "h", "<", ">", "*")
+
+
+def _one_of(choices: tuple[str, ...], name: str) -> str:
+    return choices[zlib.crc32(name.encode()) % len(choices)]
+
+
+@dataclass(frozen=True)
+class SchedulerRecord:
+    """What a scheduler is.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's.
+    module : str or None
+        The kernel module that brings it; None where it is always there.
+    tunables : str or None
+        Folder of its tunables below the disk's ``queue``; None: it has none.
+    signature : str or None
+        A tunable that only it has: its presence shows whose code is running.
+    counters : tuple of str
+        What it counts itself, in files beside its tunables.
+    weight_files : dict
+        By version of cgroups ("1", "2"): the file by which it weighs groups.
+    label : str
+        What figures call it; by default its name.
+    colour, marker : str
+        How figures draw it.
+    source : str
+        Who brings it: ``linux``, ``elevatorlab`` (environments/kernel), or somebody else.
+    remedy : str
+        What to do where it is missing, as the beginning of a sentence.
+    folder : ModuleFolder or None
+        The sources of its module, where it is built for the machine that runs a trial.
+    """
+
+    name: str
+    module: str | None = None
+    tunables: str | None = "iosched"
+    signature: str | None = None
+    counters: tuple[str, ...] = ()
+    weight_files: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
+    colour: str = ""
+    marker: str = ""
+    source: str = "another project"
+    remedy: str = "install its module"
+    folder: ModuleFolder | None = None
+
+    def __post_init__(self) -> None:
+        look = {
+            "label": self.name,
+            "colour": _one_of(_OTHER_COLOURS, self.name),
+            "marker": _one_of(_OTHER_MARKERS, self.name),
+        }
+        for attribute, value in look.items():
+            if not getattr(self, attribute):
+                object.__setattr__(self, attribute, value)
+
+    def offered(self, facts: Mapping[str, Any]) -> bool:
+        """Tell whether a machine with these facts (`agent.observe.facts`) can run it."""
+        return self.name in facts["schedulers"] or bool(facts["modules"].get(self.module))
+
+    def for_the_agent(self) -> dict[str, Any]:
+        """Return what the agent needs of it."""
+        return {name: getattr(self, name) for name in AGENT_FIELDS}
+
+
+def records(content: Mapping[str, Mapping[str, Any]]) -> dict[str, SchedulerRecord]:
+    """Return the records that a file such as ours describes, by name."""
+    return {
+        name: SchedulerRecord(name, **{**told, "counters": tuple(told.get("counters", ()))})
+        for name, told in content.items()
+    }
+
+
+#: Those of the kernel, and ours.
+OURS = records(json.loads(FILE.read_text()))
+
+
+#: Every scheduler that is installed or was registered; ours first.
+SCHEDULERS: Registry[SchedulerRecord] = Registry(
+    "scheduler", "elevatorlab.schedulers", collections=True
+)
+
+
+def for_the_agent() -> bytes:
+    """Return the file of our records without what the agent has no use for.
+
+    A colour belongs to no result, so it must not change the agent's digest.
+    """
+    told = {name: record.for_the_agent() for name, record in OURS.items()}
+    return json.dumps(told, indent=1).encode()
+
+
+def modules() -> list[str]:
+    """Return the kernel modules of all schedulers."""
+    return sorted({record.module for record in SCHEDULERS.values() if record.module})
+
+
+def colour_of(name: str) -> str:
+    """Return a scheduler's colour; one that nobody has registered gets one by its name."""
+    return _record(name).colour
+
+
+def label_of(name: str) -> str:
+    """Return what figures call a scheduler; one that nobody has registered has its name."""
+    return _record(name).label
+
+
+def marker_of(name: str) -> str:
+    """Return a scheduler's marker; one that nobody has registered gets one by its name."""
+    return _record(name).marker
+
+
+def _record(name: str) -> SchedulerRecord:
+    return SCHEDULERS.get(name) if name in SCHEDULERS else SchedulerRecord(name)

@@ -1,0 +1,99 @@
+"""What all that is written down is made of: frozen records, whose errors are one sentence."""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from .errors import ElevatorLabError
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(gt=0)]
+Repetitions = Annotated[int, Field(gt=0, le=1000)]
+Cache = Literal["warm", "dropped", "direct"]
+
+
+def _number(value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise PydanticCustomError("number", "expected a number")
+    return value
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise PydanticCustomError("whole_number", "expected a whole number")
+    return value
+
+
+#: What was measured. It stays of the type that it has: nothing is turned into a number, and a
+#: whole one stays whole.
+Number = Annotated[int | float, PlainValidator(_number), WithJsonSchema({"type": "number"})]
+Whole = Annotated[int, PlainValidator(_whole), WithJsonSchema({"type": "integer"})]
+
+
+class Record(BaseModel):
+    """Unknown keys are refused; a value, once made, does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def as_given(self) -> dict[str, Any]:
+        """Return what it was made of, as JSON has it: what was not given is absent."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+def checked(
+    record: type[AnyRecord], content: object, what: str, at: tuple[str, ...] = ()
+) -> AnyRecord:
+    """Validate `content` as a `record`.
+
+    Parameters
+    ----------
+    record : type of Record
+    content : mapping, or an instance
+    what : str
+        What `content` is, as the beginning of the sentence.
+    at : tuple of str
+        The field that it is the content of, with those around it; by default none.
+
+    Raises
+    ------
+    ElevatorLabError
+        It names each field that is wrong, what was given, and what is allowed.
+    """
+    try:
+        return record.model_validate(content)
+    except ValidationError as problem:
+        sentences = "; ".join(sentence(error, at) for error in _causes(problem))
+        raise ElevatorLabError(f"{what}: {sentences}") from None
+
+
+def _causes(problem: ValidationError) -> list[ErrorDetails]:
+    """Return the errors, without "too short" of a list whose items were refused, not too few."""
+    errors = problem.errors()
+
+    def has_wrong_items(error: ErrorDetails) -> bool:
+        depth = len(error["loc"])
+        inside = (one for one in errors if len(one["loc"]) > depth)
+        return any(one["loc"][:depth] == error["loc"] for one in inside)
+
+    return [one for one in errors if one["type"] != "too_short" or not has_wrong_items(one)]
+
+
+def sentence(error: Mapping[str, Any], at: tuple[str, ...] = ()) -> str:
+    """Say what one of pydantic's errors means: the field, what was given, what is allowed."""
+    field = ".".join(str(part) for part in (*at, *error["loc"]))
+    if error["type"] == "extra_forbidden":
+        return f"{field}: no such parameter (given: {error['input']!r})"
+    if error["type"] == "missing":
+        return f"{field}: required, and not given"
+    if error["type"] == "value_error":
+        return str(error["msg"]).removeprefix("Value error, ")
+    given = error.get("ctx", {}).get("given", repr(error["input"]))
+    return f"{field}: {error['msg']} (given: {given})"

@@ -1,0 +1,1 @@
+"""Results on disk, their schemas, and the tidy tables made of them."""

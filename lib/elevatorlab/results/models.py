@@ -1,0 +1,237 @@
+"""What a stored result is: ``result.json`` and ``provenance.json``, as records with a version.
+
+The version changes when what a reader must know changes. Version 0 is what was stored before there
+was one: the same fields as version 1.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ..records import Number, Record
+
+SCHEMA_VERSION: Literal[1] = 1
+
+
+class Proof(Record):
+    """Evidence that a knob was set.
+
+    Attributes
+    ----------
+    knob : str
+        A file of the kernel's, or what it stands for.
+    written, read : str
+        What was written to it, and what it showed afterwards.
+    probe : str or None
+        What a short test of its effect showed.
+    """
+
+    knob: str
+    written: str
+    read: str
+    probe: str | None = None
+
+
+class Rates(Record):
+    """What the kernel counted of the device, or of a part, in `duration_s` (``iostat -x``)."""
+
+    duration_s: Number
+    read_iops: Number
+    write_iops: Number
+    read_kib_s: Number
+    write_kib_s: Number
+    read_await_ms: Number | None
+    write_await_ms: Number | None
+    queue_length: Number
+    utilization_ratio: Number
+
+
+class Server(Record):
+    """How busy a disk's server was; None where the disk keeps no account of its own work."""
+
+    busy_ratio: Number | None
+    service_ms: Number | None
+
+
+class Result(Record):
+    """What a trial measured: ``result.json``.
+
+    Attributes
+    ----------
+    proofs : tuple of Proof
+        In the order of setting.
+    cpu_busy_ratio : float or None
+        The processors' busy time, of all their time.
+    device : Rates
+    server : Server
+    parts : dict of Rates
+        By group, where each has a part of the device of its own.
+    regulator : tuple of dict, or None
+        The isolation regulator's events (docs/regulator.md); None: none ran.
+    workloads : dict
+        What each workload measured (`elevatorlab.trial.measurements`), by its name.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    outcome: Literal["finished"]
+    proofs: tuple[Proof, ...]
+    cpu_busy_ratio: Number | None
+    device: Rates
+    server: Server
+    parts: dict[str, Rates]
+    regulator: tuple[dict[str, Any], ...] | None
+    workloads: dict[str, Mapping[str, Any]]
+
+
+class Host(Record):
+    """The machine that ran the trial, or the emulator that it ran in.
+
+    Attributes
+    ----------
+    disks : tuple of str
+        Those below the files of file-backed devices.
+    """
+
+    cpu: str
+    kernel: str
+    machine: str
+    cores: int | None
+    disks: tuple[str, ...] = ()
+
+
+class Client(Record):
+    """The machine that asked for the trial."""
+
+    kernel: str
+    machine: str
+
+
+class Target(Record):
+    """The machine that served a disk over the network."""
+
+    cpu: str
+    cores: int | None
+    kernel: str
+    architecture: str
+    virtualization: str
+
+
+class BuiltModule(Record):
+    """A kernel module that was built for a trial.
+
+    Attributes
+    ----------
+    sources : str
+        Digest of its sources, as the trial has it.
+    sha256 : str
+        Of what was loaded.
+    """
+
+    sources: str
+    sha256: str
+
+
+class Provenance(Record):
+    """Where a result comes from: ``provenance.json``, all that the host decides.
+
+    Attributes
+    ----------
+    testbed, machine : str
+        Its name, and what tells the physical machine from others.
+    accelerator : str
+        What executed the processor's instructions.
+    image_digest : str
+        SHA-256 of the deterministic image, or of a real machine's package versions.
+    agent_digest : str
+        SHA-256 of the agent's archive.
+    kernel : str
+    packages : dict of str to str or None
+        Versions of the Debian packages that trials use; None: not installed.
+    package : str
+        Version of this package.
+    capabilities : tuple of str
+        What the trial required of the testbed, which had it all: it refuses trials otherwise.
+    plugins : tuple of dict
+        The plug-ins that the trial used.
+    modules : dict of str to Module
+        The kernel modules that were built for it.
+    host, client, target : Host, Client, Target
+        `client` where the trial ran on another machine, perhaps; `target` of a pair.
+    qemu, boot_ram_sha256 : str or None
+        The emulator's version, and the digest of the booted machine's memory.
+    clock_skew_s : float or None
+        By how much the machine's clock is ahead of the client's.
+    wall_s : float
+        How long the trial took.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    testbed: str
+    machine: str
+    accelerator: str
+    image_digest: str
+    agent_digest: str
+    kernel: str
+    packages: dict[str, str | None] = {}
+    package: str
+    capabilities: tuple[str, ...] = ()
+    plugins: tuple[Mapping[str, Any], ...] = ()
+    modules: dict[str, BuiltModule] = {}
+    host: Host
+    client: Client | None = None
+    target: Target | None = None
+    qemu: str | None = None
+    boot_ram_sha256: str | None = None
+    clock_skew_s: Number | None = None
+    wall_s: Number
+
+
+class Sample(Record):
+    """One row of ``samples.csv``: the device, or one group, over one interval.
+
+    The file's version is that of ``result.json`` beside it.
+    """
+
+    time_s: Number = Field(
+        description="End of the interval, from the first sample on", json_schema_extra={"unit": "s"}
+    )
+    target: str = Field(description="`device`, or the name of a group")
+    read_iops: Number = Field(
+        description="Reads that ended", json_schema_extra={"unit": "requests/s"}
+    )
+    write_iops: Number = Field(
+        description="Writes that ended", json_schema_extra={"unit": "requests/s"}
+    )
+    read_kib_s: Number = Field(description="Bytes read", json_schema_extra={"unit": "KiB/s"})
+    write_kib_s: Number = Field(description="Bytes written", json_schema_extra={"unit": "KiB/s"})
+    read_await_ms: Number | None = Field(
+        description="Mean time of a read; none where none ended", json_schema_extra={"unit": "ms"}
+    )
+    write_await_ms: Number | None = Field(
+        description="Mean time of a write; none where none ended", json_schema_extra={"unit": "ms"}
+    )
+    queue_length: Number | None = Field(
+        description="Mean number of requests in flight; none of a group on a shared device",
+        json_schema_extra={"unit": "requests"},
+    )
+    utilization_ratio: Number | None = Field(
+        description="Part of the time with any request in flight; none as above",
+        json_schema_extra={"unit": "1"},
+    )
+
+
+def _without_version(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 0 to 1: the same fields, and the version."""
+    return {**content, "schema_version": 1}
+
+
+#: How content of an older version becomes that of the next one.
+MIGRATIONS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {0: _without_version}
+
+
+def current(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what content of an older version is in the current one."""
+    while (migrate := MIGRATIONS.get(content.get("schema_version", 0))) is not None:
+        content = migrate(content)
+    return content

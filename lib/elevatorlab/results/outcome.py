@@ -1,0 +1,21 @@
+"""What a trial came to, on its way from the testbed to the store."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a finished trial, before anybody has written it down.
+
+    Attributes
+    ----------
+    files : mapping of str to bytes
+        By their names in the result's folder.
+    provenance : mapping
+        Where the result comes from: everything that the host decides.
+    """
+
+    files: Mapping[str, bytes]
+    provenance: Mapping[str, Any]

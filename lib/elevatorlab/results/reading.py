@@ -1,0 +1,167 @@
+"""Read a stored result: everything is checked, and an error names the file and the field."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..errors import ElevatorLabError
+from ..plugins.kinds import WORKLOADS
+from ..records import AnyRecord, checked
+from .models import SCHEMA_VERSION, Provenance, Result, Sample, current
+
+REMEDY = "Remove that folder and run the trial again, or read it with the version that made it"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A finished trial.
+
+    Attributes
+    ----------
+    folder : Path
+        Its name is the trial's hash.
+    trial : mapping
+        ``trial.json``, perhaps another version's (`elevatorlab.trial.parse` tells).
+    """
+
+    folder: Path
+    trial: Mapping[str, Any]
+
+    @cached_property
+    def result(self) -> Result:
+        """What was measured."""
+        return read_result(self.folder, self.trial)
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """Where it comes from."""
+        return read_provenance(self.folder)
+
+
+def read(folder: Path) -> Stored:
+    """Return the result in a folder.
+
+    Raises
+    ------
+    ElevatorLabError
+        When ``trial.json`` is damaged; of the other files when they are asked for.
+    """
+    trial, what = _content(folder, "trial.json")
+    for name in ("study", "preset", "workloads"):
+        if name not in trial:
+            raise ElevatorLabError(f"{what}: {name}: required, and not given. {REMEDY}")
+    return Stored(folder, trial)
+
+
+def read_result(folder: Path, trial: Mapping[str, Any]) -> Result:
+    """Return what a trial measured.
+
+    Parameters
+    ----------
+    folder : Path
+    trial : mapping
+        Its ``trial.json``, which says of what kind each workload is.
+
+    Raises
+    ------
+    ElevatorLabError
+    """
+    content, what = _content(folder, "result.json")
+    result = _checked(Result, content, what)
+    for workload in trial["workloads"]:
+        name, kind = workload["name"], workload["kind"]
+        if name not in result.workloads:
+            raise ElevatorLabError(f"{what}: workloads.{name}: required, and not given. {REMEDY}")
+        expected = WORKLOADS.get(kind).measurements if kind in WORKLOADS else None
+        if expected is not None:
+            _checked(expected, result.workloads[name], what, ("workloads", name))
+    return result
+
+
+def read_provenance(folder: Path) -> Provenance:
+    """Return where a result comes from.
+
+    Raises
+    ------
+    ElevatorLabError
+    """
+    return _checked(Provenance, *_content(folder, "provenance.json"))
+
+
+def read_samples(folder: Path) -> pd.DataFrame:
+    """Return the counters of the device and of each group over time.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an interval and target; the columns are the fields of `Sample`.
+
+    Raises
+    ------
+    ElevatorLabError
+        It names the line, and the column, that is wrong.
+    """
+    file = folder / "samples.csv"
+    try:
+        table = pd.read_csv(file, dtype={"target": str})
+    except (OSError, ValueError) as problem:
+        raise ElevatorLabError(f"{_of(file)}: {_unreadable(problem)}. {REMEDY}") from None
+    if list(table) != (expected := list(Sample.model_fields)):
+        raise ElevatorLabError(
+            f"{_of(file)}: expected the columns {', '.join(expected)}; found "
+            f"{', '.join(map(str, table))}. {REMEDY}"
+        )
+    for column in table.columns.drop("target"):
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        wrong = table[numbers.isna() & table[column].notna()]
+        if len(wrong):
+            raise ElevatorLabError(
+                f"{_of(file)}, line {wrong.index[0] + 2}: {column}: expected a number; found "
+                f"{wrong[column].iloc[0]!r}. {REMEDY}"
+            )
+    return table
+
+
+def _of(file: Path) -> str:
+    return f"{file.name} of trial {file.parent.name}"
+
+
+def _content(folder: Path, name: str) -> tuple[Mapping[str, Any], str]:
+    """Return what a file says, in the current version, and what to call it."""
+    what = _of(folder / name)
+    try:
+        content = json.loads((folder / name).read_text())
+    except (OSError, ValueError) as problem:
+        raise ElevatorLabError(f"{what}: {_unreadable(problem)}. {REMEDY}") from None
+    if not isinstance(content, dict):
+        found = type(content).__name__
+        raise ElevatorLabError(f"{what}: expected a JSON object; found {found}. {REMEDY}")
+    if name == "trial.json":
+        return content, what
+    content = current(content)
+    if (version := content.get("schema_version")) != SCHEMA_VERSION:
+        raise ElevatorLabError(
+            f"{what}: schema_version: expected {SCHEMA_VERSION} or older; found {version!r}. "
+            "Read it with the version of the package that made it"
+        )
+    return content, what
+
+
+def _unreadable(problem: OSError | ValueError) -> str:
+    if isinstance(problem, OSError):
+        return f"expected a file that can be read; found otherwise ({problem.strerror})"
+    return f"expected a whole file; found that it is damaged ({problem})"
+
+
+def _checked(
+    record: type[AnyRecord], content: Mapping[str, Any], what: str, at: tuple[str, ...] = ()
+) -> AnyRecord:
+    try:
+        return checked(record, content, what, at)
+    except ElevatorLabError as problem:
+        raise ElevatorLabError(f"{problem}. {REMEDY}") from None

@@ -1,0 +1,295 @@
+"""Many trials, on one testbed or several; what is finished is never run twice."""
+
+import importlib.util
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, as_completed
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ..errors import ElevatorLabError, NotReady, TrialFailed
+from ..results import schedulers, store
+from ..results.outcome import Outcome
+from ..testbeds.base import Say, Testbed
+from ..trial import Trial
+from .pools import Pool
+from .pools.threads import Threads
+
+MIB_PER_RESULT = 1
+
+#: Called as ``progress(done, total, trial)``.
+Progress = Callable[[int, int, Trial | None], object]
+
+
+@dataclass
+class Share:
+    """What one testbed does of a campaign.
+
+    Attributes
+    ----------
+    testbed : Testbed
+    trials : list of Trial
+        Each once, in no particular order.
+    """
+
+    testbed: Testbed
+    trials: list[Trial]
+
+    def todo(self, results: str | Path) -> list[Trial]:
+        """Return the trials that have no result yet."""
+        place = store.folder(results, self.testbed)
+        return [trial for trial in self.trials if not store.finished(place / trial.hash)]
+
+
+#: Shares that are not finished, with what is left of each.
+Busy = Sequence[tuple[Share, list[Trial]]]
+
+
+@dataclass
+class Plan:
+    """What a campaign would do: for each testbed the trials to run, and how many are finished."""
+
+    todo: list[tuple[Testbed, Trial]]
+    finished: int
+
+    def __str__(self) -> str:
+        return f"{len(self.todo)} trials to run, {self.finished} finished already"
+
+
+def divide(expanded: Sequence[tuple[Testbed, list[Trial]]]) -> list[Share]:
+    """Give each testbed the trials that it takes.
+
+    Parameters
+    ----------
+    expanded : list of (Testbed, list of Trial)
+
+    Returns
+    -------
+    list of Share
+
+    Raises
+    ------
+    NotReady
+        When a trial is taken by none.
+    """
+    shares: list[Share] = []
+    taken: set[str] = set()
+    all_trials: dict[str, Trial] = {}
+    for testbed, trials in expanded:
+        unique = {trial.hash: trial for trial in trials}
+        all_trials |= unique
+        mine = {name: trial for name, trial in unique.items() if testbed.takes(trial)}
+        shares.append(Share(testbed, list(mine.values())))
+        taken |= mine.keys()
+    if left := [trial for name, trial in all_trials.items() if name not in taken]:
+        names = ", ".join(testbed.name for testbed, _ in expanded)
+        raise NotReady(
+            f"{len(left)} of {len(all_trials)} trials belong on another testbed than {names} (the "
+            f"first: {_labels(left[0])}). Expected plain processes on `host` or ssh://..., "
+            "containers on `docker`, a virtual machine on `vagrant`; several may be named, with "
+            "commas between"
+        )
+    return shares
+
+
+def plan(shares: Sequence[Share], results: str | Path) -> Plan:
+    """Divide the trials of `shares` into those that are finished in `results` and those to run."""
+    todo = [(share.testbed, trial) for share in shares for trial in share.todo(results)]
+    return Plan(todo, sum(len(share.trials) for share in shares) - len(todo))
+
+
+def run(
+    shares: Sequence[Share],
+    results: str | Path,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    note: Say | None = None,
+    cluster: str | None = None,
+) -> None:
+    """Run what is not finished yet.
+
+    Testbeds on different machines work at the same time; those on the same one take turns, in
+    blocks of one repetition, each in random order, so that no arm has the quieter hours.
+
+    Trials that are the same anywhere (`Testbed.anywhere`) run on Dask's workers wherever several
+    may run at the same time; all others, and all where Dask is not installed, run in threads of
+    this process.
+
+    Parameters
+    ----------
+    shares : list of Share
+    results : path
+    workers : int, optional
+        Trials at the same time on a testbed that allows several; by default as many as it allows.
+    progress : callable, optional
+        Called as ``progress(done, total, trial)`` before the first trial and after each.
+    note : callable, optional
+        Called with a line of text now and then while a long trial runs.
+    cluster : str, optional
+        Address of the scheduler of a running Dask cluster; by default one is started here, with
+        as many workers as trials may run at the same time.
+
+    Raises
+    ------
+    NotReady
+        Before anything starts, when a testbed cannot run its trials, or a worker has another image.
+    TrialFailed
+        After all others have ended, when some failed; the message has each one's sentence.
+    """
+    if cluster and workers:
+        raise ElevatorLabError(
+            "--workers and --cluster: expected one of them; found both. A running cluster has as "
+            "many workers as it has"
+        )
+    if cluster and not _dask_is_here():
+        raise NotReady(
+            "--cluster: expected Dask; it is not installed. "
+            "Install the extra `cluster`: pip install 'elevatorlab[cluster]'"
+        )
+    folders = [share.testbed.folder_name() for share in shares]
+    if len(set(folders)) < len(folders):
+        raise ElevatorLabError(
+            f"testbed: expected each machine once; found {', '.join(sorted(folders))}. Name it once"
+        )
+    busy = [(share, todo) for share in shares if (todo := share.todo(results))]
+    with ExitStack() as stack:
+        for share in shares:
+            store.check(results, share.testbed)
+            stack.enter_context(store.sole_writer(results, share.testbed))
+            schedulers.keep(results, share.trials)
+        if not busy:
+            return
+        _check_disk(results, sum(len(todo) for _, todo in busy))
+        for share, todo in busy:
+            stack.callback(share.testbed.close)
+            share.testbed.prepare(todo)
+            store.check(results, share.testbed)
+            for leftover in store.folder(results, share.testbed).glob("*.part"):
+                shutil.rmtree(leftover)
+        _run_all(busy, results, workers, cluster, progress, note or (lambda text: None))
+
+
+def _run_all(
+    busy: Busy,
+    results: str | Path,
+    workers: int | None,
+    cluster: str | None,
+    progress: Progress | None,
+    note: Say,
+) -> None:
+    """Run every trial; a pool for each machine, so that machines do not wait for each other."""
+    failures: list[str] = []
+    running: dict[Future[Outcome], tuple[Testbed, Trial]] = {}
+    with ExitStack() as stack:
+        pools: dict[str, Pool] = {}
+        for machine, todo in _by_machine(busy).items():
+            pools[machine] = stack.enter_context(_pool(todo, workers, cluster, note))
+        for testbed, trial in _in_blocks(busy):
+            told = partial(_tell, note, testbed, trial)
+            running[pools[testbed.machine()].submit(testbed, trial, told)] = (testbed, trial)
+        total = len(running)
+        try:
+            if progress:
+                progress(0, total, None)
+            for done, future in enumerate(as_completed(list(running)), start=1):
+                testbed, trial = running.pop(future)
+                try:
+                    store.keep(results, testbed, trial, future.result())
+                except TrialFailed as failure:
+                    failures.append(_told(failure, results, testbed, trial))
+                if progress:
+                    progress(done, total, trial)
+        except BaseException:  # Ctrl-C, SIGTERM: end what runs, keep what is finished
+            for pool in pools.values():
+                pool.stop()
+            for future, (testbed, trial) in running.items():
+                if future.done() and not (future.cancelled() or future.exception()):
+                    store.keep(results, testbed, trial, future.result())
+            raise
+    if failures:
+        shown = "\n".join(failures[:5])
+        raise TrialFailed(f"{len(failures)} of {total} trials failed:\n{shown}")
+
+
+def _told(failure: TrialFailed, results: str | Path, testbed: Testbed, trial: Trial) -> str:
+    """Return what is said of a failed trial; keep its log."""
+    said = f"trial {trial.hash} ({testbed.name}, {_labels(trial)}): {failure}"
+    if failure.log:
+        said += f"\nThe whole log: {store.keep_log(results, testbed, trial, failure.log)}"
+    return said
+
+
+def _by_machine(busy: Busy) -> dict[str, list[tuple[Testbed, list[Trial]]]]:
+    """Return what each physical machine has to do: a list of (testbed, trials)."""
+    machines: dict[str, list[tuple[Testbed, list[Trial]]]] = {}
+    for share, todo in busy:
+        machines.setdefault(share.testbed.machine(), []).append((share.testbed, todo))
+    return machines
+
+
+def _pool(
+    todo: Sequence[tuple[Testbed, list[Trial]]], workers: int | None, cluster: str | None, note: Say
+) -> AbstractContextManager[Pool]:
+    """Return the pool for what one machine has to do."""
+    testbeds = [testbed for testbed, _ in todo]
+    anywhere = all(testbed.anywhere for testbed in testbeds)
+    # Dask takes half a second to import, so it is imported where it is used.
+    if cluster and anywhere:
+        from .pools.dask_workers import running
+
+        return running(cluster, testbeds, note)
+    count = min(width(testbeds, workers), sum(len(trials) for _, trials in todo))
+    if count > 1 and anywhere and _dask_is_here():
+        from .pools.dask_workers import local
+
+        return local(count)
+    return Threads(count)
+
+
+def _dask_is_here() -> bool:
+    return importlib.util.find_spec("distributed") is not None
+
+
+def width(testbeds: Sequence[Testbed], workers: int | None = None) -> int:
+    """Return how many trials may run at the same time on a machine that has these testbeds.
+
+    Parameters
+    ----------
+    testbeds : list of Testbed
+    workers : int, optional
+        As many as the user wants at most.
+    """
+    if len(testbeds) > 1:
+        return 1
+    return min([testbeds[0].slots, *([workers] if workers else [])])
+
+
+def _in_blocks(busy: Busy) -> Iterator[tuple[Testbed, Trial]]:
+    """Return (testbed, trial) of all testbeds, repetition by repetition, shuffled within each."""
+    pairs = [(share.testbed, trial) for share, todo in busy for trial in todo]
+    blocks: dict[int, list[tuple[Testbed, Trial]]] = {}
+    for pair in pairs:
+        blocks.setdefault(pair[1].repetition, []).append(pair)
+    for repetition in sorted(blocks):
+        random.Random(repetition).shuffle(blocks[repetition])
+        yield from blocks[repetition]
+
+
+def _tell(note: Say, testbed: Testbed, trial: Trial, text: str) -> None:
+    note(f"{testbed.name} {trial.hash[:8]}: {text}")
+
+
+def _labels(trial: Trial) -> str:
+    return ", ".join([trial.scheduler.name, *trial.labels.values()])
+
+
+def _check_disk(results: str | Path, count: int) -> None:
+    free_mib = shutil.disk_usage(results).free >> 20
+    if free_mib < count * MIB_PER_RESULT + 100:
+        raise ElevatorLabError(
+            f"results folder {results}: expected {count * MIB_PER_RESULT + 100} MiB of free disk "
+            f"space for {count} trials; found {free_mib} MiB. Free some, or name another folder"
+        )

@@ -1,0 +1,154 @@
+"""What a study stands for on a testbed: parameters of a preset, and the trials they expand to."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ElevatorLabError
+from ..plugins import scheduler_folders, testbeds
+from ..plugins.studies import Study
+from ..records import checked
+from ..testbeds.base import Testbed
+from . import campaign
+
+
+def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
+    """Turn ``NAME=VALUE`` texts into a dictionary; a value is JSON where it reads as JSON.
+
+    >>> parse_overrides(["repetitions=2", "arms=host,container"])
+    {'repetitions': 2, 'arms': 'host,container'}
+    """
+    overrides = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ElevatorLabError(f"-p: expected NAME=VALUE; found {setting!r}")
+        try:
+            overrides[name] = json.loads(value)
+        except json.JSONDecodeError:
+            overrides[name] = value
+    return overrides
+
+
+def shares(
+    study: Study,
+    preset: str,
+    overrides: Mapping[str, Any],
+    chosen: Sequence[Testbed],
+    more_schedulers: Sequence[Path | str] = (),
+) -> list[campaign.Share]:
+    """Return what each testbed does of a study.
+
+    Parameters
+    ----------
+    study : module
+    preset : str
+    overrides : dict
+        The study's own parameters; None keeps the testbed's or the preset's value.
+    chosen : list of Testbed
+    more_schedulers : sequence of str or Path
+        See `parameters`.
+
+    Returns
+    -------
+    list of Share
+
+    Raises
+    ------
+    ElevatorLabError
+        When a parameter is wrong, or all of them together stand for no trial.
+    """
+    expanded = []
+    for testbed in chosen:
+        given = parameters(study, preset, overrides, testbed.defaults, more_schedulers)
+        expanded.append((testbed, study.trials(given)))
+    if not any(trials for _, trials in expanded):
+        raise ElevatorLabError(
+            f"{study.NAME}: expected at least one trial; found none with these parameters. "
+            "Is one of the lists empty?"
+        )
+    return campaign.divide(expanded)
+
+
+def parameters(
+    study: Study,
+    preset: str,
+    overrides: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    more_schedulers: Sequence[Path | str] = (),
+) -> Any:
+    """Return a study's parameters: those of a preset, with the user's own on top.
+
+    Parameters
+    ----------
+    study : module
+    preset : str
+        ``smoke`` (one to three minutes), ``quick`` (minutes) or ``full`` (as published; hours).
+    overrides : dict, optional
+        Parameter names and values; a list may be written with commas. Among schedulers, the path
+        of a folder, with a slash in it, stands for the scheduler that it holds.
+    defaults : dict, optional
+        What the testbed wants where the user says nothing; names that the study lacks are not
+        meant for it. By default those of the deterministic testbed.
+    more_schedulers : sequence of str or Path
+        Arms beside those of the preset: names, or folders of schedulers.
+
+    Raises
+    ------
+    ElevatorLabError
+        For a name that the study does not have, or a value that it does not take.
+    """
+    if preset not in study.PRESETS:
+        raise ElevatorLabError(
+            f"preset: expected one of {', '.join(study.PRESETS)}; found {preset!r}"
+        )
+    if defaults is None:
+        defaults = testbeds.TESTBEDS.get(testbeds.DEFAULT).defaults
+    fields = study.Parameters.model_fields
+    known = {name: value for name, value in defaults.items() if name in fields}
+    if (overrides or {}).get("device") not in (None, "file_backed"):
+        known.pop("backing_schedulers", None)  # there is a disk below a file alone
+    content = {**study.PRESETS[preset], **known, "preset": preset}
+    for name, value in (overrides or {}).items():
+        if name not in fields or name == "preset":
+            there = ", ".join(field for field in fields if field != "preset")
+            raise ElevatorLabError(
+                f"{study.NAME} has no parameter {name!r}; expected one of {there}"
+            )
+        if value is not None:
+            if isinstance(content.get(name, fields[name].default), tuple):
+                value = _as_list(value) if isinstance(value, str) else value
+                value = [value] if isinstance(value, int) else value
+            if name == "schedulers" and isinstance(value, list | tuple):
+                value = [_scheduler(one) for one in value]
+            content[name] = value
+    if more_schedulers:
+        there = content.get("schedulers", _default_schedulers(study))
+        content["schedulers"] = list(dict.fromkeys([*there, *map(_scheduler, more_schedulers)]))
+    return checked(study.Parameters, content, f"{study.NAME} parameters")
+
+
+def _default_schedulers(study: Study) -> Sequence[str]:
+    field = study.Parameters.model_fields.get("schedulers")
+    if field is None:
+        raise ElevatorLabError(
+            f"{study.NAME} has no parameter 'schedulers', so it takes none of yours"
+        )
+    default: Sequence[str] = field.get_default(call_default_factory=True)
+    return default
+
+
+def _scheduler(value: Any) -> Any:
+    """Return a scheduler's name; register it where its folder is given: what has a slash in it."""
+    if isinstance(value, Path) or (isinstance(value, str) and "/" in value):
+        return scheduler_folders.register(value).name
+    return value
+
+
+def _as_list(text: str) -> Any:
+    """Read a list as a shell gives it: JSON, or words with commas between."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text.split(",")

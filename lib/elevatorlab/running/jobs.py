@@ -1,0 +1,130 @@
+"""The jobs that the command line and the notebooks share: run trials, and show how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..plugins import studies
+from ..results import store
+from . import campaign, estimate, expansion, progress
+from .campaign import Plan, Share
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..testbeds.base import Testbed
+
+
+@dataclass(frozen=True)
+class Job:
+    """One study on some testbeds: which trials that is, and where their results go.
+
+    Attributes
+    ----------
+    study : module
+    preset : str
+    shares : tuple of Share
+        What each testbed does of it.
+    results : Path
+    """
+
+    study: ModuleType
+    preset: str
+    shares: tuple[Share, ...]
+    results: Path
+
+    def plan(self) -> Plan:
+        """Return which trials are still to run."""
+        return campaign.plan(self.shares, self.results)
+
+    def announcement(self, workers: int | None = None) -> str:
+        """Say in a line what is to run, and what it will take."""
+        cost = estimate.sentence(self.shares, self.results, workers)
+        return f"{self.study.NAME}, {self.preset}: {self.plan()}; {cost}"
+
+    def run(self, workers: int | None = None, cluster: str | None = None) -> None:
+        """Run what is not finished yet, and show progress; see `campaign.run`."""
+        run_shares(self.shares, self.results, workers, cluster)
+
+    def table(self) -> pd.DataFrame:
+        """Return the study's tidy table of all that is finished."""
+        return store.tidy(self.results, self.study)
+
+
+def prepare(
+    name: str,
+    preset: str,
+    overrides: Mapping[str, Any],
+    testbeds: Sequence[Testbed],
+    results: str | Path | None = None,
+    more_schedulers: Sequence[Path | str] = (),
+) -> Job:
+    """Return the job of running a study; nothing starts yet.
+
+    Parameters
+    ----------
+    name : str
+        The study.
+    preset : str
+    overrides : mapping
+        The study's own parameters; see `expansion.shares`.
+    testbeds : sequence of Testbed
+    results : path, optional
+        Folder of the results; by default the first testbed's own one.
+    more_schedulers : sequence of str or Path
+        See `expansion.parameters`.
+
+    Raises
+    ------
+    ElevatorLabError
+        When a parameter is wrong, or no testbed takes a trial.
+    """
+    study = studies.get(name)
+    if results:
+        store.refuse_a_file(results)
+    shares = expansion.shares(study, preset, overrides, testbeds, more_schedulers)
+    place = Path(results) if results else store.default_results(testbeds[0])
+    return Job(study, preset, tuple(shares), place)
+
+
+def run_shares(
+    shares: Iterable[Share],
+    results: str | Path,
+    workers: int | None = None,
+    cluster: str | None = None,
+) -> None:
+    """Run what is not finished of a campaign, and show progress; see `campaign.run`."""
+    with progress.shown() as (update, note):
+        campaign.run(list(shares), results, workers, update, note, cluster)
+
+
+def run_study(
+    name: str,
+    preset: str,
+    overrides: Mapping[str, Any],
+    testbeds: Sequence[Testbed],
+    results: str | Path | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+) -> pd.DataFrame:
+    """Run a study from a notebook and return its tidy table.
+
+    Parameters
+    ----------
+    name, preset, overrides, testbeds, results
+        See `prepare`.
+    workers : int, optional
+    cluster : str, optional
+        See `campaign.run`.
+    """
+    job = prepare(name, preset, overrides, testbeds, results)
+    try:
+        job.run(workers, cluster)
+    except KeyboardInterrupt:
+        print("stopped; what is finished is kept, the same cell goes on from there")
+        raise
+    return job.table()

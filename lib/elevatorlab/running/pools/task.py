@@ -1,0 +1,76 @@
+"""One trial of a campaign, in whatever process it runs; the result leaves as bytes."""
+
+from dataclasses import replace
+
+from ... import __version__
+from ...errors import NotReady
+from ...results.outcome import Outcome
+from ...testbeds.base import Say, Testbed, requirements
+from ...trial import Trial
+
+#: (campaign, testbed) of the trials that run in this process for a Dask cluster.
+_running: set[tuple[str, Testbed]] = set()
+
+#: Campaigns that were stopped: a trial of theirs that is on its way to this process never starts.
+_stopped: set[str] = set()
+
+
+def run(testbed: Testbed, trial: Trial, note: Say) -> Outcome:
+    """Run `trial` and return its outcome.
+
+    Its provenance says what ran it, beside what the testbed knows: which version of the package,
+    and what the trial required of the testbed.
+    """
+    outcome = testbed.run(trial, note)
+    told: dict[str, object] = {"package": __version__, "capabilities": sorted(requirements(trial))}
+    if trial.plugins:
+        told["plugins"] = [plugin.model_dump() for plugin in trial.plugins]
+    return replace(outcome, provenance={**outcome.provenance, **told})
+
+
+def run_for(campaign: str, testbed: Testbed, identity: str, trial: Trial) -> Outcome:
+    """Do the same on a worker of a Dask cluster, unless its testbed is another one.
+
+    Parameters
+    ----------
+    campaign : str
+        Name by which `stop` finds the trial.
+    testbed : Testbed
+    identity : str
+        The testbed's identity at the client.
+    trial : Trial
+
+    Raises
+    ------
+    NotReady
+        When the results would be another image's, or the campaign was stopped.
+    """
+    if refusal := unlike(testbed, identity):
+        raise NotReady(refusal)
+    job = (campaign, testbed)
+    _running.add(job)
+    try:
+        if campaign in _stopped:
+            raise NotReady("the campaign was stopped before this trial started")
+        return run(testbed, trial, lambda text: None)
+    finally:
+        _running.discard(job)
+
+
+def unlike(testbed: Testbed, identity: str) -> str:
+    """Say in what the testbed differs here from the client's; "" where it does not."""
+    try:
+        found = testbed.identity()
+    except NotReady as problem:
+        return str(problem)
+    if found == identity:
+        return ""
+    return f"expected {testbed.name} {identity[:12]}{testbed.identity_is}; found {found[:12]}"
+
+
+def stop(campaign: str) -> None:
+    """End the trials that run in this process for a campaign, and let no other start."""
+    _stopped.add(campaign)
+    for name, testbed in list(_running):
+        if name == campaign:
+            testbed.stop()

@@ -1,0 +1,151 @@
+"""Progress of a campaign: a bar in a terminal or a notebook, a line now and then in a log."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
+
+#: Least time between two lines of a log.
+LINE_EVERY_S = 15
+
+#: Called as ``update(done, total, trial)``, before the first trial and after each.
+Update = Callable[[int, int, Any], None]
+#: Called as ``note(text)``, now and then within a long trial.
+Note = Callable[[str], None]
+
+
+@contextmanager
+def shown() -> Iterator[tuple[Update, Note]]:
+    """Show progress on standard error, or below the cell of a notebook.
+
+    Yields
+    ------
+    update : callable
+        ``update(done, total, trial)``, before the first trial (with 0 done) and after each.
+    note : callable
+        ``note(text)``, now and then within a long one.
+    """
+    console = Console(stderr=True)
+    if console.is_jupyter:
+        way = _in_a_cell()
+    elif console.is_terminal:
+        way = _in_a_terminal(console)
+    else:
+        way = _in_a_log()
+    with way as (update, note):
+        yield update, note
+
+
+@contextmanager
+def _in_a_log() -> Iterator[tuple[Update, Note]]:
+    lines = Lines()
+    yield lines.update, lines.note
+
+
+@contextmanager
+def _in_a_terminal(console: Console) -> Iterator[tuple[Update, Note]]:
+    """Draw the bar again and again, and remove it at the end."""
+    with _bar(console) as bar:
+        yield _steps(bar, lambda: None)
+        bar.update(bar.task_ids[0], visible=False)
+
+
+@contextmanager
+def _in_a_cell() -> Iterator[tuple[Update, Note]]:
+    """Show the bar below a notebook's cell, where it stays with the time that it took."""
+    from IPython.display import display
+
+    bar = _bar(Console())
+    table = bar.make_tasks_table(bar.tasks)
+    cell = display(table, display_id=True)
+    update, note = _steps(bar, lambda: cell.update(bar.make_tasks_table(bar.tasks)))
+    yield update, note
+    note("")
+
+
+def _bar(console: Console) -> Progress:
+    columns = (
+        TextColumn("trials"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeLeft(),
+        TextColumn("[dim]{task.description}"),
+    )
+    bar = Progress(*columns, console=console)
+    bar.add_task("", total=None)
+    return bar
+
+
+def _steps(bar: Progress, shown_again: Callable[[], None]) -> tuple[Update, Note]:
+    """Return what moves the bar's one task."""
+    (task,) = bar.task_ids
+
+    def update(done: int, total: int, trial: Any) -> None:
+        if done == 0:
+            bar.reset(task, total=total)  # getting ready is no trial's time
+        bar.update(task, completed=done, total=total)
+        shown_again()
+
+    def note(text: str) -> None:
+        bar.update(task, description=text)
+        shown_again()
+
+    return update, note
+
+
+class TimeLeft(ProgressColumn):
+    """The time left by the mean of all trials: a few finish together, then none for long."""
+
+    def render(self, task: Task) -> Text:
+        """Return hours, minutes and seconds; dashes before the first trial is finished."""
+        if not (task.completed and task.elapsed and task.remaining is not None):
+            return Text("-:--:--", style="progress.remaining")
+        left_s = task.elapsed / task.completed * task.remaining
+        return Text(str(timedelta(seconds=round(left_s))), style="progress.remaining")
+
+
+class Lines:
+    """Lines for a log: the first trial, the last one, and one now and then between them."""
+
+    def __init__(self) -> None:
+        self.start_s = time.monotonic()
+        self.told_s = 0.0
+
+    def _too_soon(self) -> bool:
+        now_s = time.monotonic()
+        if now_s - self.told_s < LINE_EVERY_S:
+            return True
+        self.told_s = now_s
+        return False
+
+    def note(self, text: str) -> None:
+        """Tell what happens within a trial, unless something was told a moment ago."""
+        if not self._too_soon():
+            print(text, file=sys.stderr)
+
+    def update(self, done: int, total: int, trial: Any) -> None:
+        """Tell how far it is, unless that was told a moment ago; 0 done starts the clock."""
+        now_s = time.monotonic()
+        if done == 0:
+            self.start_s = now_s
+            return
+        if self._too_soon() and 1 < done < total:
+            return
+        left_min = (now_s - self.start_s) / done * (total - done) / 60
+        print(f"trials: {done} of {total}, about {left_min:.0f} min left", file=sys.stderr)

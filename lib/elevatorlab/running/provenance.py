@@ -1,0 +1,170 @@
+"""Where results come from: the origins of a table or a figure, and how to make them again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..extras import MissingExtra
+from ..plugins import studies
+from ..plugins.studies import Study
+from ..plugins.testbeds import ADDRESSES, TESTBEDS
+from ..results import store
+from ..trial import Trial
+from . import expansion
+
+
+class Origin(NamedTuple):
+    """The trials of a study that one machine ran with one preset.
+
+    Attributes
+    ----------
+    study, testbed, preset : str
+    trials : dict of str to str
+        By hash: what tells each from the others, in words.
+    facts : dict of str to str
+        What a reader wants to know of the machine.
+    image_digest : str
+        Of the deterministic image, or of a real machine's environment.
+    command : str
+        What makes these trials again; "" where no command alone does.
+    """
+
+    study: str
+    testbed: str
+    preset: str
+    trials: Mapping[str, str]
+    facts: Mapping[str, object]
+    image_digest: str
+    command: str
+
+    @property
+    def anchor(self) -> str:
+        """Its place on a page."""
+        name = f"run-{self.testbed}-{self.preset}-{self.facts.get('machine', '')}"
+        return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")
+
+
+def of(results: str | Path | None) -> list[Origin]:
+    """Return the origins of what `store.load` reads with the same argument."""
+    if results == "published":
+        return []
+    return of_reference() if results in (None, "reference") else of_results(results)
+
+
+def of_results(results: str | Path) -> list[Origin]:
+    """Return the origins of the trials in a folder of results, in a fixed order."""
+    found: dict[tuple[str, str, str, str], list[tuple[str, Any, Any]]] = {}
+    for one in store.results_in(results):
+        trial, provenance = one.trial, one.provenance.as_given()
+        place = provenance["testbed"], provenance["machine"], trial["study"], trial["preset"]
+        found.setdefault(place, []).append((one.folder.name, trial, provenance))
+    origins = []
+    for (testbed, _, study, preset), several in sorted(found.items()):
+        trials = {name: words(trial) for name, trial, _ in several}
+        wall_s = round(sum(provenance["wall_s"] for _, _, provenance in several), 1)
+        repetitions = max(trial["repetition"] for _, trial, _ in several)
+        first = several[0][2]
+        origin = _origin(study, testbed, preset, trials, first, repetitions)
+        origins.append(origin._replace(facts={**origin.facts, "wall time_s": wall_s}))
+    return origins
+
+
+def of_reference() -> list[Origin]:
+    """Return the origins of the stored reference: the quick preset of each study."""
+    stored = store.reference_provenance()
+    return [
+        _origin_of_reference(study, stored)
+        for study in studies.ours()
+        if store.reference_digests(study.NAME)
+    ]
+
+
+def _origin_of_reference(study: Study, stored: Mapping[str, Any]) -> Origin:
+    known = store.reference_digests(study.NAME)
+    made = {trial.hash: trial.model_dump(mode="json") for trial in preset_trials(study, "quick")}
+    trials = {name: words(made[name]) if name in made else "" for name in sorted(known)}
+    provenance = {**stored, "image_digest": next(iter(known.values()))[0]}
+    return _origin(study.NAME, stored["testbed"], "quick", trials, provenance)
+
+
+def preset_trials(
+    study: Study,
+    preset: str,
+    testbed: str = "deterministic",
+    overrides: Mapping[str, Any] | None = None,
+) -> list[Trial]:
+    """Return the trials that a preset stands for on a testbed."""
+    defaults = TESTBEDS.get(testbed).defaults
+    return study.trials(expansion.parameters(study, preset, overrides, defaults))
+
+
+def _origin(
+    study: str,
+    testbed: str,
+    preset: str,
+    trials: Mapping[str, str],
+    provenance: Mapping[str, Any],
+    repetitions: int | None = None,
+) -> Origin:
+    facts = {"study": study, "testbed": testbed, "preset": preset, "trials": len(trials)}
+    facts |= _facts(provenance)
+    command = _command(study, testbed, preset, set(trials), repetitions)
+    return Origin(study, testbed, preset, trials, facts, provenance["image_digest"], command)
+
+
+def words(trial: Mapping[str, Any]) -> str:
+    """Say what tells a trial from the others of its study."""
+    return ", ".join(
+        [trial["scheduler"]["name"], *trial["labels"].values(), f"seed {trial['seed']}"]
+    )
+
+
+def _facts(one: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a reader wants to know of where trials ran, on any testbed."""
+    host = one.get("host")
+    simulated = "qemu" in one
+    found = {
+        "machine": one.get("machine"),
+        "accelerator": one["accelerator"],
+        "kernel": f"Debian {one['kernel']}" if simulated else one["kernel"],
+        "host": host and f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}",
+        "disks": ", ".join(host.get("disks", ())) if host else None,
+        "QEMU": one.get("qemu"),
+        "image digest" if simulated else "environment digest": one["image_digest"],
+        "agent digest": one["agent_digest"],
+        "package version": one["package"],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _command(
+    study: str, testbed: str, preset: str, hashes: set[str], repetitions: int | None
+) -> str:
+    """Return the command whose trials include all of `hashes`, if the preset leads to one."""
+    if study not in studies.STUDIES or not _there(testbed):
+        return ""
+    chosen = studies.get(study)
+    options: list[dict[str, int]] = [{}]
+    if repetitions and "repetitions" in chosen.Parameters.model_fields:
+        options.append({"repetitions": repetitions})
+    for overrides in options:
+        made = {trial.hash for trial in preset_trials(chosen, preset, testbed, overrides)}
+        if hashes <= made:
+            parts = ["elevatorlab run", study, "--preset", preset]
+            place = shlex.quote(ADDRESSES.get(testbed, testbed))
+            parts += ["--testbed", place] if testbed != "deterministic" else []
+            parts += [f"-p {name}={value}" for name, value in overrides.items()]
+            return " ".join(parts)
+    return ""
+
+
+def _there(testbed: str) -> bool:
+    """Tell whether a testbed is installed: results of others can be read as well."""
+    try:
+        return testbed in TESTBEDS and bool(TESTBEDS.get(testbed))
+    except MissingExtra:
+        return False

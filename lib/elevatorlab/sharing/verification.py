@@ -1,0 +1,276 @@
+"""Run trials again and compare: the stored reference's, or those of somebody's bundle.
+
+The same image digest means that the bits must match. With another digest they may differ; then the
+rows of the tables are compared, and, where every trial of a study was run again, the verdicts.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .. import scratch
+from ..errors import ElevatorLabError
+from ..judging.matching import DETERMINISTIC
+from ..plugins import studies
+from ..plugins.studies import Study
+from ..results import reading, store
+from ..running import jobs
+from ..running.campaign import Share
+from ..running.provenance import preset_trials
+from ..testbeds.base import Testbed
+from ..trial import Trial, parse, plugins
+from ..trial.plugins import Plugin
+from .bundles import Bundle, manifest
+from .differences import of_images, of_rows
+
+SAME, DIFFERENT, ANOTHER_IMAGE = "same", "different", "another image"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a trial gave when it was stored.
+
+    Attributes
+    ----------
+    trial : Trial
+    image_digest, result_sha256 : str
+    rows : pandas.DataFrame
+        Its rows of the study's tidy table.
+    provenance : mapping
+        What the image consisted of.
+    """
+
+    trial: Trial
+    image_digest: str
+    result_sha256: str
+    rows: pd.DataFrame
+    provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How something that was made again compares with what was stored.
+
+    Attributes
+    ----------
+    what : str
+        The study, and the trial or "verdicts".
+    answer : str
+        ``same``, ``different``, or ``another image``: nothing can be said of bits then.
+    """
+
+    what: str
+    answer: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.sentence}"
+
+
+Stored = Mapping[tuple[str, str], Expected]
+"""By study and hash of the trial."""
+
+
+def reference() -> Stored:
+    """Return what the stored reference has of every trial of the quick presets.
+
+    Raises
+    ------
+    ElevatorLabError
+        When it lacks some.
+    """
+    found, lacking, provenance = {}, 0, store.reference_provenance()
+    for study in studies.ours():
+        digests, table = store.reference_digests(study.NAME), store.load(study.NAME)
+        for trial in preset_trials(study, "quick"):
+            if trial.hash in digests:
+                rows = table[table["trial"] == trial.hash]
+                found[study.NAME, trial.hash] = Expected(
+                    trial, *digests[trial.hash], rows, provenance
+                )
+            else:
+                lacking += 1
+    if lacking:
+        raise ElevatorLabError(
+            f"the reference lacks {lacking} trials of the quick preset; expected all. "
+            "It belongs to another version of the studies"
+        )
+    return found
+
+
+def unpacked(bundle: Bundle, folder: Path) -> tuple[Stored, list[str]]:
+    """Check a bundle, unpack it, and return what it has of the deterministic testbed.
+
+    Parameters
+    ----------
+    bundle : Bundle
+    folder : Path
+        Where to; empty.
+
+    Returns
+    -------
+    Stored, list of str
+        The trials that can be run again here, and a sentence for each kind that cannot.
+
+    Raises
+    ------
+    ElevatorLabError
+        When a file is not as the bundle's manifest says, naming it.
+    """
+    damage = bundle.damage() or bundle.misnamed()
+    if damage:
+        more = f"\n... and {len(damage) - 20} more" if len(damage) > 20 else ""
+        raise ElevatorLabError(
+            f"bundle {bundle.path}: {len(damage)} of {len(bundle.manifest.files)} files are not "
+            "what they are said to be:\n" + "\n".join(damage[:20]) + more
+        )
+    bundle.unpack(folder)
+    results = folder / manifest.RESULTS
+    found, others = {}, []
+    tables = {name: store.tidy(results, study) for name, study in studies.STUDIES.items()}
+    for one in store.results_in(results):
+        content, provenance, place = one.trial, one.provenance, one.folder
+        if reason := _not_here(content, provenance.testbed, place.name, bundle.manifest):
+            others.append(reason)
+            continue
+        table = tables[content["study"]]
+        found[content["study"], place.name] = Expected(
+            parse(content),
+            provenance.image_digest,
+            store.digest(place),
+            table[table["trial"] == place.name],
+            provenance.as_given(),
+        )
+    counts = {reason: others.count(reason) for reason in others}
+    return found, [f"{count} trials not run again: {reason}" for reason, count in counts.items()]
+
+
+def _not_here(
+    content: Mapping[str, Any], testbed: str, name: str, listed: manifest.Manifest
+) -> str:
+    """Say why a trial of a bundle cannot be run again here; "" where it can."""
+    if testbed != DETERMINISTIC:
+        return f"they ran on a real machine ({testbed}), whose bits nobody repeats"
+    brought = [one for one in listed.plugins if (one.kind, one.name) == ("study", content["study"])]
+    used = [*brought, *(Plugin.model_validate(one) for one in content.get("plugins", ()))]
+    if sentence := plugins.lacking(used):
+        return sentence
+    if content["study"] not in studies.STUDIES:
+        return f"this version has no study {content['study']!r}"
+    try:
+        same = parse(content).hash == name
+    except ElevatorLabError as problem:
+        if content.get("modules"):
+            return str(problem)
+        same = False
+    return "" if same else "their format is that of another version of the package"
+
+
+def tables_follow(folder: Path) -> list[Verification]:
+    """Compute the tables of an unpacked bundle's report again, and compare."""
+    found = []
+    for name, study in studies.STUDIES.items():
+        file = folder / "report" / "tables" / f"{name}.csv"
+        fresh = store.tidy(folder / manifest.RESULTS, study)
+        if not file.exists() or fresh.empty:
+            continue
+        same = file.read_text() == fresh.to_csv(index=False)
+        sentence = f"the report's table follows from the results ({len(fresh)} rows)"
+        if not same:
+            sentence = f"the report's table is NOT what the results give ({file.name})"
+        found.append(Verification(name, SAME if same else DIFFERENT, sentence))
+    return found
+
+
+def again(
+    stored: Stored, testbed: Testbed, sample: int | None, seed: int = 0, workers: int | None = None
+) -> list[Verification]:
+    """Run a random sample again and compare.
+
+    Parameters
+    ----------
+    stored : Stored
+    testbed : DeterministicTestbed
+    sample : int or None
+        How many trials; None for all, and then verdicts are compared, too.
+    seed : int
+        Which ones.
+    workers : int, optional
+        See `campaign.run`.
+
+    Returns
+    -------
+    list of Verification
+    """
+    count = len(stored) if sample is None else min(sample, len(stored))
+    chosen = random.Random(seed).sample(sorted(stored), count)
+    with scratch.folder() as place:
+        share = Share(testbed, [stored[key].trial for key in chosen])
+        jobs.run_shares([share], place, workers)
+        folders = Path(place, testbed.name)
+        tables = {name: store.tidy(place, studies.get(name)) for name in {key[0] for key in chosen}}
+        found = [
+            _compare(key, stored[key], tables[key[0]], folders / key[1], testbed.identity())
+            for key in chosen
+        ]
+    for name in sorted(tables):
+        of_study = {key for key in stored if key[0] == name}
+        if of_study <= set(chosen):
+            rows = pd.concat([stored[key].rows for key in sorted(of_study)])
+            found.append(_compare_verdicts(name, rows, tables[name]))
+    return found
+
+
+def _compare(
+    key: tuple[str, str], expected: Expected, table: pd.DataFrame, folder: Path, identity: str
+) -> Verification:
+    what, found = " ".join(key), store.digest(folder)
+    if found == expected.result_sha256:
+        return Verification(what, SAME, f"same bits ({found[:12]})")
+    if expected.image_digest == identity:
+        sentence = f"DIFFERENT bits on the same image: {found[:12]}, expected "
+        return Verification(what, DIFFERENT, sentence + expected.result_sha256[:12])
+    other = of_images(expected.provenance, reading.read(folder).provenance.as_given())
+    sentence = (
+        f"bits differ, as they may: stored with image {expected.image_digest[:12]}, this one is "
+        f"{identity[:12]}; what differs is {other}. "
+        + of_rows(expected.rows, table[table["trial"] == key[1]])
+    )
+    return Verification(what, ANOTHER_IMAGE, sentence)
+
+
+def _compare_verdicts(name: str, stored: pd.DataFrame, fresh: pd.DataFrame) -> Verification:
+    study, what = studies.get(name), f"{name} verdicts"
+    before, after = (
+        {(one.id, one.where): one.verdict for one in study.judge(_sorted(rows, study))}
+        for rows in (stored, fresh)
+    )
+    changed = [
+        f"{claim} ({before.get((claim, where))}, now {after.get((claim, where))})"
+        for claim, where in sorted(before.keys() | after.keys())
+        if before.get((claim, where)) != after.get((claim, where))
+    ]
+    if not changed:
+        return Verification(what, SAME, f"all {len(before)} are the same")
+    some = "; ".join(changed[:10]) + ("; ..." if len(changed) > 10 else "")
+    return Verification(what, DIFFERENT, f"{len(changed)} of {len(before)} DIFFER: {some}")
+
+
+def _sorted(rows: pd.DataFrame, study: Study) -> pd.DataFrame:
+    return rows.sort_values(study.ORDER, ignore_index=True)
+
+
+def outcome(found: list[Verification]) -> str:
+    """Return the answer for all: the verdicts decide where only the image differs."""
+    answers = {one.answer for one in found}
+    if DIFFERENT in answers:
+        return DIFFERENT
+    undecided = {one.what.split()[0] for one in found if one.answer == ANOTHER_IMAGE}
+    decided = {one.what.split()[0] for one in found if one.what.endswith(" verdicts")}
+    return ANOTHER_IMAGE if undecided - decided else SAME

@@ -1,0 +1,1 @@
+"""What a person sees: the style of figures, captions, and the pages of the report."""

@@ -1,0 +1,135 @@
+"""What the figures of all studies share: one of each for every run, and words of where it ran."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ..judging.matching import DETERMINISTIC, EMULATED, Run, accelerators, runs
+from .style import style
+
+
+class Drawn(NamedTuple):
+    """A figure, the words that belong to it, and the hashes of the trials that it shows."""
+
+    figure: Figure
+    caption: str
+    trials: frozenset[str] = frozenset()
+
+
+def of_every_run(
+    measured: pd.DataFrame,
+    draw: Callable[[pd.DataFrame, Run | None], dict[str, Figure]],
+    captions: Mapping[str, str],
+    arms: Mapping[str, str],
+    needs: str,
+    crossed: Collection[str] = (),
+    shows: Mapping[str, Mapping[str, Any]] | None = None,
+    remark: Callable[[str, Run], str] = lambda name, run: "",
+) -> dict[str, Drawn]:
+    """Draw a study's figures once for every run, and say below each where it was measured.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        Tidy table; empty for published data alone.
+    draw : callable
+        Called with the rows of each run and the run, or once with no rows and None where nothing
+        was measured; returns figures by name.
+    captions : mapping
+        What each figure shows, by name.
+    arms : mapping
+        What the arms are called.
+    needs : str
+        Column of the quantity that all figures rest on: rows without a number in it are left
+        out, and the captions say so.
+    crossed : collection of str
+        The figures that show several schedulers of the physical disk.
+    shows : mapping
+        By figure: which rows it shows (column and value), where it does not show all.
+    remark : callable
+        Called with a figure's name and each run: what its caption says of that run beyond
+        `captions`.
+
+    Returns
+    -------
+    dict of str to Drawn
+        With several machines or presets, which are never pooled, the names go on:
+        "overview--docker-host-full".
+    """
+    whole = measured[measured[needs].notna()]
+    gaps = _gaps(len(measured) - len(whole), len(measured), needs)
+    several = runs(whole)
+    with style():
+        if not several:
+            return {
+                name: Drawn(figure, _joined(captions[name], gaps))
+                for name, figure in draw(whole, None).items()
+            }
+        drawn = {}
+        for run, suffix in zip(several, _suffixes(several), strict=True):
+            for name, figure in draw(run.rows, run).items():
+                where = run.label if name in crossed else _where(run)
+                figure.suptitle(f"{figure.get_suptitle()}\n({where})")
+                rows = run.crossed if name in crossed else run.rows
+                for column, value in (shows or {}).get(name, {}).items():
+                    rows = rows[rows[column] == value]
+                said = captions[name], remark(name, run), _measured_on(run, rows, arms), gaps
+                caption = _joined(*said)
+                drawn[name + suffix] = Drawn(figure, caption, frozenset(rows["trial"]))
+        return drawn
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _gaps(missing: int, rows: int, column: str) -> str:
+    """Say that rows are not shown, where that is so."""
+    if not missing:
+        return ""
+    if missing == rows:
+        return f"Nothing measured is shown: no row of the results has a number as {column}."
+    return f"Not shown: {missing} of {rows} rows of the results, which have no number as {column}."
+
+
+def _suffixes(several: list[Run]) -> list[str]:
+    """Tell runs apart in file names: by testbeds and preset, and by machine where need be."""
+    if len(several) < 2:
+        return ["" for _ in several]
+    names = [f"--{run.testbed.replace('+', '-')}-{run.preset}" for run in several]
+    often = Counter(names)
+    return [
+        name if often[name] == 1 else f"{name}-{run.machine.replace(' ', '-')[:8]}"
+        for name, run in zip(names, several, strict=True)
+    ]
+
+
+def _where(run: Run) -> str:
+    emulated = run.machine != DETERMINISTIC and EMULATED in accelerators(run.rows).get("vm", "")
+    return run.label + _backing(run) + (f"; VM emulated: {EMULATED}" if emulated else "")
+
+
+def _backing(run: Run) -> str:
+    return f", physical disk: {run.backing_scheduler}" if run.backing_scheduler else ""
+
+
+def _measured_on(run: Run, shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
+    """Say in a sentence where the run was made, on what, and how often what is shown was."""
+    if shown.empty:
+        return ""
+    kind = "a simulated disk" if run.machine == DETERMINISTIC else "a real machine"
+    counts = sorted({rows["repetition"].nunique() for _, rows in shown.groupby("arm")})
+    often = " or ".join(map(str, counts)) + (" repetition" if counts == [1] else " repetitions")
+    by_accelerator: dict[str, list[str]] = {}
+    for arm, text in accelerators(shown).items():
+        by_accelerator.setdefault(text, []).append(arms[arm])
+    processors = [f"of {' and '.join(names)}: {text}" for text, names in by_accelerator.items()]
+    return (
+        f"Measured on {run.label} ({kind}{_backing(run)}), {often}. Accelerator "
+        f"{'; '.join(processors)}."
+    )

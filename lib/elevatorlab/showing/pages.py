@@ -1,0 +1,265 @@
+"""The report: a site of linked pages that needs neither a server nor the network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ..analysis.wording import plain
+from ..judging.claims import (
+    UNMEASURED,
+    Claim,
+    by_place,
+    how_many,
+    is_measured,
+    verdict_counts,
+)
+from ..judging.conclusions import findings
+from ..judging.verdicts import Verdict
+from ..running.provenance import Origin
+
+
+class ReportFigure(NamedTuple):
+    """A saved figure and the words that belong to it.
+
+    Attributes
+    ----------
+    study : str
+        On whose page it goes.
+    name : str
+        Title, for example "table-5".
+    files : dict of str to Path
+        By format, as `figures.save` returns them; "png" is shown, the others are linked.
+    caption : str
+        What it shows; also the text for readers who do not see it.
+    trials : collection of str
+        The hashes of the trials that it shows.
+    """
+
+    study: str
+    name: str
+    files: Mapping[str, Path]
+    caption: str
+    trials: Iterable[str] = ()
+
+
+class ReportTable(NamedTuple):
+    """A table of results, shown with its column names as headings.
+
+    Attributes
+    ----------
+    study, caption : str, str
+        On whose page it goes, and what it shows.
+    rows : pandas.DataFrame
+        Shown without its index.
+    """
+
+    study: str
+    caption: str
+    rows: pd.DataFrame
+
+
+ARITHMETIC = "The document's own arithmetic"
+NOT_JUDGED = "Not judged, because nothing was measured"
+
+
+def build(
+    out: Path,
+    claims: Sequence[Claim],
+    figures: Iterable[ReportFigure] = (),
+    origins: Iterable[Origin] = (),
+    tables: Iterable[ReportTable] = (),
+    titles: Mapping[str, str] | None = None,
+) -> Path:
+    """Write the report.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the report; made if missing. Figures elsewhere are copied to
+        `out`/figures, so that the folder can be moved or zipped as a whole.
+    claims : sequence of Claim
+        Of any number of studies.
+    figures : iterable of ReportFigure
+        In the order in which they are shown; the first of a study comes first.
+    origins : iterable of Origin
+        Where the measurements come from.
+    tables : iterable of ReportTable
+        Further tables, under the figures of their study.
+    titles : mapping of str to str
+        What the pages call each study; its name by default.
+
+    Returns
+    -------
+    Path
+        `out`/index.html; beside it claims.html and one page a study, named like the study. The
+        same arguments give the same bytes.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    figures, origins, tables, titles = list(figures), list(origins), list(tables), titles or {}
+    of_all = (
+        *(claim.study for claim in claims),
+        *(figure.study for figure in figures),
+        *(table.study for table in tables),
+    )
+    names = list(dict.fromkeys(of_all))
+    studies: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "title": titles.get(name, name),
+            "page": f"{name}.html",
+            "documents": list(dict.fromkeys(one.source.document for one in some)),
+            "count": how_many(some),
+            "findings": findings(some),
+            "rows": _rows(name, some),
+            "figures": [_shown(one, out, origins) for one in figures if one.study == name],
+            "tables": [one for one in tables if one.study == name],
+        }
+        for name in names
+        for some in [[claim for claim in claims if claim.study == name]]
+    ]
+    pages = {"index.html": "Overview", "claims.html": "Claims"}
+    pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
+    environment = template_environment(pages)
+    shared = {"studies": studies, "origins": origins, "total": how_many(claims)}
+    _write(environment, out / "index.html", "index.html", shared)
+    sought: dict[str, Any] = {"places": list(dict.fromkeys(claim.where for claim in claims))}
+    sought |= {"verdicts": list(Verdict), "claims": _decided_first(claims, names)}
+    _write(environment, out / "claims.html", "claims.html", shared | sought)
+    for study in studies:
+        of_it = {
+            "study": study,
+            "origins": [origin for origin in origins if origin.study == study["name"]],
+        }
+        _write(environment, out / study["page"], "study.html", of_it)
+    return out / "index.html"
+
+
+def template_environment(pages: Mapping[str, str]) -> Environment:
+    """Return what renders the package's pages, which all link to `pages` (address to text)."""
+    environment = Environment(
+        loader=PackageLoader("elevatorlab.showing"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    environment.filters["slug"] = lambda text: text.replace(" ", "-")
+    environment.globals["pages"] = pages
+    return environment
+
+
+def _write(environment: Environment, path: Path, template: str, content: Mapping[str, Any]) -> None:
+    page = environment.get_template(template).render(here=path.name, **content)
+    whole = path.with_suffix(".html.part")
+    whole.write_text(page, encoding="utf-8")
+    os.replace(whole, path)
+
+
+def _rows(study: str, claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Count the verdicts of each run, which are never added up, and of what is no run."""
+    return [
+        {"label": _label(some[0]), "verdicts": _verdicts(study, some)} for some in by_place(claims)
+    ]
+
+
+def _label(claim: Claim) -> str:
+    if is_measured(claim):
+        return f"Measured: {claim.where}"
+    return NOT_JUDGED if claim.testbed == UNMEASURED else ARITHMETIC
+
+
+def _verdicts(study: str, some: Sequence[Claim]) -> list[dict[str, Any]]:
+    sought = {"study": study, "where": some[0].where}
+    return [
+        {
+            "verdict": verdict,
+            "count": count,
+            "link": f"claims.html#{urlencode({**sought, 'verdict': verdict})}",
+        }
+        for verdict, count in verdict_counts(some).items()
+    ]
+
+
+def _decided_first(claims: Sequence[Claim], names: Sequence[str]) -> list[Claim]:
+    """Sort by study; within it what a measurement decided, then what none did, then the rest."""
+
+    def place(claim: Claim) -> tuple[int, int]:
+        undecided = claim.verdict == Verdict.NOT_TESTABLE
+        return names.index(claim.study), undecided if is_measured(claim) else 2
+
+    return sorted(claims, key=place)
+
+
+def _shown(figure: ReportFigure, out: Path, origins: Sequence[Origin]) -> dict[str, Any]:
+    if "png" not in figure.files:
+        raise ValueError(
+            f"figure {figure.name}: expected a PNG file to show; found "
+            f"{sorted(figure.files) or 'none'}; save it with elevatorlab.showing.style.save"
+        )
+    links = {}
+    for kind, path in figure.files.items():
+        if not path.resolve().is_relative_to(out.resolve()):
+            copy = out / "figures" / figure.study / path.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            path = Path(shutil.copyfile(path, copy))
+        links[kind] = path.resolve().relative_to(out.resolve()).as_posix()
+    width, height = _pixels(figure.files["png"])
+    uses = _uses(figure, origins)
+    return {
+        "name": figure.name.partition("--")[0],
+        "id": re.sub(r"[^A-Za-z0-9-]+", "-", figure.name),
+        "caption": figure.caption,
+        "links": links,
+        "width": width // 2,  # sharp on dense screens, too
+        "height": height // 2,
+        "uses": uses,
+        "hover": "; ".join(_hover(use) for use in uses) or "from the published numbers alone",
+    }
+
+
+def _uses(figure: ReportFigure, origins: Sequence[Origin]) -> list[dict[str, Any]]:
+    """Say which trials of which origin a figure shows; `some` lists them where it is not all."""
+    wanted = set(figure.trials)
+    found = []
+    for origin in origins:
+        some = (
+            [name for name in origin.trials if name in wanted]
+            if origin.study == figure.study
+            else []
+        )
+        if some:
+            every = len(some) == len(origin.trials)
+            words = (
+                f"All {len(some)} trials"
+                if every
+                else f"{len(some)} of {len(origin.trials)} trials"
+            )
+            found.append({"origin": origin, "words": words, "some": [] if every else some})
+    return found
+
+
+def _hover(use: Mapping[str, Any]) -> str:
+    origin = use["origin"]
+    return f"{use['words']} of {origin.testbed}, {origin.preset}; image {origin.image_digest[:12]}"
+
+
+def _pixels(png: Path) -> tuple[int, int]:
+    """Read width and height from the file's first chunk (PNG specification, section 11.2.2)."""
+    header = png.read_bytes()[:24]
+    return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return "–"
+    return plain(value, 6) if isinstance(value, float) else str(value)

@@ -1,0 +1,153 @@
+"""What panels of any study need: words in place of data, marks, curves, cells, and facets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from ..analysis.intervals import Interval
+from .style import GREY
+
+
+def say(axis: Axes, text: str, colour: str = GREY) -> None:
+    """Fill a panel with words, in place of data."""
+    axis.set_axis_off()
+    axis.text(0.5, 0.5, text, transform=axis.transAxes, ha="center", va="center", color=colour)
+
+
+def marks(axis: Axis, values: Iterable[float], form: str = "{:g}") -> None:
+    """Put marks at these values and nowhere else, on a logarithmic axis, too."""
+    axis.set_major_locator(FixedLocator(list(values)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda mark, _: form.format(mark)))
+
+
+def log_marks(axis: Axis, low: float, high: float, form: str = "{:g}") -> None:
+    """Put marks at 1, 10, 100 ..., or finer ones until at least three are seen."""
+    for steps in ((1,), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 5), (1, 1.1, 1.2, 1.3, 1.5, 2)):
+        fine = [step * 10.0**power for power in range(-6, 10) for step in steps]
+        seen = [mark for mark in fine if low <= mark <= high]
+        if len(seen) > 2:
+            break
+    marks(axis, seen, form)
+
+
+def error(interval: Interval) -> list[list[float]] | None:
+    """Return the lengths of an interval, down and up, as matplotlib takes them."""
+    if not interval.bounded:
+        return None
+    return [[interval.value - interval.low], [interval.high - interval.value]]
+
+
+def curve(axis: Axes, points: Iterable[tuple[float, Interval]], colour: str, **look: Any) -> None:
+    """Draw estimates along x with their confidence intervals, the ones that verdicts use.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    points : iterable of (float, Interval)
+        An interval of one repetition is drawn as a point.
+    colour : str
+    look
+        More of `matplotlib.axes.Axes.errorbar`: marker, linestyle, label.
+    """
+    places, found = [], []
+    for place, one in points:
+        places.append(place)
+        found.append(one)
+    if not found:
+        return
+    errors = None
+    if any(one.bounded for one in found):
+        errors = [
+            [one.value - one.low if one.bounded else math.nan for one in found],
+            [one.high - one.value if one.bounded else math.nan for one in found],
+        ]
+    usual = {"color": colour, "ecolor": GREY, "elinewidth": 1, "capsize": 2}
+    axis.errorbar(places, [one.value for one in found], yerr=errors, **{**usual, **look})
+
+
+def cells(
+    axis: Axes, values: pd.DataFrame, words: pd.DataFrame, furthest: float, size: float = 8
+) -> None:
+    """Draw a table as coloured cells with words, light where nothing differs from 1.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    values : pandas.DataFrame
+        Ratios; their logarithms give the colours. What was not run is NaN, and grey.
+    words : pandas.DataFrame
+        What stands in each cell, also in those that were not run.
+    furthest : float
+        Colours end at this ratio, and at one over it.
+    size : float
+        Of the words, in points.
+    """
+    logs = values.astype(float).map(math.log2)
+    axis.set_facecolor("#F2F2F2")
+    sns.heatmap(
+        logs,
+        ax=axis,
+        cmap="PuOr_r",
+        cbar=False,
+        # Alike on both sides, so that the middle of the colours is a ratio of 1.
+        vmin=-math.log2(furthest),
+        vmax=math.log2(furthest),
+        linewidths=0.8,
+        linecolor="white",
+    )
+    for y, line in enumerate(words.to_numpy()):
+        for x, text in enumerate(line):
+            far = abs(float(logs.to_numpy()[y, x])) > 0.7 * math.log2(furthest)
+            axis.text(
+                x + 0.5,
+                y + 0.5,
+                text,
+                ha="center",
+                va="center",
+                fontsize=size,
+                color="white" if far else "black",
+            )
+    axis.tick_params(length=0)
+    axis.tick_params(axis="y", rotation=0)
+    axis.tick_params(axis="x", rotation=0)
+    axis.set(xlabel="", ylabel="")
+
+
+def facets(rows: pd.DataFrame, size: tuple[float, float], **grid: Any) -> sns.FacetGrid:
+    """Return a grid of panels, one for each value of a column or of two.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+    size : (float, float)
+        Of the whole figure, in inches.
+    grid
+        More of `seaborn.FacetGrid`: row, col, col_wrap, row_order, col_order, sharex, sharey.
+    """
+    # The grid lays itself out tightly when it is made; then the figure keeps our own layout.
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        made = sns.FacetGrid(rows, despine=False, **grid)
+    made.figure.set_size_inches(size)
+    made.figure.set_layout_engine("constrained")
+    pyplot.close(made.figure)  # or a notebook would show it a second time
+    return made
+
+
+def panels_of(grid: sns.FacetGrid) -> list[tuple[Axes, pd.DataFrame]]:
+    """Return each panel of `facets` that has rows, and its rows."""
+    return [
+        (grid.facet_axis(row, column, modify_state=False), rows)
+        for (row, column, _), rows in grid.facet_data()
+        if len(rows)
+    ]

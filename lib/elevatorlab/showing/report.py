@@ -1,0 +1,90 @@
+"""The whole report of a folder of results: judged, drawn, written."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ..errors import ElevatorLabError
+from ..judging import kept
+from ..judging.claims import to_frame
+from ..paths import BUILD, PROJECT
+from ..plugins import studies
+from ..plugins.studies import Study
+from ..results import store
+from ..running import provenance
+from . import pages, style
+
+#: What `elevatorlab reproduce` writes.
+REPORT = BUILD / "report"
+#: Of what `store.load` finds under a name.
+NAMED_REPORTS = {name: BUILD / f"{name}-report" for name in ("reference", "published")}
+DOCS_FIGURES = PROJECT / "docs" / "figures"
+
+
+def default_place(results: str | Path | None) -> Path:
+    """Return the folder of the report of `results`, so that no two reports share one.
+
+    Examples
+    --------
+    >>> default_place("out/matched")
+    PosixPath('out/matched/report')
+    """
+    if results is None or str(results) in NAMED_REPORTS:
+        return NAMED_REPORTS[str(results or "reference")]
+    return Path(results) / "report"
+
+
+def write_report(results: str | Path | None, out: str | Path | None = None) -> dict[str, Path]:
+    """Judge `results`, draw them, and write the report.
+
+    Parameters
+    ----------
+    results : path, "reference", "published" or None
+        See `store.load`.
+    out : path, optional
+        Folder of the report; by default `default_place`.
+
+    Returns
+    -------
+    dict of str to pathlib.Path
+        Where the parts are: ``report`` (a page), ``figures``, ``tables`` (folders).
+
+    Raises
+    ------
+    ElevatorLabError
+        When there are no results, or `out` cannot be a folder.
+    """
+    out = Path(out or default_place(results))
+    measured = {name: store.load(name, results) for name, _ in studies.STUDIES.items()}
+    origins = provenance.of(results)
+    try:
+        (out / "tables").mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise ElevatorLabError(
+            f"report: expected {out} to be a folder, or a place for a new one; found otherwise "
+            f"({problem.strerror}). Name another with --out"
+        ) from None
+    claims, drawn, tables = [], [], []
+    for name, study in studies.STUDIES.items():
+        judged = kept.judge(name, results).claims
+        measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
+        to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
+        for title, one in study.figures(study.published(), measured[name]).items():
+            files = style.save(one.figure, out / "figures", f"{name}-{title}")
+            drawn.append(pages.ReportFigure(name, title, files, one.caption, one.trials))
+        tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
+        claims += judged
+    titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
+    page = pages.build(out, claims, drawn, origins, tables, titles)
+    return {"report": page, "figures": out / "figures", "tables": out / "tables"}
+
+
+def draw_overview(study: Study) -> None:
+    """Draw a study's main figure from the reference, where it has one, for the README."""
+    drawn = study.figures(study.published(), store.load(study.NAME)).get("overview")
+    if drawn is None:
+        return
+    files = style.save(drawn.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
+    DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
+    shutil.copy(files["png"], DOCS_FIGURES)

@@ -1,0 +1,172 @@
+"""Where requests are on the disk, when each is inserted and dispatched, and how far a head goes.
+
+For any trial with `trace`: its requests are what `elevatorlab.results.trace.requests` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.animation import PillowWriter
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from .. import scratch
+from .style import COLOURS, GREY, style
+
+MIB_SECTORS = 2048
+
+#: Frames of an animation at most, and how many are shown in a second.
+FRAMES, FRAMES_PER_S = 120, 4
+
+
+def travel_mib(requests: pd.DataFrame) -> float:
+    """Return how far a head moves, from each request's place to that of the next one issued.
+
+    Examples
+    --------
+    >>> travel_mib(pd.DataFrame({"sector": [0, 4096, 2048]}))
+    3.0
+    """
+    return float(requests["sector"].diff().abs().sum() / MIB_SECTORS)
+
+
+def draw_places(
+    traced: Mapping[str, pd.DataFrame], colours: Mapping[str, str] | None = None
+) -> Figure:
+    """Draw place over time: where each request is when it is inserted, and when it is dispatched.
+
+    Parameters
+    ----------
+    traced : dict of str to pandas.DataFrame
+        Requests of each trial, by the panel's title.
+    colours : dict of str to str, optional
+        Of each panel; by default that of the scheduler of this name.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Open circles at insert (none without a scheduler), a line with dots through the dispatches.
+    """
+    columns = min(2, len(traced))
+    rows = -(-len(traced) // columns)
+    with style():
+        figure = Figure(figsize=(8, 0.8 + 2.1 * rows))
+        panels = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+        for spare in panels[len(traced) :]:
+            spare.remove()
+        for panel, (name, requests) in zip(panels, traced.items(), strict=False):
+            _draw_place(panel, requests, (colours or COLOURS)[name])
+            panel.set_title(f"{name}: {travel_mib(requests):,.0f} MiB of travel")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=2)
+        figure.supxlabel("time (ms)", fontsize=9)
+        figure.supylabel("place on the disk (MiB)", fontsize=9)
+    return figure
+
+
+def _draw_place(panel: Axes, requests: pd.DataFrame, colour: str) -> None:
+    places_mib = requests["sector"] / MIB_SECTORS
+    inserted_ms, issued_ms = _times_ms(requests)
+    panel.plot(inserted_ms, places_mib, "o", mfc="none", color=GREY, ms=4, mew=0.7, label="insert")
+    panel.plot(issued_ms, places_mib, "o-", color=colour, ms=2.5, lw=0.7, label="dispatch")
+
+
+def _times_ms(requests: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Return when each request was inserted and dispatched, from the first event on."""
+    start_s = requests[["inserted_s", "issued_s"]].min().min()
+    return 1000 * (requests["inserted_s"] - start_s), 1000 * (requests["issued_s"] - start_s)
+
+
+def draw_travel(
+    traced: Mapping[str, pd.DataFrame], colours: Mapping[str, str] | None = None
+) -> Figure:
+    """Draw how the travel adds up from dispatch to dispatch, one line a trial.
+
+    Parameters
+    ----------
+    traced, colours
+        As for `draw_places`.
+    """
+    with style():
+        figure = Figure(figsize=(6.4, 3.2))
+        panel = figure.subplots()
+        for name, requests in traced.items():
+            travelled_mib = requests["sector"].diff().abs().fillna(0).cumsum() / MIB_SECTORS
+            dispatches = np.arange(1, len(requests) + 1)
+            panel.plot(dispatches, travelled_mib, color=(colours or COLOURS)[name], label=name)
+        panel.set(xlabel="dispatches", ylabel="travel so far (MiB)")
+        panel.legend(loc="upper left")
+    return figure
+
+
+def animate(requests: pd.DataFrame, title: str, colour: str = "#0072B2") -> bytes:
+    """Return a GIF of the head's way: a frame for each dispatch, with the requests that wait.
+
+    Parameters
+    ----------
+    requests : pandas.DataFrame
+        Of many requests only some dispatches get a frame (`FRAMES`).
+    title : str
+    colour : str
+
+    Returns
+    -------
+    bytes
+        The same requests give the same bytes. A notebook shows them with
+        ``IPython.display.Image(data=..., format="gif")``.
+    """
+    frames = np.unique(np.linspace(0, len(requests) - 1, FRAMES).astype(int))
+    with style(), scratch.folder() as place:
+        film = _Film(requests, colour)
+        writer = PillowWriter(fps=FRAMES_PER_S)
+        file = Path(place) / "travel.gif"
+        with writer.saving(film.figure, str(file), dpi=80):
+            for number in frames:
+                film.show(int(number), title)
+                writer.grab_frame()
+        return file.read_bytes()
+
+
+class _Film:
+    """The picture whose dispatches are shown one after the other: time goes down."""
+
+    def __init__(self, requests: pd.DataFrame, colour: str) -> None:
+        self.places_mib = (requests["sector"] / MIB_SECTORS).to_numpy()
+        inserted_ms, issued_ms = _times_ms(requests)
+        self.issued_ms = issued_ms.to_numpy()
+        # Without a scheduler a request waits in its program, where nobody sees it.
+        self.inserted_ms = inserted_ms.fillna(issued_ms).to_numpy()
+        self.travelled_mib = np.append(0, np.abs(np.diff(self.places_mib)).cumsum())
+        # Laid out once: a frame must not move what the one before has shown.
+        with mpl.rc_context({"figure.constrained_layout.use": False}):
+            self.figure = Figure(figsize=(6.4, 4.2))
+        FigureCanvasAgg(self.figure)
+        self.figure.subplots_adjust(left=0.1, right=0.97, top=0.88, bottom=0.12)
+        self.panel = self.figure.subplots()
+        end_ms = self.issued_ms[-1]
+        margin_mib = 0.03 * float(np.ptp(self.places_mib)) or 1.0
+        left, right = self.places_mib.min() - margin_mib, self.places_mib.max() + margin_mib
+        self.panel.set(xlim=(left, right), ylim=(1.05 * end_ms, -0.08 * end_ms))
+        self.panel.set(xlabel="place on the disk (MiB)", ylabel="time (ms)")
+        (self.way,) = self.panel.plot([], [], "o-", color=colour, ms=3, lw=0.9)
+        (self.waiting,) = self.panel.plot([], [], "o", mfc="none", color=GREY, ms=6)
+        (self.head,) = self.panel.plot([], [], "v", color=colour, ms=9)
+
+    def show(self, number: int, title: str) -> None:
+        """Show the moment at which dispatch `number` has just been made."""
+        now_ms = self.issued_ms[number]
+        waits = self.inserted_ms[number + 1 :] <= now_ms
+        places = self.places_mib[number + 1 :][waits]
+        self.way.set_data(self.places_mib[: number + 1], self.issued_ms[: number + 1])
+        self.waiting.set_data(places, np.full(len(places), now_ms))
+        self.head.set_data([self.places_mib[number]], [now_ms])
+        self.panel.set_title(
+            f"{title}: dispatch {number + 1} of {len(self.places_mib)}, {len(places)} waiting, "
+            f"{self.travelled_mib[number]:,.0f} MiB of travel"
+        )

@@ -1,0 +1,43 @@
+"""Every number and sentence of the paper with its verdict; see data/claims/."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ....judging import claims
+from ....judging.claims import Claim, Judge
+from ....judging.expectations import expect_columns
+from ....judging.families import statements
+from .. import document
+from ..columns import COLUMNS
+from ..measures.schedulers import of_first_scheduler
+from ..published import NAME
+from . import interference, regulation
+
+JUDGES: dict[str, Judge] = {
+    **document.JUDGES,
+    **interference.JUDGES,
+    **regulation.JUDGES,
+}
+
+
+def judge(measured: pd.DataFrame) -> list[Claim]:
+    """Give every number and sentence of the paper its verdict.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        One row a container and trial, with `columns.COLUMNS`; empty for published data alone.
+
+    Returns
+    -------
+    list of Claim
+        Claims about the document once; the others once for each run (`matching.runs`).
+
+    Raises
+    ------
+    ElevatorLabError
+        When a column is missing.
+    """
+    expect_columns(measured, COLUMNS, "container and trial")
+    return claims.judge(statements(NAME), JUDGES, of_first_scheduler(measured))

@@ -1,0 +1,195 @@
+"""How the claims of section 4 of the paper are judged: what the regulator does to whom.
+
+The paper does not say which of its two algorithms drew Figures 8 and 9: each claim is judged with
+both. *Before* are the seconds until the regulator began, *after* those from two control periods on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from ....analysis.intervals import Interval
+from ....judging.families import Statement
+from ....judging.verdicts import (
+    TIE_MARGIN,
+    Judgement,
+    Verdict,
+    compare,
+    not_testable,
+    reproduced_if,
+    six_digits,
+    widened,
+)
+from ...kit.cells import mean_of
+from ..measures.regulation import (
+    PHASES,
+    SETTLING_S,
+    longest_wait_ms,
+    of_trials,
+    phase,
+    rate_mb_s,
+    seconds,
+    totals,
+    wait_ms,
+)
+from ..trials.containers import NORMAL, OVERLOADED
+from .interference import calibrated
+
+
+def _rate(item: Statement, table: pd.DataFrame) -> Judgement:
+    before, after = _phases(item, table, OVERLOADED, rate_mb_s)
+    if before is None or after is None:
+        return _not_run(item)
+    if item.select["phase"] == "before":
+        return _about(item, before, neutral=0)
+    return _about(item, after, neutral=before.value)
+
+
+def _wait(item: Statement, table: pd.DataFrame) -> Judgement:
+    before, after = _phases(item, table, NORMAL, wait_ms)
+    if before is None or after is None:
+        return _not_run(item)
+    if item.select["phase"] == "before":
+        found = _about(item, before, neutral=0)
+        return found._replace(reason=f"{found.reason} {calibrated(item)}")
+    return _below(item, after, before)
+
+
+def _longest_wait(item: Statement, table: pd.DataFrame) -> Judgement:
+    before, _ = _phases(item, table, NORMAL, longest_wait_ms)
+    if before is None:
+        return _not_run(item)
+    limit = item.number * (1 - item.tolerance)
+    reason = f"{before.text(' ms')}, the longest mean of one container and second"
+    if not before.bounded:
+        return Judgement(Verdict.NOT_TESTABLE, before.value, f"{reason}: one repetition")
+    if before.low > limit:
+        return Judgement(Verdict.REPRODUCED, _rounded(before), f"{reason}.")
+    verdict = Verdict.CONTRADICTED if before.high < limit else Verdict.NOT_TESTABLE
+    return Judgement(verdict, _rounded(before), f"{reason}: it does not exceed {limit:g} ms.")
+
+
+def _threshold(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge whether a disk that is held at the threshold is one on which nobody waits long."""
+    before, after = _phases(item, table, NORMAL, wait_ms)
+    if before is None or after is None:
+        return _not_run(item)
+    found = _below(item, after, before, limit=item.select["wait_ms"])
+    return found._replace(measured=f"{after.value:.3g} ms")  # the claim's own unit is a ratio
+
+
+def _immediately(item: Statement, table: pd.DataFrame) -> Judgement:
+    rows = totals(table, "regulated", mechanism=item.select["policy"])
+    found = of_trials(rows, "recovery_s")
+    if found is None:
+        return _not_run(item)
+    reason = (
+        f"Until no normal container waited longer than {rows['sla_wait_ms'].iloc[0]:g} ms: "
+        f"{found.text(' s')}; allowed: two control periods"
+    )
+    worst = rows["recovery_s"].max()
+    verdict = reproduced_if(worst <= SETTLING_S)
+    return Judgement(verdict, _rounded(found), f"{reason}.")
+
+
+def _normal_rate_rises(item: Statement, table: pd.DataFrame) -> Judgement:
+    before, after = _phases(item, table, NORMAL, rate_mb_s)
+    if before is None or after is None:
+        return _not_run(item)
+    return _changed(after, before, claimed=1, unit=" MB/s")
+
+
+def _utilisation_falls(item: Statement, table: pd.DataFrame) -> Judgement:
+    rows = seconds(table, "regulated", mechanism=item.select["policy"])
+    if rows.empty:
+        return _not_run(item)
+    busy = (rows["requests"] * rows["latency_mean_ms"] / 1e3 / rows["duration_s"]).clip(upper=1)
+    rows = rows.assign(busy=busy)
+    before, after = (
+        mean_of(phase(rows, name).groupby("repetition")["busy"].mean()) for name in PHASES
+    )
+    if before is None or after is None:
+        return _not_run(item)
+    return _changed(after, before, claimed=-1, unit="")
+
+
+# Shared
+
+
+def _phases(
+    item: Statement,
+    table: pd.DataFrame,
+    role: str,
+    measure: Callable[[pd.DataFrame], Interval | None],
+) -> list[Interval | None]:
+    """Return a measure of the containers of a role, before and after."""
+    rows = seconds(table, "regulated", mechanism=item.select["policy"], role=role)
+    return [measure(phase(rows, name)) for name in PHASES]
+
+
+def _about(item: Statement, measured: Interval, neutral: float) -> Judgement:
+    half_step = item.select["half_step"]
+    low, high = item.number - half_step, item.number + half_step
+    allowed = widened((low, high), item.tolerance)
+    verdict, why = compare(
+        measured,
+        (low, high),
+        neutral=neutral,
+        margin=TIE_MARGIN,
+        allowed=allowed,
+    )
+    reason = (
+        f"{measured.text()}; allowed {allowed[0]:.3g} to {allowed[1]:.3g} {item.claim['unit']}: "
+        f"{why}."
+    )
+    return Judgement(verdict, _rounded(measured), reason)
+
+
+def _below(
+    item: Statement, after: Interval, before: Interval, limit: float | None = None
+) -> Judgement:
+    """Judge "drops below": the limit, or at least the way there."""
+    limit = (item.number if limit is None else limit) * (1 + item.tolerance)
+    reason = f"{before.text(' ms')} before, {after.text(' ms')} after; the limit is {limit:g} ms"
+    if not (after.bounded and before.bounded):
+        return Judgement(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: one repetition.")
+    if after.high < limit:
+        return Judgement(Verdict.REPRODUCED, _rounded(after), f"{reason}.")
+    if after.high < before.low:
+        return Judgement(Verdict.DIRECTION_ONLY, _rounded(after), f"{reason}: less, but not below.")
+    return Judgement(Verdict.CONTRADICTED, _rounded(after), f"{reason}: it does not fall.")
+
+
+def _changed(after: Interval, before: Interval, claimed: int, unit: str) -> Judgement:
+    reason = f"{before.text(unit)} before, {after.text(unit)} after"
+    if not (after.bounded and before.bounded):
+        return Judgement(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: one repetition.")
+    if after.low > before.high:
+        side = 1
+    elif after.high < before.low:
+        side = -1
+    else:
+        return Judgement(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: undecided.")
+    verdict = reproduced_if(side == claimed)
+    return Judgement(verdict, _rounded(after), f"{reason}.")
+
+
+def _rounded(measured: Interval) -> float:
+    return six_digits(measured.value)
+
+
+def _not_run(item: Statement) -> Judgement:
+    return not_testable(f"Policy {item.select['policy']} was not run here in part regulated.")
+
+
+JUDGES = {
+    "regulated_rate": _rate,
+    "regulated_wait": _wait,
+    "regulated_longest_wait": _longest_wait,
+    "regulated_threshold": _threshold,
+    "regulated_immediately": _immediately,
+    "regulated_normal_rate_rises": _normal_rate_rises,
+    "regulated_utilisation_falls": _utilisation_falls,
+}

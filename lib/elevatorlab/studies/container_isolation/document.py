@@ -1,0 +1,148 @@
+"""How the claims are judged that the paper alone can settle: its numbers against each other."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ...analysis.knee import range_knee
+from ...analysis.queueing import interactive_wait_ms, mm1_wait_ms, queue_length, think_time_ms
+from ...judging.claims import Judge
+from ...judging.families import Statement
+from ...judging.verdicts import Judgement, Verdict, reproduced_if
+from .published import endpoint, printed_wait_ms
+
+SECTOR_BITS = 512 * 8
+
+
+def _difference(item: Statement, _: pd.DataFrame) -> Judgement:
+    after, before = (printed_wait_ms(item.select[name]) for name in ("after", "before"))
+    found = round(after - before, 1)
+    holds = abs(found - item.number) < 0.05
+    return Judgement(reproduced_if(holds), found, f"{after:g} - {before:g} = {found:g} ms.")
+
+
+def _wait_before_and_after(item: Statement, _: pd.DataFrame) -> Judgement:
+    before = printed_wait_ms("normal, before")
+    after = printed_wait_ms("normal, with overload (in the subtraction)")
+    reason = (
+        f"W_New is said to be the wait before the overloaded container appears ({before:g} ms), "
+        f"W_Pre after it ({after:g} ms): by these words the difference is "
+        f"{before - after:.1f} ms, and the paper prints +10.1. The two are swapped."
+    )
+    return Judgement(Verdict.CONTRADICTED, f"{before - after:.1f} ms", reason)
+
+
+def _two_waits(item: Statement, _: pd.DataFrame) -> Judgement:
+    used = printed_wait_ms("normal, with overload (in the subtraction)")
+    reason = f"The same sentence subtracts from {used:g}; {item.number:g} is its misprint."
+    return Judgement(reproduced_if(abs(used - item.number) < 0.05), used, reason)
+
+
+def _one_curve(item: Statement, _: pd.DataFrame) -> Judgement:
+    first = endpoint("write_kb_s", 1) / endpoint("iops", 1)
+    low, high = 138.5 / 27.5, 139.5 / 26.5
+    reason = (
+        f"Figure 2 is Figure 1 times the size of a write: {first:.3g} KB at 1 container, {low:.3g} "
+        f"to {high:.3g} at 20. One curve cannot decline as a power of n (heading, Figure 1) and "
+        "exponentially (below it)."
+    )
+    return Judgement(reproduced_if(not low <= first <= high), f"{first:.3g} KB a write", reason)
+
+
+def _unit(item: Statement, _: pd.DataFrame) -> Judgement:
+    bits = endpoint("write_kb_s", 1) * 1000 / endpoint("iops", 1)
+    sectors = bits / SECTOR_BITS
+    reason = (
+        f"In kilobits a write would have {bits / 8:.0f} bytes, {sectors:.2f} sectors; a "
+        f"disk is written in whole ones. In kilobytes it has {bits / 1000:.3g} KB. Section 4 "
+        "writes 4.5Mb/S and 1 MB/s in one sentence."
+    )
+    whole = abs(sectors - max(1, round(sectors))) < 0.01  # rounding leaves 0.2 %
+    return Judgement(reproduced_if(whole), f"{bits / 8:.0f} bytes", reason)
+
+
+def _names(item: Statement, _: pd.DataFrame) -> Judgement:
+    reason = "Defined as dW and dSW, used as dM and dSM two sentences later."
+    return Judgement(Verdict.CONTRADICTED, "dM, dSM", reason)
+
+
+def _load_is_rate_times_wait(item: Statement, _: pd.DataFrame) -> Judgement:
+    found = queue_length(endpoint("iops", 1), printed_wait_ms("normal, before"))
+    holds = abs(100 * found / item.number - 1) <= item.tolerance
+    reason = f"328 writes/s of 0.82 ms keep the device busy {found:.2%} of the time."
+    return Judgement(reproduced_if(holds), round(100 * found, 2), reason)
+
+
+def _queue_is_utilization(item: Statement, _: pd.DataFrame) -> Judgement:
+    pairs = {
+        n: (endpoint("utilization_percent", n) / 100, endpoint("queue_length", n)) for n in (1, 20)
+    }
+    worst = max(abs(queue / busy - 1) for busy, queue in pairs.values())
+    text = ", ".join(f"{busy:g} and {queue:g} at {n}" for n, (busy, queue) in pairs.items())
+    reason = (
+        f"Utilisation and queue length: {text}. With one write outstanding both are the share of "
+        f"time with a write in flight; they differ by {worst:.1%}."
+    )
+    return Judgement(reproduced_if(worst <= item.tolerance), text, reason)
+
+
+def predictions() -> pd.DataFrame:
+    """Return what two laws through the paper's first point predict at its two other points.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index utilisation; mm1_ms (S from 0.82 ms at 26.98 %), closed_ms (Z from 328/s and
+        0.82 ms), published_ms.
+    """
+    first_ms, first = printed_wait_ms("normal, before"), endpoint("utilization_percent", 1) / 100
+    service_ms = first_ms * (1 - first)
+    think_ms = think_time_ms(endpoint("iops", 1), first_ms)
+    at = pd.Index([0.71, 0.92], name="utilization_ratio")
+    return pd.DataFrame(
+        {
+            "mm1_ms": mm1_wait_ms(at.to_numpy(), service_ms),
+            "closed_ms": interactive_wait_ms(at.to_numpy(), think_ms),
+            "published_ms": [printed_wait_ms("71 %"), 30.0],
+        },
+        index=at,
+    )
+
+
+def _mm1_through_the_first_point(item: Statement, _: pd.DataFrame) -> Judgement:
+    found = predictions()
+    text = "; ".join(
+        f"at {u:.0%} M/M/1 gives {row.mm1_ms:.1f} ms, the closed law {row.closed_ms:.1f}, the "
+        f"paper {row.published_ms:g}{' or more' if u > 0.9 else ''}"
+        for u, row in zip(found.index, found.itertuples(), strict=True)
+    )
+    holds = (found["mm1_ms"] / found["published_ms"] > 1 - item.tolerance).all()
+    return Judgement(
+        reproduced_if(bool(holds)), f"{found['mm1_ms'].iloc[0]:.2g} ms at 71 %", f"{text}."
+    )
+
+
+def _knee_of_the_axis(item: Statement, _: pd.DataFrame) -> Judgement:
+    ends = (endpoint("utilization_percent", n) / 100 for n in (1, 20))
+    found = range_knee(*ends)
+    reason = (
+        f"Every law W = c + d / (1 - U), M/M/1 and the closed law alike, has its knee at "
+        f"{found:.1%} when it is drawn from 26.98 % to 92 %, whatever c and d: drawn to 99 %, at "
+        f"{range_knee(0.2698, 0.99):.1%}. So 70 to 80 % tells the range of the drawing, not a "
+        "threshold of the system."
+    )
+    return Judgement(Verdict.CONTRADICTED, round(100 * found, 1), reason)
+
+
+JUDGES: dict[str, Judge] = {
+    "difference": _difference,
+    "wait_before_and_after": _wait_before_and_after,
+    "two_waits": _two_waits,
+    "one_curve": _one_curve,
+    "unit": _unit,
+    "names": _names,
+    "load_is_rate_times_wait": _load_is_rate_times_wait,
+    "queue_is_utilization": _queue_is_utilization,
+    "mm1_through_the_first_point": _mm1_through_the_first_point,
+    "knee_of_the_axis": _knee_of_the_axis,
+}

@@ -1,0 +1,192 @@
+"""The study's figures and what their captions say of where they were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ....analysis.knee import Knee
+from ....analysis.models import QUEUES, WAIT_LAWS
+from ....judging.matching import Run
+from ..measures.curves import FALLING, compare_curves, curves_over_containers, knee_of
+from ..measures.interference import ONE_SERVER, OPEN, by_load
+from ..measures.mechanisms import UNTESTED
+from ..measures.schedulers import by_scheduler
+from ..tables.regulation import better_than_slae, fairness
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ....showing.figures import Drawn
+
+_DISK = (
+    "Disk: one server, 1.85 ms for a write, and a memory for one write; it was calibrated at the "
+    "ends of Figure 1, at the wait of one container and at that of the overloaded one alone, and "
+    "everything else is prediction."
+)
+_OF_N = (
+    "Counterpart of the paper's Figure {number}. Its two published ends, and a point for each "
+    "repetition; of the rival curves those that matter, with residuals below (measured less "
+    "curve), and the exact solution (mean-value analysis) of one server without a memory. The band "
+    "is the 95 % confidence band of the best curve.{limit} " + _DISK
+)
+_LIMIT = (
+    " The paper's logarithm has no upper limit, although one write outstanding keeps both "
+    "utilisation and queue length at 1 or less."
+)
+OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
+"""What Figures 1 to 4 show of equal containers."""
+
+CAPTIONS = {
+    "overview": "Counterpart of the paper's Figure 5: the wait over the utilisation of a "
+    "container's own device. A writer with one write outstanding makes W = Z U / (1 - U) an "
+    "identity, whatever the disk; M/M/1 through the same first point misses the paper's own "
+    "points. " + _DISK,
+    **{
+        f"figure-{number}": _OF_N.format(number=number, limit="" if quantity in FALLING else _LIMIT)
+        for number, quantity in enumerate(OF_EQUAL, 1)
+    },
+    "figure-6": "Counterpart of the paper's Figure 6: waits of normal containers with and without "
+    "an overloaded one, of that one (0: alone), and the rises; bars are 95 % confidence intervals "
+    "over repetitions. " + _DISK,
+    "open-and-closed": "Wait over the utilisation of the shared server. With open arrivals "
+    "exponential service gives M/M/1 and constant service M/D/1, both drawn as predictions from "
+    "the disk's own S, without a fit; closed writers follow neither. "
+    "The utilisation is the server's own account: the kernel's busy time is too low by a third "
+    "where the server is saturated.",
+    "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
+    "over containers and repetitions. The paper does not say which algorithm drew it, so both "
+    "are shown. The overload has three writers, chosen by the wait before (Figure 9). " + _DISK,
+    "figure-9": "Counterpart of the paper's Figure 9: the wait of normal containers. The wait "
+    "before the regulator begins is a calibration point (three writers), the wait after it a "
+    "prediction. SLAE keeps its SLA; UTE ensures a utilisation, and so promises no wait. " + _DISK,
+    "comparison": "The regulator beside what the kernel offers. The SLA is 5 ms; a second in which "
+    "any normal container waits longer counts as missed; where that went on to the end, the dot is "
+    "no time to recover, and says 'never'. io.max is fixed at the 1 MB/s that the "
+    "paper set by hand, shared by the offenders: it needs to know beforehand who they are and "
+    "what they may do. The disk's share is of its "
+    f"time, by the server's own account; dotted: the target of 90 %. {UNTESTED} " + _DISK,
+    "comparison-over-time": "The longest of the normal containers' mean waits, second by second; "
+    "mean over repetitions. " + _DISK,
+}
+"""What each figure shows; where it was measured is added to it."""
+
+#: Of what these figures show, the rest of the study is no part.
+SHOWS = {
+    **{name: {"part": "regulated"} for name in ("figure-8", "figure-9")},
+    **{name: {"part": "compared"} for name in ("comparison", "comparison-over-time")},
+}
+
+
+def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
+    """Draw the study's figures, once for each run (see `showing.figures.of_every_run`).
+
+    Parameters
+    ----------
+    published : pandas.DataFrame
+        From `published.numbers`.
+    measured : pandas.DataFrame
+        Tidy table; empty for published data alone. What was measured with another scheduler
+        than the study's has figures of its own, whose names end with the scheduler's.
+    """
+    # Drawing needs libraries that judging, and so the study, does without.
+    from ....showing.figures import of_every_run
+
+    def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
+        drawn: dict[str, Figure] = {}
+        for ending, some in list(_of_schedulers(rows)) or [("", rows)]:
+            for name, figure in _of_containers(published, some).items():
+                if ending:
+                    figure.suptitle(f"{figure.get_suptitle()}: {ending[1:]}")
+                drawn[name + ending] = figure
+        return drawn | _of_mechanisms(rows)
+
+    captions, shows = dict(CAPTIONS), dict(SHOWS)
+    several = dict(_of_schedulers(measured))
+    for ending, some in several.items():
+        above = {"scheduler": some["scheduler"].iloc[0]} if len(several) > 1 else {}
+        words = f" Scheduler of the disk: {above['scheduler']}." if above else ""
+        for name in OF_CONTAINERS:
+            captions[name + ending] = CAPTIONS[name] + words
+            shows[name + ending] = {**SHOWS.get(name, {}), **above}
+    arms = {"container": "containers"}
+    return of_every_run(measured, draw, captions, arms, "write_kib_s", shows=shows, remark=_judged)
+
+
+OF_CONTAINERS = tuple(name for name in CAPTIONS if not name.startswith("comparison"))
+"""The figures of the paper's own parts, which run above one scheduler; mechanisms choose theirs."""
+
+
+def _of_schedulers(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows of each scheduler, with what its figures' names end with; the first: ""."""
+    for place, (scheduler, some) in enumerate(by_scheduler(rows)):
+        yield f"-{scheduler}" if place else "", some
+
+
+def _of_containers(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
+    from .curves import curves
+    from .overload import overload
+    from .regulation import rates_over_time, waits_over_time
+    from .wait import open_and_closed, wait
+
+    return {
+        "overview": wait(rows),
+        **{f"figure-{number}": curves(rows, name) for number, name in enumerate(OF_EQUAL, 1)},
+        "figure-6": overload(rows),
+        "open-and-closed": open_and_closed(rows),
+        "figure-8": rates_over_time(published, rows),
+        "figure-9": waits_over_time(published, rows),
+    }
+
+
+def _of_mechanisms(rows: pd.DataFrame) -> dict[str, Figure]:
+    from .comparison import comparison, comparison_over_time
+
+    return {
+        "comparison": comparison(rows),
+        "comparison-over-time": comparison_over_time(rows),
+    }
+
+
+def _judged(name: str, run: Run) -> str:
+    """Return the sentence with which the analysis judges what a figure shows."""
+    if name == "comparison":
+        return f"{better_than_slae(run.rows)} {fairness(run.rows)}".strip()
+    for ending, rows in reversed([*_of_schedulers(run.rows)]):
+        if name.endswith(ending):
+            return _judged_above(name.removesuffix(ending), rows)
+    return ""
+
+
+def _judged_above(name: str, rows: pd.DataFrame) -> str:
+    """Judge what a figure shows of one scheduler."""
+    loads = by_load(rows)
+    if name == "overview":
+        found = compare_curves(loads, WAIT_LAWS, "utilization_ratio", "wait_ms")
+        knee = knee_of(loads)
+        return " ".join([found.sentence if found else "", _knee(knee)]).strip()
+    if name == "open-and-closed":
+        return _queues(rows)
+    quantity = dict(enumerate(OF_EQUAL, 1)).get(int(name[-1]) if name[-1].isdigit() else 0)
+    if quantity is None:
+        return ""
+    found = curves_over_containers(loads, quantity)
+    return found.sentence if found else ""
+
+
+def _knee(found: Knee | None) -> str:
+    if found is None:
+        return "Too few loads for a knee."
+    return f"Grey: the knee and its 95 % interval (Kneedle, wild bootstrap). {found.text()}"
+
+
+def _queues(rows: pd.DataFrame) -> str:
+    """Say which law fits the open loads of a single server; the table has the closed one, too."""
+    found = {
+        load: compare_curves(by_load(rows, part, disk), QUEUES, "disk_busy_ratio", "wait_ms")
+        for load, (part, disk) in ONE_SERVER.items()
+        if part == OPEN
+    }
+    return " ".join(f"Fitted to {load}: {one.sentence}" for load, one in found.items() if one)

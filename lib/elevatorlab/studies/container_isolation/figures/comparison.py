@@ -1,0 +1,156 @@
+"""Beyond the paper: the regulator beside what the kernel offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ....analysis.intervals import Interval
+from ....showing.panels import facets, marks, panels_of
+from ....showing.style import GREY
+from ..measures.mechanisms import LABELS, LOAD_LABELS, UNTESTED, loads_in, present
+from ..measures.regulation import LEAST_SHARE, of_trials, rate_mb_s, seconds, share_of_rate, totals
+from ..trials.containers import NORMAL, OVERLOADED
+from .colours import COLOURS
+
+
+class Measure(NamedTuple):
+    """A column of the comparison: its heading, the rows it needs, and how they are reduced."""
+
+    label: str
+    role: str
+    reduce: Callable[[pd.DataFrame], Interval | None]
+
+
+RECOVERY = "time to recover (s)"
+MEASURES = (
+    Measure("SLA missed (s of {watched_s:g})", NORMAL, lambda rows: of_trials(rows, "violation_s")),
+    Measure(RECOVERY, NORMAL, lambda rows: of_trials(rows, "recovery_s")),
+    Measure("disk at work (share)", NORMAL, share_of_rate),
+    Measure("offenders' rate (MB/s)", OVERLOADED, rate_mb_s),
+)
+
+
+def comparison(measured: pd.DataFrame) -> Figure:
+    """Draw each measure for each load and mechanism."""
+    rows = totals(measured, "compared")
+    loads = loads_in(rows)
+    figure = Figure(figsize=(7.6, 1.0 + 1.15 * len(loads)))
+    if not loads:
+        return _nothing(figure)
+    watched_s = _watched_s(measured)
+    grid = figure.subplots(len(loads), len(MEASURES), sharey=True, sharex="col", squeeze=False)
+    for line, kind in zip(grid, loads, strict=True):
+        of_load = rows[rows["load"] == kind]
+        shown = [name for name in LABELS if name in present(rows)]
+        for axis, measure in zip(line, MEASURES, strict=True):
+            of_role = of_load[of_load["role"] == measure.role]
+            _dots(axis, of_role, shown, measure)
+            if measure.label == RECOVERY:
+                _say_never(axis, of_role, shown, watched_s)
+        line[0].set_yticks(range(len(shown)), [LABELS[name] for name in shown], fontsize=7)
+        line[0].invert_yaxis()
+        line[0].set_ylabel(LOAD_LABELS[kind].replace(": ", ":\n"), fontsize=7)
+    for axis, measure in zip(grid[0], MEASURES, strict=True):
+        axis.set_title(measure.label.format(watched_s=watched_s), fontsize=7.5)
+    figure.suptitle("What keeps three normal containers from those that overload the disk")
+    figure.supxlabel(UNTESTED, fontsize=7, color=GREY)
+    return figure
+
+
+def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) -> None:
+    for place, name in enumerate(shown):
+        found = measure.reduce(rows[rows["mechanism"] == name])
+        if found is None:
+            axis.text(0, place, "not run", fontsize=6, va="center", color=GREY)
+            continue
+        axis.plot(found.value, place, "o", color=COLOURS[name], clip_on=False, zorder=3)
+        if found.bounded:
+            axis.plot((found.low, found.high), (place, place), color=COLOURS[name], linewidth=1)
+    if "share" in measure.label:
+        axis.set_xlim(0, 1.05)
+    else:
+        axis.set_xlim(left=-0.06 * axis.get_xlim()[1])  # a dot at 0 clear of the names
+    if "share" in measure.label:
+        axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
+    axis.tick_params(labelsize=7, length=0)
+    axis.margins(y=0.15)
+
+
+def _watched_s(measured: pd.DataFrame) -> float:
+    """Return how long the overload was watched, which is the same under every load."""
+    each = seconds(measured, "compared")
+    return float((each["time_s"] - each["onset_s"]).max())
+
+
+def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: float) -> None:
+    """Name the dots that are no times: where the SLA was still missed at the end."""
+    for place, name in enumerate(shown):
+        ended = rows[rows["mechanism"] == name].groupby("repetition")["recovery_s"].first()
+        never = int((ended >= watched_s).sum())
+        if never:
+            axis.annotate(
+                "never" if never == len(ended) else f"{never} of {len(ended)} never",
+                (ended.mean(), place),
+                xytext=(-6, 0),
+                textcoords="offset points",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                fontsize=7,
+                ha="right",
+                va="center",
+                color=GREY,
+            )
+
+
+def comparison_over_time(measured: pd.DataFrame) -> Figure:
+    """Draw the longest wait among the normal containers, second by second."""
+    rows = seconds(measured, "compared", role=NORMAL)
+    loads = loads_in(rows)
+    if not loads:
+        return _nothing(Figure(figsize=(7.2, 1.2)))
+    keys = ["load", "mechanism", "time_s"]
+    longest = pd.DataFrame(rows.groupby(keys, as_index=False)["latency_mean_ms"].max())
+    longest = longest.astype({"latency_mean_ms": float}).assign(at_s=longest["time_s"] - 0.5)
+    grid = facets(
+        longest,
+        (7.2, 1.2 + 1.9 * -(-len(loads) // 2)),
+        col="load",
+        col_order=loads,
+        col_wrap=min(2, len(loads)),
+        sharex=False,
+    )
+    for (axis, some), load in zip(panels_of(grid), loads, strict=True):
+        sns.lineplot(
+            some,
+            x="at_s",
+            y="latency_mean_ms",
+            hue="mechanism",
+            palette=COLOURS,
+            ax=axis,
+            errorbar=None,
+            linewidth=1.2,
+            legend=False,
+        )
+        of_load = rows[rows["load"] == load]
+        axis.axhline(of_load["sla_wait_ms"].iloc[0], color=GREY, linestyle=":", linewidth=1)
+        axis.axvline(of_load["onset_s"].iloc[0], color=GREY, linewidth=0.6)
+        axis.set(yscale="log", title=LOAD_LABELS[load], xlabel="time (s)", ylabel="")
+        marks(axis.yaxis, (3, 5, 10, 20, 50))
+    figure: Figure = grid.figure
+    figure.supylabel("longest wait, normal (ms, log)", fontsize=8)
+    handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in present(rows)]
+    handles.append(Line2D([], [], color=GREY, linestyle=":", label="SLA"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
+    figure.suptitle("How fast each mechanism acts; the thin line is where the overload begins")
+    return figure
+
+
+def _nothing(figure: Figure) -> Figure:
+    figure.text(0.5, 0.5, "part compared was not run", ha="center", color=GREY)
+    return figure

@@ -1,0 +1,117 @@
+"""Figures 1 to 4 of the paper: what each of n equal containers gets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ....analysis.models import CLOSED_SHARE, LOGARITHMIC, POWER
+from ....analysis.queueing import mean_value_analysis
+from ....showing.style import GREY, WARNING
+from ..measures.curves import curves_over_containers
+from ..measures.interference import QUANTITIES, by_load
+from ..published import endpoints
+from ..trials.disks import REQUEST_BYTES, THINK_US, service_ms
+
+MEASURED, PUBLISHED = "#0072B2", "black"
+LAWS = {POWER.name: "#D55E00", LOGARITHMIC.name: "#009E73", CLOSED_SHARE.name: "#CC79A7"}
+LABELS = {
+    "iops": "Writes/s of a container",
+    "write_kb_s": "KiB/s of a container",
+    "utilization_percent": "Utilisation of a container's device",
+    "queue_length": "Queue length of a container's device",
+}
+MOST = 20
+
+
+def exact(quantity: str) -> pd.Series:
+    """Return what exact mean-value analysis foresees of one server with the disk's service."""
+    table = mean_value_analysis(service_ms(), THINK_US / 1e3, MOST)
+    if quantity == "iops":
+        return table["iops"]
+    if quantity == "write_kb_s":
+        return table["iops"] * REQUEST_BYTES / 1024
+    return table["utilization_ratio"]
+
+
+def curves(measured: pd.DataFrame, quantity: str) -> Figure:
+    """Draw a quantity over the number of containers, with rivals and residuals.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        Rows of one run; may be empty.
+    quantity : str
+        One of `LABELS`.
+    """
+    figure = Figure(figsize=(6.2, 4.8))
+    top, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    loads, column = by_load(measured), QUANTITIES[quantity]
+    _published(top, quantity)
+    law = exact(quantity)
+    top.plot(law.index, law, color=GREY, linestyle=":", label="exact MVA, one server")
+    if len(loads):
+        top.plot(
+            loads["containers"],
+            loads[column],
+            "o",
+            color=MEASURED,
+            markerfacecolor="none",
+            zorder=4,
+            label="measured (one point a repetition)",
+        )
+        _fits(top, below, loads, quantity)
+    top.set_ylabel(LABELS[quantity])
+    top.legend(fontsize=7.5)
+    below.axhline(0, color=GREY, linewidth=0.8)
+    below.set_ylabel("residual")
+    below.set_xlabel("equal containers")
+    below.set_xlim(0.5, MOST + 0.5)
+    below.set_xticks(range(1, MOST + 1))
+    figure.suptitle(f"{LABELS[quantity]}, over the number of containers")
+    return figure
+
+
+def _published(axis: Axes, quantity: str) -> None:
+    printed = endpoints()
+    printed = printed[printed["quantity"] == quantity]
+    scale = 100 if quantity == "utilization_percent" else 1
+    axis.plot(
+        printed["containers"],
+        printed["value"] / scale,
+        "*",
+        color=PUBLISHED,
+        markersize=10,
+        zorder=5,
+        label="published ends",
+    )
+
+
+def _fits(top: Axes, below: Axes, loads: pd.DataFrame, quantity: str) -> None:
+    found = curves_over_containers(loads, quantity)
+    if found is None:
+        below.text(
+            0.5,
+            0.5,
+            "too few loads to compare curves",
+            transform=below.transAxes,
+            ha="center",
+            va="center",
+            color=WARNING,
+        )
+        return
+    across = np.linspace(loads["containers"].min(), loads["containers"].max(), 200)
+    for one in found.fits:
+        if one.model.name not in LAWS:
+            continue
+        colour = LAWS[one.model.name]
+        curve = one.predict(across)
+        delta = one.aicc - found.best.aicc
+        label = f"{one.model.name}: R2 {one.r2:.3f}, AICc +{delta:.0f}"
+        if one is found.best:
+            label += f" (best of {len(found.fits)})"
+            top.fill_between(across, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
+        top.plot(across, curve.value, color=colour, label=label)
+        below.plot(one.x, one.residuals, ".", color=colour, markersize=4)

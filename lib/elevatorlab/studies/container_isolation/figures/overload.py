@@ -1,0 +1,67 @@
+"""Figure 6 of the paper: waits beside an overloaded container."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ....analysis.intervals import mean_interval
+from ....showing.panels import curve
+from ..measures.interference import rises, waits
+from ..published import printed_wait_ms
+from .curves import MEASURED
+
+OVERLOADED_COLOUR = "#D55E00"
+SUM_COLOUR = "#CC79A7"
+
+
+def overload(measured: pd.DataFrame) -> Figure:
+    """Draw waits with and without an overloaded container, and dW and dSW beside them."""
+    figure = Figure(figsize=(8.2, 3.9))
+    left, right = figure.subplots(1, 2)
+    found = waits(measured)
+    for column, overloaded, colour, face, label in (
+        ("normal_ms", 0, MEASURED, "white", "normal, without overload"),
+        ("normal_ms", 1, MEASURED, MEASURED, "normal, beside overload"),
+        ("overloaded_ms", 1, OVERLOADED_COLOUR, OVERLOADED_COLOUR, "overloaded"),
+    ):
+        rows = found[found["overloaded"] == overloaded]
+        _line(left, rows[rows["containers"] < 10], column, colour, face, label)
+    published = (
+        (0, printed_wait_ms("overloaded, alone")),
+        (1, printed_wait_ms("normal, before")),
+        (1, printed_wait_ms("normal, with overload (in the subtraction)")),
+        (1, printed_wait_ms("overloaded, with normal")),
+    )
+    left.plot(*zip(*published, strict=True), "k*", markersize=9, zorder=5, label="published")
+    rise = rises(measured)
+    for column, colour, label in (
+        ("rise_ms", MEASURED, "ΔW, a normal container"),
+        ("overloaded_rise_ms", OVERLOADED_COLOUR, "ΔW, the overloaded one"),
+        ("system_rise_ms", SUM_COLOUR, "ΔSW, sum over all"),
+    ):
+        _line(right, rise, column, colour, colour, label)
+    ends = [printed_wait_ms(f"{who}, difference") for who in ("normal", "overloaded")]
+    right.plot([1, 1], ends, "k*", markersize=9, zorder=5, label="published")
+    for axis, name in ((left, "wait, ms"), (right, "rise of the wait, ms")):
+        axis.set_xlabel("normal containers")
+        axis.set_ylabel(name)
+        axis.set_ylim(bottom=0)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axis.legend(fontsize=7.5)
+    figure.suptitle("What an overloaded container does to the waits of the others")
+    return figure
+
+
+def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str, face: str, label: str) -> None:
+    points = {
+        cast(float, count): mean_interval(values)
+        for count, values in rows.dropna(subset=[column]).groupby("containers")[column]
+    }
+    curve(
+        axis, points.items(), colour, ecolor=colour, marker="o", markerfacecolor=face, label=label
+    )

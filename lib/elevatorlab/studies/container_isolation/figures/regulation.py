@@ -1,0 +1,121 @@
+"""Figures 8 and 9 of the paper: what the regulator does to rates and waits, second by second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from ....showing.style import GREY
+from ..measures.mechanisms import LABELS, present
+from ..measures.regulation import KIB_S_PER_MB_S, seconds
+from ..trials.containers import NORMAL, OVERLOADED
+from .colours import COLOURS
+
+PRINTED = "#111111"
+_POLICIES = ("slae", "ute")
+
+
+def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw Figure 8: the write rate of the overloaded and of the normal containers."""
+
+    def draw(axis: Axes, rows: pd.DataFrame, policy: str) -> None:
+        _line(axis, rows[rows["role"] == OVERLOADED], "write_kib_s", COLOURS[policy], "-")
+        _line(axis, rows[rows["role"] == NORMAL], "write_kib_s", GREY, "--")
+        _printed(axis, rows, _value(published, "write_mb_s", "before"), "before")
+        _printed(axis, rows, _value(published, "write_mb_s", "after"), "after")
+
+    figure = _of_policies(measured, draw, "write rate (MB/s)")
+    figure.legend(
+        handles=[
+            Line2D([], [], color=COLOURS["slae"], label="overloaded, SLAE"),
+            Line2D([], [], color=COLOURS["ute"], label="overloaded, UTE"),
+            Line2D([], [], color=GREY, linestyle="--", label="a normal container"),
+            Line2D([], [], color=PRINTED, linestyle=":", label="printed, overloaded"),
+        ],
+        **_BELOW,
+    )
+    figure.suptitle("Figure 8: write rate, with the regulator at work from the grey band on")
+    return figure
+
+
+def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw Figure 9: the wait of normal containers; the band has the three of them."""
+
+    def draw(axis: Axes, rows: pd.DataFrame, policy: str) -> None:
+        _line(axis, rows[rows["role"] == NORMAL], "latency_mean_ms", COLOURS[policy], "-")
+        _printed(axis, rows, _value(published, "wait_ms", "before"), "before")
+        _printed(axis, rows, _value(published, "wait_ms", "after"), "after")
+
+    figure = _of_policies(measured, draw, "wait of normal containers (ms)")
+    figure.legend(
+        handles=[
+            Line2D([], [], color=COLOURS["slae"], label="SLAE"),
+            Line2D([], [], color=COLOURS["ute"], label="UTE"),
+            Line2D([], [], color=PRINTED, linestyle=":", label="printed: 17.7, then below 5 ms"),
+        ],
+        **_BELOW,
+    )
+    figure.suptitle("Figure 9: wait, with the regulator at work from the grey band on")
+    return figure
+
+
+_BELOW: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "fontsize": 8}
+
+
+def _of_policies(
+    measured: pd.DataFrame, draw: Callable[[Axes, pd.DataFrame, str], None], label: str
+) -> Figure:
+    rows = seconds(measured, "regulated")
+    policies = [name for name in _POLICIES if name in present(rows)] or [_POLICIES[0]]
+    figure = Figure(figsize=(6.8, 3.1))
+    axes = figure.subplots(1, len(policies), sharey=True, squeeze=False)[0]
+    for axis, policy in zip(axes, policies, strict=True):
+        of_policy = rows[rows["mechanism"] == policy]
+        if of_policy.empty:
+            axis.text(0.5, 0.5, "not run", ha="center", transform=axis.transAxes, color=GREY)
+        else:
+            end_s = of_policy["time_s"].max()
+            axis.axvspan(of_policy["onset_s"].iloc[0], end_s, color="#EFEFEF", zorder=0)
+            draw(axis, of_policy, policy)
+            axis.set_xlim(0, end_s)
+            axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axis.set_title(LABELS[policy])
+        axis.set_xlabel("time (s)")
+        axis.set_ylim(bottom=0)
+    axes[0].set_ylabel(label)
+    return figure
+
+
+def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str, style: str) -> None:
+    """Draw the mean of all containers and repetitions, and the range that they span."""
+    scale = 1 / KIB_S_PER_MB_S if column == "write_kib_s" else 1
+    # A row counts the second that ends at its time: it stands in the middle of that second.
+    middle_s = rows["time_s"] - rows["duration_s"] / 2
+    sns.lineplot(
+        x=middle_s,
+        y=rows[column].astype(float) * scale,
+        ax=axis,
+        color=colour,
+        linestyle=style,
+        estimator="mean",
+        errorbar=("pi", 100),
+        err_kws={"alpha": 0.2, "linewidth": 0},
+    )
+
+
+def _printed(axis: Axes, rows: pd.DataFrame, value: float, phase: str) -> None:
+    onset_s, end_s = rows["onset_s"].iloc[0], rows["time_s"].max()
+    ends = (0, onset_s) if phase == "before" else (onset_s, end_s)
+    axis.plot(ends, (value, value), color=PRINTED, linestyle=":", linewidth=1.2)
+
+
+def _value(published: pd.DataFrame, quantity: str, phase: str) -> float:
+    row = published[(published["quantity"] == quantity) & (published["phase"] == phase)]
+    return float(row["value"].iloc[0])

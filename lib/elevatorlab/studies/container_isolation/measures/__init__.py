@@ -1,0 +1,1 @@
+"""Quantities that verdicts, figures and tables all take from the tidy table."""

@@ -1,0 +1,37 @@
+"""What people call each mechanism, and its colour in every figure."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..trials.comparison import MECHANISMS
+
+LABELS = {
+    "none": "nothing",
+    "slae": "regulator, SLAE",
+    "ute": "regulator, UTE",
+    "io_max": "io.max, 1 MB/s",
+    "bfq": "BFQ, 10:1000",
+    "io_cost": "io.cost, 10:100",
+}
+UNTESTED = (
+    "io.latency is not compiled into Debian's kernel (CONFIG_BLK_CGROUP_IOLATENCY): not testable "
+    "here."
+)
+
+LOAD_LABELS = {
+    "step": "step: 3 writers",
+    "ramp": "ramp: 1, 2, 3 writers",
+    "burst": "bursts: 3 writers, on and off",
+    "two": "two offenders: 2 writers each",
+}
+
+
+def present(rows: pd.DataFrame) -> list[str]:
+    """Return the mechanisms that were run, in the order of `comparison.MECHANISMS`."""
+    return [name for name in MECHANISMS if name in set(rows["mechanism"])]
+
+
+def loads_in(rows: pd.DataFrame) -> list[str]:
+    """Return the loads that were run, in order."""
+    return [name for name in LOAD_LABELS if name in set(rows["load"])]

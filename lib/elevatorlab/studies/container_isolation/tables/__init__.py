@@ -1,0 +1,23 @@
+"""Small tables of what was measured."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ...kit.tables import Captioned
+from . import regulation
+from .interference import fits_table, laws_table, overview_table, queues_table
+
+__all__ = ["overview_table", "tables"]
+
+
+def tables(measured: pd.DataFrame) -> list[Captioned]:
+    """Return the study's tables, each with its caption.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        The study's tidy table; may be empty.
+    """
+    of_interference = (overview_table, fits_table, laws_table, queues_table)
+    return [table(measured) for table in of_interference] + regulation.tables(measured)

@@ -1,0 +1,167 @@
+"""Small tables of what was measured: loads, fits with their validity, laws as checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from ....analysis import laws
+from ....analysis.models import QUEUES, WAIT_LAWS
+from ....analysis.queueing import mean_value_analysis
+from ....analysis.rivals import Comparison
+from ....analysis.wording import plain
+from ....judging.matching import without_needless_machine
+from ...kit.cells import mean_of
+from ...kit.tables import Captioned, cells
+from ..measures.curves import compare_curves, curves_over_containers
+from ..measures.interference import ONE_SERVER, QUANTITIES, by_load
+from ..measures.schedulers import runs_by_scheduler, without_needless_scheduler
+from ..trials.disks import THINK_US, service_ms
+
+OBSERVED = ("equal", "overload", "open")
+
+LOADS = (
+    "Measured at each load: means over containers and repetitions, with the 95 % confidence "
+    "interval of the wait. disk busy is the server's own account, kernel's busy time what "
+    "/proc/diskstats says of the same disk; MVA is the exact wait of one server without a memory."
+)
+FITS = (
+    "Rival curves, best first, and what can be said against each. R2, AICc relative to the best; "
+    "all repetitions are points of their own."
+)
+QUEUED = (
+    "M/M/1 and M/D/1 fitted to the wait over the utilisation of the shared server. Its mean "
+    f"service time is {service_ms():.2f} ms: a law that holds comes near it. Closed writers can be "
+    "fitted, too; what comes out has nothing to do with the disk."
+)
+LAWS = (
+    "Operational laws as checks on every trial: how many samples were tested, how many are off by "
+    f"more than {laws.TOLERANCE_PERCENT:g} %, and the worst. Queue length and wait come from the "
+    "same counters, so Little's law is also held against the wait that the container itself saw."
+)
+
+
+def overview_table(measured: pd.DataFrame) -> Captioned:
+    """Return a caption and one row for each part, disk and load."""
+    rows = []
+    for place, run in runs_by_scheduler(measured):
+        for part in OBSERVED:
+            loads = by_load(run, part, disk=None)
+            keys = ["disk", "containers", "offered_ratio"]
+            for load, some in cells(loads, keys):
+                rows.append({**place, **_load(part, load, some)})
+    return LOADS, _shown(rows)
+
+
+def _load(part: str, load: dict[str, Any], some: pd.DataFrame) -> dict[str, Any]:
+    count, offered = int(load["containers"]), load["offered_ratio"]
+    wait = mean_of(some["wait_ms"])
+    exact = mean_value_analysis(service_ms(), THINK_US / 1e3, count)["wait_ms"]
+    means = some.mean(numeric_only=True)
+    return {
+        "part": part,
+        "disk": load["disk"],
+        "normal": count,
+        "offered": "" if pd.isna(offered) else f"{offered:g}",
+        "repetitions": len(some),
+        "iops": f"{means['iops']:.1f}",
+        "wait_ms": f"{wait.value:.2f}" if wait else "–",
+        "95 % interval_ms": f"{wait.low:.2f} to {wait.high:.2f}" if wait and wait.bounded else "–",
+        "MVA_ms": f"{exact[count]:.2f}" if part == "equal" else "",
+        "utilisation": f"{means['utilization_ratio']:.3f}",
+        "disk busy": f"{means['disk_busy_ratio']:.3f}",
+        "kernel's busy time": f"{means['disk_utilization_ratio']:.3f}",
+    }
+
+
+def fits_table(measured: pd.DataFrame) -> Captioned:
+    """Return a caption and one row for each quantity and rival curve."""
+    rows = []
+    for place, run in runs_by_scheduler(measured):
+        loads = by_load(run)
+        for quantity, column in QUANTITIES.items():
+            found = curves_over_containers(loads, quantity)
+            rows += _fits({**place, "y over x": f"{column} over containers"}, found)
+        found = compare_curves(loads, WAIT_LAWS, "utilization_ratio", "wait_ms")
+        rows += _fits({**place, "y over x": "wait_ms over utilization_ratio"}, found)
+    return FITS, _shown(rows)
+
+
+def queues_table(measured: pd.DataFrame) -> Captioned:
+    """Return a caption and one row for each load of a single server and law of a queue."""
+    rows = []
+    for place, run in runs_by_scheduler(measured):
+        for load, (part, disk) in ONE_SERVER.items():
+            found = compare_curves(by_load(run, part, disk), QUEUES, "disk_busy_ratio", "wait_ms")
+            rows += _fits({**place, "load": load}, found)
+    return QUEUED, _shown(rows)
+
+
+def _fits(what: dict[str, Any], found: Comparison | None) -> list[dict[str, Any]]:
+    """Return one row for each rival."""
+    if found is None:
+        return []
+    return [
+        {
+            **what,
+            "curve": one.model.name,
+            "parameters": ", ".join(
+                f"{name} = {plain(value.value, 3)} ± {plain(value.error, 1)}"
+                for name, value in one.parameters.items()
+            ),
+            "R2": f"{one.r2:.4f}",
+            "AICc": f"+{one.aicc - found.best.aicc:.1f}",
+            "against it": " ".join(one.warnings) or "nothing known",
+        }
+        for one in found.fits
+    ]
+
+
+def laws_table(measured: pd.DataFrame) -> Captioned:
+    """Return a caption and one row for each operational law and part."""
+    rows = []
+    for place, run in runs_by_scheduler(measured):
+        for part, samples in run[run["part"].isin(OBSERVED)].groupby("part"):
+            for what, checked in checks(samples):
+                broken = checked[checked["beyond"]]
+                worst = checked["violation_percent"].abs().max()
+                rows.append(
+                    {
+                        **place,
+                        "part": part,
+                        "law": what,
+                        "tested": int(checked["violation_percent"].notna().sum()),
+                        "broken": len(broken),
+                        "worst_percent": f"{worst:.1f}" if pd.notna(worst) else "–",
+                    }
+                )
+    return LAWS, _shown(rows)
+
+
+def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each law that a part's rows are held against, by what it says, and the outcome.
+
+    Parameters
+    ----------
+    samples : pandas.DataFrame
+        Tidy rows of one part.
+    """
+    own = samples[["iops", "wait_ms", "queue_length", "utilization_ratio"]].astype(float)
+    yield "Little: L = X W, kernel's counters", laws.check(own, laws.LITTLE)
+    seen = own.assign(wait_ms=samples["latency_mean_ms"].astype(float))
+    yield "Little: L = X W, wait as the container saw it", laws.check(seen, laws.LITTLE)
+    if (samples["part"] != "open").all():
+        yield "one write outstanding: U = L", laws.check(own, laws.DEPTH_ONE)
+    names = {"disk_iops": "iops", "disk_busy_ratio": "utilization_ratio"}
+    disk = samples.drop_duplicates("trial")[["disk_iops", "service_ms", "disk_busy_ratio"]]
+    disk = disk.astype(float).rename(columns=names)
+    yield "disk: U = X S, the server's account", laws.check(disk, laws.UTILIZATION)
+    kernel = samples.drop_duplicates("trial")["disk_utilization_ratio"].astype(float)
+    disk = disk.assign(utilization_ratio=kernel)
+    yield "disk: U = X S, the kernel's busy time", laws.check(disk, laws.UTILIZATION)
+
+
+def _shown(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    return without_needless_machine(without_needless_scheduler(pd.DataFrame(rows)))

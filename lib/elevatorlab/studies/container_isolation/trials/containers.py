@@ -1,0 +1,97 @@
+"""What the trials of all parts share: one disk divided among containers that write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....trial import Group, Limits, PacedWrites, Phase, Scheduler, Trial
+from ...kit import trials as kit
+from ..published import NAME
+from . import disks
+from .parameters import DiskName, Parameters, Part
+
+NORMAL, OVERLOADED = "normal", "overloaded"
+
+
+def names(role: str, count: int) -> list[str]:
+    """Return the names of `count` containers: normal-01, normal-02 ..."""
+    return [f"{role}-{number:02d}" for number in range(1, count + 1)]
+
+
+def writes(
+    name: str,
+    duration_s: float,
+    request_bytes: int = disks.REQUEST_BYTES,
+    think_us: float = disks.THINK_US,
+    writers: int = 1,
+    arrivals_per_s: float | None = None,
+) -> PacedWrites:
+    """Return the load of the container `name`; by default the paper's script."""
+    phase = Phase(
+        duration_s=duration_s, writers=writers, think_us=think_us, arrivals_per_s=arrivals_per_s
+    )
+    return PacedWrites(
+        name=f"writes-{name}", group=name, request_bytes=request_bytes, phases=(phase,)
+    )
+
+
+def load(name: str, phases: Sequence[Phase]) -> PacedWrites:
+    """Return the load of an overloaded container that changes with time."""
+    return PacedWrites(
+        name=f"writes-{name}", group=name, request_bytes=disks.OVERLOAD_BYTES, phases=tuple(phases)
+    )
+
+
+def trial(
+    parameters: Parameters,
+    part: Part,
+    disk: DiskName,
+    scheduler: str,
+    repetition: int,
+    workloads: Sequence[PacedWrites],
+    labels: Mapping[str, str],
+    limits: Mapping[str, Mapping[str, Limits]] | None = None,
+    **more: Any,
+) -> Trial:
+    """Return a trial in which each workload has a container and a part of the disk of its own.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    part, disk, scheduler, repetition
+        See `..columns`.
+    workloads : sequence of PacedWrites
+        Their groups' names begin with their role.
+    labels : mapping
+        Further columns of the trial.
+    limits : mapping, optional
+        Further fields of a group, by its name.
+    more
+        Further fields of the trial.
+    """
+    groups = [
+        Group(name=one.group, isolation="container", **(limits or {}).get(one.group, {}))
+        for one in workloads
+    ]
+    roles = [group.name.split("-")[0] for group in groups]
+    counts = {"containers": roles.count(NORMAL), "overloaded": roles.count(OVERLOADED)}
+    return kit.trial(
+        parameters,
+        NAME,
+        repetition,
+        labels={
+            "part": part,
+            "disk": disk,
+            **{name: str(count) for name, count in counts.items()},
+            **labels,
+        },
+        device=disks.disk(disk, repetition),
+        scheduler=Scheduler(name=scheduler),
+        filesystem=None,
+        divided=True,
+        groups=groups,
+        workloads=workloads,
+        sample_interval_ms=500,
+        **{"warm_up_s": parameters.warm_up_s, **more},
+    )

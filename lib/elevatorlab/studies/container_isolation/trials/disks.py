@@ -1,0 +1,50 @@
+"""The disk below all containers, and what of it is calibrated.
+
+The paper names no disk. Its own numbers fix one, and these are the *calibration points*; a
+measurement at one of them shows that the calibration was done, and nothing else:
+
+===========================================  ==================================================
+total rate with 20 containers, 20 x 27 /s    1.85 ms of service for a write of 5 KiB
+wait and rate of one container, 0.82 ms and  2.23 ms of think time; and a memory for one write,
+328 /s                                       since a server of 1.85 ms alone cannot answer in 0.82
+wait of the overloaded container alone       time a byte, if its writes have 32 KiB (assumed: the
+                                             paper says `dd`, and not with which block size)
+===========================================  ==================================================
+
+``write_behind`` is that disk. ``single_server`` has the same server without the memory, as the
+paper's model assumes; ``exponential_server`` differs from it in the distribution alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....trial import PacedDisk
+from .parameters import DiskName
+
+REQUEST_BYTES = 5120
+"""1658 KB/s at 328 writes/s are 5055 bytes a write, in binary units 5176: ten sectors."""
+OVERLOAD_BYTES = 32 * 1024
+THINK_US = 2230
+
+SERVER = {"service_us": 1320, "bandwidth_kib_s": 9415}
+DISKS: dict[DiskName, dict[str, Any]] = {
+    "write_behind": {**SERVER, "accept_us": 400},
+    "single_server": SERVER,
+    "exponential_server": {**SERVER, "service": "exponential"},
+}
+SIZE_MIB = 64
+
+
+def disk(name: DiskName, repetition: int) -> PacedDisk:
+    """Return the disk of `DISKS` called `name`; a repetition draws its own service times."""
+    return PacedDisk(profile=name, size_mib=SIZE_MIB, seed=repetition, **DISKS[name])
+
+
+def service_ms(request_bytes: int = REQUEST_BYTES) -> float:
+    """Return the mean time that the server takes for a write.
+
+    >>> round(service_ms(), 3), round(service_ms(OVERLOAD_BYTES), 3)
+    (1.851, 4.719)
+    """
+    return SERVER["service_us"] / 1e3 + request_bytes / 1024 / SERVER["bandwidth_kib_s"] * 1e3

@@ -1,0 +1,101 @@
+"""Section 3 of the paper as trials: equal containers, one that overloads, and open arrivals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ....trial import Trial
+from .containers import NORMAL, OVERLOADED, names, trial, writes
+from .disks import OVERLOAD_BYTES, service_ms
+from .parameters import DiskName, Parameters, Part
+
+OPEN_CONTAINERS = 2
+OPEN_WRITERS = 48
+"""In flight for each of them at most: more than ever wait at the loads that are offered."""
+
+_WITHOUT_AND_WITH: tuple[tuple[Part, int], ...] = (("equal", 0), ("overload", 1))
+
+
+def equal(parameters: Parameters) -> list[Trial]:
+    """Return the trials of part ``equal``: containers that all do the same."""
+    return [
+        _beside(parameters, "equal", disk, scheduler, repetition, count, overloaded=0)
+        for repetition, disk, scheduler in _each(parameters, parameters.disks)
+        for count in (
+            parameters.containers if disk == parameters.disks[0] else parameters.contrast_containers
+        )
+    ]
+
+
+def overload(parameters: Parameters) -> list[Trial]:
+    """Return the trials of part ``overload``: the overloaded container alone and beside others.
+
+    The same others without it are trials of part ``equal``, and belong to this part, too.
+    """
+    return [
+        found
+        for repetition, disk, scheduler in _each(parameters, parameters.disks[:1])
+        for found in (
+            _beside(parameters, "overload", disk, scheduler, repetition, 0, overloaded=1),
+            *(
+                _beside(parameters, part, disk, scheduler, repetition, count, overloaded)
+                for count in parameters.normal_containers
+                for part, overloaded in _WITHOUT_AND_WITH
+            ),
+        )
+    ]
+
+
+def open_load(parameters: Parameters) -> list[Trial]:
+    """Return the trials of part ``open``: writes that come whether or not others have ended.
+
+    They come to two containers, and wait at one server, at a share of what it can do.
+    """
+    return [
+        trial(
+            parameters,
+            "open",
+            disk,
+            scheduler,
+            repetition,
+            [
+                writes(
+                    name,
+                    parameters.open_duration_s,
+                    think_us=0,
+                    writers=OPEN_WRITERS,
+                    arrivals_per_s=ratio / (service_ms() / 1e3) / OPEN_CONTAINERS,
+                )
+                for name in names(NORMAL, OPEN_CONTAINERS)
+            ],
+            {"offered": f"{ratio:g}"},
+        )
+        for repetition, disk, scheduler in _each(parameters, parameters.open_disks)
+        for ratio in parameters.open_ratios
+    ]
+
+
+def _each(parameters: Parameters, disks: Sequence[DiskName]) -> Iterator[tuple[int, DiskName, str]]:
+    for repetition in parameters.each_repetition:
+        for disk in disks:
+            for scheduler in parameters.schedulers:
+                yield repetition, disk, scheduler
+
+
+def _beside(
+    parameters: Parameters,
+    part: Part,
+    disk: DiskName,
+    scheduler: str,
+    repetition: int,
+    normal: int,
+    overloaded: int,
+) -> Trial:
+    """Return a trial of so many normal and so many overloaded containers."""
+    duration_s = parameters.duration_s
+    workloads = [writes(name, duration_s) for name in names(NORMAL, normal)]
+    workloads += [
+        writes(name, duration_s, request_bytes=OVERLOAD_BYTES, think_us=0)
+        for name in names(OVERLOADED, overloaded)
+    ]
+    return trial(parameters, part, disk, scheduler, repetition, workloads, {})

@@ -1,0 +1,118 @@
+"""What a user may choose of study 3."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
+
+from ....trial import NotNegative, Positive, Repetitions, SchedulerName
+from ...kit.trials import CommonParameters
+
+Part = Literal["equal", "overload", "open", "regulated", "compared"]
+DiskName = Literal["write_behind", "single_server", "exponential_server"]
+Containers = Annotated[int, Field(ge=1, le=20)]
+Policy = Literal["slae", "ute"]
+Mechanism = Literal["none", "slae", "ute", "io_max", "bfq", "io_cost"]
+Load = Literal["step", "ramp", "burst", "two"]
+
+
+class Parameters(CommonParameters):
+    """What a user may choose; everything else follows.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        What to run.
+    disks, open_disks : tuple of str
+        Models of the disk (`disks.DISKS`), for closed and for open load. The first of `disks` is
+        the study's; equal containers run on the others, too, for contrast.
+    containers, contrast_containers : tuple of int
+        Numbers of equal containers, on the first disk and on the others.
+    normal_containers : tuple of int
+        Numbers of normal containers beside an overloaded one.
+    open_ratios : tuple of float
+        Open load: what arrives, as a share of what the disk can serve.
+    duration_s, open_duration_s, warm_up_s : float
+        How long containers write, and how much of the beginning is left out.
+    policies : tuple of str
+        Part ``regulated``: the regulator's policies.
+    regulate_from_s, regulated_s : float
+        Part ``regulated``: when the regulator starts, and how long it works.
+    mechanisms, loads : tuple of str
+        Part ``compared`` (see `comparison`).
+    overloaded_s : float
+        Part ``compared``: how long the overload lasts.
+    compared_repetitions : int
+        Part ``compared``: its own number, since it has many trials.
+    sla_wait_ms, threshold : float
+        What SLAE ensures, and what UTE keeps the disk's utilisation below.
+    """
+
+    parts: tuple[Part, ...] = get_args(Part)
+    disks: tuple[DiskName, ...] = ("write_behind", "single_server")
+    open_disks: tuple[DiskName, ...] = ("single_server", "exponential_server")
+    containers: tuple[Containers, ...]
+    contrast_containers: tuple[Containers, ...]
+    normal_containers: tuple[Containers, ...]
+    open_ratios: tuple[Annotated[float, Field(gt=0, lt=1)], ...]
+    schedulers: tuple[SchedulerName, ...] = ("none",)
+    duration_s: Positive
+    open_duration_s: Positive
+    warm_up_s: NotNegative
+    policies: tuple[Policy, ...] = ("slae", "ute")
+    regulate_from_s: Positive = 10
+    regulated_s: Positive = 8
+    mechanisms: tuple[Mechanism, ...] = get_args(Mechanism)
+    loads: tuple[Load, ...] = get_args(Load)
+    sla_wait_ms: Positive = 5
+    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.75
+    overloaded_s: Positive = 8
+    compared_repetitions: Repetitions = 1
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "containers": (1, 2, 5),
+        "contrast_containers": (1,),
+        "normal_containers": (1,),
+        "open_ratios": (0.5,),
+        "policies": ("slae",),
+        "regulate_from_s": 2,
+        "regulated_s": 4,
+        "mechanisms": ("io_cost",),
+        "loads": ("step",),
+        "overloaded_s": 3,
+        "duration_s": 2,
+        "open_duration_s": 2,
+        "warm_up_s": 0.5,
+        "deadline_s": 60,
+        "repetitions": 1,
+    },
+    "quick": {
+        "containers": (1, 2, 3, 6, 9, 20),
+        "contrast_containers": (1, 9),
+        "normal_containers": (1, 3),
+        "open_ratios": (0.4, 0.8),
+        "duration_s": 4,
+        "open_duration_s": 8,
+        "warm_up_s": 0.5,
+        "deadline_s": 120,
+        "loads": ("step", "two"),
+        "repetitions": 2,
+    },
+    "full": {
+        "containers": tuple(range(1, 21)),
+        "contrast_containers": tuple(range(1, 21)),
+        "normal_containers": tuple(range(1, 10)),
+        "open_ratios": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        "duration_s": 30,
+        "open_duration_s": 60,
+        "regulated_s": 30,
+        "overloaded_s": 30,
+        "compared_repetitions": 3,
+        "warm_up_s": 2,
+        "deadline_s": 600,
+        "repetitions": 5,
+    },
+}

@@ -1,0 +1,37 @@
+"""How the claims are judged that the article alone can settle: its numbers against each other."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ...judging.claims import Judge
+from ...judging.families import Statement
+from ...judging.verdicts import Judgement, Verdict, reproduced_if, six_digits
+from .measures import Cell
+from .published import CELL, printed
+
+
+def cells_of(item: Statement) -> tuple[Cell, Cell]:
+    """Return the two cells that a statement names, each by scheduler, setting and threads."""
+    above, below = (dict(zip(CELL, item.select[name], strict=True)) for name in ("above", "below"))
+    return above, below
+
+
+def _own_correction(item: Statement, _: pd.DataFrame) -> Judgement:
+    return Judgement(
+        Verdict.CONTRADICTED, "4 cores", "The author corrects himself: comment 6 says 4-core."
+    )
+
+
+def _arithmetic(item: Statement, _: pd.DataFrame) -> Judgement:
+    above, below = (printed(cell, "tps") for cell in cells_of(item))
+    value = above / below
+    verdict = reproduced_if((value < 1) == item.select["falls"])
+    reason = f"{above:g} / {below:g} = {value:.3g}."
+    return Judgement(verdict, six_digits(value), reason)
+
+
+JUDGES: dict[str, Judge] = {
+    "own_correction": _own_correction,
+    "arithmetic": _arithmetic,
+}

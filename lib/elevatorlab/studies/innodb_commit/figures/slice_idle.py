@@ -1,0 +1,72 @@
+"""bfq by slice_idle, the time that it may wait for the next request of a process."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ....analysis.intervals import Interval
+from ....showing.bars import say_where_cut
+from ....showing.panels import curve
+from ....showing.style import COLOURS, GREY, WARNING
+from ...kit.cells import in_order, rows_of
+from ..measures import SWEEP, TABLE, ratio
+from ..trials import IDLING
+from .panels import DURABLE_CELL, words
+
+
+def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
+    """Draw bfq's commits a second over slice_idle, relative to mq-deadline."""
+    sweep = rows_of(rows, experiment=SWEEP)
+    idlings = in_order(sweep, "idling", IDLING)
+    figure = Figure(figsize=(2.8 * len(idlings) + 1.2, 3.3))
+    axes = figure.subplots(1, len(idlings), sharey=True, squeeze=False)[0]
+    base = rows_of(rows, experiment=TABLE, scheduler="mq-deadline", **DURABLE_CELL)
+    for axis, idling in zip(axes, idlings, strict=True):
+        some = rows_of(sweep, idling=idling)
+        for number, threads in enumerate(sorted(set(some["threads"]))):
+            beside = rows_of(base, threads=threads)
+            _line(axis, rows_of(some, threads=threads), beside, number)
+        axis.axhline(1, color=GREY, linewidth=0.8)
+        axis.axhline(_article(published), color=WARNING, linewidth=1, linestyle=":")
+        axis.set(title=idling, xlabel="slice_idle, ms")
+    points = [drawn.lines[0].get_ydata().max() for axis in axes for drawn in axis.containers]
+    axes[0].set_ylim(0, max([2, *(1.3 * point for point in points)]))
+    for axis in axes:
+        say_where_cut(axis)
+    axes[0].set_ylabel("commits a second,\nrelative to mq-deadline")
+    handles, names = axes[0].get_legend_handles_labels()
+    if names:
+        figure.legend(handles, names, fontsize=7.5, loc="outside lower center", ncols=len(names))
+    else:
+        figure.supxlabel("mq-deadline was not run beside it", color=GREY)
+    axes[0].annotate(
+        "the article's cfq, 8 threads",
+        (0.02, _article(published)),
+        xycoords=("axes fraction", "data"),
+        color=WARNING,
+        fontsize=7.5,
+        va="bottom",
+    )
+    figure.suptitle("bfq by slice_idle, its time to wait for the same process")
+    return figure
+
+
+def _line(axis: Axes, rows: pd.DataFrame, base: pd.DataFrame, number: int) -> None:
+    """Draw one number of threads, a little to the right, clear of the intervals of the others."""
+    threads = int(rows["threads"].iloc[0])
+    found: list[tuple[float, Interval]] = []
+    for wait, some in rows.groupby("slice_idle_ms"):
+        both = pd.concat([some.assign(side=1), base.assign(side=0)])
+        if (one := ratio(both, {"side": 1}, {"side": 0})) is not None:
+            found.append((cast(float, wait) + number / 5, one))
+    look = {"marker": "osD^v"[number % 5], "linestyle": "-" if threads == 1 else "--"}
+    curve(axis, found, COLOURS["bfq"], **look, ecolor=COLOURS["bfq"], label=words(threads))
+
+
+def _article(published: pd.DataFrame) -> float:
+    cells = rows_of(published, threads=8, **DURABLE_CELL).set_index("scheduler")["tps"]
+    return float(cells["cfq"] / cells["mq-deadline"])

@@ -1,0 +1,30 @@
+"""The devices and variants that a figure shows side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from ...kit.cells import rows_of
+from ..measures import VARIANTS, devices_in
+
+SHORT = {
+    "single_server_disk": "disk (simulated)",
+    "sata_ssd": "SATA SSD (simulated)",
+    "nvme_ssd": "NVMe SSD (simulated)",
+    "ram_disk": "RAM disk (simulated)",
+    "file_backed": "file-backed",
+    "disk": "disk",
+    "as_published": "as published",
+    "direct": "around the cache (-I)",
+}
+
+
+def panels(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield a title and the rows of each device and variant that was measured."""
+    for arm in devices_in(rows):
+        for variant in VARIANTS:
+            some = rows_of(rows, arm=arm, variant=variant)
+            if len(some):
+                yield f"{SHORT[arm]}\n{SHORT[variant]}", some

@@ -1,0 +1,47 @@
+"""The mean ranks behind the points, and which of them differ."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import scikit_posthocs
+from matplotlib.figure import Figure
+
+from ....analysis.friedman import Friedman
+from ....showing.style import COLOURS
+from ...kit.cells import in_order
+from ..measures import SCHEDULERS, over_tests
+from .panels import panels
+
+
+def critical_difference(rows: pd.DataFrame) -> Figure:
+    """Draw the mean ranks, and which of them Nemenyi's test does not tell apart."""
+    shown = [(title, found) for title, some in panels(rows) if (found := _ranks(some))]
+    figure = Figure(figsize=(6.4, 0.7 + 1.8 * max(len(shown), 1)))
+    axes = figure.subplots(max(len(shown), 1), 1, squeeze=False)[:, 0]
+    for axis in axes:
+        axis.set_axis_off()
+    for axis, (title, found) in zip(axes, shown, strict=False):
+        axis.set_axis_on()
+        drawn = scikit_posthocs.critical_difference_diagram(
+            found.ranks,
+            found.pairs,
+            ax=axis,
+            label_fmt_left="{label} ({rank:.2f})",
+            label_fmt_right="({rank:.2f}) {label}",
+            color_palette={name: COLOURS[name] for name in found.ranks.index},
+        )
+        # The library joins the schedulers of a set, whose order is another in each process.
+        for (line,) in drawn["crossbars"]:
+            line.set_xdata(sorted(line.get_xdata()))
+        axis.grid(visible=False)
+        p_value = "" if math.isnan(found.p_value) else f"Friedman p = {found.p_value:.2g}, "
+        details = f"{p_value}critical difference {found.critical_difference:.2g}"
+        axis.set_title(f"{title.replace(chr(10), ', ')}\n{details}", pad=8)
+    figure.suptitle("Mean ranks and the critical difference")
+    return figure
+
+
+def _ranks(rows: pd.DataFrame) -> Friedman | None:
+    return over_tests(rows, tuple(in_order(rows, "scheduler", SCHEDULERS)))

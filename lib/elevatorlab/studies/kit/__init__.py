@@ -1,0 +1,8 @@
+"""What the studies share; a study of another package may use it, too.
+
+==========  ===================================================================================
+`cells`     the rows of a tidy table that have given values, and pairs of them by repetition
+`tables`    small tables for people: a line for each combination of values
+`trials`    parameters that every study has, and the frame of a trial
+==========  ===================================================================================
+"""

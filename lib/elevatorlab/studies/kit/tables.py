@@ -1,0 +1,42 @@
+"""Small tables of what was measured: a line for each cell, under names for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ...judging.matching import DETERMINISTIC
+
+PLACE = ("testbed", "machine", "preset")
+"""Where a measurement was made; nothing is pooled across these."""
+
+Captioned = tuple[str, pd.DataFrame]
+"""A caption, and the table below it."""
+
+
+def cells(
+    measured: pd.DataFrame, keys: Sequence[str] | Mapping[str, str]
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Yield each combination of values with its rows, in the order of the values.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        Tidy table; may be empty.
+    keys : sequence or mapping of str
+        The columns to combine, and what the small table calls them where it calls them otherwise.
+    """
+    names = keys.values() if isinstance(keys, Mapping) else keys
+    for values, rows in measured.groupby(list(keys), sort=True, dropna=False):
+        yield dict(zip(names, values, strict=True)), rows
+
+
+def machine_name(machine: str) -> str:
+    """Return what a small table calls a machine.
+
+    >>> machine_name("deterministic"), machine_name("b3b104e57a10774d")
+    ('–', 'b3b104e5')
+    """
+    return "–" if machine == DETERMINISTIC else str(machine)[:8]

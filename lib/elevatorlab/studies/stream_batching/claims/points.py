@@ -1,0 +1,175 @@
+"""How a point of the document's curves is judged: SBQ's beside noop's, and noop's own shape.
+
+What is shown as measured is a ratio on the document's scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ....analysis.intervals import Interval
+from ....judging.claims import Judge
+from ....judging.families import Statement
+from ....judging.verdicts import TIE_MARGIN, Judgement, compare, not_testable, widened
+from ...kit.cells import paired_ratio
+from ..measures import (
+    FEWEST_FOR_P99,
+    MEAN,
+    P99,
+    THROUGHPUT,
+    at,
+    gain,
+    predicted_kiops,
+    where_of,
+    words,
+)
+from ..published import (
+    BAR_STEP,
+    GBPS_STEP,
+    KIOPS_STEP,
+    LATENCY_STEP_US,
+    LINK_GBPS,
+    SBQ,
+    noop_beside,
+    request_size,
+    varied,
+)
+
+_CEILING = 0.95
+"""From this share of a figure's highest point on, its link decides, and not the scheduler."""
+
+ONE_CORE = "One core's work is measured here; the document's scale with cores."
+
+
+def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge a point of SBQ's curve by what it is relative to noop's."""
+    row = item.select
+    column, quantity, step = _quantity(row)
+    noop = noop_beside(row, quantity)
+    if noop is None:
+        return not_testable("The document shows no noop at this point to compare with.")
+    where = where_of(row, table)
+    if _at_the_link(item):
+        ratio = gain(table, **where)
+        here = "was not run" if ratio is None else f"is {ratio.text()}"
+        return not_testable(f"{_link(item)} SBQ / noop {here}.")
+    if column == P99 and (few := _too_few(table, where, "none", "sbq")):
+        return not_testable(few)
+    return held_against(item, gain(table, column, **where), noop, step, where)
+
+
+def _quantity(row: Mapping[str, Any]) -> tuple[str, str, float]:
+    """Return the measured column, the published one, and the resolution of its reading."""
+    lines = BAR_STEP if row["table"].startswith("Figure 5") else KIOPS_STEP
+    return {
+        "throughput": (THROUGHPUT, "throughput_kiops", lines),
+        "mean": (MEAN, "latency_us", LATENCY_STEP_US),
+        "p99": (P99, "latency_us", LATENCY_STEP_US),
+        "rate": (THROUGHPUT, "throughput_gbps", GBPS_STEP),
+    }[row["of"]]
+
+
+def _too_few(table: pd.DataFrame, where: Mapping[str, Any], *schedulers: str) -> str:
+    """Say that a 99th percentile was made of too few requests; nothing where it was not."""
+    counts = [at(table, "requests", **{**where, "scheduler": name}) for name in schedulers]
+    fewest = min((count.min() for count in counts if len(count)), default=FEWEST_FOR_P99)
+    if fewest >= FEWEST_FOR_P99:
+        return ""
+    return (
+        f"Only {fewest:g} requests were measured at this point; expected {FEWEST_FOR_P99} or more, "
+        f"or all may be below the 99th percentile ({words(where)}). A preset with a longer window "
+        "has them."
+    )
+
+
+def held_against(
+    item: Statement,
+    measured: Interval | None,
+    beside: float | None,
+    step: float,
+    where: Mapping[str, Any],
+) -> Judgement:
+    """Hold a measured ratio against the published one, `item.number` / `beside`."""
+    if measured is None or beside is None:
+        return not_testable(f"Not run here with noop beside it ({words(where)}).")
+    published = item.number / beside
+    low, high = (item.number - step) / (beside + step), (item.number + step) / (beside - step)
+    tolerance = item.tolerance
+    allowed = widened((low, high), tolerance)
+    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
+    reason = (
+        f"{measured.text()}; published {published:.3g} (reading the figure, and a tolerance of "
+        f"{tolerance:.0%}, allow {allowed[0]:.3g} to {allowed[1]:.3g}): {why}. {words(where)}."
+    )
+    return Judgement(verdict, float(f"{measured.value * beside:.4g}"), reason)
+
+
+def _at_the_link(item: Statement) -> bool:
+    row = item.select
+    return row["of"] == "rate" and item.number > _CEILING * _highest_gbps(row["table"])
+
+
+def _link(item: Statement) -> str:
+    return (
+        f"There the document's curves end: {item.number:g} Gb/s, of at most "
+        f"{_highest_gbps(item.select['table']):g} in this figure, over a link of {LINK_GBPS}. That "
+        "link is not here."
+    )
+
+
+def _highest_gbps(table: str) -> float:
+    shown = request_size()
+    return float(shown.loc[shown["table"] == table, "throughput_gbps"].max())
+
+
+_REFERENCE = {"io_depth": 64, "request_kb": 4, "read_percent": 100}
+"""What a curve of noop is relative to: where the document varies everything else."""
+
+
+def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge a point of noop's curve by what it is relative to the same curve's reference."""
+    row = item.select
+    name = varied(row)
+    reference = {**row, name: _REFERENCE[name]}
+    if row == reference:
+        return not_testable("What the other points of noop in this figure are relative to.")
+    if _at_the_link(item):
+        return not_testable(_link(item))
+    column, quantity, step = _quantity(row)
+    here, there = ({**where_of(one, table), "scheduler": "none"} for one in (row, reference))
+    if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
+        return not_testable(few)
+    one, other = at(table, column, **here), at(table, column, **there)
+    if row["of"] == "rate":  # what is measured counts requests
+        one, other = one * here["request_kib"], other * there["request_kib"]
+    ratio = paired_ratio(one, other)
+    if ratio is None:
+        return not_testable(f"Not run here with its reference beside it ({words(here)}).")
+    return held_against(item, ratio, noop_beside(reference, quantity), step, here)
+
+
+def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge a point of Figures 3 and 4: one core as any other point, more by a prediction."""
+    row = item.select
+    if row["cores"] == 1 and row["scheduler"] == SBQ:
+        where = where_of(row, table)
+        beside = noop_beside(row, "throughput_kiops")
+        return held_against(item, gain(table, **where), beside, KIOPS_STEP, where)
+    predicted = predicted_kiops(table, row, row["cores"])
+    if predicted is None:
+        return not_testable(ONE_CORE)
+    share = predicted / item.number
+    return not_testable(
+        f"{ONE_CORE} From one core's cost of a request, {predicted:.4g} kIOPS are "
+        f"predicted: {share:.2f} of what is published."
+    )
+
+
+JUDGES: dict[str, Judge] = {
+    "point_gain": _point_gain,
+    "noop_shape": _noop_shape,
+    "cores": _cores,
+}

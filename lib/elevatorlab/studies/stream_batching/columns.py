@@ -1,0 +1,155 @@
+"""The tidy table of the study: one row a point of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...results.tables import Table, may_lack, number, shared, text, whole
+
+SIDES = {
+    "host": ("submit", "dispatch", "driver", "receive", "complete"),
+    "target": ("driver", "receive", "complete"),
+}
+"""Whose work the processor does for a request, and which (`agent.observe.processor_time`)."""
+
+
+def of_side(side: str, part: str | None = None) -> str:
+    """Return the name of the column with a side's processor time for a request, or a part of it."""
+    return f"{side}_{part}_ns_per_request" if part else f"{side}_ns_per_request"
+
+
+def _time_of(side: str, part: str | None) -> str:
+    work = f"in {part}" if part else "in all its parts"
+    return f"the processor's time for a request on the {side}, {work}; empty: not traced"
+
+
+CAUSES = {"nr": "their number", "bytes": "their bytes", "timeout": "time"}
+"""Why a batch of SBQ was released."""
+
+TABLE = Table(
+    "point of a trial",
+    *shared("trial study testbed machine accelerator preset"),
+    text("arm", "what fio ran in: a host, or a virtual machine"),
+    *shared("device backing_scheduler scheduler"),
+    text("target", "the disk, or what the target serves"),
+    text("driver", "NVMe/TCP driver of the host, or local"),
+    number("time_scale", "1", "factor by which disk and network were slowed down"),
+    may_lack(number("batch_nr", "", "SBQ: requests that release a batch; empty of others")),
+    may_lack(number("batch_timeout_us", "us", "SBQ: time that releases a batch")),
+    whole("depth", "", "requests that fio keeps in flight"),
+    whole("read_percent", "%", "part of the requests that read"),
+    whole("request_kib", "KiB", "size of a request"),
+    *shared("seed repetition"),
+    whole("requests", "", "requests that ended in fio's window"),
+    number("throughput_iops", "1/s", "requests a second"),
+    number("latency_mean_us", "us", "mean time of a request, from its submission on"),
+    number("latency_p99_us", "us", "99th percentile; of reads and writes the worse one"),
+    number("busy_ratio", "1", "busy time of all processors, of the time that passed"),
+    number("busy_ns_per_request", "ns", "busy time of all processors for a request"),
+    number("switches_per_request", "1", "context switches for a request"),
+    may_lack(number("host_sends_per_request", "1", "the host's TCP segments with data")),
+    may_lack(number("target_sends_per_request", "1", "the target's; empty where there is none")),
+    may_lack(number("batch_requests", "", "SBQ: requests that were held, for each batch")),
+    *(
+        may_lack(number(f"released_by_{cause}_ratio", "1", f"SBQ: batches released by {word}"))
+        for cause, word in CAUSES.items()
+    ),
+    *shared("image_digest"),
+    *(
+        may_lack(number(of_side(side, part), "ns", _time_of(side, part)))
+        for side, parts in SIDES.items()
+        for part in (None, *parts)
+    ),
+)
+
+COLUMNS = TABLE.names
+
+ORDER = ["target", "driver", "time_scale", "scheduler", "batch_nr", "batch_timeout_us"]
+ORDER += ["read_percent", "request_kib", "depth", "repetition", "trial"]
+
+WHERE = {"depth": 64, "read_percent": 100, "request_kib": 4}
+"""The point at which the document varies everything else."""
+
+
+def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the study's own columns, one row for each point of a trial."""
+    labels = trial["labels"]
+    for workload in result["workloads"].values():
+        for point in workload.get("points", ()):
+            yield {
+                "arm": trial["machine"],
+                "target": labels["target"],
+                "driver": labels["driver"],
+                "time_scale": float(labels["time_scale"]),
+                "batch_nr": _number(labels.get("batch_nr")),
+                "batch_timeout_us": _number(labels.get("batch_timeout_us")),
+                "depth": point["point"]["iodepth"],
+                "read_percent": point["point"]["rwmixread"],
+                "request_kib": int(point["point"]["bs"].removesuffix("k")),
+                **_speed([point[way] for way in ("read", "write") if way in point]),
+                **(cost := _cost(point["counters"])),
+                **_apart(point.get("sides"), cost["busy_ns_per_request"]),
+            }
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _speed(ways: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Join reads and writes: rates add up, means are weighted, of percentiles the worse counts."""
+    requests = sum(way["requests"] for way in ways)
+    mean_ns = sum(way["requests"] * way["latency_mean_ns"] for way in ways) / requests
+    return {
+        "requests": requests,
+        "throughput_iops": sum(way["iops"] for way in ways),
+        "latency_mean_us": mean_ns / 1000,
+        "latency_p99_us": max(way["latency_p99_ns"] for way in ways) / 1000,
+    }
+
+
+def _cost(counters: Mapping[str, Any]) -> dict[str, float]:
+    """Return what a request cost, and how SBQ released its batches."""
+    requests = counters["requests"]
+    found = {
+        "busy_ratio": counters["busy_ns"] / counters["duration_ns"],
+        "busy_ns_per_request": counters["busy_ns"] / requests,
+        "switches_per_request": counters["context_switches"] / requests,
+    }
+    for side in ("host", "target"):
+        if f"{side}_sends" in counters:
+            found[f"{side}_sends_per_request"] = counters[f"{side}_sends"] / requests
+    scheduler = counters.get("scheduler", {})
+    batches = sum(scheduler.get(f"released_by_{cause}", 0) for cause in CAUSES)
+    if batches:
+        found["batch_requests"] = scheduler["held"] / batches
+        for cause in CAUSES:
+            found[f"released_by_{cause}_ratio"] = scheduler[f"released_by_{cause}"] / batches
+    return found
+
+
+def _apart(sides: Mapping[str, Any] | None, busy_ns_per_request: float) -> dict[str, float]:
+    """Return the processor's time for a request by side and part, without what tracing it cost.
+
+    Each recorded event costs the same, and all of them what a request takes longer while it is
+    traced, `busy_ns_per_request` being what it takes otherwise. On a machine where that differs
+    from one moment to the next, an event costs no less than nothing, and no more than all of the
+    time in which it was recorded.
+    """
+    if not sides or not sides["requests"]:
+        return {}
+    requests, time_ns, events = sides["requests"], sides["time_ns"], sides["events"]
+    busy = [owner for owner in time_ns if owner != "idle"]
+    traced_ns = sum(time_ns[owner] for owner in busy) / requests
+    so_many = sum(events[owner] for owner in busy) / requests
+    most_ns = min(time_ns[owner] / events[owner] for owner in busy if events[owner])
+    event_ns = min(max(0, (traced_ns - busy_ns_per_request) / so_many), most_ns)
+    found = {}
+    for side, parts in SIDES.items():
+        for part in parts:
+            owner = f"{side} {part}"
+            spent_ns = time_ns.get(owner, 0) - event_ns * events.get(owner, 0)
+            found[of_side(side, part)] = spent_ns / requests
+        found[of_side(side)] = sum(found[of_side(side, part)] for part in parts)
+    return found

@@ -1,0 +1,100 @@
+"""Figures 3 and 4: throughput by cores, as published and as one core's cost predicts it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from ....showing.style import COLOURS, GREY
+from ...kit.cells import rows_of
+from ..measures import DRIVERS, TARGETS, limit_kiops, predicted_kiops
+from ..published import SCHEDULER
+from .latency import on_scale
+from .panels import PUBLISHED, compared_schedulers, drivers_in, scheduler_handles
+
+OPERATIONS = {"randread": "(a) random read", "randwrite": "(b) random write"}
+PREDICTED: dict[str, Any] = {"stock": ":", "one_send": "-"}
+"""How the prediction from a driver's one core is drawn."""
+
+
+def cores(published: pd.DataFrame, measured: pd.DataFrame, target: str) -> Figure:
+    """Draw throughput against cores for one target: published, and predicted from one core."""
+    rows = rows_of(measured, target=target)
+    figure = Figure(figsize=(8, 3.6))
+    axes = figure.subplots(1, 2)
+    for axis, (operation, title) in zip(axes, OPERATIONS.items(), strict=True):
+        shown = published[
+            (published["target"] == target)
+            & (published["operation"] == operation)
+            & published["cores"].notna()
+        ]
+        for name, scheduler in SCHEDULER.items():
+            some = rows_of(shown, scheduler=name)
+            axis.plot(
+                some["cores"], some["throughput_kiops"], color=COLOURS[scheduler], **PUBLISHED
+            )
+        _predicted(axis, rows, target, operation, int(shown["cores"].max()))
+        limit = limit_kiops(target, operation)
+        if limit < 1.5 * shown["throughput_kiops"].max():
+            axis.axhline(limit, color=GREY, linewidth=0.8)
+            axis.text(
+                0.98,
+                limit,
+                "link (100 Gb/s)" if target == "ram" else "SSD (as published)",
+                transform=axis.get_yaxis_transform(),
+                ha="right",
+                va="bottom",
+                color=GREY,
+            )
+            axis.set_ylim(top=1.15 * limit)  # room for those words
+        axis.set(title=title, xlabel="cores")
+        axis.set_ylim(bottom=0)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes[0].set_ylabel("throughput (kIOPS)")
+    handles = [
+        *scheduler_handles(compared_schedulers(rows)),
+        Line2D([], [], color=GREY, label="published", **PUBLISHED),
+        *(
+            Line2D(
+                [],
+                [],
+                color=GREY,
+                linestyle=PREDICTED[driver],
+                marker=".",
+                markevery=[0],
+                label=f"one core measured (dot), more predicted: {DRIVERS[driver]}",
+            )
+            for driver in drivers_in(rows)
+        ),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    figure.suptitle(f"{TARGETS[target]}, 4 KiB, depth 64, by cores{on_scale(rows)}")
+    return figure
+
+
+def _predicted(
+    axis: Axes, rows: pd.DataFrame, target: str, operation: str, most_cores: int
+) -> None:
+    """Draw one core as it was measured, and a line to what it predicts."""
+    for driver in drivers_in(rows):
+        for scheduler in compared_schedulers(rows):
+            name = next((one for one, ours in SCHEDULER.items() if ours == scheduler), scheduler)
+            what = {"target": target, "operation": operation, "driver": driver, "scheduler": name}
+            numbers = range(1, most_cores + 1)
+            found = (predicted_kiops(rows, what, number) for number in numbers)
+            line = [kiops for kiops in found if kiops is not None]
+            if not line:
+                continue
+            axis.plot(
+                numbers,
+                line,
+                color=COLOURS[scheduler],
+                linestyle=PREDICTED[driver],
+                marker="o",
+                markevery=[0],
+            )

@@ -1,0 +1,97 @@
+"""Beyond the document: SBQ's knobs, and its gain with times left unscaled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ....showing.bars import grouped_bars
+from ....showing.panels import cells, say
+from ....showing.style import COLOURS, GREY
+from ...kit.cells import rows_of
+from ..columns import WHERE
+from ..measures import DRIVERS, TARGETS, at, gain
+from .panels import drivers_in
+
+DEPTHS = (1, WHERE["depth"])
+
+
+def knobs(measured: pd.DataFrame) -> Figure:
+    """Draw the gain for each pair of knobs: requests a batch, and time to wait for them."""
+    figure = Figure(figsize=(5.5, 3.8))
+    axis = figure.subplots()
+    rows = rows_of(measured, **WHERE)
+    own = rows[rows["scheduler"] == "sbq"]
+    by_knobs = own.groupby(["target", "driver", "time_scale"])
+    swept = [
+        (where, some)
+        for where, some in by_knobs
+        if len(some[["batch_nr", "batch_timeout_us"]].drop_duplicates()) > 1
+    ]
+    if not swept:
+        say(axis, "was not run")
+        return figure
+    (target, driver, scale), some = swept[0]
+    where = {"target": target, "driver": driver, "time_scale": scale}
+    noop = at(measured, "throughput_iops", scheduler="none", **where).mean()
+    if pd.isna(noop):
+        say(axis, "noop was not run beside it")
+        return figure
+    mean = some.groupby(["batch_nr", "batch_timeout_us"])[["throughput_iops", "batch_requests"]]
+    table = mean.mean().unstack()
+    ratio = pd.DataFrame(table["throughput_iops"] / noop)
+    sizes = pd.DataFrame(table["batch_requests"])
+    words = pd.DataFrame(
+        {
+            timeout_us: {
+                batch_nr: _words(ratio.loc[batch_nr, timeout_us], sizes.loc[batch_nr, timeout_us])
+                for batch_nr in ratio.index
+            }
+            for timeout_us in ratio.columns
+        }
+    )
+    cells(axis, ratio, words, 2)
+    axis.set_xticklabels([f"{x:g}" for x in ratio.columns])
+    axis.set_yticklabels([f"{y:g}" for y in ratio.index])
+    axis.set_xlabel(f"batch_timeout_us (here × {scale:g})")
+    axis.set_ylabel("batch_nr")
+    axis.set_title(f"{TARGETS[str(target)]}, {DRIVERS[str(driver)]}, depth 64", fontsize=9)
+    figure.suptitle("The knobs: throughput relative to noop")
+    return figure
+
+
+def _words(gained: float, size: float) -> str:
+    """Say what a pair of knobs did; SBQ's own pair may be none of those swept."""
+    return "was not run" if pd.isna(gained) else f"{gained:.2f}×\n({size:.0f} a batch)"
+
+
+def unscaled(measured: pd.DataFrame) -> Figure:
+    """Draw the gain at depths 1 and 64 with all times as they are, beside the scaled ones."""
+    figure = Figure(figsize=(8, 3.2))
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, target in zip(axes, TARGETS, strict=True):
+        heights = {}
+        for driver in drivers_in(measured):
+            for scale in sorted(set(measured["time_scale"])):
+                where = {"target": target, "driver": driver, "time_scale": scale}
+                label = f"{DRIVERS[driver].removesuffix(' driver')}\ntimes × {scale:g}"
+                for depth in DEPTHS:
+                    if found := gain(measured, **where, depth=depth):
+                        heights[label, depth] = found
+        groups = list(dict.fromkeys(label for label, _ in heights))
+        values = {key: replace(one, repetitions=1) for key, one in heights.items()}
+        grouped_bars(axis, values, groups, _look, DEPTHS, write=lambda value: f"{value:.2f}")
+        axis.axhline(1, color=GREY, linewidth=0.8)
+        axis.tick_params(axis="x", labelsize=8)
+        axis.margins(y=0.2)
+        axis.set_title(TARGETS[target])
+    axes[0].set_ylabel("throughput, SBQ / noop")
+    figure.suptitle("The scale of time: SBQ / noop at depths 1 (light) and 64")
+    return figure
+
+
+def _look(_: str, depth: int) -> dict[str, Any]:
+    return {"facecolor": COLOURS["sbq"], "alpha": 0.45 if depth == DEPTHS[0] else 1}

@@ -1,0 +1,79 @@
+"""The study at a glance: the gain by depth, and what a request costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ....showing.panels import marks, say
+from ....showing.style import COLOURS, GREY
+from ...kit.cells import rows_of
+from ..measures import DRIVERS, TARGETS, gain, gains, scale_of
+from ..published import gain_by_depth
+from .costs import draw_costs
+from .panels import PUBLISHED, compared_schedulers, drivers_in, line, name_of, source_handles
+
+DEPTHS = (1, 4, 16, 64, 256, 1024)
+
+
+def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw SBQ's throughput relative to noop's against depth, and the cost of a request."""
+    figure = Figure(figsize=(9, 3.4))
+    axes = figure.subplots(1, 3, width_ratios=[1, 1, 0.9])
+    for axis, target in zip(axes, TARGETS, strict=False):
+        _gains(axis, published, measured, target)
+    axes[0].set_ylabel("throughput, SBQ / noop")
+    _costs(axes[2], measured)
+    drivers = drivers_in(measured)
+    handles = source_handles([*drivers, "local"] if len(measured) else [])
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    figure.suptitle("Stream Batch Queuing: what holding requests back gains and costs")
+    return figure
+
+
+def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: str) -> None:
+    ratio = gain_by_depth(published, target)
+    axis.plot(ratio.index, ratio, color=COLOURS["sbq"], **PUBLISHED)
+    where: dict[str, Any] = {"target": target, "time_scale": scale_of(measured)}
+    for driver in drivers_in(measured):
+        for scheduler in compared_schedulers(measured)[1:]:
+            points = gains(measured, "depth", scheduler, **where, driver=driver)
+            line(axis, points, scheduler, driver)
+    local = gains(measured, "depth", **where, driver="local") if len(measured) else []
+    line(axis, local, "sbq", "local", colour=GREY, linestyle="none", markeredgewidth=1.5)
+    axis.axhline(1, color=GREY, linewidth=0.8)
+    axis.set(xscale="log", xlabel="I/O depth (log scale)", title=TARGETS[target], ylim=(0, None))
+    marks(axis.xaxis, DEPTHS)
+
+
+def _costs(axis: Axes, measured: pd.DataFrame) -> None:
+    """Show the processor's time for a request, by scheduler and driver, RAM target."""
+    drivers = drivers_in(rows_of(measured, target="ram"))
+    if not drivers:
+        say(axis, "was not run" if len(measured) else "not measured")
+        return
+    draw_costs(axis, measured, "ram", "busy_ns_per_request")
+    where: dict[str, Any] = {"target": "ram", "time_scale": scale_of(measured)}
+    labels = []
+    for driver in drivers:
+        ratio = gain(measured, **where, driver=driver)
+        name = DRIVERS[driver].removesuffix(" driver")
+        labels.append(f"{name}\n{ratio.value:.2f}×" if ratio else name)
+    axis.set_xticks(range(len(drivers)), labels)
+    axis.set_title("RAM target, depth 64")
+    axis.set_ylabel("processor time a request (us)")
+    axis.margins(y=0.32)
+    for place, scheduler in enumerate(compared_schedulers(measured)):
+        axis.text(
+            0.98,
+            0.98 - 0.08 * place,
+            name_of(scheduler),
+            color=COLOURS[scheduler],
+            transform=axis.transAxes,
+            ha="right",
+            va="top",
+            fontweight="bold",
+        )

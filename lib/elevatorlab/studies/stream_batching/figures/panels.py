@@ -1,0 +1,84 @@
+"""What the study's figures share: how published and measured curves look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from ....analysis.intervals import Interval
+from ....plugins.schedulers import label_of
+from ....showing.panels import curve
+from ....showing.style import COLOURS, GREY
+from ...kit.cells import in_order
+from ..measures import DRIVERS
+
+MARKERS = {"stock": "o", "one_send": "s", "local": "x"}
+"""A driver is told by shape, never by colour; the stock driver's markers are open."""
+
+ORDER = ("none", "sbq", "mq-deadline", "kyber")
+"""The schedulers in the order in which they are shown; any others come after them."""
+
+_NAMES = {"none": "noop (none)", "sbq": "SBQ"}
+
+PUBLISHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "alpha": 0.55}
+"""Published curves are dashed and light, measured ones solid."""
+
+
+def face(driver: str, colour: str) -> str:
+    """Return how a driver's marker is filled."""
+    return "white" if driver == "stock" else colour
+
+
+def line(
+    axis: Axes, points: Iterable[tuple[float, Interval]], scheduler: str, driver: str, **more: Any
+) -> None:
+    """Draw a measured curve with its confidence intervals."""
+    colour = COLOURS[scheduler]
+    look = {"marker": MARKERS[driver], "markerfacecolor": face(driver, colour)}
+    curve(axis, points, **{"colour": colour, **look, **more})
+
+
+def scheduler_handles(schedulers: Iterable[str]) -> list[Line2D]:
+    """Return legend entries that tell schedulers by colour."""
+    return [Line2D([], [], color=COLOURS[name], label=name_of(name)) for name in schedulers]
+
+
+def scheduler_patches(schedulers: Iterable[str]) -> list[Patch]:
+    """Return legend entries that tell bars of schedulers by colour."""
+    return [Patch(color=COLOURS[name], label=name_of(name)) for name in schedulers]
+
+
+def name_of(scheduler: str) -> str:
+    """Return what the document calls a scheduler, or else the records."""
+    return _NAMES.get(scheduler, label_of(scheduler))
+
+
+def source_handles(drivers: Iterable[str], published: bool = True) -> list[Line2D]:
+    """Return legend entries that tell published curves from measured ones, and the drivers."""
+    shown = [Line2D([], [], color=GREY, label="published", **PUBLISHED)] if published else []
+    for driver in drivers:
+        label = f"measured, {DRIVERS.get(driver, 'no network')}"
+        marker, filled = MARKERS[driver], face(driver, GREY)
+        shown.append(Line2D([], [], color=GREY, label=label, marker=marker, markerfacecolor=filled))
+    return shown
+
+
+def schedulers_in(table: pd.DataFrame) -> list[str]:
+    """Return the schedulers of a table in the order in which they are shown."""
+    return in_order(table, "scheduler", ORDER)
+
+
+def compared_schedulers(table: pd.DataFrame) -> list[str]:
+    """Return noop, SBQ, and those schedulers of a table that the document has not."""
+    return ["none", "sbq", *(name for name in schedulers_in(table) if name not in ORDER)]
+
+
+def drivers_in(table: pd.DataFrame) -> list[str]:
+    """Return the drivers of a table in the order in which they are shown, without ``local``."""
+    there = set(table["driver"])
+    return [name for name in DRIVERS if name in there]

@@ -1,0 +1,86 @@
+"""Whose work the processor does: host and target apart."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from ....showing.panels import say
+from ....showing.style import GREY
+from ...kit.cells import rows_of
+from ..columns import SIDES, of_side
+from ..measures import DRIVERS, TARGETS, at, scale_of
+from .panels import compared_schedulers, drivers_in, name_of
+
+SHADES = {
+    ("host", "submit"): "#08519C",
+    ("host", "dispatch"): "#3182BD",
+    ("host", "driver"): "#6BAED6",
+    ("host", "receive"): "#9ECAE1",
+    ("host", "complete"): "#C6DBEF",
+    ("target", "driver"): "#A63603",
+    ("target", "receive"): "#E6550D",
+    ("target", "complete"): "#FDBE85",
+}
+"""Host in blues, target in browns: the two are told apart with any colour vision."""
+
+WORDS = {
+    "submit": "fio",
+    "dispatch": "block layer, dispatch",
+    "driver": "NVMe/TCP",
+    "receive": "network, receive",
+    "complete": "block layer, end",
+}
+
+
+def processor_time(measured: pd.DataFrame) -> Figure:
+    """Draw the processor's time for a request by side and part, at depth 64."""
+    figure = Figure(figsize=(9.5, 3.6))
+    axes = figure.subplots(1, 2, sharex=True)
+    for axis, target in zip(axes, TARGETS, strict=True):
+        _stacks(axis, rows_of(measured, target=target))
+        axis.set(title=TARGETS[target], xlabel="processor time a request (us)")
+    handles = [
+        Patch(color=shade, label=f"{side}: {WORDS[part]}")
+        for (side, part), shade in SHADES.items()
+        if (measured[of_side(side, part)] > 0).any()
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    figure.suptitle("Host and target apart: who works for a request at depth 64, 4 KiB reads")
+    return figure
+
+
+def _stacks(axis: Axes, rows: pd.DataFrame) -> None:
+    bars = [
+        (f"{DRIVERS[driver].removesuffix(' driver')}, {name_of(scheduler)}", means)
+        for driver in drivers_in(rows)
+        for scheduler in compared_schedulers(rows)
+        if (means := _means(rows, driver, scheduler))
+    ]
+    if not bars:
+        say(axis, "was not traced")
+        return
+    for place, (_, means) in enumerate(bars):
+        left = 0.0
+        for what, time_us in means.items():
+            axis.barh(place, time_us, 0.7, left=left, color=SHADES[what])
+            left += time_us
+        host_us = sum(time_us for (side, _), time_us in means.items() if side == "host")
+        words = f"host {host_us:.1f}, target {left - host_us:.1f}"
+        axis.text(left, place, f" {words}", va="center", fontsize=7, color=GREY)
+    axis.set_yticks(range(len(bars)), [name for name, _ in bars])
+    axis.invert_yaxis()
+    axis.grid(axis="y", visible=False)
+    axis.margins(x=0.35)
+
+
+def _means(rows: pd.DataFrame, driver: str, scheduler: str) -> dict[tuple[str, str], float]:
+    where = {"driver": driver, "scheduler": scheduler, "time_scale": scale_of(rows)}
+    found = {
+        (side, part): at(rows, of_side(side, part), **where).mean() / 1000
+        for side, parts in SIDES.items()
+        for part in parts
+    }
+    return {} if any(pd.isna(value) for value in found.values()) else found

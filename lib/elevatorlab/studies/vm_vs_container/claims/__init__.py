@@ -1,0 +1,66 @@
+"""How each claim of the article is judged; the claims are in data/claims/vm_vs_container.yaml.
+
+A judging function takes a statement and the measured rows of one run: of one machine, preset and
+scheduler of the physical disk below. Times are always paired by repetition, never pooled, and only
+ratios are held against the article: its seconds come from another machine.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ....errors import ElevatorLabError
+from ....judging import claims
+from ....judging.claims import Claim
+from ....judging.expectations import expect_columns, expect_once
+from ....judging.families import statements
+from .. import document
+from ..columns import COLUMNS
+from ..published import NAME
+from . import numbers, sentences
+
+
+def judge(measured: pd.DataFrame) -> list[Claim]:
+    """Give every number and sentence of the article its verdict.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        One row a timed read, with `COLUMNS`; empty for published data alone. Times in
+        seconds, sizes as named.
+
+    Returns
+    -------
+    list of Claim
+        Claims about the document once; the others once for each machine and preset, whose arms
+        may come from several testbeds (see `matching.runs`).
+
+    Raises
+    ------
+    ElevatorLabError
+        When a column is missing, one read was measured twice in the same repetition, or the arms
+        of a machine did not read the same from the same device.
+    """
+    expect_columns(measured, COLUMNS, "timed read")
+    _refuse_what_cannot_be_compared(measured)
+    return claims.judge(statements(NAME), JUDGES, measured)
+
+
+def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
+    machine = ["machine", "preset"]
+    read = [*machine, "test", "published_size_mb", "repetition"]
+    where = [*read, "testbed", "arm", "backing_scheduler", "scheduler", "variant"]
+    expect_once(measured, where, "each read once per repetition")
+    size_mib = measured["size_mib"].astype(float).round(6)
+    for what, values, keys in (("device", measured["device"], machine), ("MiB", size_mib, read)):
+        grouped = values.groupby([measured[key] for key in keys], dropna=False)
+        for several in grouped.unique()[grouped.nunique() > 1]:
+            found = " and ".join(map(str, sorted(several)))
+            raise ElevatorLabError(
+                "measured table: expected all arms of a machine to read the same from the same "
+                f"device; found for one of them ({what}): {found}; keep the trials of one set of "
+                "parameters"
+            )
+
+
+JUDGES: dict[str, claims.Judge] = {**document.JUDGES, **numbers.JUDGES, **sentences.JUDGES}

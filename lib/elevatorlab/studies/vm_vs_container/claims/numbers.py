@@ -1,0 +1,116 @@
+"""How the printed times and percentages are judged by what was measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from ....analysis.improvement import improvement_percent, improvement_range_percent, ratio_range
+from ....analysis.intervals import Interval, ratio_interval
+from ....judging.claims import Judge
+from ....judging.families import Statement
+from ....judging.verdicts import (
+    TIE_MARGIN,
+    Judgement,
+    compare,
+    not_testable,
+    six_digits,
+    widened,
+)
+from ...kit.cells import by_repetition, paired_ratio, rows_of
+from ..measures import times_by
+from ..published import HALF_STEP_S, TEST_1, times
+from .arms import no_arm, not_comparable, with_stand_in
+
+
+def _time_shape(item: Statement, table: pd.DataFrame) -> Judgement:
+    where = {name: item.select[name] for name in ("test", "variant")}
+    if where["test"] == TEST_1:
+        along = "published_size_mb"
+        where["scheduler"] = item.select["scheduler"]
+    else:
+        along = "scheduler"
+    of_column = {name: value for name, value in where.items() if name != "variant"}
+    column = rows_of(times(), arm=item.select["arm"], **of_column)
+    printed = column.set_index(along)["time_s"]
+
+    def shape(arm: str) -> Judgement:
+        return _shape(item, rows_of(table, **where, arm=arm), printed, along)
+
+    return with_stand_in(item, table, shape)
+
+
+def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series[float], along: str) -> Judgement:
+    """Judge one row of a column, measured `rows`, relative to the column's reference row."""
+    key = item.select[along]
+    measured = times_by(along, rows)
+    # What the article has not, such as a scheduler of somebody's own, is no part of its column.
+    ran: list[Any] = [name for name in measured if name in printed.index]
+    reference: Any = "none" if along == "scheduler" else max(ran, default=None)
+    if key not in ran or reference not in ran or len(ran) < 2:
+        words = ", ".join(map(_label, ran)) or "nothing"
+        return not_testable(f"Not run here with a reference beside it (ran: {words}).")
+    others: list[Any] = [name for name in ran if name != key] if key == reference else [reference]
+    ratio = ratio_interval(measured[key], measured[others].mean(axis=1, skipna=False))
+    reference_s = printed[others].mean()
+    low, high = ratio_range(printed[key], reference_s, HALF_STEP_S)
+    tolerance = item.tolerance
+    allowed = widened((low, high), tolerance)
+    verdict, why = compare(ratio, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
+    timed = rows[rows[along] == key]
+    reason = (
+        f"Relative to {'the mean of the others' if key == reference else _label(reference)}: "
+        f"{ratio.text()}; printed {printed[key] / reference_s:.3g} (rounding allows {low:.4g} "
+        f"to {high:.4g}, the tolerance {allowed[0]:.4g} to {allowed[1]:.4g}): "
+        f"{why}. Timed: {timed['size_mib'].mean():.4g} MiB in {timed['time_s'].mean():.4g} s."
+    )
+    return Judgement(verdict, six_digits(ratio.value * reference_s), reason)
+
+
+def _improvement(item: Statement, table: pd.DataFrame) -> Judgement:
+    row, base = item.select, item.select["base"]
+    where = {name: row[name] for name in ("test", "variant", "scheduler")}
+    if "published_size_mb" in row:
+        where["published_size_mb"] = row["published_size_mb"]
+
+    def from_arm(before: str) -> Interval | None:
+        after_s, before_s = (
+            by_repetition(table, "time_s", **where, arm=arm) for arm in ("container", before)
+        )
+        ratio = paired_ratio(after_s, before_s)
+        return ratio and ratio.map(lambda value: improvement_percent(1, value, base))
+
+    measured = from_arm("vm")
+    absent = "vm" if "container" in set(table["arm"]) else "container"
+    reason = no_arm(absent, table) if measured is None else not_comparable(table)
+    if measured is None or reason:
+        alone = from_arm("host")
+        if alone is None:
+            return not_testable(f"{reason} Nor did this read run on the host arm.")
+        return not_testable(
+            f"{reason} From host to container, the same formula gives {alone.text(' %')}: that "
+            "much is due to the container layer alone."
+        )
+    rounding = improvement_range_percent(
+        row["vm_time_s"], row["container_time_s"], HALF_STEP_S, base
+    )
+    tolerance = item.tolerance
+    allowed = rounding[0] - tolerance, rounding[1] + tolerance
+    verdict, why = compare(measured, rounding, neutral=0, margin=100 * TIE_MARGIN, allowed=allowed)
+    reason = (
+        f"{measured.text(' %')}; printed {item.published:.4g} % (rounding allows "
+        f"{rounding[0]:.4g} to {rounding[1]:.4g} %, the tolerance {allowed[0]:.4g} to "
+        f"{allowed[1]:.4g} %): {why}."
+    )
+    return Judgement(verdict, six_digits(measured.value), reason)
+
+
+def _label(key: float | str) -> str:
+    return key if isinstance(key, str) else f"the {key:g} MB file"
+
+
+JUDGES: dict[str, Judge] = {
+    "time_shape": _time_shape,
+    "improvement": _improvement,
+}

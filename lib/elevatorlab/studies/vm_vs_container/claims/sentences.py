@@ -1,0 +1,163 @@
+"""How the article's sentences are judged by what was measured."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ....analysis.improvement import ratio_range
+from ....analysis.intervals import Interval
+from ....judging.claims import Judge
+from ....judging.families import Statement
+from ....judging.verdicts import (
+    Judgement,
+    Verdict,
+    not_testable,
+    ordering,
+    six_digits,
+)
+from ...kit.cells import rows_of
+from ..measures import SCHEDULERS, device_share, ranking, total_ratio
+from ..published import HALF_STEP_S, TEST_1, TEST_2, printed_times
+from .arms import not_comparable, with_stand_in
+
+
+def _none_was_best(item: Statement, table: pd.DataFrame) -> Judgement:
+    tests = item.select["tests"]
+    tests = [TEST_1, TEST_2] if tests == "both_tests" else [tests]
+    variant = item.select["variant"]
+    others = [name for name in SCHEDULERS if name != "none"]
+
+    def order(arm: str) -> Judgement:
+        sides = {
+            f"{test}: {other} / none": total_ratio(
+                table,
+                {"test": test, "variant": variant, "arm": arm, "scheduler": other},
+                {"test": test, "variant": variant, "arm": arm, "scheduler": "none"},
+            )
+            for test in tests
+            for other in others
+        }
+        return _ordered(item, sides)
+
+    return with_stand_in(item, table, order)
+
+
+def _container_was_better(item: Statement, table: pd.DataFrame) -> Judgement:
+    where = {name: item.select[name] for name in ("test", "variant")}
+
+    def order(arm: str) -> Judgement:
+        sides = {
+            f"{name}: {arm} / container": total_ratio(
+                table,
+                {**where, "scheduler": name, "arm": arm},
+                {**where, "scheduler": name, "arm": "container"},
+            )
+            for name in SCHEDULERS
+        }
+        return _ordered(item, sides)
+
+    emulated = not_comparable(table)
+    return not_testable(emulated) if emulated else with_stand_in(item, table, order, arm="vm")
+
+
+def _ranking(item: Statement, table: pd.DataFrame) -> Judgement:
+    where = {name: item.select[name] for name in ("test", "variant")}
+    printed = printed_times(item.select["test"], item.select["arm"])
+
+    def order(arm: str) -> Judgement:
+        rows = rows_of(table, **where, arm=arm)
+        if item.select["test"] == TEST_1:
+            sizes = rows.groupby("scheduler")["published_size_mb"].agg(set)
+            common = set.intersection(*sizes) if len(sizes) else set()
+            totals = printed[printed["published_size_mb"].isin(common)]
+        else:
+            common, totals = {None}, printed
+        total_s = totals.groupby("scheduler")["time_s"].sum().sort_values()
+        half_step_s = len(common) * HALF_STEP_S
+        sides, excluded = {}, {}
+        for place, slower in enumerate(total_s.index):
+            for faster in total_s.index[:place]:
+                low, high = ratio_range(total_s[slower], total_s[faster], half_step_s)
+                if low <= 1 + item.tolerance:
+                    continue
+                name = f"{slower} / {faster}"
+                sides[name] = total_ratio(
+                    table,
+                    {**where, "arm": arm, "scheduler": slower},
+                    {**where, "arm": arm, "scheduler": faster},
+                )
+                ratio = sides[name]
+                excluded[name] = bool(ratio and (ratio.low > high or ratio.high < low))
+        if not sides:
+            return not_testable("The printed times differ by no more than rounding and tolerance.")
+        judgement, stability = _ordered(item, sides, excluded), ranking(rows)
+        if stability is None:
+            return judgement
+        return judgement._replace(reason=f"{judgement.reason} {stability.text()}")
+
+    return with_stand_in(item, table, order)
+
+
+def _ordered(
+    item: Statement, sides: dict[str, Interval | None], excluded: dict[str, bool] | None = None
+) -> Judgement:
+    """Judge pairs that are claimed to be above 1; a tie excludes a claimed difference."""
+    found = {
+        name: (ratio, excluded[name] if excluded else True)
+        for name, ratio in sides.items()
+        if ratio is not None
+    }
+    if not found:
+        return not_testable("None of the pairs was run here.")
+    verdict, reason = ordering(found, item.tolerance)
+    absent = [name for name in sides if name not in found]
+    if absent:
+        reason += f"; not run: {', '.join(absent)}"
+        if verdict != Verdict.CONTRADICTED:
+            verdict = Verdict.NOT_TESTABLE
+    as_claimed = sum(ratio.direction(1, item.tolerance) == 1 for ratio, _ in found.values())
+    return Judgement(verdict, f"{as_claimed} of {len(sides)} pairs", f"{reason}.")
+
+
+# Did the timed reads meet a scheduler at all?
+
+
+def _reads_reach_the_scheduler(item: Statement, table: pd.DataFrame) -> Judgement:
+    return with_stand_in(item, table, lambda arm: _device_share(item, table, arm))
+
+
+def _device_share(item: Statement, table: pd.DataFrame, arm: str) -> Judgement:
+    where = {"test": item.select["test"], "scheduler": item.select["scheduler"], "arm": arm}
+    warm = device_share(rows_of(table, **where, variant="as_published"))
+    control = device_share(rows_of(table, **where, variant="dropped"))
+    if warm is None or control is None:
+        absent = " and ".join(
+            name for name, found in (("as_published", warm), ("dropped", control)) if found is None
+        )
+        return not_testable(f"Needs both variants; not run here: {absent}.")
+    tolerance = item.tolerance
+    low, high = (warm.low, warm.high) if warm.bounded else (warm.value, warm.value)
+    if control.value < 1 - tolerance:
+        verdict, why = Verdict.NOT_TESTABLE, "the control did not reach the device"
+    elif high <= tolerance:
+        verdict = Verdict.CONTRADICTED
+        why = "as published, the timed reads come from memory and meet no scheduler"
+    elif low >= 1 - tolerance:
+        verdict, why = Verdict.REPRODUCED, "the reads reach the device"
+    elif low > tolerance:
+        verdict, why = Verdict.DIRECTION_ONLY, "a part of the reads reaches the device"
+    else:
+        verdict, why = Verdict.NOT_TESTABLE, "the repetitions do not decide it"
+    reason = (
+        f"Share of the bytes that the device delivered: {warm.text()} as published, "
+        f"{control.text()} after dropping caches: {why}."
+    )
+    return Judgement(verdict, six_digits(warm.value), reason)
+
+
+JUDGES: dict[str, Judge] = {
+    "none_was_best": _none_was_best,
+    "container_was_better": _container_was_better,
+    "ranking": _ranking,
+    "reads_reach_the_scheduler": _reads_reach_the_scheduler,
+}

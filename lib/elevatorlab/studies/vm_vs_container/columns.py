@@ -1,0 +1,52 @@
+"""The tidy table of the study: one row a timed read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...results.tables import Table, may_lack, number, shared, text, whole
+
+TABLE = Table(
+    "timed read",
+    *shared("trial study testbed machine accelerator preset"),
+    text("arm", "what the reader ran in: host, container or vm"),
+    *shared("device backing_scheduler scheduler"),
+    text("variant", "state of the page cache: as_published, dropped or direct"),
+    text("test", "the article's test: writes_starving_reads or high_read_latency"),
+    may_lack(
+        number("published_size_mb", "MB", "size of the file in the article; empty of the tree")
+    ),
+    number("size_mib", "MiB", "how much was read"),
+    *shared("seed repetition"),
+    number("time_s", "s", "how long the read took"),
+    whole("bytes_read", "bytes", "how much was read"),
+    whole("device_read_bytes", "bytes", "what the device served meanwhile"),
+    whole("storage_read_bytes", "bytes", "what the reader had to fetch from storage"),
+    *shared("image_digest"),
+)
+
+COLUMNS = TABLE.names
+
+ORDER = ["test", "variant", "arm", "backing_scheduler", "scheduler", "repetition"]
+ORDER += ["published_size_mb", "trial"]
+
+
+def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the study's own columns, one row for each timed read of a trial."""
+    labels = trial["labels"]
+    for workload in result["workloads"].values():
+        for read in workload.get("reads", ()):
+            size_mib = read["bytes_read"] / 2**20
+            is_file = "size_mib" in read
+            yield {
+                "arm": labels["arm"],
+                "variant": labels["variant"],
+                "test": labels["test"],
+                "published_size_mb": round(size_mib / float(labels["scale"])) if is_file else None,
+                "size_mib": size_mib,
+                "time_s": read["time_ns"] / 1e9,
+                "bytes_read": read["bytes_read"],
+                "device_read_bytes": read["device_read_bytes"],
+                "storage_read_bytes": read["storage_read_bytes"],
+            }

@@ -1,0 +1,76 @@
+"""Two knobs crossed: the scheduler of the device under test, and that of the disk below it."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ....analysis.intervals import Interval
+from ....judging.matching import backing_schedulers
+from ....showing.panels import cells
+from ...kit.cells import in_order, rows_of
+from ..measures import ARMS, SCHEDULERS, total_ratio
+from .overview import TESTS
+from .panels import VARIANTS, arms_in
+
+AS_IT_WAS = "as it was"
+#: The variant that is shown, the first of these that was run: its reads reach both schedulers.
+REACHING = ("dropped", "direct", "as_published")
+
+
+def shown_variant(crossed: pd.DataFrame) -> str:
+    """Return the variant that the figure shows."""
+    return next(variant for variant in REACHING if variant in set(crossed["variant"]))
+
+
+def crossing(crossed: pd.DataFrame) -> Figure:
+    """Draw the time of each pair of schedulers relative to the first pair.
+
+    Parameters
+    ----------
+    crossed : pandas.DataFrame
+        Rows of one machine and preset with several schedulers of the physical disk.
+    """
+    variant = shown_variant(crossed)
+    below = [name or AS_IT_WAS for name in backing_schedulers(crossed)]
+    rows = rows_of(crossed, variant=variant).fillna({"backing_scheduler": AS_IT_WAS})
+    above = in_order(rows, "scheduler", SCHEDULERS)
+    arms, tests = arms_in(rows), [test for test in TESTS if test in set(rows["test"])]
+    size = max(1.6 + (0.5 + 0.72 * len(above)) * len(arms), 4.8), 1.3 + 1.5 * len(tests)
+    figure = Figure(figsize=size)
+    grid = figure.subplots(len(tests), len(arms), sharex=True, sharey=True, squeeze=False)
+    for line, test in zip(grid, tests, strict=True):
+        for axis, arm in zip(line, arms, strict=True):
+            _cells(axis, rows_of(rows, test=test, arm=arm), above, below)
+            axis.set_title(f"{ARMS[arm]}, {TESTS[test].partition(':')[0]}")
+        line[0].set_ylabel("physical disk")
+    for axis in grid[-1]:
+        axis.set_xlabel("device under test")
+    figure.suptitle(f"Scheduler above, scheduler below: {VARIANTS[variant]}")
+    return figure
+
+
+def _cells(axis: Axes, rows: pd.DataFrame, above: list[str], below: list[str]) -> None:
+    first = {"backing_scheduler": below[0], "scheduler": above[0]}
+    ratios = pd.DataFrame(
+        {
+            top: {
+                low: total_ratio(rows, {"backing_scheduler": low, "scheduler": top}, first)
+                for low in below
+            }
+            for top in above
+        },
+        dtype=object,
+    )
+    cells(axis, ratios.map(lambda one: one.value if one else math.nan), ratios.map(_words), 2, 6.5)
+    axis.tick_params(labelsize=7.5)
+
+
+def _words(ratio: Interval | None) -> str:
+    if ratio is None:
+        return "not run"
+    interval = f"\n{ratio.low:.2f} to {ratio.high:.2f}"
+    return f"{ratio.value:.2f}×" + (interval if ratio.bounded and not ratio.identical else "")

@@ -1,0 +1,107 @@
+"""What the study's figures share: the article's panel, then one a variant, arms by marker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ....judging.matching import emulated_apart
+from ....showing.panels import say
+from ....showing.style import WARNING
+from ...kit.cells import rows_of
+from ..measures import ARMS
+
+VARIANTS = {
+    "as_published": "as published (cache warm)",
+    "dropped": "caches dropped",
+    "direct": "direct I/O",
+}
+PRINTED = "Article, as printed"
+
+
+def columns(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of each column of panels, by its title: the article, then each variant."""
+    reruns = {
+        f"Rerun, {name}": rows_of(measured, variant=variant) for variant, name in VARIANTS.items()
+    }
+    there = {title: rows for title, rows in reruns.items() if len(rows)}
+    return {PRINTED: published.assign(repetition=1), **there}
+
+
+def draw_columns(
+    published: pd.DataFrame,
+    measured: pd.DataFrame,
+    nothing: str,
+    draw: Callable[[Axes, pd.DataFrame], None],
+) -> tuple[Figure, list[Axes]]:
+    """Draw a panel for the article and one for each variant.
+
+    An arm whose processor is emulated beside others that are not gets a row of panels of its
+    own, which says that they do not compare.
+
+    Parameters
+    ----------
+    published, measured : pandas.DataFrame
+        What belongs into this figure.
+    nothing : str
+        What stands in place of a rerun where nothing was measured; "" for no place.
+    draw : callable
+        Called with a panel's axes and its rows, which are never none.
+
+    Returns
+    -------
+    matplotlib.figure.Figure, list of Axes
+        The figure, and the leftmost axes of each row that have data.
+    """
+    panels = columns(published, measured)
+    apart = emulated_apart(measured, ARMS)
+    count = max(len(panels), 2 if nothing else 1)
+    lines = 2 if apart else 1
+    figure = Figure(figsize=(max(1.2 + 2.6 * count, 4.8), 0.7 + 2.9 * lines))
+    grid = figure.subplots(lines, count, squeeze=False)
+    for axis, (title, rows) in zip(grid[0], panels.items(), strict=False):
+        some = rows[~rows["arm"].isin(apart)] if title != PRINTED else rows
+        if some.empty:
+            say(axis, "not in the article" if title == PRINTED else "see below")
+            continue
+        draw(axis, some)
+        axis.set_title(title)
+    if len(panels) < count:
+        say(grid[0][1], nothing)
+    if not apart:
+        return figure, [grid[0][0]]
+    names = " and ".join(ARMS[arm] for arm in apart)
+    others = " and ".join(ARMS[arm] for arm in arms_in(measured) if arm not in apart)
+    say(
+        grid[1][0],
+        f"{names}: NOT COMPARABLE\nwith {others}.\n\nIts processor is emulated:\n"
+        f"{_broken(next(iter(apart.values())))}.\n\nSchedulers within the {names}\nstill compare.",
+        WARNING,
+    )
+    for axis, (title, rows) in zip(grid[1][1:], list(panels.items())[1:], strict=True):
+        some = rows[rows["arm"].isin(apart)]
+        if some.empty:
+            say(axis, f"{names}: not run")
+            continue
+        draw(axis, some)
+        axis.set_title(f"{names} alone (emulated),\n{title.partition(', ')[2]}", color=WARNING)
+        axis.text(
+            *(0.5, 0.98, "not comparable with the panel above"),
+            **{"transform": axis.transAxes, "ha": "center", "va": "top"},
+            **{"color": WARNING, "fontsize": 7.5, "fontweight": "bold"},
+        )
+    return figure, [grid[0][0], grid[1][1]]
+
+
+def _broken(text: str) -> str:
+    """Break a line before a bracket, so that it fits a panel."""
+    return text.replace(" (", "\n(", 1)
+
+
+def arms_in(*tables: pd.DataFrame) -> list[str]:
+    """Return the arms of these tables, in the order in which they are shown."""
+    there = {arm for table in tables for arm in table["arm"].unique()}
+    return [arm for arm in ARMS if arm in there]

@@ -1,0 +1,25 @@
+"""Archives that the kernel unpacks into its first root, one behind the other."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+
+
+def archive(files: Mapping[str, tuple[int, bytes | None]]) -> bytes:
+    """Return a cpio archive (newc).
+
+    Parameters
+    ----------
+    files : mapping of str to tuple
+        Mode and content by path; a folder has the content None, and comes before what is in it.
+    """
+    out = io.BytesIO()
+    for number, (path, (mode, content)) in enumerate([*files.items(), ("TRAILER!!!", (0, b""))]):
+        kind = 0o040000 if content is None else 0o100000
+        data, name = content or b"", path.encode() + b"\0"
+        fields = [number, kind | mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name), 0]
+        out.write(b"070701" + b"".join(b"%08X" % field for field in fields) + name)
+        out.write(b"\0" * (-out.tell() % 4) + data)
+        out.write(b"\0" * (-out.tell() % 4))
+    return out.getvalue()

@@ -1,0 +1,173 @@
+"""Kernel modules compiled for a Debian kernel, in a root that the user's cache keeps.
+
+The root (compiler, headers, sources) takes a minute or two to make, once a kernel; what is
+compiled in it then takes seconds, and is kept, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ... import cache, scratch
+from ...errors import ElevatorLabError, NotReady
+from ...paths import ENVIRONMENTS
+from ...plugins.module_folders import ModuleFolder
+from . import image
+
+RECIPE = ENVIRONMENTS / "module-root"
+
+#: A compilation takes seconds. What takes so long has an endless loop, in its Kbuild say.
+LIMIT_S = 180
+
+
+class DoesNotCompile(ElevatorLabError):
+    """Sources that do not compile.
+
+    Attributes
+    ----------
+    said : str
+        What the compiler said; a place is ``FILE:LINE:COLUMN`` in the folder.
+    """
+
+    def __init__(self, folder: ModuleFolder, found: str, said: str) -> None:
+        super().__init__(f"{folder.path}: expected {folder.module}.ko; {found}\n{said}".rstrip())
+        self.said = said
+
+
+@dataclass(frozen=True)
+class Built:
+    """A module that was built.
+
+    Attributes
+    ----------
+    file : Path
+        What the kernel loads.
+    with_lines : Path
+        The same with what tells the lines of its source (DWARF).
+    said : str
+        The compiler's warnings.
+    """
+
+    file: Path
+    with_lines: Path
+    said: str
+
+
+def release() -> str:
+    """Return the release of the deterministic image's kernel, such as 6.1.0-56-amd64."""
+    prefix = "linux-image-"
+    packages: dict[str, str] = image.current()["packages"]
+    names = (name.removeprefix(prefix) for name in packages if name.startswith(prefix))
+    return next(name for name in names if name[0].isdigit())
+
+
+def root(of_kernel: str) -> Path:
+    """Return the archive of the root for a kernel; make it where the cache has none.
+
+    Parameters
+    ----------
+    of_kernel : str
+        Its release: a module loads into no other one.
+
+    Raises
+    ------
+    NotReady
+        When it cannot be made.
+    """
+    digest = hashlib.sha256(of_kernel.encode())
+    for file in (RECIPE / "make.sh", ENVIRONMENTS / "debian-sources.sh"):
+        digest.update(file.read_bytes())
+
+    def make(folder: Path) -> None:
+        command: list[str | Path] = [RECIPE / "make.sh", folder, of_kernel]
+        if subprocess.run(command, stdin=subprocess.DEVNULL).returncode:
+            raise NotReady(f"{RECIPE.name}/make.sh failed; the lines above say why")
+
+    return cache.obtain("module-root", digest.hexdigest(), make) / "root.tar"
+
+
+def build(folder: ModuleFolder, of_kernel: str | None = None) -> Built:
+    """Build a module, unless the user's cache has it.
+
+    The same sources, root and kernel give the same bytes.
+
+    Parameters
+    ----------
+    folder : ModuleFolder
+    of_kernel : str, optional
+        Release of the kernel; by default the deterministic image's.
+
+    Raises
+    ------
+    DoesNotCompile
+        With what the compiler said.
+    NotReady
+        When there is nothing to compile with.
+    """
+    archive = root(of_kernel or release())
+    decides = [folder.digest, _sha256_of(archive), cache.sha256(RECIPE / "compile.py")]
+    digest = hashlib.sha256("\0".join(decides).encode()).hexdigest()
+    made = cache.obtain("module", digest, lambda into: _compile(folder, archive, into))
+    said = (made / "log").read_text(errors="replace")
+    return Built(made / f"{folder.module}.ko", made / f"{folder.module}.debug.ko", said)
+
+
+def _sha256_of(archive: Path) -> str:
+    """Return the digest of a file of the cache, which has been compared with it."""
+    return str(json.loads((archive.parent / cache.INDEX).read_text())[archive.name]["sha256"])
+
+
+def _compile(folder: ModuleFolder, archive: Path, into: Path) -> None:
+    with scratch.folder() as place:
+        sources, work, answer = (Path(place, name) for name in ("build", "work", "answer.tar"))
+        work.mkdir()
+        # Its name stands in messages of the kernel, so it is the same everywhere.
+        sources = sources / folder.module
+        sources.mkdir(parents=True)
+        for name, content in folder.files.items():
+            (sources / name).write_bytes(content)
+        _run(folder, [archive, sources, work], answer)
+        with tarfile.open(answer) as made:
+            for name in ("log", "status", f"{folder.module}.ko", f"{folder.module}.debug.ko"):
+                if name in made.getnames() and (file := made.extractfile(name)):
+                    (into / name).write_bytes(file.read())
+    said = _as_in_the_folder((into / "log").read_text(errors="replace"), folder)
+    (into / "log").write_text(said)
+    if (into / "status").read_text() != "0":
+        raise DoesNotCompile(folder, "it does not compile:", said)
+    if not (into / f"{folder.module}.ko").exists():
+        raise DoesNotCompile(folder, "its Kbuild makes none (obj-m)", said)
+
+
+def _run(folder: ModuleFolder, arguments: list[Path], answer: Path) -> None:
+    # Should this process be killed, the compiler ends, too.
+    ends_with_us = ["setpriv", "--pdeathsig", "KILL"]
+    command: list[str | Path] = [*ends_with_us, sys.executable, RECIPE / "compile.py", *arguments]
+    with open(answer, "wb") as out:
+        try:
+            run = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.PIPE,
+                timeout=LIMIT_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise DoesNotCompile(folder, f"it did not compile within {LIMIT_S} s", "") from None
+    if run.returncode:
+        said = run.stderr.decode(errors="replace").strip()
+        raise NotReady(f"{RECIPE.name}/compile.py: {said or 'it was killed'}")
+
+
+def _as_in_the_folder(said: str, folder: ModuleFolder) -> str:
+    """Return the compiler's lines with places as they are in the student's folder."""
+    there = f"/build/{folder.module}"
+    lines = said.replace(f"{there}/", "").replace(there, ".").splitlines(keepends=True)
+    # Debian's headers come without vmlinux; nobody needs to mend that.
+    return "".join(line for line in lines if not line.startswith("Skipping BTF generation"))

@@ -1,0 +1,291 @@
+"""The agent on a machine with a disk: installed, and asked to run trials."""
+
+import contextlib
+import functools
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn, TypeVar, cast
+
+import tenacity
+
+from ...errors import NotReady, TrialFailed
+from ...plugins import schedulers
+from .. import agent_answer, agent_archive
+from ..base import Say
+from .shell import CommandFailed, ConnectionLost, HoldingShell, Shell, Unreachable
+
+#: The oldest Python that the agent runs on.
+OLDEST_PYTHON = (3, 9)
+
+RECONNECT_S = 300
+
+
+T = TypeVar("T")
+
+
+class FarAgent:
+    """The agent on the machine that `shell` reaches.
+
+    A trial runs there detached: it goes on when the connection breaks, and who comes back
+    finds it running, or its result.
+    """
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        self.folder = ""  # both are known once it is installed
+        self.agent = ""
+        self.as_root: list[str] = []
+        self.root_checked = False
+
+    def install(self, root: bool = True) -> None:
+        """Check what the agent needs there, and bring it, where it is not there yet.
+
+        Parameters
+        ----------
+        root : bool
+            Whether it must be able to change anything; looking around needs no root.
+
+        Raises
+        ------
+        NotReady
+            No Python, too old a Python, no root, no room.
+        """
+        if self.agent and (self.root_checked or not root):
+            return
+        self._check_python()
+        user_id = self.shell.run(["id", "-u"]).strip()
+        if user_id != "0" and root:
+            self._check_sudo()
+        self.root_checked = root
+        self.folder = f"/var/tmp/elevatorlab-{user_id}"
+        agent = f"{self.folder}/agent-{agent_archive.agent_digest()[:12]}.pyz"
+        try:
+            self.shell.run(["mkdir", "-p", "-m", "700", self.folder, f"{self.folder}/runs"])
+            self.shell.run(["test", "-O", self.folder])
+            found = self.shell.run(["sh", "-c", f"sha256sum <{agent} || true"]).split()
+            if found[:1] != [agent_archive.agent_digest()]:
+                self.shell.put(agent_archive.agent_archive(), f"{agent}.part")
+                self.shell.run(["mv", f"{agent}.part", agent])
+        except CommandFailed as problem:
+            raise NotReady(
+                f"{self.folder} on {self.shell.name} cannot be used ({problem.said}); expected a "
+                "folder of our own with 50 MiB of free disk space. Free some"
+            ) from None
+        self.agent = agent
+
+    def _check_python(self) -> None:
+        script = "import sys; print('%d.%d' % sys.version_info[:2])"
+        try:
+            found = self.shell.run(["python3", "-c", script]).strip()
+        except CommandFailed as problem:
+            raise NotReady(
+                f"{self.shell.name} has no python3 ({problem.said}); expected 3.9 or newer. "
+                "Install it there, for instance with environments/provision.sh"
+            ) from None
+        if tuple(map(int, found.split("."))) < OLDEST_PYTHON:
+            raise NotReady(
+                f"{self.shell.name} has Python {found}; expected 3.9 or newer. Install a newer "
+                "python3 there"
+            )
+
+    def _check_sudo(self) -> None:
+        self.as_root = ["sudo", "-n"]
+        try:
+            self.shell.run([*self.as_root, "true"])
+        except CommandFailed as problem:
+            raise NotReady(
+                f"{self.shell.name}: root is needed for devices and schedulers, and sudo asks for "
+                f"a password or is missing ({problem.said}); expected passwordless sudo. "
+                "Add a sudoers line NOPASSWD: ALL for this user, or log in as root"
+            ) from None
+
+    def argv(self, job: str, *arguments: str) -> list[str]:
+        """Return the command for one of the agent's jobs."""
+        return [*self.as_root, "python3", self.agent, job, *arguments]
+
+    def _do(self, job: str, *arguments: str, timeout_s: float = 60) -> str:
+        return self.shell.run(self.argv(job, *arguments), timeout_s)
+
+    def facts(self, root: bool = True) -> dict[str, Any]:
+        """Return what the machine is and has (`agent.observe.facts`), and its clock's skew."""
+        self.install(root)
+        before_s = time.time()
+        found = json.loads(self._do("facts", self.scratch, *schedulers.modules()))
+        middle_s = (before_s + time.time()) / 2
+        return {**found, "clock_skew_s": round(found.pop("time_s") - middle_s, 1)}
+
+    @property
+    def scratch(self) -> str:
+        """Folder for the files of file-backed devices."""
+        return f"{self.folder}/scratch"
+
+    def run(
+        self,
+        name: str,
+        inputs: Mapping[str, bytes],
+        site: Mapping[str, Any],
+        note: Say,
+        limit_s: float,
+    ) -> dict[str, bytes]:
+        """Run a trial there, or go on with it, and return what the agent sends.
+
+        Parameters
+        ----------
+        name : str
+            The run's name; the same name is the same run.
+        inputs : dict of str to bytes
+            See `elevatorlab.testbeds.plugin_archive.with_plugins`.
+        site : dict
+            See `elevatorlab.agent.devices.block_device.create`.
+        note : callable
+            Gets each line of the agent's log.
+        limit_s : float
+            When to give up.
+
+        Returns
+        -------
+        dict of str to bytes
+            ``status``, ``log.txt``, ``result/...``.
+
+        Raises
+        ------
+        TrialFailed
+        """
+        self.install()
+        run = f"{self.folder}/runs/{name}"
+        bring = functools.partial(self._persist, note)
+        bring(self.shell.run, ["mkdir", "-p", run])
+        for file, content in {**inputs, "site.json": json.dumps(site).encode()}.items():
+            bring(self.shell.put, content, f"{run}/{file}")
+        bring(self._do, "start", run)
+        state = self._follow(run, note, time.monotonic() + limit_s)
+        if state == "running":
+            bring(self._do, "stop", run, timeout_s=120)
+            raise TrialFailed(
+                f"the trial did not end within {limit_s:.0f} s on {self.shell.name}; it was stopped"
+            )
+        bring(self._do, "fetch", run)
+        files = agent_answer.unpack(bring(self.shell.get, f"{run}/result.tar"))
+        bring(self._do, "forget", run)
+        return files
+
+    def _persist(self, note: Say, action: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Do what may be done twice until the connection holds, and return its answer.
+
+        Raises
+        ------
+        TrialFailed
+            When the connection has been broken for `RECONNECT_S`.
+        """
+
+        def say_why(attempt: tenacity.RetryCallState) -> None:
+            note(f"{_problem(attempt)}; trying again")
+
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type((ConnectionLost, Unreachable)),
+            wait=tenacity.wait_fixed(1),
+            stop=_broken_for(RECONNECT_S),
+            before_sleep=say_why,
+            retry_error_callback=_give_up,
+        )
+        return retrying(action, *arguments, **more)
+
+    def _follow(self, run: str, note: Say, until_s: float) -> str:
+        """Hand the log's lines to `note` until the run ends; survive broken connections."""
+        state, offset = "running", 0
+        while state == "running" and time.monotonic() < until_s:
+            state, offset = self._persist(note, self._listen, run, offset, note, until_s)
+        return state
+
+    def _listen(self, run: str, offset: int, note: Say, until_s: float) -> tuple[str, int]:
+        """Hand the log's lines from `offset` on to `note` over one connection.
+
+        Returns
+        -------
+        state : str
+            The run's, or ``running`` where the connection broke after a line had come.
+        offset : int
+            What the next connection begins with.
+        """
+        heard = False
+        try:
+            for line in self.shell.lines(self.argv("follow", run, str(offset))):
+                heard = True
+                said = json.loads(line)
+                if "state" in said:
+                    return said["state"], offset
+                if said["text"]:
+                    note(said["text"])
+                offset = said["offset"]  # not before: the line comes again if `note` failed
+                if time.monotonic() > until_s:
+                    break
+        except (ConnectionLost, Unreachable) as problem:
+            if not heard:
+                raise
+            note(f"{problem}; trying again")
+        return "running", offset
+
+    @contextlib.contextmanager
+    def held(
+        self, failure: str, job: str, *arguments: str, say: Say
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Have a job of the agent done there until the context is left; yield its proofs.
+
+        Parameters
+        ----------
+        failure : str
+            What is said, before the reason, when it cannot be done.
+        job, *arguments : str
+            One of `elevatorlab.agent.lifecycle.second_machine`.
+        say : callable
+            Receives what could not be restored there.
+
+        Raises
+        ------
+        TrialFailed
+        """
+        self.install()
+        shell = cast(HoldingShell, self.shell)  # a machine's: no container is asked
+        with contextlib.ExitStack() as held:
+            try:
+                said = held.enter_context(shell.held(self.argv(job, *arguments), say))
+            except CommandFailed as problem:
+                raise TrialFailed(f"{failure}: {problem.said}") from None
+            yield json.loads(said)
+
+    def stop(self, name: str) -> None:
+        """End a run as Ctrl-C would."""
+        self._do("stop", f"{self.folder}/runs/{name}", timeout_s=120)
+
+    def clean(self) -> str:
+        """Restore what killed agents left changed; return one sentence that says what was done."""
+        self.install()
+        return self._do("clean", f"{self.folder}/runs").strip()
+
+
+def _broken_for(limit_s: float) -> Callable[[tenacity.RetryCallState], bool]:
+    """Return tenacity's condition for giving up: so much time has passed since the first failure.
+
+    An attempt may last as long as a trial before it fails, and that is no time without connection.
+    """
+    since_s: float | None = None
+
+    def stop(attempt: tenacity.RetryCallState) -> bool:
+        nonlocal since_s
+        now_s = attempt.outcome_timestamp or 0.0
+        since_s = since_s or now_s
+        return now_s - since_s > limit_s
+
+    return stop
+
+
+def _problem(attempt: tenacity.RetryCallState) -> BaseException | None:
+    return attempt.outcome.exception() if attempt.outcome else None
+
+
+def _give_up(attempt: tenacity.RetryCallState) -> NoReturn:
+    raise TrialFailed(
+        f"{_problem(attempt)}, and did not come back within {RECONNECT_S} s. The trial "
+        "goes on there; the same command fetches its result"
+    ) from None

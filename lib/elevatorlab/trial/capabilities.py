@@ -1,0 +1,100 @@
+"""What a trial can require of a testbed: what each is for, and what to do where it is missing.
+
+Those of `Capability` are a closed list. What has a name of its own (a scheduler, a kind of device,
+a driver, a program) is spelled by the functions below, so that whoever registers one adds it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+VERSION_2 = "boot with systemd.unified_cgroup_hierarchy=1"
+
+
+class Capability(StrEnum):
+    """Something that a testbed has or lacks; its value is how results spell it.
+
+    Attributes
+    ----------
+    sentence : str
+        What it is for.
+    remedy : str
+        What to do where it is missing.
+    """
+
+    sentence: str
+    remedy: str
+
+    def __new__(cls, name: str, sentence: str, remedy: str) -> Capability:
+        """Make a member of its name, which is its value."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.sentence = sentence
+        member.remedy = remedy
+        return member
+
+    CGROUPS = ("cgroups with I/O", "The kernel counts and limits I/O by group.", VERSION_2)
+    LIMITS = ("limits", "A group's bytes or requests a second are limited.", VERSION_2)
+    WEIGHTS = ("weights", "A group gets a share of the device by its weight.", VERSION_2)
+    IO_COST = ("io.cost", "The kernel's cost controller divides the device.", VERSION_2)
+    PAGE_CACHE_DROP = (
+        "page-cache drop",
+        "The page cache is emptied before a read.",
+        "run as root, outside an unprivileged container",
+    )
+    TRACEPOINTS = (
+        "tracepoints",
+        "The kernel tells each request's way through the block layer.",
+        "mount -t tracefs tracefs /sys/kernel/tracing",
+    )
+    BACKING_SCHEDULER = (
+        "backing scheduler",
+        "The scheduler of the physical disk below the device is set.",
+        "keep /var/tmp on a local disk",
+    )
+
+
+def scheduler(name: str) -> str:
+    """Return how a scheduler is spelled as a requirement."""
+    return f"scheduler {name}"
+
+
+def device(kind: str) -> str:
+    """Return how a kind of device is spelled as a requirement."""
+    return f"device {kind}"
+
+
+def driver(name: str) -> str:
+    """Return how an NVMe/TCP driver is spelled as a requirement."""
+    return f"driver {name}"
+
+
+def program(name: str) -> str:
+    """Return how a program is spelled as a requirement."""
+    return f"program {name}"
+
+
+#: What those with a name of their own are for, by the first word.
+_NAMED = {
+    scheduler(""): "The device under test can have the I/O scheduler {}.",
+    device(""): "The device under test can be a {}.",
+    driver(""): "A disk over NVMe/TCP can have the host's driver {}.",
+    program(""): "A workload or the set-up runs the program {}.",
+}
+
+
+def sentence_of(what: str) -> str:
+    """Return what a capability is for; "" for what is none, such as a testbed's own needs.
+
+    >>> sentence_of("limits")
+    "A group's bytes or requests a second are limited."
+    >>> sentence_of("program fio")
+    'A workload or the set-up runs the program fio.'
+    """
+    for capability in Capability:
+        if what == capability:
+            return capability.sentence
+    for start, sentence in _NAMED.items():
+        if what.startswith(start):
+            return sentence.format(what.removeprefix(start))
+    return ""

@@ -1,0 +1,278 @@
+"""What the file of a drive says, and what makes it sane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import ConfigDict, Field, model_validator
+
+from ..records import Count, NotNegative, Positive, Record
+
+#: A measured curve falls a little here and there. What falls by more than both is none.
+NOISE_MS, NOISE_RATIO = 0.25, 0.05
+
+#: More would not fit into the kernel's argument of the module.
+LARGEST_ZONES, LARGEST_CURVE = 512, 2048
+
+_Whole = Annotated[int, Field(ge=0)]
+
+
+class _Aliased(Record):
+    """Known by DiskSim's name of a parameter in a file, and by ours in a trial."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Zone(Record):
+    """Cylinders whose tracks have the same number of sectors.
+
+    Attributes
+    ----------
+    track_skew_sectors, cylinder_skew_sectors : float
+        How much later the next track's first sector comes, of the same and the next cylinder.
+    spare_sectors : int
+        What no sector's number leads to.
+    """
+
+    first_cylinder: _Whole
+    last_cylinder: _Whole
+    sectors_per_track: Count
+    offset_of_first_sector: NotNegative = 0
+    track_skew_sectors: NotNegative = 0
+    cylinder_skew_sectors: NotNegative = 0
+    spare_sectors: _Whole = 0
+
+
+class Overheads(_Aliased):
+    """Times in ms that the drive's electronics take, by what is asked and what came before."""
+
+    read_hit_after_read: NotNegative = Field(0, alias="Read hit over. after read")
+    read_hit_after_write: NotNegative = Field(0, alias="Read hit over. after write")
+    read_miss_after_read: NotNegative = Field(0, alias="Read miss over. after read")
+    read_miss_after_write: NotNegative = Field(0, alias="Read miss over. after write")
+    write_hit_after_read: NotNegative = Field(0, alias="Write hit over. after read")
+    write_hit_after_write: NotNegative = Field(0, alias="Write hit over. after write")
+    write_miss_after_read: NotNegative = Field(0, alias="Write miss over. after read")
+    write_miss_after_write: NotNegative = Field(0, alias="Write miss over. after write")
+    read_completion: NotNegative = Field(0, alias="Read completion overhead")
+    write_completion: NotNegative = Field(0, alias="Write completion overhead")
+    #: These end before the arm has come; they take none of a request's time.
+    read_disconnect_after_read: NotNegative = Field(0, alias="Read disconnect afterread")
+    read_disconnect_after_write: NotNegative = Field(0, alias="Read disconnect afterwrite")
+    write_disconnect: NotNegative = Field(0, alias="Write disconnect overhead")
+    data_preparation: NotNegative = Field(0, alias="Data preparation overhead")
+    first_reselect: NotNegative = Field(0, alias="First reselect overhead")
+    #: Only where the buffer runs empty within a request, which the model's bus waits for.
+    other_reselect: NotNegative = Field(0, alias="Other reselect overhead")
+
+
+class Buffer(_Aliased):
+    """The drive's memory; `continuous_read` and `fast_write` are DiskSim's numbers.
+
+    Attributes
+    ----------
+    continuous_read : int
+        How far it reads ahead: 0 not, 1 to the end of the track, 2 of the cylinder, 3 until the
+        segment is full, 4 to the end of the track, and of one more where a stream crossed into it.
+    fast_write : int
+        0: a write ends on the platter. 1, 2: one stream of writes ends in the buffer, and
+        everything else waits until it is on the platter. 3, which DiskSim has not: writes end in
+        the buffer while it has room, and reads pass them.
+    """
+
+    segments: Annotated[int, Field(ge=1, le=65536)] = Field(alias="Number of buffer segments")
+    segment_sectors: Count = Field(alias="Segment size (in blks)")
+    write_segments: Annotated[int, Field(ge=1, le=65536)] = Field(
+        1, alias="Maximum number of write segments"
+    )
+    caching: bool = Field(True, alias="Enable caching in buffer")
+    continuous_read: Annotated[int, Field(ge=0, le=4)] = Field(0, alias="Buffer continuous read")
+    read_ahead_sectors: _Whole = Field(0, alias="Maximum read-ahead (blks)")
+    read_ahead_over_requested: bool = Field(False, alias="Read-ahead over requested")
+    fast_write: Annotated[int, Field(ge=0, le=3)] = Field(0, alias="Fast write level")
+    immediate_read: Annotated[int, Field(ge=0, le=2)] = Field(0, alias="Immediate buffer read")
+    immediate_write: Annotated[int, Field(ge=0, le=2)] = Field(0, alias="Immediate buffer write")
+    read_hits_on_written: bool = Field(True, alias="Allow read hits on write data")
+    read_water_mark: Annotated[float, Field(ge=0, le=1)] = Field(0, alias="High (read) water mark")
+    #: The model does these always.
+    combine_writes: bool = Field(True, alias="Combine seq writes")
+    write_stops_read_ahead: bool = Field(True, alias="Write hit stop prefetch")
+    read_directly: bool = Field(True, alias="Read directly to buffer")
+    transfers_partial_hit: bool = Field(True, alias="Immed transfer partial hit")
+    #: The model never does this.
+    sneaky_hits: bool = Field(False, alias="Allow sneaky full read hits")
+
+
+class Queue(Record):
+    """The queue inside the drive."""
+
+    depth: Annotated[int, Field(ge=1, le=32)] = 1
+    order: Literal["in_order", "shortest_positioning_time"] = "in_order"
+
+
+class Array(Record):
+    """So many drives, striped; each has an arm and buffer of its own, as described."""
+
+    members: Annotated[int, Field(ge=1, le=64)] = 1
+    stripe_sectors: _Whole = 0
+
+
+class SeekPoint(NamedTuple):
+    """What the arm takes for a distance."""
+
+    cylinders: Count
+    time_ms: Positive
+
+
+class Misfit(ValueError):
+    """Parts of a drive that do not fit together.
+
+    Attributes
+    ----------
+    place : tuple
+        Keys and positions that lead to the part.
+    """
+
+    def __init__(self, place: tuple[str | int, ...], message: str) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+class DriveRecord(Record):
+    """A drive: lengths in sectors of 512 bytes, times in ms.
+
+    Attributes
+    ----------
+    drive, source : str
+        Its name, and where the numbers come from.
+    evidence : str
+        Whether the numbers were measured.
+    sources : dict of str to str
+        Where a number comes from that `source` does not have.
+    assumptions : tuple of str
+        What had to be assumed, a sentence each.
+    seek_curve_ms_by_cylinders : tuple of SeekPoint
+        Between its points, and beyond the last, straight lines.
+    layout_mapping : int
+        0: every cylinder begins at the first head. 1: at the head in use; 2: likewise, and odd
+        cylinders always from the last head to the first.
+    volatile_write_cache : bool
+        Whether what the buffer holds of writes is lost with the power, so that a flush costs.
+    disksim_demerit_ms : float or None
+        DiskSim's own demerit figure on the drive's trace.
+    """
+
+    drive: Annotated[str, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1)]
+    evidence: Literal["measured", "data sheet, not measured"] = "measured"
+    sources: dict[str, str] = {}
+    assumptions: tuple[str, ...] = ()
+    sector_bytes: Literal[512] = 512
+    surfaces: Count
+    cylinders: Count
+    sectors: Count
+    rotation_rpm: Positive
+    head_switch_ms: NotNegative
+    write_settle_ms: NotNegative
+    layout_mapping: Annotated[int, Field(ge=0, le=2)] = 0
+    zones: Annotated[tuple[Zone, ...], Field(min_length=1, max_length=LARGEST_ZONES)]
+    seek_curve_ms_by_cylinders: Annotated[
+        tuple[SeekPoint, ...], Field(min_length=1, max_length=LARGEST_CURVE)
+    ]
+    overheads_ms: Overheads
+    bus_ms_per_sector: NotNegative
+    buffer: Buffer
+    queue: Queue = Queue()
+    array: Array = Array()
+    volatile_write_cache: bool = True
+    disksim_demerit_ms: NotNegative | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> DriveRecord:
+        for misfit in _misfits(self):
+            raise misfit
+        return self
+
+    @property
+    def capacity_sectors(self) -> int:
+        """What the disk holds; of an array's drives, whole stripes."""
+        array = self.array
+        unused = self.sectors % array.stripe_sectors if array.members > 1 else 0
+        return (self.sectors - unused) * array.members
+
+
+def held_sectors(drive: DriveRecord, zone: Zone) -> int:
+    """Return how many sectors the tracks of a zone hold, without its spare ones."""
+    cylinders = zone.last_cylinder - zone.first_cylinder + 1
+    return cylinders * drive.surfaces * zone.sectors_per_track - zone.spare_sectors
+
+
+def _misfits(drive: DriveRecord) -> Iterator[Misfit]:
+    before = -1
+    for number, zone in enumerate(drive.zones):
+        for key, message in _zone_misfits(drive, zone, before):
+            yield Misfit(("zones", number, key), f"zone {number + 1}: {message}")
+        before = zone.last_cylinder
+    held = sum(held_sectors(drive, zone) for zone in drive.zones)
+    if drive.sectors > held:
+        yield Misfit(
+            ("sectors",),
+            f"sectors: expected at most the {held} that the zones hold; found {drive.sectors}",
+        )
+    for number, message in _curve_misfits(drive.seek_curve_ms_by_cylinders):
+        yield Misfit(("seek_curve_ms_by_cylinders", number), f"seek curve: {message}")
+    if drive.array.members > 1 and not 0 < drive.array.stripe_sectors <= drive.sectors:
+        yield Misfit(
+            ("array", "stripe_sectors"),
+            "array: expected stripes of 1 sector to the drive's size; "
+            f"found {drive.array.stripe_sectors}",
+        )
+
+
+def _zone_misfits(drive: DriveRecord, zone: Zone, before: int) -> Iterator[tuple[str, str]]:
+    if zone.first_cylinder <= before:
+        yield (
+            "first_cylinder",
+            f"expected to begin behind cylinder {before}, where the zone before it ends; "
+            f"found cylinder {zone.first_cylinder}: they overlap",
+        )
+    if not zone.first_cylinder <= zone.last_cylinder < drive.cylinders:
+        yield (
+            "last_cylinder",
+            f"expected to end at cylinder {zone.first_cylinder} to {drive.cylinders - 1}; "
+            f"found {zone.last_cylinder}",
+        )
+    elif held_sectors(drive, zone) <= 0:
+        yield "spare_sectors", f"expected fewer than it holds; found {zone.spare_sectors}"
+    for key in ("offset_of_first_sector", "track_skew_sectors", "cylinder_skew_sectors"):
+        if (found := getattr(zone, key)) >= zone.sectors_per_track:
+            yield (
+                key,
+                f"{key}: expected less than a track, which has {zone.sectors_per_track} sectors; "
+                f"found {found:g}",
+            )
+
+
+def _curve_misfits(curve: tuple[SeekPoint, ...]) -> Iterator[tuple[int, str]]:
+    highest = curve[0]
+    for number, point in enumerate(curve[1:], start=1):
+        before = curve[number - 1]
+        if point.cylinders <= before.cylinders:
+            yield (
+                number,
+                f"expected a longer distance than the {before.cylinders} cylinders before; "
+                f"found {point.cylinders}",
+            )
+        if falls(highest.time_ms, point.time_ms):
+            yield (
+                number,
+                f"expected it not to fall; found {point.time_ms:g} ms for {point.cylinders} "
+                f"cylinders after {highest.time_ms:g} ms for {highest.cylinders}",
+            )
+        highest = max(highest, point, key=lambda one: one.time_ms)
+
+
+def falls(from_ms: float, to_ms: float) -> bool:
+    """Tell whether a seek curve falls by more than its measurement's noise."""
+    return from_ms - to_ms > max(NOISE_MS, NOISE_RATIO * from_ms)

@@ -1,0 +1,120 @@
+"""A disk with an arm, from its file to the device of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import ValidationError
+
+from .. import json_lines
+from ..errors import ElevatorLabError
+from ..paths import ENVIRONMENTS
+from ..plugins import module_folders
+from ..plugins.drives import DRIVES
+from ..plugins.module_folders import ModuleFolder
+from ..records import sentence
+from .devices import DeviceModel
+from .drive_records import DriveRecord, Misfit, falls
+
+#: One point of a seek curve in so many may be a misreading, which is left out.
+POINTS_A_MISREADING = 50
+
+CURVE = "seek_curve_ms_by_cylinders"
+
+
+class Drive(DeviceModel):
+    """A disk with an arm: a request takes what a described drive would take for it.
+
+    What is written is kept in memory, where it was written; a read of the rest gives zeros.
+    """
+
+    kind: Literal["drive"] = "drive"
+    drive: DriveRecord
+
+    MODULE: ClassVar[str] = "elevatorlab-drive"
+
+    @property
+    def capacity_mib(self) -> int:
+        """What the disk holds."""
+        return self.drive.capacity_sectors // 2048
+
+    @property
+    def modules(self) -> tuple[ModuleFolder, ...]:
+        """The driver."""
+        return (module_folders.read(ENVIRONMENTS / "kernel" / "drive", self.MODULE),)
+
+
+def drive(name: str) -> Drive:
+    """Return the device of a drive.
+
+    Parameters
+    ----------
+    name : str
+        One of `plugins.drives.DRIVES`, or a file: what ends in ``.json`` or has a slash.
+    """
+    file = Path(name) if name.endswith(".json") or "/" in name else DRIVES.get(name)
+    return Drive(drive=read(file))
+
+
+def read(file: Path) -> DriveRecord:
+    """Read the file of a drive.
+
+    Misread points of the seek curve are left out, and named among the assumptions.
+
+    Raises
+    ------
+    ElevatorLabError
+        When it is none; the sentence says where, what was expected, and what was found.
+    """
+    content = json_lines.read(file)
+    if not isinstance(content, Mapping):
+        raise ElevatorLabError(f"{file}:1: expected the description of a drive; found no mapping")
+    left_out = misreadings(content.get(CURVE))
+    try:
+        return DriveRecord.model_validate(_without(content, left_out))
+    except ValidationError as problem:
+        error = problem.errors()[0]
+    line = json_lines.line_of(file, _place(error, left_out))
+    raise ElevatorLabError(f"{file}:{line}: {sentence(error)}")
+
+
+def misreadings(curve: Any) -> list[int]:
+    """Return the positions of points far below both their neighbours, if they are few.
+
+    An extractor misreads a seek now and then; a curve that falls is something else.
+    """
+    try:
+        times_ms = [float(time_ms) for _, time_ms in curve]
+    except (TypeError, ValueError):
+        return []  # it will be refused
+    found = [
+        number
+        for number in range(1, len(times_ms) - 1)
+        if all(falls(times_ms[number + side], times_ms[number]) for side in (-1, 1))
+    ]
+    return found if len(found) * POINTS_A_MISREADING <= len(curve) else []
+
+
+def _without(content: Mapping[str, Any], left_out: list[int]) -> Mapping[str, Any]:
+    if not left_out:
+        return content
+    curve = content[CURVE]
+    points = ", ".join(f"{curve[at][1]:g} ms for {curve[at][0]} cylinders" for at in left_out)
+    said = f"Left out of the seek curve, as misread: {points}."
+    return {
+        **content,
+        CURVE: [point for number, point in enumerate(curve) if number not in left_out],
+        "assumptions": [*content.get("assumptions", ()), said],
+    }
+
+
+def _place(error: Mapping[str, Any], left_out: list[int]) -> list[str | int]:
+    """Return where in the file an error is: keys and positions."""
+    misfit = error.get("ctx", {}).get("error")
+    place = list(misfit.place if isinstance(misfit, Misfit) else error["loc"])
+    if place[:1] == [CURVE] and len(place) > 1:
+        for number in left_out:
+            place[1] += number <= place[1]
+    return place

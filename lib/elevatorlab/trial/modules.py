@@ -1,0 +1,60 @@
+"""Which kernel modules a trial brings along: their sources belong to its hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..plugins.module_folders import ModuleFolder
+from ..plugins.schedulers import SCHEDULERS
+from ..records import Record
+
+if TYPE_CHECKING:
+    from .trial import Trial
+
+
+class Module(Record):
+    """A kernel module that is built for the machine that runs the trial.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's.
+    digest : str
+        SHA-256 over its sources, and what else decides what it does.
+    """
+
+    name: str
+    digest: str
+
+    def __str__(self) -> str:
+        return f"the module {self.name} (sources' digest {self.digest[:12]})"
+
+
+def folders(trial: Trial) -> dict[str, ModuleFolder]:
+    """Return the sources of the modules that a trial brings along, by the modules' names."""
+    records = (SCHEDULERS.get(name) for name in scheduler_names(trial))
+    of_schedulers = [record.folder for record in records if record.folder is not None]
+    return {folder.module: folder for folder in (*of_schedulers, *trial.device.modules)}
+
+
+def scheduler_names(trial: Trial) -> list[str]:
+    """Return the schedulers that a trial uses, each once."""
+    return list(dict.fromkeys(filter(None, (trial.scheduler.name, trial.backing_scheduler))))
+
+
+def used_by(trial: Trial) -> tuple[Module, ...]:
+    """Return the modules that a trial brings along, as it names them."""
+    found = sorted(folders(trial).items())
+    return tuple(Module(name=name, digest=folder.digest) for name, folder in found)
+
+
+def lacking(modules: Iterable[Module], scheduler: object) -> str:
+    """Say that nobody knows the scheduler of a stored trial that brings modules; "" if not."""
+    if scheduler in SCHEDULERS:
+        return ""
+    named = ", ".join(map(str, modules))
+    return (
+        f"expected the folder of scheduler {scheduler}, with {named}; found none of that name. "
+        "Name it: --scheduler FOLDER"
+    )

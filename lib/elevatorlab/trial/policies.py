@@ -1,0 +1,94 @@
+"""The isolation regulator in a trial, and what its policies are given."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from ..plugins.kinds import POLICIES
+from ..records import Name, NotNegative, Positive, Record, checked
+from .registered import name_in
+
+
+class PolicyModel(Record):
+    """Base of all policies; its fields are the `options` that a trial's regulator gives it.
+
+    Attributes
+    ----------
+    agent : str
+        ``"module:class"`` of its law beside the disk, which takes these options (see
+        `agent.regulator.policies`); empty for those that the agent itself has.
+    number : str or None
+        The field of `Regulator` that belongs to it alone.
+    """
+
+    agent: ClassVar[str] = ""
+    number: ClassVar[str | None] = None
+
+
+class Slae(PolicyModel):
+    """Service-Level Agreement Ensure: nobody waits longer than its SLA."""
+
+    number: ClassVar[str | None] = "sla_wait_ms"
+
+
+class Ute(PolicyModel):
+    """Utilisation Threshold Ensure: the disk is never busier than a threshold."""
+
+    number: ClassVar[str | None] = "threshold"
+
+
+class Regulator(Record):
+    """The isolation regulator (docs/regulator.md), over all groups of the trial.
+
+    Attributes
+    ----------
+    policy : str
+        ``slae`` with `sla_wait_ms`, ``ute`` with `threshold`, or a plug-in's with `options`.
+    options : dict
+        What a plug-in's policy is given.
+    classes : dict
+        SLAE: another SLA, in ms, for the group of that name; None: none.
+    start_s : float
+        When it is started, after the foreground.
+    """
+
+    policy: Annotated[str, AfterValidator(name_in(POLICIES))]
+    sla_wait_ms: Positive | None = None
+    threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
+    options: dict[Name, JsonValue] = {}
+    classes: dict[Name, Positive | None] = {}
+    period_s: Annotated[float, Field(ge=0.05, le=60)] = 1
+    floor_kib_s: Positive = 128
+    start_s: NotNegative = 0
+
+    @model_validator(mode="after")
+    def _has_its_own_number(self) -> Regulator:
+        model = POLICIES.get(self.policy)
+        wanted = {model.number} - {None}
+        given = {name for name in ("sla_wait_ms", "threshold") if getattr(self, name) is not None}
+        if given != wanted:
+            raise ValueError(
+                f"regulator: expected {' '.join(wanted) or 'no number of another'} with the "
+                f"policy {self.policy}; found {' and '.join(sorted(given)) or 'neither number'}"
+            )
+        whole = checked(model, self.options, f"regulator.options of the policy {self.policy}")
+        # As the policy spells them, with its defaults: they belong to the hash.
+        object.__setattr__(self, "options", whole.model_dump(mode="json"))
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_empty_options(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what ours have none of: their hashes are older than options."""
+        content: dict[str, Any] = handler(self)
+        if not self.options:
+            del content["options"]
+        return content

@@ -1,0 +1,60 @@
+"""Parts of a trial that are looked up in a registry: what is not there is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from ..plugins.registry import Registry
+
+
+def name_in(registry: Registry[Any]) -> Callable[[str], str]:
+    """Return a validator that lets only names of `registry` pass, and lists them otherwise."""
+
+    def known(name: str) -> str:
+        if name not in registry:
+            raise _unknown(registry, repr(name))
+        return name
+
+    return known
+
+
+@dataclass(frozen=True)
+class OfKind:
+    """Annotation of a field whose model the registry has under the content's ``kind``."""
+
+    registry: Registry[Any]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Have the model of that kind validate the content."""
+        return core_schema.no_info_before_validator_function(self._made, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe all kinds that there are."""
+        models = [model.__pydantic_core_schema__ for model in self.registry.values()]
+        return handler(core_schema.union_schema(models))
+
+    def _made(self, content: Any) -> Any:
+        if not isinstance(content, Mapping):
+            return content
+        if "kind" not in content:
+            raise _unknown(self.registry, "no kind")
+        if content["kind"] not in self.registry:
+            raise _unknown(self.registry, f"kind {content['kind']!r}")
+        return self.registry.get(content["kind"]).model_validate(content)
+
+
+def _unknown(registry: Registry[Any], given: str) -> PydanticCustomError:
+    *others, last = map(repr, registry.names())
+    expected = f"{', '.join(others)} or {last}" if others else last
+    told = {"expected": expected, "given": given}
+    return PydanticCustomError("unknown_name", "Input should be {expected}", told)

@@ -1,0 +1,63 @@
+"""Rows into a database."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from ...records import Count, Positive, Record
+from .. import measurements
+from ..capabilities import program
+from .base import WorkloadModel
+
+
+class CommitPhase(Record):
+    """Rows inserted by one run of sysbench, each of them a transaction.
+
+    Attributes
+    ----------
+    threads : int
+        Connections that insert at the same time.
+    flush_log_at_trx_commit : int
+        InnoDB's setting: 1, the log is written and flushed at each commit; 2, written at each
+        and flushed once a second; 0, both once a second.
+    commits : int
+        Of all threads together.
+    """
+
+    threads: Annotated[int, Field(ge=1, le=64)]
+    flush_log_at_trx_commit: Literal[0, 1, 2] = 1
+    commits: Count
+
+
+class SysbenchInsert(WorkloadModel):
+    """A MariaDB server with its data on the device, and ``sysbench oltp_insert``.
+
+    Attributes
+    ----------
+    phases : tuple of CommitPhase
+        One after the other, with one server and one table.
+    buffer_pool_mib, log_mib : int
+        Sizes of InnoDB's memory for pages, and of its redo log.
+    start_limit_s : float
+        A server that does not answer by then fails the trial.
+    """
+
+    measurements: ClassVar[type[Record] | None] = measurements.SysbenchInsert
+
+    kind: Literal["sysbench_insert"] = "sysbench_insert"
+    phases: Annotated[tuple[CommitPhase, ...], Field(min_length=1)]
+    buffer_pool_mib: Annotated[int, Field(ge=8)] = 32
+    log_mib: Annotated[int, Field(ge=4)] = 8
+    start_limit_s: Positive = 60
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The server and the client."""
+        return (program("mariadbd"), program("sysbench"))
+
+    @property
+    def needed_mib(self) -> int:
+        """What the data directory and the file system take before the first row."""
+        return self.log_mib + 64

@@ -1,0 +1,79 @@
+"""fio, for a whole trial or at several points."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from ...records import Count, Record
+from .. import measurements
+from ..capabilities import program
+from .base import WorkloadModel
+
+
+class Fio(WorkloadModel):
+    """fio with the given options; on the bare device where there is no file system."""
+
+    measurements: ClassVar[type[Record] | None] = measurements.Fio
+    needs_filesystem: ClassVar[bool] = False
+
+    kind: Literal["fio"] = "fio"
+    options: dict[str, str | int]
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Fio itself."""
+        return (program("fio"),)
+
+
+class FioPoints(WorkloadModel):
+    """fio again and again, each time with other options, and the kernel's counters meanwhile.
+
+    Attributes
+    ----------
+    options : dict
+        Options of fio that all points share.
+    points : tuple of dict
+        The options of each point, one run of fio each.
+    ramp_ms : int
+        Each run's beginning, once it is seen at work, which is left out.
+    counted_ms : int
+        Then the kernel's counters are read at both ends of this time.
+    window_ms : int
+        Then fio's own measurement, in which nothing else runs.
+    traced_points : tuple of int
+        Numbers of points at which, between the two and for half of `counted_ms`, the kernel says
+        whose work the processor does (`agent.observe.processor_time`), where it has tracepoints.
+    """
+
+    measurements: ClassVar[type[Record] | None] = measurements.FioPoints
+    needs_filesystem: ClassVar[bool] = False
+
+    kind: Literal["fio_points"] = "fio_points"
+    options: dict[str, str | int]
+    points: Annotated[tuple[dict[str, str | int], ...], Field(min_length=1)]
+    ramp_ms: Count
+    counted_ms: Count
+    window_ms: Count
+    traced_points: tuple[Annotated[int, Field(ge=0)], ...] = ()
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Fio itself."""
+        return (program("fio"),)
+
+    @model_validator(mode="after")
+    def _traced_points_exist(self) -> FioPoints:
+        if beyond := [number for number in self.traced_points if number >= len(self.points)]:
+            raise ValueError(
+                f"traced_points: expected numbers of the {len(self.points)} points, from 0; "
+                f"found {beyond[0]}"
+            )
+        return self
+
+    @property
+    def duration_s(self) -> float:
+        """How long all points take together."""
+        points_ms = len(self.points) * (self.ramp_ms + self.counted_ms + self.window_ms)
+        return (points_ms + len(self.traced_points) * self.counted_ms) / 1000

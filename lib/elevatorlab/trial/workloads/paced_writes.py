@@ -1,0 +1,62 @@
+"""Writes at a pace, in phases."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from ...records import Count, NotNegative, Positive, Record
+from .. import measurements
+from .base import WorkloadModel
+
+
+class Phase(Record):
+    """A part of a load, in which it does not change.
+
+    Attributes
+    ----------
+    writers : int
+        Writes that are asked for at the same time; each thinks after each of its own.
+    think_us : float
+        Mean time between the end of a write and the next one of the same writer.
+    arrivals_per_s : float or None
+        Open load: writes come at this mean rate, whether those before have ended or not, and
+        up to `writers` are in flight. None: closed load, with think time.
+    """
+
+    duration_s: Positive
+    writers: Annotated[int, Field(ge=0, le=256)] = 1
+    think_us: NotNegative = 0
+    arrivals_per_s: Positive | None = None
+
+
+class PacedWrites(WorkloadModel):
+    """Synchronous writes around the page cache, one after the other, with time between them.
+
+    Attributes
+    ----------
+    request_bytes : int
+        Size of each; a multiple of 512.
+    phases : tuple of Phase
+        One after the other.
+    spread : str
+        How think times, or times between arrivals, are distributed: ``constant`` or
+        ``exponential``.
+    report_ms : int
+        Width of the intervals of the series that is reported.
+    """
+
+    measurements: ClassVar[type[Record] | None] = measurements.PacedWrites
+    needs_filesystem: ClassVar[bool] = False
+
+    kind: Literal["paced_writes"] = "paced_writes"
+    request_bytes: Annotated[int, Field(ge=512, le=1 << 20, multiple_of=512)]
+    phases: Annotated[tuple[Phase, ...], Field(min_length=1)]
+    spread: Literal["constant", "exponential"] = "exponential"
+    report_ms: Count = 1000
+
+    @property
+    def duration_s(self) -> float:
+        """How long all phases take together."""
+        return sum(phase.duration_s for phase in self.phases)

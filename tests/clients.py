@@ -6,7 +6,7 @@ import sys
 
 # A process with everything imported, of which clients are made in milliseconds.
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["elevatorlab.campaign", "elevatorlab.testbeds"])
+SERVER.set_forkserver_preload(["elevatorlab.running.campaign", "elevatorlab.testbeds"])
 
 
 def start(testbed, trial, results, log):
@@ -36,8 +36,9 @@ def run(testbed, trial, results, log):
 def _run(testbed, trial_json, results, log):
     import json
 
-    from elevatorlab import campaign, testbeds, trial
+    from elevatorlab import testbeds, trial
     from elevatorlab.errors import ElevatorLabError
+    from elevatorlab.running import campaign
 
     sys.stdout = sys.stderr = open(log, "a", buffering=1)
     share = campaign.Share(testbeds.get(testbed), [trial.parse(json.loads(trial_json))])

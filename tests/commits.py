@@ -4,7 +4,7 @@ import itertools
 
 import pandas as pd
 
-from elevatorlab.studies.innodb_commit.claims import COLUMNS
+from elevatorlab.studies.innodb_commit.columns import COLUMNS
 from elevatorlab.studies.innodb_commit.published import table
 from elevatorlab.studies.innodb_commit.trials import MAPPING
 from elevatorlab.trial import profile
@@ -40,7 +40,10 @@ def as_printed(factor=None, repetitions=2, **columns):
     `factor(row)` multiplies the commits a second; `columns` are the same in all rows.
     """
     rows = []
-    for repetition, cell in itertools.product(range(repetitions), table().to_dict("records")):
+    cells = table().to_dict("records")
+    # Its successor does what cfq did.
+    cells += [{**cell, "scheduler": "bfq"} for cell in cells if cell["scheduler"] == "cfq"]
+    for repetition, cell in itertools.product(range(repetitions), cells):
         row = {
             **dict.fromkeys(COLUMNS),
             **{"trial": f"{cell['scheduler']}-{cell['flush_log_at_trx_commit']}-{repetition}"},

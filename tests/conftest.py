@@ -1,86 +1,29 @@
 """Markers, skips and the fixtures that several files share."""
 
-import functools
 import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-import browser
 import machines
+import needs
 from disks import by_id, disk  # noqa: F401  (fixtures)
-from elevatorlab.errors import ElevatorLabError, NotReady
-from elevatorlab.testbeds.deterministic import DeterministicTestbed, image, qemu
-from elevatorlab.testbeds.vagrant import readiness
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from elevatorlab.trial import Trial, profile
 from helpers import fio
 
 FORBID_SKIPS = "ELEVATORLAB_FORBID_SKIPS"
 
-
-@functools.cache
-def missing_for_image():
-    """Return what the deterministic testbed lacks here, in one line; nothing when it is ready."""
-    try:
-        qemu.version()
-        image.current()
-    except NotReady as problem:
-        return str(problem)
-    return None
-
-
-@functools.cache
-def missing_for_docker():
-    import docker
-
-    try:
-        docker.from_env().ping()
-    except docker.errors.DockerException as problem:
-        return f"no Docker engine answers ({problem}); environments/start-docker.sh starts one"
-    return None
-
-
-def missing_for_browser():
-    if not Path(browser.PROGRAM).exists():
-        return f"no browser: {browser.PROGRAM} is missing; install chromium"
-    return None
-
-
-def missing_for_ssh():
-    if not Path("/usr/sbin/sshd").exists():
-        return "no SSH server: /usr/sbin/sshd is missing; install openssh-server"
-    return None
-
-
-def missing_for_root():
-    if os.geteuid() != 0:
-        return "not root: devices and schedulers are out of reach; run the tests with sudo"
-    if not Path("/dev/loop-control").exists():
-        return "no loop devices: /dev/loop-control is missing; modprobe loop"
-    return None
-
-
-@functools.cache
-def missing_for_vagrant():
-    missing = [one for one in readiness.findings() if one.what != "KVM" and not one.ready]
-    return "; ".join(f"{one.what}: {one.found}. {one.remedy}" for one in missing) or None
-
-
-NEEDS = {
-    "browser": missing_for_browser,
-    "docker": missing_for_docker,
-    "image": missing_for_image,
-    "root": missing_for_root,
-    "ssh": missing_for_ssh,
-    "vagrant": missing_for_vagrant,
-}
+# An example may take as long as a slow machine takes.
+settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any")
 
 
 def pytest_runtest_setup(item):
-    for marker, missing in NEEDS.items():
-        if item.get_closest_marker(marker) and (reason := missing()):
-            pytest.skip(reason)
+    if reason := needs.missing(item):
+        pytest.skip(reason)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -96,9 +39,10 @@ def pytest_terminal_summary(terminalreporter):
 def _forbid_skip(report):
     """Turn a skip into a failure that tells its reason, where skips are forbidden."""
     if os.environ.get(FORBID_SKIPS) == "1" and report.skipped and not hasattr(report, "wasxfail"):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        report.outcome = "failed"
-        report.longrepr = f"{FORBID_SKIPS}=1, and this was skipped. {reason}"
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if needs.OTHER_MACHINE not in reason:
+            report.outcome = "failed"
+            report.longrepr = f"{FORBID_SKIPS}=1, and this was skipped. {reason}"
     return report
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent import guard
+from elevatorlab.agent.devices import guard
 
 MIB = 1 << 20
 

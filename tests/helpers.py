@@ -8,11 +8,20 @@ import sys
 import time
 from pathlib import Path
 
+from elevatorlab.results import store
+from elevatorlab.running.pools import task
+
 
 def fio(name="reader", group="main", **options):
     """Return a fio workload: random reads of 4 KiB around the page cache, but for `options`."""
     usual = {"rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": 1, "iodepth": 1}
     return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
+
+
+def run_into(folder, testbed, trial):
+    """Run a trial on a testbed that is ready, write its result to `folder`, and return that."""
+    store.write(folder, trial, task.run(testbed, trial, lambda text: None))
+    return folder
 
 
 def cli(*arguments, **more):
@@ -31,9 +40,15 @@ def start_cli(*arguments):
     )
 
 
-def _command(arguments):
-    call = "import sys; from elevatorlab.cli import main; sys.argv[0] = 'elevatorlab'; main()"
-    return [sys.executable, "-c", call, *map(str, arguments)]
+def cli_without(modules, *arguments, **more):
+    """Run the command where `modules` are not installed, and return how it ended."""
+    hidden = f"import sys; sys.modules |= dict.fromkeys({list(modules)!r}); "
+    return subprocess.run(_command(arguments, hidden), capture_output=True, text=True, **more)
+
+
+def _command(arguments, before="import sys; "):
+    call = "from elevatorlab.cli import main; sys.argv[0] = 'elevatorlab'; main()"
+    return [sys.executable, "-c", before + call, *map(str, arguments)]
 
 
 @contextlib.contextmanager
@@ -74,10 +89,10 @@ def running(pid):
         return False
 
 
-def wait_until(condition, limit_s=300):
+def wait_until(condition, limit_s=300, pause_s=0.02):
     """Wait for what must come; the limit only ends a test that would hang."""
     until_s = time.monotonic() + limit_s
     while not (value := condition()):
         assert time.monotonic() < until_s, f"waited {limit_s} s in vain"
-        time.sleep(0.02)
+        time.sleep(pause_s)
     return value

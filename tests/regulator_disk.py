@@ -6,8 +6,8 @@ import pathlib
 import subprocess
 import sys
 
-from elevatorlab.agent import paced_disk
-from elevatorlab.testbeds import pyz
+from elevatorlab.agent.devices import paced_disk
+from elevatorlab.testbeds import agent_archive
 
 
 @contextlib.contextmanager
@@ -19,7 +19,7 @@ def single_server_disk(folder, loops, service_ms, kib_s):
     mount_point = pathlib.Path(folder, "single-server-disk")
     mount_point.mkdir()
     agent, model = pathlib.Path(folder, "disk-agent.pyz"), pathlib.Path(folder, "disk.json")
-    agent.write_bytes(pyz.agent_archive())
+    agent.write_bytes(agent_archive.agent_archive())
     disk = {"size_mib": 1024, "service_us": service_ms * 1000, "service": "constant", "seed": 1}
     model.write_text(json.dumps({**disk, "bandwidth_kib_s": kib_s, "accept_us": None}))
     command = [sys.executable, str(agent), "paced-disk", str(mount_point), str(model)]

@@ -17,13 +17,7 @@ LOOP_CTL_ADD, LOOP_CTL_REMOVE, FIRST_LOOP = 0x4C80, 0x4C81, 100
 BLKIO = Path("/sys/fs/cgroup/blkio")
 
 #: Of tests of the real hierarchy, which have the machine to themselves, as all of root's.
-BLKIO_MARKS = [
-    pytest.mark.root,
-    pytest.mark.skipif(
-        not (BLKIO / "blkio.throttle.write_bps_device").exists() or not os.access(BLKIO, os.W_OK),
-        reason=f"{BLKIO} is no blkio hierarchy (cgroup v1) that may be written to",
-    ),
-]
+BLKIO_MARKS = [pytest.mark.root, pytest.mark.blkio, pytest.mark.programs("losetup")]
 
 
 def needs_blkio(test):

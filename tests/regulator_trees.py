@@ -1,6 +1,6 @@
 """Small copies of procfs, sysfs and a cgroup hierarchy, written as the kernel writes them."""
 
-from elevatorlab.agent.hierarchies import V1, V2
+from elevatorlab.agent.groups.hierarchies import V1, V2
 from elevatorlab.agent.regulator.monitor import Monitor
 from elevatorlab.agent.regulator.targets import Target
 from elevatorlab.agent.regulator.topology import Topology

@@ -99,7 +99,7 @@ def _docker(*arguments):
         return []
 
 
-def assert_restored(before, limit_s=30, name="afterwards"):
+def assert_restored(before, limit_s=300, name="afterwards"):
     """Assert that the machine is, or within a moment will be, in the state that it was in."""
     until_s = time.monotonic() + limit_s
     while (now := machine_state()) != before and time.monotonic() < until_s:

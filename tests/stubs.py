@@ -1,7 +1,6 @@
 """A testbed whose trials take a moment and need nothing, and clients that run campaigns of them."""
 
 import contextlib
-import json
 import logging
 import multiprocessing
 import os
@@ -14,15 +13,28 @@ from pathlib import Path
 import dask
 import distributed
 
-from elevatorlab import campaign
+import stored
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.pools.workers import kept_up
+from elevatorlab.results.outcome import Outcome
+from elevatorlab.running import campaign
+from elevatorlab.running.pools.dask_workers import kept_up
 from elevatorlab.trial import Trial, profile
 from helpers import fio
 
 #: Processes with everything imported, of which clients and Dask's workers are made quickly.
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["stubs", "elevatorlab.testbeds", "elevatorlab.pools.workers"])
+SERVER.set_forkserver_preload(
+    ["stubs", "elevatorlab.testbeds", "elevatorlab.running.pools.dask_workers"]
+)
+
+
+def _figures(trial):
+    return {one.name: stored.fio_read() for one in trial.workloads}
+
+
+def _unique():
+    """Return a proof that tells this run from any other of the same trial."""
+    return {"knob": "run", "written": uuid.uuid4().hex, "read": "", "probe": None}
 
 
 class Stub:
@@ -59,16 +71,17 @@ class Stub:
     def identity(self):
         return self.version
 
-    def run(self, trial, folder, note):
+    def run(self, trial, note):
         with open(self.ledger, "a") as ledger:
             ledger.write(f"{trial.hash} {os.getpid()} {self.client}\n")
         until_s = time.monotonic() + random.Random(trial.seed).uniform(*self.lasts_s)
         while time.monotonic() < until_s and not self.stopped:
             time.sleep(0.005)
-        (folder / "raw").mkdir()
-        (folder / "raw" / "output.txt").write_text(trial.hash)
-        (folder / "result.json").write_text(json.dumps({"run": uuid.uuid4().hex}))
-        return {"testbed": self.name, "wall_s": 1.0}
+        files = {
+            "raw/output.txt": trial.hash.encode(),
+            "result.json": stored.spelled(stored.result(_figures(trial), proofs=[_unique()])),
+        }
+        return Outcome(files, stored.provenance(testbed=self.name))
 
     def stop(self):
         self.stopped = True

@@ -7,26 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent import apply
-from elevatorlab.agent.errors import TrialFailed
-from elevatorlab.testbeds import pyz
+from elevatorlab.agent.devices import udev_rule
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.testbeds import agent_archive
 from helpers import cli
 
-UDEVD = Path("/usr/lib/systemd/systemd-udevd")
+UDEVD = "/usr/lib/systemd/systemd-udevd"
 ALONE = Path(__file__).with_name("udev_alone.sh")
 
 
 @pytest.fixture
 def program(tmp_path):
     file = tmp_path / "agent.pyz"
-    file.write_bytes(pyz.agent_archive())
+    file.write_bytes(agent_archive.agent_archive())
     return f"{sys.executable} {file} apply"
 
 
 def with_udev(script):
     """Run a shell script beside a real udev of its own; return what it printed."""
-    if not UDEVD.exists():
-        pytest.skip("no systemd-udevd; install udev")
     alone = ["unshare", "--mount", "--net", "sh", str(ALONE), "sh", "-c", script]
     run = subprocess.run(alone, capture_output=True, text=True)
     return run.stdout, run.stderr, run.returncode
@@ -38,13 +36,13 @@ def scheduler(disk):
 
 def test_the_rule_names_the_disk_by_what_stays(monkeypatch):
     known = {"ID_SERIAL": "WDC_WD5000AAKS", "ID_WWN": "0x50014ee1", "ID_PATH": "pci-0000:00:1f.2"}
-    monkeypatch.setattr(apply, "properties", lambda disk: known)
-    assert apply.rule("sda", "bfq") == (
+    monkeypatch.setattr(udev_rule, "properties", lambda disk: known)
+    assert udev_rule.rule("sda", "bfq") == (
         'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", '
         'ENV{ID_SERIAL}=="WDC_WD5000AAKS", ATTR{queue/scheduler}="bfq"'
     )
     del known["ID_SERIAL"]
-    assert 'ENV{ID_WWN}=="0x50014ee1"' in apply.rule("sda", "bfq")
+    assert 'ENV{ID_WWN}=="0x50014ee1"' in udev_rule.rule("sda", "bfq")
 
 
 @pytest.mark.parametrize(
@@ -52,12 +50,13 @@ def test_the_rule_names_the_disk_by_what_stays(monkeypatch):
 )
 def test_a_serial_number_that_udev_would_read_otherwise_is_not_used(monkeypatch, hostile):
     monkeypatch.setattr(
-        apply, "properties", lambda disk: {"ID_SERIAL": hostile, "ID_PATH": "pci-1"}
+        udev_rule, "properties", lambda disk: {"ID_SERIAL": hostile, "ID_PATH": "pci-1"}
     )
-    assert 'ENV{ID_PATH}=="pci-1"' in apply.rule("sda", "none")
+    assert 'ENV{ID_PATH}=="pci-1"' in udev_rule.rule("sda", "none")
 
 
 @pytest.mark.root
+@pytest.mark.programs("losetup", "udevadm", UDEVD)
 class TestARealDisk:
     def test_the_rule_is_printed_and_nothing_is_changed(self, disk):
         before = scheduler(disk)
@@ -127,8 +126,8 @@ class TestARealDisk:
 
     def test_a_user_who_is_not_root_is_told_so(self, disk, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
-        with pytest.raises(TrialFailed, match="expected root, to write to /etc/udev/rules.d"):
-            apply.write(disk, "mq-deadline")
+        with pytest.raises(AgentError, match="expected root, to write to /etc/udev/rules.d"):
+            udev_rule.write(disk, "mq-deadline")
 
 
 def test_a_device_that_is_not_there_is_refused():
@@ -137,12 +136,12 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_a_rule_that_is_not_ours_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(apply, "RULES", tmp_path)
-    file = tmp_path / apply.FILE.format(disk="sda")
+    monkeypatch.setattr(udev_rule, "RULES", tmp_path)
+    file = tmp_path / udev_rule.FILE.format(disk="sda")
     file.write_text('KERNEL=="sda", ATTR{queue/scheduler}="none"\n')
     if os.geteuid() == 0:
-        with pytest.raises(TrialFailed, match="not one of ours"):
-            apply.undo("sda")
+        with pytest.raises(AgentError, match="not one of ours"):
+            udev_rule.undo("sda")
     assert file.exists()
 
 

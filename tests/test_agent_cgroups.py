@@ -2,14 +2,15 @@
 
 import os
 import subprocess
+import sys
 
 import pytest
 
-from elevatorlab.agent import cgroups
-from elevatorlab.agent.errors import KnobFailed, TrialFailed
-from elevatorlab.agent.hierarchies import V1, V2
-from elevatorlab.agent.journal import Journal
-from elevatorlab.agent.proofs import Proofs
+from elevatorlab.agent.errors import AgentError, KnobFailed
+from elevatorlab.agent.groups import cgroups
+from elevatorlab.agent.groups.hierarchies import V1, V2
+from elevatorlab.agent.lifecycle.journal import Journal
+from elevatorlab.agent.lifecycle.proofs import Proofs
 from helpers import running, wait_until
 
 KEYS = ("rbytes", "wbytes", "rios", "wios")
@@ -66,7 +67,7 @@ def test_version_2_is_preferred(tmp_path):
 
 
 def test_a_machine_without_io_cgroups(tmp_path):
-    with pytest.raises(TrialFailed, match="has neither a cgroup v2 tree .* nor a v1 tree blkio"):
+    with pytest.raises(AgentError, match="has neither a cgroup v2 tree .* nor a v1 tree blkio"):
         cgroups.find(tmp_path)
 
 
@@ -111,10 +112,10 @@ def tree(tmp_path):
     assert not found.root.exists()
 
 
-def in_group(path, *argv):
+def in_group(path, *argv, **more):
     """Start a command in a cgroup."""
     enter = f'echo $$ >{path}/cgroup.procs && exec "$@"'
-    return subprocess.Popen(["sh", "-c", enter, "sh", *argv])
+    return subprocess.Popen(["sh", "-c", enter, "sh", *argv], **more)
 
 
 @pytest.mark.root
@@ -129,6 +130,21 @@ def test_every_process_of_a_group_ends_even_those_below(tree):
     assert cgroups.processes(tree.root) == []
     assert [process.wait() for process in (*sleepers, shy)] == [-9, -9, -9]
     cgroups.remove(tree.root)
+
+
+@pytest.mark.root
+def test_a_group_that_the_agent_is_in_is_not_killed(tree):
+    """The tree's root, for example: every process of the machine is in it, or below."""
+    group = tree.root / "one"
+    group.mkdir()
+    with in_group(group, "sleep", "100") as neighbour:
+        kill = f"from elevatorlab.agent.groups import cgroups; cgroups.kill({str(group)!r})"
+        agent = in_group(group, sys.executable, "-c", kill, stderr=subprocess.PIPE, text=True)
+        said = agent.communicate()[1]
+        assert f"expected a cgroup of the trial's own to end; found {group}" in said
+        assert (agent.returncode, neighbour.poll()) == (1, None)
+        cgroups.kill(tree.root)
+    assert neighbour.returncode == -9
 
 
 @pytest.mark.root
@@ -147,5 +163,16 @@ def test_a_limit_on_a_device_that_is_not_there_is_refused(tree):
 def test_the_cgroup_of_a_process_that_has_ended():
     ended = subprocess.Popen(["true"])
     ended.wait()
-    with pytest.raises(TrialFailed, match=f"process {ended.pid} has ended; expected it to run"):
+    with pytest.raises(AgentError, match=f"process {ended.pid} has ended; expected it to run"):
         cgroups.find().of_process(ended.pid)
+
+
+@pytest.mark.root
+def test_a_process_that_nobody_has_waited_for_has_ended_too(tree):
+    """Until then the kernel says that it is in the root, with every process of the machine."""
+    (tree.root / "one").mkdir()
+    ended = in_group(tree.root / "one", "true")
+    wait_until(lambda: not running(ended.pid))
+    with pytest.raises(AgentError, match=f"process {ended.pid} has ended; expected it to run"):
+        tree.of_process(ended.pid)
+    ended.wait()

@@ -3,8 +3,8 @@
 import pytest
 
 import sys_trees
-from elevatorlab.agent import devices
-from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.devices import block_device
+from elevatorlab.agent.errors import AgentError
 
 
 @pytest.fixture
@@ -49,18 +49,18 @@ def nodes(tmp_path):
     ],
 )
 def test_a_name_is_resolved_to_the_disks_that_have_schedulers(name, disks, block, nodes):
-    assert devices.disks_of(name, block, nodes) == disks
+    assert block_device.disks_of(name, block, nodes) == disks
 
 
 def test_an_nvme_disk_without_multipath_is_itself(tmp_path):
     tree = [entry for entry in sys_trees.recorded("debian-6.1") if "nvme0c0n1" not in entry[0]]
     block = sys_trees.build(tmp_path / "sys", tree)
-    assert devices.disks_of("nvme0n1", block, tmp_path) == ["nvme0n1"]
+    assert block_device.disks_of("nvme0n1", block, tmp_path) == ["nvme0n1"]
 
 
 @pytest.mark.parametrize("name", ["sdz", "", "c9d9", "mapper/none", "../sda", "sda9"])
 def test_what_is_not_there_is_refused_with_what_is(name, block, nodes):
-    with pytest.raises(TrialFailed) as refusal:
-        devices.disks_of(name, block, nodes)
+    with pytest.raises(AgentError) as refusal:
+        block_device.disks_of(name, block, nodes)
     assert f"expected a block device of this machine, found {name!r}" in str(refusal.value)
     assert "nvme0n1, sda, sda1" in str(refusal.value)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.workloads.fio import summarise
 
 REPORT = (Path(__file__).with_name("fixtures") / "fio-3.33-randrw.json").read_text()
@@ -45,7 +45,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_report_is_refused(case):
-    with pytest.raises(TrialFailed) as refusal:
+    with pytest.raises(AgentError) as refusal:
         summarise(BROKEN[case])
     said = str(refusal.value)
     assert "expected its JSON with one job" in said

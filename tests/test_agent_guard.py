@@ -6,12 +6,12 @@ import subprocess
 import pytest
 
 from disks import MIB, loop, said
-from elevatorlab.agent import devices, guard
-from elevatorlab.agent.proofs import Proofs
+from elevatorlab.agent.devices import block_device, guard
+from elevatorlab.agent.lifecycle.proofs import Proofs
 
 
 def refusal(name, destroy=True):
-    with pytest.raises(guard.Refused) as refused:
+    with pytest.raises(guard.DiskRefused) as refused:
         guard.check(name, destroy)
     sentence = str(refused.value)
     assert sentence.startswith(f"/dev/{name} ") and "expected" in sentence
@@ -19,6 +19,7 @@ def refusal(name, destroy=True):
 
 
 @pytest.mark.root
+@pytest.mark.programs("losetup", "mkfs.ext4", "mkswap", "sfdisk")
 class TestRealDisks:
     """Devices of this machine, in the states in which they must not be touched."""
 
@@ -84,7 +85,7 @@ class TestRealDisks:
             assert f"because it is below {above}" in refusal(disk)
 
     def test_the_disk_of_the_system(self):
-        for name in devices.disks_below("/"):
+        for name in block_device.disks_below("/"):
             assert "carries the system's root" in refusal(name)
 
     def test_a_name_that_went_to_another_disk_since(self, disk, by_id, tmp_path):
@@ -94,7 +95,7 @@ class TestRealDisks:
         said("losetup", "--detach", f"/dev/{disk}")
         (tmp_path / "other").write_bytes(bytes(32 * MIB))
         said("losetup", f"/dev/{disk}", str(tmp_path / "other"))
-        with pytest.raises(guard.Refused, match="or was exchanged; .* Nothing was written"):
+        with pytest.raises(guard.DiskRefused, match="or was exchanged; .* Nothing was written"):
             guard.still_the_same(disk, stable_id, before)
 
     def test_an_id_that_went_to_another_name_since(self, disk, by_id, tmp_path):
@@ -103,12 +104,12 @@ class TestRealDisks:
         (tmp_path / "other").write_bytes(bytes(32 * MIB))
         with loop(tmp_path / "other") as other:
             by_id(other)
-            with pytest.raises(guard.Refused, match=f"was /dev/{disk} and is /dev/{other} now"):
+            with pytest.raises(guard.DiskRefused, match=f"was /dev/{disk} and is /dev/{other} now"):
                 guard.still_the_same(disk, stable_id, before)
 
     def test_a_claimed_disk_is_in_the_proofs(self, disk, by_id):
         proofs = Proofs()
-        assert devices.claim(by_id(disk), True, proofs) == disk
+        assert block_device.claim(by_id(disk), True, proofs) == disk
         assert proofs.records[0]["written"] == "free to be overwritten"
         assert guard.identity(disk) in proofs.records[0]["read"]
 
@@ -183,30 +184,30 @@ class TestRecordedMachines:
 
     def test_a_serial_number_that_two_disks_share(self, machine):
         machine.add("sdzy", serial="0123456789").add("sdzz", serial="0123456789")
-        with pytest.raises(guard.Refused) as refused:
+        with pytest.raises(guard.DiskRefused) as refused:
             guard.resolve("0123456789", machine.by_id)
         assert "sdzy and sdzz have the same id '0123456789'; expected one" in str(refused.value)
 
     def test_an_id_that_no_disk_has(self, machine):
         machine.add("sdzz", serial="S45PNA0M")
         (machine.by_id / "ata-S45PNA0M").symlink_to("../../sdzz")
-        with pytest.raises(guard.Refused) as refused:
+        with pytest.raises(guard.DiskRefused) as refused:
             guard.resolve("ata-OTHER", machine.by_id)
         assert "'ata-OTHER'; expected one of ata-S45PNA0M" in str(refused.value)
 
     def test_an_id_where_there_are_no_ids(self, machine):
-        with pytest.raises(guard.Refused, match=r"names below .*by-id \(there are none\)"):
+        with pytest.raises(guard.DiskRefused, match=r"names below .*by-id \(there are none\)"):
             guard.resolve("ata-OTHER", machine.by_id)
 
     @pytest.mark.parametrize("stable_id", [".", ".."])
     def test_a_folder_is_no_disk(self, machine, stable_id):
-        with pytest.raises(guard.Refused, match="no whole disk has the id"):
+        with pytest.raises(guard.DiskRefused, match="no whole disk has the id"):
             guard.resolve(stable_id, machine.by_id)
 
     def test_an_id_of_a_partition(self, machine):
         machine.add("sdzz", partitions=("sdzz1",))
         (machine.by_id / "ata-S45PNA0M-part1").symlink_to("../../sdzz1")
-        with pytest.raises(guard.Refused, match="no whole disk has the id"):
+        with pytest.raises(guard.DiskRefused, match="no whole disk has the id"):
             guard.resolve("ata-S45PNA0M-part1", machine.by_id)
 
 

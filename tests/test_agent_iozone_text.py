@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.workloads import iozone_text
 from elevatorlab.agent.workloads.iozone import TESTS, pattern, rates
 
@@ -17,7 +17,7 @@ def text(name):
 
 
 def refusal(function, content):
-    with pytest.raises(TrialFailed) as refused:
+    with pytest.raises(AgentError) as refused:
         function(content)
     return str(refused.value)
 
@@ -155,5 +155,5 @@ def test_in_the_mixed_workload_odd_threads_write_as_iozones_do():
 
 @pytest.mark.parametrize("broken", ["", "fio: out of memory", '{"jobs": []}', '{"jobs": [1]}'])
 def test_a_report_of_fio_that_is_not_whole_is_refused(broken):
-    with pytest.raises(TrialFailed, match="expected 2 jobs that moved bytes"):
+    with pytest.raises(AgentError, match="expected 2 jobs that moved bytes"):
         rates(broken, 2)

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from elevatorlab.agent.errors import TrialFailed
-from elevatorlab.agent.journal import Journal, recover, sole_trial
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.lifecycle.journal import Journal, recover, sole_trial
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_nothing_to_recover(tmp_path):
 
 def test_one_trial_at_a_time(tmp_path):
     lock = sole_trial(tmp_path / "run" / "trial.lock")
-    with pytest.raises(TrialFailed) as refusal:
+    with pytest.raises(AgentError) as refusal:
         sole_trial(tmp_path / "run" / "trial.lock")
     assert "another trial runs on this machine; expected none" in str(refusal.value)
     assert "elevatorlab clean" in str(refusal.value)
@@ -123,7 +123,7 @@ def test_one_trial_at_a_time(tmp_path):
 
 IMPATIENT = """
 import os, signal, sys
-from elevatorlab.agent.journal import Journal, UNDO
+from elevatorlab.agent.lifecycle.journal import Journal, UNDO
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in some shells' background
 UNDO["interrupted"] = lambda: os.kill(os.getpid(), signal.SIGINT)

@@ -5,10 +5,10 @@ import pathlib
 
 import pytest
 
-from elevatorlab.agent import schedulers
-from elevatorlab.agent.errors import KnobFailed, TrialFailed
-from elevatorlab.agent.journal import Journal
-from elevatorlab.agent.proofs import Proofs
+from elevatorlab.agent.devices import schedulers
+from elevatorlab.agent.errors import AgentError, KnobFailed
+from elevatorlab.agent.lifecycle.journal import Journal
+from elevatorlab.agent.lifecycle.proofs import Proofs
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_knob_that_the_kernel_refuses():
 
 
 def test_a_knob_that_does_not_exist(tmp_path):
-    with pytest.raises(TrialFailed, match="knob .*nothing does not exist.*expected it to take 5"):
+    with pytest.raises(AgentError, match="knob .*nothing does not exist.*expected it to take 5"):
         Proofs().set(tmp_path / "nothing", 5)
 
 
@@ -85,13 +85,13 @@ def test_the_probe_sees_another_scheduler(name, tunables, tmp_path):
 def pretend_kernel(monkeypatch, offers):
     monkeypatch.setattr(schedulers, "offered", lambda device: offers)
     loaded = []
-    monkeypatch.setattr(schedulers, "load_module", loaded.append)
+    monkeypatch.setattr(schedulers, "load_module", lambda name, journal: loaded.append(name))
     return loaded
 
 
 def test_a_kernel_without_the_scheduler(monkeypatch):
     loaded = pretend_kernel(monkeypatch, ["none", "mq-deadline"])
-    with pytest.raises(TrialFailed) as failure:
+    with pytest.raises(AgentError) as failure:
         schedulers.select("disk0", {"name": "kyber", "tunables": {}}, None, Proofs())
     assert loaded == ["kyber-iosched"]
     assert "does not offer scheduler 'kyber' for disk0" in str(failure.value)
@@ -102,7 +102,7 @@ def test_a_kernel_without_the_module(tmp_path, monkeypatch):
     (tmp_path / "modprobe").write_text("#!/bin/sh\necho not found >&2; exit 1\n")
     (tmp_path / "modprobe").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with pytest.raises(TrialFailed) as failure:
+    with pytest.raises(AgentError) as failure:
         schedulers.load_module("no-such-module-as-this")
     release = pathlib.Path("/proc/sys/kernel/osrelease").read_text().strip()
     said = str(failure.value)

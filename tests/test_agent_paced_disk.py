@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent import devices, journal
-from elevatorlab.agent.errors import TrialFailed
-from elevatorlab.agent.paced_disk import Pace
-from elevatorlab.agent.proofs import Proofs
-from elevatorlab.testbeds.pyz import agent_archive
+from elevatorlab.agent.devices import block_device
+from elevatorlab.agent.devices.paced_disk import Pace
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.lifecycle import journal
+from elevatorlab.agent.lifecycle.proofs import Proofs
+from elevatorlab.testbeds.agent_archive import agent_archive
 from state import assert_restored, machine_state
 
 SERVER = {
@@ -93,9 +94,9 @@ def device(**changes):
 def test_a_real_one_is_a_block_device_with_the_models_times(agent):
     before = machine_state()
     with journal.Journal() as changes:
-        name = devices.create(device(service_us=20_000), {}, agent, changes, Proofs())
-        assert int((devices.BLOCK / name / "size").read_text()) * 512 == 8 << 20
-        start = devices.account(device())
+        name = block_device.create(device(service_us=20_000), {}, agent, changes, Proofs())
+        assert int((block_device.BLOCK / name / "size").read_text()) * 512 == 8 << 20
+        start = block_device.account(device())
         file = os.open(f"/dev/{name}", os.O_WRONLY | os.O_DIRECT)
         began_s = time.monotonic()
         subprocess.run(
@@ -105,7 +106,7 @@ def test_a_real_one_is_a_block_device_with_the_models_times(agent):
         )
         took_s = time.monotonic() - began_s
         os.close(file)
-        end = devices.account(device())
+        end = block_device.account(device())
         assert end["requests"] - start["requests"] >= 10
         assert 0.199 < end["busy_s"] - start["busy_s"] <= took_s
     assert_restored(before)
@@ -114,16 +115,16 @@ def test_a_real_one_is_a_block_device_with_the_models_times(agent):
 @pytest.mark.root
 def test_a_machine_without_fuse_is_told_so(agent, tmp_path, monkeypatch):
     before = machine_state()
-    monkeypatch.setattr(devices, "FUSE", tmp_path / "fuse")
-    monkeypatch.setattr(devices, "load_module", lambda name: None)
-    with pytest.raises(TrialFailed, match="this machine has no .*fuse; expected it"):
+    monkeypatch.setattr(block_device, "FUSE", tmp_path / "fuse")
+    monkeypatch.setattr(block_device, "load_module", lambda name: None)
+    with pytest.raises(AgentError, match="this machine has no .*fuse; expected it"):
         with journal.Journal() as changes:
-            devices.create(device(), {}, agent, changes, Proofs())
+            block_device.create(device(), {}, agent, changes, Proofs())
     assert_restored(before)
 
 
 @pytest.mark.root
 def test_a_server_that_died_keeps_no_account(monkeypatch, tmp_path):
-    monkeypatch.setattr(devices, "PACED", Path(tmp_path, "gone"))
-    assert devices.account(device()) is None
-    assert devices.account({"kind": "null_blk"}) is None
+    monkeypatch.setattr(block_device, "PACED", Path(tmp_path, "gone"))
+    assert block_device.account(device()) is None
+    assert block_device.account({"kind": "null_blk"}) is None

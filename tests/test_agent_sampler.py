@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent import sampler
-from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.observe import sampler
 
 RECORDED = (Path(__file__).with_name("fixtures") / "diskstats.txt").read_text()
 NOTHING = dict.fromkeys(sampler.DISKSTATS, 0)
@@ -34,7 +34,7 @@ def test_diskstats_tells_a_disk_from_its_partition():
 
 
 def test_diskstats_without_the_device():
-    with pytest.raises(TrialFailed, match="no device sdb; expected it to stay"):
+    with pytest.raises(AgentError, match="no device sdb; expected it to stay"):
         sampler.read_diskstats("sdb", RECORDED)
 
 

@@ -8,10 +8,12 @@ import pytest
 import typer
 import yaml
 
-from elevatorlab import __version__, artifact, store, studies
+from elevatorlab import __version__, studies
 from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
-from measured import write_results
+from elevatorlab.results import costs, store
+from elevatorlab.showing import artifact
+from synthetic import write_results
 
 PAGE = artifact.PAGE.read_text()
 COMMANDS = sorted(set(re.findall(r"(?:^ {4}|`)\.venv/bin/elevatorlab ([^`#\n]+)", PAGE, re.M)))
@@ -50,8 +52,8 @@ def test_costs_come_from_results(tmp_path, monkeypatch):
     assert artifact.NOT_MEASURED in artifact.table()
     write_results(tmp_path / "results", arms=("host",), preset="quick")
     write_results(tmp_path / "results", arms=("container",))
-    artifact.write_costs(tmp_path / "results")
-    rows = artifact.costs_file().read_text().splitlines()
+    costs.write(tmp_path / "results")
+    rows = costs.file().read_text().splitlines()
     count = len(list((tmp_path / "results").glob("host-*/*/trial.json")))
     assert rows[1].startswith(f"vm_vs_container,{count},{count * 1.5},")
     monkeypatch.setattr(studies, "STUDIES", {"vm_vs_container": studies.get("vm_vs_container")})

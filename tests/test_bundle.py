@@ -2,21 +2,28 @@
 
 import hashlib
 import json
+import os
 import random
 import shutil
+import tempfile
 import zipfile
 from pathlib import Path
 
 import pytest
 from rocrate.rocrate import ROCrate
 
+import stored
 from browser import barriers, chromium, opened, overflow_px
-from elevatorlab import bundles, jobs, verification
-from elevatorlab.bundles import manifest, reading
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.results.outcome import Outcome
+from elevatorlab.sharing import bundles, differences, verification
+from elevatorlab.sharing.bundles import manifest, reading
+from elevatorlab.showing.report import write_report
 from elevatorlab.trial import parse
 from helpers import cli
-from measured import write_results
+from synthetic import write_results
+
+pytestmark = pytest.mark.slow
 
 STUDY = "vm_vs_container"
 IMAGE = "a" * 64
@@ -32,7 +39,7 @@ def results(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(results):
     file = results.with_name("made.zip")
-    bundles.write(results, file, jobs.report)
+    bundles.write(results, file, write_report)
     return file
 
 
@@ -238,10 +245,10 @@ def test_trials_of_real_machines_are_checked_but_not_run(made):
 
 
 def test_where_a_bundle_cannot_be_written_nothing_is_left(results, tmp_path, error_of):
-    said = error_of(bundles.write, results, tmp_path / "no" / "b.zip", jobs.report)
+    said = error_of(bundles.write, results, tmp_path / "no" / "b.zip", write_report)
     assert f"expected the folder {tmp_path / 'no'} to exist; it does not" in said
-    assert "found the folder" in error_of(bundles.write, results, tmp_path, jobs.report)
-    said = error_of(bundles.write, tmp_path / "empty", tmp_path / "b.zip", jobs.report)
+    assert "found the folder" in error_of(bundles.write, results, tmp_path, write_report)
+    said = error_of(bundles.write, tmp_path / "empty", tmp_path / "b.zip", write_report)
     assert "expected" in said and list(tmp_path.iterdir()) == []
 
 
@@ -279,17 +286,19 @@ class Again:
         return self.name
 
     def prepare(self, trials):
-        pass
+        """Note which folders there are that `scratch.sweep` removes after a kill."""
+        self.owned = [*Path(tempfile.gettempdir()).glob(f"elevatorlab-{os.getpid()}-*")]
 
     stop = close = lambda self: None
 
-    def run(self, trial, folder, note):
+    def run(self, trial, note):
         stored = Path(self.folder, self.name, trial.hash)
         content = json.loads((stored / "result.json").read_text())
-        for read in content["workloads"]["reader"]["reads"]:
-            read["time_ns"] *= self.factor(trial)
-        (folder / "result.json").write_text(json.dumps(content))
-        return json.loads((stored / "provenance.json").read_text())
+        for workload in content["workloads"].values():
+            for read in workload.get("reads", ()):
+                read["time_ns"] = round(read["time_ns"] * self.factor(trial))
+        provenance = json.loads((stored / "provenance.json").read_text())
+        return Outcome({"result.json": json.dumps(content).encode()}, provenance)
 
 
 def no_report(results, out):
@@ -307,7 +316,10 @@ def verified(simulated):
     assert left_out == [] and len(stored) == 32
 
     def again(identity, factor=lambda trial: 1, sample=None):
-        return verification.again(stored, Again(simulated, identity, factor), sample)
+        machine = Again(simulated, identity, factor)
+        found = verification.again(stored, machine, sample)
+        assert machine.owned and not any(folder.exists() for folder in machine.owned)
+        return found
 
     return again
 
@@ -324,8 +336,26 @@ def test_another_image_with_other_times_is_compared_by_rows(verified):
     assert [one.answer for one in found] == ["another image"] * 2
     for one in found:
         assert "stored with image aaaaaaaaaaaa, this one is bbbbbbbbbbbb" in one.sentence
+        assert "what differs is the recipe (environments/)" in one.sentence
         assert "these differ: time_s by up to 25.00%" in one.sentence
     assert verification.outcome(found) == "another image"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"agent_digest": "2" * 64}, "the agent (lib/elevatorlab/agent)"),
+        ({"kernel": "6.1.0-2"}, "the kernel (6.1.0-1, now 6.1.0-2)"),
+        ({"qemu": "QEMU 9"}, "QEMU (None, now QEMU 9)"),
+        ({"packages": {"fio": "3.34", "a": "1"}}, "2 Debian packages (a, fio)"),
+        ({"packages": dict.fromkeys("abcd", "1")}, "5 Debian packages (a, b, c, ...)"),
+        ({}, "the recipe (environments/), or QEMU's firmware or options"),
+        ({"kernel": "7", "qemu": "9"}, "the kernel (6.1.0-1, now 7), QEMU (None, now 9)"),
+    ],
+)
+def test_what_differs_between_two_images_is_named(changed, said):
+    before = stored.provenance()
+    assert differences.of_images(before, {**before, **changed}) == said
 
 
 def test_another_image_with_all_trials_is_compared_by_verdicts(verified):
@@ -364,3 +394,16 @@ def test_trials_of_another_version_are_left_out(simulated, tmp_path):
     assert left_out == [
         "1 trials not run again: their format is that of another version of the package"
     ]
+
+
+def test_several_studies_or_presets_of_one_machine_share_its_program(tmp_path):
+    """As `make reproduce` leaves them: one image, several runs."""
+    results = tmp_path / "results"
+    write_results(results, arms=("host",), preset="smoke")
+    write_results(results, arms=("host",), preset="quick")
+    bundles.write(results, tmp_path / "b.zip", no_report)
+    with zipfile.ZipFile(tmp_path / "b.zip") as file:
+        file.extractall(tmp_path / "unpacked")
+    actions = ROCrate(tmp_path / "unpacked").get_by_type("CreateAction")
+    assert {one["name"] for one in actions} == {f"{STUDY}: host, {p}" for p in ("smoke", "quick")}
+    assert len({one["instrument"].id for one in actions}) == 1

@@ -5,9 +5,12 @@ import time
 
 import pytest
 
-from elevatorlab import campaign, store
-from elevatorlab.campaign import Share
+import stored
 from elevatorlab.errors import NotReady, TrialFailed
+from elevatorlab.results import store
+from elevatorlab.results.outcome import Outcome
+from elevatorlab.running import campaign
+from elevatorlab.running.campaign import Share
 
 
 class Bench:
@@ -40,15 +43,14 @@ class Bench:
     def identity(self):
         return self.name
 
-    def run(self, trial, folder, note):
+    def run(self, trial, note):
         note("runs")
         start_s = time.monotonic()
         time.sleep(self.lasts_s)
         self.spans.append((start_s, time.monotonic(), trial))
         if trial.seed in self.fails:
-            raise TrialFailed("the disk is on fire; expected water")
-        (folder / "result.json").write_text("{}")
-        return {"testbed": self.name}
+            raise TrialFailed("the disk is on fire; expected water", b"smoke\nflames\n")
+        return Outcome({"result.json": b"{}"}, stored.provenance(testbed=self.name))
 
     def stop(self):
         self.stopped += 1
@@ -140,8 +142,12 @@ def test_what_fails_does_not_stop_the_rest_and_is_run_again(trials, tmp_path):
     assert str(campaign.plan([Share(bench, trials(6))], tmp_path)) == (
         "2 trials to run, 4 finished already"
     )
+    logs = sorted(tmp_path.glob("one/*.failed.txt"))
+    assert [log.read_bytes() for log in logs] == [b"smoke\nflames\n"] * 2
+    assert all(f"The whole log: {log}" in str(failure.value) for log in logs)
     bench.fails = ()
     campaign.run([Share(bench, trials(6))], tmp_path)
+    assert list(tmp_path.glob("one/*.failed.txt")) == []
     assert len(bench.spans) == 8
     assert bench.prepared is not None and len(bench.prepared) == 2
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab import campaign, store
-from elevatorlab.campaign import Share
+from elevatorlab.results import store
+from elevatorlab.running import campaign
+from elevatorlab.running.campaign import Share
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from helpers import children, every_core_busy, machines, running, start_cli, wait_until
 from stubs import start_client

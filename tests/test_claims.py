@@ -6,9 +6,10 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from elevatorlab import claims
 from elevatorlab.analysis.intervals import Interval
-from elevatorlab.claims import (
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging import claims
+from elevatorlab.judging.claims import (
     PUBLISHED_DATA,
     UNMEASURED,
     as_text,
@@ -17,11 +18,10 @@ from elevatorlab.claims import (
     summary,
     to_json,
 )
-from elevatorlab.errors import ElevatorLabError
-from elevatorlab.families import statements
+from elevatorlab.judging.families import statements
+from elevatorlab.judging.verdicts import Verdict, compare, ordering
 from elevatorlab.studies.vm_vs_container.claims import JUDGES, judge
-from elevatorlab.verdicts import Verdict, compare, ordering
-from measured import (
+from synthetic import (
     ARMS,
     MACHINE,
     NONE_YET,

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from elevatorlab import store
+from elevatorlab.results import store
 from elevatorlab.testbeds.deterministic import template
-from helpers import every_core_busy, fio
+from helpers import every_core_busy, fio, run_into
 
 pytestmark = pytest.mark.image
 
@@ -47,9 +47,7 @@ def run(testbed, tmp_path_factory):
 
     def again(trial):
         testbed.prepare([trial])
-        folder = tmp_path_factory.mktemp("result")
-        testbed.run(trial, folder, lambda text: None)
-        return folder
+        return run_into(tmp_path_factory.mktemp("result"), testbed, trial)
 
     return again
 

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from elevatorlab import store
 from elevatorlab.paths import PROJECT
+from elevatorlab.results import store
 
 pytestmark = [pytest.mark.docker, pytest.mark.image, pytest.mark.timeout(2400)]
 
@@ -42,7 +42,7 @@ def test_the_container_prints_the_same_bits(image, testbed, tmp_path):
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
     def digests(results):
-        return {folder.name: store.digest(folder) for *_, folder in store.results_in(results)}
+        return {one.folder.name: store.digest(one.folder) for one in store.results_in(results)}
 
     assert len(digests(here)) == 4
     assert digests(inside / "r") == digests(here)

@@ -7,13 +7,18 @@ import docker
 import pytest
 
 import clients
+import needs
 from elevatorlab import testbeds
-from elevatorlab.errors import NotReady
 from elevatorlab.paths import BUILD, PROJECT
 from helpers import fio, wait_until
 from state import assert_restored, machine_state
 
-pytestmark = [pytest.mark.docker, pytest.mark.root, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.environment_image,
+    pytest.mark.root,
+    pytest.mark.timeout(600),
+]
 
 START = PROJECT / "environments/start-docker.sh"
 
@@ -22,7 +27,7 @@ START = PROJECT / "environments/start-docker.sh"
 def engine():
     """Return the engine, where it is ours to stop: started by the script, with no other work."""
     if not (BUILD / "dockerd.pid").exists():
-        pytest.skip(f"the Docker engine was not started by {START.name}; it is not ours to stop")
+        needs.skip_on_this_machine(f"a Docker engine that {START.name} started, ours to stop")
     client = docker.from_env()
     others = [one.name for one in client.containers.list() if "elevatorlab" not in one.name]
     if others:
@@ -33,12 +38,9 @@ def engine():
 
 
 def test_an_engine_that_is_restarted_in_the_middle(engine, make_real_trial, tmp_path):
-    try:
-        testbed = testbeds.get("docker", say=lambda _: None)
-        testbed.clean()
-        testbed.close()
-    except NotReady as problem:
-        pytest.skip(str(problem))
+    testbed = testbeds.get("docker", say=lambda _: None)
+    testbed.clean()
+    testbed.close()
     before = machine_state()
     in_a_container = {
         "backing_scheduler": "kyber",
@@ -51,11 +53,11 @@ def test_an_engine_that_is_restarted_in_the_middle(engine, make_real_trial, tmp_
     )
     results, log = tmp_path / "results", tmp_path / "log"
     client = clients.start("docker", long, results, log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text(), 60)
+    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
     subprocess.run([START, "--stop"], check=True, capture_output=True)
     time.sleep(2)
     subprocess.run([START], check=True, capture_output=True)
-    client.join(120)
+    client.join(300)
     assert not client.is_alive(), "the client hangs"
     said = log.read_text()
     assert "Traceback" not in said

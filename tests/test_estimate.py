@@ -4,8 +4,12 @@ import re
 
 import pytest
 
-from elevatorlab import artifact, campaign, estimate, jobs, store, studies
-from elevatorlab.campaign import Share
+import stored
+from elevatorlab import studies
+from elevatorlab.results import costs, store
+from elevatorlab.results.outcome import Outcome
+from elevatorlab.running import campaign, estimate, expansion
+from elevatorlab.running.campaign import Share
 from stubs import Stub, trials
 from test_campaign import Bench
 
@@ -18,7 +22,7 @@ class Two(Stub):
 
 @pytest.fixture
 def quick():
-    (share,) = jobs.shares(studies.get("vm_vs_container"), "quick", {}, [Two("ledger")])
+    (share,) = expansion.shares(studies.get("vm_vs_container"), "quick", {}, [Two("ledger")])
     return share
 
 
@@ -28,7 +32,7 @@ def numbers(sentence):
 
 
 def test_the_quick_preset_takes_what_the_reference_took(quick, tmp_path):
-    cost = artifact.costs()["vm_vs_container"]
+    cost = costs.read()["vm_vs_container"]
     sentence = estimate.sentence([quick], tmp_path)
     minutes, worker_minutes, size_mib = numbers(sentence)
     assert worker_minutes == pytest.approx(float(cost["wall_s"]) / 60, abs=0.5)
@@ -43,7 +47,7 @@ def test_what_is_finished_here_counts_more_and_is_not_counted_again(quick, tmp_p
     store.check(tmp_path, testbed)
     content = {"result.json": b"{}", "samples.csv": bytes(1 << 20)}
     for wall_s, trial in zip((100, 200), some, strict=False):
-        store.keep(tmp_path, testbed, trial, content, {"wall_s": wall_s})
+        store.keep(tmp_path, testbed, trial, Outcome(content, stored.provenance(wall_s=wall_s)))
     sentence = estimate.sentence([Share(testbed, some)], tmp_path)
     assert numbers(sentence) == [2.5, 5.0, 2.0]  # 2 of 150 s each
     assert "the trials finished here" in sentence
@@ -55,7 +59,8 @@ def test_machines_work_at_the_same_time_and_what_shares_one_does_not(tmp_path):
         bench = Bench(name, machine)
         store.check(tmp_path, bench)
         first, *rest = trials(2)
-        store.keep(tmp_path, bench, first, {"result.json": b"{}"}, {"wall_s": wall_s})
+        outcome = Outcome({"result.json": b"{}"}, stored.provenance(wall_s=wall_s))
+        store.keep(tmp_path, bench, first, outcome)
         shares.append(Share(bench, [first, *rest]))
     assert numbers(estimate.sentence(shares, tmp_path))[:2] == [4.0, 7.0]
 

@@ -1,91 +1,123 @@
-"""The worked examples of docs/extending.md: done as written, in a copy of the package."""
+"""The tour of docs/extending.md: its package, installed beside a wheel of ours, as it is."""
 
-import os
+import json
 import re
-import shutil
-import subprocess
-import sys
 
 import pytest
 
-from elevatorlab.paths import PROJECT
-from elevatorlab.testbeds.deterministic import image
+import wheels
+from elevatorlab.agent.groups import worker
+from elevatorlab.paths import BUILD, PROJECT
+from elevatorlab.plugins import profiles
+from elevatorlab.trial import Group, Limits, Trial
 
+EXAMPLE = PROJECT / "examples" / "elevatorlab-example"
 PAGE = (PROJECT / "docs" / "extending.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 
-FENCE = r"\n\n```\w+\n(?P<block>.*?)```"
-NEW = re.compile(r"New file\s+`(?P<file>[^`]+)`" + FENCE, re.DOTALL)
-CHANGE = re.compile(
-    r"In `(?P<file>[^`]+)`,\s+(?P<where>before|after|instead of)\s+`(?P<line>[^`]+)`" + FENCE,
-    re.DOTALL,
-)
+FENCE = r"\n+```\w+\n(?P<block>.*?)```"
+SHOWN = re.compile(r"<!-- (?P<file>\S+) -->" + FENCE, re.DOTALL)
 TRY = re.compile(r"\*Try it\*[^\n]*(?:\n[^\n]+)*" + FENCE, re.DOTALL)
+TRIED = [
+    (title, number)
+    for title, section in SECTIONS.items()
+    for number in range(len(TRY.findall(section)))
+]
 
-pytestmark = pytest.mark.timeout(600)
+#: What runs in the deterministic machine.
+ON_THE_IMAGE = {("A workload", 0), ("A policy", 1), ("A study", 0)}
 
-
-@pytest.fixture
-def checkout(tmp_path):
-    """Return a copy of what the examples change, beside what they only read."""
-    for name in ("lib", "data"):
-        without = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PROJECT / name, tmp_path / name, ignore=without)
-    (tmp_path / "environments").symlink_to(PROJECT / "environments")
-    # A place of its own: another agent has other machines, and only the newest are kept.
-    (tmp_path / "build" / "image").mkdir(parents=True)
-    for name in (*image.FILES, "manifest.json"):
-        (tmp_path / "build" / "image" / name).symlink_to(image.FOLDER / name)
-    return tmp_path
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def follow(section, checkout):
-    """Make the changes that a section names; return its trial run."""
-    for new in NEW.finditer(section):
-        file = checkout / new["file"]
-        assert not file.exists()
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(new["block"])
-    for change in CHANGE.finditer(section):
-        file = checkout / change["file"]
-        text, line, block = file.read_text(), change["line"], change["block"]
-        assert text.count(line) == 1, f"{file} has {line!r} {text.count(line)} times"
-        added = {
-            "before": block + line,
-            "after": f"{line}\n{block.rstrip()}",
-            "instead of": block.rstrip(),
-        }
-        file.write_text(text.replace(line, added[change["where"]]))
-    return TRY.search(section)["block"]
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Return an environment that has two wheels: ours, and the example's."""
+    place = tmp_path_factory.mktemp("extending")
+    for name in ("ours", "example"):
+        (place / name).mkdir()
+    built = [wheels.build(place / "ours"), wheels.build(place / "example", EXAMPLE)]
+    return wheels.Environment(place / "environment", *built)
 
 
-def run(code, checkout):
-    """Run the code with the changed package and the usual image."""
-    where = {"PYTHONPATH": str(checkout / "lib"), "ELEVATORLAB_BUILD": str(checkout / "build")}
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **where}
-    )
+@pytest.mark.parametrize("shown", list(SHOWN.finditer(PAGE)), ids=lambda shown: shown["file"])
+def test_what_the_page_shows_is_in_the_package(shown):
+    assert shown["block"] in (EXAMPLE / shown["file"]).read_text()
+
+
+def rows_of_table(header):
+    """Return the rows of the page's table that begins with `header`, without backquotes."""
+    table = PAGE.partition(header)[2].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in table]
+
+
+def test_the_functions_of_the_worker_are_all_listed():
+    assert [name for name, _ in rows_of_table("| function |")] == list(worker.FUNCTIONS)
+
+
+def test_the_defaults_of_a_trial_are_as_listed():
+    rows = rows_of_table("| field | default |")
+    assert len(rows) == 8
+    for name, default, _ in rows:
+        model, _, field = name.replace("groups.", "Group.").rpartition(".")
+        found = (Group if model else Trial).model_fields[field].default
+        assert found == (Limits() if default == "none" else json.loads(default)), name
+
+
+def test_the_profiles_that_are_there_are_listed():
+    listed = PAGE.partition("The disks that are there are ")[2].partition(";")[0]
+    assert re.findall(r"`(\w+)`", listed) == list(profiles.OURS)
+
+
+def test_every_block_of_the_page_is_tested():
+    commands = PAGE.count("\n```sh\n")
+    assert len(SHOWN.findall(PAGE)) + len(TRIED) + commands == PAGE.count("\n```") / 2
+    assert len(TRIED) == 6 and ON_THE_IMAGE <= set(TRIED)
 
 
 @pytest.mark.parametrize(
-    "title",
+    "title, number",
     [
-        pytest.param("A workload", marks=pytest.mark.image),
-        pytest.param("A study", marks=pytest.mark.image),
-        "A testbed",
-        "A policy",
+        pytest.param(*tried, marks=pytest.mark.image if tried in ON_THE_IMAGE else ())
+        for tried in TRIED
     ],
 )
-def test_a_worked_example_works(title, checkout):
-    code = follow(SECTIONS[title], checkout)
-    ended = run(code, checkout)
+def test_what_the_page_says_to_try(title, number, installed, tmp_path):
+    code = TRY.findall(SECTIONS[title])[number]
+    ended = installed.python(code, tmp_path, ELEVATORLAB_BUILD=f"{BUILD}")
     assert ended.returncode == 0, ended.stderr[-3000:]
 
 
-def test_every_example_is_tested():
-    assert list(SECTIONS) == ["A workload", "A study", "A testbed", "A policy"]
+def test_the_command_line_knows_what_is_installed(installed, tmp_path):
+    asked = ["run", "read_sizes", "--preset", "smoke", "--dry-run", "-p", "device_profile=floppy"]
+    ended = installed.elevatorlab(*asked, cwd=tmp_path)
+    assert ended.returncode == 1 and "'raid_no_cache' or 'sd_card'" in ended.stderr
+    ended = installed.elevatorlab("claims", "read_sizes", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert "read_sizes: nothing measured" in ended.stdout and "1 claim." in ended.stdout
+    # All studies: those of other packages have no reference.
+    for command in (["claims"], ["report", "--results", "published"]):
+        ended = installed.elevatorlab(*command, cwd=tmp_path, XDG_DATA_HOME=f"{tmp_path}")
+        assert ended.returncode == 0, ended.stderr
+    ended = installed.elevatorlab("regulate", "--help", cwd=tmp_path)
+    assert "{slae,ute,short_queue}" in ended.stdout
 
 
-def test_every_change_on_the_page_is_made():
-    made = len(NEW.findall(PAGE)) + len(CHANGE.findall(PAGE)) + len(TRY.findall(PAGE))
-    assert made == PAGE.count("\n```") / 2
+@pytest.mark.image
+def test_a_bundle_says_what_a_stranger_needs(installed, tmp_path):
+    where = {"cwd": tmp_path, "ELEVATORLAB_BUILD": f"{BUILD}"}
+    asked = ["run", "read_sizes", "--preset", "smoke", "-p", "schedulers=none", "--workers", 1]
+    asked += ["-p", "device_profile=sd_card", "-p", "sizes_kib=4", "--results", "results"]
+    ended = installed.elevatorlab(*asked, **where)
+    assert ended.returncode == 0, ended.stderr
+    ended = installed.elevatorlab("bundle", "--results", "results", **where)
+    assert ended.returncode == 0, ended.stderr
+    ended = installed.elevatorlab("verify", "elevatorlab-bundle.zip", "--sample", 0, **where)
+    assert ended.returncode == 0, ended.stderr
+    assert "not run again" not in ended.stdout
+    stranger = wheels.Environment(tmp_path / "stranger", *installed.wheels[:1])
+    ended = stranger.elevatorlab("verify", "elevatorlab-bundle.zip", "--sample", 0, **where)
+    assert "not run again: expected the study read_sizes of package elevatorlab-example 0.1.0" in (
+        ended.stdout
+    )
+    assert "Install elevatorlab-example==0.1.0" in ended.stdout

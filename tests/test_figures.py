@@ -6,10 +6,12 @@ import pandas as pd
 import pytest
 from PIL import Image, ImageColor
 
-from elevatorlab import figures as style
+from elevatorlab.showing import style
 from elevatorlab.studies.vm_vs_container.figures import CAPTIONS, figures
 from elevatorlab.studies.vm_vs_container.published import TEST_2, times
-from measured import ARMS, NONE_YET, SCHEDULERS, TCG, as_printed, deterministic, emulated
+from synthetic import ARMS, NONE_YET, SCHEDULERS, TCG, as_printed, deterministic, emulated
+
+pytestmark = pytest.mark.slow
 
 HOST = deterministic(jitter=0.05)
 REAL = as_printed(arms=ARMS, jitter=0.05)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from elevatorlab.claims import PUBLISHED_DATA, UNMEASURED, Verdict
-from elevatorlab.families import Source
-from elevatorlab.findings import findings
+from elevatorlab.judging.claims import PUBLISHED_DATA, UNMEASURED, Verdict
+from elevatorlab.judging.conclusions import findings
+from elevatorlab.judging.families import Source
 from elevatorlab.studies.vm_vs_container.claims import judge
-from measured import as_printed
+from synthetic import as_printed
 
 CLAIM = judge(as_printed(arms=("host",)))[0]
 TEMPLATE = {"reason": "So it is. And more.", "testbed": "deterministic", "preset": "quick"}

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from disks import said
-from elevatorlab import campaign, store, testbeds
-from elevatorlab.agent import cgroups, devices
+from elevatorlab import testbeds
+from elevatorlab.agent.devices import block_device
+from elevatorlab.agent.groups import cgroups
 from elevatorlab.errors import NotReady, TrialFailed
+from elevatorlab.results import store
+from elevatorlab.running import campaign
 from helpers import fio
 from state import machine_state
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.programs("fio", "iostat", "losetup", "mkfs.ext4")]
 
 LIMIT_IOPS = 200
 
@@ -49,7 +52,7 @@ def rows_of(folder, target):
 
 def own_disk():
     """Return the disk below the folder for file-backed devices."""
-    return devices.disks_below("/var/tmp")[0]
+    return block_device.disks_below("/var/tmp")[0]
 
 
 def selected(name):

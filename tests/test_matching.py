@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from elevatorlab import matching
-from measured import ARMS, BARE, MACHINE, NONE_YET, TCG, as_printed, deterministic, emulated
+from elevatorlab.judging import matching
+from synthetic import ARMS, BARE, MACHINE, NONE_YET, TCG, as_printed, deterministic, emulated
 
 
 def test_the_arms_of_a_machine_are_one_run():

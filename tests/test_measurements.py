@@ -6,7 +6,8 @@ from itertools import groupby
 
 import pytest
 
-from elevatorlab import campaign, store
+from elevatorlab.results import store
+from elevatorlab.running import campaign
 from helpers import fio
 
 pytestmark = pytest.mark.image

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from elevatorlab import campaign, store
 from elevatorlab.errors import TrialFailed
-from elevatorlab.studies.container_isolation import disks
+from elevatorlab.results import store
+from elevatorlab.running import campaign
+from elevatorlab.studies.container_isolation.trials import disks
 from helpers import fio
 
 pytestmark = pytest.mark.image

@@ -9,15 +9,17 @@ import time
 
 import pytest
 
-from elevatorlab import campaign, store, studies, testbeds
+from elevatorlab import studies, testbeds
 from elevatorlab.errors import TrialFailed
+from elevatorlab.results import store
+from elevatorlab.running import campaign
 from elevatorlab.studies import container_isolation
-from elevatorlab.studies.container_isolation import tables_regulation
+from elevatorlab.studies.container_isolation.tables import regulation as tables_regulation
 from helpers import wait_until
 from state import assert_restored, machine_state
 from test_kills import kill_both, killed_again_and_again, processes
 
-pytestmark = [pytest.mark.root, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(300)]
 
 MOMENTS = random.Random(3)
 DISK = {"kind": "paced_disk", "profile": "server", "size_mib": 16, "service_us": 1850}
@@ -45,7 +47,7 @@ def test_a_server_that_is_killed_fails_the_trial_and_leaves_nothing(make_trial, 
     host = testbeds.get("host", say=lambda _: None)
 
     def kill_server():
-        wait_until(lambda: processes("paced-disk") and processes("worker"), 20)
+        wait_until(lambda: processes("paced-disk") and processes("worker"))
         for pid in processes("paced-disk"):
             os.kill(pid, signal.SIGKILL)
 
@@ -60,7 +62,7 @@ def test_a_server_that_is_killed_fails_the_trial_and_leaves_nothing(make_trial, 
 
 
 def kill_both_while_it_is_there(**tools):
-    wait_until(lambda: processes("paced-disk"), 30)
+    wait_until(lambda: processes("paced-disk"))
     time.sleep(MOMENTS.uniform(0, 0.8))
     return kill_both(**tools)
 
@@ -83,6 +85,7 @@ def measured_with_docker(choice, results):
 
 
 @pytest.mark.docker
+@pytest.mark.environment_image
 def test_the_regulator_works_on_containers_of_an_engine(tmp_path):
     """Part regulated with Docker: a limit on the overload, and a wait that is much shorter."""
     table, folder = measured_with_docker({"parts": ("regulated",)}, tmp_path)
@@ -97,6 +100,7 @@ def test_the_regulator_works_on_containers_of_an_engine(tmp_path):
 
 
 @pytest.mark.docker
+@pytest.mark.environment_image
 def test_containers_of_an_engine_share_the_disk(tmp_path):
     """Parts equal and overload with Docker: the rows are whole, and the laws hold."""
     choice = {"parts": ("equal", "overload"), "containers": (1, 3), "normal_containers": (1,)}

@@ -6,13 +6,15 @@ import threading
 import pytest
 
 import machines
-from elevatorlab import campaign, store, studies, testbeds
+from elevatorlab import studies, testbeds
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import BUILD
+from elevatorlab.results import store
+from elevatorlab.running import campaign
 from elevatorlab.studies import stream_batching
 from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.capabilities import capabilities
-from elevatorlab.testbeds.vagrant import libvirt
+from elevatorlab.testbeds.vagrant import libvirt, testbed
 from elevatorlab.testbeds.vagrant.machine import DISK_SERIAL, Machine
 from helpers import wait_until
 
@@ -67,12 +69,17 @@ def nvme_trials(**parameters):
     return stream_batching.trials(studies.parameters(stream_batching, "smoke", chosen))
 
 
+def test_a_virtual_machines_disk_is_not_sized_by_one_behind_a_network(make_real_trial):
+    assert testbed.disk_mib([*nvme_trials(), make_real_trial()]) == 64
+    assert testbed.disk_mib(nvme_trials()) == testbed.UNUSED_MIB
+
+
 def test_a_driver_that_is_not_there_is_refused_before_anything_starts(error_of):
     pair = testbeds.get("ssh://host?target=192.0.2.7")
     found = list(capabilities("host", facts(**{"nvme-tcp-one-send": False})))
-    said = error_of(refuse_what_is_missing, pair, found, nvme_trials(drivers="stock,one_send"))
+    said = error_of(refuse_what_is_missing, pair.name, found, nvme_trials(drivers="stock,one_send"))
     assert "driver one_send: not in kernel 6.1" in said and "-p drivers=stock" in said
-    refuse_what_is_missing(pair, found, nvme_trials(drivers="stock"))
+    refuse_what_is_missing(pair.name, found, nvme_trials(drivers="stock"))
 
 
 @pytest.mark.parametrize(
@@ -160,9 +167,10 @@ def trials_here(targets="ram", **parameters):
 def test_the_study_on_two_machines(run, address):
     results = run(trials_here(schedulers="none,mq-deadline", depths="1,64"))
     assert len(results) == 2
-    for _, result, provenance, folder in results:
-        assert provenance["testbed"] == "ssh-pair"
-        assert provenance["target"]["cores"] == 1
+    for stored in results:
+        result, folder = stored.result.as_given(), stored.folder
+        assert stored.provenance.testbed == "ssh-pair"
+        assert stored.provenance.target.cores == 1
         proofs = [(proof["knob"], proof["read"]) for proof in result["proofs"]]
         assert any(knob.startswith("target: ") and knob.endswith("/size") for knob, _ in proofs)
         assert ("NVMe/TCP drivers in the kernel", "stock") in proofs
@@ -170,8 +178,8 @@ def test_the_study_on_two_machines(run, address):
         assert one["read"]["requests"] > 0 and many["counters"]["host_sends"] > 0
         everything = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
         assert address.rpartition("=")[2] not in everything
-    noop = next(result for trial, result, *_ in results if trial["scheduler"]["name"] == "none")
-    spent_ns = noop["workloads"]["reader"]["points"][1]["sides"]["time_ns"]
+    noop = next(one for one in results if one.trial["scheduler"]["name"] == "none")
+    spent_ns = noop.result.workloads["reader"]["points"][1]["sides"]["time_ns"]
     assert spent_ns["host driver"] > 0  # whose target is somewhere else
     assert not [owner for owner in spent_ns if owner.startswith("target")]
 
@@ -180,9 +188,10 @@ def test_the_study_on_two_machines(run, address):
 @pytest.mark.timeout(1800)
 def test_a_disk_of_the_target(run):
     chosen = {"targets": "nvme_ssd", "disk": DISK_SERIAL, "depths": "1"}
-    ((_, result, *_),) = run(trials_here(**chosen, destroy=True))
-    claimed = [proof for proof in result["proofs"] if proof["knob"].startswith("target: disk ")]
-    assert [proof["written"] for proof in claimed] == ["free to be overwritten"]
+    (stored,) = run(trials_here(**chosen, destroy=True))
+    proofs = stored.result.proofs
+    claimed = [proof for proof in proofs if proof.knob.startswith("target: disk ")]
+    assert [proof.written for proof in claimed] == ["free to be overwritten"]
 
 
 @pytest.mark.vagrant

@@ -6,9 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
-from tqdm import tqdm
 
-from elevatorlab import jobs, progress
+from elevatorlab.running import progress
 from helpers import wait_until
 
 
@@ -65,13 +64,42 @@ def test_a_terminal_tells_the_time_left_of_long_trials(clock):
     assert 3600 * hours + 60 * minutes + seconds == pytest.approx(truth_s, rel=0.15)
 
 
-def test_a_notebook_tells_the_time_left_by_the_mean():
-    now_s = 0
-    with tqdm(total=8, smoothing=0, file=io.StringIO()) as bar:
-        bar._time = lambda: now_s
-        now_s = 500  # the machine boots, say
-        jobs._advance(bar, 0, 8, None)
+@pytest.fixture
+def cell(monkeypatch):
+    """Return a clock that a test sets, and what is shown by it below a notebook's cell."""
+    cell = SimpleNamespace(now_s=0, shown=[])
+
+    def show(table):
+        cell.shown.append(table._repr_mimebundle_((), ())["text/plain"])
+
+    def display(table, display_id):
+        show(table)
+        return SimpleNamespace(update=show)
+
+    def notebook(**options):
+        return Console(force_jupyter=True, width=100, get_time=lambda: cell.now_s)
+
+    monkeypatch.setattr(progress, "Console", notebook)
+    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr("rich._console", Console(width=100, color_system=None))
+    return cell
+
+
+def test_a_notebook_tells_the_time_left_by_the_mean(cell):
+    with progress.shown() as (update, note):
+        cell.now_s = 500  # the machine boots, say
+        update(0, 8, None)
         for done in range(1, 5):
-            now_s = 500 + 30 * ((done + 1) // 2)
-            jobs._advance(bar, done, 8, None)
-        assert "01:00<01:00" in str(bar)
+            cell.now_s = 500 + 30 * ((done + 1) // 2)
+            update(done, 8, None)
+        note("trial abc: in the guest")
+        assert "4/8 0:01:00 left: 0:01:00 trial abc: in the guest" in cell.shown[-1]
+
+
+def test_a_notebook_keeps_its_bar(cell):
+    with progress.shown() as (update, note):
+        assert "left: -:--:--" in cell.shown[0]
+        update(0, 2, None)
+        note("trial abc: in the guest")
+        update(2, 2, None)
+    assert "2/2" in cell.shown[-1] and "trial abc" not in cell.shown[-1]

@@ -1,9 +1,13 @@
 """The published tables against the article."""
 
+import subprocess
+import sys
+
 import pytest
 
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.families import read_published
+from elevatorlab.judging.families import read_published
+from elevatorlab.paths import DATA
 from elevatorlab.studies.vm_vs_container.published import (
     TEST_1,
     TEST_2,
@@ -87,3 +91,38 @@ def test_rows_without_a_source_are_refused(tmp_path):
     (folder / "bare.csv").write_text("table,row,time_s\nTable 1,a,1\n")
     with pytest.raises(ElevatorLabError, match="document"):
         read_published("study", "bare", tmp_path)
+
+
+def test_what_a_caller_does_to_a_table_stays_with_the_caller():
+    mine = times()
+    mine["time_s"] = 0.0
+    mine.loc[:, "arm"] = "other"
+    assert set(times()["arm"]) == {"vm", "container"}
+    assert times()["time_s"].min() > 0
+    assert read_published("vm_vs_container", TEST_2)["vm_time_s"].iloc[0] == 94.133
+
+
+READ_ONCE = """
+import collections, pandas
+read, opened = pandas.read_csv, collections.Counter()
+def counted(path, *args, **options):
+    opened[str(path)] += 1
+    return read(path, *args, **options)
+pandas.read_csv = counted
+from elevatorlab.plugins.studies import STUDIES
+from elevatorlab.results import store
+for name, study in STUDIES.items():
+    measured = store.load(name, "published")
+    study.judge(measured), study.tables(measured), study.published()
+    study.figures(study.published(), measured)
+print(len(opened), max(opened.values()))
+"""
+
+
+def test_a_published_table_is_read_once():
+    """By statements, judges, tables and figures together."""
+    found = subprocess.run(
+        [sys.executable, "-c", READ_ONCE], capture_output=True, text=True, check=True
+    )
+    tables = list((DATA / "published").glob("*/*.csv"))
+    assert found.stdout.split() == [str(len(tables)), "1"]

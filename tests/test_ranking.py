@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from elevatorlab.analysis.ranking import DECIDED, rank
 from elevatorlab.studies.vm_vs_container.measures import ranking
 from elevatorlab.studies.vm_vs_container.tables import stability_table
-from measured import ARMS, NONE_YET, as_printed
+from synthetic import ARMS, NONE_YET, as_printed
 
 
 def table(**columns):

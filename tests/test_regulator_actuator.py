@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.hierarchies import V1, V2
-from elevatorlab.agent.journal import Journal, recover
+from elevatorlab.agent.errors import Refused
+from elevatorlab.agent.groups.hierarchies import V1, V2
+from elevatorlab.agent.lifecycle.journal import Journal, recover
 from elevatorlab.agent.regulator import cgroups
 from elevatorlab.agent.regulator.actuator import LIMITED, Actuator, LimitFailed
-from elevatorlab.agent.regulator.errors import Refused
 from elevatorlab.agent.regulator.targets import Target
 from regulator_host import blkio_cgroup, loop_device, needs_blkio
 from regulator_trees import Tree
@@ -64,9 +64,10 @@ def test_a_limit_bites_and_its_end_too(real):
         return time.monotonic() - start_s
 
     actuator.set(target, 1 << 20)
-    assert 0.7 < seconds() < 3  # 1 MiB at 1 MiB/s
+    # The quickest of some, since other work can only make them slower.
+    assert 0.7 < min(seconds() for _ in range(3)) < 3  # 1 MiB at 1 MiB/s
     actuator.set(target, None)
-    assert seconds() < 0.5
+    assert min(seconds() for _ in range(5)) < 0.5
 
 
 @needs_blkio
@@ -115,7 +116,7 @@ def test_a_container_that_ends_before_its_limit_is_told(real):
 KILLED = """
 import random, sys
 from pathlib import Path
-from elevatorlab.agent.journal import Journal
+from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.regulator import cgroups
 from elevatorlab.agent.regulator.actuator import Actuator
 from elevatorlab.agent.regulator.targets import Target

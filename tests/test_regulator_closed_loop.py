@@ -2,7 +2,8 @@
 
 import pytest
 
-from elevatorlab.agent.regulator.policies import Slae, Ute, decide
+from elevatorlab.agent.regulator.decisions import decide
+from elevatorlab.agent.regulator.policies import Slae, Ute
 from regulator_simulation import Container, SingleServerDisk, closed_loop
 
 SLA_MS = 5.0

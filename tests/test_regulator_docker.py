@@ -16,7 +16,7 @@ from elevatorlab.agent.regulator import cgroups, engine
 from elevatorlab.agent.regulator.monitor import Monitor
 from elevatorlab.agent.regulator.targets import EngineContainers
 from elevatorlab.agent.regulator.topology import Topology
-from elevatorlab.testbeds import pyz
+from elevatorlab.testbeds import agent_archive
 from helpers import wait_until
 from regulator_containers import IMAGE, start, start_normal, start_overload, stop
 from regulator_disk import single_server_disk
@@ -148,7 +148,7 @@ def waits_and_rate(monitor, source):
 def regulator(tmp_path):
     """Start the program over the four containers; stop it at the end."""
     archive = tmp_path / "agent.pyz"
-    archive.write_bytes(pyz.agent_archive())
+    archive.write_bytes(agent_archive.agent_archive())
     log = tmp_path / "log.jsonl"
     names = [f"--container={name}" for name in (*NORMAL, OVER)]
     command = [sys.executable, archive, "regulate", *names, "--log", log]
@@ -186,16 +186,19 @@ def test_figures_8_and_9(loops, regulator):
     before_ms, before_mb_s = waits_and_rate(monitor, source)
     assert min(before_ms) > 10
     process, log = regulator("--policy", "slae", "--sla-wait-ms", "5")
-    first = wait_until(lambda: decisions(log), 20)[0]
+    first = wait_until(lambda: decisions(log))[0]
     assert (first["container"], first["action"]) == (OVER, "throttle")
-    time.sleep(1)
-    after_ms, _ = waits_and_rate(monitor, source)
-    assert max(after_ms) < min(before_ms) / 2
-    time.sleep(4)
-    settled_ms, settled_mb_s = waits_and_rate(monitor, source)
-    assert max(settled_ms) < min(before_ms) / 2 and settled_mb_s < 0.8 * before_mb_s
+
+    def contained():
+        waits_ms, mb_s = waits_and_rate(monitor, source)
+        quick = max(waits_ms) < min(before_ms) / 2
+        return mb_s if quick and mb_s < 0.8 * before_mb_s else None
+
+    wait_until(contained)
+    time.sleep(4)  # it stays so
+    settled_mb_s = wait_until(contained)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 0 and process.stderr.read() == ""
+    assert process.wait(300) == 0 and process.stderr.read() == ""
     _, restored_mb_s = waits_and_rate(monitor, source)
     assert restored_mb_s > settled_mb_s
     source.close()
@@ -206,10 +209,10 @@ def test_a_container_that_is_stopped_in_mid_control(loops, regulator):
         start_normal(name, loop)
     start_overload(OVER, loops[3])
     process, log = regulator("--policy", "slae", "--sla-wait-ms", "5", "--period-s", "0.5")
-    wait_until(lambda: decisions(log), 20)
+    wait_until(lambda: decisions(log))
     stop(OVER)
-    wait_until(lambda: decisions(log)[-1]["action"] == "release", 20)
+    wait_until(lambda: decisions(log)[-1]["action"] == "release")
     start_overload(OVER, loops[3])  # a new container of that name, without a limit
-    wait_until(lambda: [d["action"] for d in decisions(log)].count("throttle") == 2, 20)
+    wait_until(lambda: [d["action"] for d in decisions(log)].count("throttle") == 2)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 0 and process.stderr.read() == ""
+    assert process.wait(300) == 0 and process.stderr.read() == ""

@@ -9,10 +9,11 @@ import time
 
 import pytest
 
-from elevatorlab.agent.journal import Journal
+from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.regulator.actuator import Actuator
+from elevatorlab.agent.regulator.control import DEFAULTS
 from elevatorlab.agent.regulator.loop import Loop
-from elevatorlab.agent.regulator.policies import DEFAULTS, Slae
+from elevatorlab.agent.regulator.policies import Slae
 from elevatorlab.agent.regulator.report import JsonLines
 from regulator_trees import Tree, counts_line
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.hierarchies import V2
+from elevatorlab.agent.groups.hierarchies import V2
+from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.monitor import growth, parse_diskstats, shared_utilization
-from elevatorlab.agent.regulator.policies import Slae, decide
-from elevatorlab.agent.regulator.targets import NamedCgroups
+from elevatorlab.agent.regulator.policies import Slae
+from elevatorlab.agent.regulator.targets import EngineContainers, NamedCgroups
 from regulator_trees import Tree, counts_line
 
 FIXTURES = Path(__file__).parent / "fixtures/regulator"
@@ -269,3 +270,39 @@ def test_a_recorded_overload_is_throttled_on_sight(tmp_path):
     assert min(waits[-1].values()) > 10
     first = next(made for made in actions if made)
     assert first == [("throttle", "reg-over")]
+
+
+class Engine:
+    """An engine of one container, which ended after the engine was asked."""
+
+    def changed(self):
+        return True
+
+    def running(self):
+        return ["c" * 64]
+
+    def inspect(self, container):
+        config = {"Labels": {"elevatorlab.class": "1"}}
+        host = {"Devices": [{"PathOnHost": "/dev/loop4"}]}
+        state = {"Pid": 7}
+        return {
+            "Id": container,
+            "Name": "/c",
+            "State": state,
+            "Config": config,
+            "HostConfig": host,
+        }
+
+
+@pytest.mark.parametrize("place, targets", [("/a", 1), ("/", 0)])
+def test_a_container_that_ended_is_not_taken_for_the_whole_machine(tree, place, targets):
+    """The kernel says of a process that nobody has waited for that it is in the root."""
+    (tree.proc / "7").mkdir()
+    (tree.proc / "7/cgroup").write_text(f"0::{place}\n")
+    (tree.root / V2.needed).touch()
+    (tree.root / "a" / V2.needed).touch()
+    containers = EngineContainers(
+        Engine(), [], ["loop4"], (), V2(tree.root), tree.topology, tree.proc
+    )
+    found, notes = containers.targets()
+    assert (len(found), notes) == (targets, [])

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elevatorlab.agent.regulator import control
-from elevatorlab.agent.regulator.control import Pool, Settings
+from elevatorlab.agent.regulator.control import DEFAULTS, Pool, Settings
+from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.observation import Disk, Observation, Usage
-from elevatorlab.agent.regulator.policies import DEFAULTS, Slae, Ute, decide, overloads
+from elevatorlab.agent.regulator.policies import Slae, Ute, overloads
 
 SLAE = Slae({"": 5.0})
 

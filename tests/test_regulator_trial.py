@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from elevatorlab import campaign, store
-from elevatorlab.agent.regulator.policies import DEFAULTS
-from elevatorlab.studies.container_isolation import disks
+from elevatorlab.agent.regulator.control import DEFAULTS
+from elevatorlab.results import store
+from elevatorlab.running import campaign
+from elevatorlab.studies.container_isolation.trials import disks
 
 pytestmark = pytest.mark.image
 

@@ -1,22 +1,29 @@
 """The report: whole, self-contained, and safe to show."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl
 
 import pandas as pd
 import pytest
 
-from elevatorlab import jobs, provenance, studies
-from elevatorlab.claims import Verdict, is_measured
-from elevatorlab.figures import save
-from elevatorlab.report import ReportFigure, ReportTable, _decided_first, _number, build
+from elevatorlab import studies
+from elevatorlab.judging.claims import Verdict, is_measured
+from elevatorlab.running import provenance
+from elevatorlab.showing.pages import ReportFigure, ReportTable, _decided_first, _number, build
+from elevatorlab.showing.report import write_report
+from elevatorlab.showing.style import save
 from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.figures import figures
 from elevatorlab.studies.vm_vs_container.published import times
-from measured import ARMS, NONE_YET, TCG, TESTBEDS, as_printed, deterministic, write_results
+from synthetic import ARMS, NONE_YET, TCG, TESTBEDS, as_printed, deterministic, write_results
+
+pytestmark = pytest.mark.slow
 
 STUDY = "vm_vs_container"
 CLAIMS = judge(as_printed(arms=("host", "container")))
@@ -47,7 +54,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-RUN = provenance.Run(
+ORIGIN = provenance.Origin(
     STUDY,
     "deterministic",
     "quick",
@@ -66,7 +73,9 @@ def report(tmp_path_factory):
     files = save(drawn.figure, folder / "drawn", "o")
     figure = ReportFigure(STUDY, "overview--docker-host-full", files, drawn.caption, ["aa11"])
     table = ReportTable(STUDY, "A table", pd.DataFrame({"a": [1.0], "b": ["<b>"]}))
-    return build(folder / "report", CLAIMS, [figure], [RUN], [table], {STUDY: "Study one"}).parent
+    return build(
+        folder / "report", CLAIMS, [figure], [ORIGIN], [table], {STUDY: "Study one"}
+    ).parent
 
 
 def text(report, page):
@@ -148,7 +157,7 @@ def test_pictures_are_no_larger_than_they_were_drawn(report):
 def test_a_report_has_all_arms_of_all_testbeds(tmp_path):
     """From folders as the testbeds leave them, to tables, figures and page."""
     write_results(tmp_path / "results")
-    made = jobs.report(tmp_path / "results", tmp_path / "report")
+    made = write_report(tmp_path / "results", tmp_path / "report")
     table = pd.read_csv(made["tables"] / f"{STUDY}.csv")
     arms = table.groupby("arm")[["testbed", "accelerator", "backing_scheduler", "device"]].first()
     assert arms.loc["vm"].tolist() == ["vagrant", TCG, "none", "file_backed, 384 MiB"]
@@ -215,7 +224,7 @@ def test_a_run_names_the_command_that_makes_it_again(tmp_path):
 def test_a_report_into_a_file_is_refused_in_one_sentence(below, tmp_path, error_of):
     write_results(tmp_path / "results", arms=("host",), repetitions=1)
     (tmp_path / "file").write_text("mine")
-    said = error_of(jobs.report, tmp_path / "results", tmp_path / "file" / below)
+    said = error_of(write_report, tmp_path / "results", tmp_path / "file" / below)
     assert said.startswith(f"report: expected {tmp_path / 'file' / below} to be a folder")
     assert said.endswith("Name another with --out")
     assert (tmp_path / "file").read_text() == "mine"
@@ -265,6 +274,30 @@ def test_the_same_arguments_give_the_same_page(tmp_path):
     assert str(tmp_path).encode() not in pages[0]
 
 
+@pytest.mark.timeout(1200)
+def test_the_reference_gives_the_same_bytes_in_every_process(tmp_path):
+    """Figures, tables and pages: Python orders sets by another seed in each process."""
+    program = (
+        "import sys; from elevatorlab.showing.report import write_report; "
+        "write_report('reference', sys.argv[1])"
+    )
+    folders = {seed: tmp_path / seed for seed in ("1", "2")}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, folder], env={**os.environ, "PYTHONHASHSEED": seed}
+        )
+        for seed, folder in folders.items()
+    ]
+    assert [process.wait() for process in processes] == [0, 0]
+    one, other = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
+        for folder in folders.values()
+    )
+    assert {path.suffix for path in one} == {".html", ".csv", ".pdf", ".png", ".svg"}
+    assert one.keys() == other.keys()
+    assert [str(path) for path in one if one[path] != other[path]] == []
+
+
 def test_each_study_has_a_page_of_its_own(tmp_path):
     """With its own counts."""
     other = [claim.model_copy(update={"study": "other"}) for claim in CLAIMS[:3]]
@@ -285,7 +318,7 @@ def test_nothing_measured_is_said(tmp_path):
 
 
 def test_the_published_data_alone_make_a_report(tmp_path):
-    made = jobs.report("published", tmp_path)
+    made = write_report("published", tmp_path)
     assert "Nothing was run" in made["report"].read_text(encoding="utf-8")
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from browser import SCREENS, barriers, chromium, opened, overflow_px
-from elevatorlab.figures import save
-from elevatorlab.provenance import Run
-from elevatorlab.report import ReportFigure, ReportTable, build
+from elevatorlab.running.provenance import Origin
+from elevatorlab.showing.pages import ReportFigure, ReportTable, build
+from elevatorlab.showing.style import save
 from elevatorlab.studies import vm_vs_container as study
 from elevatorlab.studies.vm_vs_container.tables import overview_table
-from measured import deterministic
+from synthetic import deterministic
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -39,7 +39,7 @@ def site(tmp_path_factory):
     ]
     facts = {"kernel": "6.1", "image digest": "1" * 64}
     runs = [
-        Run(name, "deterministic", "quick", trials, facts, "1" * 64, f"elevatorlab run {name}")
+        Origin(name, "deterministic", "quick", trials, facts, "1" * 64, f"elevatorlab run {name}")
         for name in STUDIES
     ]
     tables = [ReportTable(name, *overview_table(measured)) for name in STUDIES]

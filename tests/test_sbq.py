@@ -7,9 +7,11 @@ import sys
 
 import pytest
 
+from elevatorlab.elevators.check import check
 from elevatorlab.paths import ENVIRONMENTS
-from elevatorlab.testbeds import pyz
-from elevatorlab.testbeds.deterministic import image
+from elevatorlab.plugins.scheduler_folders import ZOO
+from elevatorlab.testbeds import agent_archive, plugin_archive
+from elevatorlab.testbeds.deterministic import image, modules
 from helpers import wait_until
 
 KERNEL = ENVIRONMENTS / "kernel"
@@ -19,7 +21,7 @@ import harness  # noqa: E402  (it boots the image; a program of its own, not par
 import rig  # noqa: E402
 import stress  # noqa: E402
 
-pytestmark = [pytest.mark.image, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.image, pytest.mark.timeout(5400)]
 
 STRESS = [test.__name__ for test in stress.TESTS]
 
@@ -49,10 +51,22 @@ def test_an_acknowledged_write_that_is_not_on_the_disk_is_found(tmp_path):
         writer.check(disk)
 
 
+def test_it_passes_the_check_of_any_scheduler():
+    """What the stress tests below ask on two processors, and more, on the counted one."""
+    conformity = check(ZOO["sbq"].folder.path)
+    assert conformity.passed, conformity.failures
+
+
 @pytest.fixture(scope="module")
-def stressed():
+def sbq():
+    """Build the module; return its file."""
+    return modules.build(ZOO["sbq"].folder).file
+
+
+@pytest.fixture(scope="module")
+def stressed(sbq):
     """Run the stress tests on two processors."""
-    _, lines = in_guest("stress.py", smp=2, timeout_s=1500)
+    _, lines = in_guest("stress.py", files=sbq.parent, smp=2, timeout_s=5000)
     return lines
 
 
@@ -63,7 +77,7 @@ def test_under_stress(name, stressed):
 
 
 @pytest.fixture(scope="module")
-def faults(tmp_path_factory, make_trial):
+def faults(tmp_path_factory, make_trial, sbq):
     """Break trials over NVMe/TCP in a guest, one after the other; return how each ended."""
     folder = tmp_path_factory.mktemp("beside")
     trial = make_trial(
@@ -88,7 +102,9 @@ def faults(tmp_path_factory, make_trial):
         ),
     )
     (folder / "trial.json").write_text(trial.canonical_json())
-    (folder / "agent.pyz").write_bytes(pyz.agent_archive())
+    (folder / "agent.pyz").write_bytes(agent_archive.agent_archive())
+    for name, built in (("modules", {sbq.stem: sbq.read_bytes()}), ("no-modules", {})):
+        (folder / f"{name}.zip").write_bytes(plugin_archive.module_archive(trial, built))
     status, lines = in_guest("faults.py", files=folder, icount=True, timeout_s=1200)
     assert status == 0, "\n".join(lines[-30:])
     found = [json.loads(line[6:]) for line in lines if line.startswith("FAULT ")]

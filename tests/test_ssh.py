@@ -15,14 +15,21 @@ import pytest
 
 import clients
 import sshd
-from elevatorlab import campaign, store, testbeds
+from elevatorlab import testbeds
 from elevatorlab.paths import PROJECT
-from elevatorlab.testbeds import pyz, shell, ssh
-from elevatorlab.testbeds.real import RealTestbed
+from elevatorlab.results import store
+from elevatorlab.running import campaign
+from elevatorlab.testbeds import agent_archive
+from elevatorlab.testbeds.remote import ssh, ssh_shell
+from elevatorlab.testbeds.remote.real import RealTestbed
 from helpers import fio, wait_until
 from state import assert_restored, machine_state
 
-pytestmark = [pytest.mark.ssh, pytest.mark.root]
+pytestmark = [
+    pytest.mark.ssh,
+    pytest.mark.root,
+    pytest.mark.programs("fio", "losetup", "mkfs.ext4", "ps"),
+]
 
 AGENT = PROJECT / "lib/elevatorlab/agent"
 
@@ -86,7 +93,7 @@ def test_the_last_words_of_what_is_held_are_told(server, where):
 
 
 def test_what_does_not_end_when_it_is_let_go_is_told(server, monkeypatch):
-    monkeypatch.setattr(shell, "LET_GO_S", 0.2)
+    monkeypatch.setattr(ssh_shell, "LET_GO_S", 0.2)
     testbed, told = testbeds.get(server.address), []
     with testbed.shell.held(["sh", "-c", "echo ready; sleep 5"], told.append):
         pass
@@ -285,7 +292,7 @@ class TestClock:
 
 
 def test_the_agent_is_brought_once(server):
-    digest = pyz.agent_digest()[:12]
+    digest = agent_archive.agent_digest()[:12]
     testbed = testbeds.get(server.address)
     testbed.far.install()
     (agent,) = Path("/var/tmp/elevatorlab-0").glob(f"agent-{digest}.pyz")
@@ -304,6 +311,6 @@ def test_a_damaged_agent_is_brought_again(server):
     agent.write_bytes(b"half of it")
     again = testbeds.get(server.address)
     again.far.install()
-    assert agent.read_bytes() == pyz.agent_archive()
+    assert agent.read_bytes() == agent_archive.agent_archive()
     testbed.close()
     again.close()

@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 
 import sshd
-from elevatorlab import campaign, testbeds
+from elevatorlab import testbeds
 from elevatorlab.errors import ElevatorLabError, NotReady, TrialFailed
+from elevatorlab.running import campaign
 from helpers import wait_until
 from state import machine_state
 
-pytestmark = [pytest.mark.ssh, pytest.mark.root]
+pytestmark = [
+    pytest.mark.ssh,
+    pytest.mark.root,
+    pytest.mark.programs("fio", "losetup", "mkfs.ext4", "ps", "sudo"),
+]
 
 #: What the agent's installation needs of a machine, besides Python.
 TOOLS = ("bash", "env", "id", "ls", "mkdir", "mv", "rm", "sh", "sha256sum", "sudo", "test", "true")
@@ -262,7 +267,7 @@ class TestRoom:
             full = "dd if=/dev/zero of=/var/tmp/full bs=1M 2>/dev/null; true"
             testbed.shell.run(["sh", "-c", full])
             with pytest.raises(ElevatorLabError) as refusal:
-                testbed.run(make_real_trial(), tmp_path, lambda _: None)
+                testbed.run(make_real_trial(), lambda _: None)
             testbed.close()
         said = str(refusal.value)
         assert "free" in said or "room" in said or "No space left" in said, said

@@ -4,7 +4,9 @@ import os
 
 import pytest
 
-from elevatorlab import store
+import stored
+from elevatorlab.results import store
+from elevatorlab.results.outcome import Outcome
 
 FILES = {"result.json": b"{}\n", "samples.csv": b"a,b\n", "raw/reader.fio.json": b"{}"}
 
@@ -46,20 +48,24 @@ def test_what_the_host_decides_does_not_count(folder, name):
     assert store.digest(folder) == before
 
 
-def test_a_result_is_visible_when_whole(tmp_path, make_trial):
+def test_a_result_is_visible_when_whole(tmp_path, make_trial, monkeypatch):
     folder = tmp_path / "deterministic" / "hash"
-    with store.Writer(folder) as writer:
-        (writer.part / "result.json").write_text("{}")
-        assert not folder.exists()
-        writer.finish(make_trial(), {"testbed": "x"})
+    part, rename = folder.with_name("hash.part"), os.rename
+
+    def look_and_rename(before, after):
+        assert before == part and store.finished(part) and not folder.exists()
+        rename(before, after)
+
+    monkeypatch.setattr(os, "rename", look_and_rename)
+    store.write(folder, make_trial(), Outcome(FILES, stored.provenance()))
     assert store.finished(folder)
-    assert not writer.part.exists()
+    assert not part.exists()
 
 
-def test_a_failed_trial_leaves_nothing(tmp_path):
-    with pytest.raises(RuntimeError), store.Writer(tmp_path / "hash") as writer:
-        (writer.part / "result.json").write_text("{")
-        raise RuntimeError
+def test_a_result_that_cannot_be_written_leaves_nothing(tmp_path, make_trial, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda number: os.close(-1))
+    with pytest.raises(OSError):
+        store.write(tmp_path / "hash", make_trial(), Outcome(FILES, stored.provenance()))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -89,9 +95,8 @@ class SomeTestbed:
 
 
 def finish_one(results, testbed, trial):
-    with store.Writer(store.folder(results, testbed) / trial.hash) as writer:
-        (writer.part / "result.json").write_text("{}")
-        writer.finish(trial, {"testbed": testbed.name})
+    outcome = Outcome({"result.json": b"{}"}, stored.provenance(testbed=testbed.name))
+    store.keep(results, testbed, trial, outcome)
 
 
 def test_results_of_two_machines_go_to_two_folders(tmp_path):
@@ -124,7 +129,8 @@ def test_what_is_visible_is_on_the_disk(tmp_path, make_trial, monkeypatch):
     )
     monkeypatch.setattr(os, "rename", lambda a, b: (steps.append("renamed"), rename(a, b)))
     bed, trial = SomeTestbed("a"), make_trial()
-    store.keep(tmp_path, bed, trial, {"result.json": b"{}", "raw/reader.json": b"{}"}, {})
+    files = {"result.json": b"{}", "raw/reader.json": b"{}"}
+    store.keep(tmp_path, bed, trial, Outcome(files, stored.provenance()))
     folder = store.folder(tmp_path, bed)
     part = folder / f"{trial.hash}.part"
     names = ("result.json", "trial.json", "provenance.json", "raw", "raw/reader.json")

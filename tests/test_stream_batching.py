@@ -6,21 +6,17 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from elevatorlab import claims, studies
+from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging import claims
+from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import stream_batching as study
-from elevatorlab.studies.stream_batching import prediction
-from elevatorlab.studies.stream_batching.claims_curves import crossing
-from elevatorlab.studies.stream_batching.document import (
-    core_ratios,
-    gone,
-    gone_from,
-    size_ratios,
-)
+from elevatorlab.studies.stream_batching.claims.curves import crossing
+from elevatorlab.studies.stream_batching.document import core_ratios, gone, gone_from, size_ratios
 from elevatorlab.studies.stream_batching.figures import CAPTIONS
+from elevatorlab.studies.stream_batching.measures import limit_kiops
 from elevatorlab.studies.stream_batching.published import core_scaling, noop_beside, points
 from elevatorlab.trial import parse
-from elevatorlab.verdicts import Verdict
 
 NOTHING = pd.DataFrame(columns=study.COLUMNS)
 
@@ -224,8 +220,8 @@ def test_gone_is_what_two_figures_of_one_run_differ_by():
 
 
 def test_a_prediction_ends_at_the_link_or_the_ssd():
-    assert prediction.limit_kiops("ram", "randread") == pytest.approx(3051.8, abs=0.1)
-    assert prediction.limit_kiops("nvme_ssd", "randwrite") == 397
+    assert limit_kiops("ram", "randread") == pytest.approx(3051.8, abs=0.1)
+    assert limit_kiops("nvme_ssd", "randwrite") == 397
 
 
 # Claims
@@ -489,7 +485,8 @@ def test_crossings(ratios, between):
 
 def test_captions_say_what_was_done_with_times_and_where_host_and_target_were():
     simulated = study.figures(study.published(), measured(as_published))
-    two = measured(as_published, testbed="ssh-pair", machine="0123456789abcdef", time_scale=1.0)
+    real = {"testbed": "ssh-pair", "machine": "0123456789abcdef", "time_scale": 1.0}
+    two = measured(as_published, **real, target_sends_per_request=float("nan"))
     apart = study.figures(study.published(), two)
     for name, one in simulated.items():
         assert "Host and target share the machine's processors" in one.caption

@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from elevatorlab import trace
-from elevatorlab.agent import trace as tracer
-from elevatorlab.agent import tracefs
-from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.observe import trace as tracer
+from elevatorlab.agent.observe import tracefs
 from elevatorlab.errors import ElevatorLabError
-from helpers import fio
+from elevatorlab.results import trace
+from helpers import fio, run_into
 
 PRINTED = """\
 # tracer: nop
@@ -35,15 +35,15 @@ def test_events_are_read_as_the_kernel_prints_them():
 
 
 def test_a_line_that_is_not_understood_is_said():
-    with pytest.raises(TrialFailed, match="expected a block event as Linux 6 prints it"):
+    with pytest.raises(AgentError, match="expected a block event as Linux 6 prints it"):
         list(tracer.rows_since(PRINTED.replace("252,0", "nvme0n1"), 0))
 
 
 def test_lost_events_fail_the_trial(tmp_path):
     full = tracer.Trace(False, "sda", None, None)
     full.wanted, full.text, full.lost = True, PRINTED, 7
-    with pytest.raises(TrialFailed, match="lost 7 events and has 5; expected all of them"):
-        full.write(tmp_path / "trace.csv", 0)
+    with pytest.raises(AgentError, match="lost 7 events and has 5; expected all of them"):
+        full.write(tmp_path, 0)
     assert not list(tmp_path.iterdir())
 
 
@@ -85,9 +85,7 @@ def traced(testbed, make_trial, tmp_path_factory):
         trace=True,
     )
     testbed.prepare([trial])
-    folder = tmp_path_factory.mktemp("traced")
-    testbed.run(trial, folder)
-    return folder
+    return run_into(tmp_path_factory.mktemp("traced"), testbed, trial)
 
 
 @pytest.mark.image

@@ -6,10 +6,13 @@ import subprocess
 import pytest
 
 import sshd
-from elevatorlab import campaign, store, testbeds
+from elevatorlab import testbeds
 from elevatorlab.paths import PROJECT
+from elevatorlab.results import store
+from elevatorlab.running import campaign
 from elevatorlab.testbeds.vagrant import VagrantTestbed
 
+HOST_PROGRAMS = pytest.mark.programs("fio", "iostat", "losetup", "mkfs.ext4")
 NOTEBOOK = PROJECT / "notebooks/experiments/01-vm-vs-container.ipynb"
 
 
@@ -19,13 +22,13 @@ def test_a_trial_in_the_virtual_machine(vm, make_real_trial, tmp_path):
     trial = make_real_trial(machine="virtual_machine", backing_scheduler="none")
     testbed = VagrantTestbed(say=lambda text: None, machine=vm)
     campaign.run([campaign.Share(testbed, [trial])], tmp_path)
-    [(_, result, provenance, folder)] = store.results_in(tmp_path)
-    assert result["workloads"]["reader"]["read"]["requests"] > 0
-    assert result["proofs"][0]["knob"] == "disk elevatorlab"
-    [below] = json.loads((folder / "below.json").read_text())
+    [stored] = store.results_in(tmp_path)
+    assert stored.result.workloads["reader"]["read"]["requests"] > 0
+    assert stored.result.proofs[0].knob == "disk elevatorlab"
+    [below] = json.loads((stored.folder / "below.json").read_text())
     assert below["read"] == "none"
-    assert provenance["accelerator"] == vm.accelerator
-    assert provenance["machine"] == testbeds.get("host").machine()
+    assert stored.provenance.accelerator == vm.accelerator
+    assert stored.provenance.machine == testbeds.get("host").machine()
 
 
 @pytest.mark.vagrant
@@ -52,26 +55,27 @@ def papermill(testbed, folder):
 @pytest.mark.parametrize(
     "testbed",
     [
-        pytest.param("host", marks=pytest.mark.root),
-        pytest.param("docker", marks=pytest.mark.docker),
+        pytest.param("host", marks=[pytest.mark.root, HOST_PROGRAMS]),
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.environment_image]),
         pytest.param("vagrant", marks=[pytest.mark.vagrant, pytest.mark.timeout(1800)]),
     ],
 )
 def test_the_notebook_runs_on(testbed, tmp_path):
     results = papermill(testbed, tmp_path)
-    assert {trial["labels"]["test"] for trial, *_ in results} == {
+    assert {stored.trial["labels"]["test"] for stored in results} == {
         "writes_starving_reads",
         "high_read_latency",
     }
-    assert {provenance["testbed"] for _, _, provenance, _ in results} == {testbed}
+    assert {stored.provenance.testbed for stored in results} == {testbed}
 
 
 @pytest.mark.notebooks
 @pytest.mark.ssh
 @pytest.mark.root
+@HOST_PROGRAMS
 def test_the_notebook_runs_over_ssh(tmp_path):
     (tmp_path / "server").mkdir()
     with sshd.running(tmp_path / "server") as server:
         results = papermill(server.address, tmp_path)
     assert len(results) == 2
-    assert {provenance["testbed"] for _, _, provenance, _ in results} == {"ssh"}
+    assert {stored.provenance.testbed for stored in results} == {"ssh"}

@@ -10,6 +10,7 @@ from pathlib import Path
 import paramiko
 import pytest
 
+import needs
 from elevatorlab.errors import NotReady
 from elevatorlab.testbeds.vagrant import commands, kvm, libvirt, readiness
 from elevatorlab.testbeds.vagrant.machine import DISK_SERIAL, Machine
@@ -58,7 +59,7 @@ def test_the_second_disk_takes_all_four_schedulers(vm):
 
 def test_the_hosts_page_cache_is_out_of_the_way(vm):
     if vm.accelerator == "VirtualBox":
-        pytest.skip("VirtualBox has no such setting to read back")
+        needs.skip_on_this_machine("VirtualBox has no such setting to read back")
     disks = libvirt.virsh("dumpxml", vm.name).stdout.split("<disk ")[1:]
     assert len(disks) == 2
     assert all("cache='none' io='native'" in disk for disk in disks)
@@ -71,7 +72,7 @@ def test_provisioning_again_finds_nothing_to_do(vm):
 
 def test_the_accelerator_is_what_executes_the_instructions(vm):
     if vm.accelerator == "VirtualBox":
-        pytest.skip("VirtualBox has its own")
+        needs.skip_on_this_machine("VirtualBox has an accelerator of its own")
     kind = libvirt.virsh("dumpxml", vm.name).stdout.split("'")[1]
     assert vm.accelerator.split()[0] == {"kvm": "KVM", "qemu": "TCG"}[kind]
     assert (kind == "kvm") == kvm.works()
@@ -173,9 +174,8 @@ def test_without_vagrant_its_findings_name_the_remedy(monkeypatch):
 
 
 def test_a_command_ends_at_its_deadline(error_of):
-    begin_s = time.monotonic()
-    assert "did not end within 1 s" in error_of(commands.run, ["sleep", "60"], 1)
-    assert time.monotonic() - begin_s < 10
+    """Or this would last an hour."""
+    assert "did not end within 1 s" in error_of(commands.run, ["sleep", "3600"], 1)
 
 
 def test_before_it_is_up_it_has_no_address(tmp_path):

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from elevatorlab.agent import witness
-from elevatorlab.agent.errors import TrialFailed
+from elevatorlab.agent.devices import schedulers
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.observe import kernel_counters
 from elevatorlab.agent.workloads import fio_points
 
 IDLE = "cpu: 0\n  .idle_sleeptime  : {} nsecs\n  .iowait_sleeptime: 5000 nsecs\n"
@@ -23,10 +24,11 @@ def reading(time_ns, requests, idle_ns, interrupts, switches, sends, **scheduler
     }
 
 
-def test_a_difference_of_two_readings():
+def test_a_difference_of_two_readings(monkeypatch):
+    monkeypatch.setitem(schedulers.RECORDS, "one that counts", {"counters": ["held"]})
     before = reading(1000, 10, 100, 3, 30, 7, held=1)
     after = reading(3000, 20, 600, 5, 70, 9, held=5)
-    assert witness.difference(before, after) == {
+    assert kernel_counters.difference(before, after) == {
         "duration_ns": 2000,
         "requests": 20,  # reads and writes
         "busy_ns": 1500,
@@ -40,8 +42,8 @@ def test_a_difference_of_two_readings():
 def test_a_kernel_that_counts_no_idle_time():
     before = reading(0, 0, 0, 0, 0, 0)
     before[1]["idle"] = "Timer List Version: v0.9\n"
-    with pytest.raises(TrialFailed, match="CONFIG_NO_HZ_COMMON"):
-        witness.difference(before, before)
+    with pytest.raises(AgentError, match="CONFIG_NO_HZ_COMMON"):
+        kernel_counters.difference(before, before)
 
 
 def test_the_report_of_a_point():
@@ -58,7 +60,7 @@ def test_the_report_of_a_point():
 
 @pytest.mark.parametrize("text", ["", "{", '{"jobs": []}', '{"jobs": [{"read": {}}]}'])
 def test_a_broken_report_is_refused(text):
-    with pytest.raises(TrialFailed, match="fio's report is not whole"):
+    with pytest.raises(AgentError, match="fio's report is not whole"):
         fio_points.summarise(text)
 
 
@@ -86,8 +88,8 @@ def test_counters_agree_with_fio(testbed, make_trial, tmp_path):
         ),
     )
     testbed.prepare([trial])
-    testbed.run(trial, tmp_path, lambda text: None)
-    result = json.loads((tmp_path / "result.json").read_text())
+    outcome = testbed.run(trial)
+    result = json.loads(outcome.files["result.json"])
     deep, shallow = result["workloads"]["reader"]["points"]
     counted = deep["counters"]
     rate = counted["requests"] / counted["duration_ns"] * 1e9

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from elevatorlab.agent import sides
+from elevatorlab.agent.observe import processor_time
 
 HOST_DISK = "259,0"
 
@@ -34,7 +34,7 @@ kworker/0:1H-60 [000] d....  1.000061: sched_switch: prev_comm=kworker/0:1H prev
 
 
 def microseconds(text):
-    found = sides.divide(text, HOST_DISK)
+    found = processor_time.divide(text, HOST_DISK)
     return {name: round(time_ns / 1000) for name, time_ns in found["time_ns"].items() if time_ns}
 
 
@@ -49,7 +49,7 @@ def test_each_moment_belongs_to_somebody():
         "idle": 30,
         "other": 4,
     }
-    found = sides.divide(REQUEST, HOST_DISK)
+    found = processor_time.divide(REQUEST, HOST_DISK)
     assert sum(found["time_ns"].values()) == 95_000
     assert sum(found["events"].values()) == len(REQUEST.splitlines()) - 2  # between two of them
     assert found["requests"] == 1
@@ -57,7 +57,7 @@ def test_each_moment_belongs_to_somebody():
 
 def test_the_targets_own_disk_is_the_targets():
     assert microseconds(REQUEST.replace("259,0 R", "252,0 R"))["target complete"] == 3
-    assert sides.divide(REQUEST.replace("259,0 R", "252,0 R"), HOST_DISK)["requests"] == 0
+    assert processor_time.divide(REQUEST.replace("259,0 R", "252,0 R"), HOST_DISK)["requests"] == 0
 
 
 def test_without_a_target_here_all_is_the_hosts():
@@ -83,7 +83,7 @@ def test_two_processors_are_told_apart():
 
 
 def test_an_empty_trace():
-    assert sides.divide("# tracer: nop\n", HOST_DISK) == {
+    assert processor_time.divide("# tracer: nop\n", HOST_DISK) == {
         "requests": 0,
         "time_ns": {},
         "events": {},
@@ -109,8 +109,8 @@ def test_the_sides_of_a_real_trial(testbed, make_trial, tmp_path, driver):
         ),
     )
     testbed.prepare([trial])
-    testbed.run(trial, tmp_path, lambda text: None)
-    result = json.loads((tmp_path / "result.json").read_text())
+    outcome = testbed.run(trial)
+    result = json.loads(outcome.files["result.json"])
     untraced, traced = result["workloads"]["reader"]["points"]
     assert "sides" not in untraced
     found, counted = traced["sides"], traced["counters"]

@@ -5,9 +5,10 @@ import json
 
 import pandas as pd
 
+import stored
 from elevatorlab import studies
 from elevatorlab.studies import vm_vs_container
-from elevatorlab.studies.vm_vs_container.claims import COLUMNS
+from elevatorlab.studies.vm_vs_container.columns import COLUMNS
 from elevatorlab.studies.vm_vs_container.measures import SCHEDULERS
 from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2, times
 
@@ -88,17 +89,27 @@ def write_results(folder, arms=ARMS, accelerator=TCG, repetitions=2, preset="smo
             (place.parent / "identity").touch()
             files = {
                 "trial": trial.model_dump(mode="json"),
-                "result": {"workloads": {"reader": {"reads": _reads(trial)}}},
+                "result": stored.result(_figures(trial)),
                 "provenance": {
-                    **{"testbed": TESTBEDS[arm], "machine": MACHINE, "kernel": "6.1.0-1"},
+                    **stored.provenance(testbed=TESTBEDS[arm], machine=MACHINE, wall_s=1.5),
                     **{"accelerator": accelerator if arm == "vm" else BARE, "clock_skew_s": 0.0},
-                    **{"image_digest": f"of {arm}", "agent_digest": "a", "package": "0.1.0"},
-                    "host": {"cpu": "a processor", "cores": 2, "kernel": "6.1", "disks": ["sda"]},
-                    "wall_s": 1.5,
+                    **{"image_digest": f"of {arm}", "agent_digest": "a"},
+                    "host": {**stored.provenance()["host"], "disks": ["sda"]},
                 },
             }
             for name, content in files.items():
                 (place / f"{name}.json").write_text(json.dumps(content))
+
+
+def _figures(trial):
+    """Return what each workload measured; the others only keep the disk busy."""
+    by_kind = {"timed_reads": {}, "timed_tree_read": {"files": 20}}
+    return {
+        one.name: {**by_kind[one.kind], "reads": _reads(trial)}
+        if one.kind in by_kind
+        else {"command": "true"}
+        for one in trial.workloads
+    }
 
 
 def _reads(trial):

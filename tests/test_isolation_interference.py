@@ -5,11 +5,12 @@ import pytest
 
 from elevatorlab import studies
 from elevatorlab.analysis.queueing import md1_wait_ms, mean_value_analysis, mm1_wait_ms
+from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import container_isolation as study
-from elevatorlab.studies.container_isolation import disks, measures
-from elevatorlab.studies.container_isolation.claims_document import predictions
+from elevatorlab.studies.container_isolation.document import predictions
+from elevatorlab.studies.container_isolation.measures import interference as measures
+from elevatorlab.studies.container_isolation.trials import disks
 from elevatorlab.trial import parse
-from elevatorlab.verdicts import Verdict
 
 NOTHING = pd.DataFrame(columns=study.COLUMNS)
 LOADS = (1, 2, 3, 4, 6, 9, 14, 20)

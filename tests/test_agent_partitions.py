@@ -4,12 +4,13 @@ import subprocess
 
 import pytest
 
-from elevatorlab.agent import journal, parts
-from elevatorlab.agent.errors import TrialFailed
-from elevatorlab.agent.proofs import Proofs
-from elevatorlab.agent.sampler import read_diskstats
+from elevatorlab.agent.devices import partitions
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.lifecycle import journal
+from elevatorlab.agent.lifecycle.proofs import Proofs
+from elevatorlab.agent.observe.sampler import read_diskstats
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.programs("losetup")]
 
 
 @pytest.fixture
@@ -24,15 +25,19 @@ def loop(tmp_path):
 
 
 def of_disk(name):
-    return sorted(file.parent.name for file in (parts.BLOCK / name).resolve().glob("*/partition"))
+    return sorted(
+        file.parent.name for file in (partitions.BLOCK / name).resolve().glob("*/partition")
+    )
 
 
 def test_each_group_has_a_part_and_counters_of_its_own(loop):
     proofs = Proofs()
     with journal.Journal() as changes:
-        found = parts.divide(loop, ["one", "two", "three"], changes, proofs)
+        found = partitions.divide(loop, ["one", "two", "three"], changes, proofs)
         assert sorted(found.values()) == of_disk(loop) and len(found) == 3
-        sizes = {int((parts.BLOCK / part / "size").read_text()) * 512 for part in found.values()}
+        sizes = {
+            int((partitions.BLOCK / part / "size").read_text()) * 512 for part in found.values()
+        }
         assert sizes == {2 << 20}
         assert {record["read"] for record in proofs.records} == {str(2 << 20)}
         before = {name: read_diskstats(part)["writes"] for name, part in found.items()}
@@ -48,14 +53,12 @@ def test_each_group_has_a_part_and_counters_of_its_own(loop):
 
 
 def test_a_disk_that_is_too_small_is_refused_in_a_sentence(loop):
-    with pytest.raises(
-        TrialFailed, match="has 8 MiB; expected at least 1 MiB for each of 9 groups"
-    ):
+    with pytest.raises(AgentError, match="has 8 MiB; expected at least 1 MiB for each of 9 groups"):
         with journal.Journal() as changes:
-            parts.divide(loop, [f"group-{n}" for n in range(9)], changes, Proofs())
+            partitions.divide(loop, [f"group-{n}" for n in range(9)], changes, Proofs())
     assert of_disk(loop) == []
 
 
 def test_a_part_that_is_not_there_is_no_error(loop):
-    parts.remove(loop, 7)
-    parts.remove("no-such-disk", 1)
+    partitions.remove(loop, 7)
+    partitions.remove("no-such-disk", 1)

@@ -4,21 +4,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from elevatorlab import claims, studies
+from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.families import read_published, statements
+from elevatorlab.judging import claims
+from elevatorlab.judging.families import read_published, statements
+from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import container_isolation as study
-from elevatorlab.studies.container_isolation import (
-    claims_regulation,
-    compared,
-    figure_comparison,
-    figure_regulation,
-    periods,
-    tables_regulation,
+from elevatorlab.studies.container_isolation import columns
+from elevatorlab.studies.container_isolation.claims import regulation as claims_regulation
+from elevatorlab.studies.container_isolation.figures.colours import COLOURS
+from elevatorlab.studies.container_isolation.figures.comparison import (
+    RECOVERY,
+    comparison_over_time,
 )
-from elevatorlab.studies.container_isolation.disks import SERVER
-from elevatorlab.studies.container_isolation.mechanisms import COLOURS, LABELS, LOAD_LABELS
-from elevatorlab.verdicts import Verdict
+from elevatorlab.studies.container_isolation.figures.comparison import comparison as side_by_side
+from elevatorlab.studies.container_isolation.figures.regulation import (
+    rates_over_time,
+    waits_over_time,
+)
+from elevatorlab.studies.container_isolation.measures.mechanisms import LABELS, LOAD_LABELS
+from elevatorlab.studies.container_isolation.tables import regulation as tables_regulation
+from elevatorlab.studies.container_isolation.trials import comparison
+from elevatorlab.studies.container_isolation.trials.disks import SERVER
 
 REPRODUCED, DIRECTION = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY
 CONTRADICTED, NOT_TESTABLE = Verdict.CONTRADICTED, Verdict.NOT_TESTABLE
@@ -33,20 +40,20 @@ def trials(part, preset="quick", **more):
 
 def test_the_overload_begins_when_the_labels_say_so_and_lasts_as_long_in_every_load():
     for trial in trials("compared"):
-        assert float(trial.labels["onset"]) == compared.ONSET_S == trial.warm_up_s
+        assert float(trial.labels["onset"]) == comparison.ONSET_S == trial.warm_up_s
         for workload in trial.workloads:
             assert workload.duration_s == pytest.approx(10)
             if workload.group.startswith("overloaded"):
                 assert workload.phases[0].writers == 0
-                assert workload.phases[0].duration_s == compared.ONSET_S
+                assert workload.phases[0].duration_s == comparison.ONSET_S
 
 
-ALL = {"loads": tuple(compared.LOADS)}
+ALL = {"loads": tuple(comparison.LOADS)}
 
 
 def test_every_mechanism_meets_every_load_once():
     met = [(trial.labels["mechanism"], trial.labels["load"]) for trial in trials("compared", **ALL)]
-    assert len(met) == len(set(met)) == len(compared.MECHANISMS) * len(compared.LOADS)
+    assert len(met) == len(set(met)) == len(comparison.MECHANISMS) * len(comparison.LOADS)
 
 
 def test_each_mechanism_is_what_it_says():
@@ -63,16 +70,16 @@ def test_each_mechanism_is_what_it_says():
 
 
 def test_the_cost_model_gives_back_the_disks_own_service_time():
-    model = compared.cost_model(5).model
+    model = comparison.cost_model(5).model
     a_page_s, a_byte_s = 1 / model["wrandiops"], 1 / model["wbps"]
     fixed_us = (a_page_s - 4096 * a_byte_s) * 1e6
     assert fixed_us == pytest.approx(SERVER["service_us"], abs=2)
-    assert compared.cost_model(5).qos["wlat"] == 5000
+    assert comparison.cost_model(5).qos["wlat"] == 5000
 
 
 def test_names_are_there_for_every_mechanism_and_load():
-    assert set(LABELS) == set(COLOURS) == set(compared.MECHANISMS)
-    assert set(LOAD_LABELS) == set(compared.LOADS)
+    assert set(LABELS) == set(COLOURS) == set(comparison.MECHANISMS)
+    assert set(LOAD_LABELS) == set(comparison.LOADS)
 
 
 @pytest.mark.parametrize(
@@ -165,8 +172,8 @@ def test_seconds_have_rates_waits_and_the_limit_in_force():
 
 
 def test_jain_of_equal_and_unequal_shares():
-    assert periods.jain([3, 3, 3]) == 1
-    assert periods.jain([1, 0, 0]) == pytest.approx(1 / 3)
+    assert columns.jain([3, 3, 3]) == 1
+    assert columns.jain([1, 0, 0]) == pytest.approx(1 / 3)
 
 
 # Claims
@@ -304,8 +311,8 @@ def test_what_never_recovers_says_so():
     table = comparison_table()
 
     def words(some):
-        axes = figure_comparison.comparison(some).axes
-        [axis] = [one for one in axes if one.get_title() == figure_comparison.RECOVERY]
+        axes = side_by_side(some).axes
+        [axis] = [one for one in axes if one.get_title() == RECOVERY]
         return [text.get_text() for text in axis.texts]
 
     assert words(table) == ["never"]
@@ -329,11 +336,11 @@ def test_runs_are_never_pooled():
 def test_figures_show_what_was_run_and_say_what_was_not():
     published = read_published("container_isolation", "regulation")
     table = pd.concat([measured(18, 4, 5, 1), comparison_table()], ignore_index=True)
-    for draw in (figure_regulation.rates_over_time, figure_regulation.waits_over_time):
+    for draw in (rates_over_time, waits_over_time):
         titles = [axis.get_title() for axis in draw(published, table).axes]
         assert titles == ["regulator, SLAE", "regulator, UTE"]
         assert "not run" in [text.get_text() for text in draw(published, table[:0]).axes[0].texts]
-    for draw in (figure_comparison.comparison, figure_comparison.comparison_over_time):
+    for draw in (side_by_side, comparison_over_time):
         assert draw(table).axes
         [text] = draw(table[:0]).texts
         assert text.get_text() == "part compared was not run"

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from browser import chromium
-from elevatorlab import lab, notebook, studies
+from elevatorlab import notebook, studies
+from elevatorlab.notebook import launcher
 from elevatorlab.paths import PROJECT
 from helpers import wait_until
 
@@ -19,14 +20,24 @@ TOKEN = secrets.token_hex(16)
 
 
 def test_every_study_with_a_notebook_has_a_tile(tmp_path):
-    tiles = yaml.safe_load(lab.write_tiles(tmp_path).read_text())
+    tiles = yaml.safe_load(launcher.write_tiles(tmp_path).read_text())
     with_notebooks = [
-        study for study in studies.STUDIES.values() if lab.notebook_of(study.NAME, "analysis")
+        study for study in studies.STUDIES.values() if launcher.notebook_of(study.NAME, "analysis")
     ]
     assert [tile["description"] for tile in tiles] == [study.TITLE for study in with_notebooks]
     for tile in tiles:
         assert (PROJECT / tile["source"][0]["args"]["path"]).is_file()
         assert (tmp_path / tile["icon"]).read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("kind", launcher.KINDS)
+def test_a_notebook_has_the_number_of_its_study(kind):
+    named = {
+        study.NAME: launcher.notebook_of(study.NAME, kind) for study in studies.STUDIES.values()
+    }
+    numbers = {name: int(path.name[:2]) for name, path in named.items() if path}
+    assert numbers == {name: studies.get(name).NUMBER for name in numbers}
+    assert len(numbers) == 5
 
 
 def test_where_to_click_has_every_study():
@@ -38,7 +49,7 @@ def test_where_to_click_has_every_study():
 @pytest.fixture
 def server(tmp_path):
     """Start JupyterLab as `make lab` does, with settings of its own; return its address."""
-    lab.write_tiles(tmp_path / "tiles")
+    launcher.write_tiles(tmp_path / "tiles")
     own = {"JUPYTER_APP_LAUNCHER_PATH": f"{tmp_path / 'tiles'}", "IPYTHONDIR": f"{tmp_path}"}
     own |= {"JUPYTER_CONFIG_DIR": f"{tmp_path / 'c'}", "JUPYTER_DATA_DIR": f"{tmp_path / 'd'}"}
     own |= {"JUPYTER_RUNTIME_DIR": f"{tmp_path / 'r'}"}

@@ -1,0 +1,121 @@
+"""Thirteen schedulers, each broken in one way: the template fifo with a few words changed."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from elevatorlab.elevators import templates
+
+TAKEN = "\tif (rq)\n\t\tlist_del_init(&rq->queuelist);\n"
+LOCKED = "\tspin_lock(&data->lock);\n\tlist_for_each"
+CHOSEN = "\trq = list_first_entry_or_null"
+PREPARED = "\tINIT_LIST_HEAD(&data->requests);\n"
+ALLOCATED = "\tdata = kzalloc_node(sizeof(*data), GFP_KERNEL, q->node);\n\tif (!data) {"
+GIVEN_BACK = "\tkfree(data);\n}"
+HEADERS = "#include <linux/blk-mq.h>\n#include <linux/delay.h>"
+SOME = "blk_rq_pos(rq) % 800 == 8"
+
+
+class Broken(NamedTuple):
+    """One of them.
+
+    Attributes
+    ----------
+    old, new : str
+        What is replaced by what in the template.
+    case : str
+        The case that must fail.
+    named : str
+        Words that must be in what is said of it.
+    """
+
+    old: str
+    new: str
+    case: str
+    named: str
+
+
+BROKEN = {
+    "loses": Broken(
+        TAKEN,
+        f"{TAKEN}\tif (rq && {SOME})\n\t\trq = NULL;\n",
+        "hands_each_request_out_once",
+        "It was lost: the scheduler never handed it to the disk",
+    ),
+    "issues_twice": Broken(
+        TAKEN,
+        f"\tif (rq && !({SOME}))\n\t\tlist_del_init(&rq->queuelist);\n",
+        "hands_each_request_out_once",
+        "It issues a request twice",
+    ),
+    "sleeps": Broken(
+        LOCKED,
+        LOCKED.replace(";\n", ";\n\tfsleep(1000);\n", 1),
+        "serves_one_at_a_time",
+        "It sleeps where nobody may",
+    ),
+    "may_sleep": Broken(
+        LOCKED,
+        LOCKED.replace(";\n", ";\n\tkfree(kmalloc(64, GFP_KERNEL));\n", 1),
+        "serves_one_at_a_time",
+        "It calls what may sleep where nobody may: kmalloc",
+    ),
+    "leaks": Broken(GIVEN_BACK, "}", "unloads_cleanly", "objects of kmalloc-"),
+    "never_serves": Broken(
+        "\treturn !list_empty_careful",
+        "\treturn false && !list_empty_careful",
+        "serves_one_at_a_time",
+        "No request was ever handed to the disk",
+    ),
+    "oops_at_start": Broken(
+        ALLOCATED, "\tdata = NULL;\n\tif (0) {", "is_selected", "It follows a NULL pointer"
+    ),
+    "wrong_symbol": Broken(
+        PREPARED, f"{PREPARED}\tblk_mq_sched_free_rqs(q);\n", "builds", "blk_mq_sched_free_rqs"
+    ),
+    "loops": Broken(
+        CHOSEN,
+        "\tlocal_irq_disable();\n\twhile (READ_ONCE(data->requests.next))\n\t\t;\n" + CHOSEN,
+        "serves_one_at_a_time",
+        "It keeps the processor for ever",
+    ),
+    "ignores_flush": Broken(
+        PREPARED,
+        f"{PREPARED}\tblk_queue_flag_clear(QUEUE_FLAG_WC, q);\n",
+        "keeps_flushes",
+        "The flush did not reach the disk",
+    ),
+    "uses_freed": Broken(
+        GIVEN_BACK,
+        "\tkfree(data);\n\tlist_del_init(&data->requests);\n}",
+        "is_selected",
+        "It uses memory after it was freed",
+    ),
+    "keeps_module": Broken(
+        PREPARED,
+        f"{PREPARED}\t__module_get(THIS_MODULE);\n",
+        "is_selected",
+        "References to the module are left (1)",
+    ),
+    "starves": Broken(
+        "list_add_tail(&rq->queuelist, &data",
+        "list_add(&rq->queuelist, &data",
+        "starves_nobody",
+        "it starves",
+    ),
+}
+
+
+def folder(name: str, into: Path) -> Path:
+    """Write the folder of a broken scheduler."""
+    made = templates.new(name, "fifo", into)
+    broken = BROKEN[name]
+    source = made / f"{name}-iosched.c"
+    text = source.read_text()
+    assert text.count(broken.old) == 1, name
+    text = text.replace(broken.old, broken.new)
+    source.write_text(
+        text.replace("#include <linux/list.h>", "#include <linux/delay.h>\n#include <linux/list.h>")
+    )
+    (made / "scheduler.json").write_text(json.dumps({"name": name}))
+    return made

@@ -1,0 +1,94 @@
+"""A newcomer's machine: Debian, Python and root, and none of the programs that tests can use.
+
+The whole suite is collected there, and the tests of real machines end in skips that say what would
+bring what they miss. Nothing fails.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import needs
+from elevatorlab import cache
+from elevatorlab.paths import ENVIRONMENTS, PROJECT
+
+pytestmark = [pytest.mark.root, pytest.mark.programs("mmdebstrap"), pytest.mark.timeout(900)]
+
+SUITE, ITS_PYTHON = "bookworm", (3, 11)
+
+MAKE = f"""
+set -eu
+mapfile -t sources < <("$1" {SUITE} "$2")
+mmdebstrap --quiet --variant=minbase --include=python3 \\
+    --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \\
+    {SUITE} "$2/root.tar" "${{sources[@]}}" </dev/null >"$2/log" 2>&1 || {{ cat "$2/log"; exit 1; }}
+"""
+
+#: In a mount namespace of its own: the project and the Python packages are seen, and not changed.
+ENTER = """
+set -eu
+root=$1 project=$2 packages=$3
+shift 3
+mkdir -p "$root/lab" "$root/packages"
+mount --bind "$project" "$root/lab" && mount -o remount,bind,ro "$root/lab"
+mount --bind "$packages" "$root/packages" && mount -o remount,bind,ro "$root/packages"
+mount --rbind /dev "$root/dev"
+mount --rbind /sys "$root/sys"
+mount -t proc proc "$root/proc"
+for folder in run tmp var/tmp; do mount -t tmpfs tmpfs "$root/$folder"; done
+cd "$root/lab"
+exec chroot "$root" env -i -C /lab PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \\
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/lab/lib:/packages ELEVATORLAB_BUILD=/tmp/build \\
+    python3 -m pytest -p no:cacheprovider "$@"
+"""
+
+#: How a reason ends that tells what to do.
+REMEDY = re.compile(
+    r"environments/[a-z-]+\.sh|run: sudo |`make [a-z-]+`|" + re.escape(needs.OTHER_MACHINE)
+)
+
+
+def make(folder):
+    sources = ENVIRONMENTS / "debian-sources.sh"
+    run = ["bash", "-c", MAKE, "bash", sources, folder]
+    done = subprocess.run(run, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+
+
+@pytest.fixture(scope="module")
+def pytest_there(tmp_path_factory):
+    """Return a function that runs pytest on the bare machine."""
+    if sys.version_info[:2] != ITS_PYTHON:
+        needs.skip_on_this_machine(f"Python {'.'.join(map(str, ITS_PYTHON))}, as in {SUITE}")
+    kept = cache.obtain("bare-machine", hashlib.sha256(MAKE.encode()).hexdigest(), make)
+    root = tmp_path_factory.mktemp("bare") / "root"
+    root.mkdir()
+    # Device files are the machine's own, bound later.
+    unpack = ["tar", "-xf", kept / "root.tar", "-C", root, "--exclude=./dev/*"]
+    subprocess.run(unpack, check=True)
+    packages = sysconfig.get_path("purelib")
+
+    def run(*arguments):
+        alone = ["unshare", "--mount", "sh", "-c", ENTER, "sh", root, PROJECT, packages]
+        return subprocess.run([*alone, *arguments], capture_output=True, text=True)
+
+    yield run
+    shutil.rmtree(root)
+
+
+def test_the_whole_suite_is_collected_and_what_misses_programs_is_skipped(pytest_there):
+    real = re.search(r"^REAL +:= (.*)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)[1]
+    run = pytest_there("-q", "-m", real, f"--ignore=tests/{Path(__file__).name}")
+    assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-2000:]
+    assert int(re.search(r"(\d+) deselected", run.stdout)[1]) > 1000
+    reasons = re.findall(r"^\d+ skipped: (.*)$", run.stdout, re.MULTILINE)
+    assert [reason for reason in reasons if not REMEDY.search(reason)] == []
+    said = "\n".join(reasons)
+    for missing in "no sshd", "no fio", "no Docker engine", "the command vagrant is missing":
+        assert missing in said

@@ -1,0 +1,131 @@
+"""A disk with an arm in the deterministic machine: its driver, its trace, and the commands."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from elevatorlab.drives import replaying, traces
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.paths import DATA
+from elevatorlab.results import trace
+from elevatorlab.trial.drives import drive
+from helpers import cli, fio, run_into
+
+TRACE = DATA / "drives/traces/cheetah9lp.csv.gz"
+TIMES = ["overhead_us", "waited_us", "seek_us", "rotation_us", "media_us", "bus_us"]
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """Return a file with the first requests of a trace."""
+    file = tmp_path_factory.mktemp("trace") / "few.csv"
+    pd.read_csv(TRACE).head(60).to_csv(file, index=False)
+    return file
+
+
+@pytest.fixture(scope="module")
+def replayed(few, testbed, tmp_path_factory):
+    device = drive("cheetah9lp")
+    requests = traces.read(few, device.drive)
+    return replaying.replay(device, requests, tmp_path_factory.mktemp("replayed"))
+
+
+@pytest.mark.image
+def test_requests_of_a_trace_take_what_the_model_says(replayed):
+    told = replayed.as_json()
+    assert told["requests"] == len(replayed.response_ms) == 60
+    assert told["mean_ms"] == pytest.approx(told["real_mean_ms"], rel=0.25)
+    arm = trace.arm(replayed.folder)
+    parts_ms = arm[TIMES].sum(axis=1) / 1000
+    # The driver's own way from and to the block layer.
+    assert (replayed.response_ms - parts_ms).between(0, 0.01).all()
+    assert (arm["cylinder"].shift() == arm["from_cylinder"])[1:].mean() > 0.5
+    assert arm.loc[arm["hit"] == 1, ["seek_us", "rotation_us", "media_us"]].eq(0).all(axis=None)
+
+
+@pytest.mark.image
+def test_the_kernel_is_told_what_the_drive_is(replayed):
+    proofs = json.loads((replayed.folder / "result.json").read_text())["proofs"]
+    told = {proof["knob"].rpartition("drive0/")[2]: proof["read"] for proof in proofs}
+    assert told["size"] == "17783240" and told["queue/rotational"] == "1"
+    assert told["queue/write_cache"] == "write back"
+
+
+@pytest.mark.image
+def test_what_was_written_is_read_again(testbed, make_trial, tmp_path):
+    """fio compares what it reads with what it wrote, on a file system and its flushes."""
+    options = {"rw": "randwrite", "size": "1m", "verify": "crc32c", "fsync": 16}
+    trial = make_trial(
+        device=drive("barracuda"), filesystem="ext4", workloads=(fio("writer", **options),)
+    )
+    testbed.prepare([trial])
+    result = json.loads((run_into(tmp_path / "r", testbed, trial) / "result.json").read_text())
+    assert result["workloads"]["writer"]["read"]["requests"] == 256
+
+
+@pytest.mark.image
+def test_the_drive_s_own_queue_sorts_better_than_first_come(testbed, make_trial, tmp_path):
+    """Of 32 waiting requests, the one that the arm meets first: about twice as many a second."""
+    device = drive("barracuda")
+    rates = {}
+    for order in ("in_order", "shortest_positioning_time"):
+        queue = device.drive.queue.model_copy(update={"depth": 32, "order": order})
+        sorted_drive = device.drive.model_copy(update={"queue": queue})
+        trial = make_trial(
+            device=device.model_copy(update={"drive": sorted_drive}),
+            scheduler={"name": "none"},
+            workloads=(fio(iodepth=32, runtime="4s", time_based=1),),
+        )
+        testbed.prepare([trial])
+        folder = run_into(tmp_path / order, testbed, trial)
+        result = json.loads((folder / "result.json").read_text())
+        rates[order] = result["workloads"]["reader"]["read"]["iops"]
+    assert 1.5 < rates["shortest_positioning_time"] / rates["in_order"] < 3
+
+
+@pytest.mark.image
+def test_an_array_has_an_arm_for_each_member(testbed, make_trial, tmp_path):
+    """One arm would serve fewer than 200 random reads a second; its cache is kept by a battery."""
+    trial = make_trial(
+        device=drive("array-of-eight"),
+        scheduler={"name": "none"},
+        workloads=(fio(iodepth=32, runtime="2s", time_based=1),),
+    )
+    testbed.prepare([trial])
+    result = json.loads((run_into(tmp_path / "r", testbed, trial) / "result.json").read_text())
+    assert result["workloads"]["reader"]["read"]["iops"] > 1000
+    told = {proof["knob"].rpartition("/")[2]: proof["read"] for proof in result["proofs"]}
+    assert told["write_cache"] == "write through" and int(told["size"]) > 8 * 585_000_000
+
+
+def test_a_drive_is_shown():
+    shown = cli("drive", "show", "hp-c3323a", "--json")
+    told = json.loads(shown.stdout)
+    assert told["turn_ms"] == pytest.approx(11.119, abs=0.001) and len(told["zones"]) == 8
+    assert 10 < told["random_read_ms"]["mean"] < 25 and "BUS1" in str(told["sources"])
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (lambda text: text[:-9], r"few.csv:61: expected "),
+        (lambda text: text.replace("op,", "operation,", 1), r"few.csv:1: .*it lacks op"),
+        (lambda text: text.replace("8702844", "87028440"), r"few.csv:4: .*among the drive's"),
+        (lambda text: text.replace("15362", "-1", 1), r"few.csv:2: response_us: expected a time"),
+        (lambda text: text.replace("R,", "X,", 1), r"few.csv:2: op: expected R or W; found 'X'"),
+        (lambda text: text.splitlines(True)[0], r"few.csv:1: expected requests behind the header"),
+    ],
+)
+def test_a_trace_that_is_none_is_refused_with_its_line(few, tmp_path, change, sentence):
+    file = tmp_path / "few.csv"
+    file.write_text(change(few.read_text()))
+    with pytest.raises(ElevatorLabError, match=sentence):
+        traces.read(file, drive("cheetah9lp").drive)
+
+
+def test_a_bad_drive_ends_the_command_before_anything_starts(tmp_path, few):
+    file = tmp_path / "drive.json"
+    file.write_text('{"drive": "x"}')
+    refused = cli("drive", "replay", file, few)
+    assert refused.returncode == 1 and f"{file}:1: source: required" in refused.stderr

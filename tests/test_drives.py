@@ -1,0 +1,158 @@
+"""The files of drives: what stands in them, and what is refused, with its line."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from elevatorlab.agent.devices import drive as beside_disk
+from elevatorlab.drives import replaying, traces
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.plugins.drives import OURS
+from elevatorlab.trial.drives import Drive, drive, read
+
+CHEETAH = OURS["cheetah9lp"]
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Return a function that writes a drive's file with a change, a value a line."""
+
+    def write(change, source=CHEETAH):
+        content = json.loads(source.read_text())
+        change(content)
+        file = tmp_path / "drive.json"
+        file.write_text(json.dumps(content, indent=1))
+        return file
+
+    return write
+
+
+def line_with(file, text, nth=1):
+    """Return the number of the nth line that has `text`."""
+    lines = enumerate(file.read_text().splitlines(), start=1)
+    return [number for number, line in lines if text in line][nth - 1]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_drive_of_ours_is_read_and_described_to_the_module(name):
+    described = drive(name).drive
+    numbers = beside_disk.numbers(described.model_dump(mode="json"))
+    assert numbers[:2] == [beside_disk.FORMAT, described.sectors]
+    zones, points = len(described.zones), len(described.seek_curve_ms_by_cylinders)
+    assert len(numbers) == numbers.index(zones, 34) + 2 + 8 * zones + 2 * points
+    assert all(isinstance(number, int) and number >= 0 for number in numbers)
+    assert described.evidence == "measured" or described.sources
+
+
+def test_the_zones_hold_the_drive_s_sectors_in_order():
+    described = drive("barracuda").drive.model_dump(mode="json")
+    zones = beside_disk._mapped(described)
+    ends = [first + sectors for first, sectors, *_ in zones]
+    assert [zone[0] for zone in zones] == [0, *ends[:-1]] and ends[-1] == described["sectors"]
+
+
+def test_a_drive_survives_a_trial_s_file():
+    device = drive("ibm18es")
+    assert Drive.model_validate_json(device.model_dump_json()) == device
+
+
+def test_a_misread_point_of_a_seek_curve_is_left_out_and_named():
+    described = drive("ibm18es").drive
+    assert "1.026 ms for 3400 cylinders" in described.assumptions[0]
+    assert 3400 not in [point.cylinders for point in described.seek_curve_ms_by_cylinders]
+
+
+def test_an_unknown_drive_is_refused_by_name():
+    with pytest.raises(ElevatorLabError, match="drive: expected one of .*cheetah9lp.*; found 'x'"):
+        drive("x")
+
+
+def falling(content):
+    content["seek_curve_ms_by_cylinders"][-1][1] = 0.5
+
+
+def backwards(content):
+    content["seek_curve_ms_by_cylinders"][7][0] = 3
+
+
+def overlapping(content):
+    content["zones"][1]["first_cylinder"] = 800
+
+
+def too_large(content):
+    content["sectors"] = 10**9
+
+
+def wide_skew(content):
+    content["zones"][2]["track_skew_sectors"] = 238
+
+
+def beyond(content):
+    content["zones"][-1]["last_cylinder"] = 6962
+
+
+def misspelled(content):
+    content["zones"][0]["first_cilinder"] = 0
+
+
+@pytest.mark.parametrize(
+    "change, at, sentence",
+    [
+        (falling, ("  [", 106), "seek curve: expected it not to fall; found 0.5 ms for 6894 cyl"),
+        (backwards, ("  [", 8), "expected a longer distance than the 7 cylinders before"),
+        (overlapping, ('"first_cylinder": 800', 1), "zone 2: .*behind cylinder 846.*overlap"),
+        (too_large, ('"sectors": 1000000000', 1), "sectors: expected at most the 17918387 that"),
+        (wide_skew, ('"track_skew_sectors": 238', 1), "zone 3: .*less than a track, which has 238"),
+        (beyond, ('"last_cylinder": 6962', 1), "zone 11: expected to end at cylinder 6518 to 6961"),
+        (misspelled, ('"first_cilinder": 0', 1), "first_cilinder: no such parameter"),
+    ],
+)
+def test_a_drive_that_cannot_be_is_refused_with_its_line(changed, change, at, sentence):
+    file = changed(change)
+    with pytest.raises(ElevatorLabError, match=sentence) as refused:
+        read(file)
+    told = str(refused.value)
+    assert told.startswith(f"{file}:{line_with(file, *at)}: ") and "\n" not in told
+
+
+def test_a_line_counts_what_was_left_out_before_it(changed):
+    """The last point of the IBM's curve is the 151st, and two before it are misread."""
+    file = changed(falling, OURS["ibm18es"])
+    with pytest.raises(ElevatorLabError, match=f":{line_with(file, '  [', 151)}: seek curve"):
+        read(file)
+
+
+@pytest.mark.parametrize("curve", [5, [5], [[1]], "x", None, [[1, "a"]]])
+def test_a_curve_that_is_none_is_refused(changed, curve):
+    file = changed(lambda content: content.update(seek_curve_ms_by_cylinders=curve))
+    with pytest.raises(ElevatorLabError, match=r"drive\.json:\d+: seek_curve_ms_by_cylinders"):
+        read(file)
+
+
+def test_a_curve_with_many_misread_points_is_none(changed):
+    def change(content):
+        for number in range(4, 80, 2):
+            content["seek_curve_ms_by_cylinders"][number][1] = 0.1
+
+    with pytest.raises(ElevatorLabError, match="expected it not to fall"):
+        read(changed(change))
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [('{\n "drive": ,', r":2: expected JSON"), ("[1]", ":1: expected the description of a drive")],
+)
+def test_what_is_no_description_is_refused(tmp_path, text, sentence):
+    file = tmp_path / "drive.json"
+    file.write_text(text)
+    with pytest.raises(ElevatorLabError, match=sentence):
+        read(file)
+
+
+def test_the_last_sector_of_a_drive_can_be_replayed():
+    """Its size is no whole number of MiB."""
+    device = drive("barracuda")
+    last = device.drive.sectors - 1
+    rows = pd.DataFrame([["R", last, 1, 1.0, 0.0]], columns=list(traces.COLUMNS))
+    assert replaying.trial_of(device, rows).workloads[0].needed_mib == device.capacity_mib

@@ -1,0 +1,369 @@
+"""A course's submissions: read whatever they are, run in machines of their own, and marked."""
+
+import csv
+import io
+import os
+import re
+import tarfile
+import zipfile
+
+import pytest
+import yaml
+
+import elevator_rules as rules
+from elevatorlab.elevators import check
+from elevatorlab.elevators.grading import (
+    assignments,
+    campaign,
+    grade,
+    marking,
+    pages,
+    submissions,
+    trials,
+)
+from elevatorlab.elevators.grading.assignments import Scenario
+from elevatorlab.elevators.grading.grade import Grade
+from elevatorlab.elevators.grading.marking import Marked
+from elevatorlab.elevators.grading.submissions import Submission
+from elevatorlab.paths import ENVIRONMENTS
+from elevatorlab.plugins.schedulers import SCHEDULERS
+
+ZOO = ENVIRONMENTS / "kernel" / "schedulers"
+ORDERED = [name for name in assignments.names() if assignments.read(name).scenarios]
+SCENARIOS = [(name, one) for name in ORDERED for one in assignments.read(name).scenarios]
+
+#: What a request of 20 ms takes, with what the machine does around it.
+SERVICE_MS = 20.05
+
+
+def right(name, scenario):
+    """Return the order that the rule of an assignment prescribes."""
+    expire_ms = scenario.tunables.get("expire_ms", rules.NEVER)
+    reference = assignments.read(name).reference
+    return rules.choices(rules.RULES[reference](expire_ms), scenario.requests, SERVICE_MS)
+
+
+# The scenarios
+
+
+@pytest.mark.parametrize(("name", "scenario"), SCENARIOS, ids=lambda one: getattr(one, "what", one))
+def test_a_scenario_has_one_right_order(name, scenario):
+    """No choice hangs on what a scheduler's code takes, or on a tie."""
+    came_ms = [at_ms for at_ms, _ in scenario.requests]
+    expire_ms = scenario.tunables.get("expire_ms", rules.NEVER)
+    for choice in right(name, scenario):
+        others = [at_ms for at_ms in came_ms if at_ms != choice.at_ms]
+        margin_ms = 0.9 if choice.at_ms in came_ms else 1.9
+        assert min(abs(at_ms - choice.at_ms) for at_ms in others) >= margin_ms
+        waited_ms = choice.at_ms - min(choice.waiting)[0]
+        assert abs(waited_ms - expire_ms) >= 7  # the kernel's clock may tick every 4 ms
+        if assignments.read(name).reference == "sstf" and len(choice.waiting) > 1:
+            nearest, next_kib = sorted(abs(at - choice.head_kib) for _, at in choice.waiting)[:2]
+            assert next_kib - nearest >= 64
+
+
+@pytest.mark.parametrize(("name", "scenario"), SCENARIOS, ids=lambda one: getattr(one, "what", one))
+def test_a_scenario_tells_the_rules_apart(name, scenario):
+    wanted = [one.chosen[1] for one in right(name, scenario)]
+    expire_ms = scenario.tunables.get("expire_ms", rules.NEVER)
+    reference = assignments.read(name).reference
+    for other in set(rules.RULES) - {reference}:
+        assert rules.order(other, scenario.requests, SERVICE_MS, expire_ms) != wanted
+    if scenario.tunables:
+        assert rules.order(reference, scenario.requests, SERVICE_MS) != wanted
+    came = [place for _, place in sorted(scenario.requests)]
+    assert marking.order(scenario, came, wanted).marks == 0  # for doing nothing
+
+
+@pytest.mark.image
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", ORDERED)
+def test_the_reference_follows_the_rule(name):
+    ran = grade.reference(assignments.read(name))
+    for scenario in assignments.read(name).scenarios:
+        found = [place_kib for _, _, place_kib in ran[scenario.what].dispatches]
+        assert found == [one.chosen[1] for one in right(name, scenario)], scenario.what
+
+
+# Marks
+
+
+SCENARIO = Scenario(what="x", marks=4, requests=[(0, 4), (1, 40), (2, 8), (3, 24)])
+
+
+def test_the_right_order_gets_everything():
+    assert marking.order(SCENARIO, [4, 8, 24, 40], [4, 8, 24, 40]).marks == 4
+
+
+def test_another_order_gets_its_right_steps_and_a_sentence():
+    marked = marking.order(SCENARIO, [4, 8, 40, 24], [4, 8, 24, 40])
+    assert marked.marks == 2  # one step of the two that first come, first served has not
+    assert marked.says == (
+        "Dispatch 3 is the first that differs. The head is at 0.01 MiB then. "
+        "Yours: the request at 0.04 MiB, which came at 1 ms. "
+        "Right: the request at 0.02 MiB, which came at 3 ms. "
+        "Of 3 steps from one request to the next, 1 are right."
+    )
+
+
+def test_a_dispatch_too_many_is_said():
+    marked = marking.order(SCENARIO, [4, 8, 8, 24, 40], [4, 8, 24, 40])
+    assert marked.says.startswith("Expected 4 dispatches, one for each request; found 5.")
+    assert marked.marks < 4
+
+
+def test_a_score_needs_every_part():
+    parts = [Marked(what="a", marks=1, of=1, says="", ratio=2.0), marking.nothing(SCENARIO, "")]
+    assert marking.score(parts, 1) == 200 and marking.score(parts, 2) is None
+
+
+# Assignments
+
+
+def assignment_file(folder, **changes):
+    content = yaml.safe_load((assignments.COURSE / "1-sstf" / "sstf.yaml").read_text())
+    file = folder / "mine.yaml"
+    file.write_text(yaml.safe_dump({**content, **changes}))
+    return file
+
+
+def test_an_unknown_assignment_is_refused_with_those_there_are(error_of):
+    said = error_of(assignments.read, "cfq")
+    assert said.startswith("assignment: expected one of c-look, look")
+    assert said.endswith("or a file that ends in .yaml; found 'cfq'")
+
+
+def test_a_bad_assignment_is_one_sentence(tmp_path, error_of):
+    twice = {"what": "x", "marks": 1, "requests": [[0, 4], [5, 4]]}
+    bad = {
+        "expected each place once": {"scenarios": [twice]},
+        "expected some, or something scored": {"scenarios": []},
+        "markz: no such parameter": {"markz": 1},
+        "cases: expected some of": {"conformity": {"what": "x", "marks": 1, "cases": ["x"]}},
+        "scheduler: expected one of": {"reference": "nobody"},
+    }
+    for sentence, changes in bad.items():
+        said = error_of(assignments.read, str(assignment_file(tmp_path, **changes)))
+        assert sentence in said and "\n" not in said
+    (tmp_path / "mine.yaml").write_text("a: [")
+    assert "expected YAML; found" in error_of(assignments.read, str(tmp_path / "mine.yaml"))
+    (tmp_path / "mine.yaml").write_text("hello")
+    assert "expected the fields" in error_of(assignments.read, str(tmp_path / "mine.yaml"))
+
+
+@pytest.mark.parametrize("name", assignments.names())
+def test_the_text_for_students_has_the_marks_of_the_file(name):
+    assignment = assignments.read(name)
+    (file,) = assignments.COURSE.glob(f"*/{name}.yaml")
+    text = file.with_name("README.md").read_text()
+    by_hand = sum(part.marks for part in assignment.by_hand)
+    total = assignment.marks + by_hand
+    assert f"{total} marks: {assignment.marks} by the machine, {by_hand} by hand" in text
+    rows = re.findall(r"^\| [^|]+ \| (?:3 × )?(\d+) \|$", text.partition("## Marks")[2], re.M)
+    scored = (assignment.scored[0].marks,) if assignment.scored else ()
+    listed = (assignment.build, assignment.conformity, *assignment.scenarios)
+    of_parts = [*(part.marks for part in listed), *scored]
+    assert [int(row) for row in rows] == [*of_parts, *(part.marks for part in assignment.by_hand)]
+
+
+# Submissions
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+def test_a_submission_is_found_wherever_it_is_in_an_archive(tmp_path):
+    inside = {"../up/in hand/Kbuild": b"obj", "../up/in hand/x.c": b"c", "__MACOSX/Kbuild": b"no"}
+    zipped(tmp_path / "ada.zip", inside)
+    with tarfile.open(tmp_path / "bob.tar.gz", "w:gz") as archive:
+        for name, content in inside.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        link = tarfile.TarInfo("../up/in hand/shadow.h")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/shadow"
+        archive.addfile(link)
+    found = submissions.find(tmp_path)
+    assert [one.student for one in found] == ["ada", "bob"]
+    assert all(one.files == {"Kbuild": b"obj", "x.c": b"c"} for one in found)
+    assert list(tmp_path.parent.glob("**/in hand")) == []
+
+
+BAD = {
+    "empty": (lambda at: at.mkdir(), "expected the folder of a scheduler; found no file in it"),
+    "text.txt": (lambda at: at.write_text("x"), "found 'text.txt'"),
+    "no.zip": (lambda at: at.write_bytes(b"PK no"), "that can be read; found File is not a zip"),
+    "no.tar": (lambda at: at.write_bytes(b"no"), "that can be read; found"),
+    "large.zip": (lambda at: zipped(at, {"x.c": bytes(5 << 20)}), "and 4 MiB; found more"),
+    "none.zip": (lambda at: zipped(at, {"x.c": b""}), "one folder with a Kbuild; found none"),
+    "two.zip": (
+        lambda at: zipped(at, {"a/Kbuild": b"", "b/Kbuild": b""}),
+        "one folder with a Kbuild; found 2 of them",
+    ),
+    "linked": (lambda at: at.symlink_to("/etc"), "expected a folder, or an archive"),
+    "pipe": (os.mkfifo, "expected a folder, or an archive"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_submission_is_one_sentence(name, tmp_path):
+    make, sentence = BAD[name]
+    make(tmp_path / name)
+    (found,) = submissions.find(tmp_path)
+    assert not found.files and sentence in found.problem and "\n" not in found.problem
+
+
+def test_odd_names_have_addresses_of_their_own():
+    names = ["ada", "a da", "a/da", "..", "ä", "ada?", "=1+1", "x" * 300]
+    slugs = [Submission(name).slug for name in names]
+    assert len(set(slugs)) == len(slugs) and slugs[0] == "ada"
+    assert all(slug.isascii() and "/" not in slug and 0 < len(slug) < 80 for slug in slugs)
+
+
+def test_no_submissions_and_twins_are_refused(tmp_path, error_of):
+    assert "expected a folder with a folder" in error_of(submissions.find, tmp_path / "nowhere")
+    assert "at least one submission; found none" in error_of(submissions.find, tmp_path)
+    (tmp_path / "ada").mkdir()
+    zipped(tmp_path / "ada.zip", {})
+    assert "found two of 'ada'" in error_of(submissions.find, tmp_path)
+
+
+# The whole
+
+
+def scheduler_of(name, replaced="", by=""):
+    """Return the files of one of ours, changed; they must have what is replaced."""
+    files = {file.name: file.read_bytes() for file in (ZOO / name).iterdir()}
+    source = f"{name}-iosched.c"
+    assert replaced.encode() in files[source]
+    return {**files, source: files[source].replace(replaced.encode(), by.encode(), 1)}
+
+
+HAS_WORK = "static bool fifo_has_work(struct blk_mq_hw_ctx *hctx)\n{"
+DISPATCH = "static struct request *fifo_dispatch_request(struct blk_mq_hw_ctx *hctx)\n{"
+
+HANDED_IN = {
+    "right": scheduler_of("sstf"),
+    "wrong": scheduler_of("fifo"),
+    "panic": scheduler_of("fifo", DISPATCH, DISPATCH + 'panic("no");'),
+    "typo": scheduler_of("fifo", HAS_WORK, HAS_WORK + "return forgotten;"),
+    "kernels": {
+        **scheduler_of("fifo"),
+        "scheduler.json": b'{"name": "kyber", "module": "fifo-iosched"}',
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Grade the submissions twice, into two folders; return each with its grades."""
+    folder = tmp_path_factory.mktemp("course")
+    content = yaml.safe_load((assignments.COURSE / "1-sstf" / "sstf.yaml").read_text())
+    conformity = {**content["conformity"], "cases": ["hands_each_request_out_once"]}
+    some = {"scenarios": content["scenarios"][:1], "conformity": conformity}
+    file = assignment_file(folder, **some)
+    for name, files in HANDED_IN.items():
+        (folder / "handed in" / name).mkdir(parents=True)
+        for file_name, content in files.items():
+            (folder / "handed in" / name / file_name).write_bytes(content)
+    (folder / "handed in" / "=empty").mkdir()
+    assignment = assignments.read(str(file))
+    found = []
+    for out in (folder / "first", folder / "again"):
+        told = []
+        grades, ran = campaign.run(
+            folder / "handed in",
+            assignment,
+            out,
+            1,
+            progress=lambda *step, told=told: told.append(step),
+        )
+        pages.write(out, assignment, grades, ran)
+        found.append((out, {one.student: one for one in grades}, told))
+    return assignment, found
+
+
+def files_of(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
+
+
+@pytest.mark.image
+def test_each_submission_has_its_marks(graded):
+    assignment, [(_, grades, told), _] = graded
+    marks = {name: [part.marks for part in one.parts] for name, one in grades.items()}
+    assert marks["right"] == [part.marks for part in assignment.parts]
+    assert marks["wrong"] == [2, 6, 0]
+    assert marks["panic"][0] == 2 and 0 < marks["panic"][1] < 6 and marks["panic"][2] == 0
+    assert marks["typo"] == marks["kernels"] == marks["=empty"] == [0, 0, 0]
+    assert grades["right"].problem == grades["wrong"].problem == ""
+    assert "serves_one_at_a_time: " in grades["panic"].problem
+    assert "'forgotten' undeclared" in grades["typo"].compiler
+    assert "'forgotten' undeclared" in grades["typo"].problem
+    assert "expected a name that is not the kernel's; found 'kyber'" in grades["kernels"].problem
+    assert [step[:2] for step in told] == [(done, 6) for done in range(7)]
+
+
+@pytest.mark.image
+def test_grading_again_gives_the_same_bytes(graded):
+    _, [(first, *_), (again, *_)] = graded
+    assert files_of(first) == files_of(again)
+
+
+@pytest.mark.image
+def test_what_is_graded_is_not_graded_again(graded, monkeypatch):
+    assignment, [(out, grades, _), _] = graded
+    asked = []
+    monkeypatch.setattr(campaign, "_several", lambda task, jobs, *_: asked.extend(jobs) or [])
+    kept, _ = campaign.run(out.parent / "handed in", assignment, out, 1)
+    assert {one.student: one for one in kept} == grades and asked == []
+
+
+@pytest.mark.image
+def test_the_pages_say_what_a_teacher_and_a_student_need(graded):
+    assignment, [(out, grades, _), _] = graded
+    rows = list(csv.DictReader((out / "marks.csv").read_text().splitlines()))
+    assert [row["student"] for row in rows] == ["'=empty", *sorted(HANDED_IN)]
+    assert rows[-1]["marks"] == "8" and rows[-1][assignment.by_hand[0].what] == ""
+    overview = (out / "index.html").read_text()
+    assert all(f'feedback/{Submission(name).slug}.html"' in overview for name in grades)
+    wrong = (out / "feedback" / "wrong.html").read_text()
+    assert "is the first that differs" in wrong and "data:image/png;base64," in wrong
+    assert "right.html" not in wrong
+    assert "forgotten" in (out / "feedback" / "typo.html").read_text()
+
+
+@pytest.mark.image
+def test_a_part_that_hangs_is_stopped(monkeypatch):
+    """The check has passed, so nobody knows of it before."""
+    passed = check.Conformity("fifo", "", (check.Verdict("builds", "passed"),))
+    monkeypatch.setattr(check, "check", lambda folder, only: passed)
+    monkeypatch.setattr(grade, "LIMIT_S", 15)
+    lost = Submission("lost", scheduler_of("fifo", HAS_WORK, HAS_WORK + "return false;"))
+    found = grade.grade(lost, "", assignments.read("sstf"), {})
+    assert "did not end within 15 s" in found.problem
+    assert [part.marks for part in found.parts] == [2, 6, 0, 0, 0]
+    assert found.parts[-1].says == "Not run, since a part before it went wrong."
+    assert SCHEDULERS.get("fifo").folder.path == ZOO / "fifo"
+
+
+def test_a_leaderboard_has_the_best_first(tmp_path):
+    assignment = assignments.read("open")
+    parts = [marking.everything(part, "") for part in assignment.parts]
+    names = {"ada": 80.0, "bob": None, "carl": 120.0}
+    grades = [
+        Grade(student=name, digest="", score=score, parts=tuple(parts))
+        for name, score in names.items()
+    ]
+    made = pages.write(tmp_path, assignment, grades, {})
+    page = made["leaderboard"].read_text()
+    assert page.index("carl") < page.index("ada") and "bob" not in page
+
+
+def test_every_assignment_stands_for_valid_trials():
+    for name in assignments.names():
+        assignment = assignments.read(name)
+        found = trials.of(assignment, assignment.reference)
+        assert len({one.hash for one in found.values()}) == len(assignment.runs)

@@ -1,0 +1,109 @@
+"""Verdicts are kept: the same ones, and only for as long as nothing that decides them changes."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from elevatorlab import cache
+from elevatorlab.judging import kept
+from elevatorlab.paths import PACKAGE
+from elevatorlab.plugins import studies
+from elevatorlab.results import store
+
+STUDY = "iozone_ranking"
+
+
+@pytest.fixture
+def times(monkeypatch, tmp_path):
+    """Return how often the study judged, as a list that grows; what is kept is in `tmp_path`."""
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+    study, found = studies.get(STUDY), []
+
+    def judge(measured, judge=study.judge):
+        found.append(len(measured))
+        return judge(measured)
+
+    monkeypatch.setattr(study, "judge", judge)
+    return found
+
+
+@pytest.mark.parametrize("results", ["reference", "published"])
+def test_what_is_kept_is_what_was_judged(times, results):
+    fresh = studies.get(STUDY).judge(store.load(STUDY, results))
+    assert [kept.judge(STUDY, results).claims for _ in range(3)] == [fresh] * 3
+    assert len(times) == 2  # the one here, and one of the three
+
+
+def test_studies_keep_their_order(times):
+    names = [claim.study for claim in kept.every_claim("published")]
+    assert list(dict.fromkeys(names)) == [study.NAME for study in studies.STUDIES.values()]
+
+
+def test_another_table_is_judged_anew(times, monkeypatch, tmp_path):
+    kept.judge(STUDY)
+    shutil.copytree(store.REFERENCE, tmp_path / "reference")
+    monkeypatch.setattr(store, "REFERENCE", tmp_path / "reference")
+    kept.judge(STUDY)
+    assert len(times) == 1  # a copy is the same table
+    lines = (tmp_path / "reference" / f"{STUDY}.csv").read_text().splitlines()
+    (tmp_path / "reference" / f"{STUDY}.csv").write_text("\n".join(lines[:-1]) + "\n")
+    kept.judge(STUDY)
+    assert times[1] == times[0] - 1
+
+
+def test_rooms_that_have_no_say_in_a_verdict_are_not_imported_by_judging():
+    """So a change in them leaves the verdicts that are kept."""
+    program = (
+        "import sys\n"
+        "from elevatorlab.plugins import studies\n"
+        "from elevatorlab.results import store\n"
+        "for name, study in studies.STUDIES.items(): study.judge(store.load(name, 'published'))\n"
+        "print(*{name.split('.')[1] for name in sys.modules if name.startswith('elevatorlab.')})"
+    )
+    command = [sys.executable, "-c", program]
+    rooms = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert {"judging", "studies"} <= set(rooms)
+    assert set(rooms) & set(kept.WITHOUT_A_SAY) == set()
+    assert all((PACKAGE / room).is_dir() for room in kept.WITHOUT_A_SAY)
+
+
+def test_what_is_damaged_is_judged_anew(times, tmp_path):
+    before = kept.judge(STUDY, "published")
+    (file,) = (tmp_path / "cache").glob("claims/*/claims.json")
+    file.chmod(0o644)
+    file.write_text(json.dumps({"place": 1, "claims": []}))
+    assert kept.judge(STUDY, "published") == before
+    assert len(times) == 2
+
+
+def test_where_nothing_can_be_kept_claims_are_judged_all_the_same(times, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "file" / "cache")
+    assert kept.judge(STUDY, "published") == kept.judge(STUDY, "published")
+    assert len(times) == 2
+
+
+def test_a_study_of_somebody_else_is_always_judged(times, monkeypatch):
+    """Nobody knows of which files it is made."""
+    monkeypatch.setattr(studies.STUDIES, "package", lambda name: None)
+    assert kept.judge(STUDY, "published") == kept.judge(STUDY, "published")
+    assert len(times) == 2
+
+
+def test_results_that_are_not_there_are_said_to_be_missing(times, tmp_path, error_of):
+    assert f"expected {tmp_path / 'none'} to exist" in error_of(
+        kept.judge, STUDY, tmp_path / "none"
+    )
+
+
+def test_what_was_kept_of_the_published_data_is_no_answer_for_what_is_missing(
+    times, monkeypatch, tmp_path, error_of
+):
+    kept.judge(STUDY, "published")
+    (tmp_path / "file").write_text("")
+    assert "expected a folder" in error_of(kept.judge, STUDY, tmp_path / "file")
+    monkeypatch.setattr(store, "REFERENCE", tmp_path / "nowhere")
+    assert "no stored reference" in error_of(kept.judge, STUDY)

@@ -1,0 +1,116 @@
+"""The measured numbers that the pages tell are those of the reference."""
+
+import re
+
+import pytest
+
+from elevatorlab.paths import PROJECT
+from elevatorlab.results.store import load
+from elevatorlab.studies.container_isolation.document import predictions
+from elevatorlab.studies.container_isolation.measures import regulation
+from elevatorlab.studies.stream_batching.published import gain_by_depth, single_core_latency
+from elevatorlab.studies.vm_vs_container.published import TEST_1
+
+README = " ".join((PROJECT / "README.md").read_text().split())
+REGULATOR = (PROJECT / "docs/regulator.md").read_text().partition("### What was measured")[2]
+
+#: What the page calls a mechanism, and its name in the study.
+MECHANISMS = {
+    "nothing": "none",
+    "SLAE": "slae",
+    "UTE": "ute",
+    "`io.max`, 1 MB/s": "io_max",
+    "`io.cost`, weights 10:100": "io_cost",
+    "BFQ, weights 10:1000": "bfq",
+}
+
+
+def line_of(name):
+    """Return the numbers in the line of a table that begins with a name, as they are printed."""
+    (line,) = re.findall(rf"^\| {re.escape(name)} \|(.*)\|$", REGULATOR, re.MULTILINE)
+    return [cell.split()[0] for cell in line.split("|")]
+
+
+def as_printed(values, printed):
+    """Round each value to the digits of the printed one."""
+    digits = [len(one.partition(".")[2]) for one in printed]
+    return [f"{value:.{number}f}" for value, number in zip(values, digits, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def isolation():
+    return load("container_isolation")
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_what_the_regulator_does_beside_the_kernels_mechanisms(name, isolation):
+    measures = (
+        lambda rows: regulation.of_trials(rows, "violation_s"),
+        regulation.share_of_rate,
+        lambda rows: regulation.rate_mb_s(rows[rows["role"] == "overloaded"]),
+    )
+    found = [
+        measure(regulation.totals(isolation, "compared", mechanism=MECHANISMS[name], load=kind))
+        for measure in measures
+        for kind in ("step", "two")
+    ]
+    printed = line_of(name)
+    assert as_printed([one.value for one in found], printed) == printed
+
+
+@pytest.mark.parametrize(("name", "policy"), [("SLAE, 5 ms", "slae"), ("UTE, 0.75", "ute")])
+def test_what_the_policies_do_to_figures_8_and_9(name, policy, isolation):
+    found = [
+        measure(regulation.phase(rows, when))
+        for role, measure in (("overloaded", regulation.rate_mb_s), ("normal", regulation.wait_ms))
+        for rows in [regulation.seconds(isolation, "regulated", mechanism=policy, role=role)]
+        for when in regulation.PHASES
+    ]
+    printed = line_of(name)
+    assert as_printed([one.value for one in found], printed) == printed
+
+
+def test_what_ute_holds_and_what_bfq_makes_wait(isolation):
+    ute = regulation.totals(isolation, "compared", mechanism="ute", load="step")
+    words = " ".join(REGULATOR.split())
+    assert f"the disk's own account says {ute['disk_busy_ratio'].iloc[0]:.2f} under" in words
+    bfq = regulation.seconds(isolation, "compared", mechanism="bfq", role="normal")
+    waits = regulation.phase(bfq, "before").groupby("load")["latency_mean_ms"].mean()
+    assert waits.between(6, 7).all() and "normal containers wait 6 to 7 ms" in words
+
+
+def test_the_readme_tells_two_laws_through_the_papers_first_point():
+    first, second = predictions().itertuples()
+    assert (
+        f"({first.closed_ms:.1f} ms for {first.published_ms:g}, {second.closed_ms:.1f} for "
+        f"{second.published_ms:g}; M/M/1: {first.mm1_ms:.1f} and {second.mm1_ms:.1f})"
+    ) in README
+
+
+def test_the_readme_tells_what_holding_requests_back_costs():
+    rows = load("stream_batching").query("time_scale == 7 and read_percent == 100")
+    keys = ["driver", "target", "depth", "scheduler"]
+    rows = rows[~(rows["batch_timeout_us"] < 50)]  # the study's own knobs
+    means = rows.groupby(keys)["throughput_iops"].mean().unstack()
+    lost = (100 - 100 * means["sbq"] / means["none"]).round().astype("Int64")
+    one = lost.xs("stock", level="driver").xs(1, level="depth")
+    printed = [
+        round(100 - 100 * gain_by_depth(single_core_latency(), target)[1])
+        for target in ("nvme_ssd", "ram")
+    ]
+    assert (
+        f"{min(printed)} to {max(printed)} % of its throughput as published, "
+        f"{min(one)} to {max(one)} % here"
+    ) in README
+    many = lost.xs("local", level="driver").xs(64, level="depth")
+    assert f"it only costs: {min(many)} to {max(many)} % at depth 64" in README
+
+
+def test_the_readme_tells_where_a_container_is_slower_than_the_host():
+    rows = load("vm_vs_container").query("variant == 'dropped'")
+    rows = rows[rows["test"] == TEST_1]
+    total_s = rows.groupby(["scheduler", "arm"])["time_s"].sum().unstack()
+    ratio = total_s["container"] / total_s["host"]
+    slower = ratio[["none", "mq-deadline", "kyber"]]
+    assert f"reads {slower.min():.1f} to {slower.max():.1f} times slower than the host" in README
+    assert ratio["bfq"] == pytest.approx(1, abs=0.05)

@@ -1,0 +1,177 @@
+"""Every command of the README works, on results like those that `make reproduce` leaves.
+
+A command is run here, or the test that runs it is named here: a new one without a test fails.
+"""
+
+import ast
+import os
+import re
+import shlex
+
+import pytest
+
+from elevatorlab.cli import trials
+from elevatorlab.paths import BUILD, PROJECT
+from elevatorlab.plugins import studies
+from elevatorlab.results import store
+from elevatorlab.running import jobs
+from elevatorlab.showing import report
+from helpers import cli
+
+PAGE = (PROJECT / "README.md").read_text()
+PROGRAM = ".venv/bin/elevatorlab"
+
+#: Run here, in this order: the later ones use what the earlier ones leave.
+RUN = [
+    "claims --results published",
+    "claims",
+    "claims innodb_commit",
+    "report",
+    "bundle",
+    "verify BUNDLE",
+]
+
+#: Tests elsewhere, for what needs services, a clone, or much time.
+ELSEWHERE = {
+    "make setup": "test_bare_machine.py",
+    "make reproduce": "test_readme.py::test_reproduce_runs_every_study_and_reports",
+    "make test": "test_bare_machine.py",
+    "make test-real": "test_bare_machine.py",
+    "make check": "test_bare_machine.py",
+    "docker build -t elevatorlab .": "test_docker_route.py::"
+    "test_the_container_builds_the_same_image",
+    'docker run --rm -v "$PWD/out:/out" elevatorlab': "test_docker_route.py::"
+    "test_the_container_prints_the_same_bits",
+    "make doctor": "test_cli.py::test_doctor",
+    "make lab": "test_launcher.py::test_a_tile_opens_its_study",
+    "make environment-image": "test_docker.py::test_a_trial_from_beginning_to_end",
+    f"{PROGRAM} run vm_vs_container --preset smoke": "test_cli.py::test_provenance",
+    f"{PROGRAM} verify --sample 3": "test_cli.py::test_verify",
+    ".venv/bin/papermill notebooks/experiments/01-vm-vs-container.ipynb out.ipynb "
+    """-p preset smoke -p schedulers '["none", "bfq"]'""": "test_notebooks.py::"
+    "test_measurement_then_analysis_of_fresh_results",
+    f"{PROGRAM} run vm_vs_container --testbed host,docker,vagrant "
+    "-p repetitions=5 --results out/matched": "test_vagrant.py::test_the_notebook_runs_on",
+    f"{PROGRAM} report --results out/matched": "test_report.py::"
+    "test_a_report_has_all_arms_of_all_testbeds",
+    f"{PROGRAM} run stream_batching --preset full --results out/two-machines "
+    "--testbed 'ssh://root@host?target=root@storage'": "test_pair.py::"
+    "test_the_study_on_two_machines",
+    f"{PROGRAM} apply --device sda --scheduler bfq": "test_agent_apply.py::"
+    "test_the_rule_is_printed_and_nothing_is_changed",
+    f"sudo {PROGRAM} apply --device sda --scheduler bfq --write": "test_agent_apply.py::"
+    "test_real_udev_applies_the_rule_and_undo_brings_back_what_was",
+}
+
+
+def commands(page):
+    """Return the commands in the indented blocks of a page, without what is said beside them."""
+    blocks = re.findall(r"(?:^ {4}\S.*\n(?: {8,}\S.*\n)*)+", page, re.M)
+    lines = [line for block in blocks for line in re.sub(r" *\\\n *", " ", block).splitlines()]
+    starts = ("make ", "docker ", "sudo ", ".venv/bin/")
+    asked = (line.strip() for line in lines)
+    return [
+        " ".join(re.split(r"\s{2,}", line)[0].split()) for line in asked if line.startswith(starts)
+    ]
+
+
+def test_a_block_with_several_lines_is_one_command_each():
+    page = (
+        "A\n\n    make a      # says\n    .venv/bin/b c \\\n        -p d=1   with words\n\nmake c\n"
+    )
+    assert commands(page) == ["make a", ".venv/bin/b c -p d=1"]
+
+
+def test_every_command_has_a_test():
+    found = commands(PAGE)
+    assert len(found) > 15
+    tested = [*ELSEWHERE, *(f"{PROGRAM} {one}" for one in RUN)]
+    assert [one for one in found if one not in tested] == []
+
+
+@pytest.mark.parametrize("test", sorted(set(ELSEWHERE.values())))
+def test_the_tests_that_are_named_are_there(test):
+    file, _, name = test.partition("::")
+    tree = ast.parse((PROJECT / "tests" / file).read_text())
+    functions = {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
+    assert name in functions or not name
+
+
+def test_no_command_above_says_that_it_prints_and_then_writes():
+    """What changes a machine stands apart from what only shows."""
+    for block in re.findall(r"[^\n]*:\n\n(?: {4}\S.*\n)+", PAGE):
+        said, *asked = block.strip().splitlines()
+        if "--write" in block:
+            assert not re.search(r"\bprints\b", said), block
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """Return what runs commands where two studies have run, into the usual folders."""
+    folder = tmp_path_factory.mktemp("reproduced")
+    (folder / "build").mkdir()
+    (folder / "build" / "image").symlink_to(BUILD / "image")
+    own = {**os.environ, "ELEVATORLAB_BUILD": f"{folder / 'build'}"}
+
+    def run(line):
+        return cli(*shlex.split(line), cwd=folder, env=own)
+
+    run.folder = folder
+    small = "--preset smoke -p schedulers=none"
+    smaller = "-p memory_mib=512 -p device_mib=192 -p sizes_mb=10 -p variants=dropped -p arms=host"
+    for line in (
+        f"run vm_vs_container {small} {smaller}",
+        f"run iozone_ranking {small} -p tool=fio",
+    ):
+        ran = run(line)
+        assert ran.returncode == 0, ran.stderr
+    return run
+
+
+@pytest.mark.image
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("line", RUN)
+def test_a_command_works_on_what_was_run(reproduced, line):
+    ran = reproduced(line.replace("BUNDLE", "elevatorlab-bundle.zip"))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout and "Traceback" not in ran.stderr
+    for place in re.findall(r"^(?:report|figures|tables) +(\S+)$", ran.stdout, re.M):
+        assert (reproduced.folder / place).exists()
+
+
+@pytest.mark.image
+def test_the_report_of_the_reference_leaves_that_of_the_results_alone(reproduced):
+    """Where they are is what the README says."""
+    build = reproduced.folder / "build"
+    (build / "report").mkdir(exist_ok=True)
+    (build / "report" / "index.html").write_text("mine")
+    assert reproduced("report --results published").returncode == 0
+    assert (build / "published-report" / "index.html").exists()
+    assert (build / "report" / "index.html").read_text() == "mine"
+
+
+def test_reproduce_runs_every_study_and_reports(monkeypatch, tmp_path, capsys):
+    done = []
+
+    class Job:
+        def __init__(self, study, preset, overrides, testbeds, results):
+            self.words = f"{study}, {preset}, {results.name}"
+
+        def announcement(self, workers):
+            return self.words
+
+        def run(self, workers, cluster):
+            done.append(self.words)
+
+    def write_report(results, out):
+        done.append(f"report of {results.name}")
+        return {"report": out}
+
+    monkeypatch.setattr(jobs, "prepare", Job)
+    monkeypatch.setattr(report, "write_report", write_report)
+    monkeypatch.setattr(store, "default_results", lambda testbed: tmp_path / "usual")
+    trials.reproduce()
+    names = [study.NAME for study in studies.STUDIES.values()]
+    assert done == [*(f"{name}, quick, usual" for name in names), "report of usual"]
+    assert capsys.readouterr().out.endswith(f"report   {report.REPORT}\n")
+    assert report.REPORT == BUILD / "report"

@@ -1,0 +1,151 @@
+"""A scheduler of somebody's own as an arm: of a study, in tables, a bundle, and a comparison."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from elevatorlab.elevators.compare import comparison, measures, page
+from elevatorlab.elevators.compare import trials as of_comparison
+from elevatorlab.plugins import scheduler_folders, studies
+from elevatorlab.plugins.schedulers import SCHEDULERS, colour_of, label_of
+from elevatorlab.results import schedulers, store
+from elevatorlab.running import expansion, jobs
+from elevatorlab.sharing import bundles, verification
+
+ONE_LIST = Path(__file__).with_name("fixtures") / "schedulers" / "one-list"
+
+#: One trial for each scheduler.
+SMALL = {
+    "memory_mib": 512,
+    "device_mib": 192,
+    "sizes_mb": "10",
+    "variants": "dropped",
+    "arms": "host",
+    "tests": "high_read_latency",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a copy of the folder, to change; forget its scheduler afterwards."""
+    yield shutil.copytree(ONE_LIST, tmp_path / "one-list")
+    SCHEDULERS.unregister("one-list")
+
+
+@pytest.mark.parametrize("name", studies.STUDIES.names())
+def test_it_is_one_more_arm_of_any_study(name, folder):
+    study = studies.get(name)
+    usual = expansion.parameters(study, "smoke").schedulers
+    given = expansion.parameters(study, "smoke", more_schedulers=[folder])
+    assert given.schedulers == (*usual, "one-list")
+    arms = {trial.scheduler.name for trial in study.trials(given)}
+    assert "one-list" in arms
+    named = expansion.parameters(study, "smoke", {"schedulers": f"none,{folder}"})
+    assert named.schedulers == ("none", "one-list")
+
+
+def test_a_study_without_schedulers_takes_none(folder, error_of):
+    class Other:
+        NAME = "other"
+        PRESETS = {"smoke": {}}
+        Parameters = type("Parameters", (), {"model_fields": {}})
+
+    said = error_of(expansion.parameters, Other, "smoke", more_schedulers=[folder])
+    assert said == "other has no parameter 'schedulers', so it takes none of yours"
+
+
+def test_results_keep_the_sources(folder, tmp_path, make_trial):
+    record, results = scheduler_folders.register(folder), tmp_path / "results"
+    trial = make_trial(scheduler={"name": "one-list"})
+    schedulers.keep(results, [trial, make_trial()])
+    assert schedulers.current(results) == {"one-list-iosched": record.folder.digest}
+    SCHEDULERS.unregister("one-list")
+    schedulers.register(results)
+    found = SCHEDULERS.get("one-list")
+    assert found.folder.digest == record.folder.digest
+    assert (label_of("one-list"), colour_of("one-list")) == ("one list", "#117733")
+
+
+def test_sources_that_were_changed_are_refused(folder, tmp_path, make_trial, error_of):
+    record = scheduler_folders.register(folder)
+    schedulers.keep(tmp_path, [make_trial(scheduler={"name": "one-list"})])
+    kept = tmp_path / "schedulers" / "one-list-iosched" / record.folder.digest
+    (kept / "one-list.h").write_text("/* another */\n")
+    said = error_of(schedulers.register, tmp_path)
+    assert said.startswith(f"{kept}: expected the sources of this digest; found others")
+
+
+def test_versions_are_not_pooled(folder, tmp_path, make_trial):
+    trials = []
+    for text in ("/* one */\n", "/* two */\n"):
+        (folder / "one-list.h").write_text(text)
+        scheduler_folders.register(folder)
+        trials.append(make_trial(scheduler={"name": "one-list"}))
+        schedulers.keep(tmp_path, trials[-1:])
+    old, new = (json.loads(trial.canonical_json()) for trial in trials)
+    digests = schedulers.current(tmp_path)
+    assert schedulers.is_current(new, digests) and not schedulers.is_current(old, digests)
+    assert schedulers.is_current(json.loads(make_trial().canonical_json()), digests)
+    (folder / "one-list.h").write_text("/* one */\n")
+    scheduler_folders.register(folder)
+    schedulers.keep(tmp_path, trials[:1])
+    assert schedulers.is_current(old, schedulers.current(tmp_path))
+
+
+def test_jain():
+    assert measures.jain([5, 5, 5, 5]) == 1
+    assert measures.jain([1, 0, 0, 0]) == 0.25
+
+
+def test_every_question_is_asked_of_every_scheduler(folder):
+    scheduler_folders.register(folder)
+    asked = comparison.prepare("one-list", Path("nowhere")).share.trials
+    arms = (*of_comparison.BESIDE, "one-list")
+    assert len(asked) == len(arms) * len(of_comparison.QUESTIONS) * of_comparison.REPETITIONS
+    assert len({trial.hash for trial in asked}) == len(asked)
+
+
+@pytest.mark.image
+def test_as_an_arm_from_the_run_to_a_strangers_verification(folder, tmp_path, testbed):
+    """One trial each: with a worker of Dask's, in a table, a bundle, and verified from there."""
+    results, study = tmp_path / "results", "vm_vs_container"
+    scheduler_folders.register(folder)
+    chosen = {**SMALL, "schedulers": "none,one-list"}
+    table = jobs.run_study(study, "smoke", chosen, [testbed], results, workers=2)
+    assert sorted(table["scheduler"]) == ["none", "one-list"]
+    (stored,) = [one for one in store.results_in(results) if "modules" in one.trial]
+    (module,) = stored.provenance.modules.values()
+    assert module.sources == SCHEDULERS.get("one-list").folder.digest
+    bundles.write(results, tmp_path / "bundle.zip", lambda _, out: out.mkdir())
+    SCHEDULERS.unregister("one-list")
+    with bundles.Bundle(tmp_path / "bundle.zip") as bundle:
+        found, others = verification.unpacked(bundle, tmp_path / "unpacked")
+    assert len(found) == 2 and others == []
+    again = {key: one for key, one in found.items() if one.trial.scheduler.name == "one-list"}
+    (answer,) = [
+        one for one in verification.again(again, testbed, sample=1) if "verdicts" not in one.what
+    ]
+    assert answer.answer == verification.SAME, answer.sentence
+
+
+@pytest.mark.image
+def test_a_comparison_answers_every_question(folder, tmp_path):
+    scheduler_folders.register(folder)
+    chosen = comparison.prepare("one-list", tmp_path, beside=(), repetitions=1)
+    measured = chosen.measure()
+    assert set(measured["quantity"]) == set(measures.QUANTITIES)
+    found = measured.set_index("quantity")["value"]
+    assert found["cost_1"] > 1000 and 1 / 3 <= found["jain"] <= 1
+    # A list is first come, first served: whoever is alone waits for the whole crowd, and no longer.
+    one_read_ms = 1000 / found["drive_iops"]
+    assert 20 * one_read_ms < found["longest_wait"] < 60 * one_read_ms
+    rows = measures.as_json(measured, chosen.schedulers)
+    assert len(rows) == len(measures.QUANTITIES) and json.loads(json.dumps(rows)) == rows
+    text = page.write(measured, chosen.schedulers, tmp_path / "page.html").read_text()
+    assert "one list beside the kernel" in text
+    before = comparison.prepare("one-list", tmp_path, beside=(), repetitions=1)
+    assert before.announcement().startswith("compare: 0 trials to run")
+    pd.testing.assert_frame_equal(before.measure(), measured)

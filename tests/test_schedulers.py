@@ -1,0 +1,129 @@
+"""One record says what a scheduler is; whatever asks, asks it."""
+
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from elevatorlab.agent.devices import schedulers as of_the_agent
+from elevatorlab.agent.groups import hierarchies
+from elevatorlab.paths import PROJECT
+from elevatorlab.plugins import schedulers
+from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
+from elevatorlab.testbeds.agent_archive import agent_archive
+from elevatorlab.testbeds.capabilities import capabilities
+from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
+from elevatorlab.trial import Scheduler, checked
+from test_pair import facts
+
+LIB = PROJECT / "lib/elevatorlab"
+
+#: Where the names of schedulers stand beside their records: in what a document or a lecture is
+#: about. What the article tells of is the order in which verdicts look. Templates have the names
+#: of what they teach, and one's own elevator is held against the kernel's.
+NAMED_BY_DOCUMENTS = (
+    *("studies/", "lectures/", "judging/matching.py"),
+    *("elevators/", "cli/scheduler.py"),
+)
+
+
+@pytest.fixture
+def adios():
+    """Register a scheduler for one test."""
+    record = SchedulerRecord("adios", module="adios-iosched", remedy="install it with DKMS")
+    yield SCHEDULERS.register("adios", record)
+    SCHEDULERS.unregister("adios")
+
+
+def test_a_scheduler_is_named_in_its_record_alone():
+    names = "|".join(re.escape(name) for name in SCHEDULERS.names() if name != "none")
+    pattern = re.compile(rf"[\"'`]({names})[\"'`]|_({names})|({names})-")
+    found = {
+        str(file.relative_to(LIB)): match.group()
+        for file in sorted(LIB.rglob("*.py"))
+        if (match := pattern.search(file.read_text()))
+    }
+    assert {k: v for k, v in found.items() if not k.startswith(NAMED_BY_DOCUMENTS)} == {}
+
+
+def test_the_agent_has_the_records_without_their_looks():
+    with zipfile.ZipFile(io.BytesIO(agent_archive())) as archive:
+        shipped = json.loads(archive.read("agent/devices/schedulers.json"))
+    assert list(shipped) == [record.name for record in schedulers.OURS.values()]
+    assert {name for told in shipped.values() for name in told} == set(schedulers.AGENT_FIELDS)
+    for name, told in shipped.items():
+        assert told == {key: of_the_agent.RECORDS[name][key] for key in schedulers.AGENT_FIELDS}
+
+
+def test_every_record_has_a_look_of_its_own():
+    records = SCHEDULERS.values()
+    for look in ("label", "colour", "marker", "signature"):
+        values = [getattr(record, look) for record in records]
+        assert len(set(values)) == len(values), look
+
+
+def test_a_scheduler_that_nobody_registered_can_be_shown():
+    look = (*map(schedulers.colour_of, ("x", "x")), schedulers.marker_of("x"))
+    assert look[0] == look[1] and re.fullmatch("#[0-9A-F]{6}", look[0]) and look[2]
+    assert schedulers.label_of("x") == "x"
+    assert look[0] not in {record.colour for record in SCHEDULERS.values()}
+
+
+def scheduler_findings(**changed):
+    found = capabilities("host", {**facts(), **changed})
+    return {one.what: one for one in found if one.what.startswith("scheduler ")}
+
+
+def test_doctor_and_trial_know_the_same_schedulers(adios):
+    known = {f"scheduler {name}" for name in SCHEDULERS.names()}
+    deterministic = {
+        one.what: one
+        for one in DeterministicTestbed(say=None).findings()
+        if one.what.startswith("scheduler ")
+    }
+    assert set(scheduler_findings()) == set(deterministic) == known
+    for what in known:
+        assert checked(Scheduler, {"name": what.split()[1]}, "x").name == what.split()[1]
+    assert not deterministic["scheduler adios"].ready
+    assert deterministic["scheduler adios"].found == "not in the image"
+
+
+@pytest.mark.parametrize(
+    "offered, modules, ready",
+    [(["adios"], {}, True), ([], {"adios-iosched": True}, True), ([], {}, False)],
+)
+def test_a_scheduler_is_offered_by_the_kernel_or_by_its_module(adios, offered, modules, ready):
+    modules = {**facts()["modules"], **modules}
+    found = scheduler_findings(schedulers=offered, modules=modules)["scheduler adios"]
+    assert found.ready == ready
+    assert ready or found.remedy.startswith("install it with DKMS, or leave it out")
+
+
+def test_the_doctor_says_offered_of_a_module_that_the_agent_loads():
+    # It once did so of one that the agent did not load.
+    for record in [one for one in SCHEDULERS.values() if one.module and not one.folder]:
+        modules = {**facts()["modules"], record.module: True}
+        found = scheduler_findings(schedulers=[], modules=modules)[f"scheduler {record.name}"]
+        assert found.ready and of_the_agent.module(record.name) == record.module
+
+
+def test_weights_of_version_1_need_a_scheduler_that_weighs():
+    def weights(schedulers_there):
+        found = {**facts(), "cgroup": 1, "schedulers": schedulers_there}
+        return next(one for one in capabilities("host", found) if one.what == "weights")
+
+    (weighs,) = [record for record in SCHEDULERS.values() if "1" in record.weight_files]
+    assert weights([weighs.name]).found == weighs.weight_files["1"]
+    assert not weights(["none"]).ready
+    ((file, value, _),) = hierarchies.V1("/x").weights(Path("/x/a"), 10)
+    assert (file.name, value) == (weighs.weight_files["1"], "10")
+
+
+def test_an_unknown_scheduler_lists_what_there_is(adios, error_of):
+    said = error_of(checked, Scheduler, {"name": "noop"}, "trial")
+    *_, last, _ = names = SCHEDULERS.names()
+    assert names[:2] == ["none", "mq-deadline"] and names[-1] == "adios"
+    assert "'none', 'mq-deadline'" in said and f"{last!r} or 'adios' (given: 'noop')" in said

@@ -1,0 +1,88 @@
+"""What the studies share: cells of tables, lines of small tables, the frame of a trial."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging.verdicts import Verdict, reproduced_if, widened
+from elevatorlab.records import checked
+from elevatorlab.studies.kit.cells import by_repetition, paired_ratio, rows_of
+from elevatorlab.studies.kit.tables import cells
+from elevatorlab.studies.kit.trials import DiskParameters, on_arm, trial
+from elevatorlab.trial import Scheduler, TimedReads, profile
+
+TABLE = pd.DataFrame(
+    {
+        "scheduler": ["none", "none", "bfq", "bfq"],
+        "size": pd.array([1, None, 1, 2], dtype="Int64"),
+        "repetition": [1, 2, 1, 2],
+        "time_s": [2.0, 4.0, 1.0, 2.0],
+    }
+)
+LEAST = {"schedulers": ("bfq",), "device_mib": 64, "deadline_s": 9, "repetitions": 2}
+
+
+def test_rows_have_all_the_given_values_and_a_missing_value_is_none_of_them():
+    assert rows_of(TABLE, size=1).index.tolist() == [0, 2]
+    assert rows_of(TABLE, scheduler="none", size=1).index.tolist() == [0]
+    assert len(rows_of(TABLE)) == 4
+    assert rows_of(TABLE, scheduler="kyber").empty
+
+
+def test_a_ratio_pairs_repetitions():
+    none, bfq = (by_repetition(TABLE, "time_s", scheduler=name) for name in ("none", "bfq"))
+    assert paired_ratio(none, bfq).value == pytest.approx(2)
+    assert paired_ratio(none[none.index == 1], bfq[bfq.index == 2]) is None
+
+
+def test_cells_come_in_order_under_their_names_and_none_is_left_out():
+    found = [(cell, len(rows)) for cell, rows in cells(TABLE, {"size": "MiB"})]
+    assert found[:2] == [({"MiB": 1}, 2), ({"MiB": 2}, 1)]
+    assert pd.isna(found[2][0]["MiB"])
+    assert list(cells(TABLE[:0], ["scheduler", "size"])) == []
+
+
+def test_the_frame_of_a_trial_is_from_the_parameters():
+    parameters = checked(DiskParameters, LEAST, "parameters")
+    made = trial(
+        parameters,
+        "iozone_ranking",
+        2,
+        **on_arm("vm"),
+        device=profile("sata_ssd", 64),
+        scheduler=Scheduler(name="bfq"),
+        workloads=(TimedReads(name="reader", group="main", sizes_mib=(1,), cache="warm"),),
+    )
+    assert (made.study, made.preset, made.deadline_s) == ("iozone_ranking", "quick", 9)
+    assert (made.seed, made.repetition, made.machine) == (2, 2, "virtual_machine")
+    assert list(parameters.each_repetition) == [1, 2]
+    assert parameters.each_backing_scheduler == (None,)
+
+
+def test_a_container_is_isolated_and_the_others_are_not():
+    isolations = {arm: on_arm(arm)["groups"][0].isolation for arm in ("host", "vm", "container")}
+    assert isolations == {"host": "process", "vm": "process", "container": "container"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("device", "/dev/sda", "parameters: device: String should match"),
+        ("repetitions", 0, "parameters: repetitions: Input should be greater than 0"),
+        ("backing_schedulers", ("warp",), "backing_schedulers.0: Input should be 'none', "),
+        ("disk", "nvme", "parameters: disk: no such parameter"),
+    ],
+)
+def test_a_wrong_choice_is_named(name, value, said):
+    with pytest.raises(ElevatorLabError) as problem:
+        checked(DiskParameters, {**LEAST, name: value}, "parameters")
+    assert said in str(problem.value)
+
+
+def test_what_holds_is_reproduced_and_a_tolerance_is_a_share_of_each_end():
+    assert [reproduced_if(np.bool_(holds)) for holds in (True, False)] == [
+        Verdict.REPRODUCED,
+        Verdict.CONTRADICTED,
+    ]
+    assert widened((2, 4), 0.5) == (1, 6)

@@ -1,0 +1,273 @@
+"""Each scheduler of environments/kernel/schedulers keeps what its description promises."""
+
+import json
+import random
+
+import pytest
+
+from decisions import decisions
+from elevatorlab.paths import ENVIRONMENTS
+from elevatorlab.plugins.scheduler_folders import ZOO
+from elevatorlab.results import trace
+from helpers import fio, run_into
+
+SERVICE_MS, TICK_MS = 2, 4
+
+SLOW = {
+    **{"kind": "null_blk", "profile": "one_server", "size_mib": 64},
+    **{"service_time_us": SERVICE_MS * 1000, "parallelism": 1},
+}
+
+
+def arrivals(count=120, every_ms=1.5, seed=3):
+    """Return requests for places all over the disk, no two side by side, faster than it serves."""
+    places = random.Random(seed).sample(range(0, 16384, 2), count)
+    return [
+        {"at_us": round(number * every_ms * 1000), "offset_bytes": place * 4096}
+        for number, place in enumerate(places)
+    ]
+
+
+@pytest.fixture(scope="module")
+def ran(testbed, make_trial, tmp_path_factory):
+    """Return the result's folder of a traced trial on a scheduler; each runs once."""
+    folders = {}
+
+    def run(name, workloads, device=SLOW, **tunables):
+        what = json.dumps([name, workloads, device, tunables])
+        if what not in folders:
+            trial = make_trial(
+                device=device,
+                scheduler={"name": name, "tunables": {"nr_requests": 128, **tunables}},
+                workloads=workloads,
+                trace=True,
+            )
+            testbed.prepare([trial])
+            folders[what] = run_into(tmp_path_factory.mktemp(name) / "result", testbed, trial)
+        return folders[what]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def decided(ran):
+    """Return the decisions of a scheduler about `arrivals`."""
+
+    def decide(name, **tunables):
+        replay = {"kind": "replay", "name": "all", "group": "main", "requests": arrivals()}
+        found = list(decisions(trace.read(ran(name, (replay,), **tunables))))
+        assert len(found) == len(arrivals())
+        # The queue was deep enough for the order to matter.
+        assert max(len(one.others) for one in found) > 20
+        return found
+
+    return decide
+
+
+def test_each_says_what_it_is_from_and_what_it_leaves_out():
+    folders = ENVIRONMENTS / "kernel" / "schedulers"
+    assert {folder.name for folder in folders.iterdir() if folder.is_dir()} == set(ZOO)
+    for name in ZOO:
+        text = (folders / name / "README.md").read_text()
+        assert "Source: " in text and "Left out: " in text, name
+        for file in (folders / name).glob("*.[ch]"):
+            assert "SPDX-License-Identifier: GPL-2.0-only" in file.read_text().splitlines()[0]
+
+
+@pytest.mark.image
+class TestOrders:
+    """Which of those that wait goes next."""
+
+    def test_fifo_takes_the_oldest(self, decided):
+        for one in decided("fifo"):
+            assert all(one.chosen.since_s <= other.since_s for other in one.others)
+
+    def test_sstf_passes_no_nearer_request(self, decided):
+        for one in decided("sstf"):
+            way = abs(one.chosen.sector - one.arm)
+            assert all(abs(other.sector - one.arm) >= way for other in one.others)
+
+    def test_look_turns_only_at_the_last_request(self, decided):
+        up, turns = True, 0
+        for one in decided("look"):
+            if (one.chosen.sector >= one.arm) != up:
+                ahead = [other for other in one.others if (other.sector >= one.arm) == up]
+                assert not ahead
+                up, turns = not up, turns + 1
+            between = sorted((one.arm, one.chosen.sector))
+            passed = [other for other in one.others if between[0] <= other.sector < between[1]]
+            assert not passed
+        assert 2 <= turns < 30
+
+    def test_c_look_goes_up_only_and_returns_to_the_first(self, decided):
+        returns = 0
+        for one in decided("c-look"):
+            above = [other.sector for other in one.others if other.sector >= one.arm]
+            if one.chosen.sector >= one.arm:
+                assert all(one.chosen.sector < sector for sector in above)
+            else:
+                returns += 1
+                assert not above
+                assert all(one.chosen.sector < other.sector for other in one.others)
+        assert 2 <= returns < 30
+
+    def test_fscan_freezes_its_batch(self, decided):
+        batches = []
+        batch = {}
+        for one in decided("fscan"):
+            if not batch:
+                batch = {other.sector for other in (one.chosen, *one.others)}
+                batches.append([])
+            batch.remove(one.chosen.sector)  # nothing that came later is among them
+            batches[-1].append(one.chosen.sector)
+        for number, sweep in enumerate(batches):
+            assert sweep == sorted(sweep, reverse=number % 2 == 1)
+        assert max(map(len, batches)) > 20
+
+    @pytest.mark.parametrize("name", ["look", "c-look"])
+    def test_what_has_waited_long_enough_goes_next(self, name, decided):
+        expire_ms, overtook = 60, 0
+        for one in decided(name, expire_ms=expire_ms):
+            oldest = min((one.chosen, *one.others), key=lambda waiting: waiting.since_s)
+            waited_ms = 1000 * (one.at_s - oldest.since_s)
+            if waited_ms > expire_ms + TICK_MS:
+                assert oldest == one.chosen
+            overtook += oldest != one.chosen
+        assert overtook > 10
+
+
+def lasting(runtime):
+    return {"runtime": runtime, "time_based": 1}
+
+
+def reader(name, at_mib, **options):
+    """Return a process that reads one block after the other from its place on."""
+    usual = {"rw": "read", "ioengine": "psync", "offset": f"{at_mib}m", "size": "12m"}
+    return fio(name, **{**usual, **options})
+
+
+def served(folder, **places_mib):
+    """Return the requests of a trial in the order of issue, with the process that asked for them.
+
+    Parameters
+    ----------
+    folder : Path
+        A result's.
+    places_mib : int
+        Where the place of each process begins.
+    """
+    found = trace.requests(trace.read(folder))
+    begins = sorted((place << 11, name) for name, place in places_mib.items())
+    names = [max(one for one in begins if one[0] <= sector)[1] for sector in found["sector"]]
+    return found.assign(process=names)
+
+
+def turns(requests):
+    """Return the requests in groups: who was served without anybody between, and from when."""
+    group = (requests["process"] != requests["process"].shift()).cumsum()
+    return requests.groupby(group).agg(
+        process=("process", "first"),
+        requests=("sector", "size"),
+        begin_s=("issued_s", "first"),
+        end_s=("completed_s", "last"),
+    )
+
+
+def idle_over_waiting_ms(requests):
+    """Return for how long the disk had nothing to do while some request waited, before each."""
+    somebody_waits_s = requests["inserted_s"][::-1].cummin()[::-1]
+    since_s = requests["completed_s"].shift().combine(somebody_waits_s, max)
+    return 1000 * (requests["issued_s"] - since_s)[1:]
+
+
+@pytest.mark.image
+class TestCfq:
+    """Slices, priorities, and the wait for a process."""
+
+    def test_slices_are_as_long_as_priorities_say(self, ran):
+        high, low = reader("high", 0, prioclass=2, prio=0), reader("low", 32, prioclass=2, prio=7)
+        jobs = [{**job, "options": {**job["options"], **lasting("1500ms")}} for job in (high, low)]
+        found = served(ran("cfq", jobs, low_latency=0), high=0, low=32)
+        both = turns(found)[1:-1]  # the last one is alone, the first one was
+        lasted_ms = 1000 * (both["end_s"] - both["begin_s"]).groupby(both["process"]).median()
+        assert lasted_ms["high"] == pytest.approx(180, abs=2 * SERVICE_MS)
+        assert lasted_ms["low"] == pytest.approx(40, abs=2 * SERVICE_MS)
+        # It was waited for each reader: nobody else was served in its slice.
+        assert both["requests"].min() > 10
+
+    def test_idle_is_served_when_nobody_else_is(self, ran):
+        jobs = [
+            reader("normal", 0, **lasting("300ms")),
+            reader("idle", 32, prioclass=3, size="256k"),
+        ]
+        found = served(ran("cfq", jobs), normal=0, idle=32)
+        normal, idle = (found[found["process"] == name] for name in ("normal", "idle"))
+        both = idle[idle["issued_s"] < normal["issued_s"].max()]
+        assert len(idle) == 64 and len(both) <= 1  # it may have come first
+
+    def test_real_time_goes_first(self, ran):
+        jobs = [
+            reader("normal", 0, ioengine="libaio", iodepth=16, **lasting("300ms")),
+            reader("urgent", 32, prioclass=1, thinktime="20ms", **lasting("300ms")),
+        ]
+        found = served(ran("cfq", jobs), normal=0, urgent=32)
+        urgent = found[found["process"] == "urgent"]
+        waited_ms = 1000 * (urgent["issued_s"] - urgent["inserted_s"])
+        # One request is at the disk, and one the block layer has taken already.
+        assert len(urgent) >= 10 and waited_ms.max() <= 2 * SERVICE_MS + 0.5
+
+    def test_without_slice_idle_it_waits_for_nobody(self, ran):
+        jobs = [reader("one", 0, **lasting("200ms")), reader("other", 32, **lasting("200ms"))]
+        waiting = idle_over_waiting_ms(served(ran("cfq", jobs), one=0, other=32))
+        never = idle_over_waiting_ms(served(ran("cfq", jobs, slice_idle=0), one=0, other=32))
+        assert (waiting > 0.01).sum() > 50 and waiting.max() < 8 + 1
+        assert never.max() < 0.2
+
+
+#: To get from the near reader to the far one, and to serve that, takes five times as long.
+WITH_AN_ARM = {
+    **{"kind": "paced_disk", "profile": "arm", "size_mib": 64},
+    **{"service_us": 1000, "bandwidth_kib_s": 65536},
+}
+
+
+@pytest.mark.image
+class TestAnticipatory:
+    """Whether the disk is kept idle for who has just read, and for how long."""
+
+    @pytest.fixture
+    def near_and_far(self, ran):
+        """Return the requests of one process that reads on, and of another far away."""
+
+        def serve(near, device=WITH_AN_ARM, **tunables):
+            far = reader("far", 32, rw="randread", bs="256k", size="32m", **lasting("400ms"))
+            jobs = [reader("near", 0, **lasting("400ms"), **near), far]
+            return served(ran("anticipatory", jobs, device, **tunables), near=0, far=32)
+
+        return serve
+
+    def test_it_waits_for_the_process_that_has_just_read(self, near_and_far):
+        thinks = {"thinktime": "1ms"}
+        with_wait = turns(near_and_far(thinks))
+        without = turns(near_and_far(thinks, antic_expire_ms=0))
+        near, far = (
+            found.loc[found["process"] == "near", "requests"].median()
+            for found in (with_wait, without)
+        )
+        assert near >= 5 and far == 1
+
+    def test_it_gives_up_in_time(self, near_and_far):
+        found = near_and_far({"thinktime": "40ms", "thinktime_blocks": 8}, expire_ms=0)
+        idle_ms = idle_over_waiting_ms(found)
+        assert 14 < idle_ms.max() < 15.5  # antic_expire_ms
+        # Then the other one is served, not the one that it has waited for.
+        assert set(found.loc[idle_ms[idle_ms > 14].index, "process"]) == {"far"}
+
+    def test_it_never_waits_on_a_disk_without_an_arm(self, near_and_far):
+        found = near_and_far({"thinktime": "1ms"}, device=SLOW)
+        assert idle_over_waiting_ms(found).max() < 0.2
+
+    def test_what_has_waited_long_enough_goes_next(self, near_and_far):
+        found = near_and_far({"thinktime": "0"}, expire_ms=30)
+        waited_ms = 1000 * (found["issued_s"] - found["inserted_s"])
+        assert waited_ms.max() < 30 + TICK_MS + 6  # what is at the disk is not stopped

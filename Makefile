@@ -5,13 +5,16 @@ BIN    := $(VENV)/bin
 LAB    := $(BIN)/elevatorlab
 # .venv is made of the first suitable python3; `make PYTHON=python3.12 ...` names another.
 
-# Tests that share a machine freely, since neighbours change nothing in them but the time.
-SHARED := not (docker or ssh or vagrant or root)
+# The two tiers of tests. Those of real machines change devices and schedulers, and need services.
+REAL   := docker or root or ssh or vagrant
+# Of the others, those that start no machine and no browser, and are quick.
+UNIT   := not ($(REAL) or browser or image or notebooks or slow or static)
+SOURCE := lib tests environments benchmarks
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce test lab doctor clean lock host image environment-image box
+.PHONY: help setup reproduce check test test-real lab doctor clean lock host image environment-image box
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,14 +24,23 @@ setup: host $(VENV)/installed image  ## system packages, Python environment, det
 reproduce: setup  ## rerun every study (quick preset) and build the report
 	$(LAB) reproduce --preset quick
 
-# What is wrong in the first part does not hide what is wrong in the second.
-test: setup  ## run the whole test suite (one part: make test ARGS="-k sampler")
-ifdef ARGS
-	$(BIN)/python -m pytest $(ARGS)
-else
-	@status=0; set -x; $(BIN)/python -m pytest -n 2 --dist loadfile -m "$(SHARED)" || status=1; \
-	$(BIN)/python -m pytest -m "not ($(SHARED))" || status=1; exit $$status
-endif
+check: $(VENV)/installed  ## lint, types, import layers and unit tests, before each commit (3 minutes)
+	$(BIN)/ruff check $(SOURCE) notebooks
+	$(BIN)/ruff format --check $(SOURCE)
+	$(BIN)/mypy
+	$(BIN)/mypy --python-version 3.10 lib/elevatorlab/agent
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -n 2 -m "$(UNIT)" $(ARGS)
+
+# Side by side, since neighbours change nothing in them but the time.
+test: setup  ## run the tests that leave the machine as it is (one part: ARGS="-k sampler")
+	@environments/host-setup.sh test-packages.txt || \
+	    echo "make test: goes on without; what wants these packages is skipped"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ($(REAL))" $(ARGS)
+	@echo "make test: those of real machines (root, SSH, Docker, Vagrant): sudo make test-real"
+
+test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root; skip none
+	@environments/test-real.sh -m "$(REAL)" $(ARGS)
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.
 lab: $(VENV)/installed  ## open JupyterLab at the first notebook
@@ -55,11 +67,11 @@ clean:  ## remove everything built here (build/, .venv/, caches); data/ and out/
 	@[ ! -e build/vagrant/machine.json ] || $(LAB) clean --testbed vagrant
 	@environments/start-libvirt.sh --stop
 	@environments/start-docker.sh --stop
-	@for path in build $(VENV) .hypothesis .pytest_cache .ruff_cache lib/elevatorlab.egg-info \
+	@for path in build $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache lib/elevatorlab.egg-info \
 	    $$(find lib tests notebooks environments -name __pycache__ -o -name .ipynb_checkpoints); do \
 	    if [ -e "$$path" ]; then echo "removing $$path"; rm -rf "$$path"; fi; \
 	done
-	@echo "kept: data/ (published numbers, claims, reference) and out/"
+	@echo "kept: data/ (published numbers, claims, reference), out/, and your cache (elevatorlab cache)"
 
 # Kept as they are: versions that still satisfy pyproject.toml. Newest of all: UPGRADE=--upgrade
 lock:  ## bring requirements.lock in line with pyproject.toml
@@ -67,7 +79,7 @@ lock:  ## bring requirements.lock in line with pyproject.toml
 	$$(environments/host-setup.sh --python) -m venv "$$tool" && \
 	"$$tool/bin/pip" install --quiet --disable-pip-version-check uv && \
 	{ [ ! -e requirements.lock ] || cp requirements.lock "$$tool/lock"; } && \
-	"$$tool/bin/uv" pip compile pyproject.toml --extra test --output-file "$$tool/lock" --quiet \
+	"$$tool/bin/uv" pip compile pyproject.toml --all-extras --output-file "$$tool/lock" --quiet \
 	    --universal --python-version 3.11 --fork-strategy fewest --generate-hashes $(UPGRADE) \
 	    --no-config --no-header --no-annotate --no-emit-index-url --no-emit-find-links && \
 	{ printf '# %s\n' \

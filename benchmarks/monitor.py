@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from elevatorlab.agent.hierarchies import V1, V2
+from elevatorlab.agent.groups.hierarchies import V1, V2
 from elevatorlab.agent.regulator.control import Settings
 from elevatorlab.agent.regulator.loop import Loop
 from elevatorlab.agent.regulator.monitor import Monitor
@@ -28,7 +28,7 @@ from elevatorlab.agent.regulator.policies import Slae
 from elevatorlab.agent.regulator.report import JsonLines
 from elevatorlab.agent.regulator.targets import Target
 from elevatorlab.agent.regulator.topology import Topology
-from elevatorlab.testbeds import pyz
+from elevatorlab.testbeds import agent_archive
 
 SIZES = (20, 200, 1000)
 PERIODS = 30
@@ -153,7 +153,7 @@ def real():
     """Print what 20 real containers cost, and the baselines."""
     with tempfile.TemporaryDirectory() as folder, containers(SIZES[0], folder) as names:
         archive = Path(folder, "agent.pyz")
-        archive.write_bytes(pyz.agent_archive())
+        archive.write_bytes(agent_archive.agent_archive())
         chosen = [f"--container={name}" for name in names]
         regulate = [sys.executable, archive, "regulate", "--policy", "slae", "--sla-wait-ms", "5"]
         regulate += [*chosen, "--dry-run", "--log", os.devnull]

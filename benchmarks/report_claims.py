@@ -11,7 +11,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from elevatorlab import report, store, studies
+from elevatorlab import studies
+from elevatorlab.results import store
+from elevatorlab.showing import pages
 
 FILTER = """text => {
     const start = performance.now();
@@ -26,7 +28,7 @@ def site(folder, count):
     """Write a report of `count` claims."""
     study = next(iter(studies.STUDIES.values()))
     judged = study.judge(store.load(study.NAME, "published"))
-    return report.build(Path(folder), [judged[n % len(judged)] for n in range(count)]).parent
+    return pages.build(Path(folder), [judged[n % len(judged)] for n in range(count)]).parent
 
 
 def main():

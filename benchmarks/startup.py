@@ -46,12 +46,6 @@ def wall_s(job, *arguments):
     return time.perf_counter() - start_s
 
 
-def one_run(testbed, what):
-    """Run one trial into a folder that is thrown away."""
-    with tempfile.TemporaryDirectory() as folder:
-        testbed.run(what, Path(folder))
-
-
 def boot(memory_mib):
     """Boot a machine as if there were no template."""
     with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +59,7 @@ def main():
     for name in trial.PROFILES:
         what = smallest(name)
         testbed.prepare([what])
-        trials_s = statistics.median(wall_s(one_run, testbed, what) for _ in range(RUNS))
+        trials_s = statistics.median(wall_s(testbed.run, what) for _ in range(RUNS))
         peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
         boot_s = wall_s(boot, what.memory_mib)
         ratio = boot_s / trials_s

@@ -23,7 +23,9 @@ import dask
 import distributed
 import psutil
 
-from elevatorlab import artifact, campaign, trial
+from elevatorlab import trial
+from elevatorlab.results import costs
+from elevatorlab.running import campaign
 
 WORKERS, TRIALS, SECONDS = 1000, 3000, 20
 
@@ -113,7 +115,7 @@ def wait_for(condition):
 
 def main(workers, count, lasts_s):
     """Measure and print."""
-    known = artifact.costs().values()
+    known = costs.read().values()
     size_bytes = sum(int(one["size_bytes"]) for one in known) // sum(
         int(one["trials"]) for one in known
     )

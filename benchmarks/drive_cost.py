@@ -1,0 +1,73 @@
+"""What a disk with an arm costs: guest instructions a request, and wall time a guest minute.
+
+    .venv/bin/python benchmarks/drive_cost.py [--requests 5000]
+
+Random reads, then random writes, of 4 KiB go one after the other to a drive whose arm and platter
+take next to no time, and to the kernel's null_blk, likewise, with memory behind it. An instruction
+takes a nanosecond of the guest's time, so the difference of the mean latencies is the driver's
+instructions. Wall time is measured on a drive that does take its time.
+"""
+
+import argparse
+import json
+import time
+
+from elevatorlab.testbeds.deterministic import DeterministicTestbed
+from elevatorlab.trial import NullBlk, Trial, checked
+from elevatorlab.trial.drive_records import Overheads
+from elevatorlab.trial.drives import drive
+
+SIZE_MIB = 256
+NULL_BLK = NullBlk(profile="x", size_mib=SIZE_MIB, service_time_us=0.01, parallelism=1)
+
+
+def quick():
+    """Return a drive with an arm whose way to a sector takes some ten nanoseconds."""
+    like = drive("barracuda")
+    curve = tuple(point._replace(time_ms=1e-6) for point in like.drive.seek_curve_ms_by_cylinders)
+    changes = {
+        **{"rotation_rpm": 6e9, "head_switch_ms": 0, "write_settle_ms": 0},
+        **{"seek_curve_ms_by_cylinders": curve, "bus_ms_per_sector": 0},
+        "overheads_ms": Overheads(),
+        "buffer": like.drive.buffer.model_copy(update={"caching": False, "fast_write": 0}),
+    }
+    return like.model_copy(update={"drive": like.drive.model_copy(update=changes)})
+
+
+def measured(device, rw, requests):
+    """Return the mean latency in ns, and wall time over guest time."""
+    options = {"rw": rw, "ioengine": "psync", "number_ios": requests, "size": f"{SIZE_MIB}m"}
+    options |= {"bs": "4k", "direct": 1}
+    trial = checked(
+        Trial,
+        {
+            **{"study": "benchmark", "preset": "smoke", "memory_mib": 768, "filesystem": None},
+            **{"device": device, "scheduler": {"name": "none"}, "groups": ({"name": "main"},)},
+            "workloads": ({"kind": "fio", "name": "fio", "group": "main", "options": options},),
+            **{"settle_s": 0, "sample_interval_ms": 1000, "deadline_s": 3600, "seed": 1},
+        },
+        "trial",
+    )
+    testbed = DeterministicTestbed(say=lambda _: None)
+    testbed.prepare([trial])
+    start_s = time.monotonic()
+    result = json.loads(testbed.run(trial).files["result.json"])
+    wall_s = time.monotonic() - start_s
+    served = result["workloads"]["fio"][rw.removeprefix("rand")]
+    return served["latency_mean_ns"], wall_s * served["iops"] / served["requests"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--requests", type=int, default=5000)
+    requests = parser.parse_args().requests
+    for rw in ("randread", "randwrite"):
+        more_ns = measured(quick(), rw, requests)[0] - measured(NULL_BLK, rw, requests)[0]
+        print(f"{rw:10} {more_ns:8.0f} instructions a request more than null_blk", flush=True)
+    # Long enough that the machine's start does not count.
+    minute_s = 60 * measured(drive("barracuda"), "randread", 10 * requests)[1]
+    print(f"{'randread':10} {minute_s:8.1f} s of wall time a guest minute", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Plug-ins for Elevator Lab: a workload, a device profile, a policy and a study."""

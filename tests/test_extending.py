@@ -99,6 +99,12 @@ def test_the_command_line_knows_what_is_installed(installed, tmp_path):
     for command in (["claims"], ["report", "--results", "published"]):
         ended = installed.elevatorlab(*command, cwd=tmp_path, XDG_DATA_HOME=f"{tmp_path}")
         assert ended.returncode == 0, ended.stderr
+    ended = installed.elevatorlab("doctor", cwd=tmp_path)
+    listed = " ".join(ended.stdout.partition("plug-in ")[2].split())
+    assert listed.startswith("elevatorlab-example 0.1.0: study read_sizes, ")
+    assert {"workload", "device profile", "policy"} <= set(
+        re.findall("workload|device profile|policy", listed)
+    )
     ended = installed.elevatorlab("regulate", "--help", cwd=tmp_path)
     assert "{slae,ute,short_queue}" in ended.stdout
 

@@ -31,11 +31,20 @@ def overview(findings: Mapping[str, Sequence[Finding]]) -> Table:
 
 
 def gaps(findings: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
-    """Yield a line for each thing that is missing, with what to do about it."""
+    """Yield a line for each gap with what to do about it; things missing alike share theirs."""
     for testbed, some in findings.items():
+        alike: dict[tuple[str, str], list[str]] = {}
         for finding in some:
             if not finding.ready:
-                yield f"[red]{testbed}, {finding.what}:[/] {finding.found}; {finding.remedy}"
+                alike.setdefault((finding.found, finding.remedy), []).append(finding.what)
+        for (found, remedy), missing in alike.items():
+            yield f"[red]{testbed}, {', '.join(missing)}:[/] {found}; {remedy}"
+
+
+def packages(brought: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a line for each package of somebody else's: what it adds to this laboratory."""
+    for package, entries in brought.items():
+        yield f"plug-in {package}: {', '.join(entries)}"
 
 
 def details(findings: Sequence[Finding]) -> Table:

@@ -24,6 +24,7 @@ def doctor(
     Exit status 0 when what was asked for can run trials: the testbed named, or the default one.
     """
     from .. import testbeds
+    from ..plugins.packages import of_others
     from . import doctor_tables
 
     asked = testbeds.each(testbed) if testbed else testbeds.names()
@@ -41,7 +42,7 @@ def doctor(
             console().print(doctor_tables.details(some))
     else:
         console().print(doctor_tables.overview(findings))
-        for line in doctor_tables.gaps(findings):
+        for line in (*doctor_tables.gaps(findings), *doctor_tables.packages(of_others())):
             console().print(line)
     asked_for = findings if testbed else {testbeds.DEFAULT: findings[testbeds.DEFAULT]}
     if any(one.needed and not one.ready for some in asked_for.values() for one in some):

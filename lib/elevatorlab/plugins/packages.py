@@ -1,0 +1,35 @@
+"""What other people's packages add, over all registries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import studies, testbeds
+from .drives import DRIVES
+from .kinds import DEVICES, POLICIES, WORKLOADS
+from .profiles import PROFILES
+from .registry import OURS, Registry
+from .schedulers import SCHEDULERS
+
+#: Every registry, in the order in which a trial is written.
+REGISTRIES: tuple[Registry[Any], ...] = (
+    studies.STUDIES,
+    SCHEDULERS,
+    DEVICES,
+    PROFILES,
+    DRIVES,
+    WORKLOADS,
+    POLICIES,
+    testbeds.TESTBEDS,
+)
+
+
+def of_others() -> dict[str, list[str]]:
+    """Return what each package beside ours brings, as "KIND NAME"; by "PACKAGE VERSION"."""
+    found: dict[str, list[str]] = {}
+    for registry in REGISTRIES:
+        for name in registry.names():
+            package = registry.package(name)
+            if package is not None and package.name != OURS:
+                found.setdefault(" ".join(package), []).append(f"{registry.kind} {name}")
+    return found

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....showing.bars import say_where_cut, tallest
-from ....showing.panels import say
+from ....showing.panels import say, slant
 from ....showing.style import COLOURS, GREY
 from ...kit.cells import rows_of
 from ..measures import NO_CACHE, TABLE, ratio
@@ -55,7 +55,5 @@ def _relative(axis: Axes, rows: pd.DataFrame) -> None:
         return
     colours = {group: COLOURS[scheduler] for group, (scheduler, _) in settings.items()}
     of_threads(axis, heights, shown, colours, faint=next(iter(settings)))
-    axis.tick_params(axis="x", rotation=35)
-    for label in axis.get_xticklabels():
-        label.set_horizontalalignment("right")
+    slant(axis)
     axis.axhline(1, color=GREY, linewidth=0.8)

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from ....analysis.intervals import Interval
 from ....showing.bars import estimates
+from ....showing.panels import slant
 from ....showing.style import COLOURS, GREY
 from ...kit.cells import rows_of
 from ..measures import SWEEP, TABLE
@@ -20,6 +21,7 @@ def idle(rows: pd.DataFrame) -> Figure:
     table = rows_of(rows, experiment=TABLE, **DURABLE_CELL)
     known = table["idle_while_waiting_ratio"].notna().any()
     of_threads(left, _shares(table, "scheduler"), schedulers_in(table))
+    slant(left)
     left.set_title("as it comes" if known else "not known: the kernel offers no tracepoints")
     left.set_ylabel("idle while a request waited,\nshare of the time")
     sweep = rows_of(rows, experiment=SWEEP, idling="strict_guarantees")
@@ -49,6 +51,7 @@ def group_commit(rows: pd.DataFrame) -> Figure:
     for axis, (quantity, name) in zip(axes, quantities.items(), strict=True):
         heights = estimates(table, "scheduler", quantity, "threads")
         of_threads(axis, heights, schedulers_in(table))
+        slant(axis)
         axis.set_title(name)
         axis.axhline(1, color=GREY, linewidth=0.8)
     legend_of_threads(axes[1], table["threads"])

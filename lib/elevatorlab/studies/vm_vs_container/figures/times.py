@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ....analysis.intervals import geometric_interval
 from ....showing.bars import estimates, grouped_bars
-from ....showing.panels import curve, log_marks, marks
+from ....showing.panels import curve, log_marks, marks, slant
 from ....showing.style import COLOURS, GREY, HATCHES, LINES, MARKERS, arm_handles, face_colour
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS
@@ -94,7 +94,5 @@ def _bars(axis: Axes, rows: pd.DataFrame) -> None:
     )
     # As for the lines: room for every repetition, not for every interval.
     axis.set_ylim(0, rows["time_s"].max() * 1.3)
-    axis.tick_params(axis="x", rotation=30)
-    for label in axis.get_xticklabels():
-        label.set(ha="right", rotation_mode="anchor")
+    slant(axis)
     axis.yaxis.set_major_locator(MaxNLocator(6))

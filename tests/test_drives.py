@@ -63,6 +63,42 @@ def test_a_misread_point_of_a_seek_curve_is_left_out_and_named():
     assert 3400 not in [point.cylinders for point in described.seek_curve_ms_by_cylinders]
 
 
+def without_bus(content):
+    content["bus_ms_per_sector"] = 0.0
+
+
+def test_a_bus_that_the_file_leaves_open_is_disksim_s_for_that_drive(changed):
+    described = read(changed(without_bus, OURS["hp-c3323a"]))
+    assert described.bus_ms_per_sector == 0.1455 and described.buffer.read_water_mark == 1
+    (said,) = described.assumptions
+    assert "0.1455 ms a sector, as where DiskSim" in said and "when 100% of a request" in said
+
+
+def test_a_bus_that_nobody_tells_is_the_median_of_disksim_s_and_named(changed):
+    described = read(changed(without_bus))
+    assert described.bus_ms_per_sector == 0.1455 and described.buffer.read_water_mark == 0
+    assert "the median of the 5 buses" in described.assumptions[0]
+    assert read(CHEETAH).assumptions == () and read(CHEETAH).bus_ms_per_sector == 0.105
+
+
+def test_a_water_mark_of_the_file_s_own_stays(changed):
+    def change(content):
+        without_bus(content)
+        content["buffer"]["High (read) water mark"] = 0.5
+
+    assert read(changed(change, OURS["hp-c3323a"])).buffer.read_water_mark == 0.5
+
+
+@pytest.mark.parametrize("value, on", [(-1, True), (0, False), (1.0, True), (2.0, True)])
+def test_disksim_s_finer_settings_of_a_switch_are_read(changed, value, on):
+    def change(content):
+        content["buffer"]["Enable caching in buffer"] = value
+        content["buffer"]["Read-ahead over requested"] = value
+
+    buffer = read(changed(change)).buffer
+    assert buffer.caching == buffer.read_ahead_over_requested == on
+
+
 def test_an_unknown_drive_is_refused_by_name():
     with pytest.raises(ElevatorLabError, match="drive: expected one of .*cheetah9lp.*; found 'x'"):
         drive("x")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..plugins.drives import DRIVES
 from .base import JsonOption, app, tell
+
+if TYPE_CHECKING:
+    from ..trial.drive_records import DriveRecord
 
 drive_app = typer.Typer(no_args_is_help=True)
 app.add_typer(drive_app, name="drive", help="Disks with an arm.")
@@ -42,8 +45,7 @@ def show(name: DriveArgument, as_json: JsonOption = False, out: FigureOption = N
     print(f"source      {record.source}")
     for field, source in record.sources.items():
         print(f"            {field}: {source}")
-    for assumption in record.assumptions:
-        print(f"assumed     {assumption}")
+    _tell_assumptions(record)
     print(f"capacity    {told['capacity_bytes'] / 1e9:.2f} GB, {record.array.members} drive(s)")
     print(f"turn        {told['turn_ms']:.3f} ms, {record.surfaces} surfaces")
     curve = record.seek_curve_ms_by_cylinders
@@ -78,8 +80,14 @@ def replay(
         return
     print(f"{device.drive.drive}: {told['requests']} requests")
     print(f"mean        {told['mean_ms']:.3f} ms, of the real drive {told['real_mean_ms']:.3f} ms")
+    _tell_assumptions(device.drive)
     known = device.drive.disksim_demerit_ms
     beside = f", DiskSim's {known:g} ms" if known is not None else ""
     print(f"demerit     {told['demerit_ms']:.3f} ms{beside}")
     figure = f"{Path(name).stem}-replay"
     tell(save(shown.compared([replayed]), out or BUILD / "drives" / "figures", figure))
+
+
+def _tell_assumptions(record: DriveRecord) -> None:
+    for assumption in record.assumptions:
+        print(f"assumed     {assumption}")

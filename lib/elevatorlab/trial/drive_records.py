@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from ..records import Count, NotNegative, Positive, Record
 
@@ -16,6 +16,14 @@ NOISE_MS, NOISE_RATIO = 0.25, 0.05
 LARGEST_ZONES, LARGEST_CURVE = 512, 2048
 
 _Whole = Annotated[int, Field(ge=0)]
+
+
+def _on(value: object) -> object:
+    """DiskSim's switches have finer settings (-1, 2), which the model does not tell from on."""
+    return True if value in (-1, 2) else value
+
+
+_Switch = Annotated[bool, BeforeValidator(_on)]
 
 
 class _Aliased(Record):
@@ -86,10 +94,10 @@ class Buffer(_Aliased):
     write_segments: Annotated[int, Field(ge=1, le=65536)] = Field(
         1, alias="Maximum number of write segments"
     )
-    caching: bool = Field(True, alias="Enable caching in buffer")
+    caching: _Switch = Field(True, alias="Enable caching in buffer")
     continuous_read: Annotated[int, Field(ge=0, le=4)] = Field(0, alias="Buffer continuous read")
     read_ahead_sectors: _Whole = Field(0, alias="Maximum read-ahead (blks)")
-    read_ahead_over_requested: bool = Field(False, alias="Read-ahead over requested")
+    read_ahead_over_requested: _Switch = Field(False, alias="Read-ahead over requested")
     fast_write: Annotated[int, Field(ge=0, le=3)] = Field(0, alias="Fast write level")
     immediate_read: Annotated[int, Field(ge=0, le=2)] = Field(0, alias="Immediate buffer read")
     immediate_write: Annotated[int, Field(ge=0, le=2)] = Field(0, alias="Immediate buffer write")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from .. import json_lines
 from ..errors import ElevatorLabError
-from ..paths import ENVIRONMENTS
+from ..paths import DATA, ENVIRONMENTS
 from ..plugins import module_folders
 from ..plugins.drives import DRIVES
 from ..plugins.module_folders import ModuleFolder
@@ -22,6 +23,11 @@ from .drive_records import DriveRecord, Misfit, falls
 POINTS_A_MISREADING = 50
 
 CURVE = "seek_curve_ms_by_cylinders"
+BUS = "bus_ms_per_sector"
+WATER_MARK = "High (read) water mark"
+
+#: Of drives whose own file leaves the time on the bus to the bus, by name.
+BUSES = DATA / "drives/buses/disksim.json"
 
 
 class Drive(DeviceModel):
@@ -61,7 +67,8 @@ def drive(name: str) -> Drive:
 def read(file: Path) -> DriveRecord:
     """Read the file of a drive.
 
-    Misread points of the seek curve are left out, and named among the assumptions.
+    Misread points of the seek curve are left out, and a bus that the file does not tell is
+    assumed; both are named among the assumptions.
 
     Raises
     ------
@@ -73,7 +80,7 @@ def read(file: Path) -> DriveRecord:
         raise ElevatorLabError(f"{file}:1: expected the description of a drive; found no mapping")
     left_out = misreadings(content.get(CURVE))
     try:
-        return DriveRecord.model_validate(_without(content, left_out))
+        return DriveRecord.model_validate(_with_bus(_without(content, left_out)))
     except ValidationError as problem:
         error = problem.errors()[0]
     line = json_lines.line_of(file, _place(error, left_out))
@@ -102,12 +109,38 @@ def _without(content: Mapping[str, Any], left_out: list[int]) -> Mapping[str, An
         return content
     curve = content[CURVE]
     points = ", ".join(f"{curve[at][1]:g} ms for {curve[at][0]} cylinders" for at in left_out)
+    kept = [point for number, point in enumerate(curve) if number not in left_out]
     said = f"Left out of the seek curve, as misread: {points}."
-    return {
-        **content,
-        CURVE: [point for number, point in enumerate(curve) if number not in left_out],
-        "assumptions": [*content.get("assumptions", ()), said],
-    }
+    return _assuming({**content, CURVE: kept}, said)
+
+
+def _with_bus(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give a drive whose file has 0 ms a sector on the bus the time of a bus.
+
+    DiskSim carries a sector in the longest of the drive's, the bus's and the controller's time,
+    so that a drive with 0 leaves it to the bus, which is described in another file.
+    """
+    buffer = content.get("buffer")
+    if content.get(BUS) != 0 or not isinstance(buffer, Mapping):
+        return content
+    known = json_lines.read(BUSES)["drives"]
+    own = known.get(str(content.get("drive")).removesuffix("_validate"))
+    if own:
+        told, said = own, "as where DiskSim's distribution has this drive"
+    else:
+        told = {BUS: statistics.median(one[BUS] for one in known.values()), WATER_MARK: 0}
+        said = f"the median of the {len(known)} buses at which DiskSim has such drives"
+    if not {WATER_MARK, "read_water_mark"} & set(buffer):
+        buffer = {**buffer, WATER_MARK: told[WATER_MARK]}
+        said += f"; it sets out when {told[WATER_MARK]:.0%} of a request is read"
+    filled = {**content, BUS: told[BUS], "buffer": buffer}
+    return _assuming(filled, f"Not in the file: the bus, {told[BUS]:g} ms a sector, {said}.")
+
+
+def _assuming(content: Mapping[str, Any], sentence: str) -> Mapping[str, Any]:
+    said = content.get("assumptions", [])
+    # What is no list will be refused.
+    return {**content, "assumptions": [*said, sentence] if isinstance(said, list) else said}
 
 
 def _place(error: Mapping[str, Any], left_out: list[int]) -> list[str | int]:

@@ -9,6 +9,7 @@ from elevatorlab.agent.devices import drive as beside_disk
 from elevatorlab.drives import replaying, traces
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.plugins.drives import OURS
+from elevatorlab.trial import has_arm, simulated
 from elevatorlab.trial.drives import Drive, drive, read
 
 CHEETAH = OURS["cheetah9lp"]
@@ -192,3 +193,34 @@ def test_the_last_sector_of_a_drive_can_be_replayed():
     last = device.drive.sectors - 1
     rows = pd.DataFrame([["R", last, 1, 1.0, 0.0]], columns=list(traces.COLUMNS))
     assert replaying.trial_of(device, rows).workloads[0].needed_mib == device.capacity_mib
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_partition_at_the_rim_ends_with_a_cylinder_and_keeps_the_drive_s_places(name):
+    whole, part = drive(name), simulated(name, 100)
+    cylinder_mib = whole.drive.surfaces * whole.drive.zones[0].sectors_per_track / 2048
+    assert 0 <= part.capacity_mib - 100 <= cylinder_mib * whole.drive.array.members
+    assert part.drive.seek_curve_ms_by_cylinders == whole.drive.seek_curve_ms_by_cylinders
+    first, *_ = beside_disk._mapped(whole.drive.model_dump(mode="json"))
+    begin, *_ = beside_disk._mapped(part.drive.model_dump(mode="json"))
+    sectors_a_cylinder = [sectors / cylinders for _, sectors, _, cylinders, *_ in (first, begin)]
+    assert sectors_a_cylinder[0] == pytest.approx(sectors_a_cylinder[1], abs=2)
+    assert "outermost 100 MiB" in part.drive.assumptions[-1]
+
+
+def test_a_drive_that_is_smaller_is_used_as_a_whole():
+    assert simulated("hp-c3323a", 10**6) == drive("hp-c3323a")
+
+
+def test_a_cache_is_scaled_down_in_number_and_size_of_its_segments():
+    whole, scaled = drive("desktop-7200"), simulated("desktop-7200", 64, cache_ratio=1 / 16)
+    before, after = whole.drive.buffer, scaled.drive.buffer
+    assert after.segments == before.segments / 4
+    assert after.segment_sectors == before.segment_sectors / 4
+    assert "6.25%" in scaled.drive.assumptions[-1]
+
+
+def test_a_simulated_disk_is_a_profile_or_a_drive():
+    assert isinstance(simulated("notebook-5400", 64), Drive) and has_arm("notebook-5400")
+    slow = simulated("sata_ssd", 64, slowdown=4)
+    assert slow.kind == "null_blk" and slow.slowdown == 4 and not has_arm("sata_ssd")

@@ -57,9 +57,22 @@ def by_id(measured):
 
 def test_a_trial_a_run_scheduler_device_and_variant_with_all_threads_in_it():
     trials = study.trials(studies.parameters(study, "quick"))
-    assert len(trials) == 3 * 5 * 2 * 2 == len({trial.hash for trial in trials})
+    assert len(trials) == 3 * 5 * 4 * 2 == len({trial.hash for trial in trials})
     (workload,) = trials[0].workloads
     assert isinstance(workload, Iozone) and workload.threads == (1, 2)
+
+
+def test_the_drives_are_partitions_whose_cache_is_scaled_down_with_the_files():
+    by_arm = {
+        trial.labels["arm"]: trial for trial in study.trials(studies.parameters(study, "quick"))
+    }
+    for arm, cache_mib in {"notebook-5400": 8, "desktop-7200": 16}.items():
+        used = by_arm[arm].device
+        assert 64 <= used.capacity_mib <= 70 and used.profile == arm
+        buffer = used.drive.buffer
+        left_mib = buffer.segments * buffer.segment_sectors / 2048
+        assert left_mib == pytest.approx(cache_mib * 8 / 1024, rel=0.4)
+        assert "rotational" not in by_arm[arm].scheduler.tunables  # it says so itself
 
 
 def test_the_full_preset_is_the_articles_command():
@@ -80,7 +93,8 @@ def test_the_full_preset_is_the_articles_command():
         ({"tool": "bonnie"}, "tool: Input should be 'iozone' or 'fio'"),
         ({"schedulers": []}, "schedulers: Tuple should have at least 1 item"),
         ({"device": "/dev/sda"}, "device: String should match pattern"),
-        ({"device_profiles": "tape"}, "device_profiles.0: Input should be"),
+        ({"disks": "tape"}, "disks.0: Input should be 'sata_ssd'"),
+        ({"disks": "./tape.json"}, "tape.json: expected a file"),
     ],
 )
 def test_an_impossible_choice_is_refused_in_a_sentence(given, said, error_of):

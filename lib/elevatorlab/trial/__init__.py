@@ -13,9 +13,9 @@ from .devices import (
     NvmeTcp,
     PacedDisk,
     ProfileName,
-    chosen_device,
     profile,
 )
+from .disks import DiskName, chosen_device, has_arm, simulated
 from .policies import PolicyModel, Regulator
 from .trial import Group, IoCost, Limits, Scheduler, SchedulerName, Trial, parse
 from .workloads import (
@@ -43,7 +43,10 @@ __all__ = [
     "NullBlk",
     "NvmeTcp",
     "PacedDisk",
+    "DiskName",
     "chosen_device",
+    "has_arm",
+    "simulated",
     "ProfileName",
     "profile",
     "Cache",

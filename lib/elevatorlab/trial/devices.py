@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 
@@ -217,24 +217,6 @@ def profile(name: str, size_mib: int, slowdown: float = 1) -> NullBlk:
         bandwidth_mib_s=round(figures.bandwidth_mib_s / slowdown),
         write_cache_mib=size_mib if figures.volatile else 0,
     )
-
-
-def chosen_device(parameters: Any, profile_name: str) -> DeviceModel:
-    """Return the device that a study's parameters choose.
-
-    Parameters
-    ----------
-    parameters : Record
-        With `device`: ``null_blk``, ``file_backed`` or the id of a disk of the machine; and
-        `device_mib`, `device_slowdown` and `destroy`, which say more about it.
-    profile_name : str
-        Of `plugins.profiles.PROFILES`: which simulated disk ``null_blk`` is.
-    """
-    if parameters.device == "null_blk":
-        return profile(profile_name, parameters.device_mib, parameters.device_slowdown)
-    if parameters.device == "file_backed":
-        return FileBacked(size_mib=parameters.device_mib)
-    return Disk(id=parameters.device, destroy=parameters.destroy)
 
 
 Device = Annotated[DeviceModel, SerializeAsAny(), OfKind(DEVICES)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from ..plugins.drives import DRIVES
 from ..plugins.module_folders import ModuleFolder
 from ..records import sentence
 from .devices import DeviceModel
-from .drive_records import DriveRecord, Misfit, falls
+from .drive_records import DriveRecord, Misfit, falls, held_sectors
 
 #: One point of a seek curve in so many may be a misreading, which is left out.
 POINTS_A_MISREADING = 50
@@ -34,9 +35,15 @@ class Drive(DeviceModel):
     """A disk with an arm: a request takes what a described drive would take for it.
 
     What is written is kept in memory, where it was written; a read of the rest gives zeros.
+
+    Attributes
+    ----------
+    profile : str
+        What it is called in tables: the name by which it was asked for.
     """
 
     kind: Literal["drive"] = "drive"
+    profile: str = ""
     drive: DriveRecord
 
     MODULE: ClassVar[str] = "elevatorlab-drive"
@@ -60,8 +67,57 @@ def drive(name: str) -> Drive:
     name : str
         One of `plugins.drives.DRIVES`, or a file: what ends in ``.json`` or has a slash.
     """
-    file = Path(name) if name.endswith(".json") or "/" in name else DRIVES.get(name)
-    return Drive(drive=read(file))
+    file = file_of(name)
+    return Drive(profile=file.stem, drive=read(file))
+
+
+def file_of(name: str) -> Path:
+    """Return the file of a drive: of that name, or the file itself."""
+    return Path(name) if name.endswith(".json") or "/" in name else DRIVES.get(name)
+
+
+def outermost(device: Drive, size_mib: int) -> Drive:
+    """Return a drive of which only the rim is used: so much, up to the end of a cylinder.
+
+    That is a partition. Seeks within it are as short as on the whole drive.
+    """
+    whole = device.drive
+    held = sum(held_sectors(whole, zone) for zone in whole.zones)
+    share = size_mib * 2048 / whole.array.members / whole.sectors
+    zones, left = [], math.ceil(share * held)
+    if share >= 1:
+        return device
+    for zone in whole.zones:
+        a_cylinder = held_sectors(whole, zone) / (zone.last_cylinder - zone.first_cylinder + 1)
+        last = min(zone.last_cylinder, zone.first_cylinder + math.ceil(left / a_cylinder) - 1)
+        cylinders = last - zone.first_cylinder + 1
+        spare = cylinders * whole.surfaces * zone.sectors_per_track - round(cylinders * a_cylinder)
+        zones.append(zone.model_copy(update={"last_cylinder": last, "spare_sectors": spare}))
+        left -= round(cylinders * a_cylinder)
+        if left <= 0:
+            break
+    used = sum(held_sectors(whole, zone) for zone in zones)
+    said = f"Only its outermost {size_mib} MiB are used, to the end of a cylinder."
+    return _changed(device, said, zones=tuple(zones), sectors=used * whole.sectors // held)
+
+
+def with_cache(device: Drive, ratio: float) -> Drive:
+    """Return a drive with so much of its cache: fewer segments, and smaller ones, alike."""
+    if ratio >= 1:
+        return device
+    buffer, side = device.drive.buffer, math.sqrt(ratio)
+    names = ["segments", "segment_sectors", "write_segments"]
+    names += ["read_ahead_sectors"] if buffer.read_ahead_sectors else []
+    scaled = {name: max(1, round(getattr(buffer, name) * side)) for name in names}
+    said = f"Of its cache {ratio:.2%} are there, as of everything else that was scaled down."
+    return _changed(device, said, buffer=buffer.model_copy(update=scaled))
+
+
+def _changed(device: Drive, sentence: str, **fields: Any) -> Drive:
+    record = device.drive
+    said = (*record.assumptions, sentence)
+    changed = record.model_copy(update={**fields, "assumptions": said})
+    return device.model_copy(update={"drive": DriveRecord.model_validate(changed.model_dump())})
 
 
 def read(file: Path) -> DriveRecord:

@@ -92,6 +92,8 @@ def _containers(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator
     """Yield one row for each container of a trial."""
     labels = trial["labels"]
     disk = result["device"]
+    # A disk of the paper's kind alone tells of its server.
+    server = result.get("server") or {}
     of_trial = {
         "arm": "container",
         "part": labels["part"],
@@ -106,8 +108,8 @@ def _containers(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator
         "disk_wait_ms": disk["write_await_ms"],
         "disk_queue_length": disk["queue_length"],
         "disk_utilization_ratio": disk["utilization_ratio"],
-        "disk_busy_ratio": result["server"]["busy_ratio"],
-        "service_ms": result["server"]["service_ms"],
+        "disk_busy_ratio": server.get("busy_ratio"),
+        "service_ms": server.get("service_ms"),
         "cpu_busy_ratio": result["cpu_busy_ratio"],
     }
     for workload in trial["workloads"]:

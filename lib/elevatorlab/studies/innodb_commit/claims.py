@@ -32,9 +32,9 @@ from ..kit.reimplemented import told
 from . import document
 from .columns import COLUMNS
 from .document import cells_of
-from .measures import SWEEP, TABLE, Cell, first_arm, ratio
+from .measures import SWEEP, TABLE, Cell, main_rows, ratio
 from .published import CELL, NAME, printed
-from .trials import CACHED, DURABLE, LAZY, MAPPING
+from .trials import CACHED, CACHED_DRIVE, DURABLE, LAZY, MAPPING
 
 #: The cell that the others are relative to; it is itself relative to the one below.
 REFERENCE = {"scheduler": "mq-deadline", "flush_log_at_trx_commit": DURABLE, "threads": 1}
@@ -45,6 +45,7 @@ BESIDE_REFERENCE = {
 #: The two cells between which the simulated RAID's service time is the difference (see
 #: `elevatorlab.plugins.profiles`): what either is relative to the other was put in.
 CALIBRATION = (REFERENCE, BESIDE_REFERENCE["tps"])
+CALIBRATED = f"{CACHED}|{CACHED_DRIVE}$"
 #: Half of the last digit that the article prints.
 HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
 
@@ -63,8 +64,15 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
         When a column is missing, or a cell was measured twice in the same repetition.
     """
     expect_columns(measured, COLUMNS, "run of sysbench")
-    cell = ["machine", "preset", "testbed", "arm", "backing_scheduler", "experiment", "scheduler"]
-    cell += ["idling", "slice_idle_ms", "flush_log_at_trx_commit", "threads", "repetition"]
+    cell = ["machine", "preset", "testbed", "arm", "device", "backing_scheduler", "experiment"]
+    cell += [
+        "scheduler",
+        "idling",
+        "slice_idle_ms",
+        "flush_log_at_trx_commit",
+        "threads",
+        "repetition",
+    ]
     expect_once(measured, cell, "each cell once per repetition")
     return claims.judge(statements(NAME), JUDGES, measured)
 
@@ -78,7 +86,7 @@ def _absent(rows: pd.DataFrame) -> Judgement:
 
 
 def _experiment(item: Statement, table: pd.DataFrame) -> pd.DataFrame:
-    return rows_of(first_arm(table), experiment=item.select.get("experiment", TABLE))
+    return rows_of(main_rows(table), experiment=item.select.get("experiment", TABLE))
 
 
 # The twelve figures of the table
@@ -98,7 +106,7 @@ def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
     tolerance = item.tolerance
     allowed = widened((low, high), tolerance)
     verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
-    if quantity == "tps" and cell in CALIBRATION and rows["device"].str.contains(CACHED).all():
+    if quantity == "tps" and cell in CALIBRATION and rows["device"].str.contains(CALIBRATED).all():
         verdict = Verdict.NOT_TESTABLE
         why = "a calibration point, no prediction: the device's service time was taken from it"
     reason = (
@@ -203,7 +211,7 @@ def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
 
 def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge "the scheduler waits while nothing happens": the device idles over requests."""
-    rows = rows_of(first_arm(table), experiment=item.select["experiment"])
+    rows = rows_of(main_rows(table), experiment=item.select["experiment"])
     cell = {"scheduler": item.select["scheduler"], "idling": item.select["idling"], "threads": 8}
     cell["flush_log_at_trx_commit"] = DURABLE
     if item.select["experiment"] == SWEEP:
@@ -254,7 +262,7 @@ def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _only_writes(item: Statement, table: pd.DataFrame) -> Judgement:
-    totals = first_arm(table)[["reads", "commits"]].sum()
+    totals = main_rows(table)[["reads", "commits"]].sum()
     if not totals["commits"]:
         return _absent(table)
     share = totals["reads"] / totals["commits"]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ...analysis.intervals import Interval
 from ..kit.cells import by_repetition, paired_ratio, rows_of
+from ..kit.contrast import on_main_disk
 
 Cell = Mapping[str, Any]
 """Values of columns that select a cell of the table."""
@@ -20,10 +21,10 @@ ARMS = {"host": "host", "container": "container", "vm": "VM"}
 TABLE, NO_CACHE, SWEEP = "table", "no_cache", "sweep"
 
 
-def first_arm(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the arm that is held against the article."""
+def main_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what is held against the article: one arm, on a drive where one was measured."""
     arm = next((arm for arm in ARMS if arm in set(rows["arm"])), None)
-    return rows_of(rows, arm=arm)
+    return on_main_disk(rows_of(rows, arm=arm))
 
 
 def ratio(

@@ -6,7 +6,9 @@ import pandas as pd
 
 from ...analysis.intervals import geometric_interval
 from ...judging.matching import without_needless_machine
+from ..kit.contrast import turned, with_arm
 from ..kit.tables import PLACE, Captioned, cells
+from .claims import judge
 from .measures import NO_CACHE, SWEEP, TABLE
 from .trials import MAPPING
 
@@ -50,6 +52,7 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     return [
         overview_table(measured),
         (SWEPT, _table(measured[measured["experiment"] == SWEEP], sweep)),
+        *turned(judge, measured[~with_arm(measured)], measured),
     ]
 
 

@@ -10,10 +10,14 @@ from pydantic import Field
 from ...trial import (
     CommitPhase,
     Count,
+    DiskName,
+    Repetitions,
     Scheduler,
+    SchedulerName,
     SysbenchInsert,
     Trial,
     chosen_device,
+    has_arm,
 )
 from ..kit.reimplemented import REIMPLEMENTED
 from ..kit.trials import Arm, DiskParameters, on_arm, trial
@@ -29,7 +33,9 @@ MAPPING = {
     "kyber": "kyber (not in it)",
 }
 
-#: The write-behind cache is there, or not; a real machine has the device that it has.
+#: The controller's write-behind cache is there, or not: eight drives, and without an arm for
+#: contrast. A real machine has the device that it has.
+CACHED_DRIVE, UNCACHED_DRIVE = "array-of-eight", "array-of-eight-no-cache"
 CACHED, UNCACHED = "raid_write_behind", "raid_no_cache"
 
 Idling = Literal["as shipped", "low_latency off", "strict_guarantees"]
@@ -59,7 +65,10 @@ class Parameters(DiskParameters):
     Attributes
     ----------
     arms : tuple of str
-        The first one runs everything; the others the article's table alone.
+        The first one runs everything; the others the article's table alone, on the last of `disks`.
+    disks, uncached_disks : tuple of str
+        What ``null_blk`` stands for, with the controller's cache and without it. The verdicts are
+        those of a drive, where one is among them.
     schedulers : tuple of str
         See `MAPPING`.
     threads : tuple of int
@@ -68,29 +77,42 @@ class Parameters(DiskParameters):
         ``innodb_flush_log_at_trx_commit``; the article has 1 and 0.
     commits : int
         Rows, and transactions, of each measurement.
+    drive_commits, uncached_drive_commits : dict of int to int
+        As `commits`, where a commit waits for a drive: by number of threads. In the smaller
+        presets so many that each measurement lasts 5 s, in which bfq has estimated the drive.
+    drive_schedulers : tuple of str
+        Those of `schedulers` and `reimplemented` that run on drives.
+    drive_repetitions : int
+        At most so many on drives with the cache, whose commits keep the processor busy for long.
     slice_idles_ms : tuple of int
-        bfq's time to wait for a process's next request, swept; 8 is the kernel's own. Empty: no
-        sweep.
+        bfq's time to wait for a process's next request, swept on the last of `disks`; 8 is the
+        kernel's own. Empty: no sweep.
     idlings : tuple of str
         Of `IDLING`: under which of them it is swept.
     without_cache : bool
-        Run the schedulers on the profile without a write-behind cache, too.
+        Run the schedulers on `uncached_disks`, too.
     uncached_commits : int
         As `commits`, there.
     rotational : int
-        What the device says of itself; bfq looks. A RAID of disks says 1.
+        What the device says of itself; bfq looks. A RAID of disks says 1, and so do drives.
     buffer_pool_mib, log_mib : int
         InnoDB's memory and redo log; both hold all that is inserted.
     """
 
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)] = ("host", "container")
+    disks: Annotated[tuple[DiskName, ...], Field(min_length=1)] = (CACHED_DRIVE, CACHED)
+    uncached_disks: tuple[DiskName, ...] = (UNCACHED_DRIVE, UNCACHED)
     threads: Annotated[tuple[Threads, ...], Field(min_length=1)] = (1, 8)
     flush_settings: tuple[Literal[0, 1, 2], ...] = (DURABLE, LAZY, WRITTEN)
     commits: Count
+    drive_commits: dict[Threads, Count]
+    drive_schedulers: tuple[SchedulerName, ...] = ("none", "mq-deadline", "cfq", "bfq")
+    drive_repetitions: Repetitions
     slice_idles_ms: tuple[Annotated[int, Field(ge=0, le=100)], ...]
     idlings: tuple[Idling, ...] = ("as shipped", "strict_guarantees")
     without_cache: bool
     uncached_commits: Count
+    uncached_drive_commits: dict[Threads, Count]
     rotational: Literal[0, 1] = 1
     buffer_pool_mib: Annotated[int, Field(ge=8)] = 32
     log_mib: Annotated[int, Field(ge=4)] = 8
@@ -106,6 +128,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "schedulers": ("mq-deadline", "bfq"),
         "flush_settings": (DURABLE, LAZY),
         "commits": 100,
+        "drive_commits": {},
+        "drive_repetitions": 1,
+        "uncached_drive_commits": {},
         "slice_idles_ms": (),
         "without_cache": False,
         "uncached_commits": 50,
@@ -116,6 +141,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "quick": {
         **_ALL,
         "commits": 200,
+        "drive_commits": {1: 15000, 8: 20500},
+        "drive_repetitions": 2,
+        "uncached_drive_commits": {1: 1100, 8: 2800},
         "slice_idles_ms": (0, 2, 8),
         "without_cache": True,
         "uncached_commits": 80,
@@ -126,6 +154,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "full": {
         **_ALL,
         "commits": 20000,
+        "drive_commits": {},
+        "drive_repetitions": 5,
+        "uncached_drive_commits": {},
         "slice_idles_ms": (0, 1, 2, 4, 8, 16),
         "idlings": tuple(IDLING),
         "without_cache": True,
@@ -148,7 +179,7 @@ class Case(NamedTuple):
     experiment : str
         ``table`` (the article's), ``no_cache`` or ``sweep``.
     disk : str
-        Which disk is simulated: `CACHED` or `UNCACHED`.
+        Which disk is simulated.
     tunables : dict
         Of the scheduler.
     idling : str
@@ -169,35 +200,57 @@ def trials(parameters: Parameters) -> list[Trial]:
         for repetition in parameters.each_repetition
         for arm in parameters.arms
         for backing_scheduler in parameters.each_backing_scheduler
-        for case in _cases(parameters, arm == parameters.arms[0])
+        for case in _cases(parameters, arm == parameters.arms[0], repetition)
     ]
 
 
-def _cases(parameters: Parameters, is_first_arm: bool) -> Iterator[Case]:
+def _cases(parameters: Parameters, is_first_arm: bool, repetition: int) -> Iterator[Case]:
     """Yield what is run on one arm in one repetition."""
-    for scheduler in parameters.each_scheduler:
-        yield Case("table", CACHED, scheduler, {}, "as shipped")
-    if not is_first_arm:
-        return
-    if parameters.without_cache and parameters.device == "null_blk":
-        for scheduler in parameters.each_scheduler:
-            yield Case("no_cache", UNCACHED, scheduler, {}, "as shipped")
-    for slice_idle in parameters.slice_idles_ms:
+    last = parameters.disks[-1]
+    simulated = is_first_arm and parameters.device == "null_blk"
+    for disk in parameters.disks if simulated else (last,):
+        if not has_arm(disk) or repetition <= parameters.drive_repetitions:
+            for scheduler in _schedulers(parameters, disk):
+                yield Case("table", disk, scheduler, {}, "as shipped")
+    if parameters.without_cache and simulated:
+        for disk in parameters.uncached_disks:
+            for scheduler in _schedulers(parameters, disk):
+                yield Case("no_cache", disk, scheduler, {}, "as shipped")
+    for slice_idle in parameters.slice_idles_ms if is_first_arm else ():
         for idling in parameters.idlings:
             tunables = {"slice_idle": slice_idle, **IDLING[idling]}
-            yield Case("sweep", CACHED, "bfq", tunables, idling)
+            yield Case("sweep", last, "bfq", tunables, idling)
+
+
+def _schedulers(parameters: Parameters, disk: str) -> list[str]:
+    """Return the schedulers that run on a disk."""
+    wanted = parameters.drive_schedulers if has_arm(disk) else parameters.each_scheduler
+    return [name for name in parameters.each_scheduler if name in wanted]
+
+
+def _commits(parameters: Parameters, case: Case, threads: int, flush: int) -> int:
+    """Return of how many transactions a measurement is."""
+    without_cache = case.experiment == "no_cache"
+    if has_arm(case.disk) and flush == DURABLE:
+        wanted = parameters.uncached_drive_commits if without_cache else parameters.drive_commits
+        if threads in wanted:
+            return wanted[threads]
+    return parameters.uncached_commits if without_cache else parameters.commits
 
 
 def _trial(
     parameters: Parameters, arm: Arm, backing_scheduler: str | None, repetition: int, case: Case
 ) -> Trial:
     flush_settings = parameters.flush_settings if case.experiment == "table" else (DURABLE,)
-    commits = parameters.uncached_commits if case.disk == UNCACHED else parameters.commits
     inserts = SysbenchInsert(
         name="inserts",
         group="main",
         phases=tuple(
-            CommitPhase(threads=threads, flush_log_at_trx_commit=flush, commits=commits)
+            CommitPhase(
+                threads=threads,
+                flush_log_at_trx_commit=flush,
+                commits=_commits(parameters, case, threads, flush),
+            )
             for flush in flush_settings
             for threads in parameters.threads
         ),

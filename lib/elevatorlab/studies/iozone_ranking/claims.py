@@ -1,7 +1,7 @@
 """How each claim of the article is judged; the claims are in data/claims/iozone_ranking.yaml.
 
 A judging function takes a statement and the measured rows of one run: of one machine and preset.
-It looks at the device that may stand for the article's disks (see `measures.LIKE_THE_ARTICLE`) and
+It looks at the device that may stand for a computer's disk (see `measures.LIKE_THE_ARTICLE`) and
 at one thread, because the article's log has the figures of one process whatever it says. Absolute
 rates belong to the author's hardware; ratios, places and points are compared.
 """
@@ -30,8 +30,11 @@ from ..kit.cells import by_repetition, paired_ratio, rows_of
 from ..kit.reimplemented import told
 from . import document
 from .columns import COLUMNS
-from .measures import ARMS, HERE, LIKE_THE_ARTICLE, TESTS, gain, ranking
+from .measures import HERE, LIKE_THE_ARTICLE, TESTS, arm_name, devices_in, gain, ranking
 from .published import MOST_POINTS, NAME, sample_log
+
+#: The computer whose log the article prints; what names none is held against this one.
+LOGGED = "laptop"
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -76,17 +79,18 @@ def _stamped(judged: claims.Judge) -> claims.Judge:
     """Judge on the device like the article's, one thread; say which it was, and by which tool."""
 
     def judge_one(item: Statement, table: pd.DataFrame) -> Judgement:
-        there = set(table["arm"])
-        arm = next((one for one in LIKE_THE_ARTICLE if one in there), None)
+        there = devices_in(table)
+        like_it = LIKE_THE_ARTICLE[item.select.get("computer", LOGGED)]
+        arm = next((one for one in like_it if one in there), None)
         if arm is None:
-            ran = ", ".join(ARMS[one] for one in ARMS if one in there)
+            ran = ", ".join(map(arm_name, there))
             return not_testable(f"No device like the article's disks was measured (only: {ran}).")
         rows = rows_of(table, arm=arm, threads=1)
         judgement = judged(item, rows)
         tool = (
             "" if set(rows["tool"]) == {"iozone"} else " (fio with the same patterns, not iozone)"
         )
-        return judgement._replace(reason=f"{judgement.reason} Device: {ARMS[arm]}{tool}.")
+        return judgement._replace(reason=f"{judgement.reason} Device: {arm_name(arm)}{tool}.")
 
     return judge_one
 

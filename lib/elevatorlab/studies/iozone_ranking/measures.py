@@ -8,6 +8,7 @@ import pandas as pd
 from ...analysis.friedman import Friedman, friedman
 from ...analysis.intervals import Interval, ratio_interval
 from ...analysis.points import Points, points
+from ..kit.cells import in_order
 
 SCHEDULERS = ("none", "mq-deadline", "cfq", "bfq", "kyber")
 
@@ -24,6 +25,8 @@ TESTS = {
 """What the article calls its tests, in the order of its list."""
 
 ARMS = {
+    "notebook-5400": "notebook drive with an arm (simulated)",
+    "desktop-7200": "desktop drive with an arm (simulated)",
     "single_server_disk": "disk without seeks, one server (simulated)",
     "sata_ssd": "SATA SSD (simulated)",
     "nvme_ssd": "NVMe SSD (simulated)",
@@ -38,13 +41,21 @@ VARIANTS = {
     "direct": "around the page cache (-I)",
 }
 
-LIKE_THE_ARTICLE = ("disk", "file_backed", "single_server_disk")
-"""Devices that may stand for the article's disks, the first that was measured."""
+LIKE_THE_ARTICLE = {
+    computer: ("disk", "file_backed", drive, "single_server_disk")
+    for computer, drive in {"laptop": "notebook-5400", "desktop": "desktop-7200"}.items()
+}
+"""Devices that may stand for the disk of a computer of the article, the first that was measured."""
 
 
 def devices_in(table: pd.DataFrame) -> list[str]:
     """Return the arms of a table, in the order in which they are shown."""
-    return [arm for arm in ARMS if arm in set(table["arm"])]
+    return in_order(table, "arm", ARMS)
+
+
+def arm_name(arm: str) -> str:
+    """Return what an arm is called, also a disk that is none of ours."""
+    return ARMS.get(arm, f"{arm} (simulated)")
 
 
 def comparisons(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> pd.DataFrame:

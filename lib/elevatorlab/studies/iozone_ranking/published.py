@@ -15,6 +15,9 @@ SCRIPT_OUTPUT = DATA / "published" / NAME / "script-command-3-threads.txt"
 COMPARISONS = 15
 """Five tests, three runs: what the article gives its points for."""
 
+FILE_MIB = 1024
+"""Each thread's file, by the script's command line."""
+
 MOST_POINTS = 2 * COMPARISONS
 
 

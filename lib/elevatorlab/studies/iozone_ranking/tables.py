@@ -10,8 +10,10 @@ import pandas as pd
 
 from ...analysis.intervals import Interval, geometric_interval
 from ..kit.cells import rows_of
+from ..kit.contrast import turned, with_arm
 from ..kit.tables import PLACE, Captioned, cells, machine_name
-from .measures import ARMS, TESTS, VARIANTS, comparisons, gain, over_tests, ranking
+from .claims import judge
+from .measures import TESTS, VARIANTS, arm_name, comparisons, gain, over_tests, ranking
 
 WHERE = (*PLACE, "tool", "arm", "variant")
 
@@ -43,7 +45,8 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    return [overview_table(measured), points_table(measured), gains_table(measured)]
+    found = [overview_table(measured), points_table(measured), gains_table(measured)]
+    return [*found, *turned(judge, measured[~with_arm(measured)], measured)]
 
 
 def overview_table(measured: pd.DataFrame) -> Captioned:
@@ -107,7 +110,7 @@ def _named_cells(measured: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.Da
     for names, rows in cells(measured, [*WHERE, "backing_scheduler"]):
         names.pop("backing_scheduler")
         names["machine"] = machine_name(names["machine"])
-        names["arm"] = ARMS[names["arm"]]
+        names["arm"] = arm_name(names["arm"])
         names["variant"] = VARIANTS[names["variant"]]
         if len(comparisons(rows)):
             yield names, rows

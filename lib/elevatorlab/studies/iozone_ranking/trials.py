@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ...trial import (
     Count,
+    DiskName,
     Group,
     Iozone,
     Positive,
-    ProfileName,
     Record,
     Scheduler,
     SchedulerName,
@@ -20,9 +21,12 @@ from ...trial import (
     chosen_device,
 )
 from ..kit.trials import DiskParameters, trial
-from .published import NAME
+from .published import FILE_MIB, NAME
 
 Variant = Literal["as_published", "direct"]
+
+#: Of the kind of the laptop's and of the desktop's.
+DRIVES = ("notebook-5400", "desktop-7200")
 
 OVERHEAD_MIB = 16
 """What ext4 keeps for itself on a device of at most some hundred MiB, and the probe's file."""
@@ -35,9 +39,11 @@ class Parameters(DiskParameters):
     ----------
     tool : str
         ``iozone``; or ``fio`` for the same five patterns where iozone cannot be installed.
-    device_profiles : tuple of str
-        The disks that ``null_blk`` simulates; the article's two are of the first one's kind. The
-        article's directory is always the root of a new ext4 on the disk.
+    disks : tuple of str
+        The disks that ``null_blk`` stands for (see `elevatorlab.trial.DiskName`): two drives of the
+        kind of the article's, and for contrast disks without an arm. A drive's cache is scaled
+        down with the files, and says itself that it turns. The article's directory is always the
+        root of a new ext4 on the disk.
     threads : int
         iozone runs with 1 to this many threads, as the article's script.
     variants : tuple of str
@@ -57,9 +63,7 @@ class Parameters(DiskParameters):
     size_mib: Count
     record_kib: Annotated[int, Field(ge=4, le=16384)]
     dirty_mib: Positive | None = None
-    device_profiles: Annotated[tuple[ProfileName, ...], Field(min_length=1)] = (
-        "single_server_disk",
-    )
+    disks: Annotated[tuple[DiskName, ...], Field(min_length=1)] = DRIVES
 
     @model_validator(mode="after")
     def _files_fit(self) -> Self:
@@ -78,7 +82,7 @@ _ALL: dict[str, Any] = {
     "variants": ("as_published", "direct"),
     "threads": 3,
     "repetitions": 3,
-    "device_profiles": ("single_server_disk", "sata_ssd"),
+    "disks": (*DRIVES, "single_server_disk", "sata_ssd"),
 }
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -86,7 +90,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         **_ALL,
         "schedulers": ("none", "bfq"),
         "reimplemented": (),
-        "device_profiles": ("single_server_disk",),
+        "disks": ("notebook-5400", "single_server_disk"),
         "threads": 2,
         "repetitions": 1,
         "size_mib": 3,
@@ -108,7 +112,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "full": {
         **_ALL,
-        "device_profiles": ("single_server_disk",),
+        "disks": (*DRIVES, "single_server_disk"),
         "size_mib": 1024,
         "record_kib": 8192,
         "device_mib": 3584,
@@ -140,12 +144,13 @@ def trials(parameters: Parameters) -> list[Trial]:
 
 def _devices(parameters: Parameters) -> dict[str, Record]:
     """Return the devices by the name of their arm."""
-    arms: tuple[str, ...]
-    if parameters.device == "null_blk":
-        arms = parameters.device_profiles
-    else:
-        arms = ("file_backed" if parameters.device == "file_backed" else "disk",)
-    return {arm: chosen_device(parameters, arm) for arm in arms}
+    if parameters.device != "null_blk":
+        arm = "file_backed" if parameters.device == "file_backed" else "disk"
+        return {arm: chosen_device(parameters, arm)}
+    cache_ratio = parameters.size_mib / FILE_MIB
+    return {
+        Path(disk).stem: chosen_device(parameters, disk, cache_ratio) for disk in parameters.disks
+    }
 
 
 def _trial(

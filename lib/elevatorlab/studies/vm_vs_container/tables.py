@@ -10,8 +10,11 @@ import pandas as pd
 
 from ...analysis.intervals import Interval, geometric_interval
 from ...analysis.ranking import DECIDED
+from ..kit.contrast import turned, with_arm
 from ..kit.tables import PLACE, Captioned, cells, machine_name
+from .claims import judge
 from .measures import ranking
+from .trials import DRIVE_SUFFIX
 
 WHERE = {name: name for name in PLACE}
 WHERE |= {"test": "test", "variant": "variant", "arm": "arm", "backing_scheduler": "physical disk"}
@@ -38,7 +41,10 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    return [overview_table(measured), stability_table(measured)]
+    armed = with_arm(measured)
+    on_drives = measured[armed].assign(variant=measured["variant"].str.removesuffix(DRIVE_SUFFIX))
+    contrast = turned(judge, measured[~armed], on_drives)
+    return [overview_table(measured), stability_table(measured), *contrast]
 
 
 def overview_table(measured: pd.DataFrame) -> Captioned:

@@ -9,10 +9,10 @@ from pydantic import Field
 from ...trial import (
     Cache,
     Count,
+    DiskName,
     EndlessRead,
     EndlessWrite,
     Positive,
-    ProfileName,
     Scheduler,
     TimedReads,
     TimedTreeRead,
@@ -22,11 +22,19 @@ from ...trial import (
 from ..kit.trials import Arm, DiskParameters, on_arm, trial
 from .published import NAME
 
-Variant = Literal["as_published", "dropped", "direct"]
+Variant = Literal["as_published", "dropped", "direct", "dropped_drive", "direct_drive"]
 Test = Literal["writes_starving_reads", "high_read_latency"]
 
 #: State of the page cache before a read, by variant.
-CACHE: dict[Variant, Cache] = {"as_published": "warm", "dropped": "dropped", "direct": "direct"}
+CACHE: dict[Variant, Cache] = {
+    "as_published": "warm",
+    "dropped": "dropped",
+    "direct": "direct",
+    "dropped_drive": "dropped",
+    "direct_drive": "direct",
+}
+#: Ends the names of the variants that ask the article's question of a disk with an arm.
+DRIVE_SUFFIX = "_drive"
 
 
 class Parameters(DiskParameters):
@@ -40,8 +48,9 @@ class Parameters(DiskParameters):
         Files in the tree of test 2.
     big_file_mib : int
         Size of the file that the background of test 2 reads.
-    device_profile : str
-        Which disk ``null_blk`` simulates.
+    disk, drive : str
+        What ``null_blk`` stands for, and in the variants on a drive. Those run on the first arm
+        alone, and once; the drive's cache is scaled down with the files.
     """
 
     arms: tuple[Arm, ...] = ("host", "container")
@@ -51,12 +60,13 @@ class Parameters(DiskParameters):
     scale: Positive
     tree_files: Count
     big_file_mib: Count
-    device_profile: ProfileName = "sata_ssd"
+    disk: DiskName = "sata_ssd"
+    drive: DiskName = "desktop-7200"
 
 
 _ALL: dict[str, Any] = {
     "schedulers": ("none", "mq-deadline", "bfq", "kyber"),
-    "variants": ("as_published", "dropped", "direct"),
+    "variants": tuple(CACHE),
     "sizes_mb": tuple(range(10, 101, 10)),
 }
 
@@ -104,10 +114,18 @@ def trials(parameters: Parameters) -> list[Trial]:
         for repetition in parameters.each_repetition
         for test in parameters.tests
         for variant in parameters.variants
-        for arm in parameters.arms
+        for arm in _arms(parameters, variant, repetition)
         for backing_scheduler in parameters.each_backing_scheduler
         for scheduler in parameters.schedulers
     ]
+
+
+def _arms(parameters: Parameters, variant: Variant, repetition: int) -> tuple[Arm, ...]:
+    """Return the arms on which a variant runs in a repetition."""
+    if not variant.endswith(DRIVE_SUFFIX):
+        return parameters.arms
+    once = repetition == 1 and parameters.device == "null_blk"
+    return parameters.arms[:1] if once else ()
 
 
 def _trial(
@@ -127,7 +145,11 @@ def _trial(
         repetition,
         labels=labels,
         **on_arm(arm),
-        device=chosen_device(parameters, parameters.device_profile),
+        device=chosen_device(
+            parameters,
+            parameters.drive if variant.endswith(DRIVE_SUFFIX) else parameters.disk,
+            min(1, parameters.scale),
+        ),
         scheduler=Scheduler(name=scheduler),
         backing_scheduler=backing_scheduler,
         workloads=workloads(parameters, CACHE[variant]),

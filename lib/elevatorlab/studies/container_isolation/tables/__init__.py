@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ...kit.contrast import turned, with_arm
 from ...kit.tables import Captioned
+from ..claims import judge
+from ..measures.interference import STUDY_DISK
 from . import regulation
 from .interference import fits_table, laws_table, overview_table, queues_table
 
@@ -20,4 +23,7 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
         The study's tidy table; may be empty.
     """
     of_interference = (overview_table, fits_table, laws_table, queues_table)
-    return [table(measured) for table in of_interference] + regulation.tables(measured)
+    found = [table(measured) for table in of_interference] + regulation.tables(measured)
+    calibrated = measured[measured["disk"] == STUDY_DISK]
+    drives = measured[with_arm(measured)].assign(disk=STUDY_DISK)
+    return [*found, *turned(judge, calibrated, drives)]

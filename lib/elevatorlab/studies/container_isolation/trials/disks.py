@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....trial import PacedDisk
+from ....trial import DeviceModel, PacedDisk, simulated
 from .parameters import DiskName
 
 REQUEST_BYTES = 5120
@@ -28,7 +28,7 @@ OVERLOAD_BYTES = 32 * 1024
 THINK_US = 2230
 
 SERVER = {"service_us": 1320, "bandwidth_kib_s": 9415}
-DISKS: dict[DiskName, dict[str, Any]] = {
+DISKS: dict[str, dict[str, Any]] = {
     "write_behind": {**SERVER, "accept_us": 400},
     "single_server": SERVER,
     "exponential_server": {**SERVER, "service": "exponential"},
@@ -36,8 +36,10 @@ DISKS: dict[DiskName, dict[str, Any]] = {
 SIZE_MIB = 64
 
 
-def disk(name: DiskName, repetition: int) -> PacedDisk:
-    """Return the disk of `DISKS` called `name`; a repetition draws its own service times."""
+def disk(name: DiskName, repetition: int) -> DeviceModel:
+    """Return a disk: of `DISKS`, whose repetitions draw service times of their own, or another."""
+    if name not in DISKS:
+        return simulated(name, SIZE_MIB)
     return PacedDisk(profile=name, size_mib=SIZE_MIB, seed=repetition, **DISKS[name])
 
 

@@ -6,11 +6,14 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
+from ....trial import DiskName as SimulatedDisk
 from ....trial import NotNegative, Positive, Repetitions, SchedulerName
 from ...kit.trials import CommonParameters
 
 Part = Literal["equal", "overload", "open", "regulated", "compared"]
-DiskName = Literal["write_behind", "single_server", "exponential_server"]
+ModelName = Literal["write_behind", "single_server", "exponential_server"]
+#: A model of the paper's disk, or another simulated one, for example a drive.
+DiskName = ModelName | SimulatedDisk
 Containers = Annotated[int, Field(ge=1, le=20)]
 Policy = Literal["slae", "ute"]
 Mechanism = Literal["none", "slae", "ute", "io_max", "bfq", "io_cost"]
@@ -26,7 +29,8 @@ class Parameters(CommonParameters):
         What to run.
     disks, open_disks : tuple of str
         Models of the disk (`disks.DISKS`), for closed and for open load. The first of `disks` is
-        the study's; equal containers run on the others, too, for contrast.
+        the study's; equal containers run on the others, too, for contrast: by default also on
+        a drive whose times were held against a real one's.
     containers, contrast_containers : tuple of int
         Numbers of equal containers, on the first disk and on the others.
     normal_containers : tuple of int
@@ -50,7 +54,7 @@ class Parameters(CommonParameters):
     """
 
     parts: tuple[Part, ...] = get_args(Part)
-    disks: tuple[DiskName, ...] = ("write_behind", "single_server")
+    disks: tuple[DiskName, ...] = ("write_behind", "single_server", "barracuda")
     open_disks: tuple[DiskName, ...] = ("single_server", "exponential_server")
     containers: tuple[Containers, ...]
     contrast_containers: tuple[Containers, ...]
@@ -73,6 +77,7 @@ class Parameters(CommonParameters):
 
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
+        "disks": ("write_behind", "single_server"),
         "containers": (1, 2, 5),
         "contrast_containers": (1,),
         "normal_containers": (1,),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....judging.matching import Run
-from ..measures import ARMS, SWEEP, first_arm
+from ..measures import ARMS, SWEEP, main_rows
 from ..tables import MAPPED
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     from .slice_idle import slice_idle
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
-        rows = first_arm(rows)
+        rows = main_rows(rows)
         drawn = {"commits": commits(published, rows)}
         if len(rows):
             drawn["idle"] = idle(rows)

@@ -21,7 +21,7 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     """Draw the printed commits a second, and those measured with and without the cache."""
     panels = {"printed, for deadline and cfq": published}
     names = {TABLE: "measured, write-behind cache", NO_CACHE: "measured, without the cache"}
-    real = len(rows) and not rows["device"].str.contains("raid").any()
+    real = len(rows) and not rows["device"].str.contains("raid|drive").any()
     for experiment, name in names.items():
         if experiment in set(rows["experiment"]):
             panels["measured" if real else name] = rows_of(rows, experiment=experiment)

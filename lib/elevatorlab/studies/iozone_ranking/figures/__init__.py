@@ -8,7 +8,7 @@ import pandas as pd
 
 from ....judging.matching import Run
 from ...kit.cells import rows_of
-from ..measures import ARMS, VARIANTS, devices_in
+from ..measures import VARIANTS, arm_name, devices_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,11 +32,13 @@ CAPTIONS = {
     "colour tells which one is best, the bar is the 95 % confidence interval over runs. Shaded: "
     "up to the 30 % of the article. Filled: one thread; open: the most threads. A "
     "bar that leaves its panel means that the runs do not bound the gain.",
-    **{
-        f"charts-{arm}-{variant}".replace("_", "-"): _CHARTS for arm in ARMS for variant in VARIANTS
-    },
 }
-"""What each figure shows; where it was measured is added to it."""
+"""What each figure shows, beside the charts; where it was measured is added to it."""
+
+
+def _charts_of(arm: str, variant: str) -> str:
+    """Return the name of a figure."""
+    return f"charts-{arm}-{variant}".replace("_", "-")
 
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
@@ -73,10 +75,12 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
             for variant in VARIANTS:
                 some = rows_of(rows, arm=arm, variant=variant)
                 if len(some):
-                    drawn[f"charts-{arm}-{variant}".replace("_", "-")] = charts(some)
+                    drawn[_charts_of(arm, variant)] = charts(some)
         return {name: _stamped(figure, rows) for name, figure in drawn.items()}
 
-    return of_every_run(measured, draw, CAPTIONS, ARMS, "throughput_kib_s")
+    arms = {arm: arm_name(arm) for arm in devices_in(measured)}
+    charted = {_charts_of(arm, variant): _CHARTS for arm in arms for variant in VARIANTS}
+    return of_every_run(measured, draw, {**CAPTIONS, **charted}, arms, "throughput_kib_s")
 
 
 def _stamped(figure: Figure, rows: pd.DataFrame) -> Figure:

@@ -11,7 +11,7 @@ from ....showing.bars import estimates, grouped_bars
 from ....showing.panels import facets, panels_of
 from ....showing.style import COLOURS
 from ...kit.cells import in_order
-from ..measures import ARMS, SCHEDULERS, TESTS, VARIANTS
+from ..measures import SCHEDULERS, TESTS, VARIANTS, arm_name
 
 
 def charts(rows: pd.DataFrame) -> Figure:
@@ -52,5 +52,5 @@ def charts(rows: pd.DataFrame) -> Figure:
     figure: Figure = grid.figure
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     arm, variant = rows["arm"].iloc[0], rows["variant"].iloc[0]
-    figure.suptitle(f"{ARMS[arm]}, {VARIANTS[variant]}")
+    figure.suptitle(f"{arm_name(arm)}, {VARIANTS[variant]}")
     return figure

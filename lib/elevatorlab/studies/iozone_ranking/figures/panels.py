@@ -10,10 +10,12 @@ from ...kit.cells import rows_of
 from ..measures import VARIANTS, devices_in
 
 SHORT = {
-    "single_server_disk": "disk (simulated)",
-    "sata_ssd": "SATA SSD (simulated)",
-    "nvme_ssd": "NVMe SSD (simulated)",
-    "ram_disk": "RAM disk (simulated)",
+    "notebook-5400": "notebook drive",
+    "desktop-7200": "desktop drive",
+    "single_server_disk": "disk without an arm",
+    "sata_ssd": "SATA SSD",
+    "nvme_ssd": "NVMe SSD",
+    "ram_disk": "RAM disk",
     "file_backed": "file-backed",
     "disk": "disk",
     "as_published": "as published",
@@ -27,4 +29,4 @@ def panels(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         for variant in VARIANTS:
             some = rows_of(rows, arm=arm, variant=variant)
             if len(some):
-                yield f"{SHORT[arm]}\n{SHORT[variant]}", some
+                yield f"{SHORT.get(arm, arm)}\n{SHORT[variant]}", some

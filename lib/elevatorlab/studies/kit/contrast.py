@@ -1,0 +1,61 @@
+"""What an arm turns: a study's verdicts on disks without one beside those on drives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from ...judging.claims import Claim, is_measured
+from .tables import Captioned
+
+CAPTION = (
+    "What the arm turns: each claim whose verdict on a disk without an arm is another than on a "
+    "drive, {turned} of {judged} that both could be held against. Why: what was found without the "
+    "arm, then with it."
+)
+COLUMNS = ["claim", "without arm", "with arm", "why"]
+
+
+def with_arm(measured: pd.DataFrame) -> pd.Series[bool]:
+    """Tell for each row whether the device is a drive (device kind ``drive``)."""
+    return measured["device"].astype(str).str.startswith("drive")
+
+
+def on_main_disk(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return of each experiment the rows on drives, where there are any, and else all."""
+    armed = with_arm(rows)
+    return rows[armed | ~rows["experiment"].isin(rows.loc[armed, "experiment"])]
+
+
+def turned(
+    judge: Callable[[pd.DataFrame], list[Claim]], without: pd.DataFrame, armed: pd.DataFrame
+) -> list[Captioned]:
+    """Return a caption and one row for each claim that the arm turns; nothing without a contrast.
+
+    Parameters
+    ----------
+    judge : callable
+        The study's.
+    without, armed : pandas.DataFrame
+        Tidy tables of the same cells, on disks without an arm and on drives.
+    """
+    if without.empty or not with_arm(armed).any():
+        return []
+    before = {_key(claim): claim for claim in judge(without)}
+    measured = [claim for claim in judge(armed) if is_measured(claim) and _key(claim) in before]
+    pairs = [(before[_key(now)], now) for now in measured]
+    # What was not run on either has nothing to turn.
+    pairs = [(then, now) for then, now in pairs if None not in (then.measured, now.measured)]
+    rows = [_row(then, now) for then, now in pairs if then.verdict != now.verdict]
+    caption = CAPTION.format(turned=len(rows), judged=len(pairs))
+    return [(caption, pd.DataFrame(rows, columns=COLUMNS))]
+
+
+def _row(then: Claim, now: Claim) -> dict[str, str]:
+    why = f"Without: {then.reason} With: {now.reason}"
+    return dict(zip(COLUMNS, (now.quantity, then.verdict, now.verdict, why), strict=True))
+
+
+def _key(claim: Claim) -> tuple[str, str, str]:
+    return claim.id, claim.machine, claim.preset

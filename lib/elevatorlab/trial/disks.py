@@ -1,0 +1,73 @@
+"""The disk that a study's parameters choose: with an arm, without one, or the machine's own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from ..plugins.drives import DRIVES
+from ..plugins.profiles import PROFILES
+from .devices import DeviceModel, Disk, FileBacked, profile
+from .drives import drive, file_of, outermost, read, with_cache
+
+
+def has_arm(name: str) -> bool:
+    """Tell whether a simulated disk is a drive, with an arm."""
+    return name not in PROFILES
+
+
+def _known(name: str) -> str:
+    if name in PROFILES or name in DRIVES:
+        return name
+    if not name.endswith(".json") and "/" not in name:
+        expected = ", ".join(map(repr, (*PROFILES.names(), *DRIVES.names())))
+        told = {"expected": f"{expected} or the file of a drive", "given": repr(name)}
+        raise PydanticCustomError("unknown_name", "Input should be {expected}", told)
+    read(file_of(name))
+    return name
+
+
+DiskName = Annotated[str, AfterValidator(_known)]
+"""A simulated disk: a profile without an arm, a drive, or the file of one (``./mine.json``)."""
+
+
+def simulated(name: str, size_mib: int, slowdown: float = 1, cache_ratio: float = 1) -> DeviceModel:
+    """Return a simulated disk.
+
+    Parameters
+    ----------
+    name : str
+        See `DiskName`.
+    size_mib : int
+        Of a drive, this much at its rim is used.
+    slowdown : float
+        Factor on the times of a disk without an arm. A drive keeps its own times: the kernel's
+        waits are as long as they are, too.
+    cache_ratio : float
+        How much of a drive's cache is left, where all sizes are scaled down.
+    """
+    if not has_arm(name):
+        return profile(name, size_mib, slowdown)
+    return with_cache(outermost(drive(name), size_mib), cache_ratio)
+
+
+def chosen_device(parameters: Any, name: str, cache_ratio: float = 1) -> DeviceModel:
+    """Return the device that a study's parameters choose.
+
+    Parameters
+    ----------
+    parameters : Record
+        With `device`: ``null_blk``, ``file_backed`` or the id of a disk of the machine; and
+        `device_mib`, `device_slowdown` and `destroy`, which say more about it.
+    name : str
+        Which simulated disk ``null_blk`` stands for.
+    cache_ratio : float
+        See `simulated`.
+    """
+    if parameters.device == "null_blk":
+        return simulated(name, parameters.device_mib, parameters.device_slowdown, cache_ratio)
+    if parameters.device == "file_backed":
+        return FileBacked(size_mib=parameters.device_mib)
+    return Disk(id=parameters.device, destroy=parameters.destroy)

@@ -9,7 +9,15 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-SHARED = ["courses", "data", "environments", "CITATION.cff", "LICENSE", "Vagrantfile", "requirements.lock"]
+SHARED = [
+    "courses",
+    "data",
+    "environments",
+    "CITATION.cff",
+    "LICENSE",
+    "Vagrantfile",
+    "requirements.lock",
+]
 
 
 class BuildWithShared(build_py):

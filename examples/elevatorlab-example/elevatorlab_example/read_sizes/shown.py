@@ -1,8 +1,9 @@
 """What is shown of the measured rates: a figure, and a small table."""
 
+from matplotlib.figure import Figure
+
 from elevatorlab.plugins.schedulers import colour_of, label_of, marker_of
 from elevatorlab.showing.figures import of_every_run
-from matplotlib.figure import Figure
 
 
 def figures(table, measured):

@@ -1,5 +1,6 @@
 """What a reviewer reads: every command exists, the table fits the studies, the papers are there."""
 
+import json
 import re
 import shlex
 import tomllib
@@ -12,7 +13,7 @@ from elevatorlab import __version__, studies
 from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
 from elevatorlab.results import costs, store
-from elevatorlab.showing import artifact
+from elevatorlab.showing import artifact, citation
 from synthetic import write_results
 
 PAGE = artifact.PAGE.read_text()
@@ -75,6 +76,66 @@ def test_the_citation_is_whole_and_of_this_package():
     )
     assert str(citation["version"]) == project["version"] == __version__
     assert citation["license"] == project["license"]
+
+
+def test_archives_are_told_what_the_citation_says():
+    for name in citation.FILES:
+        found = (PROJECT / name).read_text()
+        assert found == citation.text(name), f"bring {name} up to date: elevatorlab artifact"
+        told = json.loads(found)
+        assert citation.citation()["title"] in (told.get("name"), told.get("title"))
+
+
+def test_zenodo_and_trovi_get_the_fields_that_they_ask_for():
+    """Zenodo's metadata of a deposit; the body of Trovi's request for a new artifact."""
+    zenodo = citation.zenodo()
+    assert {"title", "upload_type", "description", "creators"} <= set(zenodo)
+    assert zenodo["access_right"] == "open" and zenodo["license"]
+    assert all(author["name"] for author in zenodo["creators"])
+    trovi = citation.trovi()
+    assert {"title", "long_description", "authors", "visibility"} <= set(trovi)
+    assert all(author["full_name"] for author in trovi["authors"])
+
+
+def test_a_title_that_trovi_does_not_take_is_refused(monkeypatch, error_of):
+    long = citation.citation() | {"title": "x" * (citation.TROVI_TITLE + 1)}
+    monkeypatch.setattr(citation, "citation", lambda: long)
+    assert "expected at most 70 characters of title; found 71" in error_of(citation.trovi)
+
+
+def test_a_person_is_cited_family_name_first(monkeypatch):
+    person = {"family-names": "Lovelace", "given-names": "Ada"}
+    monkeypatch.setattr(citation, "citation", lambda: cited | {"authors": [person]})
+    cited = yaml.safe_load((PROJECT / "CITATION.cff").read_text())
+    assert citation.zenodo()["creators"] == [{"name": "Lovelace, Ada"}]
+
+
+#: In the order in which USENIX asks for them.
+APPENDIX = [
+    "Abstract",
+    "Scope",
+    "Contents",
+    "Hosting",
+    "Requirements",
+    "Installation",
+    "Experiments workflow",
+    "Evaluation and expected results",
+]
+
+
+@pytest.mark.slow
+def test_the_appendix_has_all_sections_and_claims_on_two_pages():
+    """Two pages of a conference hold about 1,100 words."""
+    page = artifact.appendix()
+    parts = artifact.sections(page)
+    assert list(parts) == APPENDIX and all(parts.values())
+    assert len(page.split()) < 1100
+    expected = re.findall(r"^\| (C\d+): .* \| (.*?) \|$", parts[APPENDIX[-1]], re.M)
+    assert [number for number, _ in expected] == re.findall(r"^\| (C\d+) \|", PAGE, re.M)
+    assert [words for _, words in expected[: artifact.GENERAL]] == ["status 0"] * artifact.GENERAL
+    for words in [words for _, words in expected[artifact.GENERAL :]]:
+        assert re.fullmatch(r"(\d+ [a-z ]+)(, \d+ [a-z ]+)*", words)
+    assert all(what in PAGE for what in parts["Installation"].splitlines())
 
 
 def test_licences_are_the_ones_that_are_named():

@@ -57,9 +57,17 @@ def dictionary() -> None:
 
 
 @app.command("artifact")
-def artifact_page() -> None:
-    """Bring the table of studies in ARTIFACT.md up to date (for maintainers)."""
+def artifact_page(
+    appendix: Annotated[
+        bool, typer.Option("--appendix", help="print the artifact appendix of USENIX and ACM")
+    ] = False,
+) -> None:
+    """Bring ARTIFACT.md and the files of archives up to date, or print the artifact appendix."""
     _only_in_a_checkout()
-    from ..showing import artifact
+    from ..showing import artifact, citation
 
-    print(artifact.write())
+    if appendix:
+        print(artifact.appendix(), end="")
+        return
+    for file in (artifact.write(), *citation.write()):
+        print(file)

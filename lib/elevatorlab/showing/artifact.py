@@ -1,15 +1,22 @@
-"""ARTIFACT.md: the table of what each study's claims cost to check, from the studies themselves."""
+"""What a reviewer reads: the table of studies in ARTIFACT.md, and the artifact appendix."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import ElevatorLabError
+from ..judging import kept
+from ..judging.claims import is_measured, verdict_counts
 from ..judging.families import statements
 from ..paths import PROJECT
 from ..plugins import studies
-from ..results import costs
+from ..plugins.studies import Study
+from ..results import costs, store
 from ..running.provenance import preset_trials
+from . import citation
 
 PAGE = PROJECT / "ARTIFACT.md"
 START, END = "<!-- studies: written by `elevatorlab artifact` -->", "<!-- end of studies -->"
@@ -19,9 +26,35 @@ GENERAL = 3
 
 NOT_MEASURED = "not measured yet"
 
+#: What a reviewer finds where.
+CONTENTS = {
+    "The software": "lib/elevatorlab/",
+    "What was published, and how it is judged": "data/published/, data/claims/",
+    "Reference results": "data/reference/",
+    "Recipes of all environments": "environments/",
+    "Notebooks: experiments, analysis, lectures": "notebooks/",
+    "A course in writing schedulers": "courses/",
+    "Tests": "tests/",
+}
+
+
+class Row(NamedTuple):
+    """A line of a table of claims: what is claimed, and what it takes to check it."""
+
+    number: str
+    title: str
+    command: str
+    minutes: str
+    disk: str
+
+    @property
+    def line(self) -> str:
+        """Return the row as Markdown."""
+        return f"| {self.number} | {self.title} | `{self.command}` | {self.minutes} | {self.disk} |"
+
 
 def table() -> str:
-    """Return the table of the studies: number, claim, command, minutes, disk space.
+    """Return the table of the studies: number, claim, command, trials, minutes, disk space.
 
     Minutes are those of two cores: half of the time that the trials took one by one.
     """
@@ -29,16 +62,33 @@ def table() -> str:
         "| no. | claim | command | trials | minutes | disk |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    known = costs.read()
-    for number, study in enumerate(studies.ours(), GENERAL + 1):
+    for row, study in zip(_of_studies(), studies.ours(), strict=True):
         trials = len({trial.hash for trial in preset_trials(study, "quick")})
-        cost = known.get(study.NAME)
-        minutes = f"{float(cost['wall_s']) / 60 / 2:.0f}" if cost else NOT_MEASURED
-        disk = f"{int(cost['size_bytes']) / 2**20:.0f} MiB" if cost else NOT_MEASURED
-        claim = f"*{study.TITLE}* Each of its {len(statements(study.NAME))} claims gets its verdict"
-        command = f"`.venv/bin/elevatorlab run {study.NAME}`"
-        lines.append(f"| C{number} | {claim} | {command} | {trials} | {minutes} | {disk} |")
+        lines.append(row._replace(minutes=f"{trials} | {row.minutes}").line)
     return "\n".join(lines)
+
+
+def _of_studies() -> list[Row]:
+    known = costs.read()
+    rows = []
+    for number, study in enumerate(studies.ours(), GENERAL + 1):
+        cost, count = known.get(study.NAME), len(statements(study.NAME))
+        rows.append(
+            Row(
+                f"C{number}",
+                f"*{study.TITLE}* Each of its {count} claims gets its verdict",
+                f".venv/bin/elevatorlab run {study.NAME}",
+                f"{float(cost['wall_s']) / 60 / 2:.0f}" if cost else NOT_MEASURED,
+                f"{int(cost['size_bytes']) / 2**20:.0f} MiB" if cost else NOT_MEASURED,
+            )
+        )
+    return rows
+
+
+def _general(page: str) -> list[Row]:
+    """Return the rows that stand in the page itself, before those of the studies."""
+    lines = re.findall(r"^\| (C\d+) \| (.*?) \| `(.*?)` \| (.*?) \| (.*?) \|$", page, re.M)
+    return [Row(*line) for line in lines[:GENERAL]]
 
 
 def page_with_table(page: str) -> str:
@@ -54,3 +104,54 @@ def write() -> Path:
     """Bring ARTIFACT.md in line with the studies."""
     PAGE.write_text(page_with_table(PAGE.read_text()))
     return PAGE
+
+
+def sections(page: str) -> dict[str, str]:
+    r"""Return the text below each heading of the second level.
+
+    Examples
+    --------
+    >>> sections("# A page\n\n## One\n\nWords.\n\n## Two\n\nMore.\n")
+    {'One': 'Words.', 'Two': 'More.'}
+    """
+    _, *parts = re.split(r"^## ", page, flags=re.M)
+    return {
+        heading: text.strip("\n") for heading, _, text in (one.partition("\n") for one in parts)
+    }
+
+
+def appendix() -> str:
+    """Return the artifact appendix of USENIX and ACM, as Markdown, from ARTIFACT.md and the data.
+
+    Its sections are those of USENIX: abstract, scope, contents, hosting, requirements,
+    installation, experiments workflow, evaluation and expected results. What is expected of a
+    study is the verdicts of the stored reference.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    page, cited = PAGE.read_text(), citation.citation()
+    environment = Environment(
+        loader=PackageLoader("elevatorlab.showing"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    general = [(row, "status 0") for row in _general(page)]
+    of_studies = [
+        (row, _expected(study)) for row, study in zip(_of_studies(), studies.ours(), strict=True)
+    ]
+    origin = json.loads((store.REFERENCE / "provenance.json").read_text())
+    return environment.get_template("appendix.md").render(
+        cited | {"abstract": citation.in_one_line(cited["abstract"])},
+        claims=[row._asdict() | {"expected": expected} for row, expected in general + of_studies],
+        statements=sum(len(statements(study.NAME)) for study in studies.ours()),
+        studies=[study.TITLE for study in studies.ours()],
+        contents=CONTENTS,
+        digest=origin["image_digest"],
+        sections=sections(page),
+    )
+
+
+def _expected(study: Study) -> str:
+    """Return the verdicts of the reference, counted, on what was measured."""
+    judged = [claim for claim in kept.judge(study.NAME).claims if is_measured(claim)]
+    return ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(judged).items() if n)

@@ -98,12 +98,17 @@ image:
 	@$(LAB) image build
 
 # Two stamps, because the second step takes a second and the first a minute or more.
-# Another lock file gets another environment: nothing of the old one lingers in it.
+# The environment gets exactly what the lock file names: what is there and fits stays, so that
+# programs that run from it go on. Another Python gets another environment.
 $(VENV)/locked: requirements.lock
 	@echo "Python environment: installing the locked packages into $(VENV) (a few minutes, 1 GB)"
-	@python=$$(environments/host-setup.sh --python) && "$$python" -m venv --clear $(VENV)
+	@python=$$(environments/host-setup.sh --python) && \
+	if [ "$$($(BIN)/python -V 2>&1)" != "$$("$$python" -V)" ]; then "$$python" -m venv --clear $(VENV); fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip freeze --exclude-editable | sed 's/[= ].*//' | tr 'A-Z_.' 'a-z--' | \
+	    while read -r package; do grep -q "^$$package==" requirements.lock || echo "$$package"; done | \
+	    xargs -r $(BIN)/python -m pip uninstall --quiet --yes
 	@touch $@
 
 # --no-build-isolation: the build tool comes from the lock file, too.

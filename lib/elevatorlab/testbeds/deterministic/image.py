@@ -88,19 +88,26 @@ def current() -> dict[str, Any]:
 
 
 @functools.cache
-def digest() -> str:
+def digest(emulator: qemu.Emulator = qemu.STOCK) -> str:
     """Return the image digest: what, besides the trial, decides every bit of a result.
 
     SHA-256 over kernel, initramfs, root, QEMU's version and whole command line (without the
     host's paths), the firmware, and the agent.
+
+    Parameters
+    ----------
+    emulator : Emulator
+        What emulates the machine: another one, another digest.
     """
     found = current()
-    paths = [Path(name) for name in ("ram", "exchange", "recording", "monitor")]
+    ram, files, log, monitor = map(Path, ("ram", "exchange", "recording", "monitor"))
     root_mib = found["sizes_bytes"]["root.ext2"] >> 20
+    machine = Path("image"), root_mib, 0, ram, "share=off"
+    argv = qemu.command(*machine, files, log, monitor, emulator)
     parts = [
         *(found["sha256"][name] for name in FILES),
-        qemu.version(),
-        *qemu.command(Path("image"), root_mib, 0, paths[0], "share=off", *paths[1:]),
+        emulator.version(),
+        *(qemu.BINARY, *argv[1:]),  # its name is no path of this host
         *map(cache.sha256, qemu.firmware()),
         agent_archive.agent_digest(),
     ]

@@ -1,10 +1,13 @@
 """The machine: QEMU's command line, and why each option is there."""
 
+from __future__ import annotations
+
 import functools
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Protocol
 
 from ...errors import NotReady
 
@@ -31,7 +34,79 @@ KERNEL_OPTIONS = " ".join(
 )
 
 
-def options(memory_mib: int) -> list[str]:
+class Emulator(Protocol):
+    """A QEMU, and how the processors of its machine share time.
+
+    Attributes
+    ----------
+    idle_time_slips : bool
+        Whether, while the guest stops the machine, the host may book idle time that is none.
+    """
+
+    idle_time_slips: bool
+
+    def __hash__(self) -> int:
+        """Tell emulators apart, for what is remembered of each."""
+
+    @property
+    def boots_as(self) -> Emulator:
+        """What boots the machine that this one continues: itself, or one that is quicker."""
+
+    @property
+    def binary(self) -> str:
+        """What is called."""
+
+    @property
+    def data(self) -> list[str]:
+        """The options that say where its firmware is; nothing where it knows."""
+
+    @property
+    def processors(self) -> list[str]:
+        """The option that says how many there are."""
+
+    def version(self) -> str:
+        """Return what belongs to the image digest of the program itself, or raise `NotReady`."""
+
+    def counted_time(self, log: Path) -> list[str]:
+        """Return the options that make guest time the number of executed instructions.
+
+        Parameters
+        ----------
+        log : pathlib.Path
+            A new file, for an emulator that must write one.
+        """
+
+
+class Stock:
+    """Debian's own QEMU: one processor."""
+
+    idle_time_slips = True
+    binary = BINARY
+    data: list[str] = []
+    processors = ["-smp", "1"]
+
+    @property
+    def boots_as(self) -> Emulator:
+        """Itself."""
+        return self
+
+    def version(self) -> str:
+        """Return QEMU's own version line."""
+        return version()
+
+    def counted_time(self, log: Path) -> list[str]:
+        """Return the option that counts.
+
+        Recording makes QEMU's threads exclude each other; without it, idle time slips by a few
+        nanoseconds now and then. The log itself is not used.
+        """
+        return ["-icount", f"shift=0,align=off,sleep=off,rr=record,rrfile={log}"]
+
+
+STOCK: Emulator = Stock()
+
+
+def options(memory_mib: int, emulator: Emulator = STOCK) -> list[str]:
     """Return the options that make the machine, without any path of the host.
 
     They belong to the image digest: another option, another machine.
@@ -48,7 +123,7 @@ def options(memory_mib: int) -> list[str]:
         # A named model ages better than "max". This one copies memory by words (rep movsq),
         # eight bytes an instruction; newer ones count one instruction a byte (ERMS).
         *("-cpu", "Nehalem-v1"),
-        *("-smp", "1"),
+        *emulator.processors,
         *("-m", f"{memory_mib}M,slots=2,maxmem={memory_mib + 8192}M"),
         *("-accel", "tcg,thread=single"),
         *("-rtc", "base=2020-01-01T00:00:00,clock=vm"),
@@ -57,15 +132,6 @@ def options(memory_mib: int) -> list[str]:
         *("-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"),
         *("-append", KERNEL_OPTIONS),
     ]
-
-
-def counted_time(log: Path) -> list[str]:
-    """Return the option that makes guest time the number of executed instructions.
-
-    Recording makes QEMU's threads exclude each other; without it, idle time slips by a few
-    nanoseconds now and then. The log itself is not used.
-    """
-    return ["-icount", f"shift=0,align=off,sleep=off,rr=record,rrfile={log}"]
 
 
 def memory(name: str, file: Path, size_mib: int, mode: str) -> list[str]:
@@ -85,6 +151,7 @@ def command(
     exchange: Path,
     log: Path,
     monitor: Path,
+    emulator: Emulator = STOCK,
 ) -> list[str]:
     """Return the whole command line of one machine.
 
@@ -100,11 +167,12 @@ def command(
         ``share=on`` to write the memory file, ``share=off`` to start from it, copy on write.
     log, monitor : pathlib.Path
         QEMU's recording, and the socket of its monitor.
+    emulator : Emulator
     """
     return [
-        BINARY,
-        *options(memory_mib),
-        *counted_time(log),
+        emulator.binary,
+        *options(memory_mib, emulator),
+        *emulator.counted_time(log),
         *("-machine", "memory-backend=ram"),
         *memory("ram", ram, memory_mib, ram_mode),
         *memory("root", image / "root.ext2", root_mib, "share=on,readonly=on"),

@@ -28,13 +28,13 @@ ICOUNT = struct.Struct(">Iqq")
 BOOT_TIMEOUT_S = 600
 
 
-def ready(memory_mib: int) -> Path | None:
+def ready(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path | None:
     """Return the folder of the template with this much memory, or None."""
-    folder = _folder(memory_mib)
+    folder = _folder(memory_mib, emulator)
     return folder if (folder / "state").exists() else None
 
 
-def make(memory_mib: int) -> Path:
+def make(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path:
     """Boot a machine with `memory_mib` and keep it; return its folder.
 
     Raises
@@ -43,9 +43,9 @@ def make(memory_mib: int) -> Path:
         When there is too little disk space, or the guest does not come up.
     """
     with image.lock():
-        if (folder := ready(memory_mib)) is not None:
-            return folder
-        folder = _folder(memory_mib)
+        if (found := ready(memory_mib, emulator)) is not None:
+            return found
+        folder = _folder(memory_mib, emulator)
         free_mib = shutil.disk_usage(image.FOLDER).free >> 20
         if free_mib < memory_mib:
             raise NotReady(
@@ -56,9 +56,9 @@ def make(memory_mib: int) -> Path:
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
         try:
-            boot(memory_mib, fresh)
+            boot(memory_mib, fresh, emulator.boots_as)
         except TrialFailed as failure:
-            said = _last_words(memory_mib, fresh)
+            said = _last_words(memory_mib, fresh, emulator.boots_as)
             shutil.rmtree(fresh, ignore_errors=True)
             raise NotReady(
                 f"the deterministic machine did not come up ({failure}); its console ends:\n{said}"
@@ -75,9 +75,13 @@ def prune() -> None:
                 shutil.rmtree(old)
 
 
-def _folder(memory_mib: int) -> Path:
-    """Templates belong to one image digest, which counts the agent, too."""
-    return image.FOLDER / "templates" / f"{memory_mib}-{image.digest()[:12]}"
+def _folder(memory_mib: int, emulator: qemu.Emulator) -> Path:
+    """Templates belong to one image digest, which counts the agent, too.
+
+    Another emulator's digest stands before it, and both go when the image changes (`prune`).
+    """
+    digests = dict.fromkeys(image.digest(one)[:12] for one in (emulator.boots_as, qemu.STOCK))
+    return image.FOLDER / "templates" / "-".join([str(memory_mib), *digests])
 
 
 def take_back_idle_time(state: Path) -> int:
@@ -104,15 +108,14 @@ def take_back_idle_time(state: Path) -> int:
     return int(booked_ns)
 
 
-def boot(memory_mib: int, folder: Path) -> None:
+def boot(memory_mib: int, folder: Path, emulator: qemu.Emulator = qemu.STOCK) -> None:
     """Boot a machine until it stops itself, and keep it in `folder`."""
     with open(folder / "ram", "wb") as file:
         file.truncate(memory_mib << 20)
     exchange.write(folder / "exchange", {"agent.pyz": agent_archive.agent_archive()})
     with scratch.folder() as place:
-        machine = start(
-            image.FOLDER, memory_mib, folder / "ram", "share=on", folder / "exchange", place
-        )
+        files = folder / "ram", "share=on", folder / "exchange", place
+        machine = start(image.FOLDER, memory_mib, *files, emulator=emulator)
         try:
             converse(keep_when_stopped(Path(place, "monitor"), machine, folder / "state.new"))
             machine.wait()
@@ -122,7 +125,8 @@ def boot(memory_mib: int, folder: Path) -> None:
                 machine.wait()
             assert machine.stderr
             machine.stderr.close()
-    take_back_idle_time(folder / "state.new")
+    if emulator.idle_time_slips:
+        take_back_idle_time(folder / "state.new")
     (folder / "exchange").unlink()
     (folder / "about.json").write_text(json.dumps({"ram_sha256": cache.sha256(folder / "ram")}))
     os.rename(folder / "state.new", folder / "state")
@@ -148,7 +152,7 @@ async def resume(socket: Path, machine: subprocess.Popen[str], state: Path, limi
         await monitor.do("cont")
 
 
-def _last_words(memory_mib: int, folder: Path) -> str:
+def _last_words(memory_mib: int, folder: Path, emulator: qemu.Emulator) -> str:
     """Boot once more with a console, only to see why the machine does not come up."""
     console = folder / "console"
     with scratch.folder() as place:
@@ -161,6 +165,7 @@ def _last_words(memory_mib: int, folder: Path) -> str:
             place,
             *("-serial", f"file:{console}"),
             *("-append", qemu.KERNEL_OPTIONS.replace("quiet loglevel=3", "console=ttyS0")),
+            emulator=emulator,
         )
         with contextlib.suppress(subprocess.TimeoutExpired):
             machine.wait(60)
@@ -179,12 +184,14 @@ def start(
     exchange_file: Path,
     place: str | Path,
     *more: str,
+    emulator: qemu.Emulator = qemu.STOCK,
 ) -> subprocess.Popen[str]:
     """Start QEMU; its recording and its monitor's socket are in the folder `place`."""
     place = Path(place)
     root_mib = (folder / "root.ext2").stat().st_size >> 20
     files = (exchange_file, place / "recording", place / "monitor")
-    argv = qemu.command(folder, root_mib, memory_mib, ram, ram_mode, *files)
+    argv = qemu.command(folder, root_mib, memory_mib, ram, ram_mode, *files, emulator)
+    argv += emulator.data
     # Should this process be killed, the kernel ends the machine, too.
     return subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", *argv, *more],

@@ -65,9 +65,11 @@ class DeterministicTestbed:
     anywhere = True
     identity_is = " (the image's digest)"
     defaults = {"arms": ("host", "container"), "device": "null_blk"}
+    boots_in = "about 15 s"
 
     def __init__(self, say: Say = print, limit_s: float | None = None) -> None:
         self.say = say
+        self.emulator = qemu.STOCK
         self._limit_s = limit_s
         self.slots = len(os.sched_getaffinity(0))
         # By what a trial brings along. On a worker of a cluster it is what the client has built.
@@ -77,9 +79,9 @@ class DeterministicTestbed:
 
     def findings(self) -> Iterator[Finding]:
         """Say what this machine has of what the testbed needs."""
-        yield self._finding("QEMU", qemu.version, "make setup")
+        yield self._finding("QEMU", self.emulator.version, "make setup")
         yield self._finding(
-            "image", lambda: "digest " + image.digest()[:12], command("image build")
+            "image", lambda: "digest " + self.identity()[:12], command("image build")
         )
         free_mib = available_memory_mib()
         yield Finding(
@@ -118,11 +120,11 @@ class DeterministicTestbed:
 
     def identity(self) -> str:
         """Return the image digest."""
-        return image.digest()
+        return image.digest(self.emulator)
 
     def machine(self) -> str:
         """Return the image digest: the same machine wherever it is emulated."""
-        return image.digest()
+        return self.identity()
 
     def folder_name(self) -> str:
         """Return the name of the folder that this testbed's results go to."""
@@ -164,9 +166,10 @@ class DeterministicTestbed:
             )
         self.slots = max(1, min(self.slots, found_mib // needed_mib))
         for memory_mib in sorted({trial.memory_mib for trial in trials}):
-            if template.ready(memory_mib) is None:
-                self.say(f"booting the deterministic machine once, {memory_mib} MiB (about 15 s)")
-                template.make(memory_mib)
+            if template.ready(memory_mib, self.emulator) is None:
+                what = f"{memory_mib} MiB ({self.boots_in})"
+                self.say(f"booting the {self.name} machine once, {what}")
+                template.make(memory_mib, self.emulator)
         self._brought = {}
         for trial in trials:
             self._bring(trial)
@@ -186,7 +189,8 @@ class DeterministicTestbed:
             With the agent's own sentence, or with what became of the machine.
         """
         start_s = time.monotonic()
-        kept = template.ready(trial.memory_mib) or template.make(trial.memory_mib)
+        wanted = trial.memory_mib, self.emulator
+        kept = template.ready(*wanted) or template.make(*wanted)
         with scratch.folder() as place:
             memory = Path(place, "exchange")
             modules = self._bring(trial)
@@ -219,6 +223,7 @@ class DeterministicTestbed:
             memory,
             place,
             *("-incoming", "defer", "-S"),
+            emulator=self.emulator,
         )
         self._running.add(machine)
         if self._stopped:
@@ -250,13 +255,13 @@ class DeterministicTestbed:
         return {
             "testbed": self.name,
             "machine": self.name,
-            "image_digest": image.digest(),
+            "image_digest": self.identity(),
             "agent_digest": agent_archive.agent_digest(),
             "boot_ram_sha256": json.loads((kept / "about.json").read_text())["ram_sha256"],
             "kernel": found["packages"]["linux-image-amd64"],
             "packages": found["packages"],
             "accelerator": "TCG, instruction counting (1 instruction = 1 ns)",
-            "qemu": qemu.version(),
+            "qemu": self.emulator.version(),
             "host": {
                 "cpu": _cpu_model(),
                 "kernel": platform.release(),

@@ -7,14 +7,16 @@ LAB    := $(BIN)/elevatorlab
 
 # The two tiers of tests. Those of real machines change devices and schedulers, and need services.
 REAL   := docker or root or ssh or vagrant
+# A tier of its own, which nobody needs and CI does not run: an emulator is compiled for it first.
+OPTIONAL := multicore
 # Of the others, those that start no machine and no browser, and are quick.
-UNIT   := not ($(REAL) or browser or image or notebooks or slow or static)
+UNIT   := not ($(REAL) or $(OPTIONAL) or browser or image or notebooks or slow or static)
 SOURCE := lib tests environments benchmarks
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check test test-real lab doctor clean lock host image environment-image box
+.PHONY: help setup reproduce check test test-multicore test-real lab doctor clean lock host image environment-image box multicore
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,11 +38,14 @@ check: $(VENV)/installed  ## lint, types, import layers and unit tests, before e
 test: setup  ## run the tests that leave the machine as it is (one part: ARGS="-k sampler")
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ($(REAL))" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
 	@echo "make test: those of real machines (root, SSH, Docker, Vagrant): sudo make test-real"
 
 test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root; skip none
 	@environments/test-real.sh -m "$(REAL)" $(ARGS)
+
+test-multicore: setup multicore  ## build that emulator, run the tests of processors in parallel
+	$(BIN)/python -m pytest -m "$(OPTIONAL)" $(ARGS)
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.
 lab: $(VENV)/installed  ## open JupyterLab at the first notebook
@@ -58,6 +63,11 @@ environment-image:  ## Docker image that trials run in (elevatorlab-environment)
 	@environments/make-base-image.sh
 	@docker build --quiet --target environment --tag elevatorlab-environment $(DOCKER_BUILD_ARGS) \
 	    . >/dev/null && echo "environment-image: elevatorlab-environment is ready"
+
+# The archive of sources, where this machine's package sources have none: SOURCE=FILE
+multicore: host $(VENV)/installed  ## emulator with processors in parallel (10 minutes, once; docs/multicore.md)
+	@environments/host-setup.sh multicore-packages.txt
+	@$(LAB) image emulator $(if $(SOURCE),--source "$(SOURCE)")
 
 box: host  ## Vagrant box for libvirt, where debian/bookworm64 cannot be pulled
 	@environments/start-libvirt.sh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,3 +24,22 @@ def build(
     template.prune()
     print(f"deterministic image: {'built' if built else 'up to date'}, digest {image.digest()}")
     print(f"in {image.FOLDER}")
+
+
+@image_app.command("emulator")
+def emulator(
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            help="the pinned archive of QEMU's sources (environments/emulator/build.sh names it)",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+) -> None:
+    """Build the emulator whose processors work in parallel, where it is not built yet."""
+    from ..testbeds.deterministic import rounds
+
+    built = rounds.build(source)
+    print(f"emulator: {'built' if built else 'up to date'}, digest {rounds.digest()}")
+    print(f"in {rounds.kept()}")

@@ -9,7 +9,7 @@ import pytest
 
 import browser
 from elevatorlab.errors import NotReady
-from elevatorlab.testbeds.deterministic import image, qemu
+from elevatorlab.testbeds.deterministic import image, qemu, rounds
 from elevatorlab.testbeds.vagrant import readiness
 
 #: Begins the reason of a skip that no command can help: another kind of machine is needed.
@@ -49,6 +49,15 @@ def missing_image():
     try:
         qemu.version()
         image.current()
+    except NotReady as problem:
+        return str(problem)
+    return None
+
+
+@functools.cache
+def missing_emulator():
+    try:
+        image.digest(rounds.ParallelRounds(1))
     except NotReady as problem:
         return str(problem)
     return None
@@ -108,6 +117,7 @@ MARKERS = {
     "docker": missing_engine,
     "environment_image": missing_environment_image,
     "image": missing_image,
+    "multicore": missing_emulator,
     "root": missing_root,
     "ssh": functools.partial(missing_programs, "sshd"),
     "vagrant": missing_vagrant,

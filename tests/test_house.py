@@ -267,7 +267,8 @@ def test_the_tiers_share_no_test():
     makefile = (PROJECT / "Makefile").read_text()
     real = re.search(r"^REAL +:= (.*)$", makefile, re.MULTILINE)[1]
     assert set(real.split(" or ")) == {"docker", "root", "ssh", "vagrant"}
-    assert '-m "not ($(REAL))"' in makefile and 'test-real.sh -m "$(REAL)"' in makefile
+    assert '-m "not ($(REAL) or $(OPTIONAL))"' in makefile
+    assert 'test-real.sh -m "$(REAL)"' in makefile and 'pytest -m "$(OPTIONAL)"' in makefile
 
 
 SOURCES = ["lib", "tests", "environments", "benchmarks"]

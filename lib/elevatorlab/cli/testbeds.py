@@ -29,7 +29,7 @@ def doctor(
 
     asked = testbeds.each(testbed) if testbed else testbeds.names()
     # Two of a kind are told apart by their addresses.
-    addresses = {name: name.partition("?")[0] for name in asked}
+    addresses = {name: name.partition("?")[0] if "://" in name else name for name in asked}
     findings = {
         address: [replace(one, testbed=address) for one in testbeds.findings(name)]
         for name, address in addresses.items()

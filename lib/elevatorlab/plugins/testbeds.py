@@ -13,8 +13,15 @@ DEFAULT = "deterministic"
 #: A machine behind SSH, and two of them: host and target.
 SSH, SSH_PAIR = "ssh", "ssh-pair"
 
+#: The default one's machine with several processors, which have an address: how many, and how.
+MULTICORE = "multicore"
+
 #: The forms of their addresses, which results do not tell.
-ADDRESSES = {SSH: "ssh://HOST", SSH_PAIR: "ssh://HOST?target=HOST"}
+ADDRESSES = {
+    SSH: "ssh://HOST",
+    SSH_PAIR: "ssh://HOST?target=HOST",
+    MULTICORE: f"{DEFAULT}?cpus=N",
+}
 
 
 class TestbedClass(Protocol):
@@ -47,4 +54,4 @@ def names() -> list[str]:
 def forms() -> list[str]:
     """Return how testbeds are spelled: names, and forms of addresses."""
     addresses = ["ssh://[USER@]HOST[:PORT]", "docker+ssh://[USER@]HOST[:PORT]"]
-    return [*names(), *addresses, ADDRESSES[SSH_PAIR]]
+    return [*names(), *addresses, ADDRESSES[SSH_PAIR], ADDRESSES[MULTICORE]]

@@ -1,0 +1,106 @@
+"""The deterministic testbed with processors that work side by side: ``deterministic?cpus=4``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from ...errors import ElevatorLabError
+from ..base import Finding, Say
+from .rounds import BUILD_IT, MOST_CPUS, ParallelRounds
+from .testbed import DeterministicTestbed
+
+FORM = "deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]"
+
+#: What each may be. A slot above a millisecond is longer than what locks and timers are about.
+RANGES = {"cpus": (1, MOST_CPUS), "slot": (20, 1_000_000), "transfer": (0, 10_000)}
+
+#: Wall seconds a guest second, all processors busy, slots of 1000 (docs/multicore.md).
+WALL_SECONDS_PER_PROCESSOR = 5
+
+
+def parse(address: str) -> ParallelRounds:
+    """Return what an address says of the processors.
+
+    Parameters
+    ----------
+    address : str
+        As `FORM`; what it does not say is as `ParallelRounds` has it.
+
+    Raises
+    ------
+    ElevatorLabError
+        For a name or a number that is none of them.
+
+    Examples
+    --------
+    >>> parse("deterministic?cpus=4&transfer=100")
+    ParallelRounds(cpus=4, slot=1000, transfer=100)
+    """
+    pairs = parse_qsl(address.partition("?")[2], keep_blank_values=True)
+    given = dict(pairs)
+    unknown = [name for name in given if name not in RANGES]
+    if unknown or len(given) < len(pairs) or "cpus" not in given:
+        raise ElevatorLabError(f"testbed deterministic: expected {FORM}; found {address!r}")
+    return ParallelRounds(**{name: _number(name, text) for name, text in given.items()})
+
+
+def _number(name: str, text: str) -> int:
+    least, most = RANGES[name]
+    if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
+        raise ElevatorLabError(
+            f"testbed deterministic: {name}: expected a number from {least} to {most}; "
+            f"found {text!r}"
+        )
+    return int(text)
+
+
+class MulticoreTestbed(DeterministicTestbed):
+    """The same kernel, packages and agent on several processors, with the same bits anywhere.
+
+    Parameters
+    ----------
+    address : str
+        See `FORM`. All of it belongs to the digest: results of other numbers are never pooled.
+    say, limit_s
+        As `DeterministicTestbed` has them.
+    """
+
+    name = "multicore"
+
+    def __init__(self, address: str, say: Say = print, limit_s: float | None = None) -> None:
+        super().__init__(say, limit_s)
+        self.emulator: ParallelRounds = parse(address)
+        self.boots_in = f"about {20 + 20 * self.emulator.cpus} s"
+
+    def findings(self) -> Iterator[Finding]:
+        """Say what this machine has, and what the processors cost."""
+        for one in super().findings():
+            yield self._emulators(one) if one.what == "QEMU" else one
+        cost_s = WALL_SECONDS_PER_PROCESSOR * self.emulator.cpus
+        found = f"{self.emulator.cpus}, slots of {self.emulator.slot} instructions"
+        yield Finding(
+            self.name, "processors", f"{found}; about {cost_s} wall seconds a guest second", True
+        )
+
+    def _emulators(self, one: Finding) -> Finding:
+        if one.ready:
+            return one
+        return Finding(self.name, one.what, one.found, False, BUILD_IT, needed=True)
+
+    def folder_name(self) -> str:
+        """Return the folder of results: each arrangement of processors has its own."""
+        return "-".join([self.name, *map(str, self._arrangement().values())])
+
+    def _arrangement(self) -> dict[str, int]:
+        return {name: getattr(self.emulator, name) for name in RANGES}
+
+    def _provenance(self, kept: Path, wall_s: float) -> dict[str, Any]:
+        processors = ", ".join(f"{name} {number}" for name, number in self._arrangement().items())
+        return {
+            **super()._provenance(kept, wall_s),
+            "machine": self.machine(),
+            "accelerator": f"TCG, parallel rounds: {processors} (1 instruction = 1 ns)",
+        }

@@ -47,10 +47,10 @@ QUANTITIES: dict[str, Quantity] = {
         for depth in SPEED_DEPTHS
     },
     "bulk_median": Quantity("median latency of a read beside bulk reads", "us", "lower"),
-    "bulk_p99": Quantity("99th percentile of it", "us", "lower"),
-    "bulk_share": Quantity("what the bulk reads get meanwhile", "MiB/s", "higher"),
+    "bulk_p99": Quantity("99th percentile of latency beside bulk reads", "us", "lower"),
+    "bulk_share": Quantity("rate of the bulk reads meanwhile", "MiB/s", "higher"),
     "writer_median": Quantity("median latency of a read beside a writer", "us", "lower"),
-    "writer_p99": Quantity("99th percentile of it", "us", "lower"),
+    "writer_p99": Quantity("99th percentile of latency beside a writer", "us", "lower"),
     "jain": Quantity(
         "Jain's index of the requests of groups with "
         + ", ".join(map(str, GROUP_DEPTHS.values()))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import math
 import os
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from ... import __version__
 from ...analysis.intervals import Interval
@@ -20,7 +22,7 @@ from ...showing.panels import error
 from ...showing.style import preview, style
 from .measures import QUANTITIES, interval
 
-COLUMNS = 4
+COLUMNS = 3
 
 
 def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
@@ -48,7 +50,7 @@ def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
             for name, quantity in QUANTITIES.items()
         ],
         repetitions=int(measured["repetition"].max()),
-        figure=base64.b64encode(preview(draw(measured, schedulers))).decode(),
+        figure=base64.b64encode(preview(draw(measured, schedulers), dpi=150)).decode(),
         version=__version__,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -85,19 +87,23 @@ def best(found: Sequence[Interval], better: str) -> list[bool]:
 
 
 def draw(measured: pd.DataFrame, schedulers: Sequence[str]) -> Figure:
-    """Draw a panel for each quantity, with a bar for each scheduler."""
+    """Draw a panel for each quantity, with a bar for each scheduler; one legend for all."""
     rows = -(-len(QUANTITIES) // COLUMNS)
     with style():
-        figure = Figure(figsize=(11, 1.9 * rows), layout="constrained")
+        figure = Figure(figsize=(10, 2.1 * rows), layout="constrained")
         panels: list[Axes] = list(figure.subplots(rows, COLUMNS).flat)
         for spare in panels[len(QUANTITIES) :]:
             spare.set_axis_off()
         for panel, (name, quantity) in zip(panels, QUANTITIES.items(), strict=False):
             for place, scheduler in enumerate(schedulers):
                 found = interval(measured, name, scheduler)
-                panel.bar(place, found.value, color=colour_of(scheduler), yerr=error(found))
-            panel.set_title(name.replace("_", " "), fontsize=8)
-            panel.set_ylabel(quantity.unit, fontsize=7)
-            panel.set_xticks(range(len(schedulers)), list(map(label_of, schedulers)), rotation=30)
-            panel.tick_params(labelsize=6)
+                colour = colour_of(scheduler)
+                panel.bar(place, found.value, color=colour, yerr=error(found), capsize=3)
+            panel.set_title(textwrap.fill(quantity.text, 38), fontsize=9)
+            panel.set_ylabel(f"{quantity.unit}, {quantity.better} is better", fontsize=8)
+            panel.set_ylim(bottom=0)
+            panel.set_xticks([])
+            panel.tick_params(labelsize=8)
+        patches = [Patch(color=colour_of(one), label=label_of(one)) for one in schedulers]
+        figure.legend(handles=patches, loc="outside upper center", ncols=len(patches), fontsize=10)
     return figure

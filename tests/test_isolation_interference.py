@@ -85,7 +85,7 @@ def test_every_trial_can_be_run_and_is_run_once(preset):
     assert len({trial.hash for trial in trials}) == len(trials)
     for trial in trials:
         assert parse(trial.model_dump(mode="json")) == trial
-        assert trial.device.size_mib >= len(trial.groups)
+        assert trial.device.capacity_mib >= len(trial.groups)
         assert all(group.isolation == "container" for group in trial.groups)
 
 

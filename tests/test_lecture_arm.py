@@ -1,7 +1,10 @@
 """Lecture 1 on a disk with an arm: its trials, its table and its picture."""
 
+import io
+
 import pandas as pd
 import pytest
+from PIL import Image
 
 from elevatorlab.lectures import arm
 from elevatorlab.lectures.experiments import Ran
@@ -39,6 +42,12 @@ def test_the_picture_has_three_lines_a_request_one_behind_the_other(ran):
     assert seek == [pytest.approx((10.15, 0)), pytest.approx((15.15, 300))]
     assert wait == [pytest.approx((15.15, 300)), pytest.approx((16.15, 300))]
     assert transfer[-1] == pytest.approx((16.55, 300))
+
+
+def test_the_film_has_a_frame_for_each_request_and_the_same_bytes_again(ran):
+    film = arm.animate(ran["nobody"], "fifo")
+    assert Image.open(io.BytesIO(film)).n_frames == len(ROWS)
+    assert arm.animate(ran["nobody"], "fifo") == film
 
 
 def test_only_the_drive_that_sorts_has_a_queue():

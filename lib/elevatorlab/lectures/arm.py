@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from IPython.display import Image, display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ..results import trace
 from ..showing.style import style
+from ..showing.travel import screen, written
 from ..trial import Trial
 from ..trial.drives import Drive, drive
 from . import experiments
@@ -144,9 +147,7 @@ def draw_arm(ran: Mapping[str, Ran], requests: int = 60) -> Figure:
         figure = Figure(figsize=(8, 0.8 + 2 * rows), layout="constrained")
         panels = list(figure.subplots(rows, columns, sharey=True, squeeze=False).flat)
         for panel, (name, one) in zip(panels, ran.items(), strict=False):
-            arm = trace.arm(one.folder)
-            begin = max(0, (len(arm) - requests) // 2)
-            _draw_way(panel, arm.iloc[begin : begin + requests])
+            _draw_way(panel, _middle(one, requests))
             panel.set_title(name)
         for panel in panels[len(ran) :]:
             panel.set_visible(False)
@@ -158,13 +159,60 @@ def draw_arm(ran: Mapping[str, Ran], requests: int = 60) -> Figure:
     return figure
 
 
-def _draw_way(panel: Axes, arm: pd.DataFrame) -> None:
-    """Draw each request as three lines, one behind the other: to its place, there, and there."""
+def _middle(ran: Ran, requests: int) -> pd.DataFrame:
+    """Return so many requests from the middle of a trial, when its queue is full."""
+    arm = trace.arm(ran.folder)
+    begin = max(0, (len(arm) - requests) // 2)
+    return arm.iloc[begin : begin + requests]
+
+
+def _draw_way(panel: Axes, arm: pd.DataFrame) -> list[list[Line2D]]:
+    """Draw each request as three lines, one behind the other: to its place, there, and there.
+
+    Returns them by part of the time, and in each part by request.
+    """
     begin_ms = (arm["time_s"] - arm["time_s"].iloc[0]) * 1000
     at_ms = begin_ms + (arm["overhead_us"] + arm["waited_us"]) / 1000
-    place = arm["from_cylinder"]
+    place, lines = arm["from_cylinder"], []
     for part, colour in PARTS.items():
         end_ms = at_ms + arm[part] / 1000
-        panel.plot([at_ms, end_ms], [place, arm["cylinder"]], color=colour, linewidth=2)
+        lines.append(panel.plot([at_ms, end_ms], [place, arm["cylinder"]], color=colour, lw=2))
         panel.plot([], [], color=colour, linewidth=2, label=NAMES[part])
         at_ms, place = end_ms, arm["cylinder"]
+    return lines
+
+
+def animate(ran: Ran, title: str, requests: int = 40) -> bytes:
+    """Return a GIF of the arm's way, a frame for each request, in the colours of `draw_arm`.
+
+    Parameters
+    ----------
+    ran : Ran
+    title : str
+    requests : int
+        So many, from the middle of the trial on.
+    """
+    arm = _middle(ran, requests)
+    parts = [part.mean() / 1000 for part in (arm[name] for name in PARTS)]
+    told = ", ".join(f"{NAMES[name]} {ms:.1f} ms" for name, ms in zip(PARTS, parts, strict=True))
+    with style():
+        figure, panel = screen()
+        drawn = list(zip(*_draw_way(panel, arm), strict=True))
+        (head,) = panel.plot([], [], "<", color="black", ms=8)
+        panel.set(xlabel="time (ms)", ylabel="cylinder", title=f"{title}; mean: {told}")
+        panel.set(xlim=panel.get_xlim(), ylim=panel.get_ylim())
+        panel.legend(loc="upper right", ncols=len(PARTS))
+
+        def show(number: int) -> None:
+            for at, lines in enumerate(drawn):
+                for line in lines:
+                    line.set_visible(at <= number)
+            end = drawn[number][-1]
+            head.set_data([end.get_xdata()[-1]], [end.get_ydata()[-1]])
+
+        return written(figure, show, range(len(arm)))
+
+
+def film(name: str, ran: Ran) -> None:
+    """Show the arm's way, request by request."""
+    display(Image(animate(ran, name), format="gif"))

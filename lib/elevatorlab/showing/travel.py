@@ -5,7 +5,7 @@ For any trial with `trace`: its requests are what `elevatorlab.results.trace.req
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import matplotlib as mpl
@@ -122,15 +122,39 @@ def animate(requests: pd.DataFrame, title: str, colour: str = "#0072B2") -> byte
         ``IPython.display.Image(data=..., format="gif")``.
     """
     frames = np.unique(np.linspace(0, len(requests) - 1, FRAMES).astype(int))
-    with style(), scratch.folder() as place:
+    with style():
         film = _Film(requests, colour)
+        return written(film.figure, lambda number: film.show(number, title), frames)
+
+
+def written(figure: Figure, show: Callable[[int], None], frames: Iterable[int]) -> bytes:
+    """Return a GIF of a figure that is shown frame by frame.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        From `screen`.
+    show : callable
+        Draws the frame of that number.
+    frames : iterable of int
+    """
+    with scratch.folder() as place:
         writer = PillowWriter(fps=FRAMES_PER_S)
-        file = Path(place) / "travel.gif"
-        with writer.saving(film.figure, str(file), dpi=80):
+        file = Path(place) / "film.gif"
+        with writer.saving(figure, str(file), dpi=80):
             for number in frames:
-                film.show(int(number), title)
+                show(int(number))
                 writer.grab_frame()
         return file.read_bytes()
+
+
+def screen() -> tuple[Figure, Axes]:
+    """Return a figure and its panel, laid out once: a frame must not move the one before."""
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure = Figure(figsize=(6.4, 4.2))
+    FigureCanvasAgg(figure)
+    figure.subplots_adjust(left=0.1, right=0.97, top=0.88, bottom=0.12)
+    return figure, figure.subplots()
 
 
 class _Film:
@@ -143,12 +167,7 @@ class _Film:
         # Without a scheduler a request waits in its program, where nobody sees it.
         self.inserted_ms = inserted_ms.fillna(issued_ms).to_numpy()
         self.travelled_mib = np.append(0, np.abs(np.diff(self.places_mib)).cumsum())
-        # Laid out once: a frame must not move what the one before has shown.
-        with mpl.rc_context({"figure.constrained_layout.use": False}):
-            self.figure = Figure(figsize=(6.4, 4.2))
-        FigureCanvasAgg(self.figure)
-        self.figure.subplots_adjust(left=0.1, right=0.97, top=0.88, bottom=0.12)
-        self.panel = self.figure.subplots()
+        self.figure, self.panel = screen()
         end_ms = self.issued_ms[-1]
         margin_mib = 0.03 * float(np.ptp(self.places_mib)) or 1.0
         left, right = self.places_mib.min() - margin_mib, self.places_mib.max() + margin_mib

@@ -12,7 +12,11 @@ TABLE = Table(
     *shared("trial study testbed machine accelerator preset"),
     text("arm", "what the reader ran in: host, container or vm"),
     *shared("device backing_scheduler scheduler"),
-    text("variant", "state of the page cache: as_published, dropped or direct"),
+    text(
+        "variant",
+        "state of the page cache: as_published, dropped or direct; with _drive, on a disk with "
+        "an arm",
+    ),
     text("test", "the article's test: writes_starving_reads or high_read_latency"),
     may_lack(
         number("published_size_mb", "MB", "size of the file in the article; empty of the tree")

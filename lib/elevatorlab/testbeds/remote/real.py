@@ -40,6 +40,7 @@ class RealTestbed:
         "time_scale": 1,
         # A module of our own runs inside the emulated machine alone.
         "reimplemented": (),
+        "drives": (),
     }
 
     def __init__(self, say: Say = print) -> None:

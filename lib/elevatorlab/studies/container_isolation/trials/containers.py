@@ -9,7 +9,7 @@ from ....trial import Group, Limits, PacedWrites, Phase, Scheduler, Trial
 from ...kit import trials as kit
 from ..published import NAME
 from . import disks
-from .parameters import DiskName, Parameters, Part
+from .parameters import Parameters, Part
 
 NORMAL, OVERLOADED = "normal", "overloaded"
 
@@ -46,7 +46,7 @@ def load(name: str, phases: Sequence[Phase]) -> PacedWrites:
 def trial(
     parameters: Parameters,
     part: Part,
-    disk: DiskName,
+    disk: str,
     scheduler: str,
     repetition: int,
     workloads: Sequence[PacedWrites],

@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import Any
 
 from ....trial import DeviceModel, PacedDisk, simulated
-from .parameters import DiskName
 
 REQUEST_BYTES = 5120
 """1658 KB/s at 328 writes/s are 5055 bytes a write, in binary units 5176: ten sectors."""
@@ -36,7 +35,7 @@ DISKS: dict[str, dict[str, Any]] = {
 SIZE_MIB = 64
 
 
-def disk(name: DiskName, repetition: int) -> DeviceModel:
+def disk(name: str, repetition: int) -> DeviceModel:
     """Return a disk: of `DISKS`, whose repetitions draw service times of their own, or another."""
     if name not in DISKS:
         return simulated(name, SIZE_MIB)

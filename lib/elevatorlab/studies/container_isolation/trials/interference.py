@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ....trial import Trial
 from .containers import NORMAL, OVERLOADED, names, trial, writes
 from .disks import OVERLOAD_BYTES, service_ms
-from .parameters import DiskName, Parameters, Part
+from .parameters import Parameters, Part
 
 OPEN_CONTAINERS = 2
 OPEN_WRITERS = 48
@@ -20,7 +20,9 @@ def equal(parameters: Parameters) -> list[Trial]:
     """Return the trials of part ``equal``: containers that all do the same."""
     return [
         _beside(parameters, "equal", disk, scheduler, repetition, count, overloaded=0)
-        for repetition, disk, scheduler in _each(parameters, parameters.disks)
+        for repetition, disk, scheduler in _each(
+            parameters, (*parameters.disks, *parameters.drives)
+        )
         for count in (
             parameters.containers if disk == parameters.disks[0] else parameters.contrast_containers
         )
@@ -75,7 +77,7 @@ def open_load(parameters: Parameters) -> list[Trial]:
     ]
 
 
-def _each(parameters: Parameters, disks: Sequence[DiskName]) -> Iterator[tuple[int, DiskName, str]]:
+def _each(parameters: Parameters, disks: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     for repetition in parameters.each_repetition:
         for disk in disks:
             for scheduler in parameters.schedulers:
@@ -85,7 +87,7 @@ def _each(parameters: Parameters, disks: Sequence[DiskName]) -> Iterator[tuple[i
 def _beside(
     parameters: Parameters,
     part: Part,
-    disk: DiskName,
+    disk: str,
     scheduler: str,
     repetition: int,
     normal: int,

@@ -11,9 +11,7 @@ from ....trial import NotNegative, Positive, Repetitions, SchedulerName
 from ...kit.trials import CommonParameters
 
 Part = Literal["equal", "overload", "open", "regulated", "compared"]
-ModelName = Literal["write_behind", "single_server", "exponential_server"]
-#: A model of the paper's disk, or another simulated one, for example a drive.
-DiskName = ModelName | SimulatedDisk
+DiskName = Literal["write_behind", "single_server", "exponential_server"]
 Containers = Annotated[int, Field(ge=1, le=20)]
 Policy = Literal["slae", "ute"]
 Mechanism = Literal["none", "slae", "ute", "io_max", "bfq", "io_cost"]
@@ -29,10 +27,12 @@ class Parameters(CommonParameters):
         What to run.
     disks, open_disks : tuple of str
         Models of the disk (`disks.DISKS`), for closed and for open load. The first of `disks` is
-        the study's; equal containers run on the others, too, for contrast: by default also on
-        a drive whose times were held against a real one's.
+        the study's; equal containers run on the others, too, for contrast.
+    drives : tuple of str
+        Equal containers run on these as well: by default on a real drive's model without a write
+        cache, so that each write goes to the platter.
     containers, contrast_containers : tuple of int
-        Numbers of equal containers, on the first disk and on the others.
+        Numbers of equal containers, on the first disk, and on the others and drives.
     normal_containers : tuple of int
         Numbers of normal containers beside an overloaded one.
     open_ratios : tuple of float
@@ -54,7 +54,8 @@ class Parameters(CommonParameters):
     """
 
     parts: tuple[Part, ...] = get_args(Part)
-    disks: tuple[DiskName, ...] = ("write_behind", "single_server", "barracuda")
+    disks: tuple[DiskName, ...] = ("write_behind", "single_server")
+    drives: tuple[SimulatedDisk, ...] = ("hp-c3323a",)
     open_disks: tuple[DiskName, ...] = ("single_server", "exponential_server")
     containers: tuple[Containers, ...]
     contrast_containers: tuple[Containers, ...]
@@ -77,7 +78,7 @@ class Parameters(CommonParameters):
 
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
-        "disks": ("write_behind", "single_server"),
+        "drives": (),
         "containers": (1, 2, 5),
         "contrast_containers": (1,),
         "normal_containers": (1,),

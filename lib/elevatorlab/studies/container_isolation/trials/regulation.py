@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from ....trial import Phase, Regulator, Trial
 from .containers import NORMAL, OVERLOADED, load, names, trial, writes
-from .parameters import DiskName, Parameters, Policy
+from .parameters import Parameters, Policy
 
 NORMAL_CONTAINERS = 3
 OVERLOAD_WRITERS = 3
-DISK: DiskName = "write_behind"
+DISK = "write_behind"
 
 
 def regulator(policy: Policy, parameters: Parameters, start_s: float = 0) -> Regulator:

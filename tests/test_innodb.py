@@ -294,6 +294,11 @@ def test_the_claims_that_the_arm_turns_are_listed_with_both_reasons():
     assert "0.0813" in row["why"] and "0.325" in row["why"]
 
 
+def test_what_one_repetition_does_not_decide_is_turned_by_nobody():
+    _, table = innodb_commit.tables(on_both_disks().query("repetition == 1"))[-1]
+    assert table.empty
+
+
 @pytest.mark.parametrize("name", ON_BOTH)
 def test_without_a_contrast_no_table_says_what_an_arm_turns(name):
     assert len(innodb_commit.tables(as_printed(device=name))) == 2

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from elevatorlab.analysis.ranking import DECIDED, rank
 from elevatorlab.studies.vm_vs_container.measures import ranking
-from elevatorlab.studies.vm_vs_container.tables import stability_table
-from synthetic import ARMS, NONE_YET, as_printed
+from elevatorlab.studies.vm_vs_container.tables import drive_table, stability_table
+from synthetic import ARMS, NONE_YET, as_printed, deterministic
 
 
 def table(**columns):
@@ -110,3 +110,17 @@ def test_the_table_has_a_row_for_each_arm_test_and_variant():
     once = stability_table(as_printed(repetitions=1))[1]
     assert set(once["order kept"]) == {"one repetition: cannot be told"}
     assert stability_table(NONE_YET)[1].empty
+
+
+def test_a_drive_s_times_stand_beside_those_without_an_arm():
+    table = deterministic()
+    armed = table[(table["variant"] == "dropped") & (table["arm"] == "host")].assign(
+        variant="dropped_drive", device="drive, desktop-7200"
+    )
+    slower = armed["time_s"].where(armed["scheduler"] == "none", 2 * armed["time_s"])
+    (caption, rows), *more = drive_table(pd.concat([table, armed.assign(time_s=slower)]))
+    assert "relative to none" in caption and not more and len(rows) == 2 * 3
+    bfq = rows[rows["scheduler"] == "bfq"].iloc[0]
+    without, with_arm = (float(bfq[name].split()[0]) for name in ("without arm", "with arm"))
+    assert with_arm == pytest.approx(2 * without, rel=0.01)
+    assert drive_table(table) == []

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import pandas as pd
 
 from ...judging.claims import Claim, is_measured
+from ...judging.verdicts import Verdict
 from .tables import Captioned
 
 CAPTION = (
     "What the arm turns: each claim whose verdict on a disk without an arm is another than on a "
-    "drive, {turned} of {judged} that both could be held against. Why: what was found without the "
-    "arm, then with it."
+    "drive, {turned} of {decided} that both decide. Why: what was found without the arm, then with "
+    "it."
 )
 COLUMNS = ["claim", "without arm", "with arm", "why"]
 
@@ -45,10 +46,9 @@ def turned(
     before = {_key(claim): claim for claim in judge(without)}
     measured = [claim for claim in judge(armed) if is_measured(claim) and _key(claim) in before]
     pairs = [(before[_key(now)], now) for now in measured]
-    # What was not run on either has nothing to turn.
-    pairs = [(then, now) for then, now in pairs if None not in (then.measured, now.measured)]
-    rows = [_row(then, now) for then, now in pairs if then.verdict != now.verdict]
-    caption = CAPTION.format(turned=len(rows), judged=len(pairs))
+    decided = [pair for pair in pairs if Verdict.NOT_TESTABLE not in (one.verdict for one in pair)]
+    rows = [_row(then, now) for then, now in decided if then.verdict != now.verdict]
+    caption = CAPTION.format(turned=len(rows), decided=len(decided))
     return [(caption, pd.DataFrame(rows, columns=COLUMNS))]
 
 

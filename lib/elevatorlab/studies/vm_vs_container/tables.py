@@ -10,10 +10,9 @@ import pandas as pd
 
 from ...analysis.intervals import Interval, geometric_interval
 from ...analysis.ranking import DECIDED
-from ..kit.contrast import turned, with_arm
+from ...judging.matching import runs
 from ..kit.tables import PLACE, Captioned, cells, machine_name
-from .claims import judge
-from .measures import ranking
+from .measures import ranking, total_ratio
 from .trials import DRIVE_SUFFIX
 
 WHERE = {name: name for name in PLACE}
@@ -23,6 +22,10 @@ OVERVIEW = (
     "Measured: time for all reads of a repetition, its geometric mean and 95 % confidence interval "
     "over repetitions, and how many bytes the reader fetched from storage for each byte that it "
     "read."
+)
+ON_A_DRIVE = (
+    "The article's question once of a disk with an arm: time for all reads relative to none, with "
+    "dropped caches and around the page cache, on the study's SSD without an arm and on a drive."
 )
 STABILITY = (
     "Would other repetitions rank the schedulers the same? The share of resampled repetitions "
@@ -41,10 +44,25 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    armed = with_arm(measured)
-    on_drives = measured[armed].assign(variant=measured["variant"].str.removesuffix(DRIVE_SUFFIX))
-    contrast = turned(judge, measured[~armed], on_drives)
-    return [overview_table(measured), stability_table(measured), *contrast]
+    return [overview_table(measured), stability_table(measured), *drive_table(measured)]
+
+
+def drive_table(measured: pd.DataFrame) -> list[Captioned]:
+    """Return a caption and one row for each test, state of the cache and scheduler on a drive."""
+    rows = []
+    for run in runs(measured):
+        on_drive = run.rows[run.rows["variant"].str.endswith(DRIVE_SUFFIX)]
+        cells = on_drive[["test", "variant", "arm", "scheduler"]].drop_duplicates()
+        for cell in cells[cells["scheduler"] != "none"].to_dict("records"):
+            without = {**cell, "variant": cell["variant"].removesuffix(DRIVE_SUFFIX)}
+            found = {
+                name: total_ratio(run.rows, one, {**one, "scheduler": "none"})
+                for name, one in (("without arm", without), ("with arm", cell))
+            }
+            told = {name: "–" if one is None else one.text() for name, one in found.items()}
+            rows.append({"run": run.label, **without, **told})
+    columns = ["run", "test", "variant", "arm", "scheduler", "without arm", "with arm"]
+    return [(ON_A_DRIVE, pd.DataFrame(rows, columns=columns))] if rows else []
 
 
 def overview_table(measured: pd.DataFrame) -> Captioned:

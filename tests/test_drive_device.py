@@ -1,5 +1,6 @@
 """A disk with an arm in the deterministic machine: its driver, its trace, and the commands."""
 
+import gzip
 import json
 
 import pandas as pd
@@ -123,6 +124,20 @@ def test_a_trace_that_is_none_is_refused_with_its_line(few, tmp_path, change, se
     file.write_text(change(few.read_text()))
     with pytest.raises(ElevatorLabError, match=sentence):
         traces.read(file, drive("cheetah9lp").drive)
+
+
+def test_a_compressed_trace_that_is_cut_off_is_refused_with_its_line(tmp_path):
+    file = tmp_path / "cut.csv.gz"
+    file.write_bytes(TRACE.read_bytes()[:20_000])
+    with pytest.raises(ElevatorLabError, match=r"cut.csv.gz:\d{3,}: expected the rest"):
+        traces.read(file, drive("cheetah9lp").drive)
+
+
+def test_a_short_compressed_trace_is_read(few, tmp_path):
+    file = tmp_path / "few.csv.gz"
+    file.write_bytes(gzip.compress(few.read_bytes()))
+    described = drive("cheetah9lp").drive
+    pd.testing.assert_frame_equal(traces.read(file, described), traces.read(few, described))
 
 
 def test_a_bad_drive_ends_the_command_before_anything_starts(tmp_path, few):

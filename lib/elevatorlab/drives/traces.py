@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import math
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -33,10 +34,16 @@ def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
     ElevatorLabError
         When it is none, is cut off, or asks for what the drive has not; with the line.
     """
+    rows: list[tuple[Any, ...]] = []
     try:
         with _opened(file) as lines:
-            rows = list(_rows(file, lines, drive))
-    except (OSError, EOFError, UnicodeDecodeError) as problem:
+            rows.extend(_rows(file, lines, drive))
+    except EOFError:
+        at = f"{file}:{len(rows) + 2}"
+        raise ElevatorLabError(
+            f"{at}: expected the rest of what was compressed; it is cut off here"
+        ) from None
+    except (OSError, UnicodeDecodeError, zlib.error) as problem:
         raise ElevatorLabError(f"{file}: expected a trace (CSV); {problem}") from None
     if not rows:
         raise ElevatorLabError(f"{file}:1: expected requests behind the header; found none")

@@ -15,6 +15,7 @@ from ..kit.tables import PLACE, Captioned, cells, machine_name
 from .measures import ranking, total_ratio
 from .trials import DRIVE_SUFFIX
 
+CELL = ("test", "variant", "arm", "scheduler")
 WHERE = {name: name for name in PLACE}
 WHERE |= {"test": "test", "variant": "variant", "arm": "arm", "backing_scheduler": "physical disk"}
 
@@ -52,8 +53,7 @@ def drive_table(measured: pd.DataFrame) -> list[Captioned]:
     rows = []
     for run in runs(measured):
         on_drive = run.rows[run.rows["variant"].str.endswith(DRIVE_SUFFIX)]
-        cells = on_drive[["test", "variant", "arm", "scheduler"]].drop_duplicates()
-        for cell in cells[cells["scheduler"] != "none"].to_dict("records"):
+        for cell, _ in cells(on_drive[on_drive["scheduler"] != "none"], CELL):
             without = {**cell, "variant": cell["variant"].removesuffix(DRIVE_SUFFIX)}
             found = {
                 name: total_ratio(run.rows, one, {**one, "scheduler": "none"})
@@ -61,7 +61,7 @@ def drive_table(measured: pd.DataFrame) -> list[Captioned]:
             }
             told = {name: "–" if one is None else one.text() for name, one in found.items()}
             rows.append({"run": run.label, **without, **told})
-    columns = ["run", "test", "variant", "arm", "scheduler", "without arm", "with arm"]
+    columns = ["run", *CELL, "without arm", "with arm"]
     return [(ON_A_DRIVE, pd.DataFrame(rows, columns=columns))] if rows else []
 
 

@@ -10,6 +10,7 @@ from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation.document import predictions
 from elevatorlab.studies.container_isolation.measures import interference as measures
 from elevatorlab.studies.container_isolation.trials import disks
+from elevatorlab.testbeds.remote.real import RealTestbed
 from elevatorlab.trial import parse
 
 NOTHING = pd.DataFrame(columns=study.COLUMNS)
@@ -264,3 +265,15 @@ def test_captions_say_what_the_fits_are_worth():
 
 def test_a_table_of_another_study_is_refused(error_of):
     assert "found none named" in error_of(study.judge, pd.DataFrame({"trial": []}))
+
+
+def test_a_drive_has_a_queue_that_the_kernel_sees_and_serves_in_order():
+    chosen = studies.parameters(study, "quick")
+    on_drives = [trial for trial in study.trials(chosen) if trial.device.kind == "drive"]
+    assert {trial.labels["disk"] for trial in on_drives} == {"hp-c3323a"}
+    assert {trial.device.drive.queue.depth for trial in on_drives} == {32}
+    assert {trial.device.drive.queue.order for trial in on_drives} == {"in_order"}
+
+
+def test_real_machines_have_no_drives_of_ours():
+    assert RealTestbed.defaults["drives"] == ()

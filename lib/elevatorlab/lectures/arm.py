@@ -15,7 +15,8 @@ from ..results import trace
 from ..showing.style import style
 from ..showing.travel import screen, written
 from ..trial import Trial
-from ..trial.drives import Drive, drive
+from ..trial.drive_records import Queue
+from ..trial.drives import Drive, drive, with_queue
 from . import experiments
 from .experiments import Ran
 
@@ -93,11 +94,7 @@ def _random_reads(requests: int) -> tuple[dict[str, Any], ...]:
 
 def _sorting_drive() -> Drive:
     """Return the drive with a queue of its own that takes what the arm meets first."""
-    device = drive(DRIVE)
-    queue = device.drive.queue.model_copy(
-        update={"depth": DEPTH, "order": "shortest_positioning_time"}
-    )
-    return device.model_copy(update={"drive": device.drive.model_copy(update={"queue": queue})})
+    return with_queue(drive(DRIVE), Queue(depth=DEPTH, order="shortest_positioning_time"))
 
 
 def _trial(scheduler: str, workloads: Sequence[Any], device: Drive | None = None) -> Trial:

@@ -15,7 +15,7 @@ from .devices import (
     ProfileName,
     profile,
 )
-from .disks import DiskName, chosen_device, has_arm, simulated
+from .disks import DiskName, DriveName, chosen_device, has_arm, simulated
 from .policies import PolicyModel, Regulator
 from .trial import Group, IoCost, Limits, Scheduler, SchedulerName, Trial, parse
 from .workloads import (
@@ -44,6 +44,7 @@ __all__ = [
     "NvmeTcp",
     "PacedDisk",
     "DiskName",
+    "DriveName",
     "chosen_device",
     "has_arm",
     "simulated",

@@ -11,6 +11,7 @@ from ..plugins.drives import DRIVES
 from ..plugins.profiles import PROFILES
 from .devices import DeviceModel, Disk, FileBacked, profile
 from .drives import drive, file_of, outermost, read, with_cache
+from .registered import name_in
 
 
 def has_arm(name: str) -> bool:
@@ -18,19 +19,26 @@ def has_arm(name: str) -> bool:
     return name not in PROFILES
 
 
-def _known(name: str) -> str:
-    if name in PROFILES or name in DRIVES:
-        return name
+def _drive(name: str) -> str:
     if not name.endswith(".json") and "/" not in name:
-        expected = ", ".join(map(repr, (*PROFILES.names(), *DRIVES.names())))
-        told = {"expected": f"{expected} or the file of a drive", "given": repr(name)}
-        raise PydanticCustomError("unknown_name", "Input should be {expected}", told)
+        return name_in(DRIVES)(name)
     read(file_of(name))
     return name
 
 
-DiskName = Annotated[str, AfterValidator(_known)]
-"""A simulated disk: a profile without an arm, a drive, or the file of one (``./mine.json``)."""
+def _disk(name: str) -> str:
+    if name in PROFILES or name in DRIVES or name.endswith(".json") or "/" in name:
+        return name if name in PROFILES else _drive(name)
+    expected = ", ".join(map(repr, (*PROFILES.names(), *DRIVES.names())))
+    told = {"expected": f"{expected} or the file of a drive", "given": repr(name)}
+    raise PydanticCustomError("unknown_name", "Input should be {expected}", told)
+
+
+DriveName = Annotated[str, AfterValidator(_drive)]
+"""A drive, or the file of one (``./mine.json``)."""
+
+DiskName = Annotated[str, AfterValidator(_disk)]
+"""A simulated disk: a profile without an arm, or a drive as in `DriveName`."""
 
 
 def simulated(name: str, size_mib: int, slowdown: float = 1, cache_ratio: float = 1) -> DeviceModel:

@@ -18,7 +18,7 @@ from ..plugins.drives import DRIVES
 from ..plugins.module_folders import ModuleFolder
 from ..records import sentence
 from .devices import DeviceModel
-from .drive_records import DriveRecord, Misfit, falls, held_sectors
+from .drive_records import DriveRecord, Misfit, Queue, falls, held_sectors
 
 #: One point of a seek curve in so many may be a misreading, which is left out.
 POINTS_A_MISREADING = 50
@@ -111,6 +111,11 @@ def with_cache(device: Drive, ratio: float) -> Drive:
     scaled = {name: max(1, round(getattr(buffer, name) * side)) for name in names}
     said = f"Of its cache {ratio:.2%} are there, as of everything else that was scaled down."
     return _changed(device, said, buffer=buffer.model_copy(update=scaled))
+
+
+def with_queue(device: Drive, queue: Queue) -> Drive:
+    """Return a drive with another queue inside."""
+    return device.model_copy(update={"drive": device.drive.model_copy(update={"queue": queue})})
 
 
 def _changed(device: Drive, sentence: str, **fields: Any) -> Drive:

@@ -10,6 +10,7 @@ from ...trial import (
     Cache,
     Count,
     DiskName,
+    DriveName,
     EndlessRead,
     EndlessWrite,
     Positive,
@@ -61,7 +62,7 @@ class Parameters(DiskParameters):
     tree_files: Count
     big_file_mib: Count
     disk: DiskName = "sata_ssd"
-    drive: DiskName = "desktop-7200"
+    drive: DriveName = "desktop-7200"
 
 
 _ALL: dict[str, Any] = {

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....trial import DeviceModel, PacedDisk, simulated
+from ....trial import DeviceModel, PacedDisk
+from ....trial.drive_records import Queue
+from ....trial.drives import drive, outermost, with_queue
 
 REQUEST_BYTES = 5120
 """1658 KB/s at 328 writes/s are 5055 bytes a write, in binary units 5176: ten sectors."""
@@ -36,9 +38,13 @@ SIZE_MIB = 64
 
 
 def disk(name: str, repetition: int) -> DeviceModel:
-    """Return a disk: of `DISKS`, whose repetitions draw service times of their own, or another."""
+    """Return a disk: of `DISKS`, whose repetitions draw service times of their own, or a drive.
+
+    A drive gets a queue, in order, as the others have one: what waits before a drive that takes one
+    request at a time, the kernel's counters do not see.
+    """
     if name not in DISKS:
-        return simulated(name, SIZE_MIB)
+        return with_queue(outermost(drive(name), SIZE_MIB), Queue(depth=32))
     return PacedDisk(profile=name, size_mib=SIZE_MIB, seed=repetition, **DISKS[name])
 
 

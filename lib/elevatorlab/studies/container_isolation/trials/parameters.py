@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from ....trial import DiskName as SimulatedDisk
-from ....trial import NotNegative, Positive, Repetitions, SchedulerName
+from ....trial import DriveName, NotNegative, Positive, Repetitions, SchedulerName
 from ...kit.trials import CommonParameters
 
 Part = Literal["equal", "overload", "open", "regulated", "compared"]
@@ -55,7 +54,7 @@ class Parameters(CommonParameters):
 
     parts: tuple[Part, ...] = get_args(Part)
     disks: tuple[DiskName, ...] = ("write_behind", "single_server")
-    drives: tuple[SimulatedDisk, ...] = ("hp-c3323a",)
+    drives: tuple[DriveName, ...] = ("hp-c3323a",)
     open_disks: tuple[DiskName, ...] = ("single_server", "exponential_server")
     containers: tuple[Containers, ...]
     contrast_containers: tuple[Containers, ...]

@@ -61,6 +61,18 @@ def test_the_digest_is_of_what_decides(folder):
     assert scheduler_folders.read(folder).folder.digest != before
 
 
+def test_an_offered_header_is_part_of_the_sources_that_include_it(folder, tmp_path):
+    with open(folder / "one-list.h", "a") as header:
+        header.write('# include "one-arm.h"\n')
+    record = scheduler_folders.read(folder)
+    assert b"struct one_arm {" in record.folder.files["one-arm.h"]
+    scheduler_folders.write(record, tmp_path / "kept")
+    assert (tmp_path / "kept" / "one-arm.h").is_file()
+    assert scheduler_folders.read(tmp_path / "kept").folder.digest == record.folder.digest
+    (folder / "one-arm.h").write_text("/* its own */\n")
+    assert scheduler_folders.read(folder).folder.files["one-arm.h"] == b"/* its own */\n"
+
+
 BAD = {
     "no_record": (
         lambda at: (at / "scheduler.json").unlink(),

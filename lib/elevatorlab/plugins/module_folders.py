@@ -7,12 +7,17 @@ part of any image.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ..errors import ElevatorLabError
+from ..paths import ENVIRONMENTS
+
+#: Headers that any folder may include by their names; a file of its own goes before.
+OFFERED = ENVIRONMENTS / "module-root" / "include"
 
 #: What takes part in a build, besides the file Kbuild.
 SUFFIXES = (".c", ".h", ".patch")
@@ -34,7 +39,7 @@ class ModuleFolder:
     module : str
         The module's name: its build makes ``MODULE.ko``.
     files : mapping of str to bytes
-        What takes part in the build, by name.
+        What takes part in the build, by name; offered headers, too, where it includes them.
     """
 
     path: Path
@@ -86,7 +91,14 @@ def read(path: Path, module: str, more: Mapping[str, bytes] | None = None) -> Mo
             f"found {bytes_found >> 20} MiB"
         )
     content = {name: file.read_bytes() for name, file in files.items()}
-    return ModuleFolder(path, module, {**content, **(more or {})})
+    return ModuleFolder(path, module, {**_included(content), **content, **(more or {})})
+
+
+def _included(content: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the offered headers that sources include, by name."""
+    includes = re.findall(rb'^\s*#\s*include\s+"([^"]+)"', b"\n".join(content.values()), re.M)
+    offered = {file.name: file for file in OFFERED.glob("*.h")}
+    return {name: offered[name].read_bytes() for name in offered if name.encode() in includes}
 
 
 def _takes_part(file: Path) -> bool:

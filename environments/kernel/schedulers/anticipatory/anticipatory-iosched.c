@@ -4,48 +4,180 @@
  *
  * Written from S. Iyer, P. Druschel, "Anticipatory scheduling: a disk scheduling framework to
  * overcome deceptive idleness in synchronous I/O", SOSP 2001. The order is that of the shortest
- * seek with a limit on waiting; README.md says what the paper has beyond that, and what it leaves
- * open.
+ * seek with a limit on waiting; README.md says what the paper has beyond that, and leaves open.
+ * Old experience weighs less: by an eighth with each new one.
  */
 
-#include <linux/blk-mq.h>
 #include <linux/hrtimer.h>
-#include <linux/module.h>
-#include <linux/slab.h>
 
-#include <trace/events/block.h>
+#include "one-arm.h"
 
-#include "elevator.h"
-#include "blk.h"
-#include "blk-mq-sched.h"
-#include "anticipation.h"
+#define AS_DISTANCES	64			/* classes: by the binary logarithm, sectors */
+#define AS_THINK_NS	(500ULL * NSEC_PER_USEC)	/* width of a class of think times */
+#define AS_THINKS	32			/* classes: 16 ms, and what is longer in the last */
+#define AS_COUNT	1024			/* what one observation counts for */
 
-static void as_remove(struct as_data *as, struct request *rq)
+struct as_data {
+	struct one_arm arm;		/* first */
+	struct request *serving;	/* the disk has one request at a time */
+	u64 began_ns;			/* since when */
+	sector_t distance, own_distance;	/* to it: the arm's, and from its process's last */
+	u64 positioning_ns[AS_DISTANCES];
+	struct as_process *last;	/* whose synchronous request ended last */
+	bool waiting;			/* for it, until the timer rings */
+	struct hrtimer timer;
+	unsigned int expire_ms;		/* longest wait of a request; 0: no limit */
+	unsigned int antic_expire_ms;	/* longest time to keep the disk idle */
+};
+
+/* What is known of a process. The kernel makes and frees it with the process's use of the disk. */
+struct as_process {
+	struct io_cq icq;		/* first */
+	unsigned int pending;		/* its synchronous requests that wait */
+	bool exited;
+	u64 ended_ns;			/* when its last one did */
+	sector_t arm;			/* where its last one was */
+	u64 positioning_ns;		/* from one to the next, if nobody came between */
+	u32 thinks[AS_THINKS];
+};
+
+/* Return whose synchronous request it is; NULL: it is asynchronous, or nobody is known. */
+static struct as_process *as_process_of(struct request *rq)
 {
-	list_del_init(&rq->queuelist);
-	if (!RB_EMPTY_NODE(&rq->rb_node)) {
-		elv_rb_del(&as->sorted, rq);
-		if (as_process_of(rq))
-			as_process_of(rq)->pending--;
+	return rq_is_sync(rq) && rq->elv.icq ? container_of(rq->elv.icq, struct as_process, icq) : NULL;
+}
+
+/* Return the time to get so far, as known. A distance never seen is no way at all: so it is seen. */
+static u64 *as_positioning(struct as_data *as, sector_t distance)
+{
+	return &as->positioning_ns[fls64(distance) % AS_DISTANCES];
+}
+
+static void as_learn_mean(u64 *mean_ns, u64 seen_ns)
+{
+	*mean_ns = *mean_ns ? *mean_ns - *mean_ns / 8 + seen_ns / 8 : seen_ns;
+}
+
+static void as_learn_think(struct as_process *process, u64 thought_ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < AS_THINKS; i++)
+		process->thinks[i] -= process->thinks[i] / 8;
+	process->thinks[min_t(u64, thought_ns / AS_THINK_NS, AS_THINKS - 1)] += AS_COUNT;
+}
+
+/* Return the time in which @percent in 100 of its thoughts ended; 0 where none was seen. */
+static u64 as_think_ns(const struct as_process *process, unsigned int percent)
+{
+	u32 total = 0, seen = 0;
+	unsigned int i;
+
+	for (i = 0; i < AS_THINKS; i++)
+		total += process->thinks[i];
+	for (i = 0; i < AS_THINKS && seen * 100 < total * percent; i++)
+		seen += process->thinks[i];
+	return i * AS_THINK_NS;
+}
+
+/*
+ * Return how long to keep the disk idle although @next waits, in nanoseconds; 0: take @next.
+ *
+ * To wait is worth what the arm's way to @next takes more than the way to the last process's next
+ * request, which is thought to be as far as those before. It costs the time until that request
+ * comes, by half of the process's think times. Where that pays, the wait ends when 95 in 100 of
+ * its think times would have ended.
+ */
+static u64 as_wait_ns(struct as_data *as, struct request *next)
+{
+	struct as_process *last = as->last;
+	u64 elapsed_ns, most_ns;
+	s64 benefit_ns;
+
+	if (!last || last->pending)
+		return 0;
+	elapsed_ns = ktime_get_ns() - last->ended_ns;
+	benefit_ns = *as_positioning(as, arm_distance(as->arm.head, next)) - last->positioning_ns;
+	if (benefit_ns <= 0 || as_think_ns(last, 50) >= benefit_ns + elapsed_ns)
+		return 0;
+	most_ns = min(as_think_ns(last, 95), as->antic_expire_ms * (u64)NSEC_PER_MSEC);
+	return most_ns > elapsed_ns ? most_ns - elapsed_ns : 0;
+}
+
+/* Return what goes next; NULL: nothing yet, and the timer is set if a process is waited for. */
+static struct request *as_choose(struct as_data *as)
+{
+	struct request *oldest = arm_oldest(&as->arm), *rq;
+	u64 wait_ns;
+
+	if (!list_empty(&as->arm.requeued))
+		return list_first_entry(&as->arm.requeued, struct request, queuelist);
+	if (!oldest || arm_expired(oldest, READ_ONCE(as->expire_ms)))
+		return oldest;
+	rq = arm_nearest(&as->arm);
+	wait_ns = as_wait_ns(as, rq);
+	if (!wait_ns)
+		return rq;
+	as->waiting = true;
+	hrtimer_start(&as->timer, ns_to_ktime(wait_ns), HRTIMER_MODE_REL);
+	return NULL;
+}
+
+/* Whoever was waited for, there is another choice now. If its process had none, it has thought. */
+static void as_came(struct one_arm *arm, struct request *rq)
+{
+	struct as_data *as = container_of(arm, struct as_data, arm);
+	struct as_process *process = as_process_of(rq);
+	bool served = process && as->serving && as_process_of(as->serving) == process;
+
+	as->waiting = false;
+	if (process && !process->pending++ && !served && process->ended_ns)
+		as_learn_think(process, ktime_get_ns() - process->ended_ns);
+}
+
+static void as_went(struct one_arm *arm, struct request *rq)
+{
+	if (as_process_of(rq))
+		as_process_of(rq)->pending--;
+}
+
+static void as_serve(struct as_data *as, struct request *rq)
+{
+	struct as_process *process = as_process_of(rq);
+
+	arm_remove(&as->arm, rq);
+	as->serving = rq;
+	as->began_ns = ktime_get_ns();
+	as->distance = arm_distance(as->arm.head, rq);
+	as->arm.head = blk_rq_pos(rq) + blk_rq_sectors(rq);
+	if (process) {
+		as->own_distance = arm_distance(process->arm, rq);
+		process->arm = as->arm.head;
 	}
-	elv_rqhash_del(as->q, rq);
-	if (as->q->last_merge == rq)
-		as->q->last_merge = NULL;
+}
+
+static void as_learn(struct as_data *as, struct request *rq, u64 now_ns)
+{
+	struct as_process *process = as_process_of(rq);
+
+	as_learn_mean(as_positioning(as, as->distance), now_ns - as->began_ns);
+	if (process) {
+		as_learn_mean(&process->positioning_ns, *as_positioning(as, as->own_distance));
+		process->ended_ns = now_ns;
+	}
+	as->last = process && !process->exited ? process : NULL;
 }
 
 static struct request *as_dispatch_request(struct blk_mq_hw_ctx *hctx)
 {
 	struct as_data *as = hctx->queue->elevator->elevator_data;
-	struct request *rq = NULL;
+	struct request *rq;
 
-	spin_lock_irq(&as->lock);
-	if (!as->serving)
-		rq = as_choose(as);
-	if (rq) {
-		as_remove(as, rq);
+	spin_lock_irq(&as->arm.lock);
+	rq = as->serving ? NULL : as_choose(as);
+	if (rq)
 		as_serve(as, rq);
-	}
-	spin_unlock_irq(&as->lock);
+	spin_unlock_irq(&as->arm.lock);
 	return rq;
 }
 
@@ -53,8 +185,8 @@ static bool as_has_work(struct blk_mq_hw_ctx *hctx)
 {
 	struct as_data *as = hctx->queue->elevator->elevator_data;
 
-	return !READ_ONCE(as->serving) && !READ_ONCE(as->waiting) &&
-	       (!list_empty_careful(&as->requeued) || !list_empty_careful(&as->arrived));
+	return !READ_ONCE(as->serving) && arm_has_work(hctx) &&
+	       (!READ_ONCE(as->waiting) || !list_empty_careful(&as->arm.requeued));
 }
 
 /* Look again, also where nobody came: then the time that was waited is enough. */
@@ -63,105 +195,33 @@ static enum hrtimer_restart as_timer(struct hrtimer *timer)
 	struct as_data *as = container_of(timer, struct as_data, timer);
 
 	WRITE_ONCE(as->waiting, false);
-	blk_mq_run_hw_queues(as->q, true);
+	blk_mq_run_hw_queues(as->arm.q, true);
 	return HRTIMER_NORESTART;
 }
 
-static void as_insert(struct as_data *as, struct request *rq, bool at_head,
-		      struct list_head *merged)
-{
-	if (blk_mq_sched_try_insert_merge(as->q, rq, merged))
-		return;
-	trace_block_rq_insert(rq);
-	/* Whoever was waited for, there is another choice now. */
-	as->waiting = false;
-	if (at_head) {
-		list_add(&rq->queuelist, &as->requeued);
-		return;
-	}
-	if (as_process_of(rq))
-		as_process_asks(as, as_process_of(rq));
-	rq->fifo_time = get_jiffies_64();
-	list_add_tail(&rq->queuelist, &as->arrived);
-	elv_rb_add(&as->sorted, rq);
-	if (rq_mergeable(rq)) {
-		elv_rqhash_add(as->q, rq);
-		if (!as->q->last_merge)
-			as->q->last_merge = rq;
-	}
-}
-
-static void as_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *list, bool at_head)
-{
-	struct as_data *as = hctx->queue->elevator->elevator_data;
-	struct request *rq, *next;
-	LIST_HEAD(merged);
-
-	spin_lock_irq(&as->lock);
-	list_for_each_entry_safe(rq, next, list, queuelist) {
-		list_del_init(&rq->queuelist);
-		as_insert(as, rq, at_head, &merged);
-	}
-	spin_unlock_irq(&as->lock);
-	blk_mq_free_requests(&merged);
-}
-
-static bool as_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs)
-{
-	struct as_data *as = q->elevator->elevator_data;
-	struct request *free = NULL;
-	bool merged;
-
-	spin_lock_irq(&as->lock);
-	merged = blk_mq_sched_try_merge(q, bio, nr_segs, &free);
-	spin_unlock_irq(&as->lock);
-	if (free)
-		blk_mq_free_request(free);
-	return merged;
-}
-
-/* The kernel has put @next behind @rq: @next is no request any more. */
-static void as_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
-{
-	as_remove(q->elevator->elevator_data, next);
-}
-
-/* Called by who submits, before anything else happens to the request. */
-static void as_prepare_request(struct request *rq)
-{
-	rq->elv.icq = ioc_find_get_icq(rq->q);
-}
-
-static void as_finish_request(struct request *rq)
-{
-	if (rq->elv.icq)
-		put_io_context(rq->elv.icq->ioc);
-	rq->elv.icq = NULL;
-}
-
-static void as_completed_request(struct request *rq, u64 now_ns)
+static void as_left_disk(struct request *rq, u64 ended_ns)
 {
 	struct as_data *as = rq->q->elevator->elevator_data;
 	unsigned long flags;
 
-	spin_lock_irqsave(&as->lock, flags);
+	spin_lock_irqsave(&as->arm.lock, flags);
 	if (as->serving == rq) {
-		as_learn(as, rq, now_ns);
 		as->serving = NULL;
+		if (ended_ns)
+			as_learn(as, rq, ended_ns);
 	}
-	spin_unlock_irqrestore(&as->lock, flags);
+	spin_unlock_irqrestore(&as->arm.lock, flags);
+}
+
+static void as_completed_request(struct request *rq, u64 now_ns)
+{
+	as_left_disk(rq, now_ns);
 	blk_mq_run_hw_queues(rq->q, true);
 }
 
 static void as_requeue_request(struct request *rq)
 {
-	struct as_data *as = rq->q->elevator->elevator_data;
-	unsigned long flags;
-
-	spin_lock_irqsave(&as->lock, flags);
-	if (as->serving == rq)
-		as->serving = NULL;
-	spin_unlock_irqrestore(&as->lock, flags);
+	as_left_disk(rq, 0);
 }
 
 /* Nobody waits for a process that is gone. */
@@ -171,41 +231,28 @@ static void as_exit_icq(struct io_cq *icq)
 	struct as_process *process = container_of(icq, struct as_process, icq);
 	unsigned long flags;
 
-	spin_lock_irqsave(&as->lock, flags);
+	spin_lock_irqsave(&as->arm.lock, flags);
 	process->exited = true;
 	if (as->last == process) {
 		as->last = NULL;
 		if (as->waiting)
 			hrtimer_start(&as->timer, 0, HRTIMER_MODE_REL);
 	}
-	spin_unlock_irqrestore(&as->lock, flags);
+	spin_unlock_irqrestore(&as->arm.lock, flags);
 }
 
-static int as_init_sched(struct request_queue *q, struct elevator_type *e)
+static int as_init_sched(struct request_queue *q, struct elevator_type *type)
 {
-	struct elevator_queue *eq = elevator_alloc(q, e);
-	struct as_data *as;
+	struct as_data *as = (struct as_data *)arm_begin(q, type, sizeof(*as));
 
-	if (!eq)
+	if (!as)
 		return -ENOMEM;
-	as = kzalloc_node(sizeof(*as), GFP_KERNEL, q->node);
-	if (!as) {
-		kobject_put(&eq->kobj);
-		return -ENOMEM;
-	}
-	spin_lock_init(&as->lock);
-	INIT_LIST_HEAD(&as->arrived);
-	INIT_LIST_HEAD(&as->requeued);
+	as->arm.came = as_came;
+	as->arm.went = as_went;
 	hrtimer_init(&as->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	as->timer.function = as_timer;
-	as->q = q;
 	as->expire_ms = 500;
 	as->antic_expire_ms = 15;
-	eq->elevator_data = as;
-
-	/* One arm for the whole disk, however many hardware queues it has. */
-	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
-	q->elevator = eq;
 	return 0;
 }
 
@@ -214,26 +261,15 @@ static void as_exit_sched(struct elevator_queue *e)
 	struct as_data *as = e->elevator_data;
 
 	hrtimer_cancel(&as->timer);
-	WARN_ON_ONCE(as->serving || !list_empty(&as->requeued) || !list_empty(&as->arrived));
-	kfree(as);
+	arm_exit_sched(e);
 }
 
-#define AS_TUNABLE(name)									\
-static ssize_t as_##name##_show(struct elevator_queue *e, char *page)				\
-{												\
-	return sysfs_emit(page, "%u\n", ((struct as_data *)e->elevator_data)->name);		\
-}												\
-static ssize_t as_##name##_store(struct elevator_queue *e, const char *page, size_t count)	\
-{												\
-	return kstrtouint(page, 10, &((struct as_data *)e->elevator_data)->name) ?: count;	\
-}
-
-AS_TUNABLE(expire_ms)
-AS_TUNABLE(antic_expire_ms)
+ARM_TUNABLE(as_data, expire_ms, 0)
+ARM_TUNABLE(as_data, antic_expire_ms, 0)
 
 static struct elv_fs_entry as_attrs[] = {
-	__ATTR(expire_ms, 0644, as_expire_ms_show, as_expire_ms_store),
-	__ATTR(antic_expire_ms, 0644, as_antic_expire_ms_show, as_antic_expire_ms_store),
+	ARM_TUNED(as_data, expire_ms),
+	ARM_TUNED(as_data, antic_expire_ms),
 	__ATTR_NULL
 };
 
@@ -241,13 +277,13 @@ static struct elevator_type as_sched = {
 	.ops = {
 		.init_sched = as_init_sched,
 		.exit_sched = as_exit_sched,
-		.prepare_request = as_prepare_request,
-		.finish_request = as_finish_request,
-		.insert_requests = as_insert_requests,
+		.prepare_request = arm_prepare_request,
+		.finish_request = arm_finish_request,
+		.insert_requests = arm_insert_requests,
 		.dispatch_request = as_dispatch_request,
 		.has_work = as_has_work,
-		.bio_merge = as_bio_merge,
-		.requests_merged = as_requests_merged,
+		.bio_merge = arm_bio_merge,
+		.requests_merged = arm_requests_merged,
 		.completed_request = as_completed_request,
 		.requeue_request = as_requeue_request,
 		.exit_icq = as_exit_icq,
@@ -259,20 +295,4 @@ static struct elevator_type as_sched = {
 	.elevator_owner = THIS_MODULE,
 };
 
-static int __init as_init(void)
-{
-	return elv_register(&as_sched);
-}
-
-static void __exit as_exit(void)
-{
-	elv_unregister(&as_sched);
-}
-
-module_init(as_init);
-module_exit(as_exit);
-
-MODULE_AUTHOR("Elevator Lab contributors");
-MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Anticipatory I/O scheduler");
-MODULE_ALIAS("anticipatory-iosched");
+ARM_MODULE(as_sched, "Anticipatory I/O scheduler");

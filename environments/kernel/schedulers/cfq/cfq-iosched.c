@@ -6,14 +6,6 @@
  * version 4.9; no code of theirs is in it. README.md says what was left out.
  */
 
-#include <linux/module.h>
-#include <linux/slab.h>
-
-#include <trace/events/block.h>
-
-#include "elevator.h"
-#include "blk.h"
-#include "blk-mq-sched.h"
 #include "tunables.h"
 #include "turns.h"
 
@@ -155,21 +147,6 @@ static void cfq_requests_merged(struct request_queue *q, struct request *rq, str
 	cfq_remove(q->elevator->elevator_data, next);
 }
 
-/* Called by who submits, before anything else happens to the request. */
-static void cfq_prepare_request(struct request *rq)
-{
-	rq->elv.icq = ioc_find_get_icq(rq->q);
-	rq->elv.priv[0] = NULL;
-	rq->elv.priv[1] = NULL;
-}
-
-static void cfq_finish_request(struct request *rq)
-{
-	if (rq->elv.icq)
-		put_io_context(rq->elv.icq->ioc);
-	rq->elv.icq = NULL;
-}
-
 static void cfq_requeue_request(struct request *rq)
 {
 	struct cfq_data *cfq = rq->q->elevator->elevator_data;
@@ -258,8 +235,8 @@ static struct elevator_type cfq_sched = {
 		.exit_sched = cfq_exit_sched,
 		.init_icq = cfq_init_icq,
 		.exit_icq = cfq_exit_icq,
-		.prepare_request = cfq_prepare_request,
-		.finish_request = cfq_finish_request,
+		.prepare_request = arm_prepare_request,
+		.finish_request = arm_finish_request,
 		.insert_requests = cfq_insert_requests,
 		.dispatch_request = cfq_dispatch_request,
 		.has_work = cfq_has_work,
@@ -276,20 +253,4 @@ static struct elevator_type cfq_sched = {
 	.elevator_owner = THIS_MODULE,
 };
 
-static int __init cfq_init(void)
-{
-	return elv_register(&cfq_sched);
-}
-
-static void __exit cfq_exit(void)
-{
-	elv_unregister(&cfq_sched);
-}
-
-module_init(cfq_init);
-module_exit(cfq_exit);
-
-MODULE_AUTHOR("Elevator Lab contributors");
-MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Completely fair queueing I/O scheduler");
-MODULE_ALIAS("cfq-iosched");
+ARM_MODULE(cfq_sched, "Completely fair queueing I/O scheduler");

@@ -6,13 +6,10 @@
 #ifndef CFQ_QUEUES_H
 #define CFQ_QUEUES_H
 
-#include <linux/blk-mq.h>
 #include <linux/hrtimer.h>
-#include <linux/iocontext.h>
 #include <linux/ioprio.h>
-#include <linux/jiffies.h>
 
-#include "elevator.h"
+#include "one-arm.h"
 
 #define CFQ_CLASSES	3		/* real-time, best effort, idle: the first one goes first */
 #define CFQ_LEVELS	8		/* of priority in a class; 0 is the highest */
@@ -188,10 +185,8 @@ static struct request *cfq_oldest(struct cfq_queue *queue)
 
 static bool cfq_expired(struct cfq_data *cfq, struct cfq_queue *queue)
 {
-	unsigned int expire_ms = queue->sync ? cfq->fifo_expire_sync : cfq->fifo_expire_async;
-
-	return time_after_eq64(get_jiffies_64(),
-			       cfq_oldest(queue)->fifo_time + msecs_to_jiffies(expire_ms));
+	return arm_expired(cfq_oldest(queue),
+			   queue->sync ? cfq->fifo_expire_sync : cfq->fifo_expire_async);
 }
 
 /*
@@ -200,8 +195,7 @@ static bool cfq_expired(struct cfq_data *cfq, struct cfq_queue *queue)
  */
 static struct request *cfq_next(struct cfq_data *cfq, struct cfq_queue *queue)
 {
-	struct rb_node *node = queue->sorted.rb_node, *back;
-	struct request *above = NULL, *below;
+	struct request *above, *below;
 	u64 distance;
 
 	if (!cfq->checked_fifo) {
@@ -209,17 +203,10 @@ static struct request *cfq_next(struct cfq_data *cfq, struct cfq_queue *queue)
 		if (cfq_expired(cfq, queue))
 			return cfq_oldest(queue);
 	}
-	while (node) {
-		struct request *rq = rb_entry_rq(node);
-
-		if (blk_rq_pos(rq) >= cfq->head)
-			above = rq;
-		node = blk_rq_pos(rq) >= cfq->head ? node->rb_left : node->rb_right;
-	}
-	back = above ? rb_prev(&above->rb_node) : rb_last(&queue->sorted);
-	if (!back)
+	above = arm_first_from(&queue->sorted, cfq->head);
+	below = arm_last_below(&queue->sorted, cfq->head);
+	if (!below)
 		return above;
-	below = rb_entry_rq(back);
 	distance = cfq->head - blk_rq_pos(below);
 	if (distance <= cfq->back_seek_max * 2ULL &&
 	    (!above || distance * cfq->back_seek_penalty < blk_rq_pos(above) - cfq->head))

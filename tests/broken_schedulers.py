@@ -1,4 +1,4 @@
-"""Thirteen schedulers, each broken in one way: the template fifo with a few words changed."""
+"""Fourteen schedulers, each broken in one way: the template fifo with a few words changed."""
 
 import json
 from pathlib import Path
@@ -76,6 +76,12 @@ BROKEN = {
     "loops": Broken(
         CHOSEN,
         "\tlocal_irq_disable();\n\twhile (READ_ONCE(data->requests.next))\n\t\t;\n" + CHOSEN,
+        "serves_one_at_a_time",
+        "It keeps the processor for ever",
+    ),
+    "loops_on": Broken(
+        CHOSEN,
+        "\tspin_unlock(&data->lock);\n\tfor (;;)\n\t\tcpu_relax();\n" + CHOSEN,
         "serves_one_at_a_time",
         "It keeps the processor for ever",
     ),

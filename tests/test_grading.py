@@ -249,6 +249,7 @@ HANDED_IN = {
     "right": scheduler_of("sstf"),
     "wrong": scheduler_of("fifo"),
     "panic": scheduler_of("fifo", DISPATCH, DISPATCH + 'panic("no");'),
+    "hangs": scheduler_of("fifo", HAS_WORK, HAS_WORK + "return false;"),
     "typo": scheduler_of("fifo", HAS_WORK, HAS_WORK + "return forgotten;"),
     "kernels": {
         **scheduler_of("fifo"),
@@ -297,13 +298,15 @@ def test_each_submission_has_its_marks(graded):
     assert marks["right"] == [part.marks for part in assignment.parts]
     assert marks["wrong"] == [2, 6, 0]
     assert marks["panic"][0] == 2 and 0 < marks["panic"][1] < 6 and marks["panic"][2] == 0
+    assert marks["hangs"] == marks["panic"]
+    assert "No request was ever handed to the disk" in grades["hangs"].problem
     assert marks["typo"] == marks["kernels"] == marks["=empty"] == [0, 0, 0]
     assert grades["right"].problem == grades["wrong"].problem == ""
     assert "serves_one_at_a_time: " in grades["panic"].problem
     assert "'forgotten' undeclared" in grades["typo"].compiler
     assert "'forgotten' undeclared" in grades["typo"].problem
     assert "expected a name that is not the kernel's; found 'kyber'" in grades["kernels"].problem
-    assert [step[:2] for step in told] == [(done, 6) for done in range(7)]
+    assert [step[:2] for step in told] == [(done, 7) for done in range(8)]
 
 
 @pytest.mark.image

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -19,13 +20,18 @@ from typing import Any, NamedTuple
 from ... import cache, scratch
 from ...errors import NotReady, TrialFailed
 from ...testbeds.deterministic import exchange, image, initramfs, qemu, template
-from ...testbeds.deterministic.monitor import converse
+from ...testbeds.deterministic.monitor import Monitor, converse
 
 MEMORY_MIB = 512
 GUEST = Path(__file__).with_name("in_guest")
 
 #: Wall time after which a machine is ended; the whole check takes half a minute of it.
 LIMIT_S = 900
+
+#: Processor time of the machine without a word from the guest, after which its scheduler is taken
+#: to loop for ever; the longest case takes a tenth of it. Such a loop may leave time enough to feed
+#: the guest's own watchdog, so it is seen from here, however busy this computer is.
+LOOPS_AFTER_S = 90
 
 KERNEL_OPTIONS = " ".join(
     [
@@ -76,32 +82,53 @@ def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None]) -> End
         incoming = ("-incoming", "defer", "-S")
         with _started(kept, kept / "ram", "share=off", place, *incoming) as machine:
             converse(template.resume(place / "monitor", machine, kept / "state", LIMIT_S))
-            _listen(machine, place / "said", hear)
+            _listen(machine, place, hear)
             by_itself = machine.wait() == qemu.FINISHED
         return Ended(by_itself, (place / "console").read_text(errors="replace"))
 
 
 def _listen(
-    machine: subprocess.Popen[str], file: Path, hear: Callable[[dict[str, Any]], None]
+    machine: subprocess.Popen[str], place: Path, hear: Callable[[dict[str, Any]], None]
 ) -> None:
-    """Hear what the guest says until the machine has ended."""
+    """Hear what the guest says until the machine has ended; end one that loops."""
     until_s = time.monotonic() + LIMIT_S
-    with file.open() as said:
+    with (place / "said").open() as said:
         line = ""
-        ended = False
+        ended = interrupted = False
+        heard_s = 0.0
         while not ended:
             ended = machine.poll() is not None
             while part := said.readline():
+                heard_s = _processor_s(machine)
                 line += part
                 if line.endswith("\n"):
                     hear(json.loads(line))
                     line = ""
+            if not interrupted and _processor_s(machine) - heard_s > LOOPS_AFTER_S:
+                # The kernel then shows where it was, and ends the machine.
+                converse(_interrupt(place / "monitor", machine))
+                interrupted = True
             if time.monotonic() > until_s:
                 raise TrialFailed(
                     f"the check did not end within {LIMIT_S} s of wall time; it was stopped. "
                     "The machine is overloaded; run it again"
                 )
             time.sleep(0.05)
+
+
+async def _interrupt(socket: Path, machine: subprocess.Popen[str]) -> None:
+    async with Monitor(socket, machine, LIMIT_S) as monitor:
+        await monitor.do("inject-nmi")
+
+
+def _processor_s(machine: subprocess.Popen[str]) -> float:
+    """Return the processor time that a machine has used; none is known of one that has ended."""
+    try:
+        stat = Path(f"/proc/{machine.pid}/stat").read_text()
+    except OSError:
+        return 0.0
+    ticks = stat.rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def _kept() -> Path:

@@ -18,6 +18,7 @@ from elevatorlab.judging import claims
 from elevatorlab.results import store
 from elevatorlab.showing import style
 from elevatorlab.studies import innodb_commit
+from elevatorlab.studies.innodb_commit import measures
 from elevatorlab.trial import profile
 
 REPORT = Path(__file__).with_name("fixtures").joinpath("sysbench-1.0.20-insert.txt").read_text()
@@ -181,10 +182,10 @@ def test_only_the_first_arm_runs_the_sweep():
 
 
 def test_a_commit_waits_for_a_drive_long_enough_to_estimate_it():
-    """With the cache 2,700 and 3,700 commits a second were measured, without it 170 and 440."""
+    """With the cache 2,700 and 4,700 commits a second were measured, without it 160 and 470."""
     made = innodb_commit.trials(studies.parameters(innodb_commit, "quick"))
     on_drives = [trial for trial in made if trial.device.kind == "drive"]
-    rates = {"table": {1: 2700, 8: 3700}, "no_cache": {1: 172, 8: 444}}
+    rates = {"table": {1: 2700, 8: 4750}, "no_cache": {1: 161, 8: 470}}
     for trial in on_drives:
         for phase in trial.workloads[0].phases:
             if phase.flush_log_at_trx_commit == 1:
@@ -297,6 +298,13 @@ def test_the_claims_that_the_arm_turns_are_listed_with_both_reasons():
 def test_what_one_repetition_does_not_decide_is_turned_by_nobody():
     _, table = innodb_commit.tables(on_both_disks().query("repetition == 1"))[-1]
     assert table.empty
+
+
+def test_the_sweep_is_drawn_beside_the_disk_that_it_ran_on():
+    swept = as_printed(device=next(iter(ON_BOTH))).query("scheduler == 'bfq' and threads == 8")
+    swept = swept.assign(experiment="sweep", slice_idle_ms=8.0, idling="strict_guarantees")
+    rows = measures.swept_rows(pd.concat([on_both_disks(), swept]))
+    assert set(rows["device"]) == {next(iter(ON_BOTH))} and "table" in set(rows["experiment"])
 
 
 @pytest.mark.parametrize("name", ON_BOTH)

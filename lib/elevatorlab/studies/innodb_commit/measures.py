@@ -23,8 +23,18 @@ TABLE, NO_CACHE, SWEEP = "table", "no_cache", "sweep"
 
 def main_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """Return what is held against the article: one arm, on a drive where one was measured."""
+    return on_main_disk(_first_arm(rows))
+
+
+def swept_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the same arm on the disks of the sweep, and what stands beside it."""
+    rows = _first_arm(rows)
+    return rows[rows["device"].isin(rows_of(rows, experiment=SWEEP)["device"])]
+
+
+def _first_arm(rows: pd.DataFrame) -> pd.DataFrame:
     arm = next((arm for arm in ARMS if arm in set(rows["arm"])), None)
-    return on_main_disk(rows_of(rows, arm=arm))
+    return rows_of(rows, arm=arm)
 
 
 def ratio(

@@ -141,7 +141,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "quick": {
         **_ALL,
         "commits": 200,
-        "drive_commits": {1: 15000, 8: 20500},
+        "drive_commits": {1: 15000, 8: 26000},
         "drive_repetitions": 2,
         "uncached_drive_commits": {1: 1100, 8: 2800},
         "slice_idles_ms": (0, 2, 8),

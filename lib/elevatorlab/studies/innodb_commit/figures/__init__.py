@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....judging.matching import Run
-from ..measures import ARMS, SWEEP, main_rows
+from ..measures import ARMS, main_rows, swept_rows
 from ..tables import MAPPED
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     from .slice_idle import slice_idle
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
-        rows = main_rows(rows)
+        swept, rows = swept_rows(rows), main_rows(rows)
         drawn = {"commits": commits(published, rows)}
         if len(rows):
             drawn["idle"] = idle(rows)
             drawn["group-commit"] = group_commit(rows)
-        if SWEEP in set(rows["experiment"]):
-            drawn["slice-idle"] = slice_idle(published, rows)
+        if len(swept):
+            drawn["slice-idle"] = slice_idle(published, swept)
         return drawn
 
     return of_every_run(measured, draw, CAPTIONS, ARMS, "tps")

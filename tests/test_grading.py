@@ -112,6 +112,12 @@ def test_a_dispatch_too_many_is_said():
     assert marked.marks < 4
 
 
+def test_a_number_is_said_without_an_exponent():
+    part = assignments.read("open").scored[1]
+    says = marking.measure(part, 5154.2, 5080.0, 1.5).says
+    assert says == "5150 reads/s; the reference has 5080: 1.01 times as good."
+
+
 def test_a_score_needs_every_part():
     parts = [Marked(what="a", marks=1, of=1, says="", ratio=2.0), marking.nothing(SCENARIO, "")]
     assert marking.score(parts, 1) == 200 and marking.score(parts, 2) is None

@@ -109,7 +109,8 @@ def measure(part: Workload, found: float, reference: float, best_ratio: float) -
     ratio = found / reference if part.measure == "rate" else reference / found
     share = min(1.0, max(0.0, (ratio - 0.5) / (best_ratio - 0.5)))
     unit = {"latency": "ms", "rate": "reads/s", "travel": "MiB"}[part.measure]
-    says = f"{found:.3g} {unit}; the reference has {reference:.3g}: {ratio:.2f} times as good."
+    yours, its = (f"{float(f'{number:.3g}'):g}" for number in (found, reference))
+    says = f"{yours} {unit}; the reference has {its}: {ratio:.2f} times as good."
     marks = _halves(part.marks * share)
     return Marked(what=part.what, marks=marks, of=part.marks, says=says, ratio=round(ratio, 4))
 

@@ -2,11 +2,14 @@
 
 import json
 from collections import Counter
+from datetime import date
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
-from elevatorlab.analysis.intervals import Interval
+from elevatorlab.analysis.intervals import Interval, geometric_interval
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
 from elevatorlab.judging.claims import (
@@ -18,8 +21,10 @@ from elevatorlab.judging.claims import (
     summary,
     to_json,
 )
-from elevatorlab.judging.families import statements
-from elevatorlab.judging.verdicts import Verdict, compare, ordering
+from elevatorlab.judging.evidence import independent, together
+from elevatorlab.judging.families import Role, statements
+from elevatorlab.judging.verdicts import DECIDED, Evidence, Judgement, Verdict, compare, ordering
+from elevatorlab.plugins import studies
 from elevatorlab.studies.vm_vs_container.claims import JUDGES, judge
 from synthetic import (
     ARMS,
@@ -104,7 +109,7 @@ def test_one_verdict_for_each_machine_and_preset():
             (everything, "fedcba9876543210", "full"),
             ("deterministic", "deterministic", "quick"),
         ],
-        254 - document,
+        238 - document,
     )
 
 
@@ -172,8 +177,8 @@ def test_published_data_alone_says_so(published_alone):
 def test_what_nothing_was_measured_for_is_no_arithmetic(published_alone):
     """It is counted apart, and the document's own claims are as many as with a measurement."""
     assert summary(published_alone) == (
-        "254 claims. The documents' own arithmetic: 56 reproduced, 0 direction only, 14 "
-        "contradicted, 0 not testable here. Not judged, because nothing was measured: 184."
+        "238 claims. The documents' own arithmetic: of its own arithmetic (66 independent): 56 "
+        "reproduced, 14 contradicted. Not judged, because nothing was measured: 168."
     )
 
 
@@ -214,7 +219,7 @@ def test_a_seed_of_noise_does_not_matter_but_a_lot_does():
         return spread.get(row["scheduler"], (1.3, 1.6, 1))[row["repetition"] - 1]
 
     noisy = verdicts(as_printed(factor=unpaired), "ranking/high_read_latency/vm/dropped")
-    assert set(noisy.values()) == {Verdict.NOT_TESTABLE}
+    assert set(noisy.values()) == {Verdict.UNDECIDED}
 
 
 # Reruns that say something else
@@ -275,8 +280,9 @@ def test_without_a_vm_the_container_layer_is_told():
 def test_one_repetition_calls_no_order():
     """Nor a value: one repetition does not say how far off it may be."""
     once = as_printed(repetitions=1)
-    assert set(verdicts(once, "ranking").values()) == {Verdict.NOT_TESTABLE}
-    assert set(verdicts(once, "/vm/time").values()) == {Verdict.NOT_TESTABLE}
+    assert Verdict.UNDECIDED in verdicts(once, "ranking").values()
+    assert not set(verdicts(once, "ranking").values()) & set(DECIDED)
+    assert set(verdicts(once, "/vm/time").values()) == {Verdict.UNDECIDED}
 
 
 def test_sizes_and_schedulers_that_were_not_run():
@@ -291,48 +297,6 @@ def test_sizes_and_schedulers_that_were_not_run():
     claim = by_id[f"{STUDY}/sentence/none-was-best/{TEST_1}/vm/dropped"]
     assert claim.verdict == Verdict.NOT_TESTABLE
     assert "not run: writes_starving_reads: kyber / none" in claim.reason
-
-
-# Did the reads meet a scheduler?
-
-
-def test_reads_from_the_page_cache_are_no_measure_of_a_scheduler(exact):
-    """0 bytes from the device as published, all of them after the drop."""
-    found = [claim for name, claim in exact.items() if name.startswith("cache/")]
-    assert {claim.verdict for claim in found} == {Verdict.CONTRADICTED}
-    assert {claim.measured for claim in found} == {0}
-
-
-@pytest.mark.parametrize(
-    ("share", "verdict"), [(1, Verdict.REPRODUCED), (0.5, Verdict.DIRECTION_ONLY)]
-)
-def test_reads_from_the_device_would_be(share, verdict):
-    """The claim can go the other way."""
-    table = as_printed()
-    warm = table["variant"] == "as_published"
-    table.loc[warm, "storage_read_bytes"] = (table["bytes_read"] * share).astype(int)
-    assert set(verdicts(table, f"cache/{TEST_1}").values()) == {verdict}
-
-
-def test_without_a_control_nothing_is_concluded():
-    """A counter that never counts proves nothing."""
-    dead = as_printed().assign(storage_read_bytes=0)
-    assert set(verdicts(dead, "cache/").values()) == {Verdict.NOT_TESTABLE}
-    undropped = as_printed().query("variant != 'dropped'")
-    assert set(verdicts(undropped, "cache/").values()) == {Verdict.NOT_TESTABLE}
-
-
-@pytest.mark.parametrize(
-    ("shares", "verdict"),
-    [((0.9, 0.5, 0.2), Verdict.NOT_TESTABLE), ((0.31, 0.3, 0.29), Verdict.DIRECTION_ONLY)],
-)
-def test_a_share_that_the_repetitions_do_not_bound_decides_nothing(shares, verdict):
-    """A part of the reads reached the device, once more, once less."""
-    table = as_printed()
-    warm = table["variant"] == "as_published"
-    share = table["repetition"].map(dict(enumerate(shares, 1)))
-    table.loc[warm, "storage_read_bytes"] = (table["bytes_read"] * share).astype(int)
-    assert set(verdicts(table, "cache/").values()) == {verdict}
 
 
 # Arms on one machine
@@ -369,7 +333,6 @@ def test_an_emulated_vm_is_compared_with_nothing_but_itself():
     assert "From host to container" in found["table-2/40mb/improvement"].reason
     assert found["ranking/high_read_latency/vm/dropped"].verdict == Verdict.REPRODUCED
     assert found["table-2/40mb/vm/time"].verdict == Verdict.REPRODUCED
-    assert found["cache/high_read_latency/none/vm"].verdict == Verdict.CONTRADICTED
 
 
 def test_emulated_alike_is_comparable():
@@ -404,10 +367,10 @@ def test_the_text_says_what_was_decided_and_counts_the_rest():
     found = judge(deterministic(jitter=0.05))
     text = as_text(found)
     measured = [claim for claim in found if is_measured(claim)]
-    counts = Counter(claim.verdict for claim in measured)
+    counts = Counter(claim.verdict for claim in measured if claim.role == Role.PREDICTION)
     assert text.startswith(f"{STUDY}: deterministic, quick\n")
     for verdict, count in counts.items():
-        assert f"\n{verdict} ({count})\n" in text
+        assert f"\npredictions: {verdict} ({count})\n" in text
     assert "No VM arm on testbed deterministic (arms: container, host)" in text
     assert max(map(len, text.splitlines())) <= 80
     assert "percentage-erratum" in text
@@ -418,7 +381,7 @@ def test_the_overview_counts_study_by_study():
     found = judge(deterministic())
     others = [claim.model_copy(update={"study": "other"}) for claim in found[:3]]
     first, second = overview([*found, *others]).split("\n\n")
-    assert first.startswith(f"{STUDY}: 254 claims\n")
+    assert first.startswith(f"{STUDY}: 238 claims\n")
     assert "Measured on deterministic, quick: " in first
     assert second.startswith("other: 3 claims\n")
 
@@ -426,9 +389,12 @@ def test_the_overview_counts_study_by_study():
 def test_the_summary_adds_no_two_runs_up():
     """One sentence each."""
     text = summary(judge(pd.concat([deterministic(), as_printed()])))
-    assert text.startswith("254 claims. Measured on ")
+    assert text.startswith("238 claims. Measured on ")
     assert "Measured on deterministic, quick: " in text
-    assert "The documents' own arithmetic: 56 reproduced, " in text
+    assert (
+        "The documents' own arithmetic: of its own arithmetic (66 independent): 56 reproduced, "
+        in text
+    )
     assert "Measured on docker+vagrant, full, machine 01234567: " in text
 
 
@@ -475,8 +441,7 @@ SENTENCE = {
     "quantity": "q",
     "judge": "j",
     "formula": "f",
-    "judged_on": "document",
-    "tolerance": 0,
+    "role": "arithmetic of the document",
     "text": "so it is",
     "place": "p",
 }
@@ -487,6 +452,9 @@ SENTENCE = {
     [
         ({"tolerence": 1}, "tolerence"),
         ({"text": None}, "`column` or `text`"),
+        ({"role": "evidence"}, "role"),
+        ({"tolerance": 0.1}, "tolerance"),
+        ({"tolerance": {"value": 0.1, "of": "share", "reason": "so"}}, "fixed"),
         ({"place": None}, "`text` and `place`"),
         ({"each": {"x": [1, 2]}}, "one claim per id"),
     ],
@@ -513,16 +481,16 @@ def test_an_unknown_judge_is_refused(tmp_path):
     [
         (Interval(1.20, 1.19, 1.21, 3), (1.18, 1.22), Verdict.REPRODUCED),
         (Interval(1.20, 1.15, 1.25, 3), (1.18, 1.22), Verdict.DIRECTION_ONLY),
-        (Interval(1.00, 0.01, 100.0, 3), (0.90, 1.10), Verdict.NOT_TESTABLE),
+        (Interval(1.00, 0.01, 100.0, 3), (0.90, 1.10), Verdict.UNDECIDED),
         (Interval(1.50, 1.40, 1.60, 3), (1.18, 1.22), Verdict.DIRECTION_ONLY),
         (Interval(0.80, 0.70, 0.90, 3), (1.18, 1.22), Verdict.CONTRADICTED),
         (Interval(1.00, 1.00, 1.00, 3), (1.18, 1.22), Verdict.CONTRADICTED),
-        (Interval(1.20, 0.70, 1.90, 3), (1.18, 1.22), Verdict.NOT_TESTABLE),
-        (Interval(1.10, 0.90, 1.30, 3), (1.18, 1.22), Verdict.NOT_TESTABLE),
+        (Interval(1.20, 0.70, 1.90, 3), (1.18, 1.22), Verdict.UNDECIDED),
+        (Interval(1.10, 0.90, 1.30, 3), (1.18, 1.22), Verdict.UNDECIDED),
         (Interval(1.00, 0.98, 1.02, 3), (0.95, 1.05), Verdict.REPRODUCED),
         (Interval(1.50, 1.40, 1.60, 3), (0.95, 1.05), Verdict.CONTRADICTED),
-        (Interval(1.20, float("nan"), float("nan"), 1), (1.18, 1.22), Verdict.NOT_TESTABLE),
-        (Interval(1.50, float("nan"), float("nan"), 1), (1.18, 1.22), Verdict.NOT_TESTABLE),
+        (Interval(1.20, float("nan"), float("nan"), 1), (1.18, 1.22), Verdict.UNDECIDED),
+        (Interval(1.50, float("nan"), float("nan"), 1), (1.18, 1.22), Verdict.UNDECIDED),
     ],
 )
 def test_compare(measured, published, verdict):
@@ -530,11 +498,116 @@ def test_compare(measured, published, verdict):
     assert compare(measured, published, neutral=1, margin=0.01)[0] == verdict
 
 
-def test_a_tie_within_the_tolerance_is_no_contradiction():
-    """Printed 2 % with 5 % allowed; measured equal."""
-    equal = Interval(1.0, 1.0, 1.0, 3)
-    verdict, why = compare(equal, (1.01, 1.03), neutral=1, margin=0.01, allowed=(0.96, 1.08))
-    assert (verdict, why) == (Verdict.REPRODUCED, "the whole interval is within the allowed range")
+@pytest.mark.parametrize(
+    ("measured", "verdict", "why"),
+    [
+        (Interval(1.0, 0.995, 1.005, 3), "contradicted", "no difference, where one is claimed"),
+        (Interval(1.02, 0.98, 1.06, 3), "undecided", "the repetitions do not decide it"),
+        (Interval(1.03, 1.02, 1.04, 3), "reproduced", "the whole interval is within"),
+    ],
+)
+def test_no_effect_reproduces_no_difference(measured, verdict, why):
+    """Printed 3 % with 5 % allowed: an interval that contains no effect is within, too."""
+    found = compare(measured, (1.025, 1.035), neutral=1, margin=0.01, allowed=(0.97, 1.08))
+    assert found.verdict == verdict and found.why.startswith(why)
+
+
+def test_a_published_range_that_reaches_no_difference_claims_none():
+    found = compare(Interval(1.0, 0.99, 1.01, 3), (0.9, 1.2), neutral=1, margin=0.01)
+    assert found.verdict == Verdict.REPRODUCED
+
+
+def test_a_p_value_says_what_the_interval_says():
+    """Below 0.05 exactly where the decisive bound is outside of the 95 % interval."""
+    ratio = geometric_interval([1.1, 1.2, 1.4])
+    assert ratio.p_value(ratio.low) == pytest.approx(0.05)
+    assert ratio.p_value(ratio.high) == pytest.approx(0.05)
+    by_scipy = stats.ttest_1samp(np.log([1.1, 1.2, 1.4]), 0).pvalue
+    assert ratio.p_value(1) == pytest.approx(by_scipy)
+    found = compare(geometric_interval([1.8, 2.0, 2.2]), (1.4, 1.5), neutral=1, margin=0.01)
+    assert found.verdict == Verdict.DIRECTION_ONLY
+    expected = stats.ttest_1samp(np.log([1.8, 2.0, 2.2]), 0).pvalue
+    assert found.evidence.p_value == pytest.approx(expected)
+
+
+def test_what_scatters_by_rounding_alone_has_a_p_value():
+    """One end is the estimate itself."""
+    rounded = Interval(20.0, 20.0, 20.000000000000004, 3)
+    found = [rounded.p_value(truth) for truth in (0, 20.0, 25)]
+    assert found == pytest.approx([0, 1, 0], abs=1e-9)
+
+
+def test_undecided_says_how_many_repetitions_would_decide():
+    """As many as make the interval of the same scatter narrow enough, and not one fewer."""
+    measured = geometric_interval([1.02, 1.10, 1.30])
+    found = compare(measured, (1.1, 1.2), neutral=1, margin=0.01)
+    needed = found.evidence.repetitions_to_decide
+    assert found.verdict == Verdict.UNDECIDED and f"some {needed} that scatter" in found.why
+    for count, decided in ((needed, True), (needed - 1, False)):
+        more = measured.with_repetitions(count)
+        again = compare(more, (1.1, 1.2), neutral=1, margin=0.01).verdict
+        assert (again != Verdict.UNDECIDED) == decided
+
+
+def test_what_may_be_chance_among_many_is_undecided():
+    """One p-value of 0.04 stands alone, and not beside four claims that are undecided."""
+    one = next(claim for claim in judge(as_printed()) if claim.role == Role.PREDICTION)
+    lucky = one.model_copy(update={"verdict": Verdict.REPRODUCED, "p_value": 0.04})
+    (alone,) = together([lucky])
+    assert (alone.verdict, alone.p_adjusted) == (Verdict.REPRODUCED, 0.04)
+    others = [
+        one.model_copy(update={"id": f"{n}", "verdict": Verdict.UNDECIDED, "p_value": 1.0})
+        for n in range(4)
+    ]
+    beside = together([lucky, *others])[0]
+    assert (beside.verdict, beside.p_adjusted) == (Verdict.UNDECIDED, pytest.approx(0.2))
+    assert "Alone it would be reproduced (p = 0.04)" in beside.reason
+
+
+def test_claims_of_one_datum_or_of_one_measurement_are_one():
+    one = judge(as_printed())[0]
+    a, b, c, d = (
+        one.model_copy(update={"id": name, "datum": datum, "cell": cell})
+        for name, datum, cell in (("a", "x", "1"), ("b", "x", "2"), ("c", "y", "2"), ("d", "z", ""))
+    )
+    assert [independent(some) for some in ([a], [a, b], [b, c], [a, b, c, d], [])] == [
+        1,
+        1,
+        1,
+        2,
+        0,
+    ]
+    shared = together([a, b, c, d])
+    assert [claim.shared_with for claim in shared] == [(), ("c",), ("b",), ()]
+
+
+def test_a_calibration_is_never_reproduced(tmp_path):
+    """Met or missed: verdicts of its own, and no tests."""
+    claims_file(tmp_path, **{**SENTENCE, "role": "calibration"})
+    judged = [
+        claims.judge(
+            statements("s", tmp_path),
+            {
+                "j": lambda item, rows, verdict=verdict: Judgement(
+                    verdict, 1.0, "So.", Evidence(0.01)
+                )
+            },
+            as_printed(),
+        )[0]
+        for verdict in (Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.UNDECIDED)
+    ]
+    found = [claim.verdict for claim in judged]
+    assert found == [Verdict.CALIBRATED, Verdict.CALIBRATION_MISSED, Verdict.UNDECIDED]
+    assert {claim.p_value for claim in judged} == {None}
+
+
+@pytest.mark.parametrize("study", studies.STUDIES.names())
+def test_what_was_chosen_has_a_reason_and_a_date(study):
+    for item in statements(study):
+        for chosen in (item.claim["tolerance"], item.claim["threshold"]):
+            assert chosen is None or (chosen.reason and chosen.fixed <= date.today())
+        assert item.claim["datum"] and "{" not in item.claim["datum"]
+        assert "calibration" not in item.claim["formula"].lower()
 
 
 def test_ordering_reaches_each_verdict():
@@ -546,8 +619,8 @@ def test_ordering_reaches_each_verdict():
         ([above, tie], True, Verdict.DIRECTION_ONLY),
         ([above, below], False, Verdict.CONTRADICTED),
         ([tie, tie], True, Verdict.CONTRADICTED),
-        ([tie, tie], False, Verdict.NOT_TESTABLE),
-        ([tie, unsure], True, Verdict.NOT_TESTABLE),
+        ([tie, tie], False, Verdict.UNDECIDED),
+        ([tie, unsure], True, Verdict.UNDECIDED),
     ]:
         pairs = {str(place): (ratio, excluded) for place, ratio in enumerate(ratios)}
         assert ordering(pairs, margin=0.01)[0] == verdict

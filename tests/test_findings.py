@@ -4,7 +4,7 @@ import pytest
 
 from elevatorlab.judging.claims import PUBLISHED_DATA, UNMEASURED, Verdict
 from elevatorlab.judging.conclusions import findings
-from elevatorlab.judging.families import Source
+from elevatorlab.judging.families import Role, Source
 from elevatorlab.studies.vm_vs_container.claims import judge
 from synthetic import as_printed
 
@@ -16,19 +16,33 @@ NOT_TESTABLE = Verdict.NOT_TESTABLE
 
 def claims(*verdicts, place="Table 1", **more):
     source = Source(document="It", place=place, row="1")
-    update = {**TEMPLATE, "machine": "deterministic", "source": source, **more}
+    update = {**TEMPLATE, "machine": "deterministic", "source": source, "role": Role.PREDICTION}
     return [
-        CLAIM.model_copy(update={**update, "id": f"{place}/{number}", "verdict": verdict})
+        CLAIM.model_copy(
+            update={**update, **more, "id": name, "datum": name, "verdict": verdict, "cell": ""}
+        )
         for number, verdict in enumerate(verdicts)
+        for name in [f"{place}/{number}"]
     ]
 
 
+def test_calibrations_and_what_is_beyond_the_document_are_no_findings():
+    others = [
+        *claims(Verdict.CALIBRATED, place="2", role=Role.CALIBRATION),
+        *claims(REPRODUCED, place="3", role=Role.BEYOND),
+    ]
+    assert findings([*claims(REPRODUCED), *others]) == findings(claims(REPRODUCED))
+
+
 def test_what_was_measured_comes_first_and_is_counted():
-    document = claims(CONTRADICTED, testbed=PUBLISHED_DATA, machine="", preset="")
+    document = claims(
+        CONTRADICTED, testbed=PUBLISHED_DATA, machine="", preset="", role=Role.ARITHMETIC
+    )
     assert findings([*document, *claims(REPRODUCED, CONTRADICTED, NOT_TESTABLE)]) == [
-        "Measured on deterministic, quick, 2 of 3 claims could be decided (1 reproduced, 1 "
-        "contradicted).",
-        "By the document's own numbers, 1 of 1 claim could be decided (1 contradicted).",
+        "Measured on deterministic, quick, 2 of 3 predictions could be decided (1 reproduced, 1 "
+        "contradicted; 2 independent).",
+        "By the document's own numbers, 1 of 1 claim could be decided (1 contradicted; 1 "
+        "independent).",
     ]
 
 

@@ -247,7 +247,7 @@ def test_three_periods_are_not_immediately():
 def test_one_repetition_decides_no_size():
     found = verdicts(measured(17.7, 4.5, 4.5, 1.0, repetitions=(1,)))
     sizes = [claim for name, claim in found.items() if "immediately" not in name]
-    assert {claim.verdict for claim in sizes} == {NOT_TESTABLE}
+    assert {claim.verdict for claim in sizes} == {Verdict.UNDECIDED}
 
 
 def test_what_was_not_run_is_not_testable():

@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 
 from elevatorlab import studies
-from elevatorlab.judging.claims import Verdict, is_measured
+from elevatorlab.judging.claims import is_measured
+from elevatorlab.judging.families import Role
+from elevatorlab.judging.verdicts import DECIDED
 from elevatorlab.running import provenance
 from elevatorlab.showing.pages import ReportFigure, ReportTable, _decided_first, _number, build
 from elevatorlab.showing.report import write_report
@@ -98,7 +100,7 @@ def test_the_page_of_claims_has_every_claim(report):
     assert {(one["data-verdict"], one["data-study"], one["data-where"]) for one in rows} == {
         (str(claim.verdict), claim.study, claim.where) for claim in CLAIMS
     }
-    assert {one["name"] for one in page.all("select")} == {"verdict", "where", "study"}
+    assert {one["name"] for one in page.all("select")} == {"verdict", "role", "where", "study"}
 
 
 def test_the_overview_leads_to_every_study(report):
@@ -111,22 +113,29 @@ def test_runs_are_counted_apart(tmp_path):
     """A line for each, none for their sum; each count asks the page of claims for its claims."""
     several = judge(pd.concat([as_printed(arms=ARMS), deterministic()]))
     html = build(tmp_path, several).read_text(encoding="utf-8")
-    assert re.findall(r'<span class="where">(.*?)</span>', html) == [
+    labels = re.findall(r'<div class="row"><span class="where">(.*?)</span>', html)
+    assert labels == [
         "Measured: deterministic, quick",
+        "Measured: deterministic, quick, beyond the document",
         "Measured: docker+host+vagrant, full, machine 01234567",
+        "Measured: docker+host+vagrant, full, machine 01234567, beyond the document",
         "The document&#39;s own arithmetic",
     ]
     links = re.findall(r'href="claims.html#([^"]+)"><b>(\d+)</b>', html)
     for asked, count in links:
         wanted = dict(parse_qsl(asked.replace("&amp;", "&")))
-        found = [c for c in several if (c.where, c.verdict) == (wanted["where"], wanted["verdict"])]
+        asked_for = wanted["where"], wanted["role"], wanted["verdict"]
+        found = [c for c in several if (c.where, c.role, c.verdict) == asked_for]
         assert len(found) == int(count) > 0
     assert sum(int(count) for _, count in links) == len(several)
 
 
 def test_what_was_decided_comes_first():
     claims = _decided_first(CLAIMS, [STUDY])
-    kinds = [(not is_measured(one), one.verdict == Verdict.NOT_TESTABLE) for one in claims]
+    kinds = [
+        (not is_measured(one), one.role != Role.PREDICTION or one.verdict not in DECIDED)
+        for one in claims
+    ]
     measured = [kind for kind in kinds if not kind[0]]
     assert len(claims) == len(CLAIMS)
     assert measured == sorted(measured) and [kind[0] for kind in kinds] == sorted(

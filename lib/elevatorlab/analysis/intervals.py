@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -24,12 +25,15 @@ class Interval:
         bounds are NaN: one value says nothing about its own spread.
     repetitions : int
         How many repetitions the estimate rests on.
+    logarithmic : bool
+        Whether it was estimated on logarithms.
     """
 
     value: float
     low: float
     high: float
     repetitions: int
+    logarithmic: bool = False
 
     @property
     def bounded(self) -> bool:
@@ -79,6 +83,50 @@ class Interval:
             return None
         return 1 if self.value > neutral else -1
 
+    def p_value(self, truth: float) -> float:
+        """Return the two-sided p-value of Student's test for one value of the truth.
+
+        It is below 0.05 exactly where the 95 % interval does not contain that value. Beyond that,
+        it is exact for means and for geometric means; of a function of either (`map`) it takes
+        the scale as straight from the estimate to each end.
+
+        Parameters
+        ----------
+        truth : float
+            In the estimate's unit.
+
+        Examples
+        --------
+        >>> round(mean_interval([1.0, 2.0, 3.0]).p_value(0), 4)
+        0.0742
+        """
+        if math.isinf(truth) or (self.logarithmic and truth <= 0):
+            return 0.0
+        scale = math.log if self.logarithmic else float
+        end = self.high if truth > self.value else self.low
+        half = scale(end) - scale(self.value)
+        if half == 0:  # nothing scattered but by rounding
+            return float(truth == self.value)
+        distance = (scale(truth) - scale(self.value)) / half * _student(self.repetitions)
+        return float(2 * stats.t.sf(abs(distance), self.repetitions - 1))
+
+    def with_repetitions(self, repetitions: int) -> Interval:
+        """Return the interval that more repetitions of the same mean and scatter would give.
+
+        Examples
+        --------
+        >>> mean_interval([1.0, 2.0, 3.0]).with_repetitions(12).text()
+        '2 (95% CI 1.365 to 2.635, n = 12)'
+        """
+        narrower = _student(repetitions) / _student(self.repetitions)
+        narrower *= math.sqrt(self.repetitions / repetitions)
+        scale, back = (math.log, math.exp) if self.logarithmic else (float, float)
+        middle = scale(self.value)
+        low, high = (
+            back(middle + narrower * (scale(end) - middle)) for end in (self.low, self.high)
+        )
+        return Interval(self.value, low, high, repetitions, self.logarithmic)
+
     def text(self, unit: str = "", confidence: float = CONFIDENCE) -> str:
         """Write the estimate, its interval and the number of repetitions for a reader."""
         number = f"{self.value:.4g}{unit}"
@@ -88,6 +136,12 @@ class Interval:
             return f"{number} (identical in all {self.repetitions} repetitions: zero variance)"
         bounds = f"{self.low:.4g} to {self.high:.4g}"
         return f"{number} ({confidence:.0%} CI {bounds}, n = {self.repetitions})"
+
+
+@cache
+def _student(repetitions: int) -> float:
+    """Return half the width of an interval in standard errors."""
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, repetitions - 1))
 
 
 def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval:
@@ -161,7 +215,7 @@ def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) 
         )
     if np.ptp(sample) == 0:
         return mean_interval(sample, confidence)
-    return mean_interval(np.log(sample), confidence).map(math.exp)
+    return replace(mean_interval(np.log(sample), confidence).map(math.exp), logarithmic=True)
 
 
 def ratio_interval(

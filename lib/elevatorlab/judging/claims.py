@@ -17,9 +17,10 @@ from pydantic import field_validator
 
 from ..analysis.wording import plain
 from ..records import Record
-from .families import Source, Statement
+from . import evidence
+from .families import Role, Source, Statement, Threshold, Tolerance
 from .matching import label, runs
-from .verdicts import Judgement, Verdict, not_testable
+from .verdicts import DECIDED, Judgement, Verdict, not_testable
 
 PUBLISHED_DATA = "published data"
 """The testbed of claims that the document alone can settle."""
@@ -38,31 +39,50 @@ class Claim(Record):
     published, measured : float or str
         The printed value and the one that it is held against, both in `unit`; `measured`
         is None where there is none.
+    role, datum : Role, str
+        What it is worth as evidence, and the published datum that it stands on.
     formula : str
         How `measured` is computed.
-    tolerance : float
-        What is allowed beyond rounding; `formula` says in which unit.
+    tolerance, threshold : Tolerance, Threshold
+        The numbers that were chosen to judge it by; None where none was.
     testbed, machine, preset : str
         Where it was judged, with "+" between the testbeds of one machine; `PUBLISHED_DATA` or
         `UNMEASURED`, "" and "" where no machine had a part in it.
     verdict, reason : Verdict, str
         The outcome and why, in words.
+    p_value, p_adjusted : float
+        Of the verdict (see `verdicts.Evidence`), and after Benjamini and Hochberg among all claims
+        of the same study, run and role. None where nothing scattered.
+    repetitions_to_decide : int
+        Of what is undecided: see `verdicts.Evidence`.
+    cell : str
+        Which measurement it rests on; see `verdicts.Judgement`.
+    shared_with : tuple of str
+        The other claims of this run that rest on the same measurement.
     """
 
     id: str
     study: str
     source: Source
+    role: Role
+    datum: str
     quantity: str
     published: float | str
     unit: str
     formula: str
-    tolerance: float
+    tolerance: Tolerance | None
+    threshold: Threshold | None
     testbed: str
     machine: str
     preset: str
     measured: float | str | None
     verdict: Verdict
     reason: str
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    repetitions_to_decide: int | None = None
+    cell: str = ""
+    shared_with: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -74,6 +94,14 @@ class Claim(Record):
     def _no_nan(cls, measured: float | str | None) -> float | str | None:
         return None if isinstance(measured, float) and math.isnan(measured) else measured
 
+
+ROLES = {
+    Role.PREDICTION: "predictions",
+    Role.CALIBRATION: "calibrations",
+    Role.ARITHMETIC: "of its own arithmetic",
+    Role.BEYOND: "beyond the document",
+}
+"""What claims of a role are called, counted."""
 
 Judge = Callable[[Statement, pd.DataFrame], Judgement]
 
@@ -107,15 +135,38 @@ def judge(
     measurements = measurements or [(UNMEASURED, "", "", nothing)]
     found = []
     for item in items:
-        judged_on = document if item.judged_on == "document" else measurements
+        judged_on = document if item.role == Role.ARITHMETIC else measurements
         for testbed, machine, preset, rows in judged_on:
             if testbed == UNMEASURED:
                 judgement = not_testable("Published data alone: nothing was measured.")
             else:
                 judgement = judges[item.judge](item, rows)
             where = {"testbed": testbed, "machine": machine, "preset": preset}
-            found.append(Claim(**where, **item.claim, **judgement._asdict()))
-    return found
+            found.append(_claim(item, judgement, where))
+    return evidence.together(found)
+
+
+def _claim(item: Statement, judgement: Judgement, where: Mapping[str, str]) -> Claim:
+    verdict, firmness = judgement.verdict, judgement.evidence
+    if item.role == Role.CALIBRATION:  # which tests nothing
+        verdict = _OF_CALIBRATIONS.get(verdict, verdict)
+        firmness = firmness._replace(p_value=None)
+    return Claim(
+        **where,
+        **item.claim,
+        **firmness._asdict(),
+        measured=judgement.measured,
+        verdict=verdict,
+        reason=judgement.reason,
+        cell=judgement.cell,
+    )
+
+
+_OF_CALIBRATIONS = {
+    Verdict.REPRODUCED: Verdict.CALIBRATED,
+    Verdict.DIRECTION_ONLY: Verdict.CALIBRATION_MISSED,
+    Verdict.CONTRADICTED: Verdict.CALIBRATION_MISSED,
+}
 
 
 def to_json(claims: Iterable[Claim]) -> list[dict[str, Any]]:
@@ -133,6 +184,33 @@ def verdict_counts(claims: Iterable[Claim]) -> dict[Verdict, int]:
     """Count the verdicts, in the order of `Verdict`, zeros included."""
     counts = Counter(claim.verdict for claim in claims)
     return {verdict: counts[verdict] for verdict in Verdict}
+
+
+def role_counts(claims: Iterable[Claim]) -> dict[Role, dict[Verdict, int]]:
+    """Count the verdicts of each role apart, without zeros; the roles that are there, in order."""
+    found = list(claims)
+    of_role = {role: [one for one in found if one.role == role] for role in Role}
+    return {
+        role: {verdict: count for verdict, count in verdict_counts(some).items() if count}
+        for role, some in of_role.items()
+        if some
+    }
+
+
+def counted(claims: Sequence[Claim]) -> str:
+    """Say how many claims of each role came to which verdict, on how many independent data.
+
+    Examples
+    --------
+    >>> counted([])
+    ''
+    """
+    parts = []
+    for role, counts in role_counts(claims).items():
+        some = [one for one in claims if one.role == role]
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        parts.append(f"{ROLES[role]} ({evidence.independent(some)} independent): {verdicts}")
+    return "; ".join(parts)
 
 
 def is_measured(claim: Claim) -> bool:
@@ -192,14 +270,13 @@ def _counts(claims: Iterable[Claim]) -> Iterable[str]:
         if some[0].testbed == UNMEASURED:
             yield f"Not judged, because nothing was measured: {len(some)}."
             continue
-        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(some).items())
         measured = is_measured(some[0])
         title = f"Measured on {some[0].where}" if measured else "The documents' own arithmetic"
-        yield f"{title}: {counts}."
+        yield f"{title}: {counted(some)}."
 
 
 def as_text(claims: Sequence[Claim], width: int = 80) -> str:
-    """Return claims for a terminal: by run and verdict, what is not testable by its reason.
+    """Return claims for a terminal: by run, role and verdict, what is not testable by its reason.
 
     Parameters
     ----------
@@ -210,10 +287,10 @@ def as_text(claims: Sequence[Claim], width: int = 80) -> str:
     parts = []
     for some in [part for study in by_study(claims) for part in by_place(study)]:
         parts.append(f"{some[0].study}: {some[0].where}")
-        for verdict, count in verdict_counts(some).items():
-            if count:
-                parts.append(f"\n{verdict} ({count})")
-                of_it = [claim for claim in some if claim.verdict == verdict]
+        for role, counts in role_counts(some).items():
+            for verdict, count in counts.items():
+                parts.append(f"\n{ROLES[role]}: {verdict} ({count})")
+                of_it = [one for one in some if (one.role, one.verdict) == (role, verdict)]
                 lines = _by_reason if verdict == Verdict.NOT_TESTABLE else _one_by_one
                 parts += lines(of_it, width)
         parts.append("")
@@ -226,7 +303,17 @@ def _one_by_one(claims: Iterable[Claim], width: int) -> Iterable[str]:
         values = f"published {_value(claim.published, claim.unit)}"
         if claim.measured is not None:
             values += f"; found {_value(claim.measured, claim.unit)}"
-        yield textwrap.fill(f"{values}. {claim.reason}", width, **_INDENT)
+        yield textwrap.fill(f"{values}. {claim.reason}{_company(claim)}", width, **_INDENT)
+
+
+def _company(claim: Claim) -> str:
+    """Say what a verdict is worth among the others: its p-values, and what shares its cell."""
+    said = ""
+    if claim.p_value is not None and claim.verdict in DECIDED:
+        said = f" p = {claim.p_value:.2g}, adjusted {claim.p_adjusted:.2g}."
+    if claim.shared_with:
+        said += f" From the measurement of {len(claim.shared_with)} more claims ({claim.cell})."
+    return said
 
 
 def _by_reason(claims: Iterable[Claim], width: int) -> Iterable[str]:

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .claims import UNMEASURED, Claim, by_place, how_many, is_measured, verdict_counts
-from .verdicts import Verdict
+from .evidence import independent
+from .families import Role
+from .verdicts import DECIDED, Verdict
 
 MOST = 3
 """So many places of a document are named at most."""
@@ -31,13 +33,16 @@ def findings(claims: Sequence[Claim]) -> list[str]:
 def _finding(claims: Sequence[Claim]) -> str:
     if claims[0].testbed == UNMEASURED:
         return f"Nothing was measured that could decide the other {how_many(claims)}."
-    decided = [claim for claim in claims if claim.verdict != Verdict.NOT_TESTABLE]
-    others = [claim for claim in claims if claim.verdict == Verdict.NOT_TESTABLE]
+    tested = [one for one in claims if one.role in (Role.PREDICTION, Role.ARITHMETIC)]
+    decided = [claim for claim in tested if claim.verdict in DECIDED]
+    others = [claim for claim in tested if claim.verdict == Verdict.NOT_TESTABLE]
     measured = is_measured(claims[0])
     what = f"Measured on {claims[0].where}" if measured else "By the document's own numbers"
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(decided).items() if n)
-    sentence = f"{what}, {len(decided)} of {how_many(claims)} could be decided"
-    sentence += f" ({verdicts})." if verdicts else "."
+    kind = "prediction" if measured else "claim"
+    of_all = f"{len(tested)} {kind}{'' if len(tested) == 1 else 's'}"
+    sentence = f"{what}, {len(decided)} of {of_all} could be decided"
+    sentence += f" ({verdicts}; {independent(decided)} independent)." if verdicts else "."
     return sentence + _where_contradicted(decided) + _why_not(others)
 
 

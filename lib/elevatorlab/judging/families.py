@@ -11,6 +11,8 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from datetime import date
+from enum import StrEnum
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, ParamSpec
@@ -37,14 +39,75 @@ class Source(Record):
         return ", ".join(part for part in (self.place, self.row) if part)
 
 
+class Role(StrEnum):
+    """What a claim is worth as evidence; see the words of the design.
+
+    A *prediction* is held against a measurement that nothing was fitted to. A *calibration* is met
+    because the simulated device was set from it, or from what it follows from. What the document
+    alone settles is its *arithmetic*. And what the document did not have (another driver, disk,
+    scheduler or state of the cache) is *beyond* it.
+    """
+
+    PREDICTION = "prediction"
+    CALIBRATION = "calibration"
+    ARITHMETIC = "arithmetic of the document"
+    BEYOND = "beyond the document"
+
+
+class Chosen(Record):
+    """A number that decides about verdicts and was published by nobody.
+
+    Attributes
+    ----------
+    value : float
+    reason : str
+        Why that much.
+    fixed : date
+        Of the commit since which it has this value.
+    """
+
+    value: float
+    reason: str
+    fixed: date
+
+
+class Tolerance(Chosen):
+    """How far a measured value may lie from the published one, beyond rounding.
+
+    Attributes
+    ----------
+    of : {"share", "unit"}
+        Whether it is a share of the published value, or in its unit.
+    """
+
+    of: Literal["share", "unit"]
+
+    def __str__(self) -> str:
+        size = f"{self.value:.2g} of the value" if self.of == "share" else f"{self.value:g}"
+        return f"tolerance {size}, fixed {self.fixed}: {self.reason}"
+
+
+class Threshold(Chosen):
+    """Any other number that a judge decides by; `of` says what it is."""
+
+    of: str
+
+    def __str__(self) -> str:
+        return f"{self.value:g} {self.of}, fixed {self.fixed}: {self.reason}"
+
+
 class Statement(NamedTuple):
     """A claim that has not been judged yet; `select` says what of the table it is about."""
 
     judge: str
-    judged_on: str
     select: dict[str, Any]
     published: float | str
     claim: dict[str, Any]
+
+    @property
+    def role(self) -> Role:
+        """What the claim is worth as evidence."""
+        return Role(self.claim["role"])
 
     @property
     def number(self) -> float:
@@ -53,8 +116,17 @@ class Statement(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        """What is allowed beyond rounding; the claim's formula says in which unit."""
-        return float(self.claim["tolerance"])
+        """How far the measured value may lie from the published one, beyond rounding."""
+        chosen: Tolerance | None = self.claim["tolerance"]
+        return chosen.value if chosen else 0.0
+
+    @property
+    def threshold(self) -> float:
+        """The other number that the judge decides by."""
+        chosen: Threshold | None = self.claim["threshold"]
+        if chosen is None:
+            raise ValueError(f"{self.claim['id']}: expected a threshold, found none")
+        return chosen.value
 
 
 class Family(Record):
@@ -66,8 +138,9 @@ class Family(Record):
         Patterns; `{name}` is filled from the row and from `each`.
     judge : str
         Name of the registered function; `formula` says in words what it computes.
-    judged_on : {"document", "measurement"}
-        Whether the published tables suffice, or a run is needed.
+    role : Role
+        What the claims are worth as evidence. Arithmetic of the document needs the published
+        tables alone, all others a run.
     rows, where : str, dict
         A CSV file of the study's published tables, and which of its rows (all by default).
     each : dict of list
@@ -76,16 +149,24 @@ class Family(Record):
         The published value: a column of the row (a pattern), or a quoted sentence.
     place, row : str
         The source where it is not a row of `rows`; patterns.
-    tolerance, unit : float, str
-        What is allowed beyond rounding, and the unit of the published value.
+    datum : str
+        The published datum that the claim stands on; a pattern. By default place, row, and column
+        or sentence. Claims of one datum are counted as one.
+    tolerance, threshold : Tolerance, Threshold
+        How far the measured value may lie from the published one beyond rounding (not at all by
+        default), and any other number that the judge decides by.
+    unit : str
+        Of the published value.
     """
 
     id: str
     quantity: str
     judge: str
     formula: str
-    judged_on: Literal["document", "measurement"]
-    tolerance: float
+    role: Role
+    datum: str | None = None
+    tolerance: Tolerance | None = None
+    threshold: Threshold | None = None
     unit: str = ""
     rows: str | None = None
     where: dict[str, list[Any]] = {}
@@ -187,26 +268,34 @@ def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]
         names = {**row, **dict(zip(family.each, values, strict=True))}
         # One of both is there, and a place where there is no row (`_one_published_value`).
         published = row[family.column.format_map(names)] if family.column else family.text or ""
+        source = Source(
+            document=row.get("document", file.document),
+            place=row.get("table") or (family.place or "").format_map(names),
+            row=str(row.get("row", family.row.format_map(names))),
+        )
         yield Statement(
             judge=family.judge,
-            judged_on=family.judged_on,
             select=names,
             published=published,
             claim={
                 "id": f"{file.study}/" + _slug(family.id.format_map(names)),
                 "study": file.study,
-                "source": Source(
-                    document=row.get("document", file.document),
-                    place=row.get("table") or (family.place or "").format_map(names),
-                    row=str(row.get("row", family.row.format_map(names))),
-                ),
+                "source": source,
+                "role": family.role,
+                "datum": _datum(family, source, names),
                 "quantity": " ".join(family.quantity.format_map(names).split()),
                 "published": published,
                 "unit": family.unit,
                 "formula": " ".join(family.formula.format_map(names).split()),
                 "tolerance": family.tolerance,
+                "threshold": family.threshold,
             },
         )
+
+
+def _datum(family: Family, source: Source, names: dict[str, Any]) -> str:
+    pattern = family.datum or f"{source}: {family.column or family.text}"
+    return pattern.format_map(names) if family.datum or family.column else pattern
 
 
 def _slug(text: str) -> str:

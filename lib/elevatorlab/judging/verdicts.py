@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 TIE_MARGIN = 0.01
 """Differences of less than 1 % are called a tie."""
 
+MOST_REPETITIONS = 200
+"""What would take more of them is not going to be decided."""
+
 
 class Verdict(StrEnum):
     """What a claim can come to; see idea 6 of the design."""
@@ -19,20 +22,73 @@ class Verdict(StrEnum):
     REPRODUCED = "reproduced"
     DIRECTION_ONLY = "direction only"
     CONTRADICTED = "contradicted"
+    UNDECIDED = "undecided"
     NOT_TESTABLE = "not testable here"
+    CALIBRATED = "calibrated"
+    CALIBRATION_MISSED = "calibration missed"
+
+
+DECIDED = (Verdict.REPRODUCED, Verdict.DIRECTION_ONLY, Verdict.CONTRADICTED)
+"""The verdicts that say something about the document."""
+
+
+class Evidence(NamedTuple):
+    """How firmly repetitions support a verdict.
+
+    Attributes
+    ----------
+    p_value : float or None
+        Two-sided, of the weakest t test that the verdict rests on; 1 for what is undecided. None
+        without a spread to test against: one repetition, or all the same.
+    repetitions_to_decide : int or None
+        For what is undecided: how many repetitions would decide it, if more of them scattered as
+        these do around the same estimate. None: no more than `MOST_REPETITIONS`.
+    """
+
+    p_value: float | None = None
+    repetitions_to_decide: int | None = None
 
 
 class Judgement(NamedTuple):
-    """What a judging function returns: the verdict, the value that it rests on, and why."""
+    """What a judging function returns.
+
+    Attributes
+    ----------
+    verdict : Verdict
+    measured : float or str or None
+        The value that it rests on.
+    reason : str
+        Why.
+    evidence : Evidence
+        How firm it is.
+    cell : str
+        Which measurement it rests on, in words: claims of one cell are one piece of evidence.
+        Empty: on one that no other claim uses.
+    """
 
     verdict: Verdict
     measured: float | str | None
     reason: str
+    evidence: Evidence = Evidence()
+    cell: str = ""
+
+
+class Held(NamedTuple):
+    """What comes of holding estimates against what was published; `why` ends a sentence."""
+
+    verdict: Verdict
+    why: str
+    evidence: Evidence
 
 
 def not_testable(reason: str) -> Judgement:
     """Judge that nothing was measured here that could decide, and why."""
     return Judgement(Verdict.NOT_TESTABLE, None, reason)
+
+
+def undecided(reason: str, measured: float | str | None = None) -> Judgement:
+    """Judge that it was measured, but that the repetitions do not decide it, and why."""
+    return Judgement(Verdict.UNDECIDED, measured, reason)
 
 
 def reproduced_if(holds: bool) -> Verdict:
@@ -62,13 +118,14 @@ def compare(
     neutral: float,
     margin: float,
     allowed: tuple[float, float] | None = None,
-) -> tuple[Verdict, str]:
+) -> Held:
     """Hold an estimate against a published range.
 
-    *Reproduced*: the whole interval lies in the allowed range. *Direction only*: it does not,
-    but is on the published side of `neutral`. *Contradicted*: it is on the other side, or
-    wholly outside the allowed range. Where the repetitions decide none of this, or there
-    is only one, *not testable here*: imprecision never reproduces anything.
+    *Reproduced*: the whole interval lies in the allowed range and, where the document says that
+    something differs, on its side of `neutral`. *Direction only*: it is on that side, and not
+    within the allowed range. *Contradicted*: it is on the other side, shows no difference where
+    one is claimed, or lies wholly outside the allowed range. *Undecided*: the repetitions decide
+    none of this, or there is only one; imprecision never reproduces anything.
 
     Parameters
     ----------
@@ -77,32 +134,103 @@ def compare(
     published : tuple of float
         Range that rounding leaves to the published value.
     neutral, margin : float
-        "No difference", and the smallest difference that counts; see `Interval.direction`.
+        "No difference", and the smallest difference that counts; see `Interval.direction`. A
+        published range that reaches into the margin claims no difference.
     allowed : tuple of float
         `published` widened by the tolerance; `published` itself by default.
+    """
+    claimed = _side(published, neutral, margin)
+    ends = allowed or published
+
+    def decide(estimate: Interval) -> _Decision:
+        return _decide(estimate, claimed, ends, neutral, margin)
+
+    found = decide(measured)
+    return _held(found, measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
+
+
+class _Decision(NamedTuple):
+    """A verdict, its reason, and the values that the truth must not have for it to stand."""
+
+    verdict: Verdict
+    why: str
+    excluded: tuple[float, ...] = ()
+
+
+def _side(published: tuple[float, float], neutral: float, margin: float) -> int:
+    """Return on which side of no difference a published range is; 0: it claims none."""
+    low, high = published
+    return 1 if low > neutral + margin else -1 if high < neutral - margin else 0
+
+
+def _decide(
+    measured: Interval, claimed: int, allowed: tuple[float, float], neutral: float, margin: float
+) -> _Decision:
+    low, high = allowed
+    if not measured.bounded:
+        return _Decision(Verdict.UNDECIDED, "one repetition does not decide it")
+    side = measured.direction(neutral, margin)
+    if claimed and side == 0:
+        tie = neutral - margin, neutral + margin
+        return _Decision(Verdict.CONTRADICTED, "no difference, where one is claimed", tie)
+    if claimed and side == -claimed:
+        return _Decision(Verdict.CONTRADICTED, "the opposite direction", (neutral,))
+    if low <= measured.low and measured.high <= high and (side == claimed or not claimed):
+        needed = (low, high, neutral) if claimed else (low, high)
+        why = "the whole interval is within the allowed range"
+        return _Decision(Verdict.REPRODUCED, why, needed)
+    if claimed and side == claimed:
+        return _Decision(Verdict.DIRECTION_ONLY, "the same direction, another size", (neutral,))
+    if measured.low > high or measured.high < low:
+        nearest = high if measured.low > high else low
+        why = "the interval excludes the allowed range"
+        return _Decision(Verdict.CONTRADICTED, why, (nearest,))
+    return _Decision(Verdict.UNDECIDED, "the repetitions do not decide it")
+
+
+def _held(found: _Decision, measured: Interval, decides: Callable[[Interval], bool]) -> Held:
+    if found.verdict != Verdict.UNDECIDED:
+        return Held(found.verdict, found.why, Evidence(p_value(measured, found.excluded)))
+    needed = repetitions_to_decide(measured, decides)
+    evidence = Evidence(1.0 if measured.bounded else None, needed)
+    return Held(found.verdict, found.why + would_decide(needed), evidence)
+
+
+def p_value(measured: Interval, excluded: Iterable[float]) -> float | None:
+    """Return the p-value of a truth that is none of some values; None without a spread."""
+    if not measured.bounded or measured.identical:
+        return None
+    return max(measured.p_value(value) for value in excluded)
+
+
+def repetitions_to_decide(measured: Interval, decides: Callable[[Interval], bool]) -> int | None:
+    """Estimate how many repetitions would decide what these do not.
+
+    Parameters
+    ----------
+    measured : Interval
+        What is undecided.
+    decides : callable
+        Whether an interval decides it.
 
     Returns
     -------
-    Verdict, str
-        The verdict, and its reason as the end of a sentence.
+    int or None
+        The smallest number with which an interval of the same estimate and scatter decides; None
+        where no number up to `MOST_REPETITIONS` does, or there is no scatter to go by.
     """
-    low, high = allowed or published
-    claimed = 1 if published[0] > neutral else -1 if published[1] < neutral else 0
-    if not measured.bounded:
-        return Verdict.NOT_TESTABLE, "one repetition does not decide it"
-    side = measured.direction(neutral, margin)
-    if side is not None and side == -claimed != 0:
-        return Verdict.CONTRADICTED, "the opposite direction"
-    if low <= measured.low and measured.high <= high:
-        return Verdict.REPRODUCED, "the whole interval is within the allowed range"
-    if side is not None and side == claimed != 0:
-        return Verdict.DIRECTION_ONLY, "the same direction, another size"
-    if measured.low > high or measured.high < low:
-        return Verdict.CONTRADICTED, "the interval excludes the allowed range"
-    return Verdict.NOT_TESTABLE, "the repetitions do not decide it"
+    if not measured.bounded or measured.identical:
+        return None
+    more = range(measured.repetitions + 1, MOST_REPETITIONS + 1)
+    return next((count for count in more if decides(measured.with_repetitions(count))), None)
 
 
-def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> tuple[Verdict, str]:
+def would_decide(needed: int | None) -> str:
+    """Say how many repetitions would decide something, as the end of a sentence."""
+    return f"; some {needed} that scatter as these do would" if needed else ""
+
+
+def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
     """Judge a claimed order from the ratio slower/faster of each pair that it names.
 
     Parameters
@@ -112,24 +240,53 @@ def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> tuple
         document says is above 1, and whether the interval excludes the published ratio.
     margin : float
         The smallest relative difference that counts.
-
-    Returns
-    -------
-    Verdict, str
-        The verdict, and one clause for each pair.
     """
     words = {1: "as published", -1: "the other way round", 0: "a tie", None: "undecided"}
     sides = {name: ratio.direction(1, margin) for name, (ratio, _) in pairs.items()}
     reason = "; ".join(
         f"{name} = {ratio.text()}: {words[sides[name]]}" for name, (ratio, _) in pairs.items()
     )
-    values = list(sides.values())
-    if -1 in values:
-        return Verdict.CONTRADICTED, reason
-    if all(side == 1 for side in values):
-        return Verdict.REPRODUCED, reason
-    if 1 in values:
-        return Verdict.DIRECTION_ONLY, reason
-    if all(sides[name] == 0 and excluded for name, (_, excluded) in pairs.items()):
-        return Verdict.CONTRADICTED, reason
-    return Verdict.NOT_TESTABLE, reason
+    verdict = _of_sides(list(sides.values()), all(excluded for _, excluded in pairs.values()))
+    if verdict == Verdict.UNDECIDED:
+        needed = _to_decide_all([ratio for ratio, _ in pairs.values()], margin)
+        tested = any(ratio.bounded for ratio, _ in pairs.values())
+        return Held(verdict, reason + would_decide(needed), Evidence(float(tested) or None, needed))
+    return Held(verdict, reason, Evidence(_p_value_of_order(pairs, sides, verdict, margin)))
+
+
+def _of_sides(sides: Sequence[int | None], excluded: bool) -> Verdict:
+    if -1 in sides:
+        return Verdict.CONTRADICTED
+    if 1 in sides:
+        return Verdict.REPRODUCED if set(sides) == {1} else Verdict.DIRECTION_ONLY
+    return Verdict.CONTRADICTED if set(sides) == {0} and excluded else Verdict.UNDECIDED
+
+
+def _to_decide_all(ratios: Sequence[Interval], margin: float) -> int | None:
+    open_ones = [ratio for ratio in ratios if ratio.direction(1, margin) is None]
+    needed = [
+        repetitions_to_decide(ratio, lambda one: one.direction(1, margin) is not None)
+        for ratio in open_ones
+    ]
+    return None if None in needed else max((n for n in needed if n), default=None)
+
+
+def _p_value_of_order(
+    pairs: Mapping[str, tuple[Interval, bool]],
+    sides: Mapping[str, int | None],
+    verdict: Verdict,
+    margin: float,
+) -> float | None:
+    """Return the p-value of an order: of its firmest pair, or of all where all are needed."""
+    found = {
+        name: p_value(ratio, (1 - margin, 1 + margin) if sides[name] == 0 else (1.0,))
+        for name, (ratio, _) in pairs.items()
+    }
+    wanted = {Verdict.REPRODUCED: 1, Verdict.DIRECTION_ONLY: 1, Verdict.CONTRADICTED: -1}[verdict]
+    decisive = [p for name, p in found.items() if sides[name] == wanted] or list(found.values())
+    if None in decisive:
+        return None
+    numbers = [p for p in decisive if p is not None]
+    if verdict == Verdict.REPRODUCED or wanted not in sides.values():
+        return max(numbers)
+    return min(1.0, len(pairs) * min(numbers))

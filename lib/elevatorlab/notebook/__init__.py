@@ -11,6 +11,8 @@ from IPython.display import Markdown
 from .. import testbeds
 from ..errors import ElevatorLabError
 from ..judging import claims, kept
+from ..judging.evidence import independent
+from ..judging.verdicts import Verdict
 from ..plugins import studies
 from ..running import expansion, jobs
 from ..testbeds.base import Testbed
@@ -105,7 +107,8 @@ def doctor() -> pd.DataFrame:
 def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
     """Return how many claims of each study came to which verdict.
 
-    One row for the document's own arithmetic, and one for each machine that was measured on.
+    One row for each role of the claims on each machine that was measured on, and one for the
+    document's own arithmetic; `independent` counts what shares a datum or a measurement once.
 
     Parameters
     ----------
@@ -117,8 +120,10 @@ def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
         judged = kept.judge(study.NAME, results).claims
         for where in dict.fromkeys(claim.where for claim in judged):
             some = [claim for claim in judged if claim.where == where]
-            counts = {str(v): n for v, n in claims.verdict_counts(some).items()}
-            rows.append({"study": study.NAME, "held against": where, **counts})
+            for role, counts in claims.role_counts(some).items():
+                row = {"study": study.NAME, "held against": where, "role": str(role)}
+                row["independent"] = independent(one for one in some if one.role == role)
+                rows.append(row | {str(verdict): counts.get(verdict, 0) for verdict in Verdict})
     return pd.DataFrame(rows)
 
 

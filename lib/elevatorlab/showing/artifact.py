@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import ElevatorLabError
 from ..judging import kept
-from ..judging.claims import is_measured, verdict_counts
-from ..judging.families import statements
+from ..judging.claims import ROLES, verdict_counts
+from ..judging.families import Role, statements
 from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
@@ -72,17 +73,23 @@ def _of_studies() -> list[Row]:
     known = costs.read()
     rows = []
     for number, study in enumerate(studies.ours(), GENERAL + 1):
-        cost, count = known.get(study.NAME), len(statements(study.NAME))
+        cost = known.get(study.NAME)
         rows.append(
             Row(
                 f"C{number}",
-                f"*{study.TITLE}* Each of its {count} claims gets its verdict",
+                f"*{study.TITLE}* Its claims: {_roles(study.NAME)}",
                 f".venv/bin/elevatorlab run {study.NAME}",
                 f"{float(cost['wall_s']) / 60 / 2:.0f}" if cost else NOT_MEASURED,
                 f"{int(cost['size_bytes']) / 2**20:.0f} MiB" if cost else NOT_MEASURED,
             )
         )
     return rows
+
+
+def _roles(study: str) -> str:
+    """Say how many claims a study has of each role."""
+    counts = Counter(item.role for item in statements(study))
+    return ", ".join(f"{counts[role]} {words}" for role, words in ROLES.items() if counts[role])
 
 
 def _general(page: str) -> list[Row]:
@@ -153,5 +160,5 @@ def appendix() -> str:
 
 def _expected(study: Study) -> str:
     """Return the verdicts of the reference, counted, on what was measured."""
-    judged = [claim for claim in kept.judge(study.NAME).claims if is_measured(claim)]
+    judged = [one for one in kept.judge(study.NAME).claims if one.role == Role.PREDICTION]
     return ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(judged).items() if n)

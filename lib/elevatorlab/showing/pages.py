@@ -20,10 +20,12 @@ from ..judging.claims import (
     by_place,
     how_many,
     is_measured,
-    verdict_counts,
+    role_counts,
 )
 from ..judging.conclusions import findings
-from ..judging.verdicts import Verdict
+from ..judging.evidence import independent
+from ..judging.families import Role
+from ..judging.verdicts import DECIDED, Verdict
 from ..running.provenance import Origin
 
 
@@ -132,7 +134,11 @@ def build(
     shared = {"studies": studies, "origins": origins, "total": how_many(claims)}
     _write(environment, out / "index.html", "index.html", shared)
     sought: dict[str, Any] = {"places": list(dict.fromkeys(claim.where for claim in claims))}
-    sought |= {"verdicts": list(Verdict), "claims": _decided_first(claims, names)}
+    sought |= {
+        "verdicts": list(Verdict),
+        "roles": list(Role),
+        "claims": _decided_first(claims, names),
+    }
     _write(environment, out / "claims.html", "claims.html", shared | sought)
     for study in studies:
         of_it = {
@@ -166,10 +172,24 @@ def _write(environment: Environment, path: Path, template: str, content: Mapping
 
 
 def _rows(study: str, claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """Count the verdicts of each run, which are never added up, and of what is no run."""
+    """Count the verdicts of each run and role, which are never added up."""
     return [
-        {"label": _label(some[0]), "verdicts": _verdicts(study, some)} for some in by_place(claims)
+        {
+            "label": f"{_label(some[0])}{_OF_ROLE[role]}",
+            "verdicts": _verdicts(study, some[0].where, role, counts),
+            "independent": independent(one for one in some if one.role == role),
+        }
+        for some in by_place(claims)
+        for role, counts in role_counts(some).items()
     ]
+
+
+_OF_ROLE = {
+    Role.PREDICTION: "",
+    Role.CALIBRATION: ", calibrations",
+    Role.ARITHMETIC: "",
+    Role.BEYOND: ", beyond the document",
+}
 
 
 def _label(claim: Claim) -> str:
@@ -178,24 +198,27 @@ def _label(claim: Claim) -> str:
     return NOT_JUDGED if claim.testbed == UNMEASURED else ARITHMETIC
 
 
-def _verdicts(study: str, some: Sequence[Claim]) -> list[dict[str, Any]]:
-    sought = {"study": study, "where": some[0].where}
+def _verdicts(
+    study: str, where: str, role: Role, counts: Mapping[Verdict, int]
+) -> list[dict[str, Any]]:
+    sought = {"study": study, "where": where, "role": role}
     return [
         {
             "verdict": verdict,
             "count": count,
             "link": f"claims.html#{urlencode({**sought, 'verdict': verdict})}",
         }
-        for verdict, count in verdict_counts(some).items()
+        for verdict, count in counts.items()
     ]
 
 
 def _decided_first(claims: Sequence[Claim], names: Sequence[str]) -> list[Claim]:
-    """Sort by study; within it what a measurement decided, then what none did, then the rest."""
+    """Sort by study; within it predictions that were decided, then the other measured ones."""
 
     def place(claim: Claim) -> tuple[int, int]:
-        undecided = claim.verdict == Verdict.NOT_TESTABLE
-        return names.index(claim.study), undecided if is_measured(claim) else 2
+        first = claim.role == Role.PREDICTION and claim.verdict in DECIDED
+        later = 2 if claim.verdict == Verdict.NOT_TESTABLE else 1
+        return names.index(claim.study), (0 if first else later) if is_measured(claim) else 3
 
     return sorted(claims, key=place)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from elevatorlab.analysis.intervals import ratio_interval
 from elevatorlab.judging import claims
 from elevatorlab.judging.families import read_published, statements
-from elevatorlab.judging.verdicts import Judgement, compare, not_testable
+from elevatorlab.judging.verdicts import Judgement, compare, not_testable, widened
 
 from .trials import NAME
 
@@ -30,6 +30,6 @@ def _ratio_of_rates(statement, measured):
         return not_testable(f"Reads of {list(rates_kib_s)} KiB alone were measured.")
     ratio = ratio_interval(rates_kib_s[sizes_kib[0]], rates_kib_s[sizes_kib[1]])
     low, high = statement.published - 0.05, statement.published + 0.05  # as it is rounded
-    widened = (low - statement.claim["tolerance"], high + statement.claim["tolerance"])
-    verdict, reason = compare(ratio, (low, high), neutral=1, margin=0.01, allowed=widened)
-    return Judgement(verdict, ratio.value, f"{ratio.text()}: {reason}")
+    allowed = widened((low, high), statement.tolerance)
+    verdict, why, evidence = compare(ratio, (low, high), neutral=1, margin=0.01, allowed=allowed)
+    return Judgement(verdict, ratio.value, f"{ratio.text()}: {why}.", evidence)

@@ -21,7 +21,7 @@ function show(count) {
 function filter() {
   const wanted = Object.fromEntries(new FormData(form));
   const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
-  const exact = ["study", "where", "verdict"].filter((key) => wanted[key]);
+  const exact = ["study", "where", "role", "verdict"].filter((key) => wanted[key]);
   matching.forEach((row) => row.classList.remove("match", "shown"));
   matching = rows.filter(
     (row) =>

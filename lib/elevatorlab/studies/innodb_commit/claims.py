@@ -25,16 +25,18 @@ from ...judging.verdicts import (
     ordering,
     reproduced_if,
     six_digits,
+    undecided,
     widened,
 )
 from ..kit.cells import by_repetition, rows_of
+from ..kit.reasons import named_reason
 from ..kit.reimplemented import told
 from . import document
 from .columns import COLUMNS
 from .document import cells_of
 from .measures import SWEEP, TABLE, Cell, main_rows, ratio
 from .published import CELL, NAME, printed
-from .trials import CACHED, CACHED_DRIVE, DURABLE, LAZY, MAPPING
+from .trials import DURABLE, LAZY, MAPPING
 
 #: The cell that the others are relative to; it is itself relative to the one below.
 REFERENCE = {"scheduler": "mq-deadline", "flush_log_at_trx_commit": DURABLE, "threads": 1}
@@ -42,10 +44,6 @@ BESIDE_REFERENCE = {
     "tps": {**REFERENCE, "flush_log_at_trx_commit": LAZY},
     "utilization_ratio": {**REFERENCE, "threads": 8},
 }
-#: The two cells between which the simulated RAID's service time is the difference (see
-#: `elevatorlab.plugins.profiles`): what either is relative to the other was put in.
-CALIBRATION = (REFERENCE, BESIDE_REFERENCE["tps"])
-CALIBRATED = f"{CACHED}|{CACHED_DRIVE}$"
 #: Half of the last digit that the article prints.
 HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
 
@@ -105,17 +103,16 @@ def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
     low, high = ratio_range(above, below, HALF_STEP[quantity])
     tolerance = item.tolerance
     allowed = widened((low, high), tolerance)
-    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
-    if quantity == "tps" and cell in CALIBRATION and rows["device"].str.contains(CALIBRATED).all():
-        verdict = Verdict.NOT_TESTABLE
-        why = "a calibration point, no prediction: the device's service time was taken from it"
+    verdict, why, evidence = compare(
+        measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
+    )
     reason = (
         f"Relative to {_named(beside)}: {measured.text()}; printed {above / below:.3g} "
         f"(rounding allows {low:.3g} to {high:.3g}, the tolerance {allowed[0]:.3g} to "
         f"{allowed[1]:.3g}): {why}."
     )
     said = told(reason, [cell["scheduler"]])
-    return Judgement(verdict, six_digits(measured.value * below), said)
+    return Judgement(verdict, six_digits(measured.value * below), said, evidence)
 
 
 def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgement:
@@ -126,11 +123,12 @@ def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgem
     if common.empty:
         return _absent(rows)
     found = mean_interval(shares[common] / reference[common])
-    verdict, why = compare(found, (-math.inf, bound), neutral=1, margin=TIE_MARGIN)
+    verdict, why, evidence = compare(found, (-math.inf, bound), neutral=1, margin=TIE_MARGIN)
     return Judgement(
         verdict,
         six_digits(found.value * printed(beside, "utilization_ratio")),
         f"Relative to {_named(beside)}: {found.text()}; printed less than {bound:.3g}: {why}.",
+        evidence,
     )
 
 
@@ -155,13 +153,15 @@ def _cells_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
     low, high = item.select["printed"]
     tolerance = item.tolerance
     allowed = widened((low, high), tolerance)
-    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
+    verdict, why, evidence = compare(
+        measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
+    )
     reason = (
         f"{_named(above)} / {_named(below)}: {measured.text()}; said {_said(low, high)}: "
         f"{why}.{_idle(rows, above)}"
     )
     said = told(reason, [above["scheduler"], below["scheduler"]])
-    return Judgement(verdict, six_digits(measured.value), said)
+    return Judgement(verdict, six_digits(measured.value), said, evidence)
 
 
 def _similar(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -171,10 +171,10 @@ def _similar(item: Statement, table: pd.DataFrame) -> Judgement:
     if measured is None:
         return _absent(table)
     tolerance = item.tolerance
-    verdict, why = compare(
+    verdict, why, evidence = compare(
         measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
     )
-    return Judgement(verdict, six_digits(measured.value), f"{measured.text()}: {why}.")
+    return Judgement(verdict, six_digits(measured.value), f"{measured.text()}: {why}.", evidence)
 
 
 def _said(low: float, high: float) -> str:
@@ -200,11 +200,11 @@ def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
             pairs[f"none / {other}"] = (found, False)
     if not pairs:
         return _absent(rows)
-    margin = item.tolerance
+    margin = item.threshold
     directions = [found.direction(1, margin) for found, _ in pairs.values()]
-    _, reason = ordering(pairs, margin)
+    _, reason, _ = ordering(pairs, margin)
     if None in directions and -1 not in directions:
-        return Judgement(Verdict.NOT_TESTABLE, f"{len(pairs)} pairs", f"{reason}.")
+        return undecided(f"{reason}.", f"{len(pairs)} pairs")
     verdict = reproduced_if(-1 not in directions)
     return Judgement(verdict, f"{directions.count(-1)} of {len(pairs)} faster", f"{reason}.")
 
@@ -226,15 +226,15 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
     if common.empty:
         return _absent(rows)
     more = mean_interval(waits[common] - base[common])
-    tolerance = item.tolerance
+    smallest = item.threshold
     if not more.bounded:
-        verdict = Verdict.NOT_TESTABLE
-    elif more.low > tolerance:
+        verdict = Verdict.UNDECIDED
+    elif more.low > smallest:
         verdict = Verdict.REPRODUCED
-    elif more.high <= tolerance:
+    elif more.high <= smallest:
         verdict = Verdict.CONTRADICTED
     else:
-        verdict = Verdict.NOT_TESTABLE
+        verdict = Verdict.UNDECIDED
     return Judgement(
         verdict,
         six_digits(waits[common].mean()),
@@ -266,22 +266,9 @@ def _only_writes(item: Statement, table: pd.DataFrame) -> Judgement:
     if not totals["commits"]:
         return _absent(table)
     share = totals["reads"] / totals["commits"]
-    verdict = reproduced_if(share <= item.tolerance)
+    verdict = reproduced_if(share <= item.threshold)
     reason = f"{totals['reads']:.0f} read requests during {totals['commits']:.0f} commits."
     return Judgement(verdict, f"{totals['reads']:.0f} reads", reason)
-
-
-def _single_command(item: Statement, table: pd.DataFrame) -> Judgement:
-    trials = table["trial"].nunique()
-    return Judgement(
-        Verdict.REPRODUCED,
-        f"{trials} trials",
-        "Each trial wrote one name to queue/scheduler and read it back; none crashed the system.",
-    )
-
-
-def _named_reason(item: Statement, _: pd.DataFrame) -> Judgement:
-    return not_testable(item.select["reason"])
 
 
 JUDGES: dict[str, claims.Judge] = {
@@ -293,6 +280,5 @@ JUDGES: dict[str, claims.Judge] = {
     "waits": _waits,
     "without_verdict": _without_verdict,
     "only_writes": _only_writes,
-    "single_command": _single_command,
-    "named_reason": _named_reason,
+    "named_reason": named_reason,
 }

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...judging.claims import Judge
 from ...judging.families import Statement
-from ...judging.verdicts import Judgement, Verdict, reproduced_if, six_digits
+from ...judging.verdicts import Judgement, reproduced_if, six_digits
 from .measures import Cell
 from .published import CELL, printed
 
@@ -15,12 +15,6 @@ def cells_of(item: Statement) -> tuple[Cell, Cell]:
     """Return the two cells that a statement names, each by scheduler, setting and threads."""
     above, below = (dict(zip(CELL, item.select[name], strict=True)) for name in ("above", "below"))
     return above, below
-
-
-def _own_correction(item: Statement, _: pd.DataFrame) -> Judgement:
-    return Judgement(
-        Verdict.CONTRADICTED, "4 cores", "The author corrects himself: comment 6 says 4-core."
-    )
 
 
 def _arithmetic(item: Statement, _: pd.DataFrame) -> Judgement:
@@ -32,6 +26,5 @@ def _arithmetic(item: Statement, _: pd.DataFrame) -> Judgement:
 
 
 JUDGES: dict[str, Judge] = {
-    "own_correction": _own_correction,
     "arithmetic": _arithmetic,
 }

@@ -24,9 +24,11 @@ from ...judging.verdicts import (
     not_testable,
     reproduced_if,
     six_digits,
+    undecided,
     widened,
 )
 from ..kit.cells import by_repetition, paired_ratio, rows_of
+from ..kit.reasons import named_reason
 from ..kit.reimplemented import told
 from . import document
 from .columns import COLUMNS
@@ -124,9 +126,11 @@ def _relative_to_initial_write(item: Statement, rows: pd.DataFrame) -> Judgement
     base_kib_s = float(base["throughput_kib_s"].iloc[0])
     printed = item.number / base_kib_s
     allowed = widened((printed, printed), item.tolerance)
-    verdict, why = compare(ratio, (printed, printed), neutral=1, margin=TIE_MARGIN, allowed=allowed)
+    verdict, why, evidence = compare(
+        ratio, (printed, printed), neutral=1, margin=TIE_MARGIN, allowed=allowed
+    )
     reason = f"{TESTS[taken]} / initial write: {ratio.text()}; printed {printed:.3g}: {why}."
-    return Judgement(verdict, six_digits(ratio.value * base_kib_s), reason)
+    return Judgement(verdict, six_digits(ratio.value * base_kib_s), reason, evidence)
 
 
 def _absolute_rate(item: Statement, rows: pd.DataFrame) -> Judgement:
@@ -145,7 +149,7 @@ def _reads_from_the_disk(item: Statement, rows: pd.DataFrame) -> Judgement:
     if runs.empty:
         return not_testable("The variant as published did not run here.")
     share = mean_interval(runs["run_read_bytes"] / (2 * _file_bytes(runs)))
-    if share.value <= item.tolerance:
+    if share.value <= item.threshold:
         return Judgement(
             Verdict.CONTRADICTED,
             f"{share.value:.2%}",
@@ -162,7 +166,7 @@ def _mixed_is_read(item: Statement, rows: pd.DataFrame) -> Judgement:
     if runs.empty:
         return not_testable("The variant around the page cache did not run here.")
     files = mean_interval(runs["run_read_bytes"] / _file_bytes(runs))
-    if abs(files.value - 2) <= item.tolerance:
+    if abs(files.value - 2) <= item.threshold:
         return Judgement(
             Verdict.CONTRADICTED,
             f"{files.value:.3g} files read",
@@ -191,14 +195,15 @@ def _points_of_30(item: Statement, rows: pd.DataFrame) -> Judgement:
     scale = MOST_POINTS / (2 * found.comparisons)
     points = found.interval[name].map(lambda value: value * scale)
     printed, tolerance = item.number, item.tolerance
-    verdict, why = compare(
+    verdict, why, evidence = compare(
         points,
         (printed, printed),
         neutral=MOST_POINTS / 2,
         margin=0.5,
         allowed=(printed - tolerance, printed + tolerance),
     )
-    return Judgement(verdict, round(points.value, 2), f"{_interval(points)} points: {why}.")
+    reason = f"{_interval(points)} points: {why}."
+    return Judgement(verdict, round(points.value, 2), reason, evidence)
 
 
 def _winner(item: Statement, rows: pd.DataFrame) -> Judgement:
@@ -214,7 +219,7 @@ def _winner(item: Statement, rows: pd.DataFrame) -> Judgement:
         reason = f"{reason}: {found.says}."
         if found.runs > 1:
             reason += f" Chance alone lets {found.runs} runs agree in {by_chance:.0%} of cases."
-        return not_testable(reason)._replace(measured=found.winner)
+        return undecided(reason, found.winner)
     expected = {**HERE, "cfq": _cfq(item)}[item.select["winner"]]
     same = found.winner == expected
     verdict = reproduced_if(same)
@@ -238,7 +243,7 @@ def _improvement(item: Statement, rows: pd.DataFrame) -> Judgement:
     test = min(found, key=lambda name: abs(found[name][2].value - printed))
     best, worst, percent = found[test]
     tolerance = item.tolerance
-    verdict, why = compare(
+    verdict, why, evidence = compare(
         percent,
         (printed, printed),
         neutral=0,
@@ -246,27 +251,7 @@ def _improvement(item: Statement, rows: pd.DataFrame) -> Judgement:
         allowed=(printed - tolerance, printed + tolerance),
     )
     reason = f"Nearest: {TESTS[test]}, {best} over {worst}, {percent.text(' %')}: {why}."
-    return Judgement(verdict, float(f"{percent.value:.4g}"), reason)
-
-
-def _no_magnitude(item: Statement, rows: pd.DataFrame) -> Judgement:
-    found = _gains(item, rows)
-    if not found:
-        return not_testable(
-            f"Fewer than two of {_cfq(item)}, none and mq-deadline ran here as published."
-        )
-    test = max(found, key=lambda name: found[name][2].value)
-    best, worst, percent = found[test]
-    limit = item.tolerance
-    reason = (
-        f"Largest: {TESTS[test]}, {best} over {worst}, {percent.text(' %')}; the sentence leaves "
-        f"room for anything below a factor of ten ({limit:g} %)."
-    )
-    if not percent.bounded:
-        return not_testable(f"{reason} One repetition does not decide it.")
-    small = percent.high < limit
-    verdict = reproduced_if(small)
-    return Judgement(verdict, f"{percent.value:.3g} %", reason)
+    return Judgement(verdict, float(f"{percent.value:.4g}"), reason, evidence)
 
 
 def _best_depends_on_test(item: Statement, rows: pd.DataFrame) -> Judgement:
@@ -276,7 +261,7 @@ def _best_depends_on_test(item: Statement, rows: pd.DataFrame) -> Judgement:
         if percent.direction(0, 100 * TIE_MARGIN) == 1
     }
     if len(decided) < 2:
-        return not_testable(
+        return undecided(
             f"The runs decide the best scheduler of {len(decided)} of {len(TESTS)} tests; two are "
             "needed."
         )
@@ -303,6 +288,6 @@ JUDGES: dict[str, claims.Judge] = {
     "points_of_30": _stamped(_about_cfq(_points_of_30)),
     "winner": _stamped(_about_cfq(_winner)),
     "improvement": _stamped(_about_cfq(_improvement)),
-    "no_magnitude": _stamped(_about_cfq(_no_magnitude)),
+    "named_reason": named_reason,
     "best_depends_on_test": _stamped(_about_cfq(_best_depends_on_test)),
 }

@@ -149,6 +149,15 @@ def words(where: Mapping[str, Any]) -> str:
     return f"{DRIVERS[where['driver']]}, {times(where['time_scale'])}"
 
 
+def cell_of(where: Mapping[str, Any]) -> str:
+    """Name the point that measured rows are of (see `where_of`), for claims that share it."""
+    point = {**WHERE, **where}
+    return (
+        f"{TARGETS[point['target']]}, {words(where)}, depth {point['depth']:g}, "
+        f"{point['request_kib']:g} KiB, {point['read_percent']:g} % reads"
+    )
+
+
 def times(scale: float | None) -> str:
     """Say in words what the scale of time is."""
     return "times unscaled" if scale == 1 else f"all times x {scale:g}" if scale else "no run"

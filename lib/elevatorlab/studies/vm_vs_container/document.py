@@ -61,7 +61,7 @@ def _longer_files_take_longer(item: Statement, _: pd.DataFrame) -> Judgement:
 
 
 def _implied_read_rate(item: Statement, _: pd.DataFrame) -> Judgement:
-    limit_mb_s = item.tolerance
+    limit_mb_s = item.threshold
     column = _column(item.select["table"], item.select["arm"])
     slowest_possible = column.index / (column + HALF_STEP_S)
     rates = column.index / column

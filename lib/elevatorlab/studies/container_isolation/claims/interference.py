@@ -1,7 +1,6 @@
 """How the claims of sections 2 and 3 are judged by what was measured.
 
-A judging function takes a statement and the measured rows of one run. Claims at a point at which
-the disk was calibrated say so: they show that it was done, and support nothing else.
+A judging function takes a statement and the measured rows of one run.
 """
 
 from __future__ import annotations
@@ -10,11 +9,18 @@ import numpy as np
 import pandas as pd
 
 from ....analysis.intervals import Interval, mean_interval, ratio_interval
-from ....analysis.models import LINEAR, WAIT_LAWS
+from ....analysis.models import EXPONENTIAL, LINEAR, WAIT_LAWS
 from ....analysis.rivals import Comparison
 from ....judging.claims import Judge
-from ....judging.families import Statement
-from ....judging.verdicts import Judgement, Verdict, compare, not_testable, widened
+from ....judging.families import Role, Statement
+from ....judging.verdicts import (
+    TIE_MARGIN,
+    Judgement,
+    Verdict,
+    compare,
+    not_testable,
+    widened,
+)
 from ...kit.cells import by_repetition, paired_ratio
 from ..measures.curves import compare_curves, curves_over_containers, knee_of
 from ..measures.interference import (
@@ -26,9 +32,10 @@ from ..measures.interference import (
     rises,
     waits,
 )
+from ..trials.disks import OVERLOAD_BYTES
 
-KNEE_FROM = 0.7
-"""Below this utilisation the paper calls the wait linear."""
+KNEE_FROM, KNEE_TO = 0.7, 0.8
+"""Below the first utilisation the paper calls the wait linear, above the second exponential."""
 
 
 def _endpoint(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -39,7 +46,7 @@ def _endpoint(item: Statement, table: pd.DataFrame) -> Judgement:
         return _not_run(f"{count} equal containers")
     if row["quantity"] == "utilization_percent":
         found = found.map(lambda ratio: 100 * ratio)
-    return _held(item, found, row["half_step"])
+    return _held(item, found, row["half_step"], cell=f"{count} equal containers")
 
 
 def _ratio_of_ends(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -50,19 +57,23 @@ def _ratio_of_ends(item: Statement, table: pd.DataFrame) -> Judgement:
         return _not_run("1 and 20 equal containers")
     published = item.select["first"] / item.select["last"]
     allowed = widened((published, published), item.tolerance)
-    verdict, why = compare(found, (published, published), neutral=1, margin=0.01, allowed=allowed)
-    reason = f"{found.text()}; published {published:.4g}: {why}. {calibrated(item)}"
-    return Judgement(verdict, _digits(found.value), reason.strip())
+    verdict, why, evidence = compare(
+        found, (published, published), neutral=1, margin=TIE_MARGIN, allowed=allowed
+    )
+    reason = f"{found.text()}; published {published:.4g}: {why}."
+    return Judgement(verdict, _digits(found.value), reason, evidence)
 
 
-def _held(item: Statement, found: Interval, half_step: float, unit: str = "") -> Judgement:
+def _held(
+    item: Statement, found: Interval, half_step: float, unit: str = "", cell: str = ""
+) -> Judgement:
     """Hold a measured mean against a printed number: reproduced or contradicted."""
     value, tolerance = item.number, item.tolerance
     low, high = value - half_step, value + half_step
     allowed = widened((low, high), tolerance)
-    verdict, why = compare(found, (low, high), neutral=value, margin=0, allowed=allowed)
-    reason = f"{found.text(unit)}; published {value:g}: {why}. {calibrated(item)}"
-    return Judgement(verdict, _digits(found.value), reason.strip())
+    verdict, why, evidence = compare(found, (low, high), neutral=value, margin=0, allowed=allowed)
+    reason = f"{found.text(unit)}; published {value:g}: {why}."
+    return Judgement(verdict, _digits(found.value), reason, evidence, cell)
 
 
 def _curve(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -70,14 +81,21 @@ def _curve(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _named_curve(item: Statement, found: Comparison | None) -> Judgement:
-    """Judge a curve that the paper names by its R2 and by whether a rival beats it."""
+    """Judge a curve that the paper names by whether a rival beats it, and by its R2.
+
+    A curve below the threshold of R2 describes nothing, whatever it beats. One that the loads
+    cannot tell from a rival is not the one that the paper found.
+    """
     if found is None:
         return _not_run("enough different loads for a comparison of curves")
     name = item.select["curve"]
     row = found.table.set_index("model").loc[name]
-    if name in found.supported():
+    describes, supported = row["r2"] >= item.threshold, found.supported()
+    if describes and supported == [name]:
         verdict = Verdict.REPRODUCED
-    elif row["r2"] >= item.tolerance and item.select.get("exclusive") != "yes":
+    elif describes and name in supported:
+        verdict = Verdict.UNDECIDED
+    elif describes and item.select.get("exclusive") != "yes":
         verdict = Verdict.DIRECTION_ONLY
     else:
         verdict = Verdict.CONTRADICTED
@@ -95,36 +113,38 @@ def _wait_at(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _at_least(found: Interval, bound: float) -> Judgement:
-    if not found.bounded:
-        verdict = Verdict.NOT_TESTABLE
-    elif found.low >= bound:
-        verdict = Verdict.REPRODUCED
-    else:
-        verdict = Verdict.CONTRADICTED if found.high < bound else Verdict.NOT_TESTABLE
-    return Judgement(
-        verdict, _digits(found.value), f"{found.text(' ms')}; published {bound:g} or more."
-    )
+    verdict, why, evidence = compare(found, (bound, np.inf), neutral=bound, margin=0)
+    reason = f"{found.text(' ms')}; published {bound:g} or more: {why}."
+    return Judgement(verdict, _digits(found.value), reason, evidence)
 
 
 def _knee(item: Statement, table: pd.DataFrame) -> Judgement:
     found = knee_of(by_load(table))
     if found is None:
         return _not_run("eight or more loads")
-    low, high = 0.7, 0.8
+    low, high = KNEE_FROM, KNEE_TO
     if low <= found.low and found.high <= high:
         verdict = Verdict.REPRODUCED
     elif found.high < low or found.low > high:
         verdict = Verdict.CONTRADICTED
     else:
-        verdict = Verdict.DIRECTION_ONLY if low <= found.value <= high else Verdict.NOT_TESTABLE
+        verdict = Verdict.UNDECIDED
     return Judgement(verdict, round(100 * found.value, 1), found.text())
 
 
 def _linear_before_knee(item: Statement, table: pd.DataFrame) -> Judgement:
     loads = by_load(table)
-    below = loads[loads["utilization_ratio"] < KNEE_FROM]
-    item = item._replace(select={**item.select, "curve": LINEAR.name})
-    return _named_curve(item, compare_curves(below, WAIT_LAWS, "utilization_ratio", "wait_ms"))
+    return _wait_law(item, loads[loads["utilization_ratio"] < KNEE_FROM], LINEAR.name)
+
+
+def _exponential_above_knee(item: Statement, table: pd.DataFrame) -> Judgement:
+    loads = by_load(table)
+    return _wait_law(item, loads[loads["utilization_ratio"] > KNEE_TO], EXPONENTIAL.name)
+
+
+def _wait_law(item: Statement, loads: pd.DataFrame, curve: str) -> Judgement:
+    item = item._replace(select={**item.select, "curve": curve})
+    return _named_curve(item, compare_curves(loads, WAIT_LAWS, "utilization_ratio", "wait_ms"))
 
 
 def _mm1(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -145,7 +165,8 @@ def _overload_wait(item: Statement, table: pd.DataFrame) -> Judgement:
     values = found.loc[here, f"{row['subject']}_ms"].dropna()
     if values.empty:
         return _not_run(row["row"])
-    return _held(item, mean_interval(values), row["half_step"], " ms")
+    held = _held(item, mean_interval(values), row["half_step"], " ms")
+    return held if item.role == Role.CALIBRATION else _unless_open(held)
 
 
 def _rise(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -154,7 +175,21 @@ def _rise(item: Statement, table: pd.DataFrame) -> Judgement:
     values = found.loc[found["containers"] == row["normal_containers"], column].dropna()
     if values.empty:
         return _not_run(row["row"])
-    return _held(item, mean_interval(values), row["half_step"], " ms")
+    return _unless_open(_held(item, mean_interval(values), row["half_step"], " ms"))
+
+
+def _unless_open(found: Judgement) -> Judgement:
+    """Let a number beside the overload contradict nothing: the paper leaves the overload open.
+
+    It says neither how many writers overload the disk nor how much each writes, and one choice of
+    both was measured. Other choices may meet the published number.
+    """
+    if found.verdict not in (Verdict.CONTRADICTED, Verdict.DIRECTION_ONLY):
+        return found
+    return not_testable(
+        f"{found.reason} But how many writers overload, and with writes of which size, the paper "
+        f"leaves open; here it is one writer of {OVERLOAD_BYTES // 1024} KiB."
+    )._replace(measured=found.measured, cell=found.cell)
 
 
 def _normal_suffers_more(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -164,9 +199,9 @@ def _normal_suffers_more(item: Statement, table: pd.DataFrame) -> Judgement:
         return _not_run("an overloaded container alone and beside a normal one")
     sides = found[found["containers"] == found["containers"].min()].set_index("repetition")
     ratio = ratio_interval(sides["rise_ms"], sides["overloaded_rise_ms"])
-    verdict, why = compare(ratio, (1.01, np.inf), neutral=1, margin=0.01)
+    verdict, why, evidence = compare(ratio, (1 + TIE_MARGIN, np.inf), neutral=1, margin=0)
     reason = f"dW normal / overloaded: {ratio.text()}; {why}."
-    return Judgement(verdict, _digits(ratio.value), reason)
+    return Judgement(verdict, _digits(ratio.value), reason, evidence)
 
 
 def _change(column: str, grows: bool) -> Judge:
@@ -179,26 +214,18 @@ def _change(column: str, grows: bool) -> Judge:
             by_repetition(found, column, containers=count) for count in (counts[-1], counts[0])
         )
         ratio = ratio_interval(most, fewest)
-        tolerance = item.tolerance
-        claimed = (1 + tolerance, np.inf) if grows else (1 / (1 + tolerance), 1 + tolerance)
-        verdict, why = compare(ratio, claimed, neutral=1, margin=0.01)
+        change = 1 + item.threshold
+        claimed = (change, np.inf) if grows else (1 / change, change)
+        verdict, why, evidence = compare(ratio, claimed, neutral=1, margin=TIE_MARGIN)
         reason = (
             f"From {counts[0]:g} to {counts[-1]:g} normal containers: {ratio.text()} times; {why}."
         )
-        return Judgement(verdict, _digits(ratio.value), reason)
+        return Judgement(verdict, _digits(ratio.value), reason, evidence)
 
     return judged
 
 
 # Shared
-
-
-def calibrated(item: Statement) -> str:
-    """Say that a claim is about a point at which the disk was set; "" for all others."""
-    formula = item.claim["formula"].lower()
-    if "follows from the calibration" in formula:
-        return "Follows from the calibration points: little evidence."
-    return "Calibration point: no evidence." if "calibration point" in formula else ""
 
 
 def _not_run(what: str) -> Judgement:
@@ -216,6 +243,7 @@ JUDGES: dict[str, Judge] = {
     "wait_at": _wait_at,
     "knee": _knee,
     "linear_before_knee": _linear_before_knee,
+    "exponential_above_knee": _exponential_above_knee,
     "mm1": _mm1,
     "overload_wait": _overload_wait,
     "rise": _rise,

@@ -6,6 +6,7 @@ both. *Before* are the seconds until the regulator began, *after* those from two
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pandas as pd
@@ -14,13 +15,18 @@ from ....analysis.intervals import Interval
 from ....judging.families import Statement
 from ....judging.verdicts import (
     TIE_MARGIN,
+    Evidence,
     Judgement,
     Verdict,
     compare,
     not_testable,
+    p_value,
+    repetitions_to_decide,
     reproduced_if,
     six_digits,
+    undecided,
     widened,
+    would_decide,
 )
 from ...kit.cells import mean_of
 from ..measures.regulation import (
@@ -35,7 +41,6 @@ from ..measures.regulation import (
     wait_ms,
 )
 from ..trials.containers import NORMAL, OVERLOADED
-from .interference import calibrated
 
 
 def _rate(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -52,8 +57,7 @@ def _wait(item: Statement, table: pd.DataFrame) -> Judgement:
     if before is None or after is None:
         return _not_run(item)
     if item.select["phase"] == "before":
-        found = _about(item, before, neutral=0)
-        return found._replace(reason=f"{found.reason} {calibrated(item)}")
+        return _about(item, before, neutral=0)
     return _below(item, after, before)
 
 
@@ -61,14 +65,13 @@ def _longest_wait(item: Statement, table: pd.DataFrame) -> Judgement:
     before, _ = _phases(item, table, NORMAL, longest_wait_ms)
     if before is None:
         return _not_run(item)
-    limit = item.number * (1 - item.tolerance)
-    reason = f"{before.text(' ms')}, the longest mean of one container and second"
-    if not before.bounded:
-        return Judgement(Verdict.NOT_TESTABLE, before.value, f"{reason}: one repetition")
-    if before.low > limit:
-        return Judgement(Verdict.REPRODUCED, _rounded(before), f"{reason}.")
-    verdict = Verdict.CONTRADICTED if before.high < limit else Verdict.NOT_TESTABLE
-    return Judgement(verdict, _rounded(before), f"{reason}: it does not exceed {limit:g} ms.")
+    limit = item.number
+    verdict, why, evidence = compare(before, (limit, math.inf), neutral=limit, margin=0)
+    reason = (
+        f"{before.text(' ms')}, the longest mean of one container and second; published above "
+        f"{limit:g} ms: {why}."
+    )
+    return Judgement(verdict, _rounded(before), reason, evidence)
 
 
 def _threshold(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -133,7 +136,7 @@ def _about(item: Statement, measured: Interval, neutral: float) -> Judgement:
     half_step = item.select["half_step"]
     low, high = item.number - half_step, item.number + half_step
     allowed = widened((low, high), item.tolerance)
-    verdict, why = compare(
+    verdict, why, evidence = compare(
         measured,
         (low, high),
         neutral=neutral,
@@ -144,34 +147,41 @@ def _about(item: Statement, measured: Interval, neutral: float) -> Judgement:
         f"{measured.text()}; allowed {allowed[0]:.3g} to {allowed[1]:.3g} {item.claim['unit']}: "
         f"{why}."
     )
-    return Judgement(verdict, _rounded(measured), reason)
+    return Judgement(verdict, _rounded(measured), reason, evidence)
 
 
 def _below(
     item: Statement, after: Interval, before: Interval, limit: float | None = None
 ) -> Judgement:
     """Judge "drops below": the limit, or at least the way there."""
-    limit = (item.number if limit is None else limit) * (1 + item.tolerance)
+    limit = item.number if limit is None else limit
     reason = f"{before.text(' ms')} before, {after.text(' ms')} after; the limit is {limit:g} ms"
     if not (after.bounded and before.bounded):
-        return Judgement(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: one repetition.")
+        return undecided(f"{reason}: one repetition.", _rounded(after))
+    if after.high >= before.low:
+        return _changed(after, before, claimed=-1, unit=" ms")
     if after.high < limit:
-        return Judgement(Verdict.REPRODUCED, _rounded(after), f"{reason}.")
-    if after.high < before.low:
-        return Judgement(Verdict.DIRECTION_ONLY, _rounded(after), f"{reason}: less, but not below.")
-    return Judgement(Verdict.CONTRADICTED, _rounded(after), f"{reason}: it does not fall.")
+        tested = Evidence(p_value(after, (limit,)))
+        return Judgement(Verdict.REPRODUCED, _rounded(after), f"{reason}.", tested)
+    if after.low > limit:
+        reason += ": less, but not below."
+        tested = Evidence(p_value(after, (limit,)))
+        return Judgement(Verdict.DIRECTION_ONLY, _rounded(after), reason, tested)
+    needed = repetitions_to_decide(after, lambda one: one.high < limit or one.low > limit)
+    reason += f": less, and perhaps below{would_decide(needed)}."
+    return Judgement(Verdict.UNDECIDED, _rounded(after), reason, Evidence(1.0, needed))
 
 
 def _changed(after: Interval, before: Interval, claimed: int, unit: str) -> Judgement:
     reason = f"{before.text(unit)} before, {after.text(unit)} after"
     if not (after.bounded and before.bounded):
-        return Judgement(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: one repetition.")
+        return undecided(f"{reason}: one repetition.", _rounded(after))
     if after.low > before.high:
         side = 1
     elif after.high < before.low:
         side = -1
     else:
-        return Judgement(Verdict.NOT_TESTABLE, _rounded(after), f"{reason}: undecided.")
+        return undecided(f"{reason}: the repetitions do not decide it.", _rounded(after))
     verdict = reproduced_if(side == claimed)
     return Judgement(verdict, _rounded(after), f"{reason}.")
 

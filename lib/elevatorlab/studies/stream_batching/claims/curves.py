@@ -6,7 +6,7 @@ import pandas as pd
 
 from ....judging.claims import Judge
 from ....judging.families import Statement
-from ....judging.verdicts import TIE_MARGIN, Judgement, Verdict, compare, not_testable
+from ....judging.verdicts import TIE_MARGIN, Judgement, Verdict, compare, not_testable, undecided
 from ...kit.cells import paired_ratio
 from ..document import core_ratios, gone, gone_from, size_ratios
 from ..measures import (
@@ -77,7 +77,7 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
     if len(found) < 2:
         return not_testable(f"Fewer than two depths were run ({words(where)}).")
     if not all(ratio.bounded for _, ratio in found):
-        return not_testable(f"One repetition does not decide it ({words(where)}).")
+        return undecided(f"One repetition does not decide it ({words(where)}).")
     here = crossing([(depth, ratio.value) for depth, ratio in found])
     ratios = ", ".join(f"{depth:g}: {ratio.value:.3g}" for depth, ratio in found)
     said = f"SBQ / noop by depth: {ratios}; published: between {_between(printed)}. {words(where)}."
@@ -151,12 +151,12 @@ def _local_loss(item: Statement, table: pd.DataFrame) -> Judgement:
     if measured is None:
         return not_testable("Not run here (experiment local).")
     low, high = row["range"]["low"], row["range"]["high"]
-    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN)
+    verdict, why, evidence = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN)
     reason = (
         f"SBQ / noop without a network: {measured.text()}; said: {low:g} to {high:g}: {why}. "
         f"{times(where['time_scale'])}."
     )
-    return Judgement(verdict, float(f"{measured.value:.4g}"), reason)
+    return Judgement(verdict, float(f"{measured.value:.4g}"), reason, evidence)
 
 
 JUDGES: dict[str, Judge] = {

@@ -21,25 +21,18 @@ from ..measures import (
     P99,
     THROUGHPUT,
     at,
+    cell_of,
     gain,
     predicted_kiops,
     where_of,
     words,
 )
 from ..published import (
-    BAR_STEP,
-    GBPS_STEP,
     KIOPS_STEP,
     LATENCY_STEP_US,
-    LINK_GBPS,
     SBQ,
     noop_beside,
-    request_size,
-    varied,
 )
-
-_CEILING = 0.95
-"""From this share of a figure's highest point on, its link decides, and not the scheduler."""
 
 ONE_CORE = "One core's work is measured here; the document's scale with cores."
 
@@ -52,10 +45,6 @@ def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
     if noop is None:
         return not_testable("The document shows no noop at this point to compare with.")
     where = where_of(row, table)
-    if _at_the_link(item):
-        ratio = gain(table, **where)
-        here = "was not run" if ratio is None else f"is {ratio.text()}"
-        return not_testable(f"{_link(item)} SBQ / noop {here}.")
     if column == P99 and (few := _too_few(table, where, "none", "sbq")):
         return not_testable(few)
     return held_against(item, gain(table, column, **where), noop, step, where)
@@ -63,12 +52,10 @@ def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
 
 def _quantity(row: Mapping[str, Any]) -> tuple[str, str, float]:
     """Return the measured column, the published one, and the resolution of its reading."""
-    lines = BAR_STEP if row["table"].startswith("Figure 5") else KIOPS_STEP
     return {
-        "throughput": (THROUGHPUT, "throughput_kiops", lines),
+        "throughput": (THROUGHPUT, "throughput_kiops", KIOPS_STEP),
         "mean": (MEAN, "latency_us", LATENCY_STEP_US),
         "p99": (P99, "latency_us", LATENCY_STEP_US),
-        "rate": (THROUGHPUT, "throughput_gbps", GBPS_STEP),
     }[row["of"]]
 
 
@@ -99,52 +86,32 @@ def held_against(
     low, high = (item.number - step) / (beside + step), (item.number + step) / (beside - step)
     tolerance = item.tolerance
     allowed = widened((low, high), tolerance)
-    verdict, why = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed)
+    verdict, why, evidence = compare(
+        measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
+    )
     reason = (
         f"{measured.text()}; published {published:.3g} (reading the figure, and a tolerance of "
         f"{tolerance:.0%}, allow {allowed[0]:.3g} to {allowed[1]:.3g}): {why}. {words(where)}."
     )
-    return Judgement(verdict, float(f"{measured.value * beside:.4g}"), reason)
+    found = float(f"{measured.value * beside:.4g}")
+    return Judgement(verdict, found, reason, evidence, cell_of(where))
 
 
-def _at_the_link(item: Statement) -> bool:
-    row = item.select
-    return row["of"] == "rate" and item.number > _CEILING * _highest_gbps(row["table"])
-
-
-def _link(item: Statement) -> str:
-    return (
-        f"There the document's curves end: {item.number:g} Gb/s, of at most "
-        f"{_highest_gbps(item.select['table']):g} in this figure, over a link of {LINK_GBPS}. That "
-        "link is not here."
-    )
-
-
-def _highest_gbps(table: str) -> float:
-    shown = request_size()
-    return float(shown.loc[shown["table"] == table, "throughput_gbps"].max())
-
-
-_REFERENCE = {"io_depth": 64, "request_kb": 4, "read_percent": 100}
+_REFERENCE_DEPTH = 64
 """What a curve of noop is relative to: where the document varies everything else."""
 
 
 def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge a point of noop's curve by what it is relative to the same curve's reference."""
     row = item.select
-    name = varied(row)
-    reference = {**row, name: _REFERENCE[name]}
+    reference = {**row, "io_depth": _REFERENCE_DEPTH}
     if row == reference:
         return not_testable("What the other points of noop in this figure are relative to.")
-    if _at_the_link(item):
-        return not_testable(_link(item))
     column, quantity, step = _quantity(row)
     here, there = ({**where_of(one, table), "scheduler": "none"} for one in (row, reference))
     if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
         return not_testable(few)
     one, other = at(table, column, **here), at(table, column, **there)
-    if row["of"] == "rate":  # what is measured counts requests
-        one, other = one * here["request_kib"], other * there["request_kib"]
     ratio = paired_ratio(one, other)
     if ratio is None:
         return not_testable(f"Not run here with its reference beside it ({words(here)}).")
@@ -168,8 +135,23 @@ def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
     )
 
 
+def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Say what one core does at a point of Figures 5 and 6, which are of 4 and of 16 cores."""
+    row = item.select
+    beside = noop_beside(row, row["quantity"])
+    if row["scheduler"] != SBQ or beside is None:
+        return not_testable(ONE_CORE)
+    ratio = gain(table, **where_of(row, table))
+    published = item.number / beside
+    here = "was not run" if ratio is None else f"is {ratio.text()}"
+    return not_testable(
+        f"{ONE_CORE} SBQ / noop on one core {here}; published for all of them: {published:.3g}."
+    )
+
+
 JUDGES: dict[str, Judge] = {
     "point_gain": _point_gain,
     "noop_shape": _noop_shape,
     "cores": _cores,
+    "many_cores": _many_cores,
 }

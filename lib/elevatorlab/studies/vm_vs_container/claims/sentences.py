@@ -9,14 +9,14 @@ from ....analysis.intervals import Interval
 from ....judging.claims import Judge
 from ....judging.families import Statement
 from ....judging.verdicts import (
+    Evidence,
     Judgement,
     Verdict,
     not_testable,
     ordering,
-    six_digits,
 )
 from ...kit.cells import rows_of
-from ..measures import SCHEDULERS, device_share, ranking, total_ratio
+from ..measures import SCHEDULERS, ranking, total_ratio
 from ..published import HALF_STEP_S, TEST_1, TEST_2, printed_times
 from .arms import not_comparable, with_stand_in
 
@@ -78,7 +78,7 @@ def _ranking(item: Statement, table: pd.DataFrame) -> Judgement:
         for place, slower in enumerate(total_s.index):
             for faster in total_s.index[:place]:
                 low, high = ratio_range(total_s[slower], total_s[faster], half_step_s)
-                if low <= 1 + item.tolerance:
+                if low <= 1 + item.threshold:
                     continue
                 name = f"{slower} / {faster}"
                 sides[name] = total_ratio(
@@ -109,55 +109,18 @@ def _ordered(
     }
     if not found:
         return not_testable("None of the pairs was run here.")
-    verdict, reason = ordering(found, item.tolerance)
+    verdict, reason, evidence = ordering(found, item.threshold)
     absent = [name for name in sides if name not in found]
     if absent:
         reason += f"; not run: {', '.join(absent)}"
         if verdict != Verdict.CONTRADICTED:
-            verdict = Verdict.NOT_TESTABLE
-    as_claimed = sum(ratio.direction(1, item.tolerance) == 1 for ratio, _ in found.values())
-    return Judgement(verdict, f"{as_claimed} of {len(sides)} pairs", f"{reason}.")
-
-
-# Did the timed reads meet a scheduler at all?
-
-
-def _reads_reach_the_scheduler(item: Statement, table: pd.DataFrame) -> Judgement:
-    return with_stand_in(item, table, lambda arm: _device_share(item, table, arm))
-
-
-def _device_share(item: Statement, table: pd.DataFrame, arm: str) -> Judgement:
-    where = {"test": item.select["test"], "scheduler": item.select["scheduler"], "arm": arm}
-    warm = device_share(rows_of(table, **where, variant="as_published"))
-    control = device_share(rows_of(table, **where, variant="dropped"))
-    if warm is None or control is None:
-        absent = " and ".join(
-            name for name, found in (("as_published", warm), ("dropped", control)) if found is None
-        )
-        return not_testable(f"Needs both variants; not run here: {absent}.")
-    tolerance = item.tolerance
-    low, high = (warm.low, warm.high) if warm.bounded else (warm.value, warm.value)
-    if control.value < 1 - tolerance:
-        verdict, why = Verdict.NOT_TESTABLE, "the control did not reach the device"
-    elif high <= tolerance:
-        verdict = Verdict.CONTRADICTED
-        why = "as published, the timed reads come from memory and meet no scheduler"
-    elif low >= 1 - tolerance:
-        verdict, why = Verdict.REPRODUCED, "the reads reach the device"
-    elif low > tolerance:
-        verdict, why = Verdict.DIRECTION_ONLY, "a part of the reads reaches the device"
-    else:
-        verdict, why = Verdict.NOT_TESTABLE, "the repetitions do not decide it"
-    reason = (
-        f"Share of the bytes that the device delivered: {warm.text()} as published, "
-        f"{control.text()} after dropping caches: {why}."
-    )
-    return Judgement(verdict, six_digits(warm.value), reason)
+            verdict, evidence = Verdict.NOT_TESTABLE, Evidence()
+    as_claimed = sum(ratio.direction(1, item.threshold) == 1 for ratio, _ in found.values())
+    return Judgement(verdict, f"{as_claimed} of {len(sides)} pairs", f"{reason}.", evidence)
 
 
 JUDGES: dict[str, Judge] = {
     "none_was_best": _none_was_best,
     "container_was_better": _container_was_better,
     "ranking": _ranking,
-    "reads_reach_the_scheduler": _reads_reach_the_scheduler,
 }

@@ -1,0 +1,84 @@
+"""What claims are worth together: many are tested at once, and several may share a measurement."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from scipy import stats
+
+from .verdicts import DECIDED, Verdict
+
+if TYPE_CHECKING:
+    from .claims import Claim
+
+LARGEST_P = 0.05
+"""Of a verdict that stands, after the adjustment for all that were tested beside it."""
+
+
+def together(claims: Sequence[Claim]) -> list[Claim]:
+    """Adjust the claims of a study for each other, and name those that share a measurement.
+
+    The p-values of a run's predictions are adjusted together (Benjamini and Hochberg, "Controlling
+    the false discovery rate", Journal of the Royal Statistical Society B 57(1), 1995), and so are
+    those of what is beyond the document. Those that are undecided count among the tests. A verdict
+    whose adjusted p-value is above `LARGEST_P` becomes undecided.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        Of one study, with the verdicts that each came to by itself.
+    """
+    tests: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
+    cells: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for one in claims:
+        if one.p_value is not None:
+            tests[*_run(one), one.role][one.id] = one.p_value
+        if one.cell:
+            cells[*_run(one), one.cell].append(one.id)
+    for p_values in tests.values():
+        adjusted = stats.false_discovery_control(list(p_values.values()))
+        p_values.update(zip(p_values, map(float, adjusted), strict=True))
+    return [
+        _in_company(one, tests[*_run(one), one.role].get(one.id), cells[*_run(one), one.cell])
+        for one in claims
+    ]
+
+
+def _in_company(claim: Claim, p_adjusted: float | None, of_cell: Sequence[str]) -> Claim:
+    update: dict[str, object] = {"p_adjusted": p_adjusted}
+    update["shared_with"] = tuple(name for name in of_cell if name != claim.id)
+    if claim.verdict in DECIDED and p_adjusted is not None and p_adjusted > LARGEST_P:
+        update["verdict"] = Verdict.UNDECIDED
+        update["reason"] = (
+            f"{claim.reason} Alone it would be {claim.verdict} (p = {claim.p_value:.2g}); among "
+            f"all that was tested here it may be chance (adjusted p = {p_adjusted:.2g})."
+        )
+    return claim.model_copy(update=update)
+
+
+def independent(claims: Iterable[Claim]) -> int:
+    """Count claims so that those that share a datum or a measurement are one.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        Of one run, or of documents.
+    """
+    groups: dict[Hashable, Hashable] = {}
+
+    def root(node: Hashable) -> Hashable:
+        while groups.setdefault(node, node) != node:
+            node = groups[node]
+        return node
+
+    for one in claims:
+        datum = (one.study, "datum", one.datum)
+        cell = (one.study, "cell", one.cell) if one.cell else datum
+        groups[root(datum)] = root(cell)
+    return len({root(node) for node in list(groups)})
+
+
+def _run(claim: Claim) -> tuple[str, str, str, str]:
+    return claim.study, claim.testbed, claim.machine, claim.preset

@@ -149,6 +149,21 @@ def closed_share(n: np.ndarray, z: float, s: float) -> np.ndarray:
     return 1 / (z + s * n)
 
 
+def closed_busy(n: np.ndarray, a: float, b: float) -> np.ndarray:
+    """Evaluate y = 1 - 1 / (a + b n): for how much of the time a closed writer waits.
+
+    From U = W / (Z + W) with a wait that grows in proportion to the number of writers.
+
+    Parameters
+    ----------
+    n : array
+        Number of writers, positive.
+    a, b : float
+        Without a unit, not negative: 1 / (1 - y) at n = 0, and what each writer adds to it.
+    """
+    return 1 - 1 / (a + b * n)
+
+
 def _raised(y: np.ndarray) -> np.ndarray:
     """Lift values of 0 (a stalled container) a little, so that start values exist."""
     if not np.max(y) > 0:
@@ -174,6 +189,11 @@ def _inverse_line(n: np.ndarray, y: np.ndarray) -> dict[str, float]:
     line = _line(n, inverse)
     least = 1e-3 * inverse.mean()
     return {"z": max(line["a"], least), "s": max(line["b"], least / n.mean())}
+
+
+def _rising_line(n: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    line = _line(n, 1 / np.maximum(1 - y, 1e-3))
+    return {"a": max(line["a"], 1e-3), "b": max(line["b"], 1e-3)}
 
 
 def _scale(function: Callable[..., np.ndarray], name: str) -> Guess:
@@ -213,6 +233,15 @@ CLOSED_SHARE = Model(
     POSITIVE_X,
     "closed",
 )
+CLOSED_BUSY = Model(
+    "closed busy share",
+    "y = 1 - 1 / (a + b n)",
+    closed_busy,
+    _rising_line,
+    {"a": NOT_NEGATIVE, "b": NOT_NEGATIVE},
+    POSITIVE_X,
+    "closed",
+)
 MM1 = Model(
     "M/M/1",
     "W = S / (1 - U)",
@@ -241,8 +270,14 @@ INTERACTIVE = Model(
     "closed",
 )
 
-CURVES = (POWER, LOGARITHMIC, LINEAR, EXPONENTIAL, CLOSED_SHARE)
-"""Rivals for a quantity over the number of containers."""
+CURVES = (POWER, LOGARITHMIC, LINEAR, EXPONENTIAL)
+"""Rivals for any quantity over the number of containers."""
+
+FALLING_CURVES = (*CURVES, CLOSED_SHARE)
+"""Rivals for what containers share."""
+
+SHARE_CURVES = (*CURVES, CLOSED_BUSY)
+"""Rivals for a share of time that rises with their number."""
 
 QUEUES = (MM1, MD1)
 """Rivals for the wait at one server whose arrivals do not wait for earlier ones."""

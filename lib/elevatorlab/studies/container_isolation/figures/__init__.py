@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....analysis.knee import Knee
-from ....analysis.models import QUEUES, WAIT_LAWS
+from ....analysis.models import CLOSED_BUSY, QUEUES, WAIT_LAWS
 from ....judging.matching import Run
-from ..measures.curves import FALLING, compare_curves, curves_over_containers, knee_of
+from ..measures.curves import RIVALS, compare_curves, curves_over_containers, knee_of
 from ..measures.interference import ONE_SERVER, OPEN, by_load
 from ..measures.mechanisms import UNTESTED
 from ..measures.schedulers import by_scheduler
@@ -45,7 +45,9 @@ CAPTIONS = {
     "identity, whatever the disk; M/M/1 through the same first point misses the paper's own "
     "points. " + _DISK,
     **{
-        f"figure-{number}": _OF_N.format(number=number, limit="" if quantity in FALLING else _LIMIT)
+        f"figure-{number}": _OF_N.format(
+            number=number, limit=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else ""
+        )
         for number, quantity in enumerate(OF_EQUAL, 1)
     },
     "figure-6": "Counterpart of the paper's Figure 6: waits of normal containers with and without "

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....analysis.models import CLOSED_SHARE, LOGARITHMIC, POWER
+from ....analysis.models import CLOSED_BUSY, CLOSED_SHARE, LOGARITHMIC, POWER
 from ....analysis.queueing import mean_value_analysis
 from ....showing.style import GREY, WARNING
 from ..measures.curves import curves_over_containers
@@ -16,7 +16,13 @@ from ..published import endpoints
 from ..trials.disks import REQUEST_BYTES, THINK_US, service_ms
 
 MEASURED, PUBLISHED = "#0072B2", "black"
-LAWS = {POWER.name: "#D55E00", LOGARITHMIC.name: "#009E73", CLOSED_SHARE.name: "#CC79A7"}
+_CLOSED = "#CC79A7"
+LAWS = {
+    POWER.name: "#D55E00",
+    LOGARITHMIC.name: "#009E73",
+    CLOSED_SHARE.name: _CLOSED,
+    CLOSED_BUSY.name: _CLOSED,
+}
 LABELS = {
     "iops": "Writes/s of a container",
     "write_kb_s": "KiB/s of a container",

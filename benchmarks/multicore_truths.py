@@ -7,7 +7,7 @@ Needs the emulator (make multicore), and a minute a machine. A kernel module doe
 machine (benchmarks/multicore/truths), so an experiment's truth is arithmetic:
 
 compute    independent work takes as long on all processors as on one
-lock       sections under one lock, a second: as many as all can do, but no more than one can
+lock       sections under one lock, a ms: as many as all can do, but no more than one can
 amdahl     a serial part, and one that is divided among all
 queue      M/M/c: what the same customers wait by arithmetic; and Erlang's C, for many more of them
 interrupt  from one processor to another and back

@@ -84,7 +84,7 @@ class ParallelRounds:
         """Return the options that count, in rounds.
 
         Rounds exclude QEMU's other threads by themselves, so there is no recording. The seed is
-        that of a random number which QEMU hands to the kernel.
+        that of whatever QEMU draws for the guest, were there a device or instruction for it.
         """
         rounds = f"slot={self.slot},transfer={self.transfer}"
         return ["-icount", f"shift=0,align=off,sleep=off,{rounds}", "-seed", "1"]

@@ -11,12 +11,13 @@ REAL   := docker or root or ssh or vagrant
 OPTIONAL := multicore
 # Of the others, those that start no machine and no browser, and are quick.
 UNIT   := not ($(REAL) or $(OPTIONAL) or browser or image or notebooks or slow or static)
-SOURCE := lib tests environments benchmarks
+# Not SOURCE: that names the archive of `make multicore`.
+LINTED := lib tests environments benchmarks docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check test test-multicore test-real lab doctor clean lock host image environment-image box multicore
+.PHONY: help setup reproduce check test test-multicore test-real lab doctor clean lock docs host image environment-image box multicore
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,8 +28,8 @@ reproduce: setup  ## rerun every study (quick preset) and build the report
 	$(LAB) reproduce --preset quick
 
 check: $(VENV)/installed  ## lint, types, import layers and unit tests, before each commit (3 minutes)
-	$(BIN)/ruff check $(SOURCE) notebooks
-	$(BIN)/ruff format --check $(SOURCE)
+	$(BIN)/ruff check $(LINTED) notebooks
+	$(BIN)/ruff format --check $(LINTED)
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.10 lib/elevatorlab/agent
 	$(BIN)/lint-imports --no-cache
@@ -72,6 +73,9 @@ multicore: host $(VENV)/installed  ## emulator with processors in parallel (10 m
 box: host  ## Vagrant box for libvirt, where debian/bookworm64 cannot be pulled
 	@environments/start-libvirt.sh
 	@environments/make-base-box.sh
+
+docs: $(VENV)/installed  ## build the documentation site, build/site (a minute or two; no network)
+	@$(BIN)/python docs/site/build.py build/site
 
 clean:  ## remove everything built here (build/, .venv/, caches); data/ and out/ stay
 	@[ ! -e build/vagrant/machine.json ] || $(LAB) clean --testbed vagrant

@@ -28,7 +28,7 @@ class Model:
     name, equation : str
         What it is called, and the equation as text.
     function : callable
-        f(x, *parameters); its argument names are the parameters' names. Differentiable, and
+        ``f(x, *parameters)``; its argument names are the parameters' names. Differentiable, and
         made of operations that complex parameters pass through (the solver's derivatives).
     guess : callable
         (x, y) -> start values of all parameters.

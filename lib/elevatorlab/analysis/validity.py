@@ -10,7 +10,7 @@ from .models import Model
 from .queueing import think_time_ms
 
 ROUNDING = 1e-9
-"""Residuals below this share of the largest |y| are taken for rounding."""
+"""Residuals below this share of the largest ``|y|`` are taken for rounding."""
 
 _CLEARLY = 0.01
 """Significance below which residuals are called unequal or dependent."""

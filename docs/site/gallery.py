@@ -1,0 +1,78 @@
+"""The gallery: every figure of every study, drawn from the reference, with the code behind it."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from elevatorlab.plugins import studies
+from elevatorlab.results import store
+from elevatorlab.showing.style import style
+
+INTRODUCTION = """\
+# Gallery
+
+Every figure of every study, as `elevatorlab report` draws it from the stored reference. Below each
+one stands the function that draws it. To draw one yourself:
+
+```python
+from elevatorlab.plugins import studies
+from elevatorlab.results import store
+
+study = studies.get("vm_vs_container")
+drawn = study.figures(study.published(), store.load(study.NAME))
+drawn["overview"].figure.savefig("overview.pdf")
+```
+"""
+
+
+@contextmanager
+def painters() -> Iterator[dict[int, str]]:
+    """Note, while the context lasts, the source of the study's function that makes each figure."""
+    found: dict[int, str] = {}
+    original = Figure.__init__
+
+    def noted(self: Figure, *arguments: Any, **more: Any) -> None:
+        frame = inspect.currentframe()
+        while frame and ".figures." not in str(frame.f_globals.get("__name__")):
+            frame = frame.f_back
+        if frame:
+            found[id(self)] = textwrap.dedent(inspect.getsource(frame.f_code))
+        original(self, *arguments, **more)
+
+    Figure.__init__ = noted
+    try:
+        yield found
+    finally:
+        Figure.__init__ = original
+
+
+def write(folder: Path) -> None:
+    """Write a page for each study, and one that lists them."""
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    pages = []
+    for study in studies.ours():
+        pages.append(study.NAME)
+        (folder / f"{study.NAME}.md").write_text(_page(study, folder))
+    listed = ["```{toctree}", ":maxdepth: 2", "", *pages, "```", ""]
+    (folder / "index.md").write_text("\n".join([INTRODUCTION, *listed]))
+
+
+def _page(study: Any, folder: Path) -> str:
+    with painters() as sources:
+        drawn = study.figures(study.published(), store.load(study.NAME))
+    words = [f"# {study.TITLE}", ""]
+    for name, one in drawn.items():
+        file = folder / "figures" / f"{study.NAME}-{name}.png"
+        with style():
+            one.figure.savefig(file, dpi=100)
+        words += [f"## {name}", "", f"![{name}](figures/{file.name})", "", one.caption, ""]
+        words += ["<details><summary>The code that draws it</summary>", ""]
+        words += ["```python", sources[id(one.figure)].rstrip(), "```", "", "</details>", ""]
+    return "\n".join(words)

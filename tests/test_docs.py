@@ -1,0 +1,145 @@
+"""The documents: every link leads somewhere, every command can be given, every block compiles."""
+
+import ast
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from elevatorlab.cli import commands
+from elevatorlab.paths import PROJECT
+
+TRACKED = subprocess.run(
+    ["git", "ls-files", "*.md"], cwd=PROJECT, capture_output=True, text=True, check=True
+).stdout.split()
+#: What is no page of ours: a template's text is filled in first.
+PAGES = [name for name in TRACKED if "/templates/" not in name]
+DOCS = [name for name in PAGES if name.startswith("docs/")]
+SITE = PROJECT / "docs" / "site"
+
+
+def prose(page):
+    """Return a page without its blocks of code."""
+    return re.sub(r"^```.*?^```$|^ {4}.*$", "", page, flags=re.M | re.S)
+
+
+def anchors(page):
+    """Return what a link can name in a page: its headings, as a browser's address has them."""
+    headings = re.findall(r"^#+ (.*)$", page, re.M)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+def broken(name):
+    """Return the links of a page that lead nowhere."""
+    page = PROJECT / name
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(page.read_text())):
+        target, _, anchor = link.partition("#")
+        if "://" in target:
+            continue
+        file = (page.parent / target).resolve() if target else page
+        # The site's build writes these.
+        generated = file.is_relative_to(PROJECT / "docs" / "reference")
+        if not (file.exists() or generated):
+            yield link
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text()):
+            yield link
+
+
+def test_a_link_that_leads_nowhere_is_found(monkeypatch, tmp_path):
+    (tmp_path / "page.md").write_text(
+        "# A Head: line\n[a](#a-head-line) [b](#none) [c](none.md) [d](https://x.y)\n"
+    )
+    monkeypatch.setattr(sys.modules[__name__], "PROJECT", tmp_path)
+    assert list(broken("page.md")) == ["#none", "none.md"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name):
+    assert list(broken(name)) == []
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_commands_can_be_given(name):
+    page = re.sub(r" *\\\n *", " ", (PROJECT / name).read_text())
+    asked = re.findall(
+        r"^ {4}(?:sudo )?(?:\.venv/bin/)?elevatorlab ([^#\n]+?)(?: {2,}|$)", page, re.M
+    )
+    known = typer.main.get_command(commands.app).commands
+    for line in asked:
+        command, *arguments = shlex.split(re.sub(r"\s+#.*", "", line))
+        if "--help" in arguments:
+            arguments.remove("--help")
+            assert command in known
+            continue
+        assert known[command].make_context(command, arguments) is not None, line
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_blocks_of_python_compile(name):
+    for block in re.findall(r"^```python\n(.*?)^```$", (PROJECT / name).read_text(), re.M | re.S):
+        ast.parse(block)
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_make_has_the_targets(name):
+    makefile = (PROJECT / "Makefile").read_text()
+    for target in re.findall(r"(?:^ {4}|`)(?:sudo )?make ([a-z-]+)", (PROJECT / name).read_text()):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_every_page_of_docs_is_in_the_site():
+    index = (PROJECT / "docs/index.md").read_text()
+    for name in DOCS:
+        page = name.removeprefix("docs/").removesuffix(".md")
+        assert page == "index" or re.search(rf"^{re.escape(page)}$", index, re.M), name
+
+
+def test_a_link_out_of_the_site_becomes_words(tmp_path):
+    spec = importlib.util.spec_from_file_location("gather", SITE / "gather.py")
+    gather = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(gather)
+    places = dict(gather._places())
+    page = gather.relinked(PROJECT / "docs/extending.md", places)
+    assert "(`examples/elevatorlab-example`)" in page
+    assert "](docs/testbeds.md)" not in gather.relinked(PROJECT / "ARTIFACT.md", places)
+    assert "](testbeds.md)" in gather.relinked(PROJECT / "ARTIFACT.md", places)
+
+
+def resources(page):
+    """Return what a browser fetches to show a page: scripts, styles, pictures, fonts."""
+    page = re.sub(r"<(?:pre|code).*?</(?:pre|code)>", "", page, flags=re.S)
+    fetched = re.findall(r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"([^\"]+)\"", page)
+    fetched += re.findall(r"<link\b[^>]*?\bhref=\"([^\"]+)\"", page)
+    return fetched + re.findall(r"(?:url\(|@import )[\"']?([^\"')]+)", page)
+
+
+def test_what_a_browser_fetches_is_found():
+    page = '<a href="https://a"><img src="b.png"><link rel="x" href="//c"><p>url(https://d/e)'
+    assert resources(page) == ["b.png", "//c", "https://d/e"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_site_is_whole_and_fetches_nothing(tmp_path):
+    site = tmp_path / "site"
+    built = subprocess.run(
+        [sys.executable, SITE / "build.py", site], capture_output=True, text=True, cwd=PROJECT
+    )
+    assert built.returncode == 0, built.stderr
+    for name in ("index", "reference/commands", "reference/schemas", "gallery/innodb_commit"):
+        assert (site / f"{name}.html").exists()
+    assert "elevatorlab.trial.trial.Trial" in (site / "reference/library/trial.html").read_text()
+    pages = [*site.rglob("*.html"), *site.rglob("*.css")]
+    away = re.compile(r"^(https?:)?//")
+    foreign = [
+        (page.name, one) for page in pages for one in resources(page.read_text()) if away.match(one)
+    ]
+    assert len(pages) > 60 and foreign == []
+    for picture in Path(site / "gallery").glob("*.html"):
+        for source in re.findall(r'<img[^>]*src="([^"]+)"', picture.read_text()):
+            assert (picture.parent / source).exists()

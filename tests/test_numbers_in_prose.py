@@ -11,7 +11,9 @@ from elevatorlab.studies.container_isolation.measures import regulation
 from elevatorlab.studies.stream_batching.published import gain_by_depth, single_core_latency
 from elevatorlab.studies.vm_vs_container.published import TEST_1
 
-README = " ".join((PROJECT / "README.md").read_text().split())
+EXPLANATION = PROJECT / "docs/explanation"
+FINDINGS = " ".join((EXPLANATION / "findings.md").read_text().split())
+LIMITS = " ".join((EXPLANATION / "limits.md").read_text().split())
 REGULATOR = (PROJECT / "docs/regulator.md").read_text().partition("### What was measured")[2]
 
 #: What the page calls a mechanism, and its name in the study.
@@ -79,15 +81,16 @@ def test_what_ute_holds_and_what_bfq_makes_wait(isolation):
     assert waits.between(6, 7).all() and "normal containers wait 6 to 7 ms" in words
 
 
-def test_the_readme_tells_two_laws_through_the_papers_first_point():
+def test_the_findings_tell_two_laws_through_the_papers_first_point():
     first, second = predictions().itertuples()
     assert (
-        f"({first.closed_ms:.1f} ms for {first.published_ms:g}, {second.closed_ms:.1f} for "
-        f"{second.published_ms:g}; M/M/1: {first.mm1_ms:.1f} and {second.mm1_ms:.1f})"
-    ) in README
+        f"{first.published_ms:g} ms and {second.published_ms:g} ms, this law gives "
+        f"{first.closed_ms:.1f} ms and {second.closed_ms:.1f} ms. M/M/1 gives "
+        f"{first.mm1_ms:.1f} ms and {second.mm1_ms:.1f} ms."
+    ) in FINDINGS
 
 
-def test_the_readme_tells_what_holding_requests_back_costs():
+def test_the_findings_tell_what_holding_requests_back_costs():
     rows = load("stream_batching").query("time_scale == 7 and read_percent == 100")
     keys = ["driver", "target", "depth", "scheduler"]
     rows = rows[~(rows["batch_timeout_us"] < 50)]  # the study's own knobs
@@ -99,18 +102,18 @@ def test_the_readme_tells_what_holding_requests_back_costs():
         for target in ("nvme_ssd", "ram")
     ]
     assert (
-        f"{min(printed)} to {max(printed)} % of its throughput as published, "
-        f"{min(one)} to {max(one)} % here"
-    ) in README
+        f"loses {min(printed)} to {max(printed)} % of the throughput in the document, "
+        f"and {min(one)} to {max(one)} % here"
+    ) in FINDINGS
     many = lost.xs("local", level="driver").xs(64, level="depth")
-    assert f"it only costs: {min(many)} to {max(many)} % at depth 64" in README
+    assert f"it only loses: {min(many)} to {max(many)} % at depth 64" in FINDINGS
 
 
-def test_the_readme_tells_where_a_container_is_slower_than_the_host():
+def test_the_limits_tell_where_a_container_is_slower_than_the_host():
     rows = load("vm_vs_container").query("variant == 'dropped'")
     rows = rows[rows["test"] == TEST_1]
     total_s = rows.groupby(["scheduler", "arm"])["time_s"].sum().unstack()
     ratio = total_s["container"] / total_s["host"]
     slower = ratio[["none", "mq-deadline", "kyber"]]
-    assert f"reads {slower.min():.1f} to {slower.max():.1f} times slower than the host" in README
+    assert f"reads {slower.min():.1f} to {slower.max():.1f} times slower than the host" in LIMITS
     assert ratio["bfq"] == pytest.approx(1, abs=0.05)

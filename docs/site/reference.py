@@ -65,7 +65,7 @@ def write_schemas(page: Path) -> None:
     ]
     for name, (_, title) in SCHEMAS.items():
         content = schema(name)
-        parts += ["", f"## {name}", "", f"{title[0].upper()}{title[1:]}.", ""]
+        parts += ["", f"## {name}", "", f"This is {title}.", ""]
         parts += ["| field | type | meaning |", "| --- | --- | --- |"]
         for field, about in content.get("properties", {}).items():
             words = " ".join(about.get("description", "").split()).replace("|", "\\|")

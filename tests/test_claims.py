@@ -1,6 +1,7 @@
 """Every claim gets a verdict, and the right one."""
 
 import json
+import re
 from collections import Counter
 from datetime import date
 
@@ -606,7 +607,8 @@ def test_what_was_chosen_has_a_reason_and_a_date(study):
     for item in statements(study):
         for chosen in (item.claim["tolerance"], item.claim["threshold"]):
             assert chosen is None or (chosen.reason and chosen.fixed <= date.today())
-        assert item.claim["datum"] and "{" not in item.claim["datum"]
+        datum = item.claim["datum"]
+        assert datum and not re.search(r"\{\w+\}", datum), "a name that was not filled in"
         assert "calibration" not in item.claim["formula"].lower()
 
 

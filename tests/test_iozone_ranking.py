@@ -143,7 +143,7 @@ def test_a_log_of_fio_is_called_so(tmp_path):
 def test_every_judge_is_used_and_every_claim_judged():
     found = judge(NONE_YET)
     assert {item.judge for item in study.claims.statements("iozone_ranking")} == set(JUDGES)
-    assert len({claim.id for claim in found}) == len(found) == 53
+    assert len({claim.id for claim in found}) == len(found) == 51
 
 
 def test_the_errata_are_found_without_any_run():
@@ -212,7 +212,9 @@ def test_reads_from_the_cache_and_a_mixed_workload_that_reads_are_told():
 def test_figures_of_fio_are_stamped_in_claims_tables_and_figures():
     measured = table(tool="fio")
     judged = [claim for claim in judge(measured) if claim.testbed != "published data"]
-    assert all("fio with the same patterns, not iozone" in claim.reason for claim in judged)
+    unstamped = [one.id for one in judged if "fio with the same patterns" not in one.reason]
+    # It leaves room for any difference, so that nothing measured decides it.
+    assert unstamped == ["iozone_ranking/sentence/difference-can-vary-between-0-and-30"]
     assert all(set(rows["tool"]) == {"fio"} for _, rows in study.tables(measured))
     drawn = study.figures(study.published(), measured)
     assert all("not by iozone" in one.figure.get_suptitle() for one in drawn.values())

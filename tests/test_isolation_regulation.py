@@ -7,7 +7,7 @@ import pytest
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
-from elevatorlab.judging.families import read_published, statements
+from elevatorlab.judging.families import Role, read_published, statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation import columns
@@ -220,7 +220,9 @@ def test_the_papers_own_numbers_are_reproduced():
     verdict = {name: claim.verdict for name, claim in found.items()}
     assert verdict.pop("regulation/figure-9/longest/slae") == CONTRADICTED  # 17.7 is not above 20
     assert verdict.pop("regulation/figure-9/longest/ute") == CONTRADICTED
-    assert set(verdict.values()) == {REPRODUCED}
+    for name, given in verdict.items():
+        calibration = found[name].role is Role.CALIBRATION
+        assert given == (Verdict.CALIBRATED if calibration else REPRODUCED), name
     assert found["regulation/figure-8/after/slae"].measured == pytest.approx(1.0, rel=0.01)
 
 

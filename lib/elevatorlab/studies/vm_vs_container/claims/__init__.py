@@ -17,6 +17,7 @@ from ....judging.families import statements
 from .. import document
 from ..columns import COLUMNS
 from ..published import NAME
+from ..trials import DRIVE_SUFFIX
 from . import numbers, sentences
 
 
@@ -52,8 +53,9 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
     where = [*read, "testbed", "arm", "backing_scheduler", "scheduler", "variant"]
     expect_once(measured, where, "each read once per repetition")
     size_mib = measured["size_mib"].astype(float).round(6)
+    on_drive = measured["variant"].str.endswith(DRIVE_SUFFIX)  # another device, on purpose
     for what, values, keys in (("device", measured["device"], machine), ("MiB", size_mib, read)):
-        grouped = values.groupby([measured[key] for key in keys], dropna=False)
+        grouped = values.groupby([on_drive, *(measured[key] for key in keys)], dropna=False)
         for several in grouped.unique()[grouped.nunique() > 1]:
             found = " and ".join(map(str, sorted(several)))
             raise ElevatorLabError(

@@ -87,7 +87,7 @@ def qemu(image, initramfs, smp, icount, memory_mib):
     root = image / "root.ext2"
     machine = testbed.options(memory_mib)
     if icount:
-        machine += testbed.counted_time(initramfs.with_name("replay.log"))
+        machine += testbed.STOCK.counted_time(initramfs.with_name("replay.log"))
     else:
         machine = [word.replace("thread=single", "thread=multi") for word in machine]
     return [

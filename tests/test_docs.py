@@ -14,11 +14,16 @@ import typer
 from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
 
-TRACKED = subprocess.run(
-    ["git", "ls-files", "*.md"], cwd=PROJECT, capture_output=True, text=True, check=True
-).stdout.split()
-#: What is no page of ours: a template's text is filled in first.
-PAGES = [name for name in TRACKED if "/templates/" not in name]
+#: Where a page can be besides the top: what is built there is no page of ours.
+FOLDERS = ("courses", "data", "docs", "environments", "examples", "lib", "notebooks", "tests")
+#: By walking, since a machine without git collects these tests, too. A template's text is filled
+#: in first, so it is no page either.
+PAGES = sorted(
+    name
+    for top in (PROJECT.glob("*.md"), *((PROJECT / one).rglob("*.md") for one in FOLDERS))
+    for page in top
+    if "/templates/" not in (name := str(page.relative_to(PROJECT)))
+)
 DOCS = [name for name in PAGES if name.startswith("docs/")]
 SITE = PROJECT / "docs" / "site"
 

@@ -320,9 +320,10 @@ def test_nothing_measured_is_said(tmp_path):
     """Published data alone has no provenance."""
     html = build(tmp_path, judge(NONE_YET)).read_text(encoding="utf-8")
     assert "Nothing was run for this report" in html
-    assert re.findall(r'<span class="where">(.*?)</span>', html) == [
+    assert re.findall(r'<div class="row"><span class="where">(.*?)</span>', html) == [
         "The document&#39;s own arithmetic",
         "Not judged, because nothing was measured",
+        "Not judged, because nothing was measured, beyond the document",
     ]
 
 

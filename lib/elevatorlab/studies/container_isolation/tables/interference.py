@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,10 +71,15 @@ def _load(part: str, load: dict[str, Any], some: pd.DataFrame) -> dict[str, Any]
         "wait_ms": f"{wait.value:.2f}" if wait else "–",
         "95 % interval_ms": f"{wait.low:.2f} to {wait.high:.2f}" if wait and wait.bounded else "–",
         "MVA_ms": f"{exact[count]:.2f}" if part == "equal" else "",
-        "utilisation": f"{means['utilization_ratio']:.3f}",
-        "disk busy": f"{means['disk_busy_ratio']:.3f}",
-        "kernel's busy time": f"{means['disk_utilization_ratio']:.3f}",
+        "utilisation": _ratio(means["utilization_ratio"]),
+        "disk busy": _ratio(means["disk_busy_ratio"]),
+        "kernel's busy time": _ratio(means["disk_utilization_ratio"]),
     }
+
+
+def _ratio(mean: float) -> str:
+    """Return a mean as a table shows it: a disk with an arm keeps no account of its own."""
+    return "–" if math.isnan(mean) else f"{mean:.3f}"
 
 
 def fits_table(measured: pd.DataFrame) -> Captioned:

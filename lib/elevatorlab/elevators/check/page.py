@@ -6,8 +6,8 @@ from ...showing.pages import template_environment
 from .cases import CASES, Case
 from .conformity import Conformity, Verdict
 
-#: The report's classes of colours.
-COLOURS = {"passed": "reproduced", "failed": "contradicted", "not run": "not-testable-here"}
+#: The verdicts of the report whose signs and colours are shown.
+SIGNS = {"passed": "reproduced", "failed": "contradicted", "not run": "not testable here"}
 
 
 def summary(conformity: Conformity) -> str:
@@ -48,6 +48,6 @@ def html(conformity: Conformity) -> str:
             passed=conformity.passed,
             summary=summary(conformity),
             cases=[(case_of(verdict), verdict) for verdict in conformity.verdicts],
-            colours=COLOURS,
+            signs=SIGNS,
         )
     )

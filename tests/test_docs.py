@@ -30,7 +30,7 @@ SITE = PROJECT / "docs" / "site"
 
 def prose(page):
     """Return a page without its blocks of code."""
-    return re.sub(r"^```.*?^```$|^ {4}.*$", "", page, flags=re.M | re.S)
+    return re.sub(r"^```.*?^```$|^ {4}[^\n]*$", "", page, flags=re.M | re.S)
 
 
 def anchors(page):
@@ -57,7 +57,8 @@ def broken(name):
 
 def test_a_link_that_leads_nowhere_is_found(monkeypatch, tmp_path):
     (tmp_path / "page.md").write_text(
-        "# A Head: line\n[a](#a-head-line) [b](#none) [c](none.md) [d](https://x.y)\n"
+        "# A Head: line\n\n    [e](block.md)\n\n"
+        "[a](#a-head-line) [b](#none) [c](none.md) [d](https://x.y)\n"
     )
     monkeypatch.setattr(sys.modules[__name__], "PROJECT", tmp_path)
     assert list(broken("page.md")) == ["#none", "none.md"]

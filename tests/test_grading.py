@@ -237,6 +237,11 @@ def test_no_submissions_and_twins_are_refused(tmp_path, error_of):
     assert "found two of 'ada'" in error_of(submissions.find, tmp_path)
 
 
+def test_a_submission_is_not_taken_for_the_folder_of_all(tmp_path, error_of):
+    (tmp_path / "Kbuild").touch()
+    assert "found a scheduler's own" in error_of(submissions.find, tmp_path)
+
+
 # The whole
 
 

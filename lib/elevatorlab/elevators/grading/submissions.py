@@ -63,12 +63,18 @@ def find(folder: Path) -> list[Submission]:
     Raises
     ------
     ElevatorLabError
-        When there is no such folder, or nothing in it, or two are called the same.
+        When there is no such folder, or nothing in it, or two are called the same, or it is a
+        submission itself.
     """
     if not folder.is_dir():
         raise ElevatorLabError(
             f"{folder}: expected a folder with a folder, or an archive, for each student; "
             "found none"
+        )
+    if (folder / "Kbuild").is_file():
+        raise ElevatorLabError(
+            f"{folder}: expected a folder with a folder, or an archive, for each student; found "
+            "a scheduler's own. Put it into a folder, and give that"
         )
     found = [read(one) for one in sorted(folder.iterdir()) if not one.name.startswith(".")]
     if not found:

@@ -121,7 +121,8 @@ def local(count: int) -> Iterator[Workers]:
         except (OSError, RuntimeError, TimeoutError) as problem:
             raise NotReady(
                 f"the Dask cluster of this machine did not start ({problem}); expected {count} "
-                "worker processes. Run the same command again, or with --workers 1, without one"
+                "worker processes. Run the same command again, or with --workers 1, without one. "
+                'A script of your own needs `if __name__ == "__main__":` before what it runs'
             ) from problem
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -84,25 +84,36 @@ def write(source: Path, function: str) -> None:
     modules.build(record.folder)
 
 
-def arrivals(schedulers: Sequence[str], scenario: int = 1) -> dict[str, Trial]:
-    """Return a trial for each scheduler: requests of the first assignment, each when it comes.
+def arrivals(
+    schedulers: Sequence[str], scenario: int = 1, assignment: str = "sstf", **tunables: int
+) -> dict[str, Trial]:
+    """Return a trial for each scheduler: requests of an assignment, each when it comes.
 
     Parameters
     ----------
     schedulers : sequence of str
     scenario : int
-        Of assignment ``sstf``, from 0.
+        Of the assignment, from 0.
+    assignment : str
+        One of ``courses/elevators``.
+    tunables
+        What the schedulers are told.
+
+    Examples
+    --------
+    >>> arrivals(["look"], scenario=2, assignment="look", expire_ms=250)["look"].scheduler.tunables
+    {'nr_requests': 256, 'expire_ms': 250}
     """
     requests = [
         {"at_us": round(1000 * at_ms), "offset_bytes": place_kib << 10}
-        for at_ms, place_kib in assignments.read("sstf").scenarios[scenario].requests
+        for at_ms, place_kib in assignments.read(assignment).scenarios[scenario].requests
     ]
     replay = {"kind": "replay", "name": "replay", "group": "main", "requests": requests}
     return {
         name: experiments.trial(
             "writing",
             device=experiments.disk(SERVICE_US),
-            scheduler={"name": name, "tunables": {"nr_requests": ROOM}},
+            scheduler={"name": name, "tunables": {"nr_requests": ROOM, **tunables}},
             workloads=(replay,),
             trace=True,
         )

@@ -169,11 +169,22 @@ def test_a_curve_that_is_none_is_refused(changed, curve):
 
 def test_a_curve_with_many_misread_points_is_none(changed):
     def change(content):
-        for number in range(4, 80, 2):
-            content["seek_curve_ms_by_cylinders"][number][1] = 0.1
+        for number in range(10, 80, 2):
+            content["seek_curve_ms_by_cylinders"][number][1] = 0.831  # as the shortest seek
 
     with pytest.raises(ElevatorLabError, match="expected it not to fall"):
         read(changed(change))
+
+
+@pytest.mark.parametrize("time_ms", [0.1, 3.0])
+def test_one_point_that_falls_is_no_misreading_unless_it_is_the_shortest_seek(changed, time_ms):
+    def change(content):
+        content["seek_curve_ms_by_cylinders"][50][1] = time_ms
+
+    file = changed(change)
+    sentence = f":{line_with(file, '  [', 51)}: seek curve: .* not to fall; found {time_ms:g} ms"
+    with pytest.raises(ElevatorLabError, match=sentence):
+        read(file)
 
 
 @pytest.mark.parametrize(

@@ -283,4 +283,9 @@ def _curve_misfits(curve: tuple[SeekPoint, ...]) -> Iterator[tuple[int, str]]:
 
 def falls(from_ms: float, to_ms: float) -> bool:
     """Tell whether a seek curve falls by more than its measurement's noise."""
-    return from_ms - to_ms > max(NOISE_MS, NOISE_RATIO * from_ms)
+    return from_ms > to_ms and not within_noise(from_ms, to_ms)
+
+
+def within_noise(time_ms: float, other_ms: float) -> bool:
+    """Tell whether the noise of its measurement may make the one seek's time the other's."""
+    return abs(time_ms - other_ms) <= max(NOISE_MS, NOISE_RATIO * time_ms)

@@ -18,7 +18,7 @@ from ..plugins.drives import DRIVES
 from ..plugins.module_folders import ModuleFolder
 from ..records import sentence
 from .devices import DeviceModel
-from .drive_records import DriveRecord, Misfit, Queue, falls, held_sectors
+from .drive_records import DriveRecord, Misfit, Queue, falls, held_sectors, within_noise
 
 #: One point of a seek curve in so many may be a misreading, which is left out.
 POINTS_A_MISREADING = 50
@@ -149,9 +149,10 @@ def read(file: Path) -> DriveRecord:
 
 
 def misreadings(curve: Any) -> list[int]:
-    """Return the positions of points far below both their neighbours, if they are few.
+    """Return the positions of points that are the shortest seek's over again, if they are few.
 
-    An extractor misreads a seek now and then; a curve that falls is something else.
+    They lie far below both their neighbours. An extractor now and then takes the time of an arm
+    that has hardly moved for that of a long seek; a curve that falls is something else.
     """
     try:
         times_ms = [float(time_ms) for _, time_ms in curve]
@@ -160,7 +161,8 @@ def misreadings(curve: Any) -> list[int]:
     found = [
         number
         for number in range(1, len(times_ms) - 1)
-        if all(falls(times_ms[number + side], times_ms[number]) for side in (-1, 1))
+        if within_noise(times_ms[0], times_ms[number])
+        and all(falls(times_ms[number + side], times_ms[number]) for side in (-1, 1))
     ]
     return found if len(found) * POINTS_A_MISREADING <= len(curve) else []
 

@@ -26,6 +26,36 @@ def build(
     print(f"in {image.FOLDER}")
 
 
+@image_app.command("export")
+def export(
+    out: Annotated[Path, typer.Option(help="folder of the file", file_okay=False)] = Path("."),
+) -> None:
+    """Write the image to one file, which an archive can keep (a minute or two)."""
+    from .. import cache
+    from ..testbeds.deterministic import image_archive
+
+    file = image_archive.write(out)
+    print(f"{file}: {file.stat().st_size / 2**20:.0f} MiB")
+    print(f"SHA-256 {cache.sha256(file)}")
+
+
+@image_app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="a file that `elevatorlab image export` wrote")],
+) -> None:
+    """Check every byte of an exported image, and take it in place of the one that is here."""
+    from ..testbeds.deterministic import image, image_archive, template
+
+    described = image_archive.take(file)
+    template.prune()
+    print(f"deterministic image: taken from {file}, digest {image.digest()}")
+    if differing := image_archive.differing(described):
+        print(
+            f"It was exported with digest {described.digest}. What differs here: "
+            f"{', '.join(differing)}. So bits may differ from that image's results"
+        )
+
+
 @image_app.command("emulator")
 def emulator(
     source: Annotated[

@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -91,27 +92,41 @@ def current() -> dict[str, Any]:
 def digest(emulator: qemu.Emulator = qemu.STOCK) -> str:
     """Return the image digest: what, besides the trial, decides every bit of a result.
 
-    SHA-256 over kernel, initramfs, root, QEMU's version and whole command line (without the
-    host's paths), the firmware, and the agent.
-
     Parameters
     ----------
     emulator : Emulator
         What emulates the machine: another one, another digest.
+    """
+    return digest_of(parts(emulator))
+
+
+def digest_of(parts: Mapping[str, Sequence[str]]) -> str:
+    """Return the SHA-256 over the parts of an image (see `parts`)."""
+    return hashlib.sha256("\0".join(chain(*parts.values())).encode()).hexdigest()
+
+
+def parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
+    """Return what the image digest is made of, in the order in which it is hashed.
+
+    Kernel, initramfs and root, QEMU's version and whole command line (without the host's paths),
+    the firmware, and the agent.
+
+    Parameters
+    ----------
+    emulator : Emulator
     """
     found = current()
     ram, files, log, monitor = map(Path, ("ram", "exchange", "recording", "monitor"))
     root_mib = found["sizes_bytes"]["root.ext2"] >> 20
     machine = Path("image"), root_mib, 0, ram, "share=off"
     argv = qemu.command(*machine, files, log, monitor, emulator)
-    parts = [
-        *(found["sha256"][name] for name in FILES),
-        emulator.version(),
-        *(qemu.BINARY, *argv[1:]),  # its name is no path of this host
-        *map(cache.sha256, qemu.firmware()),
-        agent_archive.agent_digest(),
-    ]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return {
+        "files": [found["sha256"][name] for name in FILES],
+        "QEMU": [emulator.version()],
+        "QEMU's options": [qemu.BINARY, *argv[1:]],  # its name is no path of this host
+        "firmware": [cache.sha256(file) for file in qemu.firmware()],
+        "agent": [agent_archive.agent_digest()],
+    }
 
 
 @contextmanager
@@ -142,34 +157,64 @@ def build(force: bool = False) -> bool:
         found = manifest()
         if found and found["recipe"] == recipe_digest() and not force:
             return False
-        entry = cache.obtain("image", recipe_digest(), _make, anew=force)
-        fresh = BUILD / "image.new"
-        shutil.rmtree(fresh, ignore_errors=True)
-        cache.take_out(entry, fresh)
-        shutil.rmtree(FOLDER, ignore_errors=True)
-        os.rename(fresh, FOLDER)
-        digest.cache_clear()
+        _put_in_place(_make, anew=force)
         return True
+
+
+def install(make: Callable[[Path], None]) -> None:
+    """Take an image that was made elsewhere in place of the one that is here.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(folder)`` writes `FILES` and packages.tsv into an empty folder, or raises; then what
+        was here stays.
+    """
+
+    def described(folder: Path) -> None:
+        _check_space(folder)
+        make(folder)
+        _describe(folder)
+
+    with lock():
+        _put_in_place(described, anew=True)
+
+
+def _put_in_place(make: Callable[[Path], None], anew: bool) -> None:
+    """Let the cache have the image that `make` makes, and take it from there."""
+    entry = cache.obtain("image", recipe_digest(), make, anew)
+    fresh = BUILD / "image.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    cache.take_out(entry, fresh)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    os.rename(fresh, FOLDER)
+    digest.cache_clear()
 
 
 def _make(folder: Path) -> None:
     """Build the image in an empty folder."""
+    _check_space(folder)
+    if subprocess.run([RECIPE / "build.sh", folder], stdin=subprocess.DEVNULL).returncode:
+        raise NotReady("the deterministic image could not be built; the lines above say why")
+    _describe(folder)
+
+
+def _check_space(folder: Path) -> None:
     free_mib = shutil.disk_usage(folder).free >> 20
     if free_mib < DISK_MIB:
         raise NotReady(
-            f"building the image needs {DISK_MIB} MiB of disk space in {cache.ROOT}; "
+            f"the image needs {DISK_MIB} MiB of disk space in {cache.ROOT}; "
             f"found {free_mib} MiB. Free some, or set ELEVATORLAB_CACHE to another folder"
         )
-    if subprocess.run([RECIPE / "build.sh", folder], stdin=subprocess.DEVNULL).returncode:
-        raise NotReady("the deterministic image could not be built; the lines above say why")
-    (folder / "manifest.json").write_text(json.dumps(_describe(folder), indent=1) + "\n")
 
 
-def _describe(folder: Path) -> dict[str, Any]:
+def _describe(folder: Path) -> None:
+    """Write the manifest of the image in a folder."""
     packages = (folder / "packages.tsv").read_text().splitlines()
-    return {
+    content = {
         "recipe": recipe_digest(),
         "sha256": {name: cache.sha256(folder / name) for name in FILES},
         "sizes_bytes": {name: (folder / name).stat().st_size for name in FILES},
         "packages": dict(sorted(line.split("\t") for line in packages)),
     }
+    (folder / "manifest.json").write_text(json.dumps(content, indent=1) + "\n")

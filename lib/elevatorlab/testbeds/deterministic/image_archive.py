@@ -1,0 +1,261 @@
+"""The image as one file, which an archive keeps when Debian's mirrors have moved on.
+
+The file begins with ``image.json``. It lists the SHA-256 of every other file, and the parts that
+the image digest is made of. So who knows the digest can check every byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import lzma
+import os
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Annotated, Final, Literal, NoReturn
+
+from pydantic import Field
+
+from ... import cache
+from ...errors import ElevatorLabError
+from ...paths import command
+from ...records import Record, checked
+from . import image
+
+FORMAT: Literal["elevatorlab-image/1"] = "elevatorlab-image/1"
+DESCRIPTION = "image.json"
+FILES = (*image.FILES, "packages.tsv")
+
+#: More than any image of ours has; a stranger's could be made to fill the disk.
+LIMIT_BYTES = 3 << 30
+DESCRIPTION_LIMIT_BYTES = 1 << 20
+
+#: Of the compression: higher ones take minutes, and save a tenth.
+PRESET: Final = 1
+
+_CHUNK_BYTES = 1 << 20
+_DAMAGED = (lzma.LZMAError, tarfile.TarError, EOFError, ValueError)
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Entry(Record):
+    """What is known of one file."""
+
+    size_bytes: Annotated[int, Field(ge=0, le=LIMIT_BYTES)]
+    sha256: Digest
+
+
+class Description(Record):
+    """What is in an archive of an image.
+
+    Attributes
+    ----------
+    format : str
+        Another one belongs to another version of this package.
+    digest : str
+        The image digest where the archive was made.
+    recipe : str
+        SHA-256 of the recipe that the image was built by.
+    parts : dict of str to tuple of str
+        What the digest is made of (`image.parts`).
+    files : dict of str to Entry
+    """
+
+    format: Literal["elevatorlab-image/1"]
+    digest: Digest
+    recipe: Digest
+    parts: dict[str, tuple[str, ...]]
+    files: dict[str, Entry]
+
+
+def write(folder: Path) -> Path:
+    """Write the image that is here to a file, whose name has the image digest.
+
+    The same image gives the same bytes.
+
+    Parameters
+    ----------
+    folder : path
+        Where to.
+
+    Returns
+    -------
+    path
+
+    Raises
+    ------
+    ElevatorLabError
+        When there is no whole image, or the file cannot be written.
+    """
+    described = _description()
+    out = folder / f"elevatorlab-image-{described.digest[:12]}.tar.xz"
+    part = out.with_name(out.name + ".part")
+    try:
+        with tarfile.open(part, "w:xz", preset=PRESET, format=tarfile.USTAR_FORMAT) as archive:
+            content = described.model_dump_json(indent=1).encode() + b"\n"
+            _add(archive, DESCRIPTION, len(content), io.BytesIO(content))
+            for name, entry in described.files.items():
+                with open(image.FOLDER / name, "rb") as file:
+                    _add(archive, name, entry.size_bytes, file)
+        os.replace(part, out)
+    except OSError as problem:
+        raise ElevatorLabError(
+            f"image: {out} cannot be written ({problem.strerror}). Name another folder with --out"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+    return out
+
+
+def _description() -> Description:
+    """Describe the image that is here, as its files are now."""
+    parts = image.parts()
+    files = {name: _entry_of(image.FOLDER / name) for name in FILES}
+    for name, sha256 in zip(image.FILES, parts["files"], strict=True):
+        if files[name].sha256 != sha256:
+            raise ElevatorLabError(
+                f"image: {image.FOLDER / name} is not what it was when the image was built. "
+                f"Build it again: {command('image build --force')}"
+            )
+    content = {
+        "format": FORMAT,
+        "digest": image.digest_of(parts),
+        "recipe": image.recipe_digest(),
+        "parts": parts,
+        "files": files,
+    }
+    return Description.model_validate(content)
+
+
+def _entry_of(file: Path) -> Entry:
+    return Entry(size_bytes=file.stat().st_size, sha256=cache.sha256(file))
+
+
+def _add(archive: tarfile.TarFile, name: str, size_bytes: int, content: IO[bytes]) -> None:
+    """Add a file without time and owner."""
+    about = tarfile.TarInfo(name)
+    about.size, about.mode = size_bytes, 0o644
+    archive.addfile(about, content)
+
+
+def take(file: Path) -> Description:
+    """Check an archive to its last byte, and take its image in place of the one that is here.
+
+    Parameters
+    ----------
+    file : path
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    ElevatorLabError
+        When it is no archive of an image, is damaged or cut off, or belongs to another version of
+        the recipe. The image that was here stays then.
+    """
+    try:
+        with lzma.open(file) as content:
+            described = _take(file, content)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as problem:
+        _refuse(file, "a file that can be read", f"found: {problem.strerror}. Name another")
+    except _DAMAGED:
+        _refuse(
+            file,
+            "a whole file that `elevatorlab image export` has written",
+            "it is cut off, damaged, or something else. Copy it again",
+        )
+    return described
+
+
+def _take(file: Path, content: IO[bytes]) -> Description:
+    # As a stream: to go back in what is compressed means to begin again.
+    with tarfile.open(fileobj=content, mode="r|") as archive:
+        described = _described(archive, file)
+
+        def unpack(folder: Path) -> None:
+            _unpack(archive, described, folder, file)
+            rest = content.read(2 * tarfile.RECORDSIZE)
+            if archive.next() is not None or any(rest) or len(rest) > tarfile.RECORDSIZE:
+                _refuse(file, "nothing beside the image's files", "there is more. Do not unpack it")
+
+        image.install(unpack)
+        return described
+
+
+def _refuse(file: Path, expected: str, found: str) -> NoReturn:
+    raise ElevatorLabError(f"image {file}: expected {expected}; {found}")
+
+
+def _described(archive: tarfile.TarFile, file: Path) -> Description:
+    """Read what an archive says that it is, and refuse what cannot be true or does not fit."""
+    member = archive.next()
+    if member is None or member.name != DESCRIPTION or member.size > DESCRIPTION_LIMIT_BYTES:
+        _refuse(file, "a file that `elevatorlab image export` has written", "it is another archive")
+    content = json.loads(_opened(archive, member).read())
+    found = content.get("format") if isinstance(content, Mapping) else None
+    if found != FORMAT:
+        _refuse(file, f"format {FORMAT}", f"found {found!r}. Take the version that made it")
+    described = checked(Description, content, f"image {file}: {DESCRIPTION}")
+    listed = [described.files[name].sha256 for name in image.FILES if name in described.files]
+    if (
+        tuple(described.files) != FILES
+        or list(described.parts.get("files", ())) != listed
+        or image.digest_of(described.parts) != described.digest
+    ):
+        _refuse(file, "files that give its digest", f"{DESCRIPTION} contradicts itself")
+    if described.recipe != image.recipe_digest():
+        _refuse(
+            file,
+            f"an image of this version's recipe ({image.recipe_digest()[:12]})",
+            f"found {described.recipe[:12]}. Check out the version that its results name",
+        )
+    return described
+
+
+def _opened(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    content = archive.extractfile(member)
+    if content is None:
+        raise tarfile.TarError("no plain file")
+    return content
+
+
+def _unpack(archive: tarfile.TarFile, described: Description, folder: Path, file: Path) -> None:
+    """Write an archive's files into an empty folder, and compare each with its description."""
+    for name, entry in described.files.items():
+        member = archive.next()
+        if member is None or (member.name, member.size) != (name, entry.size_bytes):
+            _refuse(file, f"{name} of {entry.size_bytes} bytes", "it is missing. Copy it again")
+        if _copy(_opened(archive, member), folder / name) != entry.sha256:
+            _refuse(file, f"{name} as it was exported", "its SHA-256 is another. Copy it again")
+
+
+def _copy(content: IO[bytes], target: Path) -> str:
+    """Write a file, with holes where it is zero; return its SHA-256."""
+    digest = hashlib.sha256()
+    with open(target, "xb") as out:
+        while chunk := content.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            if chunk.strip(b"\0"):
+                out.write(chunk)
+            else:
+                out.seek(len(chunk), os.SEEK_CUR)
+        out.truncate()
+    return digest.hexdigest()
+
+
+def differing(described: Description) -> list[str]:
+    """Name the parts that make the digest here another than the archive's.
+
+    Parameters
+    ----------
+    described : Description
+        Of the archive whose image is in place.
+    """
+    here = image.parts()
+    names = dict.fromkeys([*described.parts, *here])
+    return [name for name in names if list(described.parts.get(name, ())) != here.get(name)]

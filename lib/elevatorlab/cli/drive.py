@@ -85,7 +85,7 @@ def replay(
     beside = f", DiskSim's {known:g} ms" if known is not None else ""
     print(f"demerit     {told['demerit_ms']:.3f} ms{beside}")
     figure = f"{Path(name).stem}-replay"
-    tell(save(shown.compared([replayed]), out or BUILD / "drives" / "figures", figure))
+    tell(save(shown.response_times([replayed]), out or BUILD / "drives" / "figures", figure))
 
 
 def _tell_assumptions(record: DriveRecord) -> None:

@@ -128,7 +128,7 @@ def _draw_times(axes: Axes, drive: DriveRecord) -> None:
     axes.set(title="Random reads of 4 KiB", xlabel="service time (ms)", yticks=[])
 
 
-def compared(replayed: Sequence[Replayed]) -> Figure:
+def response_times(replayed: Sequence[Replayed]) -> Figure:
     """Draw the cumulative distributions of response time: the real drives', and ours."""
     columns = min(3, len(replayed))
     rows = -(-len(replayed) // columns)

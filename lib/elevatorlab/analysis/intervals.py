@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 CONFIDENCE = 0.95
 
@@ -108,7 +108,7 @@ class Interval:
         if half == 0:  # nothing scattered but by rounding
             return float(truth == self.value)
         distance = (scale(truth) - scale(self.value)) / half * _student(self.repetitions)
-        return float(2 * stats.t.sf(abs(distance), self.repetitions - 1))
+        return float(2 * special.stdtr(self.repetitions - 1, -abs(distance)))
 
     def with_repetitions(self, repetitions: int) -> Interval:
         """Return the interval that more repetitions of the same mean and scatter would give.
@@ -141,7 +141,7 @@ class Interval:
 @cache
 def _student(repetitions: int) -> float:
     """Return half the width of an interval in standard errors."""
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, repetitions - 1))
+    return float(special.stdtrit(repetitions - 1, (1 + CONFIDENCE) / 2))
 
 
 def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval:
@@ -183,7 +183,7 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
         return Interval(value, value, value, sample.size)
     mean = float(sample.mean())
     error = sample.std(ddof=1) / math.sqrt(sample.size)
-    half = float(stats.t.ppf((1 + confidence) / 2, sample.size - 1) * error)
+    half = float(special.stdtrit(sample.size - 1, (1 + confidence) / 2) * error)
     return Interval(mean, mean - half, mean + half, sample.size)
 
 

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from scipy import stats
-
 from .verdicts import DECIDED, Verdict
 
 if TYPE_CHECKING:
@@ -30,6 +28,8 @@ def together(claims: Sequence[Claim]) -> list[Claim]:
     claims : sequence of Claim
         Of one study, with the verdicts that each came to by itself.
     """
+    from scipy import stats  # takes most of a second, and judged claims are kept
+
     tests: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
     cells: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in claims:

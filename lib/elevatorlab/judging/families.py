@@ -247,7 +247,7 @@ def statements(study: str, data: Path = DATA) -> list[Statement]:
     """
     path = data / "claims" / f"{study}.yaml"
     try:
-        file = ClaimsFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        file = ClaimsFile.model_validate(_from_yaml(path))
     except ValidationError as error:
         raise ElevatorLabError(f"{path} does not describe claim families: {error}") from None
     found = [one for family in file.families for one in _expand(family, file, data)]
@@ -255,6 +255,12 @@ def statements(study: str, data: Path = DATA) -> list[Statement]:
     if repeated:
         raise ElevatorLabError(f"{path}: expected one claim per id, found several for {repeated}")
     return found
+
+
+def _from_yaml(path: Path) -> object:
+    """Read a YAML file by the parser in C, ten times as fast, where PyYAML was built with it."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
 
 
 def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]:

@@ -114,7 +114,7 @@ def _run(machine: str, preset: str, crossed: pd.DataFrame) -> Run:
 
 def joined_testbeds(rows: pd.DataFrame) -> str:
     """Return the names of the testbeds in `rows`, joined."""
-    return "+".join(sorted(set(rows["testbed"])))
+    return "+".join(sorted(rows["testbed"].unique()))
 
 
 def backing_schedulers(rows: pd.DataFrame) -> list[str | None]:

@@ -38,9 +38,10 @@ def total_ratio(
     Interval or None
         Ratio of times, paired by repetition; None where no repetition has both sides.
     """
+    reads = table[list({*numerator, *denominator, "repetition", "published_size_mb", "time_s"})]
+    reads = reads.fillna({"published_size_mb": 0})
     sides = [
-        times_by("published_size_mb", rows_of(table, **side).fillna({"published_size_mb": 0}))
-        for side in (numerator, denominator)
+        times_by("published_size_mb", rows_of(reads, **side)) for side in (numerator, denominator)
     ]
     sizes = sides[0].columns.intersection(sides[1].columns)
     if sizes.empty:

@@ -23,7 +23,7 @@ def with_stand_in(
 ) -> Judgement:
     """Judge in the claim's arm; without a VM, say what the host arm gives instead."""
     arm = arm or item.select["arm"]
-    arms = set(table["arm"])
+    arms = table["arm"].unique()
     if arm in arms:
         return judge_arm(arm)
     reason = no_arm(arm, table)
@@ -34,7 +34,7 @@ def with_stand_in(
 
 def no_arm(arm: str, table: pd.DataFrame) -> str:
     """Say that an arm did not run, and which did."""
-    arms = [ARMS[one] for one in sorted(set(table["arm"]))]
+    arms = [ARMS[one] for one in sorted(table["arm"].unique())]
     where = f"on testbed {joined_testbeds(table)}"
     if ARMS[arm] in arms:
         return f"The {ARMS[arm]} arm did not run this read {where}."

@@ -87,7 +87,7 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Judgement:
         return ratio and ratio.map(lambda value: improvement_percent(1, value, base))
 
     measured = from_arm("vm")
-    absent = "vm" if "container" in set(table["arm"]) else "container"
+    absent = "vm" if "container" in table["arm"].unique() else "container"
     reason = no_arm(absent, table) if measured is None else not_comparable(table)
     if measured is None or reason:
         alone = from_arm("host")

@@ -9,11 +9,12 @@ from elevatorlab.results.store import load
 from elevatorlab.studies.container_isolation.document import predictions
 from elevatorlab.studies.container_isolation.measures import regulation
 from elevatorlab.studies.stream_batching.published import gain_by_depth, single_core_latency
-from elevatorlab.studies.vm_vs_container.published import TEST_1
+from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2
 
 EXPLANATION = PROJECT / "docs/explanation"
 FINDINGS = " ".join((EXPLANATION / "findings.md").read_text().split())
 LIMITS = " ".join((EXPLANATION / "limits.md").read_text().split())
+TURNED = " ".join((PROJECT / "docs/drives.md").read_text().partition("### What the arm")[2].split())
 REGULATOR = (PROJECT / "docs/regulator.md").read_text().partition("### What was measured")[2]
 
 #: What the page calls a mechanism, and its name in the study.
@@ -117,3 +118,34 @@ def test_the_limits_tell_where_a_container_is_slower_than_the_host():
     slower = ratio[["none", "mq-deadline", "kyber"]]
     assert f"reads {slower.min():.1f} to {slower.max():.1f} times slower than the host" in LIMITS
     assert ratio["bfq"] == pytest.approx(1, abs=0.05)
+
+
+def test_the_page_of_drives_tells_what_an_arm_turns_in_study_1():
+    rows = load("vm_vs_container").query("arm == 'host'")
+    total_s = rows.groupby(["test", "variant", "scheduler"])["time_s"].mean().unstack()
+    ratio = total_s.div(total_s["none"], axis=0)
+    without, turned = (ratio.loc[TEST_2, name]["bfq"] for name in ("dropped", "dropped_drive"))
+    assert f"`bfq` takes {without:.1f} times" in TURNED
+    assert f"on the drive {turned:.1f} times" in TURNED
+    without, turned = (
+        ratio.loc[TEST_1, name]["mq-deadline"] for name in ("dropped", "dropped_drive")
+    )
+    assert f"{without:.2f} of the time of `none` without an arm, and {turned:.2f}" in TURNED
+
+
+def test_the_page_of_drives_tells_what_an_arm_turns_in_study_2():
+    rows = load("iozone_ranking")
+    cell = ["arm", "variant", "threads", "test", "scheduler"]
+    means = rows.groupby(cell)["throughput_kib_s"].mean().unstack()
+    percent = 100 * (means.max(axis=1) / means.min(axis=1) - 1)
+    most = percent.groupby(level=["arm", "variant"]).max()
+    without, turned = (most[arm, "as_published"] for arm in ("single_server_disk", "notebook-5400"))
+    assert f"up to {without:.0f} % without an arm, and by up to {turned:.0f} % on" in TURNED
+    alone = percent.drop("sata_ssd").xs(("direct", 1), level=["variant", "threads"])
+    assert f"differ by {alone.max():.1f} % at most" in TURNED
+
+
+def test_the_page_of_drives_tells_what_an_arm_turns_in_study_3(isolation):
+    alone = isolation.query("disk == 'hp-c3323a' and containers == 1")
+    rate, wait_ms = alone["iops"].mean(), alone["wait_ms"].mean()
+    assert f"{rate:.0f} writes/s on the drive and waits {wait_ms:.1f} ms" in TURNED

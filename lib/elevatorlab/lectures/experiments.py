@@ -111,5 +111,5 @@ def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[
     kept = Path(results) if results else BUILD / "lectures" / testbed.machine()[:12]
     share, place = campaign.Share(testbed, list(trials.values())), store.folder(kept, testbed)
     if share.todo(kept):  # a class may read the same results at the same time
-        campaign.run([share], kept)
+        campaign.run([share], kept, threads=True)
     return {name: Ran(one, place / one.hash) for name, one in trials.items()}

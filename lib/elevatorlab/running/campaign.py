@@ -108,6 +108,7 @@ def run(
     progress: Progress | None = None,
     note: Say | None = None,
     cluster: str | None = None,
+    threads: bool = False,
 ) -> None:
     """Run what is not finished yet.
 
@@ -131,6 +132,9 @@ def run(
     cluster : str, optional
         Address of the scheduler of a running Dask cluster; by default one is started here, with
         as many workers as trials may run at the same time.
+    threads : bool, optional
+        Start no cluster: threads of this process have done a handful of short trials before the
+        workers of a cluster are up.
 
     Raises
     ------
@@ -169,14 +173,14 @@ def run(
             store.check(results, share.testbed)
             for leftover in store.folder(results, share.testbed).glob("*.part"):
                 shutil.rmtree(leftover)
-        _run_all(busy, results, workers, cluster, progress, note or (lambda text: None))
+        pool = partial(_pool, workers=workers, cluster=cluster, threads=threads)
+        _run_all(busy, results, pool, progress, note or (lambda text: None))
 
 
 def _run_all(
     busy: Busy,
     results: str | Path,
-    workers: int | None,
-    cluster: str | None,
+    pool_for: Callable[..., AbstractContextManager[Pool]],
     progress: Progress | None,
     note: Say,
 ) -> None:
@@ -186,7 +190,7 @@ def _run_all(
     with ExitStack() as stack:
         pools: dict[str, Pool] = {}
         for machine, todo in _by_machine(busy).items():
-            pools[machine] = stack.enter_context(_pool(todo, workers, cluster, note))
+            pools[machine] = stack.enter_context(pool_for(todo, note))
         for testbed, trial in _in_blocks(busy):
             told = partial(_tell, note, testbed, trial)
             running[pools[testbed.machine()].submit(testbed, trial, told)] = (testbed, trial)
@@ -231,7 +235,12 @@ def _by_machine(busy: Busy) -> dict[str, list[tuple[Testbed, list[Trial]]]]:
 
 
 def _pool(
-    todo: Sequence[tuple[Testbed, list[Trial]]], workers: int | None, cluster: str | None, note: Say
+    todo: Sequence[tuple[Testbed, list[Trial]]],
+    note: Say,
+    *,
+    workers: int | None,
+    cluster: str | None,
+    threads: bool,
 ) -> AbstractContextManager[Pool]:
     """Return the pool for what one machine has to do."""
     testbeds = [testbed for testbed, _ in todo]
@@ -242,7 +251,7 @@ def _pool(
 
         return running(cluster, testbeds, note)
     count = min(width(testbeds, workers), sum(len(trials) for _, trials in todo))
-    if count > 1 and anywhere and _dask_is_here():
+    if count > 1 and anywhere and not threads and _dask_is_here():
         from .pools.dask_workers import local
 
         return local(count)

@@ -31,5 +31,7 @@ COPY environments environments
 RUN make image
 COPY . .
 
+# What `--attest` says of how it was run.
+ENV ELEVATORLAB_ROUTE=container
 ENTRYPOINT [".venv/bin/elevatorlab"]
-CMD ["reproduce", "--preset", "quick", "--results", "/out/results", "--out", "/out/report"]
+CMD ["reproduce", "--preset", "quick", "--results", "/out/results", "--out", "/out/report", "--attest"]

@@ -12,7 +12,7 @@ from disks import by_id, disk  # noqa: F401  (fixtures)
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from elevatorlab.trial import Trial, profile
-from helpers import fio
+from helpers import ATTESTED, fio
 
 FORBID_SKIPS = "ELEVATORLAB_FORBID_SKIPS"
 
@@ -27,7 +27,12 @@ def pytest_runtest_setup(item):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Count what was skipped, by what is missing."""
+    """Say what bits were verified, and count what was skipped, by what is missing."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, line in report.user_properties:
+            if name == ATTESTED:
+                terminalreporter.section("for data/attested.csv")
+                terminalreporter.line(line)
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     if reasons:

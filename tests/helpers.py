@@ -11,6 +11,9 @@ from pathlib import Path
 from elevatorlab.results import store
 from elevatorlab.running.pools import task
 
+#: What a test records with the line that `verify --attest` printed; the summary shows it.
+ATTESTED = "attested"
+
 
 def fio(name="reader", group="main", **options):
     """Return a fio workload: random reads of 4 KiB around the page cache, but for `options`."""

@@ -13,7 +13,7 @@ import pytest
 from elevatorlab.cli.commands import app
 from elevatorlab.results import store
 from elevatorlab.testbeds.deterministic import image
-from helpers import cli, cli_without
+from helpers import ATTESTED, cli, cli_without
 
 STUDY = "vm_vs_container"
 KEYS = {
@@ -303,15 +303,16 @@ class TestWithImage:
         assert (run.returncode, run.stdout.count("same bits")) == (0, 1), run.stdout
         assert published in run.stdout
 
-    def test_verify(self):
+    def test_verify(self, record_property):
         if not (store.REFERENCE / f"{STUDY}.digests.csv").exists():
             pytest.skip(
                 f"no stored reference in {store.REFERENCE}; `elevatorlab reference` makes it"
             )
-        run = cli("verify", "--sample", "1")
+        run = cli("verify", "--sample", "1", "--attest")
         study, trial = re.search(r"^(\w+) ([0-9a-f]{20}): ", run.stdout, re.MULTILINE).groups()
         stored, _ = store.reference_digests(study)[trial]
         if stored == image.digest():
             assert (run.returncode, run.stdout.count("same bits")) == (0, 1), run.stdout
+            record_property(ATTESTED, run.stdout.splitlines()[-1])
         else:  # another agent or newer packages than the reference's: bits cannot be compared
             assert (run.returncode, run.stdout.count("differ, as they may")) == (4, 1), run.stdout

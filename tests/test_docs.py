@@ -27,6 +27,9 @@ PAGES = sorted(
 DOCS = [name for name in PAGES if name.startswith("docs/")]
 SITE = PROJECT / "docs" / "site"
 
+#: Where a README finds the runs of a workflow, beside the files of its own repository.
+ACTIONS = "../../actions/workflows/"
+
 
 def prose(page):
     """Return a page without its blocks of code."""
@@ -44,7 +47,7 @@ def broken(name):
     page = PROJECT / name
     for link in re.findall(r"\]\(([^)\s]+)\)", prose(page.read_text())):
         target, _, anchor = link.partition("#")
-        if "://" in target:
+        if "://" in target or target.startswith(ACTIONS):
             continue
         file = (page.parent / target).resolve() if target else page
         # The site's build writes these.
@@ -53,6 +56,11 @@ def broken(name):
             yield link
         elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text()):
             yield link
+
+
+def test_the_badge_of_ci_is_that_of_a_workflow():
+    links = re.findall(rf"\({ACTIONS}([^/)]+)", (PROJECT / "README.md").read_text())
+    assert set(links) == {"ci.yml"} and (PROJECT / ".github/workflows/ci.yml").exists()
 
 
 def test_a_link_that_leads_nowhere_is_found(monkeypatch, tmp_path):

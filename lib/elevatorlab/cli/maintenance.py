@@ -62,12 +62,12 @@ def artifact_page(
         bool, typer.Option("--appendix", help="print the artifact appendix of USENIX and ACM")
     ] = False,
 ) -> None:
-    """Bring ARTIFACT.md and the files of archives up to date, or print the artifact appendix."""
+    """Bring ARTIFACT.md, badge and files of archives up to date, or print the artifact appendix."""
     _only_in_a_checkout()
-    from ..showing import artifact, citation
+    from ..showing import artifact, badge, citation
 
     if appendix:
         print(artifact.appendix(), end="")
         return
-    for file in (artifact.write(), *citation.write()):
+    for file in (artifact.write(), badge.write(), *citation.write()):
         print(file)

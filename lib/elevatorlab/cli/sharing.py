@@ -43,6 +43,9 @@ def verify(
         bool, typer.Option("--all", help="run all again, and compare the verdicts, too")
     ] = False,
     seed: Annotated[int, typer.Option(help="which ones")] = 0,
+    attest: Annotated[
+        bool, typer.Option("--attest", help="print this machine's line for data/attested.csv")
+    ] = False,
     workers: WorkersOption = None,
 ) -> None:
     """Check a bundle's files; run a sample of the trials again and compare the bits.
@@ -52,8 +55,10 @@ def verify(
     """
     if bundle is None and sample == 0:
         raise typer.BadParameter("--sample: expected at least 1 where there is no bundle to check")
+    if bundle is not None and attest:
+        raise typer.BadParameter("--attest: expected no bundle, since it is about the reference")
     from .. import testbeds
-    from ..sharing import verification
+    from ..sharing import attestation, verification
 
     where = testbeds.get("deterministic")
 
@@ -61,7 +66,10 @@ def verify(
         count = None if everything else sample
         found = verification.again(stored, where, count, seed, workers)
         print(*found, sep="\n")
-        return verification.outcome(found)
+        answer = verification.outcome(found)
+        if attest and answer == verification.SAME:
+            print(attestation.of_verification(stored, found, where.identity()).line())
+        return answer
 
     if bundle is None:
         answer = run_again(verification.reference())

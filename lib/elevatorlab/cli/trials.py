@@ -76,6 +76,9 @@ def reproduce(
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
     out: OutOption = None,
+    attest: Annotated[
+        bool, typer.Option("--attest", help="end with this machine's line for data/attested.csv")
+    ] = False,
 ) -> None:
     """Run every study on the deterministic testbed and build the report."""
     from .. import testbeds
@@ -92,3 +95,7 @@ def reproduce(
         print(job.announcement(workers))
         job.run(workers, cluster)
     tell(write_report(results, out))
+    if attest:
+        from ..sharing import attestation
+
+        print(attestation.of_results(results, where.identity()).line())

@@ -26,6 +26,7 @@ from ..judging.conclusions import findings
 from ..judging.evidence import independent
 from ..judging.families import Role
 from ..judging.verdicts import DECIDED, Verdict
+from ..results.attested import Attestation
 from ..running.provenance import Origin
 
 
@@ -80,6 +81,7 @@ def build(
     origins: Iterable[Origin] = (),
     tables: Iterable[ReportTable] = (),
     titles: Mapping[str, str] | None = None,
+    attested: Sequence[Attestation] = (),
 ) -> Path:
     """Write the report.
 
@@ -98,6 +100,8 @@ def build(
         Further tables, under the figures of their study.
     titles : mapping of str to str
         What the pages call each study; its name by default.
+    attested : sequence of Attestation
+        On which machines the reference's bits were verified.
 
     Returns
     -------
@@ -132,7 +136,8 @@ def build(
     pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
     environment = template_environment(pages)
     shared = {"studies": studies, "origins": origins, "total": how_many(claims)}
-    _write(environment, out / "index.html", "index.html", shared)
+    verified = {"attested": attested[::-1]}
+    _write(environment, out / "index.html", "index.html", shared | verified)
     sought: dict[str, Any] = {"places": list(dict.fromkeys(claim.where for claim in claims))}
     sought |= {
         "verdicts": list(Verdict),

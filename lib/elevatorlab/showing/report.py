@@ -11,7 +11,7 @@ from ..judging.claims import to_frame
 from ..paths import BUILD, PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
-from ..results import store
+from ..results import attested, store
 from ..running import provenance
 from . import pages, style
 
@@ -76,7 +76,7 @@ def write_report(results: str | Path | None, out: str | Path | None = None) -> d
         tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
         claims += judged
     titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
-    page = pages.build(out, claims, drawn, origins, tables, titles)
+    page = pages.build(out, claims, drawn, origins, tables, titles, attested.read())
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
 
 

@@ -263,7 +263,7 @@ class DeterministicTestbed:
             "accelerator": "TCG, instruction counting (1 instruction = 1 ns)",
             "qemu": self.emulator.version(),
             "host": {
-                "cpu": _cpu_model(),
+                "cpu": cpu_model(),
                 "kernel": platform.release(),
                 "machine": platform.machine(),
                 "cores": os.cpu_count(),
@@ -280,7 +280,8 @@ def available_memory_mib() -> int:
     return shutil.disk_usage("/dev/shm").free >> 20
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """Return what this machine's processor calls itself."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()

@@ -1,0 +1,85 @@
+"""On which machines the reference's bits were verified: the lines of data/attested.csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from ..paths import DATA
+from ..records import Record, checked
+
+FILE = DATA / "attested.csv"
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Words = Annotated[str, Field(min_length=1)]
+
+
+class Attestation(Record):
+    """What one machine has verified.
+
+    Attributes
+    ----------
+    date : str
+        When, as 2026-11-22.
+    image_digest : str
+        Of the reference, and of the machine that gave the same.
+    bits : str
+        SHA-256 over the verified results, by study and trial.
+    trials : str
+        How many of each study, as ``innodb_commit=2 vm_vs_container=1``.
+    processor, kernel, distribution : str
+        Of the host.
+    route : str
+        How it was run: native, container, or CI.
+    """
+
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    image_digest: Digest
+    bits: Digest
+    trials: Annotated[str, Field(pattern=r"^[a-z0-9_]+=[1-9]\d*( [a-z0-9_]+=[1-9]\d*)*$")]
+    processor: Words
+    kernel: Words
+    distribution: Words
+    route: Annotated[str, Field(pattern="^(native|container|CI)$")]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """By study: how many trials gave the same bits."""
+        pairs = (one.split("=") for one in self.trials.split())
+        return {study: int(count) for study, count in pairs}
+
+    @property
+    def machine(self) -> tuple[str, str, str, str]:
+        """What tells one machine from another."""
+        return self.processor, self.kernel, self.distribution, self.route
+
+    def line(self) -> str:
+        """Return its line of the file, without the line's end."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow(self.model_dump().values())
+        return text.getvalue()
+
+
+def read(file: Path = FILE) -> list[Attestation]:
+    """Return what was attested, in the order of the file.
+
+    Raises
+    ------
+    ElevatorLabError
+        When a line is none; it names the line and the field.
+    """
+    with open(file, newline="") as lines:
+        return [
+            checked(Attestation, row, f"{file}, line {number}")
+            for number, row in enumerate(csv.DictReader(lines), 2)
+        ]
+
+
+def of_newest_image(attested: Sequence[Attestation]) -> list[Attestation]:
+    """Return the lines that are about the same image as the last one."""
+    return [one for one in attested if one.image_digest == attested[-1].image_digest]

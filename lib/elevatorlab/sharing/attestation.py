@@ -1,0 +1,103 @@
+"""Say which bits this machine has verified: one line for data/attested.csv."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..errors import ElevatorLabError
+from ..plugins import studies
+from ..results import store
+from ..results.attested import Attestation
+from ..testbeds.deterministic.testbed import cpu_model
+from .verification import SAME, Stored, Verification
+
+Results = Mapping[tuple[str, str], str]
+"""SHA-256 of results, by study and hash of the trial."""
+
+
+def of_verification(stored: Stored, found: list[Verification], image_digest: str) -> Attestation:
+    """Attest what `verification.again` has found.
+
+    Parameters
+    ----------
+    stored : Stored
+        What was to be found.
+    found : list of Verification
+    image_digest : str
+        Of this machine.
+
+    Raises
+    ------
+    ElevatorLabError
+        When not all is the same.
+    """
+    others = [one.what for one in found if one.answer != SAME]
+    if others:
+        raise ElevatorLabError(f"not attested: {others[0]} did not give the same bits")
+    trials = {(study, trial) for study, trial in (one.what.split() for one in found)}
+    return _here({key: stored[key].result_sha256 for key in trials & stored.keys()}, image_digest)
+
+
+def of_results(results: Path, image_digest: str) -> Attestation:
+    """Attest a folder of results, in which trials of the reference were run.
+
+    Parameters
+    ----------
+    results : path
+    image_digest : str
+        Of this machine.
+
+    Raises
+    ------
+    ElevatorLabError
+        When no trial can be compared, or one gave other bits than the reference.
+    """
+    reference = {
+        (study.NAME, trial): digests
+        for study in studies.ours()
+        for trial, digests in store.reference_digests(study.NAME).items()
+    }
+    same = {}
+    for one in store.results_in(results):
+        key = one.trial["study"], one.folder.name
+        if key not in reference or one.provenance.image_digest != image_digest:
+            continue
+        stored_image, sha256 = reference[key]
+        if stored_image != image_digest:
+            continue
+        if store.digest(one.folder) != sha256:
+            raise ElevatorLabError(f"not attested: {' '.join(key)} did not give the same bits")
+        same[key] = sha256
+    if not same:
+        raise ElevatorLabError(
+            f"not attested: no trial of the reference was run with its image; this one is "
+            f"{image_digest[:12]}"
+        )
+    return _here(same, image_digest)
+
+
+def bits_of(same: Results) -> str:
+    """Return the SHA-256 over results, in the order of their studies and trials."""
+    lines = (f"{study} {trial} {sha256}\n" for (study, trial), sha256 in sorted(same.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _here(same: Results, image_digest: str) -> Attestation:
+    counts = sorted(Counter(study for study, _ in same).items())
+    return Attestation(
+        date=datetime.now(UTC).date().isoformat(),
+        image_digest=image_digest,
+        bits=bits_of(same),
+        trials=" ".join(f"{study}={count}" for study, count in counts),
+        processor=cpu_model(),
+        kernel=platform.release(),
+        distribution=platform.freedesktop_os_release()["PRETTY_NAME"],
+        # The Dockerfile says so: a file like /.dockerenv is in some virtual machines, too.
+        route=os.environ.get("ELEVATORLAB_ROUTE") or ("CI" if os.environ.get("CI") else "native"),
+    )

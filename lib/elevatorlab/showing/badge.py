@@ -1,0 +1,54 @@
+"""The badge of README.md that says on how many machines the bits were verified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from ..paths import PROJECT
+from ..results import attested
+from ..results.attested import Attestation
+
+FILE = PROJECT / "docs" / "figures" / "verified-bits.svg"
+LABEL = "verified bits"
+
+#: Of the badge's font, 11 px Verdana; `textLength` makes a text as wide as its place.
+_CHARACTER_PX, _MARGIN_PX = 6.6, 12
+
+
+def words(lines: Sequence[Attestation]) -> str:
+    """Say what image the newest line is about, and how many machines have verified its bits."""
+    if not lines:
+        return "none yet"
+    newest = attested.of_newest_image(lines)
+    machines = len({one.machine for one in newest})
+    return f"{newest[0].image_digest[:12]} on {machines} machine{'s' if machines != 1 else ''}"
+
+
+def svg(lines: Sequence[Attestation]) -> str:
+    """Draw the badge."""
+    said = words(lines)
+    left, right = (round(len(text) * _CHARACTER_PX) + _MARGIN_PX for text in (LABEL, said))
+    title = escape(f"{LABEL}: {said}")
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" \
+aria-label="{title}">
+<title>{title}</title>
+<clipPath id="round"><rect width="{left + right}" height="20" rx="3"/></clipPath>
+<g clip-path="url(#round)">
+<rect width="{left}" height="20" fill="#444"/>
+<rect x="{left}" width="{right}" height="20" fill="#0b5394"/>
+</g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana, Geneva, sans-serif" font-size="11">
+<text x="{left / 2}" y="14" textLength="{left - _MARGIN_PX}">{escape(LABEL)}</text>
+<text x="{left + right / 2}" y="14" textLength="{right - _MARGIN_PX}">{escape(said)}</text>
+</g>
+</svg>
+"""
+
+
+def write() -> Path:
+    """Bring the badge in line with data/attested.csv."""
+    FILE.write_text(svg(attested.read()))
+    return FILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -76,6 +76,7 @@ def replay(
     replayed = replaying.replay(device, requests, say=lambda text: print(text, file=sys.stderr))
     told = replayed.as_json()
     if as_json:
+        _tell_assumptions(device.drive, sys.stderr)
         print(json.dumps(told))
         return
     print(f"{device.drive.drive}: {told['requests']} requests")
@@ -88,6 +89,6 @@ def replay(
     tell(save(shown.response_times([replayed]), out or BUILD / "drives" / "figures", figure))
 
 
-def _tell_assumptions(record: DriveRecord) -> None:
+def _tell_assumptions(record: DriveRecord, file: TextIO | None = None) -> None:
     for assumption in record.assumptions:
-        print(f"assumed     {assumption}")
+        print(f"assumed     {assumption}", file=file)

@@ -82,6 +82,20 @@ def test_what_ute_holds_and_what_bfq_makes_wait(isolation):
     assert waits.between(6, 7).all() and "normal containers wait 6 to 7 ms" in words
 
 
+def test_what_two_overloads_write_under_the_cost_controller_and_under_slae(isolation):
+    rates = {}
+    for name in ("io_cost", "slae"):
+        each = regulation.seconds(
+            isolation, "compared", mechanism=name, load="two", role="overloaded"
+        )
+        rates[name] = 2 * regulation.rate_mb_s(regulation.phase(each, "after")).value
+    words = " ".join(REGULATOR.split())
+    assert (
+        f"from the third second on they write {rates['io_cost']:.2f} MB/s together, with SLAE "
+        f"{rates['slae']:.2f} MB/s"
+    ) in words
+
+
 def test_the_findings_tell_two_laws_through_the_papers_first_point():
     first, second = predictions().itertuples()
     assert (

@@ -18,6 +18,7 @@ from pydantic import field_validator
 from ..analysis.wording import plain
 from ..records import Record
 from . import evidence
+from .compared import Compared
 from .families import Role, Source, Statement, Threshold, Tolerance
 from .matching import label, runs
 from .verdicts import DECIDED, Judgement, Verdict, not_testable
@@ -55,6 +56,8 @@ class Claim(Record):
         of the same study, run and role. None where nothing scattered.
     repetitions_to_decide : int
         Of what is undecided: see `verdicts.Evidence`.
+    compared : tuple of Compared
+        The estimates that it rests on, each with the published range; see `verdicts.Evidence`.
     cell : str
         Which measurement it rests on; see `verdicts.Judgement`.
     shared_with : tuple of str
@@ -81,6 +84,7 @@ class Claim(Record):
     p_value: float | None = None
     p_adjusted: float | None = None
     repetitions_to_decide: int | None = None
+    compared: tuple[Compared, ...] = ()
     cell: str = ""
     shared_with: tuple[str, ...] = ()
 

@@ -185,11 +185,27 @@ class Family(Record):
         return self
 
 
+class About(Record):
+    """Who published a document, when, and where it can be read; empty where it does not say.
+
+    Attributes
+    ----------
+    authors, venue, published, link : str
+        Names with commas between them, where it appeared, its date, and its address.
+    """
+
+    authors: str = ""
+    venue: str = ""
+    published: str = ""
+    link: str = ""
+
+
 class ClaimsFile(Record):
     """The content of `data/claims/<study>.yaml`."""
 
     study: str
     document: str
+    about: About = About()
     families: list[Family]
 
 
@@ -245,16 +261,30 @@ def statements(study: str, data: Path = DATA) -> list[Statement]:
     ElevatorLabError
         When the YAML file has an unknown or missing field, or two claims share an id.
     """
-    path = data / "claims" / f"{study}.yaml"
-    try:
-        file = ClaimsFile.model_validate(_from_yaml(path))
-    except ValidationError as error:
-        raise ElevatorLabError(f"{path} does not describe claim families: {error}") from None
+    path = _claims_path(study, data)
+    file = _claims_file(path)
     found = [one for family in file.families for one in _expand(family, file, data)]
     repeated = [name for name, n in Counter(one.claim["id"] for one in found).items() if n > 1]
     if repeated:
         raise ElevatorLabError(f"{path}: expected one claim per id, found several for {repeated}")
     return found
+
+
+def about(study: str, data: Path = DATA) -> About:
+    """Return who published a study's document; nothing of one whose claims are not in `data`."""
+    path = _claims_path(study, data)
+    return _claims_file(path).about if path.is_file() else About()
+
+
+def _claims_path(study: str, data: Path) -> Path:
+    return data / "claims" / f"{study}.yaml"
+
+
+def _claims_file(path: Path) -> ClaimsFile:
+    try:
+        return ClaimsFile.model_validate(_from_yaml(path))
+    except ValidationError as error:
+        raise ElevatorLabError(f"{path} does not describe claim families: {error}") from None
 
 
 def _from_yaml(path: Path) -> object:

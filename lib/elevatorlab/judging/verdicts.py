@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+from .compared import Compared, compared
 
 if TYPE_CHECKING:
     from ..analysis.intervals import Interval
@@ -43,10 +46,13 @@ class Evidence(NamedTuple):
     repetitions_to_decide : int or None
         For what is undecided: how many repetitions would decide it, if more of them scattered as
         these do around the same estimate. None: no more than `MOST_REPETITIONS`.
+    compared : tuple of Compared
+        The estimates that it rests on, each with the published range.
     """
 
     p_value: float | None = None
     repetitions_to_decide: int | None = None
+    compared: tuple[Compared, ...] = ()
 
 
 class Judgement(NamedTuple):
@@ -145,8 +151,9 @@ def compare(
     def decide(estimate: Interval) -> _Decision:
         return _decide(estimate, claimed, ends, neutral, margin)
 
-    found = decide(measured)
-    return _held(found, measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
+    held = _held(decide(measured), measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
+    drawn = (compared(measured, published, ends, neutral),)
+    return held._replace(evidence=held.evidence._replace(compared=drawn))
 
 
 class _Decision(NamedTuple):
@@ -246,12 +253,16 @@ def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
     reason = "; ".join(
         f"{name} = {ratio.text()}: {words[sides[name]]}" for name, (ratio, _) in pairs.items()
     )
+    above = (1.0, math.inf)
+    drawn = tuple(compared(ratio, above, above, 1, name) for name, (ratio, _) in pairs.items())
     verdict = _of_sides(list(sides.values()), all(excluded for _, excluded in pairs.values()))
     if verdict == Verdict.UNDECIDED:
         needed = _to_decide_all([ratio for ratio, _ in pairs.values()], margin)
         tested = any(ratio.bounded for ratio, _ in pairs.values())
-        return Held(verdict, reason + would_decide(needed), Evidence(float(tested) or None, needed))
-    return Held(verdict, reason, Evidence(_p_value_of_order(pairs, sides, verdict, margin)))
+        evidence = Evidence(float(tested) or None, needed, drawn)
+        return Held(verdict, reason + would_decide(needed), evidence)
+    firmness = _p_value_of_order(pairs, sides, verdict, margin)
+    return Held(verdict, reason, Evidence(firmness, compared=drawn))
 
 
 def _of_sides(sides: Sequence[int | None], excluded: bool) -> Verdict:

@@ -15,6 +15,7 @@ from ....judging.claims import Judge
 from ....judging.families import Role, Statement
 from ....judging.verdicts import (
     TIE_MARGIN,
+    Evidence,
     Judgement,
     Verdict,
     compare,
@@ -189,7 +190,11 @@ def _unless_open(found: Judgement) -> Judgement:
     return not_testable(
         f"{found.reason} But how many writers overload, and with writes of which size, the paper "
         f"leaves open; here it is one writer of {OVERLOAD_BYTES // 1024} KiB."
-    )._replace(measured=found.measured, cell=found.cell)
+    )._replace(
+        measured=found.measured,
+        cell=found.cell,
+        evidence=Evidence(compared=found.evidence.compared),
+    )
 
 
 def _normal_suffers_more(item: Statement, table: pd.DataFrame) -> Judgement:

@@ -1,0 +1,70 @@
+"""What an interval was held against, kept beside the verdict so that it can be drawn."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..records import Record
+
+if TYPE_CHECKING:
+    from ..analysis.intervals import Interval
+
+Range = tuple[float | None, float | None]
+"""From, to; None: without end on that side."""
+
+
+class Compared(Record):
+    """One estimate and the published range, on the scale on which they were compared.
+
+    Attributes
+    ----------
+    what : str
+        Which one of several it is, such as "bfq / none"; empty where there is one.
+    value : float
+        The estimate.
+    low, high : float or None
+        Its confidence interval; None after one repetition.
+    published, allowed : Range
+        What rounding leaves to the published value, and that widened by the tolerance.
+    neutral : float
+        The value that means "no difference".
+    """
+
+    what: str = ""
+    value: float
+    low: float | None
+    high: float | None
+    published: Range
+    allowed: Range
+    neutral: float
+
+
+def compared(
+    measured: Interval,
+    published: tuple[float, float],
+    allowed: tuple[float, float],
+    neutral: float,
+    what: str = "",
+) -> Compared:
+    """Keep an estimate and what it is held against.
+
+    Examples
+    --------
+    >>> from elevatorlab.analysis.intervals import Interval
+    >>> compared(Interval(1.2, math.nan, math.nan, 1), (1, math.inf), (1, math.inf), 1).published
+    (1.0, None)
+    """
+    return Compared(
+        what=what,
+        value=measured.value,
+        low=_finite(measured.low),
+        high=_finite(measured.high),
+        published=(_finite(published[0]), _finite(published[1])),
+        allowed=(_finite(allowed[0]), _finite(allowed[1])),
+        neutral=neutral,
+    )
+
+
+def _finite(end: float) -> float | None:
+    return float(end) if math.isfinite(end) else None

@@ -39,33 +39,66 @@ def test_what_was_measured_comes_first_and_is_counted():
         CONTRADICTED, testbed=PUBLISHED_DATA, machine="", preset="", role=Role.ARITHMETIC
     )
     assert findings([*document, *claims(REPRODUCED, CONTRADICTED, NOT_TESTABLE)]) == [
-        "Measured on deterministic, quick, 2 of 3 predictions could be decided (1 reproduced, 1 "
-        "contradicted; 2 independent).",
-        "By the document's own numbers, 1 of 1 claim could be decided (1 contradicted; 1 "
-        "independent).",
+        "The run deterministic, quick decides 2 of 3 predictions: 1 reproduced, 1 contradicted.",
+        "Reproduced most often: Table 1 (1 of 2).",
+        "Contradicted most often: Table 1 (1 of 2).",
+        "1 cannot be tested here.",
+        "The document fails 1 of 1 check of its own numbers; most often: Table 1 (1 of 1).",
     ]
 
 
-def test_runs_are_never_added_up():
-    two = [*claims(REPRODUCED), *claims(REPRODUCED, preset="full")]
-    assert len(findings(two)) == 2
+def test_the_run_that_decides_most_speaks():
+    two = [*claims(REPRODUCED), *claims(REPRODUCED, REPRODUCED, preset="full")]
+    assert findings(two)[0] == (
+        "The run deterministic, full (one of 2 runs) decides 2 of 2 predictions: 2 reproduced."
+    )
 
 
-def test_places_that_are_contradicted_more_than_once_are_named():
+def test_the_place_that_is_contradicted_most_often_is_named():
     some = claims(CONTRADICTED, CONTRADICTED, REPRODUCED, NOT_TESTABLE)
-    (said,) = findings([*some, *claims(CONTRADICTED, place="Table 2")])
-    assert said.endswith(" Contradicted most often: Table 1 (2 of 3).")
+    said = findings([*some, *claims(CONTRADICTED, place="Table 2")])
+    assert "Contradicted most often: Table 1 (2 of 3)." in said
 
 
-@pytest.mark.parametrize("alone", [False, True])
-def test_a_reason_that_most_of_the_others_share_is_given(alone):
-    others = claims(NOT_TESTABLE, NOT_TESTABLE, *([] if alone else [REPRODUCED]))
-    (said,) = findings([*others, *claims(NOT_TESTABLE, reason="Another.")])
-    assert said.endswith(" Of the 3 others 2 share one reason: So it is.")
-    assert ("could be decided. " in said) == alone
+def test_a_sentence_is_quoted_where_all_its_claims_agree():
+    agreed = claims(REPRODUCED, published="noop is not behind deadline")
+    mixed = claims(CONTRADICTED, REPRODUCED, place="2", published="cfq is behind all the others")
+    implied = claims(CONTRADICTED, place="3", published="implied: one is above the other")
+    said = findings([*mixed, *agreed, *implied])
+    assert said[1:] == [
+        "Reproduced, for example: “noop is not behind deadline”.",
+        "Contradicted most often: 2 (1 of 2).",
+    ]
+
+
+def test_what_is_open_is_told_from_what_cannot_be_tested():
+    some = claims(REPRODUCED, Verdict.UNDECIDED, Verdict.UNDECIDED, NOT_TESTABLE)
+    said = "The repetitions leave 2 undecided, and 1 cannot be tested here."
+    assert findings(some)[-1] == said
+
+
+@pytest.mark.parametrize("decided", [[], [REPRODUCED]])
+def test_a_reason_that_most_of_the_others_share_is_given(decided):
+    others = claims(NOT_TESTABLE, NOT_TESTABLE, *decided)
+    said = findings([*others, *claims(NOT_TESTABLE, place="2", reason="Another.")])
+    assert said[-1] == "3 cannot be tested here, 2 of them for one reason: So it is."
+
+
+def test_a_document_without_errors_passes():
+    some = claims(REPRODUCED, testbed=PUBLISHED_DATA, machine="", preset="", role=Role.ARITHMETIC)
+    assert findings(some) == ["The document passes 1 check of its own numbers."]
 
 
 def test_nothing_measured_is_no_finding():
     some = claims(NOT_TESTABLE, NOT_TESTABLE, testbed=UNMEASURED, machine="", preset="")
-    assert findings(some) == ["Nothing was measured that could decide the other 2 claims."]
+    assert findings(some) == ["Nothing was measured that could decide 2 claims."]
     assert findings([]) == []
+
+
+def test_five_sentences_are_the_most():
+    every = [
+        *claims(*Verdict),
+        *claims(*Verdict, preset="full"),
+        *claims(*Verdict, testbed=PUBLISHED_DATA, machine="", preset="", role=Role.ARITHMETIC),
+    ]
+    assert len(findings(every)) == 5

@@ -14,9 +14,11 @@ import pytest
 
 from elevatorlab import studies
 from elevatorlab.judging.claims import is_measured
-from elevatorlab.judging.families import Role
+from elevatorlab.judging.conclusions import findings
+from elevatorlab.judging.families import About, Role
 from elevatorlab.judging.verdicts import DECIDED
 from elevatorlab.running import provenance
+from elevatorlab.showing.forest import is_relative
 from elevatorlab.showing.pages import ReportFigure, ReportTable, _decided_first, _number, build
 from elevatorlab.showing.report import write_report
 from elevatorlab.showing.style import save
@@ -334,7 +336,24 @@ def test_the_published_data_alone_make_a_report(tmp_path):
 
 def test_a_page_says_first_what_came_out(report):
     html = text(report, f"{STUDY}.html")
-    assert html.index("could be decided (") < html.index("Figures</h2>")
+    assert html.index('<p class="lead">The run ') < html.index("Figures</h2>")
+
+
+def test_the_overview_says_what_was_found_and_who_published_it(tmp_path):
+    known = {STUDY: About(authors="A. Author", venue="A Journal", link="https://example.org/")}
+    html = build(tmp_path, CLAIMS, about=known).read_text(encoding="utf-8")
+    found = html.partition('<h2 id="found">')[2].partition("</section>")[0]
+    assert " ".join(findings(CLAIMS)) in found.replace("&#39;", "'")
+    assert '<a href="https://example.org/">' in found and "A. Author. A Journal." in found
+
+
+def test_each_place_of_a_document_is_drawn_with_its_claims(report):
+    """A row a comparison, each with a picture that has words."""
+    html = text(report, f"{STUDY}.html")
+    section = html.partition('<h2 id="forests">')[2].partition("</section>")[0]
+    compared = [one for claim in CLAIMS for one in claim.compared if is_relative(one)]
+    assert section.count('role="img"') == section.count("<circle") == len(compared) > 0
+    assert 'aria-label="published' in section
 
 
 def test_a_figure_that_cannot_be_shown_is_refused(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def plain(value: float, digits: int) -> str:
     """Write a number to so many significant digits, a large one without an exponent.
@@ -16,3 +18,26 @@ def plain(value: float, digits: int) -> str:
     '0.25'
     """
     return f"{float(f'{value:.{digits}g}'):.15g}"
+
+
+def borne(value: float, half_width: float) -> int:
+    """Return how many significant digits an interval of this half width bears.
+
+    The last digit is the first one that the interval leaves open, and one more where that one is
+    a 1.
+
+    Examples
+    --------
+    >>> borne(123.456, 0.2), borne(123.456, 20), borne(123.456, 12), borne(0.5, 3)
+    (4, 2, 3, 1)
+    """
+    if not value or not half_width:
+        return EXACT_DIGITS
+    power = math.floor(math.log10(half_width))
+    if half_width / 10**power < 2:
+        power -= 1
+    return min(EXACT_DIGITS, max(1, math.floor(math.log10(abs(value))) - power + 1))
+
+
+EXACT_DIGITS = 4
+"""What does not scatter is written with so many: nobody compares more."""

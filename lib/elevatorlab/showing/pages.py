@@ -22,12 +22,14 @@ from ..judging.claims import (
     is_measured,
     role_counts,
 )
+from ..judging.compared import Compared
 from ..judging.conclusions import findings
 from ..judging.evidence import independent
-from ..judging.families import Role
+from ..judging.families import About, Role
 from ..judging.verdicts import DECIDED, Verdict
 from ..results.attested import Attestation
 from ..running.provenance import Origin
+from . import forest
 
 
 class ReportFigure(NamedTuple):
@@ -82,6 +84,7 @@ def build(
     tables: Iterable[ReportTable] = (),
     titles: Mapping[str, str] | None = None,
     attested: Sequence[Attestation] = (),
+    about: Mapping[str, About] | None = None,
 ) -> Path:
     """Write the report.
 
@@ -102,6 +105,8 @@ def build(
         What the pages call each study; its name by default.
     attested : sequence of Attestation
         On which machines the reference's bits were verified.
+    about : mapping of str to About
+        Who published the document of each study, and where.
 
     Returns
     -------
@@ -122,10 +127,12 @@ def build(
             "name": name,
             "title": titles.get(name, name),
             "page": f"{name}.html",
+            "about": (about or {}).get(name, About()),
             "documents": list(dict.fromkeys(one.source.document for one in some)),
             "count": how_many(some),
             "findings": findings(some),
             "rows": _rows(name, some),
+            "forests": _forests(some),
             "figures": [_shown(one, out, origins) for one in figures if one.study == name],
             "tables": [one for one in tables if one.study == name],
         }
@@ -164,6 +171,9 @@ def template_environment(pages: Mapping[str, str]) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = _number
+    environment.filters["measured"] = _measured
+    environment.filters["picture"] = forest.of_claim
+    environment.filters["said"] = _said
     environment.filters["slug"] = lambda text: text.replace(" ", "-")
     environment.globals["pages"] = pages
     return environment
@@ -187,6 +197,42 @@ def _rows(study: str, claims: Sequence[Claim]) -> list[dict[str, Any]]:
         for some in by_place(claims)
         for role, counts in role_counts(some).items()
     ]
+
+
+def _forests(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Draw each place of the document, as each run measured it, on one axis."""
+    found = []
+    for run in by_place(claims):
+        places: dict[str, list[tuple[Claim, Compared]]] = {}
+        for claim in run:
+            drawn = places.setdefault(claim.source.place, [])
+            drawn += [(claim, one) for one in claim.compared if forest.is_relative(one)]
+        for place, pairs in places.items():
+            if pairs:
+                picture = forest.relative([one for _, one in pairs])
+                rows = [
+                    {"claim": claim, "picture": row, "label": _said(claim)}
+                    for (claim, _), row in zip(pairs, picture.rows, strict=True)
+                ]
+                part = {"place": place, "where": run[0].where, "rows": rows}
+                found.append({**part, "marks": picture.marks})
+    return found
+
+
+def _said(claim: Claim) -> str:
+    """Say what the picture of a claim shows, for those who do not see it."""
+    published = f"published {_number(claim.published)} {claim.unit}".rstrip()
+    return f"{published}; measured {_measured(claim)}: {claim.verdict}"
+
+
+def _measured(claim: Claim) -> str:
+    """Write what was measured; the arithmetic of a document does not scatter."""
+    if not is_measured(claim):
+        return f"{_number(claim.measured)} {claim.unit}".rstrip()
+    text = forest.measured_text(claim)
+    if not text:
+        return _number(None)
+    return f"{text} {claim.unit}".rstrip() if isinstance(claim.measured, float) else text
 
 
 _OF_ROLE = {

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from ..errors import ElevatorLabError
-from ..judging import kept
+from ..judging import families, kept
 from ..judging.claims import to_frame
 from ..paths import BUILD, PROJECT
 from ..plugins import studies
@@ -76,7 +76,8 @@ def write_report(results: str | Path | None, out: str | Path | None = None) -> d
         tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
         claims += judged
     titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
-    page = pages.build(out, claims, drawn, origins, tables, titles, attested.read())
+    about = {name: families.about(name) for name in titles}
+    page = pages.build(out, claims, drawn, origins, tables, titles, attested.read(), about)
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
 
 

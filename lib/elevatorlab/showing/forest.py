@@ -1,0 +1,164 @@
+"""Published and measured values as rows of a forest plot: positions for the pages to draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..analysis.wording import EXACT_DIGITS, borne, plain
+from ..judging.claims import Claim
+from ..judging.compared import Compared, Range
+
+WIDTH = 200
+"""Of a picture, in its own units."""
+
+MARGIN = 8
+"""Left free on both sides, for arrows."""
+
+FURTHEST = (1.25, 1.5, 2, 4, 10)
+"""An axis ends at one of these times the published value, and at one over it."""
+
+
+class Row(NamedTuple):
+    """One estimate as positions along the picture.
+
+    Attributes
+    ----------
+    what : str
+    value : float
+        Within the picture, even of an estimate that is not.
+    low, high : float or None
+        Ends of the interval, cut off where the picture ends; None after one repetition.
+    beyond_low, beyond_high : bool
+        Whether estimate or interval goes on beyond the picture.
+    published, allowed : (float, float)
+    neutral : float or None
+        "No difference"; None outside the picture.
+    """
+
+    what: str
+    value: float
+    low: float | None
+    high: float | None
+    beyond_low: bool
+    beyond_high: bool
+    published: tuple[float, float]
+    allowed: tuple[float, float]
+    neutral: float | None
+
+
+class Picture(NamedTuple):
+    """Rows on one axis, and the marks of the axis by their words."""
+
+    rows: list[Row]
+    marks: dict[str, float]
+
+
+def is_relative(one: Compared) -> bool:
+    """Tell whether an estimate can be shown as a multiple of the published value."""
+    ends = [end for end in one.published if end is not None]
+    return one.value > 0 and bool(ends) and min(ends) > 0
+
+
+def relative(several: Sequence[Compared]) -> Picture:
+    """Draw estimates as multiples of what was published, on one logarithmic axis.
+
+    A published range without an end on one side is represented by the other end.
+    """
+    far = max(abs(math.log(one.value / _middle(one.published))) for one in several)
+    most = next((end for end in FURTHEST if math.log(end) >= far), FURTHEST[-1])
+
+    def row(one: Compared) -> Row:
+        middle = _middle(one.published)
+
+        def place(value: float) -> float:
+            return math.log(value / middle) / math.log(most) if value > 0 else -math.inf
+
+        return _row(one, place)
+
+    marks = {f"1/{most:g}": 1 / most, "1": 1.0, f"{most:g}×": float(most)}
+    return Picture(
+        [row(one) for one in several],
+        {words: _pixel(math.log(value) / math.log(most)) for words, value in marks.items()},
+    )
+
+
+def own_scale(one: Compared) -> Picture:
+    """Draw one estimate on a scale of its own, for values that may be zero or negative."""
+    seen = [end for end in (one.value, *one.allowed, one.neutral) if end is not None]
+    middle = (min(seen) + max(seen)) / 2
+    half = 1.3 * (max(seen) - middle) or 1.0
+    marks = {f"{value:.3g}": value for value in (min(seen), max(seen))}
+    return Picture(
+        [_row(one, lambda value: (value - middle) / half)],
+        {words: _pixel((value - middle) / half) for words, value in marks.items()},
+    )
+
+
+def of_claim(claim: Claim) -> Picture | None:
+    """Draw what a claim rests on; None where no interval was held against anything."""
+    if not claim.compared:
+        return None
+    if all(map(is_relative, claim.compared)):
+        return relative(claim.compared)
+    return own_scale(claim.compared[0]) if len(claim.compared) == 1 else None
+
+
+def _middle(published: Range) -> float:
+    ends = [end for end in published if end is not None]
+    return math.sqrt(ends[0] * ends[-1])
+
+
+def _row(one: Compared, place: Callable[[float], float]) -> Row:
+    low, high = (None if end is None else place(end) for end in (one.low, one.high))
+    value, neutral = place(one.value), place(one.neutral)
+    return Row(
+        one.what,
+        _pixel(value),
+        None if low is None else _pixel(low),
+        None if high is None else _pixel(high),
+        min(value, math.inf if low is None else low) < -1,
+        max(value, -math.inf if high is None else high) > 1,
+        _ends(one.published, place),
+        _ends(one.allowed, place),
+        _pixel(neutral) if abs(neutral) <= 1 else None,
+    )
+
+
+def _ends(several: Range, place: Callable[[float], float]) -> tuple[float, float]:
+    low, high = several
+    return (
+        0.0 if low is None else _pixel(place(low)),
+        float(WIDTH) if high is None else _pixel(place(high)),
+    )
+
+
+def _pixel(place: float) -> float:
+    """Return where -1 to 1 is in the picture; what is beyond is at its end."""
+    inner = WIDTH / 2 - MARGIN
+    return round(WIDTH / 2 + inner * min(1.0, max(-1.0, place)), 1)
+
+
+def measured_text(claim: Claim) -> str:
+    """Write a measured value with its interval, in digits that the interval bears.
+
+    Returns
+    -------
+    str
+        In the claim's own unit: "12.3 (11.9 to 12.7)". Empty where nothing was measured.
+    """
+    if claim.measured is None or isinstance(claim.measured, str):
+        return claim.measured or ""
+    one = claim.compared[0] if len(claim.compared) == 1 else None
+    if one is None or one.low is None or one.high is None or not one.value:
+        return plain(claim.measured, EXACT_DIGITS)
+    # The claim's unit may be another than that of the comparison: seconds, and not a ratio.
+    scale = claim.measured / one.value
+    low, high = sorted((scale * one.low, scale * one.high))
+    digits = borne(claim.measured, (high - low) / 2)
+    if low == high:
+        return plain(claim.measured, digits)
+    step = math.floor(math.log10(abs(claim.measured))) - digits + 1
+    ends = " to ".join(f"{round(end, -step):.10g}" for end in (low, high))
+    return f"{plain(claim.measured, digits)} ({ends})"

@@ -29,9 +29,9 @@ GUEST = Path(__file__).with_name("in_guest")
 LIMIT_S = 900
 
 #: Processor time of the machine without a word from the guest, after which its scheduler is taken
-#: to loop for ever; the longest case takes a tenth of it. Such a loop may leave time enough to feed
+#: to loop for ever; the longest case takes a fifth of it. Such a loop may leave time enough to feed
 #: the guest's own watchdog, so it is seen from here, however busy this computer is.
-LOOPS_AFTER_S = 90
+LOOPS_AFTER_S = 45
 
 KERNEL_OPTIONS = " ".join(
     [

@@ -35,11 +35,12 @@ check: $(VENV)/installed  ## lint, types, import layers and unit tests, before e
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n 2 -m "$(UNIT)" $(ARGS)
 
-# Side by side, since neighbours change nothing in them but the time.
+# Side by side, since neighbours change nothing in them but the time. One more than the two cores that
+# CI has: some wait for a browser, a deadline or a disk.
 test: setup  ## run the tests that leave the machine as it is (one part: ARGS="-k sampler")
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
 	@echo "make test: those of real machines (root, SSH, Docker, Vagrant): sudo make test-real"
 
 test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root; skip none

@@ -163,3 +163,19 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_3(isolation):
     alone = isolation.query("disk == 'hp-c3323a' and containers == 1")
     rate, wait_ms = alone["iops"].mean(), alone["wait_ms"].mean()
     assert f"{rate:.0f} writes/s on the drive and waits {wait_ms:.1f} ms" in TURNED
+
+
+def test_the_page_of_drives_tells_what_an_arm_turns_in_study_4():
+    rows = load("innodb_commit").query("experiment == 'no_cache' and threads == 8")
+    means = rows.groupby(["device", "scheduler"])[["tps", "idle_while_waiting_ratio"]].mean()
+    without, drives = (
+        means.loc[next(name for name in set(rows["device"]) if name.startswith(kind))]
+        for kind in ("null_blk", "drive")
+    )
+    for made in (without["tps"], drives["tps"]):
+        ratio = made / made["mq-deadline"]
+        assert f"{ratio['cfq']:.2f}" in TURNED and f"{ratio['bfq']:.2f}" in TURNED
+    idle = 100 * drives["idle_while_waiting_ratio"]
+    assert (
+        f"for {idle['cfq']:.0f} % of the time under cfq, and for {idle['bfq']:.0f} % under `bfq`"
+    ) in TURNED

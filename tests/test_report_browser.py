@@ -4,6 +4,7 @@ import pytest
 
 from browser import SCREENS, barriers, chromium, opened, overflow_px
 from elevatorlab.running.provenance import Origin
+from elevatorlab.showing.beside import Other
 from elevatorlab.showing.pages import ReportFigure, ReportTable, build
 from elevatorlab.showing.style import save
 from elevatorlab.studies import vm_vs_container as study
@@ -43,7 +44,9 @@ def site(tmp_path_factory):
         for name in STUDIES
     ]
     tables = [ReportTable(name, *overview_table(measured)) for name in STUDIES]
-    return build(folder, claims, figures, runs, tables, {"first": study.TITLE}).parent
+    other = Other("a second run", claims[:CLAIMS_A_STUDY])
+    titles = {"first": study.TITLE}
+    return build(folder, claims, figures, runs, tables, titles, other=other).parent
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +56,7 @@ def browser():
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-@pytest.mark.parametrize("name", ["index.html", "first.html", "claims.html"])
+@pytest.mark.parametrize("name", ["index.html", "first.html", "claims.html", "beside.html"])
 def test_a_page_is_for_everybody_on_every_screen(browser, site, name, screen):
     """No barrier that axe-core knows, with everything opened; no page wider than its screen."""
     with opened(browser, site / name, screen) as page:

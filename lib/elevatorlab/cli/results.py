@@ -9,6 +9,11 @@ import typer
 
 from .base import JsonOption, OutOption, ReadOption, SomeStudy, app, console, tell
 
+AgainstOption = Annotated[
+    str | None,
+    typer.Option(help="another folder of results, or 'reference': a page shows both side by side"),
+]
+
 
 @app.command("results")
 def results_command(
@@ -47,11 +52,13 @@ def claims_command(
 
 
 @app.command("report")
-def report_command(results: ReadOption = None, out: OutOption = None) -> None:
+def report_command(
+    results: ReadOption = None, out: OutOption = None, against: AgainstOption = None
+) -> None:
     """Build the HTML report, its figures and its tables; say where they are."""
     from ..showing.report import write_report
 
-    tell(write_report(results, out))
+    tell(write_report(results, out, against))
 
 
 def _studies(name: str | None) -> list[Any]:

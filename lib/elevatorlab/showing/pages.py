@@ -29,7 +29,7 @@ from ..judging.families import About, Role
 from ..judging.verdicts import DECIDED, Verdict
 from ..results.attested import Attestation
 from ..running.provenance import Origin
-from . import forest
+from . import beside, forest
 
 
 class ReportFigure(NamedTuple):
@@ -85,6 +85,7 @@ def build(
     titles: Mapping[str, str] | None = None,
     attested: Sequence[Attestation] = (),
     about: Mapping[str, About] | None = None,
+    other: beside.Other | None = None,
 ) -> Path:
     """Write the report.
 
@@ -107,6 +108,8 @@ def build(
         On which machines the reference's bits were verified.
     about : mapping of str to About
         Who published the document of each study, and where.
+    other : beside.Other, optional
+        Results that one more page, beside.html, shows side by side with these.
 
     Returns
     -------
@@ -140,6 +143,7 @@ def build(
         for some in [[claim for claim in claims if claim.study == name]]
     ]
     pages = {"index.html": "Overview", "claims.html": "Claims"}
+    pages |= {"beside.html": "Side by side"} if other else {}
     pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
     environment = template_environment(pages)
     shared = {"studies": studies, "origins": origins, "total": how_many(claims)}
@@ -152,6 +156,9 @@ def build(
         "claims": _decided_first(claims, names),
     }
     _write(environment, out / "claims.html", "claims.html", shared | sought)
+    if other:
+        both = {"name": other.name, "pairs": beside.pairs(claims, other.claims)}
+        _write(environment, out / "beside.html", "beside.html", both)
     for study in studies:
         of_it = {
             "study": study,

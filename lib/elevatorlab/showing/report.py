@@ -13,7 +13,7 @@ from ..plugins import studies
 from ..plugins.studies import Study
 from ..results import attested, store
 from ..running import provenance
-from . import pages, style
+from . import beside, pages, style
 
 #: What `elevatorlab reproduce` writes.
 REPORT = BUILD / "report"
@@ -35,7 +35,11 @@ def default_place(results: str | Path | None) -> Path:
     return Path(results) / "report"
 
 
-def write_report(results: str | Path | None, out: str | Path | None = None) -> dict[str, Path]:
+def write_report(
+    results: str | Path | None,
+    out: str | Path | None = None,
+    against: str | Path | None = None,
+) -> dict[str, Path]:
     """Judge `results`, draw them, and write the report.
 
     Parameters
@@ -44,6 +48,8 @@ def write_report(results: str | Path | None, out: str | Path | None = None) -> d
         See `store.load`.
     out : path, optional
         Folder of the report; by default `default_place`.
+    against : path or "reference", optional
+        Other results, which a page of the report shows side by side with these.
 
     Returns
     -------
@@ -58,6 +64,7 @@ def write_report(results: str | Path | None, out: str | Path | None = None) -> d
     out = Path(out or default_place(results))
     measured = {name: store.load(name, results) for name, _ in studies.STUDIES.items()}
     origins = provenance.of(results)
+    other = None if against is None else beside.Other(str(against), kept.every_claim(against))
     try:
         (out / "tables").mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -77,7 +84,7 @@ def write_report(results: str | Path | None, out: str | Path | None = None) -> d
         claims += judged
     titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
     about = {name: families.about(name) for name in titles}
-    page = pages.build(out, claims, drawn, origins, tables, titles, attested.read(), about)
+    page = pages.build(out, claims, drawn, origins, tables, titles, attested.read(), about, other)
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
 
 

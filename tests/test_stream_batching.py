@@ -348,6 +348,7 @@ def test_the_shape_of_noop(ratio, verdict):
     [
         ("figure-2b/noop-depth-64/p99-latency", "What the other points of noop in this figure are"),
         ("figure-6a/noop-32-kb/throughput", "One core's work is measured here"),
+        ("figure-6a/noop-4-kb/throughput", "Gb/s; the document's link carries 100."),
         ("figure-5b/noop-50-reads/throughput", "One core's work is measured here"),
         ("figure-5b/sbq-100-reads/stock/throughput", "SBQ / noop on one core is 1.56"),
     ],

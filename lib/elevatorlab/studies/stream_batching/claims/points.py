@@ -28,9 +28,12 @@ from ..measures import (
     words,
 )
 from ..published import (
+    KIB_BITS,
     KIOPS_STEP,
     LATENCY_STEP_US,
+    LINK_GBPS,
     SBQ,
+    SCHEDULER,
     noop_beside,
 )
 
@@ -138,15 +141,26 @@ def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
 def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
     """Say what one core does at a point of Figures 5 and 6, which are of 4 and of 16 cores."""
     row = item.select
+    told = f"{ONE_CORE}{_share_of_link(row, table)}"
     beside = noop_beside(row, row["quantity"])
     if row["scheduler"] != SBQ or beside is None:
-        return not_testable(ONE_CORE)
+        return not_testable(told)
     ratio = gain(table, **where_of(row, table))
     published = item.number / beside
     here = "was not run" if ratio is None else f"is {ratio.text()}"
     return not_testable(
-        f"{ONE_CORE} SBQ / noop on one core {here}; published for all of them: {published:.3g}."
+        f"{told} SBQ / noop on one core {here}; published for all of them: {published:.3g}."
     )
+
+
+def _share_of_link(row: Mapping[str, Any], table: pd.DataFrame) -> str:
+    """Say how little of the link one core needs, where the document's cores fill it."""
+    where = {**where_of(row, table), "scheduler": SCHEDULER[row["scheduler"]]}
+    found = at(table, THROUGHPUT, **where)
+    if "request_kb" not in row or found.empty:
+        return ""
+    gbit_s = found.mean() * where["time_scale"] * row["request_kb"] * KIB_BITS / 1e9
+    return f" Here one core does {gbit_s:.3g} Gb/s; the document's link carries {LINK_GBPS}."
 
 
 JUDGES: dict[str, Judge] = {

@@ -36,6 +36,17 @@ BESIDE = {
     "LICENSE": (PROJECT / "LICENSE", "terms of use"),
 }
 
+#: The commands that make a bundle's results again.
+WORKFLOW = "workflow.sh"
+
+#: What a bundle conforms to, beside RO-Crate itself: Workflow Run RO-Crate, and what that rests on.
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+SHELL = "https://pubs.opengroup.org/onlinepubs/9799919799/utilities/sh.html"
+
 
 def write(results: Path, out: Path, make_report: Callable[[Path, Path], object]) -> Manifest:
     """Write a bundle.
@@ -125,7 +136,7 @@ def _describe(
     plugins: Sequence[Plugin],
 ) -> None:
     """Write the crate's metadata, and its page for people."""
-    crate = ROCrate()
+    crate = ROCrate(version="1.1")  # what the profiles rest on
     crate.name = "Elevator Lab: results that can be verified"
     crate.description = (
         "Trials of I/O schedulers with their results, where each was made, the environment, and "
@@ -148,12 +159,51 @@ def _describe(
         )
         for place, trial in trials.items()
     }
+    _add_workflow(crate, folder, origins, list(datasets.values()))
     programs = _programs(crate, origins)
     for origin in origins:
         program = programs[origin.testbed, origin.image_digest]
         _add_origin(crate, origin, program, [datasets[name] for name in origin.trials])
     crate.write(folder)
     page.unlink()
+
+
+def _add_workflow(
+    crate: ROCrate, folder: Path, origins: Sequence[Origin], datasets: list[Dataset]
+) -> None:
+    """Write the commands that made the results, and say which profiles this conforms to."""
+    (folder / WORKFLOW).write_text(_commands(origins), encoding="utf-8")
+    language = {"@id": SHELL, "@type": "ComputerLanguage", "name": "POSIX shell", "url": SHELL}
+    workflow = crate.add_file(
+        folder / WORKFLOW,
+        dest_path=WORKFLOW,
+        properties={
+            "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+            "name": "the commands that make these results again",
+            "programmingLanguage": crate.add_jsonld(language),
+        },
+    )
+    crate.mainEntity = workflow
+    crate.add_action(
+        workflow, identifier="#run", result=datasets, properties={"name": "all runs of this bundle"}
+    )
+    for address, name in PROFILES.items():
+        version = address.rpartition("/")[2]
+        profile = {"@id": address, "@type": "CreativeWork", "name": name, "version": version}
+        crate.root_dataset.append_to("conformsTo", crate.add_jsonld(profile))
+
+
+def _commands(origins: Sequence[Origin]) -> str:
+    """Return the script that makes the results of all origins again, and reports them."""
+    lines = [
+        "#!/bin/sh",
+        f"# Elevator Lab {__version__}; environment/ says what it needs.",
+        "set -e",
+    ]
+    for one in origins:
+        nothing = f"# {one.study}, {one.testbed}, {one.preset}: no preset alone makes these trials"
+        lines.append(f"{one.command} --results {RESULTS}" if one.command else nothing)
+    return "\n".join([*lines, f"elevatorlab report --results {RESULTS}", ""])
 
 
 def _file_of(crate: ROCrate, folder: Path) -> Callable[..., Any]:
@@ -183,7 +233,7 @@ def _programs(crate: ROCrate, origins: Sequence[Origin]) -> dict[tuple[str, str]
     return {
         (testbed, digest): crate.add_jsonld(
             {
-                "@id": f"#image-{quote(testbed)}-{digest[:20]}",
+                "@id": quote(f"#image-{testbed}-{digest[:20]}", safe="#"),
                 "@type": "SoftwareApplication",
                 "name": f"Elevator Lab {__version__}, {testbed}",
                 "version": digest,

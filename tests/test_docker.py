@@ -15,7 +15,7 @@ from elevatorlab.running import campaign
 from elevatorlab.testbeds.docker import groups
 from elevatorlab.testbeds.docker import testbed as docker_testbed
 from helpers import cli, fio, wait_until
-from state import assert_restored, machine_state
+from state import agents, assert_restored, machine_state
 
 pytestmark = [pytest.mark.docker, pytest.mark.environment_image, pytest.mark.root]
 
@@ -176,11 +176,15 @@ def run_with_a_killed_client(trial, results, log):
     client.join()
 
 
-def test_a_killed_client_finds_its_trial_again(engine, make_container_trial, tmp_path):
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_killed_client_finds_its_trial_again(ended, engine, make_container_trial, tmp_path):
+    """While it runs; and when it has ended, so that nobody waits for containers any more."""
     before = machine_state()
     trial = make_container_trial(workloads=(fio(runtime="3s", time_based=1, size="4M"),))
     results, log = tmp_path / "results", tmp_path / "log"
     run_with_a_killed_client(trial, results, log)
+    if ended:
+        wait_until(lambda: not agents(), 60)
     assert clients.run("docker", trial, results, log) == 0, log.read_text()
     (said,) = results.rglob("log.txt")
     assert said.read_text().count("start\n") == 1, "the trial was not run twice"

@@ -187,9 +187,15 @@ class DockerTestbed(ShellTestbed):
     def _bring_containers(
         self, run: str, trial: Trial, disk: str, devices: Mapping[str, str]
     ) -> None:
-        """Answer the agent's request, unless that was done before the connection broke."""
-        answer = groups.MEETING_PLACE / run / "containers.json"
-        if self.shell.run(["sh", "-c", f"test -e {answer} && echo there || true"]).strip():
+        """Answer the agent's request, if it still waits for an answer.
+
+        After the connection broke, the log is heard from its beginning. By then the request may
+        have its answer, and the run may even have ended, and have removed the meeting place.
+        """
+        place = groups.MEETING_PLACE / run
+        answer = place / "containers.json"
+        waits = f"test -d {place} && test ! -e {answer} && echo waits || true"
+        if not self.shell.run(["sh", "-c", waits]).strip():
             return
         try:
             containers = groups.make(self.client, self.image, run, trial, disk, devices)

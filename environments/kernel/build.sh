@@ -38,7 +38,7 @@ mmdebstrap --quiet --variant=apt --format=null \
     --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
     --customize-hook='mkdir -p "$1"/build' \
-    --customize-hook="copy-in $here/schedulers $here/nvme-tcp $here/compile.sh /build" \
+    --customize-hook="copy-in $here/schedulers $here/nvme-tcp $here/compile.sh $here/../module-root/include /build" \
     --customize-hook='chroot "$1" bash /build/compile.sh >&2' \
     --customize-hook="sync-out /build/out $work/out" \
     "$suite" - "${sources[@]}" </dev/null >/dev/null 2>"$work/log" ||

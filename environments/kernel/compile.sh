@@ -22,7 +22,7 @@ cp drivers/nvme/host/{tcp.c,*.h} nvme-tcp
 
 compile() { # FOLDER MODULE
     make --silent -C "/lib/modules/$release/build" M="/build/$1" \
-        KCPPFLAGS=-I/build/block modules
+        KCPPFLAGS="-I/build/block -I/build/include" modules
     strip --strip-debug "/build/$1/$2.ko"
     install -m 644 "/build/$1/$2.ko" out
 }

@@ -293,7 +293,8 @@ def test_a_registered_policy_checks_its_options(naps, make_trial, error_of):
     finally:
         POLICIES.unregister("calm")
     said = error_of(parse, content_of(make_trial, regulator={"policy": "calm"}))
-    assert "regulator.policy: Input should be 'slae' or 'ute' (given: 'calm')" in said
+    assert "regulator.policy: Input should be 'aimd', 'pi', 'slae'" in said
+    assert "'ute' or 'ute-paper' (given: 'calm')" in said
 
 
 def test_a_bundle_lists_what_its_trials_use(naps, make_trial):

@@ -10,38 +10,11 @@ from hypothesis import strategies as st
 from elevatorlab.agent.regulator import control
 from elevatorlab.agent.regulator.control import DEFAULTS, Pool, Settings
 from elevatorlab.agent.regulator.decisions import decide
-from elevatorlab.agent.regulator.observation import Disk, Observation, Usage
+from elevatorlab.agent.regulator.observation import Observation
 from elevatorlab.agent.regulator.policies import Slae, Ute, overloads
+from regulator_observations import HURT, LOADS, SEQUENCES, observation_of, observe, run, usage
 
 SLAE = Slae({"": 5.0})
-
-
-def usage(name, kib_s, wait_ms=1.0, *, sla_class="", request_kib=4, disk="sda"):
-    iops = kib_s / request_kib
-    queue_length = iops * (wait_ms or 0) / 1000
-    return Usage(
-        name, name, sla_class, disk, 0.0, iops, 0.0, kib_s * 1024.0,
-        wait_ms if iops else None, queue_length, min(1.0, queue_length), round(iops), True,
-    )  # fmt: skip
-
-
-def observe(*usages, utilization=0.5, time_s=0.0):
-    disks = {
-        name: Disk(name, utilization, 1.0, 0.0, 0.0, True) for name in {u.disk for u in usages}
-    }
-    return Observation(time_s, 1.0, usages, disks)
-
-
-def run(law, *observations, state=None):
-    """Return the last state and every period's decisions."""
-    state, made = state or {}, []
-    for observation in observations:
-        state, decisions = decide(law, state, observation)
-        made.append(decisions)
-    return state, made
-
-
-HURT = (usage("a", 200, 17.7), usage("b", 210, 17.0), usage("over", 4500, 20.0, request_kib=32))
 
 
 def test_slae_cuts_the_overload_in_proportion_to_the_excess():
@@ -133,19 +106,7 @@ def test_an_empty_host_needs_no_decision():
     assert decide(SLAE, {}, Observation(0.0, 1.0, (), {})) == ({}, [])
 
 
-LOADS = st.floats(0, 1e6)
-CONTAINERS = st.lists(
-    st.tuples(LOADS, st.floats(0.01, 500), st.sampled_from([4, 32, 1024])), min_size=1, max_size=8
-)
-SEQUENCES = st.lists(st.tuples(CONTAINERS, st.floats(0, 1)), min_size=1, max_size=25)
 LAWS = st.sampled_from([SLAE, Slae({"": 3.0}, "queue_length"), Ute(0.75)])
-
-
-def observation_of(rows, utilization):
-    usages = [
-        usage(f"c{i}", kib_s, wait, request_kib=size) for i, (kib_s, wait, size) in enumerate(rows)
-    ]
-    return observe(*usages, utilization=utilization)
 
 
 @given(LAWS, SEQUENCES)

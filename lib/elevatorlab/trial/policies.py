@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -35,15 +35,82 @@ class PolicyModel(Record):
 
 
 class Slae(PolicyModel):
-    """Service-Level Agreement Ensure: nobody waits longer than its SLA."""
+    """Service-Level Agreement Ensure, as this project has it: nobody waits longer than its SLA."""
 
     number: ClassVar[str | None] = "sla_wait_ms"
 
 
 class Ute(PolicyModel):
-    """Utilisation Threshold Ensure: the disk is never busier than a threshold."""
+    """Utilisation Threshold Ensure, as this project has it: a disk is never busier than that."""
 
     number: ClassVar[str | None] = "threshold"
+
+
+class SlaePaper(PolicyModel):
+    """SLAE as the paper gives it; the options are what the paper leaves open.
+
+    Attributes
+    ----------
+    step : str
+        How much is taken from a container at once: a tenth, or half, of what it does.
+    overload : str
+        What the overloaded container has most of.
+    """
+
+    number: ClassVar[str | None] = "sla_wait_ms"
+
+    step: Literal["mild", "sharp"] = "sharp"
+    overload: Literal["both", "utilization", "speed"] = "both"
+
+
+class UtePaper(PolicyModel):
+    """UTE as the paper gives it; the options are what the paper leaves open.
+
+    Attributes
+    ----------
+    system : str
+        The utilisation of the system: the mean of the containers' devices, or the shared disk's.
+    step : str
+        As in `SlaePaper`.
+    """
+
+    number: ClassVar[str | None] = "threshold"
+
+    system: Literal["mean", "shared"] = "mean"
+    step: Literal["mild", "sharp"] = "sharp"
+
+
+class Aimd(PolicyModel):
+    """Additive increase, multiplicative decrease of what an overload may do.
+
+    Attributes
+    ----------
+    increase_ratio, decrease_ratio : float
+        What is added in a period that meets the SLA, and left after one that does not; shares of
+        what the overload did before it was limited.
+    """
+
+    number: ClassVar[str | None] = "sla_wait_ms"
+
+    increase_ratio: Annotated[float, Field(gt=0, le=1)] = 0.05
+    decrease_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.5
+
+
+class Pi(PolicyModel):
+    """Proportional and integral control of what an overload may do.
+
+    Attributes
+    ----------
+    target : float
+        The wait to be held, as a share of the SLA.
+    gain : float
+        How many SLAs the wait rises when the overload goes from nothing to what it did before.
+    """
+
+    number: ClassVar[str | None] = "sla_wait_ms"
+
+    target: Annotated[float, Field(gt=0, le=1)] = 0.85
+    gain: Positive = 5
 
 
 class Regulator(Record):
@@ -52,11 +119,11 @@ class Regulator(Record):
     Attributes
     ----------
     policy : str
-        ``slae`` with `sla_wait_ms`, ``ute`` with `threshold`, or a plug-in's with `options`.
+        One that ensures `sla_wait_ms`, one that ensures `threshold`, or a plug-in's.
     options : dict
-        What a plug-in's policy is given.
+        What else the policy is given.
     classes : dict
-        SLAE: another SLA, in ms, for the group of that name; None: none.
+        Another SLA, in ms, for the group of that name; None: none.
     start_s : float
         When it is started, after the foreground.
     """

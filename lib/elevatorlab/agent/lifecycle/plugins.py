@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..devices import block_device, modules, schedulers
 from ..errors import AgentError
-from ..regulator import policies
+from ..regulator.catalogue import POLICIES
 from ..workloads import KINDS
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SCHEDULERS = "schedulers.json"
 PLACES: dict[str, dict[str, Any]] = {
     "workload": KINDS,
     "device": block_device.MAKERS,
-    "policy": policies.LAWS,
+    "policy": POLICIES,
 }
 
 

@@ -18,11 +18,12 @@ from ..errors import Refused
 from ..lifecycle.journal import Journal, recover
 from . import cgroups, engine, report, targets
 from .actuator import FOLDER, Actuator
+from .catalogue import ENSURE_SLA, ENSURE_THRESHOLD, POLICIES
 from .control import Settings
 from .decisions import decide
 from .loop import Loop
 from .monitor import Monitor
-from .policies import LAWS, Slae, Ute
+from .paper import check_readings
 from .topology import Topology
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from ..groups.hierarchies import Hierarchy
-    from .control import Law
+    from .control import Policy
     from .targets import Source
 
 EXIT_REFUSED = 2
@@ -50,11 +51,16 @@ def parser() -> argparse.ArgumentParser:
         description="Keep containers from slowing each other down on a shared disk.",
     )
     add = reader.add_argument
-    add("--policy", choices=tuple(LAWS), required=True)
-    add("--options", type=_object, default={}, metavar="JSON", help="of a plug-in's policy")
-    add("--sla-wait-ms", type=_positive, metavar="MS", help="SLAE: the longest mean wait")
-    add("--sla-queue", type=_positive, metavar="N", help="SLAE: the longest mean queue")
-    add("--sla-utilization", type=_positive, metavar="RATIO", help="SLAE: the highest utilisation")
+    add("--policy", choices=tuple(POLICIES), required=True)
+    add("--options", type=_object, default={}, metavar="JSON", help="of the policy")
+    add("--sla-wait-ms", type=_positive, metavar="MS", help="the longest mean wait")
+    add("--sla-queue", type=_positive, metavar="N", help="the longest mean queue")
+    add(
+        "--sla-utilization",
+        type=_positive,
+        metavar="RATIO",
+        help="the highest utilisation of a container",
+    )
     add(
         "--class",
         dest="classes",
@@ -64,7 +70,13 @@ def parser() -> argparse.ArgumentParser:
         help="an SLA of its own for containers with the label elevatorlab.class=CLASS or a name "
         "that matches the pattern CLASS; CLASS=none: no SLA",
     )
-    add("--threshold", type=_ratio, default=0.75, metavar="RATIO", help="UTE: utilisation")
+    add(
+        "--threshold",
+        type=_ratio,
+        default=0.75,
+        metavar="RATIO",
+        help="UTE: utilisation of the disk",
+    )
     chosen = reader.add_mutually_exclusive_group()
     chosen.add_argument("--container", action="append", default=[], metavar="NAME")
     chosen.add_argument("--cgroup", action="append", default=[], metavar="PATH[=DEVICE]")
@@ -108,21 +120,33 @@ def _period(text: str) -> float:
     return value
 
 
-def law_of(options: argparse.Namespace) -> Law:
+def policy_of(options: argparse.Namespace) -> Policy:
     """Return the policy that the options ask for."""
-    law = LAWS[options.policy]
-    if law is Ute:
-        return Ute(options.threshold)
-    if law is not Slae:
-        return _plugin_law(law, options)
+    given: list[Any] = []
+    if options.policy in ENSURE_SLA:
+        given = [*_slas(options)]
+    elif options.policy in ENSURE_THRESHOLD:
+        given = [options.threshold]
+    try:
+        check_readings(options.options)
+        return POLICIES[options.policy](*given, **options.options)
+    except (TypeError, ValueError) as problem:
+        raise Refused(
+            f"expected --options that the policy {options.policy} takes; found "
+            f"{json.dumps(options.options)}: {problem}"
+        ) from None
+
+
+def _slas(options: argparse.Namespace) -> tuple[dict[str, float | None], str]:
+    """Return the SLA of each class, and the metric that they are about."""
     given = [name for name in METRICS if getattr(options, name) is not None]
     if len(given) != 1:
         found = " and ".join("--" + name.replace("_", "-") for name in given) or "none"
         raise Refused(
             f"expected one of --sla-wait-ms, --sla-queue, --sla-utilization; found {found}; "
-            "--policy slae judges one metric"
+            f"--policy {options.policy} judges one metric"
         )
-    slas = {"": getattr(options, given[0])}
+    slas: dict[str, float | None] = {"": getattr(options, given[0])}
     for text in options.classes:
         name, _, sla = text.partition("=")
         try:
@@ -131,18 +155,7 @@ def law_of(options: argparse.Namespace) -> Law:
             name = ""
         if not name:
             raise Refused(f"expected --class CLASS=SLA with a number or none; found {text!r}")
-    return Slae(slas, METRICS[given[0]])
-
-
-def _plugin_law(law: Callable[..., Law], options: argparse.Namespace) -> Law:
-    """Return a plug-in's policy with the options that it is given."""
-    try:
-        return law(**options.options)
-    except (TypeError, ValueError) as problem:
-        raise Refused(
-            f"expected --options that the policy {options.policy} takes; found "
-            f"{json.dumps(options.options)}: {problem}"
-        ) from None
+    return slas, METRICS[given[0]]
 
 
 def source_of(options: argparse.Namespace, hierarchy: Hierarchy, topology: Topology) -> Source:
@@ -179,7 +192,7 @@ def main(argv: list[str]) -> int:
 
 def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     """Check, regulate until a signal comes, and leave nothing behind."""
-    law = law_of(options)
+    policy = policy_of(options)
     hierarchy, topology = cgroups.find(), Topology()
     monitor = Monitor(hierarchy, topology, options.disk)
     if options.disk:
@@ -190,7 +203,7 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     undo.callback(source.close)
     settings = Settings(floor_bytes_s=round(options.floor_kib_s * 1024))
     if options.once:
-        return _once(source, monitor, law, settings, options.period_s)
+        return _once(source, monitor, policy, settings, options.period_s)
     log = report.JsonLines(_log_file(options.log, undo))
     actuator = None
     stop = threading.Event()
@@ -200,10 +213,10 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
         journal = _journal(hierarchy, options.state, undo)
         actuator = Actuator(hierarchy, monitor.number, journal)
     show = report.draw if options.log and sys.stdout.isatty() else None
-    loop = Loop(source, monitor, law, settings, actuator, log, show)
+    loop = Loop(source, monitor, policy, settings, actuator, log, show)
     if options.metrics_port:
         undo.callback(_serve(options.metrics_port, loop.metrics).shutdown)
-    log.write("start", policy=options.policy, law=law._asdict(), cgroup=hierarchy.version)
+    log.write("start", policy=options.policy, law=policy._asdict(), cgroup=hierarchy.version)
     # Called first of all when the stack is left: the last line before the limits are restored.
     undo.callback(lambda: log.write("stop", missed=loop.missed, restored=loop.limited()))
     loop.run(options.period_s, stop)
@@ -264,14 +277,16 @@ def _serve(port: int, page: Callable[[], str]) -> ThreadingHTTPServer:
         ) from None
 
 
-def _once(source: Source, monitor: Monitor, law: Law, settings: Settings, period_s: float) -> int:
+def _once(
+    source: Source, monitor: Monitor, policy: Policy, settings: Settings, period_s: float
+) -> int:
     """Print one observation and what the policy would do; set nothing."""
     found, notes = source.targets()
     monitor.observe(found)
     time.sleep(period_s)
     observation = monitor.observe(found)
     assert observation  # the second one
-    _, decisions = decide(law, {}, observation, settings)
+    _, decisions = decide(policy, {}, observation, settings)
     answer = {
         "period_s": observation.period_s,
         "containers": [usage._asdict() for usage in observation.containers],

@@ -7,11 +7,11 @@ All functions are pure; docs/regulator.md has the equations and their reasons.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-    from typing import Any, Protocol
+    from typing import Any
 
     from .observation import Disk, Usage
 
@@ -94,6 +94,19 @@ class Decision(NamedTuple):
     numbers: dict[str, Any]
 
 
+@runtime_checkable
+class Rule(Protocol):
+    """A policy that sets the limits of a disk's containers by itself."""
+
+    def advance(
+        self, pool: Pool, usages: Sequence[Usage], disk: Disk | None, settings: Settings
+    ) -> tuple[Pool, str, dict[str, Any]]:
+        """Return the next state, and in a sentence and in numbers why."""
+        ...
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
 if TYPE_CHECKING:
 
     class Law(Protocol):
@@ -133,6 +146,8 @@ if TYPE_CHECKING:
             ...
 
         def _asdict(self) -> dict[str, Any]: ...
+
+    Policy = Law | Rule
 
 
 def water_level(loads: Collection[float], wanted: float) -> float:

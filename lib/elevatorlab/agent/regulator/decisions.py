@@ -1,7 +1,8 @@
-"""From a state and an observation to the next state and the decisions: the same for all policies.
+"""From a state and an observation to the next state and the decisions.
 
-A policy says how far the disk is from where it should be, who is to blame and how much of their
-load may stay (`policies`). How that becomes limits, and when they are given back, is in `control`.
+A *law* says how far the disk is from where it should be, who is to blame and how much of their
+load may stay (`policies`). How that becomes limits, and when they are given back, is in `control`,
+the same for all laws. A *rule* sets limits by itself (`paper`, `controllers`).
 """
 
 from __future__ import annotations
@@ -9,24 +10,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import control
-from .control import DEFAULTS, Decision, Pool, Settings
+from .control import DEFAULTS, Decision, Pool, Rule, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from .control import Law, Throttled
+    from .control import Law, Policy
     from .observation import Disk, Observation, Usage
+
+#: Why a limit is released that follows from the level.
+SLACK = "its limit did not bind for long enough: the pressure is gone"
 
 
 def decide(
-    law: Law, state: Mapping[str, Pool], observation: Observation, settings: Settings = DEFAULTS
+    policy: Policy,
+    state: Mapping[str, Pool],
+    observation: Observation,
+    settings: Settings = DEFAULTS,
 ) -> tuple[dict[str, Pool], list[Decision]]:
     """Return the next state and the decisions for one observation.
 
     Parameters
     ----------
-    law : Slae or Ute
+    policy : Law or Rule
     state : dict
         Disk name -> `Pool`; empty at first.
     observation : Observation
@@ -45,9 +52,23 @@ def decide(
         disk = observation.disks.get(name)
         usages = [usage for usage in observation.containers if usage.disk == name]
         pool = state.get(name, Pool())
-        following[name], made = _decide_pool(law, pool, usages, disk, settings)
+        if isinstance(policy, Rule):
+            following[name], made = _follow(policy, pool, usages, disk, settings)
+        else:
+            following[name], made = _decide_pool(policy, pool, usages, disk, settings)
         decisions += made
     return following, decisions
+
+
+def _follow(
+    rule: Rule, before: Pool, usages: Sequence[Usage], disk: Disk | None, settings: Settings
+) -> tuple[Pool, list[Decision]]:
+    """Let a rule set limits, on containers that are there."""
+    present = {usage.key for usage in usages}
+    there = {key: known for key, known in before.throttled.items() if key in present}
+    pool = before._replace(throttled=there)
+    pool, cause, numbers = rule.advance(pool, usages, disk, settings)
+    return pool, _changes(before, pool, usages, cause, "it ended, or nobody is disturbed", numbers)
 
 
 def _decide_pool(
@@ -71,12 +92,13 @@ def _decide_pool(
             pool = pool._replace(good=None)
     else:
         pool = pool._replace(blameless=False)
-    pool, released = _release(pool, settings)
+    pool = _release(pool, settings)
     active = frozenset(usage.key for usage in usages if usage.requests)
     pool = pool._replace(last_pressure=pressure, active=active)
     if not pool.throttled:
         pool = pool._replace(level=None, bad=None, good=None, floor_periods=0)
-    return pool, reports + _changes(law, before, pool, released, usages, numbers)
+    cause = law.sentence(numbers) if len(numbers) > 1 else "nobody is disturbed"
+    return pool, reports + _changes(before, pool, usages, cause, SLACK, numbers)
 
 
 def _calm(law: Law, pool: Pool, pressure: float | None) -> bool:
@@ -151,39 +173,36 @@ def _relief(pool: Pool, raw: float | None) -> Pool:
     return pool._replace(relief_periods=left)
 
 
-def _release(pool: Pool, settings: Settings) -> tuple[Pool, dict[str, Throttled]]:
+def _release(pool: Pool, settings: Settings) -> Pool:
     """Take away the limits that did not bind for `release_after` periods."""
-    released = {
+    kept = {
         key: known
         for key, known in pool.throttled.items()
-        if known.slack_periods >= settings.release_after
+        if known.slack_periods < settings.release_after
     }
-    kept = {key: known for key, known in pool.throttled.items() if key not in released}
-    return pool._replace(throttled=kept), released
+    return pool._replace(throttled=kept)
 
 
 def _changes(
-    law: Law,
     before: Pool,
     pool: Pool,
-    released: Mapping[str, Throttled],
     usages: Sequence[Usage],
+    cause: str,
+    released: str,
     numbers: dict[str, Any],
 ) -> list[Decision]:
-    """Return the decisions that lead from the limits before to those now."""
-    cause = "its limit did not bind for long enough: the pressure is gone"
+    """Return the decisions that lead from the limits before to those now, and why."""
     decisions = [
-        Decision(key, known.name, "release", None, cause, numbers)
-        for key, known in released.items()
+        Decision(key, known.name, "release", None, released, numbers)
+        for key, known in before.throttled.items()
+        if key not in pool.throttled
     ]
     for usage in usages:
         old, new = before.throttled.get(usage.key), pool.throttled.get(usage.key)
         if new and (old is None or new.limit_bytes_s != old.limit_bytes_s):
-            if old is None or new.limit_bytes_s < old.limit_bytes_s:
-                action, cause = ("tighten" if old else "throttle"), law.sentence(numbers)
-            else:
+            action = "throttle" if old is None else "tighten"
+            if old is not None and new.limit_bytes_s > old.limit_bytes_s:
                 action = "loosen"
-                cause = law.sentence(numbers) if len(numbers) > 1 else "nobody is disturbed"
             own = {**numbers, "load": round(usage.load, 1), "bytes_s": round(usage.bytes_s)}
             made = Decision(usage.key, usage.name, action, new.limit_bytes_s, cause, own)
             decisions.append(made)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .actuator import Actuator
-    from .control import Decision, Law, Pool, Settings
+    from .control import Decision, Policy, Pool, Settings
     from .monitor import Monitor
     from .observation import Observation
     from .targets import Source, Target
@@ -32,7 +32,7 @@ class Loop:
     ----------
     source : EngineContainers or NamedCgroups
     monitor : Monitor
-    law : Slae or Ute
+    policy : Law or Rule
     settings : Settings
     actuator : Actuator or None
         None: decide and report, but set nothing.
@@ -45,7 +45,7 @@ class Loop:
         self,
         source: Source,
         monitor: Monitor,
-        law: Law,
+        policy: Policy,
         settings: Settings,
         actuator: Actuator | None,
         log: report.JsonLines,
@@ -53,7 +53,7 @@ class Loop:
     ) -> None:
         self.source = source
         self.monitor = monitor
-        self.law = law
+        self.policy = policy
         self.settings = settings
         self.actuator = actuator
         self.log = log
@@ -96,7 +96,7 @@ class Loop:
         if self.observation is None:
             return
         self._check_effect(self.observation)
-        self.state, decisions = decide(self.law, self.state, self.observation, self.settings)
+        self.state, decisions = decide(self.policy, self.state, self.observation, self.settings)
         present = {target.key: target for target in targets}
         for decision in decisions:
             self._carry_out(decision, present.get(decision.key))

@@ -1,8 +1,11 @@
-"""SLAE and UTE (section 4.2 of the paper) as pure functions: laws of when to act, and on whom.
+"""SLAE and UTE with what this project adds to them: laws of when to act, and on whom.
 
-Both see a *pressure*: 1 is where the policy acts. SLAE: the worst ratio of a container's
-wait to its SLA, among those that are not the overload. UTE: the disk's utilisation over the
-threshold. What is throttled, by how much, and when it is given back is in `decisions`.
+When they act is the paper's (section 4.2); what follows from it is ours, step by step in
+docs/regulator.md. The two as the paper gives them are in `paper`.
+
+Both laws see a *pressure*: 1 is where the policy acts. SLAE: the worst ratio of a container's wait
+to its SLA, among those that are not the overload. UTE: the disk's utilisation over the threshold.
+What is throttled, by how much, and when it is given back is in `decisions`.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from .control import Law, Pool, Settings
+    from .control import Pool, Settings
     from .observation import Disk, Usage
 
 #: A disk that is busier than this is saturated.
@@ -45,11 +48,9 @@ class Slae(NamedTuple):
 
     def excess(self, usage: Usage, settings: Settings) -> float | None:
         """Return a container's metric over its SLA; None where it has none or is idle."""
-        sla = self.slas.get(usage.sla_class, self.slas.get(""))
-        value: float | None = getattr(usage, self.metric)
-        if sla is None or value is None or usage.requests < settings.min_requests:
+        if usage.requests < settings.min_requests:
             return None
-        return value / sla
+        return sla_excess(usage, self.slas, self.metric)
 
     def pressure(
         self, pool: Pool, usages: Sequence[Usage], disk: Disk | None, settings: Settings
@@ -137,8 +138,11 @@ class Ute(NamedTuple):
         )
 
 
-#: The policies by name; a trial's plug-ins add theirs.
-LAWS: dict[str, Callable[..., Law]] = {"slae": Slae, "ute": Ute}
+def sla_excess(usage: Usage, slas: Mapping[str, float | None], metric: str) -> float | None:
+    """Return a container's metric over the SLA of its class; None where it has none."""
+    sla = slas.get(usage.sla_class, slas.get(""))
+    value: float | None = getattr(usage, metric)
+    return None if sla is None or value is None else value / sla
 
 
 def overloads(pool: Pool, usages: Sequence[Usage], settings: Settings) -> set[str]:

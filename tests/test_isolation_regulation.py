@@ -1,5 +1,7 @@
 """Study 3, section 4: trials of the regulator, their rows, and what the claims make of them."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +26,7 @@ from elevatorlab.studies.container_isolation.figures.regulation import (
 )
 from elevatorlab.studies.container_isolation.measures.mechanisms import LABELS, LOAD_LABELS
 from elevatorlab.studies.container_isolation.tables import regulation as tables_regulation
-from elevatorlab.studies.container_isolation.trials import comparison
+from elevatorlab.studies.container_isolation.trials import comparison, regulation
 from elevatorlab.studies.container_isolation.trials.disks import SERVER
 
 REPRODUCED, DIRECTION = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY
@@ -39,7 +41,7 @@ def trials(part, preset="quick", **more):
 
 
 def test_the_overload_begins_when_the_labels_say_so_and_lasts_as_long_in_every_load():
-    for trial in trials("compared"):
+    for trial in trials("comparison"):
         assert float(trial.labels["onset"]) == comparison.ONSET_S == trial.warm_up_s
         for workload in trial.workloads:
             assert workload.duration_s == pytest.approx(10)
@@ -48,16 +50,14 @@ def test_the_overload_begins_when_the_labels_say_so_and_lasts_as_long_in_every_l
                 assert workload.phases[0].duration_s == comparison.ONSET_S
 
 
-ALL = {"loads": tuple(comparison.LOADS)}
-
-
 def test_every_mechanism_meets_every_load_once():
-    met = [(trial.labels["mechanism"], trial.labels["load"]) for trial in trials("compared", **ALL)]
+    made = trials("comparison", "full", comparison_repetitions=1)
+    met = [(trial.labels["mechanism"], trial.labels["load"]) for trial in made]
     assert len(met) == len(set(met)) == len(comparison.MECHANISMS) * len(comparison.LOADS)
 
 
 def test_each_mechanism_is_what_it_says():
-    by_name = {trial.labels["mechanism"]: trial for trial in trials("compared", loads="two")}
+    by_name = {trial.labels["mechanism"]: trial for trial in trials("comparison", loads="two")}
     assert by_name["slae"].regulator.sla_wait_ms == 5
     assert by_name["ute"].regulator.threshold == 0.75
     assert by_name["bfq"].scheduler.name == "bfq"
@@ -67,6 +67,24 @@ def test_each_mechanism_is_what_it_says():
     assert fixed == [None, None, None, 500_000, 500_000]
     for name in ("none", "io_max", "bfq", "io_cost"):
         assert by_name[name].regulator is None
+
+
+def test_the_quick_preset_runs_the_papers_policies_in_one_reading_each():
+    of = [trial.labels["mechanism"] for trial in trials("regulation")]
+    assert of == ["slae-paper", "ute-paper", "slae", "ute"] * 2
+    assert not any("-" in trial.labels["mechanism"] for trial in trials("comparison"))
+
+
+def test_each_reading_of_the_paper_is_another_trial():
+    by_name = {trial.labels["mechanism"]: trial for trial in trials("regulation", "full")}
+    assert list(by_name) == list(regulation.POLICIES)
+    literal = [trial.regulator for name, trial in by_name.items() if "-paper" in name]
+    assert len({json.dumps(one.model_dump(mode="json")) for one in literal}) == len(literal) == 8
+    assert by_name["ute-paper-shared-mild"].regulator.options == {
+        "system": "shared",
+        "step": "mild",
+    }
+    assert by_name["slae-paper"].regulator.options == {"step": "sharp", "overload": "both"}
 
 
 def test_the_cost_model_gives_back_the_disks_own_service_time():
@@ -88,7 +106,7 @@ def test_names_are_there_for_every_mechanism_and_load():
 )
 def test_what_is_not_there_is_refused(name, value):
     with pytest.raises(ElevatorLabError, match=name):
-        trials("compared", **{name: value})
+        trials("comparison", **{name: value})
 
 
 # Rows
@@ -139,7 +157,7 @@ def result_of(waits_ms, limits=()):
 
 
 def rows(waits_ms, limits=(), onset=2):
-    labels = {"part": "regulated", "disk": "write_behind", "containers": "1", "overloaded": "1"}
+    labels = {"part": "regulation", "disk": "write_behind", "containers": "1", "overloaded": "1"}
     labels |= {"mechanism": "slae", "load": "constant", "sla_ms": "5", "onset": str(onset)}
     names = ("normal-01", "overloaded-01")
     workloads = [{"name": f"writes-{name}", "group": name} for name in names]
@@ -180,15 +198,15 @@ def test_jain_of_equal_and_unequal_shares():
 
 
 def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repetitions=(1, 2, 3)):
-    """Return a table of part regulated in which both policies do the same."""
+    """Return a table of part regulation in which all policies do the same."""
     made = []
-    for policy in ("slae", "ute"):
+    for policy in ("slae-paper", "ute-paper", "slae", "ute"):
         for repetition in repetitions:
             slight = 1 + 1e-3 * repetition
             for second in range(1, 21):
                 early = second <= 10
                 wait_ms = (before_ms if early else after_ms) * slight
-                common = {"part": "regulated", "mechanism": policy, "repetition": repetition}
+                common = {"part": "regulation", "mechanism": policy, "repetition": repetition}
                 common |= {"time_s": second, "onset_s": 10.0, "duration_s": 1.0}
                 common |= {"sla_wait_ms": 5.0, "load": "constant", "trial": f"{policy}{repetition}"}
                 over_kib_s = (before_mb_s if early else after_mb_s) * slight * 1e6 / 1024
@@ -218,12 +236,12 @@ def verdicts(table):
 def test_the_papers_own_numbers_are_reproduced():
     found = verdicts(measured(17.7, 4.5, 4.5, 1.0))
     verdict = {name: claim.verdict for name, claim in found.items()}
-    assert verdict.pop("regulation/figure-9/longest/slae") == CONTRADICTED  # 17.7 is not above 20
-    assert verdict.pop("regulation/figure-9/longest/ute") == CONTRADICTED
+    for policy in ("slae-paper", "ute-paper", "slae", "ute"):  # 17.7 is not above 20
+        assert verdict.pop(f"regulation/figure-9/longest/{policy}") == CONTRADICTED
     for name, given in verdict.items():
         calibration = found[name].role is Role.CALIBRATION
         assert given == (Verdict.CALIBRATED if calibration else REPRODUCED), name
-    assert found["regulation/figure-8/after/slae"].measured == pytest.approx(1.0, rel=0.01)
+    assert found["regulation/figure-8/after/slae-paper"].measured == pytest.approx(1.0, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -231,19 +249,27 @@ def test_the_papers_own_numbers_are_reproduced():
 )
 def test_a_wait_that_falls_and_stays_above_the_limit_is_the_direction_only(after_ms, verdict):
     found = verdicts(measured(19, after_ms, 5.2, 2.5))
-    assert found["regulation/figure-9/after/ute"].verdict == verdict
-    assert found["regulation/threshold-low-end"].verdict == verdict
+    assert found["regulation/figure-9/after/ute-paper"].verdict == verdict
+    assert found["regulation/threshold-low-end/ute-paper"].verdict == verdict
+
+
+def test_what_this_project_adds_is_no_prediction_of_the_document():
+    found = verdicts(measured(17.7, 4.5, 4.5, 1.0))
+    for name, claim in found.items():
+        if claim.role is not Role.CALIBRATION:
+            ours = not name.endswith("-paper")
+            assert claim.role is (Role.BEYOND if ours else Role.PREDICTION), name
 
 
 def test_a_rate_that_is_reduced_to_another_size_is_the_direction_only():
     found = verdicts(measured(19, 8, 4.5, 2.5))
-    assert found["regulation/figure-8/after/ute"].verdict == DIRECTION
-    assert "the same direction" in found["regulation/figure-8/after/ute"].reason
+    assert found["regulation/figure-8/after/ute-paper"].verdict == DIRECTION
+    assert "the same direction" in found["regulation/figure-8/after/ute-paper"].reason
 
 
 def test_three_periods_are_not_immediately():
     found = verdicts(measured(19, 4, 4.5, 1, recovery_s=3.0))
-    assert found["sentence/drops-immediately/slae"].verdict == CONTRADICTED
+    assert found["sentence/drops-immediately/slae-paper"].verdict == CONTRADICTED
 
 
 def test_one_repetition_decides_no_size():
@@ -254,9 +280,9 @@ def test_one_repetition_decides_no_size():
 
 def test_what_was_not_run_is_not_testable():
     table = measured(17.7, 4.5, 4.5, 1.0)
-    found = verdicts(table[table["mechanism"] == "slae"])
-    assert found["regulation/figure-8/after/ute"].verdict == NOT_TESTABLE
-    assert "ute was not run here" in found["regulation/figure-8/after/ute"].reason
+    found = verdicts(table[table["mechanism"] != "ute-paper"])
+    assert found["regulation/figure-8/after/ute-paper"].verdict == NOT_TESTABLE
+    assert "ute-paper was not run here" in found["regulation/figure-8/after/ute-paper"].reason
 
 
 def test_every_number_of_the_published_table_is_a_claim():
@@ -269,9 +295,9 @@ def test_every_number_of_the_published_table_is_a_claim():
 
 
 def comparison_table():
-    """Return part compared under the step load: SLAE settles in two seconds, nothing never does."""
+    """Return part comparison under the step: SLAE settles in two seconds, nothing never does."""
     table = measured(4.0, 4.0, 0.01, 1.0)
-    table = table[table["mechanism"] == "slae"].assign(part="compared", load="step", onset_s=2.0)
+    table = table[table["mechanism"] == "slae"].assign(part="comparison", load="step", onset_s=2.0)
     table["disk_busy_ratio"] = 0.97
     table["violation_s"], table["jain_ratio"] = 2.0, 1.0
     late = table["time_s"].between(3, 4) & (table["role"] == "normal")
@@ -285,19 +311,19 @@ def comparison_table():
 def test_targets_are_judged_one_by_one():
     _, targets = tables_regulation.targets_table(comparison_table())
     of = targets.set_index("mechanism").drop(columns=["testbed", "machine", "preset"])
-    assert of.loc["regulator, SLAE"].tolist() == ["met"] * 4
+    assert of.loc["our SLAE"].tolist() == ["met"] * 4
     assert of.loc["nothing"].tolist() == ["not met", "not met", "met", "not met"]
 
 
 def test_tables_say_what_cannot_be_tested():
-    caption, table = tables_regulation.compared_table(comparison_table())
+    caption, table = tables_regulation.comparison_table(comparison_table())
     assert "io.latency is not compiled into" in caption
-    assert table["mechanism"].tolist() == ["nothing", "regulator, SLAE"]
+    assert table["mechanism"].tolist() == ["nothing", "our SLAE"]
 
 
 def test_a_part_that_was_not_run_has_no_table():
     captions = [caption for caption, _ in tables_regulation.tables(comparison_table())]
-    assert captions == [tables_regulation.COMPARED, tables_regulation.TARGETS]
+    assert captions == [tables_regulation.COMPARISON, tables_regulation.TARGETS]
 
 
 def test_a_mechanism_that_did_better_is_named():
@@ -331,7 +357,7 @@ def test_fairness_is_said_where_anything_was_compared():
 def test_runs_are_never_pooled():
     table = comparison_table()
     both = pd.concat([table, table.assign(testbed="docker", machine="1a")], ignore_index=True)
-    for draw in (tables_regulation.compared_table, tables_regulation.targets_table):
+    for draw in (tables_regulation.comparison_table, tables_regulation.targets_table):
         assert draw(both)[1]["testbed"].tolist() == ["deterministic"] * 2 + ["docker"] * 2
 
 
@@ -340,9 +366,9 @@ def test_figures_show_what_was_run_and_say_what_was_not():
     table = pd.concat([measured(18, 4, 5, 1), comparison_table()], ignore_index=True)
     for draw in (rates_over_time, waits_over_time):
         titles = [axis.get_title() for axis in draw(published, table).axes]
-        assert titles == ["regulator, SLAE", "regulator, UTE"]
+        assert titles == ["paper's SLAE", "paper's UTE", "our SLAE", "our UTE"]
         assert "not run" in [text.get_text() for text in draw(published, table[:0]).axes[0].texts]
     for draw in (side_by_side, comparison_over_time):
         assert draw(table).axes
         [text] = draw(table[:0]).texts
-        assert text.get_text() == "part compared was not run"
+        assert text.get_text() == "part comparison was not run"

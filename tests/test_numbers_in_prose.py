@@ -53,7 +53,7 @@ def test_what_the_regulator_does_beside_the_kernels_mechanisms(name, isolation):
         lambda rows: regulation.rate_mb_s(rows[rows["role"] == "overloaded"]),
     )
     found = [
-        measure(regulation.totals(isolation, "compared", mechanism=MECHANISMS[name], load=kind))
+        measure(regulation.totals(isolation, "comparison", mechanism=MECHANISMS[name], load=kind))
         for measure in measures
         for kind in ("step", "two")
     ]
@@ -66,7 +66,7 @@ def test_what_the_policies_do_to_figures_8_and_9(name, policy, isolation):
     found = [
         measure(regulation.phase(rows, when))
         for role, measure in (("overloaded", regulation.rate_mb_s), ("normal", regulation.wait_ms))
-        for rows in [regulation.seconds(isolation, "regulated", mechanism=policy, role=role)]
+        for rows in [regulation.seconds(isolation, "regulation", mechanism=policy, role=role)]
         for when in regulation.PHASES
     ]
     printed = line_of(name)
@@ -74,10 +74,10 @@ def test_what_the_policies_do_to_figures_8_and_9(name, policy, isolation):
 
 
 def test_what_ute_holds_and_what_bfq_makes_wait(isolation):
-    ute = regulation.totals(isolation, "compared", mechanism="ute", load="step")
+    ute = regulation.totals(isolation, "comparison", mechanism="ute", load="step")
     words = " ".join(REGULATOR.split())
     assert f"the disk's own account says {ute['disk_busy_ratio'].iloc[0]:.2f} under" in words
-    bfq = regulation.seconds(isolation, "compared", mechanism="bfq", role="normal")
+    bfq = regulation.seconds(isolation, "comparison", mechanism="bfq", role="normal")
     waits = regulation.phase(bfq, "before").groupby("load")["latency_mean_ms"].mean()
     assert waits.between(6, 7).all() and "normal containers wait 6 to 7 ms" in words
 

@@ -87,8 +87,8 @@ def measured_with_docker(choice, results):
 @pytest.mark.docker
 @pytest.mark.environment_image
 def test_the_regulator_works_on_containers_of_an_engine(tmp_path):
-    """Part regulated with Docker: a limit on the overload, and a wait that is much shorter."""
-    table, folder = measured_with_docker({"parts": ("regulated",)}, tmp_path)
+    """Part regulation with Docker: a limit on the overload, and a wait that is much shorter."""
+    table, folder = measured_with_docker({"parts": ("regulation",)}, tmp_path)
     decided = json.loads((folder / table["trial"][0] / "result.json").read_text())["regulator"]
     throttled = [one for one in decided if one.get("action") == "throttle"]
     assert throttled and throttled[0]["numbers"]["victim"] != throttled[0]["container"]

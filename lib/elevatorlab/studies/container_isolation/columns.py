@@ -1,7 +1,7 @@
 """The tidy table of the study: one row a container and trial.
 
-Parts ``regulated`` and ``compared`` have one row a container and second besides, with ``time_s``.
-What does not apply to a part is empty.
+Parts ``regulation`` and ``comparison`` have one row a container and second besides, with
+``time_s``. What does not apply to a part is empty.
 
 The waits of seconds are those that the containers saw themselves, around the system call. They are
 a little longer than the device's, by which the regulator decides; so the judgement is the stricter
@@ -24,7 +24,7 @@ TABLE = Table(
     *shared("trial study testbed machine accelerator preset"),
     text("arm", "what the processes ran in: a container"),
     *shared("device backing_scheduler scheduler"),
-    text("part", "of the study: equal, overload, open, regulated or compared"),
+    text("part", "of the study: equal, overload, open, regulation or comparison"),
     text("disk", "model of the disk"),
     may_lack(text("mechanism", "what keeps containers apart; empty in parts without")),
     may_lack(text("load", "how the overloaded containers come and go; empty in other parts")),
@@ -54,7 +54,9 @@ TABLE = Table(
     may_lack(number("cpu_busy_ratio", "1", "the processors' busy time")),
     may_lack(number("limit_kib_s", "KiB/s", "the regulator's limit at the end of the second")),
     may_lack(number("sla_wait_ms", "ms", "the wait that normal containers were promised")),
-    may_lack(number("onset_s", "s", "when the regulator (regulated) or overload (compared) began")),
+    may_lack(
+        number("onset_s", "s", "when the regulator (regulation) or overload (comparison) began")
+    ),
     may_lack(number("violation_s", "s", "time since then in which a normal one waited longer")),
     may_lack(number("recovery_s", "s", "time since then until that had ended")),
     may_lack(number("jain_ratio", "1", "Jain's index of the normal containers' requests")),

@@ -84,7 +84,7 @@ def _threshold(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _immediately(item: Statement, table: pd.DataFrame) -> Judgement:
-    rows = totals(table, "regulated", mechanism=item.select["policy"])
+    rows = totals(table, "regulation", mechanism=item.select["policy"])
     found = of_trials(rows, "recovery_s")
     if found is None:
         return _not_run(item)
@@ -105,7 +105,7 @@ def _normal_rate_rises(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _utilisation_falls(item: Statement, table: pd.DataFrame) -> Judgement:
-    rows = seconds(table, "regulated", mechanism=item.select["policy"])
+    rows = seconds(table, "regulation", mechanism=item.select["policy"])
     if rows.empty:
         return _not_run(item)
     busy = (rows["requests"] * rows["latency_mean_ms"] / 1e3 / rows["duration_s"]).clip(upper=1)
@@ -128,7 +128,7 @@ def _phases(
     measure: Callable[[pd.DataFrame], Interval | None],
 ) -> list[Interval | None]:
     """Return a measure of the containers of a role, before and after."""
-    rows = seconds(table, "regulated", mechanism=item.select["policy"], role=role)
+    rows = seconds(table, "regulation", mechanism=item.select["policy"], role=role)
     return [measure(phase(rows, name)) for name in PHASES]
 
 
@@ -191,15 +191,15 @@ def _rounded(measured: Interval) -> float:
 
 
 def _not_run(item: Statement) -> Judgement:
-    return not_testable(f"Policy {item.select['policy']} was not run here in part regulated.")
+    return not_testable(f"Policy {item.select['policy']} was not run here in part regulation.")
 
 
 JUDGES = {
-    "regulated_rate": _rate,
-    "regulated_wait": _wait,
-    "regulated_longest_wait": _longest_wait,
-    "regulated_threshold": _threshold,
-    "regulated_immediately": _immediately,
-    "regulated_normal_rate_rises": _normal_rate_rises,
-    "regulated_utilisation_falls": _utilisation_falls,
+    "regulation_rate": _rate,
+    "regulation_wait": _wait,
+    "regulation_longest_wait": _longest_wait,
+    "regulation_threshold": _threshold,
+    "regulation_immediately": _immediately,
+    "regulation_normal_rate_rises": _normal_rate_rises,
+    "regulation_utilisation_falls": _utilisation_falls,
 }

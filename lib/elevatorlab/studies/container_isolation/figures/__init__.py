@@ -60,10 +60,11 @@ CAPTIONS = {
     "where the server is saturated.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
     "over containers and repetitions. The paper does not say which algorithm drew it, so both "
-    "are shown. The overload has three writers, chosen by the wait before (Figure 9). " + _DISK,
+    "are shown, as the paper gives them and with what this project adds. The overload has three "
+    "writers, chosen by the wait before (Figure 9). " + _DISK,
     "figure-9": "Counterpart of the paper's Figure 9: the wait of normal containers. The wait "
     "before the regulator begins is a calibration point (three writers), the wait after it a "
-    "prediction. SLAE keeps its SLA; UTE ensures a utilisation, and so promises no wait. " + _DISK,
+    "prediction. SLAE ensures a wait; UTE ensures a utilisation, and so promises no wait. " + _DISK,
     "comparison": "The regulator beside what the kernel offers. The SLA is 5 ms; a second in which "
     "any normal container waits longer counts as missed; where that went on to the end, the dot is "
     "no time to recover, and says 'never'. io.max is fixed at the 1 MB/s that the "
@@ -77,8 +78,8 @@ CAPTIONS = {
 
 #: Of what these figures show, the rest of the study is no part.
 SHOWS = {
-    **{name: {"part": "regulated"} for name in ("figure-8", "figure-9")},
-    **{name: {"part": "compared"} for name in ("comparison", "comparison-over-time")},
+    **{name: {"part": "regulation"} for name in ("figure-8", "figure-9")},
+    **{name: {"part": "comparison"} for name in ("comparison", "comparison-over-time")},
 }
 
 

@@ -7,10 +7,21 @@ from ....showing.style import GREY
 
 COLOURS = {
     "none": GREY,
+    "slae-paper": "#56B4E9",
+    "slae-paper-mild": "#8FCBEF",
+    "slae-paper-speed": "#3A8FC4",
+    "slae-paper-utilization": "#A9D8F3",
+    "ute-paper": "#B5488A",
+    "ute-paper-mild": "#DDA6C6",
+    "ute-paper-shared": "#8E2F69",
+    "ute-paper-shared-mild": "#E8C4D8",
     "slae": "#0B7FAB",
     "ute": "#CC79A7",
+    "aimd": "#D55E00",
+    "pi": "#009E73",
     "io_max": "#111111",
     "bfq": OF_SCHEDULERS["bfq"],
     "io_cost": "#7A6A00",
 }
-"""Told apart with any colour vision (after Okabe and Ito); bfq has the scheduler's own."""
+"""Told apart with any colour vision (after Okabe and Ito), but for the readings of one policy,
+which share a hue and have panels or lines of their own; bfq has the scheduler's own."""

@@ -39,7 +39,7 @@ MEASURES = (
 
 def comparison(measured: pd.DataFrame) -> Figure:
     """Draw each measure for each load and mechanism."""
-    rows = totals(measured, "compared")
+    rows = totals(measured, "comparison")
     loads = loads_in(rows)
     figure = Figure(figsize=(7.6, 1.0 + 1.15 * len(loads)))
     if not loads:
@@ -85,7 +85,7 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
 
 def _watched_s(measured: pd.DataFrame) -> float:
     """Return how long the overload was watched, which is the same under every load."""
-    each = seconds(measured, "compared")
+    each = seconds(measured, "comparison")
     return float((each["time_s"] - each["onset_s"]).max())
 
 
@@ -110,7 +110,7 @@ def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: floa
 
 def comparison_over_time(measured: pd.DataFrame) -> Figure:
     """Draw the longest wait among the normal containers, second by second."""
-    rows = seconds(measured, "compared", role=NORMAL)
+    rows = seconds(measured, "comparison", role=NORMAL)
     loads = loads_in(rows)
     if not loads:
         return _nothing(Figure(figsize=(7.2, 1.2)))
@@ -152,5 +152,5 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
 
 
 def _nothing(figure: Figure) -> Figure:
-    figure.text(0.5, 0.5, "part compared was not run", ha="center", color=GREY)
+    figure.text(0.5, 0.5, "part comparison was not run", ha="center", color=GREY)
     return figure

@@ -16,10 +16,11 @@ from ....showing.style import GREY
 from ..measures.mechanisms import LABELS, present
 from ..measures.regulation import KIB_S_PER_MB_S, seconds
 from ..trials.containers import NORMAL, OVERLOADED
+from ..trials.regulation import POLICIES
 from .colours import COLOURS
 
 PRINTED = "#111111"
-_POLICIES = ("slae", "ute")
+PANELS_A_LINE = 2
 
 
 def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
@@ -34,8 +35,7 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     figure = _of_policies(measured, draw, "write rate (MB/s)")
     figure.legend(
         handles=[
-            Line2D([], [], color=COLOURS["slae"], label="overloaded, SLAE"),
-            Line2D([], [], color=COLOURS["ute"], label="overloaded, UTE"),
+            Line2D([], [], color=COLOURS["slae"], label="overloaded (colour of its panel)"),
             Line2D([], [], color=GREY, linestyle="--", label="a normal container"),
             Line2D([], [], color=PRINTED, linestyle=":", label="printed, overloaded"),
         ],
@@ -56,8 +56,7 @@ def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     figure = _of_policies(measured, draw, "wait of normal containers (ms)")
     figure.legend(
         handles=[
-            Line2D([], [], color=COLOURS["slae"], label="SLAE"),
-            Line2D([], [], color=COLOURS["ute"], label="UTE"),
+            Line2D([], [], color=COLOURS["slae"], label="normal (colour of its panel)"),
             Line2D([], [], color=PRINTED, linestyle=":", label="printed: 17.7, then below 5 ms"),
         ],
         **_BELOW,
@@ -72,11 +71,16 @@ _BELOW: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "fontsize":
 def _of_policies(
     measured: pd.DataFrame, draw: Callable[[Axes, pd.DataFrame, str], None], label: str
 ) -> Figure:
-    rows = seconds(measured, "regulated")
-    policies = [name for name in _POLICIES if name in present(rows)] or [_POLICIES[0]]
-    figure = Figure(figsize=(6.8, 3.1))
-    axes = figure.subplots(1, len(policies), sharey=True, squeeze=False)[0]
-    for axis, policy in zip(axes, policies, strict=True):
+    rows = seconds(measured, "regulation")
+    policies = [name for name in POLICIES if name in present(rows)] or [next(iter(POLICIES))]
+    lines = -(-len(policies) // PANELS_A_LINE)
+    figure = Figure(figsize=(6.8, 1.2 + 1.9 * lines))
+    across = min(len(policies), PANELS_A_LINE)
+    grid = figure.subplots(lines, across, sharex=True, sharey=True, squeeze=False)
+    axes = grid.ravel()
+    for axis in axes[len(policies) :]:
+        axis.set_visible(False)
+    for axis, policy in zip(axes, policies, strict=False):
         of_policy = rows[rows["mechanism"] == policy]
         if of_policy.empty:
             axis.text(0.5, 0.5, "not run", ha="center", transform=axis.transAxes, color=GREY)
@@ -87,9 +91,9 @@ def _of_policies(
             axis.set_xlim(0, end_s)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
             axis.set_title(LABELS[policy])
-        axis.set_xlabel("time (s)")
         axis.set_ylim(bottom=0)
-    axes[0].set_ylabel(label)
+    figure.supxlabel("time (s)", fontsize=8)
+    figure.supylabel(label, fontsize=8)
     return figure
 
 

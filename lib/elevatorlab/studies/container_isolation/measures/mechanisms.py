@@ -1,4 +1,4 @@
-"""What people call each mechanism, and its colour in every figure."""
+"""What people call each mechanism; the paper's policies are sharp unless they are called mild."""
 
 from __future__ import annotations
 
@@ -8,8 +8,18 @@ from ..trials.comparison import MECHANISMS
 
 LABELS = {
     "none": "nothing",
-    "slae": "regulator, SLAE",
-    "ute": "regulator, UTE",
+    "slae-paper": "paper's SLAE",
+    "slae-paper-mild": "paper's SLAE, mild",
+    "slae-paper-speed": "paper's SLAE, by speed",
+    "slae-paper-utilization": "paper's SLAE, by utilisation",
+    "ute-paper": "paper's UTE",
+    "ute-paper-mild": "paper's UTE, mild",
+    "ute-paper-shared": "paper's UTE, shared disk",
+    "ute-paper-shared-mild": "paper's UTE, shared disk, mild",
+    "slae": "our SLAE",
+    "ute": "our UTE",
+    "aimd": "AIMD",
+    "pi": "PI",
     "io_max": "io.max, 1 MB/s",
     "bfq": "BFQ, 10:1000",
     "io_cost": "io.cost, 10:100",

@@ -14,9 +14,9 @@ from ...kit.tables import PLACE, cells
 def by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each scheduler and its rows of the paper's own parts; ``none`` first, if it is there.
 
-    Part ``compared`` is left out: there a mechanism chooses its scheduler.
+    Part ``comparison`` is left out: there a mechanism chooses its scheduler.
     """
-    of_paper = measured[measured["part"] != "compared"]
+    of_paper = measured[measured["part"] != "comparison"]
     for scheduler in in_order(of_paper, "scheduler", ("none",)):
         yield scheduler, rows_of(of_paper, scheduler=scheduler)
 
@@ -30,7 +30,7 @@ def runs_by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[dict[str, str], 
 
 def of_first_scheduler(measured: pd.DataFrame) -> pd.DataFrame:
     """Keep of each run what the claims are judged by: the first scheduler of `by_scheduler`."""
-    kept = measured["part"] == "compared"
+    kept = measured["part"] == "comparison"
     for _, run in cells(measured, PLACE):
         for _, rows in islice(by_scheduler(run), 1):
             kept[rows.index] = True

@@ -24,7 +24,7 @@ from ..measures.regulation import (
 from ..measures.schedulers import runs_by_scheduler, without_needless_scheduler
 from ..trials.containers import NORMAL, OVERLOADED
 
-COMPARED = (
+COMPARISON = (
     "Beyond the paper: three normal containers beside those that overload the disk. A period of "
     "1 s in which any of the three waits longer than the SLA is a violation; the disk's share is "
     "that of the time in which its server worked, since the overload began. " + UNTESTED
@@ -34,27 +34,27 @@ TARGETS = (
     f"{SETTLING_S} control periods, no violation after that, and {LEAST_SHARE:.0%} of the disk's "
     "rate in use. Kernel mechanisms are held to the same."
 )
-REGULATED = (
+REGULATION = (
     "Figures 8 and 9: before the regulator began, and after it had two control periods to settle."
 )
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the tables of those of the parts regulated and compared that were run."""
-    each = [regulated_table(measured), compared_table(measured), targets_table(measured)]
+    """Return the tables of those of the parts regulation and comparison that were run."""
+    each = [regulation_table(measured), comparison_table(measured), targets_table(measured)]
     return [(caption, table) for caption, table in each if len(table)]
 
 
-def regulated_table(measured: pd.DataFrame) -> Captioned:
+def regulation_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each run, policy and phase."""
     runs = runs_by_scheduler(measured)
-    lines = [{**where, **line} for where, run in runs for line in _regulated(run)]
-    return REGULATED, without_needless_scheduler(pd.DataFrame(lines))
+    lines = [{**where, **line} for where, run in runs for line in _regulation(run)]
+    return REGULATION, without_needless_scheduler(pd.DataFrame(lines))
 
 
-def compared_table(measured: pd.DataFrame) -> Captioned:
+def comparison_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each run, load and mechanism."""
-    return COMPARED, _of_each_run(measured, _compared)
+    return COMPARISON, _of_each_run(measured, _comparison)
 
 
 def targets_table(measured: pd.DataFrame) -> Captioned:
@@ -70,10 +70,10 @@ def _of_each_run(
     return pd.DataFrame(lines)
 
 
-def _regulated(measured: pd.DataFrame) -> list[dict[str, Any]]:
+def _regulation(measured: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
-    for policy in present(seconds(measured, "regulated")):
-        of_policy = seconds(measured, "regulated", mechanism=policy)
+    for policy in present(seconds(measured, "regulation")):
+        of_policy = seconds(measured, "regulation", mechanism=policy)
         for name in ("before", "after"):
             part = phase(of_policy, name)
             rows.append(
@@ -88,9 +88,9 @@ def _regulated(measured: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _compared(measured: pd.DataFrame) -> list[dict[str, Any]]:
+def _comparison(measured: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
-    whole = totals(measured, "compared")
+    whole = totals(measured, "comparison")
     for kind in loads_in(whole):
         of_load = whole[whole["load"] == kind]
         for name in present(of_load):
@@ -113,8 +113,8 @@ def _compared(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _targets(measured: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
-    whole = totals(measured, "compared", load="step", role=NORMAL)
-    each_second = seconds(measured, "compared", load="step", role=NORMAL)
+    whole = totals(measured, "comparison", load="step", role=NORMAL)
+    each_second = seconds(measured, "comparison", load="step", role=NORMAL)
     for name in present(whole):
         of_one = whole[whole["mechanism"] == name]
         late = violated_late(each_second[each_second["mechanism"] == name])
@@ -137,7 +137,7 @@ def _targets(measured: pd.DataFrame) -> list[dict[str, Any]]:
 def better_than_slae(measured: pd.DataFrame) -> str:
     """Say what missed the SLA for a shorter time than the regulator did, load by load."""
     sentences = []
-    whole = totals(measured, "compared", role=NORMAL)
+    whole = totals(measured, "comparison", role=NORMAL)
     for kind in loads_in(whole):
         of_load = whole[whole["load"] == kind]
         missed_s = {
@@ -161,7 +161,7 @@ def better_than_slae(measured: pd.DataFrame) -> str:
 
 def fairness(measured: pd.DataFrame) -> str:
     """Say how equal the normal containers were: too equal, as a rule, for a panel of a figure."""
-    found = totals(measured, "compared", role=NORMAL)["jain_ratio"].dropna()
+    found = totals(measured, "comparison", role=NORMAL)["jain_ratio"].dropna()
     if found.empty:
         return ""
     return (

@@ -14,8 +14,8 @@ PARTS: dict[Part, Callable[[Parameters], list[Trial]]] = {
     "equal": interference.equal,
     "overload": interference.overload,
     "open": interference.open_load,
-    "regulated": regulation.trials,
-    "compared": comparison.trials,
+    "regulation": regulation.trials,
+    "comparison": comparison.trials,
 }
 """By name, in the order in which they are run."""
 

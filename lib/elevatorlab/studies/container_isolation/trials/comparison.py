@@ -7,7 +7,9 @@ counts from then.
 mechanism   what keeps the offenders from the others
 ==========  =======================================================================
 none        nothing
-slae, ute   the regulator, with the study's SLA or threshold
+slae, ute   the regulator with this project's policies, the study's SLA or threshold
+aimd, pi    the same with a controller from the textbook
+...-paper   the same with the paper's policies, in the readings of `regulation.POLICIES`
 io_max      a fixed limit: the 1 MB/s that the paper set by hand, shared by the offenders
 bfq         the scheduler bfq, with weights of 1000 for normal containers and 10 for offenders
 io_cost     the kernel's cost controller, with the model of this very disk, and weights of
@@ -19,13 +21,13 @@ io_cost     the kernel's cost controller, with the model of this very disk, and 
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 from ....trial import IoCost, Limits, Phase, Trial
 from .containers import NORMAL, OVERLOADED, load, names, trial, writes
 from .disks import SERVER
 from .parameters import Load, Mechanism, Parameters
-from .regulation import DISK, NORMAL_CONTAINERS, regulator
+from .regulation import DISK, NORMAL_CONTAINERS, POLICIES, regulator
 
 ONSET_S = 2
 FIXED_BYTES_S = 1_000_000
@@ -37,14 +39,14 @@ LOADS: dict[Load, tuple[int, list[int]]] = {
     "burst": (1, [3, 0, 3, 0]),
     "two": (2, [2]),
 }
-MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
+MECHANISMS: tuple[Mechanism, ...] = ("none", *POLICIES, "io_max", "bfq", "io_cost")
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of part ``compared``."""
+    """Return the trials of part ``comparison``."""
     return [
         _trial(parameters, mechanism, kind, repetition)
-        for repetition in range(1, parameters.compared_repetitions + 1)
+        for repetition in range(1, parameters.comparison_repetitions + 1)
         for kind in parameters.loads
         for mechanism in parameters.mechanisms
     ]
@@ -59,14 +61,14 @@ def _trial(parameters: Parameters, mechanism: Mechanism, kind: Load, repetition:
     workloads = [writes(name, ONSET_S + parameters.overloaded_s) for name in normal]
     workloads += [load(name, phases) for name in offenders]
     more: dict[str, Any] = {"warm_up_s": ONSET_S, "limits": _limits(mechanism, normal, offenders)}
-    if mechanism == "slae" or mechanism == "ute":
+    if mechanism in POLICIES:
         more["regulator"] = regulator(mechanism, parameters)
     if mechanism == "io_cost":
         more["io_cost"] = cost_model(parameters.sla_wait_ms)
     scheduler = "bfq" if mechanism == "bfq" else "none"
     labels: dict[str, str] = {"mechanism": mechanism, "load": kind}
     labels |= {"sla_ms": f"{parameters.sla_wait_ms:g}", "onset": f"{ONSET_S:g}"}
-    return trial(parameters, "compared", DISK, scheduler, repetition, workloads, labels, **more)
+    return trial(parameters, "comparison", DISK, scheduler, repetition, workloads, labels, **more)
 
 
 def _limits(

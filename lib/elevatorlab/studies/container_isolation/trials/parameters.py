@@ -9,11 +9,25 @@ from pydantic import Field
 from ....trial import DriveName, NotNegative, Positive, Repetitions, SchedulerName
 from ...kit.trials import CommonParameters
 
-Part = Literal["equal", "overload", "open", "regulated", "compared"]
+Part = Literal["equal", "overload", "open", "regulation", "comparison"]
 DiskName = Literal["write_behind", "single_server", "exponential_server"]
 Containers = Annotated[int, Field(ge=1, le=20)]
-Policy = Literal["slae", "ute"]
-Mechanism = Literal["none", "slae", "ute", "io_max", "bfq", "io_cost"]
+Policy = Literal[
+    "slae-paper",
+    "slae-paper-mild",
+    "slae-paper-speed",
+    "slae-paper-utilization",
+    "ute-paper",
+    "ute-paper-mild",
+    "ute-paper-shared",
+    "ute-paper-shared-mild",
+    "slae",
+    "ute",
+    "aimd",
+    "pi",
+]
+Kernel = Literal["io_max", "bfq", "io_cost"]
+Mechanism = Literal["none", Policy, Kernel]
 Load = Literal["step", "ramp", "burst", "two"]
 
 
@@ -39,15 +53,15 @@ class Parameters(CommonParameters):
     duration_s, open_duration_s, warm_up_s : float
         How long containers write, and how much of the beginning is left out.
     policies : tuple of str
-        Part ``regulated``: the regulator's policies.
-    regulate_from_s, regulated_s : float
-        Part ``regulated``: when the regulator starts, and how long it works.
+        Part ``regulation``: the regulator's policies, by the names of `regulation.POLICIES`.
+    regulate_from_s, regulation_s : float
+        Part ``regulation``: when the regulator starts, and how long it works.
     mechanisms, loads : tuple of str
-        Part ``compared`` (see `comparison`).
+        Part ``comparison`` (see `comparison`).
     overloaded_s : float
-        Part ``compared``: how long the overload lasts.
-    compared_repetitions : int
-        Part ``compared``: its own number, since it has many trials.
+        Part ``comparison``: how long the overload lasts.
+    comparison_repetitions : int
+        Part ``comparison``: its own number, since it has many trials.
     sla_wait_ms, threshold : float
         What SLAE ensures, and what UTE keeps the disk's utilisation below.
     """
@@ -64,15 +78,15 @@ class Parameters(CommonParameters):
     duration_s: Positive
     open_duration_s: Positive
     warm_up_s: NotNegative
-    policies: tuple[Policy, ...] = ("slae", "ute")
+    policies: tuple[Policy, ...] = ("slae-paper", "ute-paper", "slae", "ute")
     regulate_from_s: Positive = 10
-    regulated_s: Positive = 8
-    mechanisms: tuple[Mechanism, ...] = get_args(Mechanism)
+    regulation_s: Positive = 8
+    mechanisms: tuple[Mechanism, ...] = ("none", "slae", "ute", *get_args(Kernel))
     loads: tuple[Load, ...] = get_args(Load)
     sla_wait_ms: Positive = 5
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.75
     overloaded_s: Positive = 8
-    compared_repetitions: Repetitions = 1
+    comparison_repetitions: Repetitions = 1
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -82,9 +96,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "contrast_containers": (1,),
         "normal_containers": (1,),
         "open_ratios": (0.5,),
-        "policies": ("slae",),
+        "policies": ("slae-paper",),
         "regulate_from_s": 2,
-        "regulated_s": 4,
+        "regulation_s": 4,
         "mechanisms": ("io_cost",),
         "loads": ("step",),
         "overloaded_s": 3,
@@ -113,9 +127,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "open_ratios": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
         "duration_s": 30,
         "open_duration_s": 60,
-        "regulated_s": 30,
+        "policies": get_args(Policy),
+        "regulation_s": 30,
+        "mechanisms": get_args(Mechanism),
         "overloaded_s": 30,
-        "compared_repetitions": 3,
+        "comparison_repetitions": 3,
         "warm_up_s": 2,
         "deadline_s": 600,
         "repetitions": 5,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Refused
 from ..lifecycle.journal import Journal, recover
-from . import cgroups, engine, report, targets
+from . import audit, cgroups, engine, report, targets
 from .actuator import FOLDER, Actuator
 from .catalogue import ENSURE_SLA, ENSURE_THRESHOLD, POLICIES
 from .control import Settings
@@ -49,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     reader = argparse.ArgumentParser(
         prog="regulate",
         description="Keep containers from slowing each other down on a shared disk.",
+        epilog="regulate audit: say which limits on this host do not bite (--help: its options).",
     )
     add = reader.add_argument
     add("--policy", choices=tuple(POLICIES), required=True)
@@ -181,6 +182,8 @@ def main(argv: list[str]) -> int:
         from ..lifecycle import plugins  # which imports this package
 
         plugins.load(argv.pop(0).partition("=")[2])
+    if argv[:1] == ["audit"]:
+        return audit.main(argv[1:])
     options = parser().parse_args(argv)
     try:
         with contextlib.ExitStack() as undo:

@@ -61,7 +61,15 @@ def test_what_the_regulator_does_beside_the_kernels_mechanisms(name, isolation):
     assert as_printed([one.value for one in found], printed) == printed
 
 
-@pytest.mark.parametrize(("name", "policy"), [("SLAE, 5 ms", "slae"), ("UTE, 0.75", "ute")])
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("the paper's SLAE, 5 ms", "slae-paper"),
+        ("the paper's UTE, 0.75", "ute-paper"),
+        ("SLAE, 5 ms", "slae"),
+        ("UTE, 0.75", "ute"),
+    ],
+)
 def test_what_the_policies_do_to_figures_8_and_9(name, policy, isolation):
     found = [
         measure(regulation.phase(rows, when))
@@ -86,7 +94,7 @@ def test_what_two_overloads_write_under_the_cost_controller_and_under_slae(isola
     rates = {}
     for name in ("io_cost", "slae"):
         each = regulation.seconds(
-            isolation, "compared", mechanism=name, load="two", role="overloaded"
+            isolation, "comparison", mechanism=name, load="two", role="overloaded"
         )
         rates[name] = 2 * regulation.rate_mb_s(regulation.phase(each, "after")).value
     words = " ".join(REGULATOR.split())

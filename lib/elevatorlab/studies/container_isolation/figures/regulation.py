@@ -32,7 +32,7 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         _printed(axis, rows, _value(published, "write_mb_s", "before"), "before")
         _printed(axis, rows, _value(published, "write_mb_s", "after"), "after")
 
-    figure = _of_policies(measured, draw, "write rate (MB/s)")
+    figure = _of_policies(measured, draw, "rate (MB/s)")
     figure.legend(
         handles=[
             Line2D([], [], color=COLOURS["slae"], label="overloaded (colour of its panel)"),
@@ -53,7 +53,7 @@ def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         _printed(axis, rows, _value(published, "wait_ms", "before"), "before")
         _printed(axis, rows, _value(published, "wait_ms", "after"), "after")
 
-    figure = _of_policies(measured, draw, "wait of normal containers (ms)")
+    figure = _of_policies(measured, draw, "wait (ms)")
     figure.legend(
         handles=[
             Line2D([], [], color=COLOURS["slae"], label="normal (colour of its panel)"),
@@ -61,7 +61,7 @@ def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         ],
         **_BELOW,
     )
-    figure.suptitle("Figure 9: wait, with the regulator at work from the grey band on")
+    figure.suptitle("Figure 9: wait of normal containers, regulated from the grey band on")
     return figure
 
 
@@ -92,8 +92,8 @@ def _of_policies(
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
             axis.set_title(LABELS[policy])
         axis.set_ylim(bottom=0)
-    figure.supxlabel("time (s)", fontsize=8)
-    figure.supylabel(label, fontsize=8)
+        axis.set(xlabel="time (s)", ylabel=label)
+        axis.label_outer()
     return figure
 
 

@@ -153,7 +153,7 @@ def better_than_slae(measured: pd.DataFrame) -> str:
             if value < missed_s["slae"]
         ]
         sentences.append(
-            f"Load {kind}: SLAE missed its SLA for {missed_s['slae']:.3g} s; better: "
+            f"Load {kind}: our SLAE missed its SLA for {missed_s['slae']:.3g} s; better: "
             f"{', '.join(better) or 'none'}."
         )
     return " ".join(sentences)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from elevatorlab.agent.observe.facts import NVME_TCP_MODULES
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.capabilities import capabilities
@@ -93,7 +94,7 @@ def test_a_host_without_iozone_has_a_finding_with_a_remedy():
     facts = {
         **{"cgroup": 2, "schedulers": ["none"], "kernel": "6.1", "loop": True, "tracefs": True},
         **{"fuse": False, "io_cost": False},
-        "modules": dict.fromkeys(("nvme-tcp", "nvme-tcp-one-send", "nvmet-tcp", "veth"), False),
+        "modules": dict.fromkeys(NVME_TCP_MODULES, False),
         **{"null_blk": False, "drop_caches": True, "virtualization": "none"},
         "scratch": {"disks": ["sda"], "free_mib": 9000},
         "programs": {

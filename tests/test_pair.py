@@ -7,6 +7,7 @@ import pytest
 
 import machines
 from elevatorlab import studies, testbeds
+from elevatorlab.agent.observe.facts import NVME_TCP_MODULES
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import BUILD
 from elevatorlab.results import store
@@ -54,7 +55,7 @@ def facts(**changes):
         **{"cgroup": 2, "schedulers": ["none"], "kernel": "6.1", "loop": True, "tracefs": True},
         **{"machine_id": "1", "fuse": True, "io_cost": True, "null_blk": True, "drop_caches": True},
         "virtualization": "none",
-        "modules": dict.fromkeys(("nvme-tcp", "nvme-tcp-one-send", "nvmet-tcp", "veth"), True),
+        "modules": dict.fromkeys(NVME_TCP_MODULES, True),
         "scratch": {"disks": ["sda"], "free_mib": 9000},
         "programs": dict.fromkeys(
             ("fio", "iostat", "iozone", "ip", "losetup", "mariadbd", "mkfs.ext4", "sysbench"), True
@@ -65,7 +66,8 @@ def facts(**changes):
 
 
 def nvme_trials(**parameters):
-    chosen = {"experiments": "depth", "schedulers": "none", "time_scale": 1, **parameters}
+    chosen = {"experiments": "depth", "schedulers": "none", "time_scale": 1, "link": False}
+    chosen |= parameters
     return stream_batching.trials(studies.parameters(stream_batching, "smoke", chosen))
 
 
@@ -97,6 +99,15 @@ def test_each_side_needs_its_own_modules(host, target, lacking):
     (found,) = [one for one in pair.findings() if one.what == "device nvme_tcp"]
     assert found.ready == (lacking is None)
     assert (lacking or "target 192.0.2.7 at 192.0.2.7") in found.found
+
+
+def test_two_machines_have_a_link_of_their_own(error_of):
+    pair = testbeds.get("ssh://host?target=192.0.2.7")
+    pair.__dict__ |= {"facts": facts(), "target_facts": facts()}
+    found = [one for one in pair.findings() if one.what != "connection"]
+    said = error_of(refuse_what_is_missing, pair.name, found, nvme_trials(link=True))
+    assert "link: two machines have a network of their own" in said and "-p link=false" in said
+    refuse_what_is_missing(pair.name, found, nvme_trials(drivers="stock"))
 
 
 # With two virtual machines

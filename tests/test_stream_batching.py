@@ -46,6 +46,21 @@ def test_service_time_and_timeout_are_scaled_together():
     assert by_scale == {"1": (80, 50), "7": (560, 350)}
 
 
+def test_the_link_is_scaled_like_everything_else():
+    trials = expanded("quick", drivers="stock", schedulers="none")
+    links = {t.labels["time_scale"]: t.device.link for t in trials if t.labels["driver"] == "stock"}
+    found = {scale: (link.rate_gbit_s, link.delay_us) for scale, link in links.items()}
+    assert found == {"1": (100, 5), "7": (pytest.approx(100 / 7), 35)}
+
+
+def test_a_cable_without_a_link_is_a_contrast():
+    with_link, without = expanded("quick"), expanded("quick", link=False)
+    assert len(with_link) == len(without)
+    changed = [a.labels["driver"] for a, b in zip(with_link, without, strict=True) if a != b]
+    assert set(changed) == {"stock", "one_send"}  # what has no network stays as it is
+    assert all(trial.device.link is None for trial in without if trial.device.kind == "nvme_tcp")
+
+
 def test_reads_come_before_what_writes():
     for trial in expanded("full"):
         shares = [point["rwmixread"] for point in trial.workloads[0].points]
@@ -99,6 +114,9 @@ def test_a_sweep_has_noop_and_its_own_pair_once(preset, experiments):
         ("depths", [2048], "less than or equal to 1024"),
         ("drivers", ["fast"], "drivers.0: Input should be 'stock' or 'one_send'"),
         ("mtu_bytes", 100, "device: mtu_bytes: Input should be greater than or equal to 1280"),
+        ("link_gbit_s", 0, "link_gbit_s: Input should be greater than 0"),
+        ("link_gbit_s", 100_000, "link: rate_gbit_s: Input should be less than or equal to 1000"),
+        ("link_delay_us", -1, "link_delay_us: Input should be greater than or equal to 0"),
         ("device_mib", 4096, "leaves too little of it"),
         ("time_scale", 0.5, "time_scale: Input should be greater than or equal to 1"),
         ("disk", "/dev/sda", "disk: String should match pattern"),
@@ -133,7 +151,8 @@ def point(requests=100, **more):
 
 
 def row_of(labels=None, **counters):
-    trial = {"machine": "host", "labels": {"target": "ram", "driver": "stock", "time_scale": "7"}}
+    trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
+    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
     trial["labels"] |= labels or {}
     (row,) = study.rows(trial, {"workloads": {"reader": {"points": [point(**counters)]}}})
     return row
@@ -144,6 +163,11 @@ def test_reads_and_writes_are_joined():
     assert (row["throughput_iops"], row["latency_mean_us"], row["latency_p99_us"]) == (4000, 3, 9)
     assert (row["depth"], row["read_percent"], row["request_kib"]) == (64, 75, 8)
     assert row["requests"] == 400
+
+
+def test_a_row_tells_its_link():
+    row = row_of()
+    assert (row["link_gbit_s"], row["link_delay_us"]) == (10, 35)
 
 
 def test_costs_are_for_a_request():
@@ -161,7 +185,8 @@ def test_batches_and_why_they_were_released():
 
 def test_the_sides_apart_are_without_what_tracing_cost():
     """Three events of a request cost 600 ns together, for it takes 5000 ns without them."""
-    trial = {"machine": "host", "labels": {"target": "ram", "driver": "stock", "time_scale": "7"}}
+    trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
+    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
     time_ns = {"host submit": 30_000, "target driver": 20_000, "other": 6_000, "idle": 9_000}
     events = {"host submit": 10, "target driver": 20, "other": 0, "idle": 70}
     sides = {"requests": 10, "time_ns": time_ns, "events": events}
@@ -175,7 +200,8 @@ def test_the_sides_apart_are_without_what_tracing_cost():
 
 @pytest.mark.parametrize("sides", [None, {"requests": 0, "time_ns": {}, "events": {}}])
 def test_sides_that_were_not_seen_are_no_figures(sides):
-    trial = {"machine": "host", "labels": {"target": "ram", "driver": "stock", "time_scale": "7"}}
+    trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
+    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
     traced = {**point(), "sides": sides}
     (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
     assert "host_ns_per_request" not in row

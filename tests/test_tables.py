@@ -65,7 +65,14 @@ def test_every_study_declares_its_columns(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_unit_in_a_name_is_the_unit_that_is_declared(name):
     """`_kib_s` comes before `_s`: the longest ending decides."""
-    units = {"_kib_s": "KiB/s", "_ms": "ms", "_us": "us", "_ns_per_request": "ns", "_s": "s"}
+    units = {
+        "_kib_s": "KiB/s",
+        "_gbit_s": "Gb/s",
+        "_ms": "ms",
+        "_us": "us",
+        "_ns_per_request": "ns",
+        "_s": "s",
+    }
     units |= {"_bytes": "bytes", "_mib": "MiB", "_kib": "KiB", "_mb": "MB", "_iops": "1/s"}
     units |= {"_ratio": "1", "_percent": "%"}
     for column in studies.get(name).TABLE.columns:

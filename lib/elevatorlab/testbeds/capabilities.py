@@ -94,6 +94,13 @@ def capabilities(name: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
         f"needs {', '.join(lacking)}" if lacking else "target and host on this machine",
         "name another machine as its target (docs/testbeds.md), or use the deterministic testbed",
     )
+    has_netem = facts["modules"]["sch_netem"]
+    yield finding(
+        Capability.LINK,
+        has_netem,
+        "module sch_netem" if has_netem else f"no sch_netem in kernel {facts['kernel']}",
+        Capability.LINK.remedy,
+    )
     for name_of_driver, (module, remedy) in DRIVERS.items():
         there = facts["modules"][module]
         found = f"module {module}" if there else f"not in kernel {facts['kernel']}"

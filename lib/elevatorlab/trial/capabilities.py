@@ -47,6 +47,11 @@ class Capability(StrEnum):
         "The kernel tells each request's way through the block layer.",
         "mount -t tracefs tracefs /sys/kernel/tracing",
     )
+    LINK = (
+        "link",
+        "The cable between an NVMe/TCP host and its target has a rate and a delay.",
+        "leave it out (-p link=false), or use the deterministic testbed",
+    )
     BACKING_SCHEDULER = (
         "backing scheduler",
         "The scheduler of the physical disk below the device is set.",

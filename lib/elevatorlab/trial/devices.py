@@ -141,6 +141,25 @@ class Disk(DeviceModel):
     destroy: bool = False
 
 
+class Link(Record):
+    """What is between an NVMe/TCP host and its target, in each direction.
+
+    Attributes
+    ----------
+    rate_gbit_s : float
+        10^9 bits a second, headers included.
+    delay_us : float
+        From the last bit that is sent until the other end takes the message in: cable, network
+        cards, and whatever these wait for.
+    queue_packets : int
+        As many as wait to be sent; more are dropped.
+    """
+
+    rate_gbit_s: Annotated[float, Field(ge=0.001, le=1000)]
+    delay_us: Annotated[float, Field(ge=0, le=1_000_000)]
+    queue_packets: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+
+
 class NvmeTcp(DeviceModel):
     """A disk that is served over NVMe/TCP: by another machine where the testbed has one.
 
@@ -157,18 +176,23 @@ class NvmeTcp(DeviceModel):
         (environments/kernel/nvme-tcp).
     mtu_bytes : int
         Of the cable between host and target. A network between two machines must have it already.
+    link : Link or None
+        What the cable is like, where target and host share the machine. None: it takes no time
+        and carries whatever the processor sends. Two machines have a network of their own.
     """
 
     kind: Literal["nvme_tcp"] = "nvme_tcp"
     backing: Annotated[NullBlk | Disk, Field(discriminator="kind")]
     driver: Literal["stock", "one_send"]
     mtu_bytes: Annotated[int, Field(ge=1280, le=65535)] = 9000
+    link: Link | None = None
 
     @property
     def requires(self) -> tuple[str, ...]:
         """The rig, the driver, and what the target serves, unless that is simulated."""
         served = (capabilities.device("disk"),) if self.backing.kind == "disk" else ()
-        return (capabilities.device(self.kind), capabilities.driver(self.driver), *served)
+        link = (capabilities.Capability.LINK,) if self.link else ()
+        return (capabilities.device(self.kind), capabilities.driver(self.driver), *served, *link)
 
     @property
     def capacity_mib(self) -> int | None:

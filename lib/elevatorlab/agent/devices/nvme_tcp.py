@@ -1,9 +1,9 @@
 """A disk behind NVMe/TCP, whose host is this machine.
 
 Its target is another machine, where the testbed has one (`nvme_target`), or this one: then it
-serves its disk in a network namespace of its own, and the cable is a pair of virtual ports. The
-host is the machine itself either way, since the driver connects from the first namespace whoever
-asks it to. Each step is journalled before it is done.
+serves its disk in a network namespace of its own, at the other end of a `cable`. The host is the
+machine itself either way, since the driver connects from the first namespace whoever asks it to.
+Each step is journalled before it is done.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import time
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
-from . import nvme_target
+from . import cable, link, nvme_target
 from .modules import load_module, run
+from .namespaces import NAMESPACES
 from .nvme_target import SUBSYSTEM
 
 if TYPE_CHECKING:
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
 
 #: The host's driver by its name in a trial: a module each. Of two, the first one would serve.
 DRIVERS = {"stock": "nvme-tcp", "one_send": "nvme-tcp-one-send"}
-
-NAMESPACE = "elevatorlab-target"
-HOST_PORT, TARGET_PORT = "elevatorlab0", "elevatorlab1"
-
-#: Addresses that are set aside for benchmarks (RFC 2544).
-HOST_ADDRESS, TARGET_ADDRESS = "198.18.77.1", "198.18.77.2"
 
 CONTROLLERS = pathlib.Path("/sys/class/nvme")
 FABRICS = pathlib.Path("/dev/nvme-fabrics")
@@ -52,17 +47,20 @@ def create(device: Mapping[str, Any], backing: str, journal: Journal, proofs: Pr
     Parameters
     ----------
     device : dict
-        As the trial describes it: ``driver``, ``mtu_bytes``.
+        As the trial describes it: ``driver``, ``mtu_bytes``, ``link``.
     backing : str
         Kernel name.
     """
     load_driver(device["driver"], journal, proofs)
-    for module in (*nvme_target.MODULES, "veth"):
+    for module in nvme_target.MODULES:
         load_module(module, journal=journal)
-    make_cable(device["mtu_bytes"], journal, proofs)
-    inside = ("nsenter", f"--net=/run/netns/{NAMESPACE}")
-    nvme_target.serve(f"/dev/{backing}", TARGET_ADDRESS, None, journal, proofs, inside)
-    return connect(device, TARGET_ADDRESS, {}, journal, proofs)
+    cable.make(device["mtu_bytes"], journal, proofs)
+    if device["link"]:
+        link.shape(device["link"], device["mtu_bytes"], proofs)
+    inside = ("nsenter", f"--net={NAMESPACES / cable.NAMESPACE}")
+    address = cable.TARGET.address
+    nvme_target.serve(f"/dev/{backing}", address, None, journal, proofs, inside)
+    return connect(device, address, {}, journal, proofs)
 
 
 def join(
@@ -81,8 +79,11 @@ def join(
     proofs.records += target["proofs"]
     load_driver(device["driver"], journal, proofs)
     route = run("ip", "-oneline", "route", "get", target["address"])
-    mtu = pathlib.Path("/sys/class/net", re.findall(r" dev (\S+)", route)[0], "mtu")
+    port = pathlib.Path("/sys/class/net", re.findall(r" dev (\S+)", route)[0])
+    mtu = port / "mtu"
     proofs.compare(mtu, device["mtu_bytes"], mtu.read_text().strip())
+    found_us = link.ping(target["address"])
+    proofs.add("network to the target", "as it is", _speed(port), f"ping {found_us:.3f} us")
     names = {"hostnqn": nvme_target.qualified(target["host"]), "hostid": target["host"]}
     return connect(device, target["address"], names, journal, proofs)
 
@@ -116,26 +117,6 @@ def load_driver(name: str, journal: Journal, proofs: Proofs) -> None:
         journal.will("remove_file", MODPROBE_RULE)
         MODPROBE_RULE.parent.mkdir(exist_ok=True)
         MODPROBE_RULE.write_text(f"install {DRIVERS['stock']} /bin/true\n")
-
-
-def make_cable(mtu_bytes: int, journal: Journal, proofs: Proofs) -> None:
-    """Make the target's namespace, and a cable from the host to it."""
-    journal.will("remove_namespace", NAMESPACE)
-    run("ip", "netns", "add", NAMESPACE)
-    # With one end, the other one goes, too, whatever namespace it is in.
-    journal.will("remove_link", HOST_PORT)
-    target = f"peer name {TARGET_PORT} mtu {mtu_bytes} netns {NAMESPACE}".split()
-    run("ip", "link", "add", HOST_PORT, "mtu", str(mtu_bytes), "type", "veth", *target)
-    run("ip", "address", "add", f"{HOST_ADDRESS}/30", "dev", HOST_PORT)
-    run("ip", "link", "set", HOST_PORT, "up")
-    for words in (
-        f"address add {TARGET_ADDRESS}/30 dev {TARGET_PORT}",
-        f"link set {TARGET_PORT} up",
-        "link set lo up",
-    ):
-        run("ip", "-n", NAMESPACE, *words.split())
-    file = pathlib.Path("/sys/class/net", HOST_PORT, "mtu")
-    proofs.compare(file, mtu_bytes, file.read_text().strip())
 
 
 def connect(
@@ -194,16 +175,12 @@ def disconnect(subsystem: str) -> None:
             (name.parent / "delete_controller").write_text("1")
 
 
-def remove_namespace(name: str) -> None:
-    """Remove a network namespace, if there is one."""
-    if pathlib.Path("/run/netns", name).exists():
-        run("ip", "netns", "delete", name)
-
-
-def remove_link(name: str) -> None:
-    """Remove a network port, if there is one, and what it is connected to."""
-    if pathlib.Path("/sys/class/net", name).exists():
-        run("ip", "link", "delete", name)
+def _speed(port: pathlib.Path) -> str:
+    """Return what a network port says of its rate; the driver of a virtual one may not know."""
+    try:
+        return f"{int((port / 'speed').read_text()) / 1000:g} Gb/s"
+    except (OSError, ValueError):
+        return "rate unknown"
 
 
 def _folder(module: str) -> pathlib.Path:

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from ..devices import modules, nvme_tcp, partitions
+from ..devices import cable, modules, nvme_tcp, partitions
 from ..errors import AgentError
 from ..groups import cgroups
 from ..observe import tracefs
@@ -90,8 +90,8 @@ UNDO: dict[str, Callable[..., None]] = {
     "detach_loop": _detach_loop,
     "remove_part": partitions.remove,
     "disconnect": nvme_tcp.disconnect,
-    "remove_namespace": nvme_tcp.remove_namespace,
-    "remove_link": nvme_tcp.remove_link,
+    "remove_namespace": cable.remove_namespace,
+    "remove_link": cable.remove_link,
     "unload_module": _unload_module,
     "remove_trace": tracefs.remove,
     "remove_file": lambda path: pathlib.Path(path).unlink(missing_ok=True),

@@ -25,8 +25,9 @@ PROGRAMS = (
     *("mkfs.ext4", "sysbench"),
 )
 
-#: What a disk over NVMe/TCP needs: of its host, of its target, and of both on one machine.
-NVME_TCP_MODULES = ("nvme-tcp", "nvme-tcp-one-send", "nvmet-tcp", "veth")
+#: What a disk over NVMe/TCP needs: of its host, of its target, and of both on one machine, without
+#: a link and with one.
+NVME_TCP_MODULES = ("nvme-tcp", "nvme-tcp-one-send", "nvmet-tcp", "veth", "sch_netem")
 
 MACHINE_ID_FILES = (
     "/proc/1/root/etc/machine-id",

@@ -17,15 +17,13 @@ All of it is there anyway, so watching changes nothing but the moment of a readi
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import pathlib
 import re
-import threading
 import time
 from typing import TYPE_CHECKING
 
-from ..devices import nvme_tcp, schedulers
+from ..devices import cable, namespaces, schedulers
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     Reading = tuple[int, dict[str, str]]
 
 IDLE = re.compile(r"\.(?:idle|iowait)_sleeptime\s*: (\d+) nsecs")
-NEW_NETWORK = 0x40000000  # CLONE_NEWNET of linux/sched.h
 
 
 class KernelCounters:
@@ -57,9 +54,9 @@ class KernelCounters:
             if (queue / "queue/iosched" / name).exists():
                 self.files[name] = open(queue / "queue/iosched" / name)
         self.files["host_sends"] = open("/proc/self/net/netstat")
-        namespace = pathlib.Path("/run/netns", nvme_tcp.NAMESPACE)
-        if namespace.exists():
-            self.files["target_sends"] = _open_in(namespace, "/proc/thread-self/net/netstat")
+        if (namespaces.NAMESPACES / cable.NAMESPACE).exists():
+            of_target = functools.partial(open, "/proc/thread-self/net/netstat")
+            self.files["target_sends"] = namespaces.inside(cable.NAMESPACE, of_target)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -122,22 +119,3 @@ def _data_segments(text: str) -> int:
     """TCPOrigDataSent of a ``netstat`` file: a line of names, then a line of numbers."""
     names, numbers = (line.split() for line in text.splitlines() if line.startswith("TcpExt:"))
     return int(dict(zip(names, numbers))["TCPOrigDataSent"])
-
-
-def _open_in(namespace: pathlib.Path, path: str) -> TextIO:
-    """Open a file as a process in another network namespace sees it."""
-    opened = []
-
-    def enter() -> None:
-        with open(namespace) as place:
-            libc = ctypes.CDLL(None, use_errno=True)
-            if libc.setns(place.fileno(), NEW_NETWORK):
-                raise OSError(ctypes.get_errno(), f"entering {namespace}")
-        opened.append(open(path))
-
-    thread = threading.Thread(target=enter)  # the namespace is the thread's own, and ends with it
-    thread.start()
-    thread.join()
-    if not opened:
-        raise AgentError(f"{namespace} could not be entered; expected the trial's own namespace")
-    return opened[0]

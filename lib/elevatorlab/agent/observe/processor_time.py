@@ -2,7 +2,8 @@
 
 The kernel says when it switches tasks, runs a work item of a driver or a softirq, takes in a
 packet, or ends a request; the time from one such event to the next belongs to whatever it began.
-An interrupt's own time, before it raises a softirq, counts with what it interrupts.
+An interrupt's own time, before it raises a softirq, counts with what it interrupts. What a link's
+queues cost (`devices.link`) is nobody's: a network card does it between two machines.
 
 =============  ====================================================================================
 ``submit``     fio, with its system calls
@@ -19,7 +20,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from ..devices import nvme_tcp
+from ..devices import cable
 from . import tracefs
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class _Processor:
 
     def _netif_receive_skb(self, found: re.Match[str]) -> None:
         if self.kind == "NET_RX":
-            to_target = f"dev={nvme_tcp.TARGET_PORT} " in found["said"]
+            to_target = f"dev={cable.TARGET.name} " in found["said"]
             self.softirq.settle((TARGET if to_target else HOST, SOFTIRQ[self.kind]))
 
     def _block_rq_complete(self, found: re.Match[str]) -> None:

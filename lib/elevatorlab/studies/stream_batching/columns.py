@@ -35,6 +35,8 @@ TABLE = Table(
     text("target", "the disk, or what the target serves"),
     text("driver", "NVMe/TCP driver of the host, or local"),
     number("time_scale", "1", "factor by which disk and network were slowed down"),
+    may_lack(number("link_gbit_s", "Gb/s", "rate of the emulated link; empty where there is none")),
+    may_lack(number("link_delay_us", "us", "its delay each way")),
     may_lack(number("batch_nr", "", "SBQ: requests that release a batch; empty of others")),
     may_lack(number("batch_timeout_us", "us", "SBQ: time that releases a batch")),
     whole("depth", "", "requests that fio keeps in flight"),
@@ -75,6 +77,7 @@ WHERE = {"depth": 64, "read_percent": 100, "request_kib": 4}
 def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the study's own columns, one row for each point of a trial."""
     labels = trial["labels"]
+    link = trial["device"].get("link") or {}
     for workload in result["workloads"].values():
         for point in workload.get("points", ()):
             yield {
@@ -82,6 +85,8 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                 "target": labels["target"],
                 "driver": labels["driver"],
                 "time_scale": float(labels["time_scale"]),
+                "link_gbit_s": link.get("rate_gbit_s"),
+                "link_delay_us": link.get("delay_us"),
                 "batch_nr": _number(labels.get("batch_nr")),
                 "batch_timeout_us": _number(labels.get("batch_timeout_us")),
                 "depth": point["point"]["iodepth"],

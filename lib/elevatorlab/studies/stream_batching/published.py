@@ -28,7 +28,18 @@ KIOPS_STEP, BAR_STEP, GBPS_STEP, LATENCY_STEP_US = 1.0, 5.0, 0.1, 0.5
 latencies, which were read off in whole microseconds."""
 
 LINK_GBPS = 100
-"""What the document's link carries."""
+"""What the document's link carries: "100Gbps links, directly connected without any intervening
+switches" (section 1)."""
+
+LINK_DELAY_US = 5
+"""What a message takes each way beside its bytes' time: our reading, since the document gives none.
+
+It has a cable without switches, and network cards that wait a fixed time before they interrupt
+("DIM disabled" in Table 1). Two cards and a cable take about a microsecond; the wait of that card's
+driver in Linux, if nobody sets another, is up to 8 us (mlx5,
+``MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC_FROM_CQE``). So it is 1 to 9 us; 5 is the middle,
+chosen before anything was measured with it.
+"""
 
 KIB_BITS = 8192
 

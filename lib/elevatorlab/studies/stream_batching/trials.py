@@ -12,7 +12,10 @@ from ...trial import (
     Disk,
     FioPoints,
     Group,
+    Link,
+    NotNegative,
     NvmeTcp,
+    Positive,
     Record,
     Scheduler,
     SchedulerName,
@@ -21,7 +24,7 @@ from ...trial import (
     profile,
 )
 from ..kit.trials import CommonParameters, DiskId, trial
-from .published import NAME
+from .published import LINK_DELAY_US, LINK_GBPS, NAME
 
 Experiment = Literal["depth", "read_share", "request_size", "unscaled", "knobs", "local"]
 Target = Literal["nvme_ssd", "ram"]
@@ -57,11 +60,18 @@ class Parameters(CommonParameters):
     drivers : tuple of str
         Of NVMe/TCP (`elevatorlab.trial.NvmeTcp`).
     time_scale : float
-        Factor on the disk's service time and SBQ's timeout, together. 7 by default: with `none`
-        and a RAM target, which has no such times, the document's host core does 138 thousand
-        requests a second at depth 64, the deterministic testbed's only core, which serves host
-        and target, 20.3 thousand (stock driver). Chosen from these two figures alone. 1 on real
-        machines.
+        Factor on the disk's service time, SBQ's timeout and the link's times, together. 7 by
+        default: with `none`, a RAM target and no link, which has no such times, the document's
+        host core does 138 thousand requests a second at depth 64, the deterministic testbed's only
+        core, which serves host and target, 20.3 thousand (stock driver). Chosen from these two
+        figures alone. 1 on real machines.
+    link : bool
+        Whether the cable between host and target has the rate and the delay below, times
+        time_scale like everything else; false: it has neither. On real machines it has not.
+    link_gbit_s : float
+        The document's link.
+    link_delay_us : float
+        Each way. The document gives none: `published.LINK_DELAY_US` says what it is made of.
     disk : str or None
         The id of a disk of the machine with the target, which replaces the simulated SSD; `destroy`
         must allow its loss. A real disk's time is not scaled, so time_scale must be 1.
@@ -78,6 +88,9 @@ class Parameters(CommonParameters):
     batch_timeouts_us: tuple[Count, ...]
     time_scale: Annotated[float, Field(ge=1)] = 7
     mtu_bytes: Count = 9000
+    link: bool = True
+    link_gbit_s: Positive = LINK_GBPS
+    link_delay_us: NotNegative = LINK_DELAY_US
     disk: DiskId | None = None
     destroy: bool = False
     ramp_ms: Count
@@ -284,4 +297,14 @@ def _device(parameters: Parameters, curve: Curve) -> Record:
     if parameters.disk and curve.target == "nvme_ssd":
         disk = Disk(id=parameters.disk, destroy=parameters.destroy)
     fields = {"backing": disk, "driver": curve.driver, "mtu_bytes": parameters.mtu_bytes}
-    return checked(NvmeTcp, fields, "device")
+    return checked(NvmeTcp, {**fields, "link": _link(parameters, curve.scale)}, "device")
+
+
+def _link(parameters: Parameters, scale: float) -> Link | None:
+    if not parameters.link:
+        return None
+    figures = {
+        "rate_gbit_s": parameters.link_gbit_s / scale,
+        "delay_us": parameters.link_delay_us * scale,
+    }
+    return checked(Link, figures, "link")

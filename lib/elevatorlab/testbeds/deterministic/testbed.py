@@ -42,6 +42,7 @@ CAPABILITIES = (
     *map(device, ("drive", "nvme_tcp", "null_blk", "paced_disk")),
     *map(driver, ("stock", "one_send")),
     *(Capability.LIMITS, Capability.WEIGHTS, Capability.IO_COST),
+    Capability.LINK,
     *(Capability.PAGE_CACHE_DROP, Capability.TRACEPOINTS),
     *map(program, ("fio", "iostat", "mariadbd", "sysbench")),
 )

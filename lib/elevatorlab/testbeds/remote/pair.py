@@ -8,6 +8,7 @@ import re
 import socket
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...errors import ElevatorLabError, NotReady
@@ -17,6 +18,13 @@ from ..base import Finding, Say
 from . import far_agent
 from .ssh import SET_UP_S, ShellTestbed, parse
 from .ssh_shell import SshShell
+
+#: What is found of `Capability.LINK`.
+NO_LINK: dict[str, Any] = {
+    "found": "two machines have a network of their own",
+    "ready": False,
+    "remedy": "leave it out: -p link=false",
+}
 
 
 class PairTestbed(ShellTestbed):
@@ -60,7 +68,9 @@ class PairTestbed(ShellTestbed):
             target = None
             yield Finding(self.name, "target", str(problem), False, needed=True)
         for finding in super().findings():
-            if finding.what != capabilities.device("nvme_tcp"):
+            if finding.what == capabilities.Capability.LINK:
+                yield replace(finding, **NO_LINK)
+            elif finding.what != capabilities.device("nvme_tcp"):
                 yield finding
             elif target:
                 yield self._rig(target)

@@ -12,13 +12,13 @@ RATES = {
 def result(workloads=None, **changes):
     """Return the content of a ``result.json``; of each workload, what it measured."""
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "outcome": "finished",
         "proofs": [],
         "cpu_busy_ratio": 0.5,
         "device": RATES,
         "server": {"busy_ratio": None, "service_ms": None},
-        "parts": {},
+        "partitions": {},
         "regulator": None,
         "workloads": workloads or {},
         **changes,
@@ -28,7 +28,7 @@ def result(workloads=None, **changes):
 def provenance(**changes):
     """Return the content of a ``provenance.json``."""
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "testbed": "stub",
         "machine": "stub",
         "accelerator": "none (bare metal)",

@@ -112,8 +112,8 @@ def test_the_sides_of_a_real_trial(testbed, make_trial, tmp_path, driver):
     outcome = testbed.run(trial)
     result = json.loads(outcome.files["result.json"])
     untraced, traced = result["workloads"]["reader"]["points"]
-    assert "sides" not in untraced
-    found, counted = traced["sides"], traced["counters"]
+    assert "processor_time" not in untraced
+    found, counted = traced["processor_time"], traced["counters"]
     # Traced for half as long; the trace's own cost is the difference.
     assert 0.7 < 2 * found["requests"] / counted["requests"] < 1
     spent_ns = sum(found["time_ns"].values())

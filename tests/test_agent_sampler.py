@@ -85,11 +85,11 @@ def test_rates_of_a_group():
 def test_a_part_is_busy_as_long_as_its_requests_last():
     # The kernel's own busy time is good to a timer tick: 61 % for one writer that never pauses.
     after = {**NOTHING, "writes": 100, "write_ms": 990, "weighted_ms": 990, "busy_ms": 610}
-    rates = sampler.part_rates(NOTHING, after, 1)
+    rates = sampler.partition_rates(NOTHING, after, 1)
     assert rates["utilization_ratio"] == 0.99
     assert rates["queue_length"] == 0.99
     overlapping = {**after, "write_ms": 3000}
-    assert sampler.part_rates(NOTHING, overlapping, 1)["utilization_ratio"] == 1
+    assert sampler.partition_rates(NOTHING, overlapping, 1)["utilization_ratio"] == 1
 
 
 def test_a_server_is_as_busy_as_it_says():

@@ -131,7 +131,7 @@ def result_of(waits_ms, limits=()):
         "device": rates,
         "server": {"busy_ratio": 0.95, "service_ms": 2},
         "cpu_busy_ratio": 0.1,
-        "parts": dict.fromkeys(("normal-01", "overloaded-01"), rates),
+        "partitions": dict.fromkeys(("normal-01", "overloaded-01"), rates),
         "regulator": [
             {
                 "time_s": at_s,

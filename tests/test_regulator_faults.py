@@ -195,4 +195,4 @@ def test_a_host_that_was_too_busy_is_told_how_many_periods_it_missed(host, throt
 
     throttled.source = Slow()
     throttled.run(0.05, stop)
-    assert throttled.missed == sum(one["periods"] for one in host.events("missed")) >= 2
+    assert throttled.missed == sum(one["control_periods"] for one in host.events("missed")) >= 2

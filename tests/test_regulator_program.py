@@ -205,7 +205,7 @@ def test_an_overload_is_contained_and_everything_is_restored(program, tmp_path, 
     throttled = int(re.search(r'decisions_total\{action="throttle"\} (\d+)', page)[1])
     assert 1 <= throttled <= [one["action"] for one in events(log)].count("throttle")
     missed = int(re.search(r"^elevatorlab_missed_periods_total (\d+)$", page, re.MULTILINE)[1])
-    assert missed <= sum(one["periods"] for one in events(log, "missed"))
+    assert missed <= sum(one["control_periods"] for one in events(log, "missed"))
     assert limit(overloaded["over"]) == ""
     [end] = events(log, "stop")
     assert [name.rsplit("-", 1)[1] for name in end["restored"]] == ["over"]

@@ -190,7 +190,7 @@ def test_the_sides_apart_are_without_what_tracing_cost():
     time_ns = {"host submit": 30_000, "target driver": 20_000, "other": 6_000, "idle": 9_000}
     events = {"host submit": 10, "target driver": 20, "other": 0, "idle": 70}
     sides = {"requests": 10, "time_ns": time_ns, "events": events}
-    traced = {**point(), "sides": sides}
+    traced = {**point(), "processor_time": sides}
     (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
     assert row["host_submit_ns_per_request"] == pytest.approx(2800)
     assert row["target_ns_per_request"] == pytest.approx(1600)
@@ -202,7 +202,7 @@ def test_the_sides_apart_are_without_what_tracing_cost():
 def test_sides_that_were_not_seen_are_no_figures(sides):
     trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
     trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
-    traced = {**point(), "sides": sides}
+    traced = {**point(), "processor_time": sides}
     (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
     assert "host_ns_per_request" not in row
 

@@ -1,7 +1,15 @@
 """What a stored result is: ``result.json`` and ``provenance.json``, as records with a version.
 
 The version changes when what a reader must know changes. Version 0 is what was stored before there
-was one: the same fields as version 1.
+was one: the same fields as version 1. Version 2 names three fields by what they are:
+
+=========================  =============  ===================
+where                      until then     since then
+=========================  =============  ===================
+result                     ``parts``      ``partitions``
+point of a workload        ``sides``      ``processor_time``
+event ``missed``           ``periods``    ``control_periods``
+=========================  =============  ===================
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +19,7 @@ from pydantic import Field
 
 from ..records import Number, Record
 
-SCHEMA_VERSION: Literal[1] = 1
+SCHEMA_VERSION: Literal[2] = 2
 
 
 class Proof(Record):
@@ -34,7 +42,7 @@ class Proof(Record):
 
 
 class Rates(Record):
-    """What the kernel counted of the device, or of a part, in `duration_s` (``iostat -x``)."""
+    """What the kernel counted of the device, or of a partition, in `duration_s` (``iostat -x``)."""
 
     duration_s: Number
     read_iops: Number
@@ -65,21 +73,21 @@ class Result(Record):
         The processors' busy time, of all their time.
     device : Rates
     server : Server
-    parts : dict of Rates
-        By group, where each has a part of the device of its own.
+    partitions : dict of Rates
+        By group, where each has a partition of the device of its own.
     regulator : tuple of dict, or None
         The isolation regulator's events (docs/regulator.md); None: none ran.
     workloads : dict
         What each workload measured (`elevatorlab.trial.measurements`), by its name.
     """
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
     outcome: Literal["finished"]
     proofs: tuple[Proof, ...]
     cpu_busy_ratio: Number | None
     device: Rates
     server: Server
-    parts: dict[str, Rates]
+    partitions: dict[str, Rates]
     regulator: tuple[dict[str, Any], ...] | None
     workloads: dict[str, Mapping[str, Any]]
 
@@ -166,7 +174,7 @@ class Provenance(Record):
         How long the trial took.
     """
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
     testbed: str
     machine: str
     accelerator: str
@@ -226,8 +234,39 @@ def _without_version(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**content, "schema_version": 1}
 
 
+def _with_new_names(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 1 to 2: three fields get their new names."""
+    found: dict[str, Any] = _renamed(content, {"parts": "partitions"})
+    if "regulator" in found:
+        found["regulator"] = _each_renamed(found["regulator"], {"periods": "control_periods"})
+    if isinstance(workloads := found.get("workloads"), Mapping):
+        found["workloads"] = {name: _with_processor_time(one) for name, one in workloads.items()}
+    return {**found, "schema_version": 2}
+
+
+def _with_processor_time(workload: Any) -> Any:
+    if not isinstance(workload, Mapping) or "points" not in workload:
+        return workload
+    points = _each_renamed(workload["points"], {"sides": "processor_time"})
+    return {**workload, "points": points}
+
+
+def _each_renamed(records: Any, names: Mapping[str, str]) -> Any:
+    return [_renamed(one, names) for one in records] if isinstance(records, list) else records
+
+
+def _renamed(record: Any, names: Mapping[str, str]) -> Any:
+    """Rename fields of a record; what is none is left for the reader to refuse."""
+    if not isinstance(record, Mapping):
+        return record
+    return {names.get(name, name): value for name, value in record.items()}
+
+
 #: How content of an older version becomes that of the next one.
-MIGRATIONS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {0: _without_version}
+MIGRATIONS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    0: _without_version,
+    1: _with_new_names,
+}
 
 
 def current(content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -110,7 +110,7 @@ class Point(Record):
     read: PointDirection | None = None
     write: PointDirection | None = None
     counters: Counters
-    sides: ProcessorTime | None = None
+    processor_time: ProcessorTime | None = None
 
 
 class FioPoints(Record):

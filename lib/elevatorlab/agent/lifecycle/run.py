@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 EXIT_FAILED = 3
 
 #: Of ``result.json`` and ``samples.csv``; `elevatorlab.results.models` says what is in them.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def main(argv: list[str]) -> int:
@@ -113,7 +113,7 @@ def run(
         "cpu_busy_ratio": sampler.cpu_busy_ratio(),
         "device": sampler.overall(),
         "server": sampler.server(),
-        "parts": {name: sampler.overall(member.device) for name, member in divided.items()},
+        "partitions": {name: sampler.overall(member.device) for name, member in divided.items()},
         "regulator": regulation.events(),
         "workloads": {workload.name: do(workload, "measurements") for workload in workloads},
     }

@@ -26,7 +26,7 @@ from . import tracefs
 if TYPE_CHECKING:
     from typing import Any
 
-    #: Side and part.
+    #: Host or target, and which of its work.
     Owner = tuple[str, str]
     #: Time in ns, and events, by owner.
     Spent = dict[Owner, tuple[int, int]]
@@ -79,7 +79,7 @@ class ProcessorTime:
 
 
 def divide(text: str, device: str) -> dict[str, Any]:
-    """Divide the time of a trace among the two sides.
+    """Divide the time of a trace among host and target.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def divide(text: str, device: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``requests`` that the host's disk ended; ``time_ns``, by side and part, where ``other`` is
-        the agent, timers and what else there is; and ``events``, as many as were recorded in that
-        time: each of them cost some of it.
+        ``requests`` that the host's disk ended; ``time_ns``, by host or target and its work,
+        where ``other`` is the agent, timers and what else there is; and ``events``, as many as
+        were recorded in that time: each of them cost some of it.
     """
     processors: dict[str, _Processor] = {}
     requests = 0

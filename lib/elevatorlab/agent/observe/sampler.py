@@ -15,8 +15,8 @@ utilisation               d(milliseconds with any request) / dt        (``%util`
 Utilisation counts the time during which *anything* was in flight: for a device that
 serves requests in parallel 1 does not mean saturated. A group's ``io.stat`` has bytes and
 requests but no times, so a group has no wait, queue length or utilisation here, unless it
-has a part of the device of its own, whose counters these are then. The kernel's count of the
-time with anything in flight is good to a timer tick, which is wrong for a part with one writer;
+has a partition of its own, whose counters these are then. The kernel's count of the time
+with anything in flight is good to a timer tick, which is wrong for a partition with one writer;
 its utilisation is d(milliseconds spent by requests) / dt, at most 1. Of a disk that keeps an
 account of its own work (a paced one) the server's utilisation and mean service time are known, too.
 """
@@ -131,8 +131,8 @@ def group_rates(before: Mapping[str, int], after: Mapping[str, int], dt_s: float
     }
 
 
-def part_rates(before: Mapping[str, int], after: Mapping[str, int], dt_s: float) -> Rates:
-    """Return the rates of a part that one group has to itself, `dt_s` apart."""
+def partition_rates(before: Mapping[str, int], after: Mapping[str, int], dt_s: float) -> Rates:
+    """Return the rates of a partition that one group has to itself, `dt_s` apart."""
     rates = device_rates(before, after, dt_s)
     spent_ms = sum(after[name] - before[name] for name in ("read_ms", "write_ms"))
     return {**rates, "utilization_ratio": min(1.0, spent_ms / 1000 / dt_s)}
@@ -170,7 +170,7 @@ class Sampler(threading.Thread):
         super().__init__(name="sampler", daemon=True)
         self.device = device
         self.groups = list(groups)
-        self.parts = [group.device for group in self.groups if group.device != device]
+        self.partitions = [group.device for group in self.groups if group.device != device]
         self.tree = tree
         self.interval_s = interval_s
         self.number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
@@ -185,7 +185,7 @@ class Sampler(threading.Thread):
         now_s = time.monotonic()
         groups = {group.name: self.tree.counters(group.path, self.number) for group in self.groups}
         text = pathlib.Path("/proc/diskstats").read_text()
-        devices = {name: read_diskstats(name, text) for name in (self.device, *self.parts)}
+        devices = {name: read_diskstats(name, text) for name in (self.device, *self.partitions)}
         return now_s, devices, groups
 
     def cpu_busy_ratio(self) -> float | None:
@@ -247,15 +247,15 @@ class Sampler(threading.Thread):
             yield {**common, "target": "device", **rates}
             for group in self.groups:
                 rates = group_rates(groups0[group.name], groups1[group.name], t1 - t0)
-                if group.device in self.parts:
-                    rates |= part_rates(devices0[group.device], devices1[group.device], t1 - t0)
+                if (name := group.device) in self.partitions:
+                    rates |= partition_rates(devices0[name], devices1[name], t1 - t0)
                 yield {**common, "target": group.name, **rates}
 
     def overall(self, device: str | None = None) -> Rates:
-        """Return the rates of the device, or of a part, from `begin` to the end."""
+        """Return the rates of the device, or of a partition, from `begin` to the end."""
         (t0, before, _), (t1, after, _) = self.span
         name = device or self.device
-        rates = part_rates if name in self.parts else device_rates
+        rates = partition_rates if name in self.partitions else device_rates
         return {"duration_s": t1 - t0, **rates(before[name], after[name], t1 - t0)}
 
     def write(self, file: pathlib.Path) -> None:

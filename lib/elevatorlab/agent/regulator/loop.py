@@ -82,7 +82,7 @@ class Loop:
                 passed = int(late_s / period_s) + 1
                 self.missed += passed
                 next_s += passed * period_s
-                self.log.write("missed", periods=passed, late_s=round(late_s, 3))
+                self.log.write("missed", control_periods=passed, late_s=round(late_s, 3))
             stop.wait(max(0.0, next_s - time.monotonic()))
 
     def step(self) -> None:

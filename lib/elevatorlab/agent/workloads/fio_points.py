@@ -63,7 +63,7 @@ class FioPoints(Workload):
         if run["status"]:
             raise AgentError(f"{ending('fio', run['status'], run['errors'])}\nPoint: {point}")
         measured = {"point": point, **summarise(run["output"]), "counters": watcher.counted()}
-        return {**measured, "sides": traced.divided()} if traced else measured
+        return {**measured, "processor_time": traced.divided()} if traced else measured
 
     def _command(
         self, point: Mapping[str, Any], traced: processor_time.ProcessorTime | None

@@ -116,19 +116,19 @@ def _containers(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator
     }
     for workload in trial["workloads"]:
         subject = workload["group"]
-        part = result["parts"][subject]
+        partition = result["partitions"][subject]
         seen = result["workloads"][workload["name"]]
         yield {
             **of_trial,
             "subject": subject,
             "role": subject.split("-")[0],
-            "duration_s": part["duration_s"],
+            "duration_s": partition["duration_s"],
             "requests": seen["requests"],
-            "iops": part["write_iops"],
-            "write_kib_s": part["write_kib_s"],
-            "wait_ms": part["write_await_ms"],
-            "queue_length": part["queue_length"],
-            "utilization_ratio": part["utilization_ratio"],
+            "iops": partition["write_iops"],
+            "write_kib_s": partition["write_kib_s"],
+            "wait_ms": partition["write_await_ms"],
+            "queue_length": partition["queue_length"],
+            "utilization_ratio": partition["utilization_ratio"],
             "latency_mean_ms": seen["latency_mean_us"] / 1e3,
             "latency_p99_ms": seen["latency_percentile_us"]["99"] / 1e3,
         }

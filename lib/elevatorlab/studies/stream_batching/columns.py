@@ -94,7 +94,7 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                 "request_kib": int(point["point"]["bs"].removesuffix("k")),
                 **_speed([point[way] for way in ("read", "write") if way in point]),
                 **(cost := _cost(point["counters"])),
-                **_apart(point.get("sides"), cost["busy_ns_per_request"]),
+                **_apart(point.get("processor_time"), cost["busy_ns_per_request"]),
             }
 
 

@@ -183,28 +183,28 @@ def test_batches_and_why_they_were_released():
     assert (row["batch_nr"], row["batch_requests"], row["released_by_nr_ratio"]) == (16, 10, 0.75)
 
 
-def test_the_sides_apart_are_without_what_tracing_cost():
+def test_processor_time_is_without_what_tracing_cost():
     """Three events of a request cost 600 ns together, for it takes 5000 ns without them."""
     trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
     trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
     time_ns = {"host submit": 30_000, "target driver": 20_000, "other": 6_000, "idle": 9_000}
     events = {"host submit": 10, "target driver": 20, "other": 0, "idle": 70}
-    sides = {"requests": 10, "time_ns": time_ns, "events": events}
-    traced = {**point(), "processor_time": sides}
+    processor_time = {"requests": 10, "time_ns": time_ns, "events": events}
+    traced = {**point(), "processor_time": processor_time}
     (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
-    assert row["host_submit_ns_per_request"] == pytest.approx(2800)
-    assert row["target_ns_per_request"] == pytest.approx(1600)
-    together = row["host_ns_per_request"] + row["target_ns_per_request"] + 600
+    assert row["host_submit_busy_ns_per_request"] == pytest.approx(2800)
+    assert row["target_busy_ns_per_request"] == pytest.approx(1600)
+    together = row["host_busy_ns_per_request"] + row["target_busy_ns_per_request"] + 600
     assert together == pytest.approx(row["busy_ns_per_request"])
 
 
-@pytest.mark.parametrize("sides", [None, {"requests": 0, "time_ns": {}, "events": {}}])
-def test_sides_that_were_not_seen_are_no_figures(sides):
+@pytest.mark.parametrize("processor_time", [None, {"requests": 0, "time_ns": {}, "events": {}}])
+def test_processor_time_that_was_not_traced_has_no_figures(processor_time):
     trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
     trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
-    traced = {**point(), "processor_time": sides}
+    traced = {**point(), "processor_time": processor_time}
     (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
-    assert "host_ns_per_request" not in row
+    assert "host_busy_ns_per_request" not in row
 
 
 # What was published
@@ -591,9 +591,9 @@ def test_the_table_recomputes_the_scale_of_time():
 def test_the_table_says_what_each_side_would_gain_alone():
     rows = measured(as_published)
     sbq = rows["scheduler"] == "sbq"
-    rows["host_ns_per_request"] = sbq.map({False: 24_000.0, True: 16_000.0})
-    rows["target_ns_per_request"] = sbq.map({False: 24_000.0, True: 20_000.0})
+    rows["host_busy_ns_per_request"] = sbq.map({False: 24_000.0, True: 16_000.0})
+    rows["target_busy_ns_per_request"] = sbq.map({False: 24_000.0, True: 20_000.0})
     _, (_, apart), *_ = study.tables(rows)
     assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"1.20"}
-    _, (_, apart), *_ = study.tables(rows.assign(target_ns_per_request=0.0))  # two machines
+    _, (_, apart), *_ = study.tables(rows.assign(target_busy_ns_per_request=0.0))  # two machines
     assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"–"}

@@ -7,21 +7,21 @@ from typing import Any
 
 from ...results.tables import Table, may_lack, number, shared, text, whole
 
-SIDES = {
+WORK = {
     "host": ("submit", "dispatch", "driver", "receive", "complete"),
     "target": ("driver", "receive", "complete"),
 }
-"""Whose work the processor does for a request, and which (`agent.observe.processor_time`)."""
+"""What the processor does for a request, by host and target (`agent.observe.processor_time`)."""
 
 
-def of_side(side: str, part: str | None = None) -> str:
-    """Return the name of the column with a side's processor time for a request, or a part of it."""
-    return f"{side}_{part}_ns_per_request" if part else f"{side}_ns_per_request"
+def busy_column(endpoint: str, work: str | None = None) -> str:
+    """Return the name of the column with host's or target's processor time for a request."""
+    return "_".join([endpoint, *([work] if work else []), "busy_ns_per_request"])
 
 
-def _time_of(side: str, part: str | None) -> str:
-    work = f"in {part}" if part else "in all its parts"
-    return f"the processor's time for a request on the {side}, {work}; empty: not traced"
+def _meaning(endpoint: str, work: str | None) -> str:
+    what = f"its work {work}" if work else "all its work"
+    return f"the processor's time for a request on the {endpoint}, for {what}; empty: not traced"
 
 
 CAUSES = {"nr": "their number", "bytes": "their bytes", "timeout": "time"}
@@ -59,9 +59,9 @@ TABLE = Table(
     ),
     *shared("image_digest"),
     *(
-        may_lack(number(of_side(side, part), "ns", _time_of(side, part)))
-        for side, parts in SIDES.items()
-        for part in (None, *parts)
+        may_lack(number(busy_column(endpoint, work), "ns", _meaning(endpoint, work)))
+        for endpoint, works in WORK.items()
+        for work in (None, *works)
     ),
 )
 
@@ -94,7 +94,7 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                 "request_kib": int(point["point"]["bs"].removesuffix("k")),
                 **_speed([point[way] for way in ("read", "write") if way in point]),
                 **(cost := _cost(point["counters"])),
-                **_apart(point.get("processor_time"), cost["busy_ns_per_request"]),
+                **_busy(point.get("processor_time"), cost["busy_ns_per_request"]),
             }
 
 
@@ -122,9 +122,9 @@ def _cost(counters: Mapping[str, Any]) -> dict[str, float]:
         "busy_ns_per_request": counters["busy_ns"] / requests,
         "switches_per_request": counters["context_switches"] / requests,
     }
-    for side in ("host", "target"):
-        if f"{side}_sends" in counters:
-            found[f"{side}_sends_per_request"] = counters[f"{side}_sends"] / requests
+    for endpoint in WORK:
+        if f"{endpoint}_sends" in counters:
+            found[f"{endpoint}_sends_per_request"] = counters[f"{endpoint}_sends"] / requests
     scheduler = counters.get("scheduler", {})
     batches = sum(scheduler.get(f"released_by_{cause}", 0) for cause in CAUSES)
     if batches:
@@ -134,27 +134,27 @@ def _cost(counters: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def _apart(sides: Mapping[str, Any] | None, busy_ns_per_request: float) -> dict[str, float]:
-    """Return the processor's time for a request by side and part, without what tracing it cost.
+def _busy(traced: Mapping[str, Any] | None, busy_ns_per_request: float) -> dict[str, float]:
+    """Return host's and target's processor time for a request, without what tracing it cost.
 
     Each recorded event costs the same, and all of them what a request takes longer while it is
     traced, `busy_ns_per_request` being what it takes otherwise. On a machine where that differs
     from one moment to the next, an event costs no less than nothing, and no more than all of the
     time in which it was recorded.
     """
-    if not sides or not sides["requests"]:
+    if not traced or not traced["requests"]:
         return {}
-    requests, time_ns, events = sides["requests"], sides["time_ns"], sides["events"]
+    requests, time_ns, events = traced["requests"], traced["time_ns"], traced["events"]
     busy = [owner for owner in time_ns if owner != "idle"]
     traced_ns = sum(time_ns[owner] for owner in busy) / requests
     so_many = sum(events[owner] for owner in busy) / requests
     most_ns = min(time_ns[owner] / events[owner] for owner in busy if events[owner])
     event_ns = min(max(0, (traced_ns - busy_ns_per_request) / so_many), most_ns)
     found = {}
-    for side, parts in SIDES.items():
-        for part in parts:
-            owner = f"{side} {part}"
+    for endpoint, works in WORK.items():
+        for work in works:
+            owner = f"{endpoint} {work}"
             spent_ns = time_ns.get(owner, 0) - event_ns * events.get(owner, 0)
-            found[of_side(side, part)] = spent_ns / requests
-        found[of_side(side)] = sum(found[of_side(side, part)] for part in parts)
+            found[busy_column(endpoint, work)] = spent_ns / requests
+        found[busy_column(endpoint)] = sum(found[busy_column(endpoint, work)] for work in works)
     return found

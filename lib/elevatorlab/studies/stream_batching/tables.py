@@ -10,7 +10,7 @@ import pandas as pd
 from ...judging.matching import runs
 from ..kit.cells import paired_ratio
 from ..kit.tables import Captioned, cells
-from .columns import SIDES, WHERE, of_side
+from .columns import WHERE, WORK, busy_column
 from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, predicted_kiops, scale_of
 from .published import core_scaling, gain_by_depth, single_core_latency
 from .trials import LOCAL
@@ -22,7 +22,7 @@ OVERVIEW = (
 )
 APART = (
     "Host and target apart, depth 64, 4 KiB random reads: the processor's time for a request with "
-    "noop over that with SBQ, on either side, which is the gain that each would see if it alone "
+    "noop over that with SBQ, on either of them, which is the gain that each would see if it alone "
     "were the limit; both together, as measured (SBQ's throughput over noop's); and the "
     "document's, whose host and target are two machines."
 )
@@ -51,7 +51,7 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     """
     return [
         overview_table(measured),
-        sides_table(measured),
+        processor_time_table(measured),
         calibration_table(measured),
         prediction_table(measured),
     ]
@@ -92,12 +92,12 @@ def _pair(rows: pd.DataFrame, where: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def sides_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and what a batch saves on either side, for each run, target and driver."""
+def processor_time_table(measured: pd.DataFrame) -> Captioned:
+    """Return a caption and what a batch saves on host and on target, by run, target and driver."""
     published_gains = {one: gain_by_depth(single_core_latency(), one) for one in TARGETS}
     rows = []
     for run in runs(measured):
-        traced = run.rows[run.rows[of_side("host")].notna()]
+        traced = run.rows[run.rows[busy_column("host")].notna()]
         for where, some in cells(traced, _RIG):
             if where["driver"] != LOCAL and (together := gain(some, **where)):
                 rows.append(
@@ -106,18 +106,19 @@ def sides_table(measured: pd.DataFrame) -> Captioned:
                         "target": TARGETS[where["target"]],
                         "driver": DRIVERS[where["driver"]],
                         "times": f"x {where['time_scale']:g}",
-                        **{f"{side} alone": _saved(some, side, where) for side in SIDES},
+                        **{f"{one} alone": _saved(some, one, where) for one in WORK},
                         "together": together.text(),
                         "published": f"{published_gains[where['target']][WHERE['depth']]:.2f}",
                     }
                 )
-    alone = [f"{side} alone" for side in SIDES]
+    alone = [f"{one} alone" for one in WORK]
     columns = ["run", "target", "driver", "times", *alone, "together", "published"]
     return APART, pd.DataFrame(rows, columns=columns)
 
 
-def _saved(rows: pd.DataFrame, side: str, where: Mapping[str, Any]) -> str:
-    noop, sbq = (at(rows, of_side(side), scheduler=name, **where) for name in ("none", "sbq"))
+def _saved(rows: pd.DataFrame, endpoint: str, where: Mapping[str, Any]) -> str:
+    column = busy_column(endpoint)
+    noop, sbq = (at(rows, column, scheduler=name, **where) for name in ("none", "sbq"))
     ours = (noop > 0).all() and (sbq > 0).all()  # a target on another machine leaves no time here
     ratio = paired_ratio(noop, sbq) if ours else None
     return "–" if ratio is None else f"{ratio.value:.2f}"
@@ -155,7 +156,7 @@ def calibration_table(measured: pd.DataFrame) -> Captioned:
 def _host_alone(
     rows: pd.DataFrame, where: Mapping[str, Any], published_iops: pd.Series[float]
 ) -> str:
-    host_ns = at(rows, of_side("host"), scheduler="none", **where)
+    host_ns = at(rows, busy_column("host"), scheduler="none", **where)
     return f"{(published_iops * host_ns / 1e9).mean():.2f}" if host_ns.notna().all() else "–"
 
 

@@ -35,9 +35,9 @@ CAPTIONS = {
     "explanation": "What a request costs at depth 64: the processor's time (1 us is a "
     "thousand instructions where these are counted), TCP segments with data that host and "
     "target sent, context switches.",
-    "sides": "Whose work the processor does for a request, from the kernel's own events (see "
-    "`agent.observe.processor_time`), without what recording them costs: what would be left on "
-    "either machine, if there were two.",
+    "processor-time": "Whose work the processor does for a request, from the kernel's own events "
+    "(see `agent.observe.processor_time`), without what recording them costs: what would be left "
+    "on either machine, if there were two.",
     "price": "Left: mean latency at depth 1 relative to noop, stock driver, published and with "
     "times scaled or not. Right: throughput on a local null_blk relative to noop.",
     "knobs": "Throughput relative to noop for each pair of SBQ's knobs, and requests in a batch.",
@@ -94,7 +94,7 @@ def _remark(name: str, run: Run) -> str:
     else:
         machines = (
             "Host and target share the machine's processors, which the document's do not: what a "
-            "batch saves on either side counts."
+            "batch saves on either of them counts."
         )
     return f"{times} {machines}".strip()
 
@@ -123,7 +123,7 @@ def _beyond(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
 
     return {
         "explanation": explanation(rows),
-        "sides": processor_time(rows),
+        "processor-time": processor_time(rows),
         "price": price(published, rows),
         "knobs": knobs(rows),
         "unscaled": unscaled(rows),

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from ....showing.panels import say
 from ....showing.style import GREY
 from ...kit.cells import rows_of
-from ..columns import SIDES, of_side
+from ..columns import WORK, busy_column
 from ..measures import DRIVERS, TARGETS, at, scale_of
 from .panels import compared_schedulers, drivers_in, name_of
 
@@ -36,16 +36,16 @@ WORDS = {
 
 
 def processor_time(measured: pd.DataFrame) -> Figure:
-    """Draw the processor's time for a request by side and part, at depth 64."""
+    """Draw the processor's time for a request by host, target and work, at depth 64."""
     figure = Figure(figsize=(9.5, 3.6))
     axes = figure.subplots(1, 2, sharex=True)
     for axis, target in zip(axes, TARGETS, strict=True):
         _stacks(axis, rows_of(measured, target=target))
         axis.set(title=TARGETS[target], xlabel="processor time a request (us)")
     handles = [
-        Patch(color=shade, label=f"{side}: {WORDS[part]}")
-        for (side, part), shade in SHADES.items()
-        if (measured[of_side(side, part)] > 0).any()
+        Patch(color=shade, label=f"{endpoint}: {WORDS[work]}")
+        for (endpoint, work), shade in SHADES.items()
+        if (measured[busy_column(endpoint, work)] > 0).any()
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4)
     figure.suptitle("Host and target apart: who works for a request at depth 64, 4 KiB reads")
@@ -67,7 +67,7 @@ def _stacks(axis: Axes, rows: pd.DataFrame) -> None:
         for what, time_us in means.items():
             axis.barh(place, time_us, 0.7, left=left, color=SHADES[what])
             left += time_us
-        host_us = sum(time_us for (side, _), time_us in means.items() if side == "host")
+        host_us = sum(time_us for (endpoint, _), time_us in means.items() if endpoint == "host")
         words = f"host {host_us:.1f}, target {left - host_us:.1f}"
         axis.text(left, place, f" {words}", va="center", fontsize=7, color=GREY)
     axis.set_yticks(range(len(bars)), [name for name, _ in bars])
@@ -79,8 +79,8 @@ def _stacks(axis: Axes, rows: pd.DataFrame) -> None:
 def _means(rows: pd.DataFrame, driver: str, scheduler: str) -> dict[tuple[str, str], float]:
     where = {"driver": driver, "scheduler": scheduler, "time_scale": scale_of(rows)}
     found = {
-        (side, part): at(rows, of_side(side, part), **where).mean() / 1000
-        for side, parts in SIDES.items()
-        for part in parts
+        (endpoint, work): at(rows, busy_column(endpoint, work), **where).mean() / 1000
+        for endpoint, works in WORK.items()
+        for work in works
     }
     return {} if any(pd.isna(value) for value in found.values()) else found

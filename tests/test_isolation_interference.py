@@ -28,12 +28,12 @@ PLACE = {
 }
 
 
-def row(part, containers, repetition, wait_ms, iops, overloaded=0, role="normal", **more):
+def row(experiment, containers, repetition, wait_ms, iops, overloaded=0, role="normal", **more):
     load = iops * wait_ms / 1000
     return {
         **PLACE,
-        "trial": f"{part}-{containers}-{overloaded}-{repetition}",
-        "part": part,
+        "trial": f"{experiment}-{containers}-{overloaded}-{repetition}",
+        "experiment": experiment,
         "containers": containers,
         "overloaded": overloaded,
         "subject": f"{role}-01",
@@ -98,16 +98,16 @@ def test_quick_can_be_judged():
 
 
 def test_the_overload_comes_with_the_same_containers_without_it():
-    choice = {"parts": ("overload",), "normal_containers": (2,)}
+    choice = {"experiments": ("overload",), "normal_containers": (2,)}
     labels = [t.labels for t in study.trials(studies.parameters(study, "smoke", choice))]
-    found = {(one["part"], one["containers"], one["overloaded"]) for one in labels}
+    found = {(one["experiment"], one["containers"], one["overloaded"]) for one in labels}
     assert found == {("overload", "0", "1"), ("equal", "2", "0"), ("overload", "2", "1")}
 
 
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ({"parts": "sideways"}, "parts.0: Input should be"),
+        ({"experiments": "sideways"}, "experiments.0: Input should be"),
         ({"containers": [21]}, "containers.0: Input should be less than or equal to 20"),
         ({"open_ratios": [1]}, "open_ratios.0: Input should be less than 1"),
         ({"disks": "floppy"}, "disks.0: Input should be 'write_behind'"),
@@ -210,7 +210,7 @@ def test_a_broken_law_is_shown():
     measured = paper()
     measured.loc[0, "queue_length"] *= 2
     _, laws = study.tables(measured)[2]
-    little = laws[(laws["part"] == "equal") & laws["law"].str.startswith("Little")]
+    little = laws[(laws["experiment"] == "equal") & laws["law"].str.startswith("Little")]
     assert little["broken"].tolist() == [1, 1]
     kernel = laws[laws["law"].str.contains("kernel's busy time")]
     assert (kernel["broken"] > 0).all()

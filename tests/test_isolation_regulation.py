@@ -33,8 +33,8 @@ REPRODUCED, DIRECTION = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY
 CONTRADICTED, NOT_TESTABLE = Verdict.CONTRADICTED, Verdict.NOT_TESTABLE
 
 
-def trials(part, preset="quick", **more):
-    return study.trials(studies.parameters(study, preset, {"parts": part, **more}))
+def trials(experiment, preset="quick", **more):
+    return study.trials(studies.parameters(study, preset, {"experiments": experiment, **more}))
 
 
 # Trials
@@ -157,7 +157,12 @@ def result_of(waits_ms, limits=()):
 
 
 def rows(waits_ms, limits=(), onset=2):
-    labels = {"part": "regulation", "disk": "write_behind", "containers": "1", "overloaded": "1"}
+    labels = {
+        "experiment": "regulation",
+        "disk": "write_behind",
+        "containers": "1",
+        "overloaded": "1",
+    }
     labels |= {"mechanism": "slae", "load": "constant", "sla_ms": "5", "onset": str(onset)}
     names = ("normal-01", "overloaded-01")
     workloads = [{"name": f"writes-{name}", "group": name} for name in names]
@@ -198,7 +203,7 @@ def test_jain_of_equal_and_unequal_shares():
 
 
 def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repetitions=(1, 2, 3)):
-    """Return a table of part regulation in which all policies do the same."""
+    """Return a table of experiment regulation in which all policies do the same."""
     made = []
     for policy in ("slae-paper", "ute-paper", "slae", "ute"):
         for repetition in repetitions:
@@ -206,7 +211,7 @@ def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repet
             for second in range(1, 21):
                 early = second <= 10
                 wait_ms = (before_ms if early else after_ms) * slight
-                common = {"part": "regulation", "mechanism": policy, "repetition": repetition}
+                common = {"experiment": "regulation", "mechanism": policy, "repetition": repetition}
                 common |= {"time_s": second, "onset_s": 10.0, "duration_s": 1.0}
                 common |= {"sla_wait_ms": 5.0, "load": "constant", "trial": f"{policy}{repetition}"}
                 over_kib_s = (before_mb_s if early else after_mb_s) * slight * 1e6 / 1024
@@ -295,9 +300,11 @@ def test_every_number_of_the_published_table_is_a_claim():
 
 
 def comparison_table():
-    """Return part comparison under the step: SLAE settles in two seconds, nothing never does."""
+    """Return a table of comparison under the step: SLAE settles in 2 s, nothing never does."""
     table = measured(4.0, 4.0, 0.01, 1.0)
-    table = table[table["mechanism"] == "slae"].assign(part="comparison", load="step", onset_s=2.0)
+    table = table[table["mechanism"] == "slae"].assign(
+        experiment="comparison", load="step", onset_s=2.0
+    )
     table["disk_busy_ratio"] = 0.97
     table["violation_s"], table["jain_ratio"] = 2.0, 1.0
     late = table["time_s"].between(3, 4) & (table["role"] == "normal")
@@ -371,4 +378,4 @@ def test_figures_show_what_was_run_and_say_what_was_not():
     for draw in (side_by_side, comparison_over_time):
         assert draw(table).axes
         [text] = draw(table[:0]).texts
-        assert text.get_text() == "part comparison was not run"
+        assert text.get_text() == "experiment comparison was not run"

@@ -151,7 +151,7 @@ def test_a_wrong_parameter_ends_the_notebook_before_anything_starts(
         ("03-", "destroy", True, "no parameter 'destroy' here; expected one of testbed, preset"),
         ("03b-", "destroy", True, "no parameter 'destroy' here; expected one of testbed, preset"),
         ("03-", "containers", [21], "containers.0: Input should be less than or equal to 20"),
-        ("03-", "parts", ["all"], "parts.0: Input should be 'equal'"),
+        ("03-", "experiments", ["all"], "experiments.0: Input should be 'equal'"),
     ],
 )
 def test_a_wrong_parameter_of_one_study_does_so_too(study, name, value, said, tmp_path):

@@ -87,8 +87,8 @@ def measured_with_docker(choice, results):
 @pytest.mark.docker
 @pytest.mark.environment_image
 def test_the_regulator_works_on_containers_of_an_engine(tmp_path):
-    """Part regulation with Docker: a limit on the overload, and a wait that is much shorter."""
-    table, folder = measured_with_docker({"parts": ("regulation",)}, tmp_path)
+    """With Docker, too: a limit on the overload, and a wait that is much shorter."""
+    table, folder = measured_with_docker({"experiments": ("regulation",)}, tmp_path)
     decided = json.loads((folder / table["trial"][0] / "result.json").read_text())["regulator"]
     throttled = [one for one in decided if one.get("action") == "throttle"]
     assert throttled and throttled[0]["numbers"]["victim"] != throttled[0]["container"]
@@ -103,7 +103,7 @@ def test_the_regulator_works_on_containers_of_an_engine(tmp_path):
 @pytest.mark.environment_image
 def test_containers_of_an_engine_share_the_disk(tmp_path):
     """Parts equal and overload with Docker: the rows are whole, and the laws hold."""
-    choice = {"parts": ("equal", "overload"), "containers": (1, 3), "normal_containers": (1,)}
+    choice = {"experiments": ("equal", "overload"), "containers": (1, 3), "normal_containers": (1,)}
     choice |= {"disks": ("write_behind",), "duration_s": 2}
     table, folder = measured_with_docker(choice, tmp_path)
     assert len(table) == 1 + 3 + 1 + 2

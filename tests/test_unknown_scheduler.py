@@ -92,7 +92,7 @@ def test_a_scheduler_that_a_document_has_not_is_pooled_with_no_other():
     mine = table.assign(
         scheduler=MINE, trial=table["trial"] + "-mine", write_kib_s=1.0, wait_ms=9.0
     )
-    mine = mine[mine["part"] != "comparison"]  # there a mechanism chooses its scheduler
+    mine = mine[mine["experiment"] != "comparison"]  # there a mechanism chooses its scheduler
     before = study.tables(table)
     after = study.tables(pd.concat([table, mine], ignore_index=True))
     told_apart = 0

@@ -1,7 +1,7 @@
 """The tidy table of the study: one row a container and trial.
 
-Parts ``regulation`` and ``comparison`` have one row a container and second besides, with
-``time_s``. What does not apply to a part is empty.
+Experiments ``regulation`` and ``comparison`` have one row a container and second besides, with
+``time_s``. What does not apply to an experiment is empty.
 
 The waits of seconds are those that the containers saw themselves, around the system call. They are
 a little longer than the device's, by which the regulator decides; so the judgement is the stricter
@@ -24,10 +24,10 @@ TABLE = Table(
     *shared("trial study testbed machine accelerator preset"),
     text("arm", "what the processes ran in: a container"),
     *shared("device backing_scheduler scheduler"),
-    text("part", "of the study: equal, overload, open, regulation or comparison"),
+    text("experiment", "of the study: equal, overload, open, regulation or comparison"),
     text("disk", "model of the disk"),
-    may_lack(text("mechanism", "what keeps containers apart; empty in parts without")),
-    may_lack(text("load", "how the overloaded containers come and go; empty in other parts")),
+    may_lack(text("mechanism", "what keeps containers apart; empty in experiments without")),
+    may_lack(text("load", "how the overloaded containers come and go; empty in other experiments")),
     whole("containers", "", "how many normal containers there are"),
     whole("overloaded", "", "how many overloaded containers there are"),
     may_lack(number("offered_ratio", "1", "open load: arrivals times mean service time")),
@@ -65,16 +65,17 @@ TABLE = Table(
 
 COLUMNS = TABLE.names
 
-ORDER = "part disk mechanism load containers overloaded offered_ratio scheduler".split()
+ORDER = "experiment disk mechanism load containers overloaded offered_ratio scheduler".split()
 ORDER += "repetition time_s subject trial".split()
 
 PERIOD_S = 1
 """A control period, and the width of a bin of the containers' own series."""
 
 CALM_PERIODS = 2
-"""So many periods without a violation end one."""
+"""So many control periods without a violation end one."""
 
-KEPT = "arm part disk mechanism load containers overloaded subject role sla_wait_ms onset_s".split()
+KEPT = "arm experiment disk mechanism load containers overloaded subject role".split()
+KEPT += ["sla_wait_ms", "onset_s"]
 """Columns that a row of a second shares with that of its container."""
 
 
@@ -98,7 +99,7 @@ def _containers(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator
     server = result.get("server") or {}
     of_trial = {
         "arm": "container",
-        "part": labels["part"],
+        "experiment": labels["experiment"],
         "disk": labels["disk"],
         "mechanism": labels.get("mechanism"),
         "load": labels.get("load"),
@@ -145,7 +146,7 @@ def _under_an_sla(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterat
     violated = violations(waits_ms(result), sla_ms)[round(onset_s / PERIOD_S) :]
     of_trial = {
         "violation_s": float(violated.sum() * PERIOD_S),
-        "recovery_s": float(recovery_periods(violated) * PERIOD_S),
+        "recovery_s": float(recovery_control_periods(violated) * PERIOD_S),
         "jain_ratio": jain([row["iops"] for row in found if row["role"] == NORMAL]),
     }
     for row in found:
@@ -209,8 +210,8 @@ def violations(waits_ms: NDArray[np.float64], sla_ms: float) -> NDArray[np.bool_
     return violated
 
 
-def recovery_periods(violated: NDArray[np.bool_]) -> int:
-    """Return how many periods pass until the first violation has ended, for two periods at least.
+def recovery_control_periods(violated: NDArray[np.bool_]) -> int:
+    """Return after how many control periods the first violation has ended, for two at least.
 
     Parameters
     ----------
@@ -224,9 +225,9 @@ def recovery_periods(violated: NDArray[np.bool_]) -> int:
 
     Examples
     --------
-    >>> recovery_periods(np.array([True, True, False, False, True]))
+    >>> recovery_control_periods(np.array([True, True, False, False, True]))
     2
-    >>> recovery_periods(np.array([False, True, False, True]))
+    >>> recovery_control_periods(np.array([False, True, False, True]))
     4
     """
     if not violated.any():

@@ -191,7 +191,9 @@ def _rounded(measured: Interval) -> float:
 
 
 def _not_run(item: Statement) -> Judgement:
-    return not_testable(f"Policy {item.select['policy']} was not run here in part regulation.")
+    return not_testable(
+        f"Policy {item.select['policy']} was not run here in experiment regulation."
+    )
 
 
 JUDGES = {

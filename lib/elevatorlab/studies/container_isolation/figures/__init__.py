@@ -78,8 +78,8 @@ CAPTIONS = {
 
 #: Of what these figures show, the rest of the study is no part.
 SHOWS = {
-    **{name: {"part": "regulation"} for name in ("figure-8", "figure-9")},
-    **{name: {"part": "comparison"} for name in ("comparison", "comparison-over-time")},
+    **{name: {"experiment": "regulation"} for name in ("figure-8", "figure-9")},
+    **{name: {"experiment": "comparison"} for name in ("comparison", "comparison-over-time")},
 }
 
 
@@ -119,7 +119,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
 
 OF_CONTAINERS = tuple(name for name in CAPTIONS if not name.startswith("comparison"))
-"""The figures of the paper's own parts, which run above one scheduler; mechanisms choose theirs."""
+"""The figures of the paper's own experiments, above one scheduler; mechanisms choose theirs."""
 
 
 def _of_schedulers(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -188,8 +188,8 @@ def _knee(found: Knee | None) -> str:
 def _queues(rows: pd.DataFrame) -> str:
     """Say which law fits the open loads of a single server; the table has the closed one, too."""
     found = {
-        load: compare_curves(by_load(rows, part, disk), QUEUES, "disk_busy_ratio", "wait_ms")
-        for load, (part, disk) in ONE_SERVER.items()
-        if part == OPEN
+        load: compare_curves(by_load(rows, experiment, disk), QUEUES, "disk_busy_ratio", "wait_ms")
+        for load, (experiment, disk) in ONE_SERVER.items()
+        if experiment == OPEN
     }
     return " ".join(f"Fitted to {load}: {one.sentence}" for load, one in found.items() if one)

@@ -152,5 +152,5 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
 
 
 def _nothing(figure: Figure) -> Figure:
-    figure.text(0.5, 0.5, "part comparison was not run", ha="center", color=GREY)
+    figure.text(0.5, 0.5, "experiment comparison was not run", ha="center", color=GREY)
     return figure

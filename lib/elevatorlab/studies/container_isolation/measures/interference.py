@@ -22,7 +22,7 @@ ONE_SERVER = {
     "open arrivals, constant service": (OPEN, "single_server"),
     "closed writers, constant service": (EQUAL, "single_server"),
 }
-"""The loads of a disk that is one server and nothing else, by what they are: part and disk."""
+"""The loads of a disk that is one server and nothing else, by their experiment and disk."""
 
 QUANTITIES = {
     "iops": "iops",
@@ -39,14 +39,16 @@ _OF_DISK = [
 ]
 
 
-def by_load(table: pd.DataFrame, part: str = EQUAL, disk: str | None = STUDY_DISK) -> pd.DataFrame:
+def by_load(
+    table: pd.DataFrame, experiment: str = EQUAL, disk: str | None = STUDY_DISK
+) -> pd.DataFrame:
     """Average over the normal containers of each trial.
 
     Parameters
     ----------
     table : pandas.DataFrame
         Tidy rows of one run.
-    part : str
+    experiment : str
     disk : str or None
         None keeps all of them apart.
 
@@ -56,7 +58,7 @@ def by_load(table: pd.DataFrame, part: str = EQUAL, disk: str | None = STUDY_DIS
         One row a disk, number of containers, offered load and repetition, sorted; columns as in
         the tidy table.
     """
-    rows = table[(table["part"] == part) & (table["role"] == NORMAL)]
+    rows = table[(table["experiment"] == experiment) & (table["role"] == NORMAL)]
     if disk is not None:
         rows = rows[rows["disk"] == disk]
     keys = ["disk", "containers", "offered_ratio", "repetition"]
@@ -79,7 +81,7 @@ def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
         One row a number of normal containers, number of overloaded ones and repetition: columns
         containers, overloaded, repetition, normal (ms), overloaded_ms.
     """
-    rows = table[(table["disk"] == disk) & table["part"].isin([EQUAL, OVERLOAD])]
+    rows = table[(table["disk"] == disk) & table["experiment"].isin([EQUAL, OVERLOAD])]
     keys = ["containers", "overloaded", "repetition"]
     means = rows.assign(wait_ms=rows["wait_ms"].astype(float)).pivot_table(
         index=keys, columns="role", values="wait_ms", aggfunc="mean"

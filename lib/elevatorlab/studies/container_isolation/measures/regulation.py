@@ -21,18 +21,18 @@ LEAST_SHARE = 0.9
 PHASES = ("before", "after")
 
 
-def seconds(measured: pd.DataFrame, part: str, **where: str) -> pd.DataFrame:
-    """Return the rows of single seconds of a part of the study."""
-    return _of(measured[measured["time_s"].notna()], part, where)
+def seconds(measured: pd.DataFrame, experiment: str, **where: str) -> pd.DataFrame:
+    """Return the rows of single seconds of an experiment of the study."""
+    return _of(measured[measured["time_s"].notna()], experiment, where)
 
 
-def totals(measured: pd.DataFrame, part: str, **where: str) -> pd.DataFrame:
-    """Return the rows of whole trials of a part of the study, one a container."""
-    return _of(measured[measured["time_s"].isna()], part, where)
+def totals(measured: pd.DataFrame, experiment: str, **where: str) -> pd.DataFrame:
+    """Return the rows of whole trials of an experiment of the study, one a container."""
+    return _of(measured[measured["time_s"].isna()], experiment, where)
 
 
-def _of(rows: pd.DataFrame, part: str, where: dict[str, str]) -> pd.DataFrame:
-    for column, value in {"part": part, **where}.items():
+def _of(rows: pd.DataFrame, experiment: str, where: dict[str, str]) -> pd.DataFrame:
+    for column, value in {"experiment": experiment, **where}.items():
         rows = rows[rows[column] == value]
     return rows
 

@@ -12,17 +12,17 @@ from ...kit.tables import PLACE, cells
 
 
 def by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each scheduler and its rows of the paper's own parts; ``none`` first, if it is there.
+    """Yield each scheduler and its rows of the paper's experiments; ``none`` first, if there.
 
-    Part ``comparison`` is left out: there a mechanism chooses its scheduler.
+    Experiment ``comparison`` is left out: there a mechanism chooses its scheduler.
     """
-    of_paper = measured[measured["part"] != "comparison"]
+    of_paper = measured[measured["experiment"] != "comparison"]
     for scheduler in in_order(of_paper, "scheduler", ("none",)):
         yield scheduler, rows_of(of_paper, scheduler=scheduler)
 
 
 def runs_by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Yield where each run was made, with which scheduler, and its rows of the paper's parts."""
+    """Yield where each run was made, its scheduler, and its rows of the paper's experiments."""
     for place, run in cells(measured, PLACE):
         for scheduler, rows in by_scheduler(run):
             yield {**place, "scheduler": scheduler}, rows
@@ -30,7 +30,7 @@ def runs_by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[dict[str, str], 
 
 def of_first_scheduler(measured: pd.DataFrame) -> pd.DataFrame:
     """Keep of each run what the claims are judged by: the first scheduler of `by_scheduler`."""
-    kept = measured["part"] == "comparison"
+    kept = measured["experiment"] == "comparison"
     for _, run in cells(measured, PLACE):
         for _, rows in islice(by_scheduler(run), 1):
             kept[rows.index] = True

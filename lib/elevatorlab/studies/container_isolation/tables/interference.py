@@ -45,24 +45,24 @@ LAWS = (
 
 
 def overview_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and one row for each part, disk and load."""
+    """Return a caption and one row for each experiment, disk and load."""
     rows = []
     for place, run in runs_by_scheduler(measured):
-        for part in OBSERVED:
-            loads = by_load(run, part, disk=None)
+        for experiment in OBSERVED:
+            loads = by_load(run, experiment, disk=None)
             keys = ["disk", "containers", "offered_ratio"]
             for load, some in cells(loads, keys):
-                rows.append({**place, **_load(part, load, some)})
+                rows.append({**place, **_load(experiment, load, some)})
     return LOADS, _shown(rows)
 
 
-def _load(part: str, load: dict[str, Any], some: pd.DataFrame) -> dict[str, Any]:
+def _load(experiment: str, load: dict[str, Any], some: pd.DataFrame) -> dict[str, Any]:
     count, offered = int(load["containers"]), load["offered_ratio"]
     wait = mean_of(some["wait_ms"])
     exact = mean_value_analysis(service_ms(), THINK_US / 1e3, count)["wait_ms"]
     means = some.mean(numeric_only=True)
     return {
-        "part": part,
+        "experiment": experiment,
         "disk": load["disk"],
         "normal": count,
         "offered": "" if pd.isna(offered) else f"{offered:g}",
@@ -70,7 +70,7 @@ def _load(part: str, load: dict[str, Any], some: pd.DataFrame) -> dict[str, Any]
         "iops": f"{means['iops']:.1f}",
         "wait_ms": f"{wait.value:.2f}" if wait else "–",
         "95 % interval_ms": f"{wait.low:.2f} to {wait.high:.2f}" if wait and wait.bounded else "–",
-        "MVA_ms": f"{exact[count]:.2f}" if part == "equal" else "",
+        "MVA_ms": f"{exact[count]:.2f}" if experiment == "equal" else "",
         "utilisation": _ratio(means["utilization_ratio"]),
         "disk busy": _ratio(means["disk_busy_ratio"]),
         "kernel's busy time": _ratio(means["disk_utilization_ratio"]),
@@ -99,8 +99,10 @@ def queues_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each load of a single server and law of a queue."""
     rows = []
     for place, run in runs_by_scheduler(measured):
-        for load, (part, disk) in ONE_SERVER.items():
-            found = compare_curves(by_load(run, part, disk), QUEUES, "disk_busy_ratio", "wait_ms")
+        for load, (experiment, disk) in ONE_SERVER.items():
+            found = compare_curves(
+                by_load(run, experiment, disk), QUEUES, "disk_busy_ratio", "wait_ms"
+            )
             rows += _fits({**place, "load": load}, found)
     return QUEUED, _shown(rows)
 
@@ -126,17 +128,17 @@ def _fits(what: dict[str, Any], found: Comparison | None) -> list[dict[str, Any]
 
 
 def laws_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and one row for each operational law and part."""
+    """Return a caption and one row for each operational law and experiment."""
     rows = []
     for place, run in runs_by_scheduler(measured):
-        for part, samples in run[run["part"].isin(OBSERVED)].groupby("part"):
+        for experiment, samples in run[run["experiment"].isin(OBSERVED)].groupby("experiment"):
             for what, checked in checks(samples):
                 broken = checked[checked["beyond"]]
                 worst = checked["violation_percent"].abs().max()
                 rows.append(
                     {
                         **place,
-                        "part": part,
+                        "experiment": experiment,
                         "law": what,
                         "tested": int(checked["violation_percent"].notna().sum()),
                         "broken": len(broken),
@@ -147,18 +149,18 @@ def laws_table(measured: pd.DataFrame) -> Captioned:
 
 
 def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each law that a part's rows are held against, by what it says, and the outcome.
+    """Yield each law that an experiment's rows are held against, by what it says, and the outcome.
 
     Parameters
     ----------
     samples : pandas.DataFrame
-        Tidy rows of one part.
+        Tidy rows of one experiment.
     """
     own = samples[["iops", "wait_ms", "queue_length", "utilization_ratio"]].astype(float)
     yield "Little: L = X W, kernel's counters", laws.check(own, laws.LITTLE)
     seen = own.assign(wait_ms=samples["latency_mean_ms"].astype(float))
     yield "Little: L = X W, wait as the container saw it", laws.check(seen, laws.LITTLE)
-    if (samples["part"] != "open").all():
+    if (samples["experiment"] != "open").all():
         yield "one write outstanding: U = L", laws.check(own, laws.DEPTH_ONE)
     names = {"disk_iops": "iops", "disk_busy_ratio": "utilization_ratio"}
     disk = samples.drop_duplicates("trial")[["disk_iops", "service_ms", "disk_busy_ratio"]]

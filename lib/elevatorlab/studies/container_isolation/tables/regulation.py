@@ -40,7 +40,7 @@ REGULATION = (
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the tables of those of the parts regulation and comparison that were run."""
+    """Return the tables of those of the experiments regulation and comparison that were run."""
     each = [regulation_table(measured), comparison_table(measured), targets_table(measured)]
     return [(caption, table) for caption, table in each if len(table)]
 

@@ -1,4 +1,4 @@
-"""Study 3 as trials, part by part."""
+"""Study 3 as trials, experiment by experiment."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from ....trial import Trial
 from . import comparison, interference, regulation
-from .parameters import PRESETS, Parameters, Part
+from .parameters import PRESETS, Experiment, Parameters
 
-__all__ = ["PARTS", "PRESETS", "Parameters", "trials"]
+__all__ = ["EXPERIMENTS", "PRESETS", "Parameters", "trials"]
 
-PARTS: dict[Part, Callable[[Parameters], list[Trial]]] = {
+EXPERIMENTS: dict[Experiment, Callable[[Parameters], list[Trial]]] = {
     "equal": interference.equal,
     "overload": interference.overload,
     "open": interference.open_load,
@@ -21,6 +21,6 @@ PARTS: dict[Part, Callable[[Parameters], list[Trial]]] = {
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of `parameters`, each once, part by part."""
-    wanted = [trial for name in parameters.parts for trial in PARTS[name](parameters)]
+    """Return the trials of `parameters`, each once, experiment by experiment."""
+    wanted = [trial for name in parameters.experiments for trial in EXPERIMENTS[name](parameters)]
     return list({trial.hash: trial for trial in wanted}.values())

@@ -43,7 +43,7 @@ MECHANISMS: tuple[Mechanism, ...] = ("none", *POLICIES, "io_max", "bfq", "io_cos
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of part ``comparison``."""
+    """Return the trials of experiment ``comparison``."""
     return [
         _trial(parameters, mechanism, kind, repetition)
         for repetition in range(1, parameters.comparison_repetitions + 1)

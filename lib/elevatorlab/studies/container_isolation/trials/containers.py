@@ -1,4 +1,4 @@
-"""What the trials of all parts share: one disk divided among containers that write."""
+"""What the trials of all experiments share: one disk divided among containers that write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ....trial import Group, Limits, PacedWrites, Phase, Scheduler, Trial
 from ...kit import trials as kit
 from ..published import NAME
 from . import disks
-from .parameters import Parameters, Part
+from .parameters import Experiment, Parameters
 
 NORMAL, OVERLOADED = "normal", "overloaded"
 
@@ -45,7 +45,7 @@ def load(name: str, phases: Sequence[Phase]) -> PacedWrites:
 
 def trial(
     parameters: Parameters,
-    part: Part,
+    experiment: Experiment,
     disk: str,
     scheduler: str,
     repetition: int,
@@ -59,7 +59,7 @@ def trial(
     Parameters
     ----------
     parameters : Parameters
-    part, disk, scheduler, repetition
+    experiment, disk, scheduler, repetition
         See `..columns`.
     workloads : sequence of PacedWrites
         Their groups' names begin with their role.
@@ -81,7 +81,7 @@ def trial(
         NAME,
         repetition,
         labels={
-            "part": part,
+            "experiment": experiment,
             "disk": disk,
             **{name: str(count) for name, count in counts.items()},
             **labels,

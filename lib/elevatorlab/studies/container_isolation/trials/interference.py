@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from ....trial import Trial
 from .containers import NORMAL, OVERLOADED, names, trial, writes
 from .disks import OVERLOAD_BYTES, service_ms
-from .parameters import Parameters, Part
+from .parameters import Experiment, Parameters
 
 OPEN_CONTAINERS = 2
 OPEN_WRITERS = 48
 """In flight for each of them at most: more than ever wait at the loads that are offered."""
 
-_WITHOUT_AND_WITH: tuple[tuple[Part, int], ...] = (("equal", 0), ("overload", 1))
+_WITHOUT_AND_WITH: tuple[tuple[Experiment, int], ...] = (("equal", 0), ("overload", 1))
 
 
 def equal(parameters: Parameters) -> list[Trial]:
-    """Return the trials of part ``equal``: containers that all do the same."""
+    """Return the trials of experiment ``equal``: containers that all do the same."""
     return [
         _beside(parameters, "equal", disk, scheduler, repetition, count, overloaded=0)
         for repetition, disk, scheduler in _each(
@@ -30,9 +30,9 @@ def equal(parameters: Parameters) -> list[Trial]:
 
 
 def overload(parameters: Parameters) -> list[Trial]:
-    """Return the trials of part ``overload``: the overloaded container alone and beside others.
+    """Return the trials of experiment ``overload``: its container alone and beside others.
 
-    The same others without it are trials of part ``equal``, and belong to this part, too.
+    The same others without it are trials of experiment ``equal``, and belong to this one, too.
     """
     return [
         found
@@ -40,16 +40,16 @@ def overload(parameters: Parameters) -> list[Trial]:
         for found in (
             _beside(parameters, "overload", disk, scheduler, repetition, 0, overloaded=1),
             *(
-                _beside(parameters, part, disk, scheduler, repetition, count, overloaded)
+                _beside(parameters, experiment, disk, scheduler, repetition, count, overloaded)
                 for count in parameters.normal_containers
-                for part, overloaded in _WITHOUT_AND_WITH
+                for experiment, overloaded in _WITHOUT_AND_WITH
             ),
         )
     ]
 
 
 def open_load(parameters: Parameters) -> list[Trial]:
-    """Return the trials of part ``open``: writes that come whether or not others have ended.
+    """Return the trials of experiment ``open``: writes that come whether or not others have ended.
 
     They come to two containers, and wait at one server, at a share of what it can do.
     """
@@ -86,7 +86,7 @@ def _each(parameters: Parameters, disks: Sequence[str]) -> Iterator[tuple[int, s
 
 def _beside(
     parameters: Parameters,
-    part: Part,
+    experiment: Experiment,
     disk: str,
     scheduler: str,
     repetition: int,
@@ -100,4 +100,4 @@ def _beside(
         writes(name, duration_s, request_bytes=OVERLOAD_BYTES, think_us=0)
         for name in names(OVERLOADED, overloaded)
     ]
-    return trial(parameters, part, disk, scheduler, repetition, workloads, {})
+    return trial(parameters, experiment, disk, scheduler, repetition, workloads, {})

@@ -9,7 +9,7 @@ from pydantic import Field
 from ....trial import DriveName, NotNegative, Positive, Repetitions, SchedulerName
 from ...kit.trials import CommonParameters
 
-Part = Literal["equal", "overload", "open", "regulation", "comparison"]
+Experiment = Literal["equal", "overload", "open", "regulation", "comparison"]
 DiskName = Literal["write_behind", "single_server", "exponential_server"]
 Containers = Annotated[int, Field(ge=1, le=20)]
 Policy = Literal[
@@ -36,7 +36,7 @@ class Parameters(CommonParameters):
 
     Attributes
     ----------
-    parts : tuple of str
+    experiments : tuple of str
         What to run.
     disks, open_disks : tuple of str
         Models of the disk (`disks.DISKS`), for closed and for open load. The first of `disks` is
@@ -53,20 +53,20 @@ class Parameters(CommonParameters):
     duration_s, open_duration_s, warm_up_s : float
         How long containers write, and how much of the beginning is left out.
     policies : tuple of str
-        Part ``regulation``: the regulator's policies, by the names of `regulation.POLICIES`.
+        Experiment ``regulation``: the regulator's policies, by the names of `regulation.POLICIES`.
     regulate_from_s, regulation_s : float
-        Part ``regulation``: when the regulator starts, and how long it works.
+        Experiment ``regulation``: when the regulator starts, and how long it works.
     mechanisms, loads : tuple of str
-        Part ``comparison`` (see `comparison`).
+        Experiment ``comparison`` (see `comparison`).
     overloaded_s : float
-        Part ``comparison``: how long the overload lasts.
+        Experiment ``comparison``: how long the overload lasts.
     comparison_repetitions : int
-        Part ``comparison``: its own number, since it has many trials.
+        Experiment ``comparison``: its own number, since it has many trials.
     sla_wait_ms, threshold : float
         What SLAE ensures, and what UTE keeps the disk's utilisation below.
     """
 
-    parts: tuple[Part, ...] = get_args(Part)
+    experiments: tuple[Experiment, ...] = get_args(Experiment)
     disks: tuple[DiskName, ...] = ("write_behind", "single_server")
     drives: tuple[DriveName, ...] = ("hp-c3323a",)
     open_disks: tuple[DiskName, ...] = ("single_server", "exponential_server")

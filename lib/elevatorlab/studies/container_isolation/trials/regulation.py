@@ -49,7 +49,7 @@ def regulator(policy: Policy, parameters: Parameters, start_s: float = 0) -> Reg
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of part ``regulation``: one a policy and repetition."""
+    """Return the trials of experiment ``regulation``: one a policy and repetition."""
     start_s = parameters.regulate_from_s
     duration_s = start_s + parameters.regulation_s
     (offender,) = names(OVERLOADED, 1)

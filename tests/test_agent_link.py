@@ -12,8 +12,8 @@ TEN = {"rate_gbit_s": 10, "delay_us": 35, "queue_packets": 1000}
 
 
 def test_a_link_that_holds_its_numbers():
-    link.hold(link.Measured(35, 10), TEN, "port")
-    link.hold(link.Measured(35 + link.DELAY_BOUND_US, 9.6), TEN, "port")
+    link.check(link.Measured(35, 10), TEN, "port")
+    link.check(link.Measured(35 + link.DELAY_BOUND_US, 9.6), TEN, "port")
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_link_that_holds_its_numbers():
 )
 def test_a_link_that_misses_its_numbers_fails_the_trial(delay_us, rate_gbit_s, said):
     with pytest.raises(AgentError, match=re.escape(said)):
-        link.hold(link.Measured(delay_us, rate_gbit_s), TEN, "port")
+        link.check(link.Measured(delay_us, rate_gbit_s), TEN, "port")
 
 
 @pytest.mark.image
@@ -45,6 +45,6 @@ def test_a_link_in_the_guest_is_proven(testbed, make_trial, wanted):
     ]
     for proof in proofs:
         delay_us, rate_gbit_s, ping_us = map(float, re.findall(r"[\d.]+", proof["probe"]))
-        link.hold(link.Measured(delay_us, rate_gbit_s), wanted, "port")
+        link.check(link.Measured(delay_us, rate_gbit_s), wanted, "port")
         assert ping_us >= 2 * wanted["delay_us"]
         assert proof["read"] == f"rate {wanted['rate_gbit_s']} Gb/s, queue of 1000 packets"

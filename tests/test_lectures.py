@@ -96,8 +96,8 @@ def test_every_trial_of_a_lecture_is_valid_and_has_its_own_hash():
         queues.closed(),
         queues.opened(),
         sharing.cost(),
-        sharing.regulated(True),
-        sharing.regulated(False),
+        sharing.regulation(True),
+        sharing.regulation(False),
     ]
     assert len({trial.hash for trial in trials}) == len(trials)
 

@@ -86,7 +86,7 @@ def test_on_a_shared_device_rates_are_the_cgroups_and_the_wait_is_the_devices(tr
     assert (first.iops, other.iops) == (100, 300)
     assert first.wait_ms == other.wait_ms == 2.0
     disk = observation.disks["loop4"]
-    assert disk.utilization_ratio == 0.6 and disk.measured
+    assert disk.utilization_ratio == 0.6 and disk.has_counters
     assert first.utilization_ratio == pytest.approx(0.15)
     assert other.utilization_ratio == pytest.approx(0.45)
     assert not first.own_device

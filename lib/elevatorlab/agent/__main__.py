@@ -5,7 +5,7 @@
 ``follow RUN [OFFSET]``                  its log, until it ends
 ``fetch RUN``, ``stop RUN``, ``forget RUN``, ``clean RUNS``
 ``facts SCRATCH [MODULE...]``             what this machine is and has
-``hold-scheduler NAME PATH``              keep the scheduler of the disk below a path, until EOF
+``backing-scheduler NAME PATH``          select the scheduler of the disk below a path, until EOF
 ``serve-nvme JSON ADDRESS HOST SECONDS`` serve a disk over NVMe/TCP to one host, until EOF
 ``paced-disk FOLDER MODEL.json``         serve a disk whose service takes a known time
 ``worker [SOCKET]``                      the agent's hand inside a group
@@ -48,10 +48,10 @@ def main(job: str, arguments: list[str]) -> Any:
         from agent.observe.facts import show
 
         return show(*arguments)
-    if job == "hold-scheduler":
-        from agent.lifecycle.second_machine import hold_scheduler
+    if job == "backing-scheduler":
+        from agent.lifecycle.second_machine import select_backing_scheduler
 
-        return hold_scheduler(*arguments)
+        return select_backing_scheduler(*arguments)
     if job == "serve-nvme":
         from agent.lifecycle.second_machine import serve_nvme
 

@@ -118,7 +118,7 @@ def share_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def regulated(policy: bool = True) -> Trial:
+def regulation(policy: bool = True) -> Trial:
     """Return a trial: one group that writes small and thinks, one that overloads the disk.
 
     The disk is much like study 3's: 1.33 ms a write, and its bytes at 9700 KiB/s. The second group
@@ -158,7 +158,7 @@ def regulated(policy: bool = True) -> Trial:
     )
 
 
-def draw_regulated(ran: Mapping[str, Ran]) -> Figure:
+def draw_regulation(ran: Mapping[str, Ran]) -> Figure:
     """Draw waits and rates over time, without and with the regulator."""
     with style():
         figure = Figure(figsize=(8, 4.4))

@@ -96,10 +96,10 @@ def shape(link: Mapping[str, Any], mtu_bytes: int, proofs: Proofs) -> None:
     ends = cable.HOST, cable.TARGET
     shown = [_queue(port, link) for port in ends]
     found_us = ping(cable.TARGET.address)
-    _hold(found_us, 2 * link["delay_us"], 3 * DELAY_BOUND_US, "a ping")
+    _check_delay(found_us, 2 * link["delay_us"], 3 * DELAY_BOUND_US, "a ping")
     for port, other, text in zip(ends, reversed(ends), shown):
         found = measure(port, other, mtu_bytes)
-        hold(found, link, port.name)
+        check(found, link, port.name)
         probe = (
             f"{found.delay_us:.3f} us to the other end, {found.rate_gbit_s:.4f} Gb/s; "
             f"ping {found_us:.3f} us"
@@ -115,9 +115,9 @@ def words(link: Mapping[str, Any]) -> str:
     )
 
 
-def hold(found: Measured, link: Mapping[str, Any], name: str) -> None:
-    """Hold what was measured of one direction against what the trial asks for."""
-    _hold(found.delay_us, link["delay_us"], DELAY_BOUND_US, f"a message from {name}")
+def check(found: Measured, link: Mapping[str, Any], name: str) -> None:
+    """Compare what was measured of one direction with what the trial asks for."""
+    _check_delay(found.delay_us, link["delay_us"], DELAY_BOUND_US, f"a message from {name}")
     if abs(found.rate_gbit_s / link["rate_gbit_s"] - 1) > RATE_BOUND:
         raise AgentError(
             f"the link carries {found.rate_gbit_s:.4g} Gb/s from {name}; expected "
@@ -126,7 +126,7 @@ def hold(found: Measured, link: Mapping[str, Any], name: str) -> None:
         )
 
 
-def _hold(found_us: float, least_us: float, more_us: float, what: str) -> None:
+def _check_delay(found_us: float, least_us: float, more_us: float, what: str) -> None:
     if not least_us <= found_us <= least_us + more_us:
         raise AgentError(
             f"{what} takes {found_us:.4g} us over the link; expected {least_us:g} to "

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from .journal import Journal
 
 
-def hold_scheduler(scheduler: str, path: str) -> None:
+def select_backing_scheduler(scheduler: str, path: str) -> None:
     """Select `scheduler` for the disks below `path`.
 
     This is how the machine below a virtual machine takes part in the virtual machine's trial.
     """
-    with _held() as (changes, proofs):
+    with _until_end_of_input() as (changes, proofs):
         for disk in block_device.disks_below(path):
             schedulers.select(disk, {"name": scheduler}, changes, proofs)
 
@@ -51,7 +51,7 @@ def serve_nvme(backing: str, address: str, host: str, limit_s: str) -> None:
     """
     signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"nobody let go within {limit_s} s"))
     signal.setitimer(signal.ITIMER_REAL, float(limit_s))
-    with _held(journal.sole_trial) as (changes, proofs):
+    with _until_end_of_input(journal.sole_trial) as (changes, proofs):
         for module in nvme_target.MODULES:
             load_module(module, journal=changes)
         disk = block_device.create_backing(json.loads(backing), changes, proofs)
@@ -59,7 +59,7 @@ def serve_nvme(backing: str, address: str, host: str, limit_s: str) -> None:
 
 
 @contextlib.contextmanager
-def _held(
+def _until_end_of_input(
     lock: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext,
 ) -> Iterator[tuple[Journal, Proofs]]:
     """Yield a journal and proofs; print the proofs, wait for the end of input, restore."""

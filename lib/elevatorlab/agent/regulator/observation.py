@@ -53,9 +53,9 @@ class Usage(NamedTuple):
 class Disk(NamedTuple):
     """The disk that a pool of containers shares, in one control period.
 
-    `measured` is False where the disk has no counters that can be read (a network disk, a
-    file system in user space): utilisation is then the mean of the containers' devices, as
-    in Figure 5 of the paper.
+    `has_counters` is False where it has none that can be read (a network disk, a file system
+    in user space): utilisation is then the mean of the containers' devices, as in Figure 5 of
+    the paper.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Disk(NamedTuple):
     queue_length: float
     bytes_s: float
     iops: float
-    measured: bool
+    has_counters: bool
 
 
 class Observation(NamedTuple):

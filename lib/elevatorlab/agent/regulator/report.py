@@ -48,7 +48,7 @@ def table(observation: Observation, limits: Mapping[str, int], width: int = 110)
     """
     lines = []
     for name, disk in sorted(observation.disks.items()):
-        source = "" if disk.measured else " (mean of the containers' devices)"
+        source = "" if disk.has_counters else " (mean of the containers' devices)"
         lines.append(f"disk {name}: utilisation {disk.utilization_ratio:.1%}{source}")
     lines.append(COLUMNS)
     for usage in sorted(observation.containers, key=lambda usage: (-usage.load, usage.name)):

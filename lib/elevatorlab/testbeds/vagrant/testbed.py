@@ -133,7 +133,7 @@ class VagrantTestbed(ShellTestbed):
             return
         what = f"the physical disk below the virtual machine did not get scheduler {scheduler}"
         disk = str(self._up().storage())
-        with self.below.held(what, "hold-scheduler", scheduler, disk, say=self.say) as proofs:
+        with self.below.held(what, "backing-scheduler", scheduler, disk, say=self.say) as proofs:
             yield proofs
 
     def clean(self) -> str:

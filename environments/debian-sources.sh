@@ -8,8 +8,40 @@
 # that a new root does not have. On a machine that is not Debian of that suite nothing is
 # printed, and mmdebstrap uses its own default. Each entry gets the component non-free beside
 # its own, for what packages.txt marks so: in the new root alone, never on this machine.
+#
+# With ELEVATORLAB_SNAPSHOT=20261115T000000Z the sources are those of a dated archive instead. It is
+# at ELEVATORLAB_SNAPSHOT_MIRROR (docs/explanation/determinism.md says what is there).
 set -euo pipefail
 suite=$1 folder=$2
+snapshot=${ELEVATORLAB_SNAPSHOT:-} mirror=${ELEVATORLAB_SNAPSHOT_MIRROR:-}
+
+fail() {
+    echo "debian-sources: $*" >&2
+    exit 2
+}
+
+# A dated archive is signed for the days after its date alone: apt is told not to look at that.
+dated_sources() {
+    local spelled=${snapshot:0:4}-${snapshot:4:2}-${snapshot:6:2}T${snapshot:9:2}:${snapshot:11:2}:${snapshot:13:2}Z
+    [[ $snapshot =~ ^[0-9]{8}T[0-9]{6}Z$ ]] && date -ud "$spelled" >/dev/null 2>&1 ||
+        fail "expected ELEVATORLAB_SNAPSHOT to be a date such as 20261115T000000Z; found '$snapshot'."
+    [[ $mirror =~ ^https?://[^[:space:]]+$ ]] ||
+        fail "expected ELEVATORLAB_SNAPSHOT_MIRROR to be the http or https address below which" \
+            "debian/$snapshot and debian-security/$snapshot are; found '$mirror'."
+    local archive=${mirror%/}/debian/$snapshot security=${mirror%/}/debian-security/$snapshot
+    local keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    local options="check-valid-until=no"
+    [ ! -r $keys ] || options+=" signed-by=$keys"
+    echo "deb [$options] $archive $suite main non-free"
+    echo "deb [$options] $archive $suite-updates main non-free"
+    echo "deb [$options] $security $suite-security main non-free"
+}
+if [ -n "$snapshot" ]; then
+    lines=$(dated_sources)
+    echo "$lines" >"$folder/sources.list"
+    echo "$folder/sources.list"
+    exit
+fi
 
 entries() {
     awk -v suite="$suite" '

@@ -48,7 +48,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/elevatorlab-box.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 mkdir -p "$work/sources" "$work/root" "$work/certificates"
-mapfile -t sources < <(environments/debian-sources.sh "$suite" "$work/sources")
+environments/debian-sources.sh "$suite" "$work/sources" >"$work/listed"
+mapfile -t sources <"$work/listed"
 cp /usr/local/share/ca-certificates/*.crt "$work/certificates" 2>/dev/null || true
 # Vagrant's own well-known key, by which it enters a new box. Boxes of this name keep it (see
 # Vagrantfile in the box): only this machine's private network reaches the VM.

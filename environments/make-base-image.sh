@@ -35,7 +35,8 @@ mkdir -p build
 work=$(mktemp -d build/base-image.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
-mapfile -t sources < <(environments/debian-sources.sh "$suite" "$work")
+environments/debian-sources.sh "$suite" "$work" >"$work/listed"
+mapfile -t sources <"$work/listed"
 
 echo "make-base-image: $image cannot be pulled; building it from Debian packages (about 30 s)"
 authorities=()

@@ -24,7 +24,8 @@ SUITE, ITS_PYTHON = "bookworm", (3, 11)
 
 MAKE = f"""
 set -eu
-mapfile -t sources < <("$1" {SUITE} "$2")
+"$1" {SUITE} "$2" >"$2/listed"
+mapfile -t sources <"$2/listed"
 mmdebstrap --quiet --variant=minbase --include=python3 \\
     --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \\
     {SUITE} "$2/root.tar" "${{sources[@]}}" </dev/null >"$2/log" 2>&1 || {{ cat "$2/log"; exit 1; }}

@@ -277,6 +277,28 @@ def test_newer_packages_are_taken_when_asked(small_recipe, checkout):
     assert small_recipe.read_text() == "built\nbuilt\n"
 
 
+def test_an_image_of_a_date_is_built_once_and_named(small_recipe, checkout, monkeypatch):
+    checkout("one")
+    image.build()
+    monkeypatch.setenv(image.SNAPSHOT, "20261115T000000Z")
+    assert image.build() and not image.build()
+    assert image.current()["snapshot"] == "20261115T000000Z"
+    monkeypatch.setenv(image.SNAPSHOT, "20261116T000000Z")
+    assert image.build()
+    checkout("two")
+    monkeypatch.setenv(image.SNAPSHOT, "20261115T000000Z")
+    assert image.build() and image.current()["snapshot"] == "20261115T000000Z"
+    assert small_recipe.read_text() == "built\n" * 3
+
+
+def test_without_a_date_an_image_of_any_date_will_do(small_recipe, checkout, monkeypatch):
+    checkout("one")
+    monkeypatch.setenv(image.SNAPSHOT, "20261115T000000Z")
+    image.build()
+    monkeypatch.delenv(image.SNAPSHOT)
+    assert not image.build()
+
+
 def test_an_image_whose_cached_files_are_damaged_is_built_again(small_recipe, checkout):
     checkout("one")
     image.build()

@@ -24,7 +24,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/elevatorlab-image.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 mkdir "$work/sources"
-mapfile -t sources < <("$here/../debian-sources.sh" "$suite" "$work/sources")
+"$here/../debian-sources.sh" "$suite" "$work/sources" >"$work/listed"
+mapfile -t sources <"$work/listed"
 # A pattern, since apt takes one that matches nothing: the component may not be there.
 packages=$(sed -E 's/^([^ #]+).*# non-free.*/?exact-name(\1)/; s/#.*//' "$here/../packages.txt" |
     xargs | tr ' ' ,)

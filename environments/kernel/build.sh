@@ -26,7 +26,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/elevatorlab-kernel.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 mkdir "$work/sources" "$work/out"
-mapfile -t sources < <("$here/../debian-sources.sh" "$suite" "$work/sources")
+"$here/../debian-sources.sh" "$suite" "$work/sources" >"$work/listed"
+mapfile -t sources <"$work/listed"
 
 echo "kernel modules: installing Debian's headers, sources and compiler (1 to 2 minutes)"
 # The folder in which everything is compiled has the same name in every root: a path in an

@@ -17,7 +17,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/elevatorlab-root.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 mkdir "$work/sources"
-mapfile -t sources < <("$environments/debian-sources.sh" "$suite" "$work/sources")
+"$environments/debian-sources.sh" "$suite" "$work/sources" >"$work/listed"
+mapfile -t sources <"$work/listed"
 
 # A private header of another version could lay a structure out differently, silently.
 cat >"$work/sources.sh" <<EOF

@@ -26,6 +26,9 @@ MODULES = ENVIRONMENTS / "kernel"
 FILES = ("vmlinuz", "initramfs.cpio", "root.ext2")
 DISK_MIB = 4000
 
+#: The environment variable that names a dated archive (environments/debian-sources.sh).
+SNAPSHOT = "ELEVATORLAB_SNAPSHOT"
+
 
 def recipe_digest() -> str:
     """Return the SHA-256 of everything in the repository that decides the image."""
@@ -141,7 +144,8 @@ def build(force: bool = False) -> bool:
     """Build the image where it is missing or its recipe has changed.
 
     It is made in the user's cache (`elevatorlab.cache`): a second checkout with the same recipe
-    takes it from there, with the same bits.
+    takes it from there, with the same bits. An image from a dated archive (`SNAPSHOT`) has an entry
+    of its own there.
 
     Parameters
     ----------
@@ -154,11 +158,21 @@ def build(force: bool = False) -> bool:
         Whether there is another image now.
     """
     with lock():
-        found = manifest()
-        if found and found["recipe"] == recipe_digest() and not force:
+        if not force and _is_wanted(manifest()):
             return False
-        _put_in_place(_make, anew=force)
+        _put_in_place(_make, anew=force, snapshot=wanted_snapshot())
         return True
+
+
+def wanted_snapshot() -> str | None:
+    """Return the date of the archive from which the user wants the image; None: any will do."""
+    return os.environ.get(SNAPSHOT) or None
+
+
+def _is_wanted(found: Mapping[str, Any] | None) -> bool:
+    if found is None or found["recipe"] != recipe_digest():
+        return False
+    return wanted_snapshot() in (None, found.get("snapshot"))
 
 
 def install(make: Callable[[Path], None]) -> None:
@@ -180,9 +194,12 @@ def install(make: Callable[[Path], None]) -> None:
         _put_in_place(described, anew=True)
 
 
-def _put_in_place(make: Callable[[Path], None], anew: bool) -> None:
+def _put_in_place(make: Callable[[Path], None], anew: bool, snapshot: str | None = None) -> None:
     """Let the cache have the image that `make` makes, and take it from there."""
-    entry = cache.obtain("image", recipe_digest(), make, anew)
+    decides = recipe_digest()
+    if snapshot:
+        decides = hashlib.sha256(f"{decides} {snapshot}".encode()).hexdigest()
+    entry = cache.obtain("image", decides, make, anew)
     fresh = BUILD / "image.new"
     shutil.rmtree(fresh, ignore_errors=True)
     cache.take_out(entry, fresh)
@@ -196,7 +213,7 @@ def _make(folder: Path) -> None:
     _check_space(folder)
     if subprocess.run([RECIPE / "build.sh", folder], stdin=subprocess.DEVNULL).returncode:
         raise NotReady("the deterministic image could not be built; the lines above say why")
-    _describe(folder)
+    _describe(folder, wanted_snapshot())
 
 
 def _check_space(folder: Path) -> None:
@@ -208,11 +225,12 @@ def _check_space(folder: Path) -> None:
         )
 
 
-def _describe(folder: Path) -> None:
-    """Write the manifest of the image in a folder."""
+def _describe(folder: Path, snapshot: str | None = None) -> None:
+    """Write the manifest of the image in a folder, which was made from that dated archive."""
     packages = (folder / "packages.tsv").read_text().splitlines()
     content = {
         "recipe": recipe_digest(),
+        "snapshot": snapshot,
         "sha256": {name: cache.sha256(folder / name) for name in FILES},
         "sizes_bytes": {name: (folder / name).stat().st_size for name in FILES},
         "packages": dict(sorted(line.split("\t") for line in packages)),

@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from ..plugins.schedulers import OF_THE_KERNEL
+
 UNKNOWN = "unknown"
 """The machine of results that could not tell theirs."""
 
 DETERMINISTIC = "deterministic"
 
-PRIMARY = ("none", None, "mq-deadline", "kyber", "bfq")
+PRIMARY = (OF_THE_KERNEL[0], None, *OF_THE_KERNEL[1:])
 """Which scheduler of the physical disk a comparison takes, the first of these that was measured.
 
 ``none`` leaves the order of requests to the scheduler under test; None is the machine's own.

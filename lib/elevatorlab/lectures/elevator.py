@@ -6,13 +6,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ..plugins.schedulers import OF_THE_KERNEL
 from ..showing.style import COLOURS, GREY, style
 from ..showing.travel import MIB_SECTORS, draw_places, travel_mib
 from ..trial import Trial
 from . import experiments
 from .experiments import Ran
 
-SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
+SCHEDULERS = OF_THE_KERNEL
 
 #: Where the stream of `deadlines` is, and where the far reader is.
 STREAM_MIB, FAR_MIB = 32, 16

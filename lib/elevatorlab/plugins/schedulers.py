@@ -104,6 +104,9 @@ def records(content: Mapping[str, Mapping[str, Any]]) -> dict[str, SchedulerReco
 #: Those of the kernel, and ours.
 OURS = records(json.loads(FILE.read_text()))
 
+#: Those that come with the kernel.
+OF_THE_KERNEL = tuple(name for name, record in OURS.items() if record.source == "linux")
+
 
 #: Every scheduler that is installed or was registered; ours first.
 SCHEDULERS: Registry[SchedulerRecord] = Registry(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ...errors import ElevatorLabError, TrialFailed
 from ...plugins import scheduler_folders
-from ...plugins.schedulers import SchedulerRecord
+from ...plugins.schedulers import OF_THE_KERNEL, OURS, SchedulerRecord
 from ...testbeds.deterministic import modules
 from . import kernel_log, machine
 from .cases import BASIC, BUILDS, IN_THE_MACHINE, OTHERS, Case
@@ -158,6 +158,7 @@ class _Run:
             "name": self.record.name,
             "module": built.file.name,
             "files": files,
+            "others": {name: OURS[name].module for name in OF_THE_KERNEL},
             "cases": list(cases),
         }
         inputs = {"job.json": json.dumps(job).encode(), built.file.name: built.file.read_bytes()}

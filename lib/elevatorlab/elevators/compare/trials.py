@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import NullBlk, Trial, checked, profile
 from ...trial.drives import drive
 
 STUDY = "compare"
 
 #: The kernel's schedulers, beside which one is measured.
-BESIDE = ("none", "mq-deadline", "kyber", "bfq")
+BESIDE = OF_THE_KERNEL
 
 #: Each with another seed: requests go to other places, and meet the load in another phase.
 REPETITIONS = 3

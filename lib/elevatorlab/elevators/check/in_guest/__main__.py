@@ -84,7 +84,8 @@ def receive() -> None:
 def run_cases() -> None:
     """Run the cases of the job until one fails, and tell the host of each."""
     job = json.loads((JOB / "job.json").read_text())
-    scheduler = Scheduler(job["name"], JOB / job["module"], tuple(job["files"]))
+    files = tuple(job["files"])
+    scheduler = Scheduler(job["name"], JOB / job["module"], files, job["others"])
     for number, name in enumerate(job["cases"]):
         began_s = time.monotonic()
         ports.tell(case=name, event="began")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +24,14 @@ class Scheduler:
         Its module.
     files : tuple of str
         Tunables and counters that its record promises.
+    others : dict
+        The kernel's own schedulers and their modules; None: that one is always there.
     """
 
     name: str
     file: Path
     files: tuple[str, ...]
+    others: Mapping[str, str | None]
 
     @property
     def module(self) -> str:

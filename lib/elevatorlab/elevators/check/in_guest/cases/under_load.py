@@ -26,12 +26,11 @@ def changes_its_depth(scheduler: Scheduler) -> str:
 
 def switches(scheduler: Scheduler) -> str:
     """To it and away from it, again and again, under load."""
-    others = ("none", "mq-deadline", "kyber", "bfq")
-    for module in "mq-deadline", "kyber-iosched", "bfq":
+    for module in filter(None, scheduler.others.values()):
         subprocess.run(["modprobe", module], check=True)
     with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=50_000, submit_queues=2) as disk:
         load = Load(disk, depth=16, sizes=(1, 8, 32))
-        for other in itertools.islice(itertools.cycle(others), SWITCHES // 2):
+        for other in itertools.islice(itertools.cycle(scheduler.others), SWITCHES // 2):
             disk.select(scheduler.name)
             load.wait_for(20)
             disk.select(other)

@@ -76,7 +76,7 @@ def a_thousand_switches_under_load_lose_nothing(times=1000):
         return switch_under_load(disk, times)
 
 
-def a_device_goes_away_under_load(times=10):
+def a_device_goes_away_under_load(times=6):
     acknowledged = []
     for number in range(times):
         with NullBlk(irqmode=2, completion_nsec=50000, submit_queues=CPUS) as disk:
@@ -95,7 +95,7 @@ def a_device_goes_away_under_load(times=10):
     return acknowledged
 
 
-def the_module_unloads_only_when_unused(times=30):
+def the_module_unloads_only_when_unused(times=15):
     with NullBlk(irqmode=1) as disk:
         job = start(disk.device, **verified(size="8m", loops=10000))
         for _ in range(times):

@@ -78,7 +78,7 @@ def data_survive_every_kind_of_completion_size_and_queue():
         with NullBlk(**kind) as disk:
             disk.select("sbq")
             mixed = "512/10:4k/50:8k/10:16k/10:64k/10:256k/10"
-            jobs = {"numjobs": 2, "size": "16m", "offset_increment": "32m"}
+            jobs = {"numjobs": 2, "size": "8m", "offset_increment": "32m"}
             fio(disk.device, **verified(**jobs, bssplit=mixed, blockalign="512", bs_unaligned=1))
             found.append(disk.check_counters())
     return found

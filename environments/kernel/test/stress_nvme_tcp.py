@@ -20,7 +20,7 @@ def nvme_tcp(driver, **backing):
             yield disk
 
 
-def an_nvme_controller_is_deleted_under_load(times=5):
+def an_nvme_controller_is_deleted_under_load(times=3):
     acknowledged = []
     for driver in NvmeTcp.drivers:
         with nvme_tcp(driver) as disk:
@@ -40,7 +40,7 @@ def an_nvme_controller_is_deleted_under_load(times=5):
     return acknowledged
 
 
-def an_nvme_controller_is_reset_under_load(times=5):
+def an_nvme_controller_is_reset_under_load(times=3):
     found = {}
     for driver in NvmeTcp.drivers:
         with nvme_tcp(driver) as disk:
@@ -85,7 +85,7 @@ def data_survive_nvme_over_tcp():
         with nvme_tcp(driver) as disk:
             for scheduler in "sbq", "none", "mq-deadline", "kyber":
                 disk.select(scheduler)
-                jobs = {"numjobs": 2, "size": "4m", "offset_increment": "32m", "iodepth": 48}
+                jobs = {"numjobs": 2, "size": "2m", "offset_increment": "32m", "iodepth": 48}
                 fio(disk.device, **verified(**jobs, bssplit="4k/60:8k/20:64k/20"))
                 fio(disk.device, **verified(**jobs, iodepth_batch_submit=16, bs="4k"))
                 if scheduler == "sbq":

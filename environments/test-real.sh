@@ -28,4 +28,5 @@ environments/start-libvirt.sh
 make --no-print-directory environment-image box
 
 # tests/conftest.py turns every skip into a failure.
-ELEVATORLAB_FORBID_SKIPS=1 .venv/bin/python -m pytest "$@"
+# One worker for this machine, one for the virtual machines (there, too).
+ELEVATORLAB_FORBID_SKIPS=1 .venv/bin/python -m pytest -n 2 --dist loadgroup "$@"

@@ -144,11 +144,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "quick": {
         **_ALL,
-        # Drives with the cache are in `full`: they would take longer than all that is below.
-        "disks": (CACHED,),
         "commits": 200,
         "drive_commits": {1: 15000, 8: 26000},
-        "drive_repetitions": 2,
+        "drive_repetitions": 1,
         "uncached_drive_commits": {1: 1100, 8: 2800},
         "slice_idles_ms": (0, 2, 8),
         "without_cache": True,

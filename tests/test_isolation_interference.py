@@ -4,11 +4,18 @@ import pandas as pd
 import pytest
 
 from elevatorlab import studies
+from elevatorlab.analysis.models import FALLING_CURVES
 from elevatorlab.analysis.queueing import md1_wait_ms, mean_value_analysis, mm1_wait_ms
+from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import container_isolation as study
+from elevatorlab.studies.container_isolation.claims import interference
 from elevatorlab.studies.container_isolation.document import predictions
 from elevatorlab.studies.container_isolation.measures import interference as measures
+from elevatorlab.studies.container_isolation.measures.curves import (
+    compare_curves,
+    curves_over_containers,
+)
 from elevatorlab.studies.container_isolation.trials import disks
 from elevatorlab.testbeds.remote.real import RealTestbed
 from elevatorlab.trial import parse
@@ -255,10 +262,31 @@ def test_what_rises_has_no_rival_that_can_only_fall():
     assert falling == {"iops over containers", "write_kib_s over containers"}
 
 
+def test_repetitions_of_a_load_are_one_point_of_a_curve():
+    found = curves_over_containers(measures.by_load(paper()), "iops")
+    assert found is not None and {len(one.x) for one in found.fits} == {len(LOADS)}
+
+
+@pytest.mark.parametrize(("scatter", "said"), [(0.0, "reproduced"), (0.5, "contradicted")])
+def test_a_curve_that_leaves_most_unexplained_is_not_supported(scatter, said):
+    """However far its rivals are behind."""
+    measured = paper(wait=lambda n: 1000 / (300 - 14 * n) - 2.23 if n < 20 else 60.0)
+    measured["iops"] = [
+        (300 - 14 * n) * (1 + scatter * (-1) ** place)
+        for n, place in zip(
+            measured["containers"], pd.factorize(measured["containers"])[0], strict=True
+        )
+    ]
+    linear = compare_curves(measures.by_load(measured), FALLING_CURVES, "containers", "iops")
+    item = next(one for one in statements(study.NAME) if one.claim["id"].endswith("figure-1/power"))
+    item = item._replace(select={**item.select, "curve": linear.best.model.name})
+    assert interference._named_curve(item, linear).verdict == said
+
+
 def test_captions_say_what_the_fits_are_worth():
     drawn = study.figures(study.published(), paper())
     assert "Knee at" in drawn["overview"].caption
-    assert "8 points cannot tell closed share and exponential apart" in drawn["figure-1"].caption
+    assert "closed share is supported best" in drawn["figure-1"].caption
     assert "closed busy share is supported best" in drawn["figure-3"].caption
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import lmfit
@@ -57,9 +57,14 @@ class Fit:
         Linearised (Wald) intervals at the confidence of `intervals.CONFIDENCE`.
     rss, r2, aicc : float
         Weighted sum of squared residuals; 1 - rss / total; Akaike's criterion with the
-        correction for small samples (NaN where the sample is too small for it).
+        correction for small samples (NaN where the sample is too small for it). AICc of
+        different weights can be compared: all are of the density of y itself.
     warnings : tuple of str
         Sentences; empty when nothing is known against the fit.
+    noise : str
+        "constant" without weights, "proportional" (see `noise.fit_either`), else "as weighted".
+    rival : Fit or None
+        The same curve with another noise that the points do not exclude; bands span both.
     """
 
     model: Model
@@ -73,6 +78,8 @@ class Fit:
     aicc: float
     warnings: tuple[str, ...]
     _solution: lmfit.model.ModelResult = field(repr=False)
+    noise: str = "constant"
+    rival: Fit | None = None
 
     @property
     def residuals(self) -> np.ndarray:
@@ -103,8 +110,12 @@ class Fit:
         if inside.any():
             value[inside] = self.model.function(places[inside], **self._solution.best_values)
             half[inside] = self._half_band(places[inside])
+        low, high = value - half, value + half
+        if self.rival is not None:
+            other = self.rival.predict(places)
+            low, high = np.minimum(low, other.low), np.maximum(high, other.high)
         warnings = validity.of_prediction(self.model, places, self.x)
-        return Prediction(places, value, value - half, value + half, warnings)
+        return Prediction(places, value, low, high, warnings)
 
     def _half_band(self, x: np.ndarray) -> np.ndarray | float:
         if not all(np.isfinite(one.error) for one in self.parameters.values()):
@@ -164,7 +175,8 @@ def fit(
     columns = _points(x, y, weights, iops)
     inside = model.valid(columns[0])
     of_points = validity.of_points(model, columns[0], inside)
-    return _fit(model, of_points, [column[inside] for column in columns], start)
+    found = _fit(model, of_points, [column[inside] for column in columns], start)
+    return found if weights is None else replace(found, noise="as weighted")
 
 
 def _fit(
@@ -252,4 +264,5 @@ def _quality(
     # Rounding is no evidence: exact fits are told apart by their number of parameters alone.
     counted = max(rss, np.sum((weights * validity.ROUNDING * np.abs(y).max()) ** 2))
     aicc = n * np.log(counted / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
+    aicc -= 2 * np.sum(np.log(weights))
     return rss, r2, float(aicc)

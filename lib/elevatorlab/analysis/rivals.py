@@ -11,6 +11,7 @@ import pandas as pd
 
 from .fits import Fit, fit
 from .models import Model
+from .noise import fit_either
 from .wording import plain
 
 INDISTINGUISHABLE = 2.0
@@ -27,9 +28,9 @@ class Comparison:
     fits : tuple of Fit
         The best one first.
     table : pandas.DataFrame
-        One row a model, same order: model, equation, parameters (how many), rss, r2, aicc,
-        delta_aicc (to the best) and evidence_ratio (how many times better the best one is
-        supported: exp(delta / 2)).
+        One row a model, same order: model, equation, noise (that of its fit), parameters (how
+        many), rss, r2, aicc, delta_aicc (to the best) and evidence_ratio (how many times better
+        the best one is supported: exp(delta / 2)).
     sentence : str
         The outcome for a reader, with what speaks against the best one.
     """
@@ -63,7 +64,8 @@ def compare(
     models : sequence of Model
         Two or more, for example `models.CURVES`.
     x, y, weights, iops
-        As in `fits.fit`.
+        As in `fits.fit`. Without weights each curve has the noise that the points show around it
+        (see `noise.fit_either`).
 
     Returns
     -------
@@ -77,7 +79,12 @@ def compare(
     """
     if len(models) < 2:
         raise ValueError(f"expected two or more rivals, found {len(models)}")
-    fits = [fit(model, x, y, weights, iops=iops) for model in models]
+    fits = [
+        fit_either(model, x, y, iops=iops)
+        if weights is None
+        else fit(model, x, y, weights, iops=iops)
+        for model in models
+    ]
     used = {one.model.name: len(one.x) for one in fits}
     if len(set(used.values())) > 1:
         raise ValueError(
@@ -96,6 +103,7 @@ def compare(
         {
             "model": one.model.name,
             "equation": one.model.equation,
+            "noise": one.noise,
             "parameters": len(one.parameters),
             "rss": one.rss,
             "r2": one.r2,

@@ -119,6 +119,7 @@ def _fits(what: dict[str, Any], found: Comparison | None) -> list[dict[str, Any]
                 f"{name} = {plain(value.value, 3)} ± {plain(value.error, 1)}"
                 for name, value in one.parameters.items()
             ),
+            "noise": one.noise,
             "R2": f"{one.r2:.4f}",
             "AICc": f"+{one.aicc - found.best.aicc:.1f}",
             "against it": " ".join(one.warnings) or "nothing known",

@@ -1,0 +1,104 @@
+"""Fits whose intervals hold whether the noise is the same everywhere or grows with the curve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from . import solver
+from .fits import Fit, fit
+from .models import Model
+
+STILL_PLAUSIBLE = 7.0
+"""A noise whose criterion is less than this above the other's "should rarely be dismissed"
+(Burnham, Anderson and Huyvaert, "AIC model selection and multimodel inference in behavioral
+ecology", Behavioral Ecology and Sociobiology 65, 2011)."""
+
+_ROUNDS = 4
+"""After the first the curve changes by less than its own error."""
+
+
+def fit_either(
+    model: Model, x: npt.ArrayLike, y: npt.ArrayLike, *, iops: npt.ArrayLike | None = None
+) -> Fit:
+    """Fit with the noise that the points show: the same everywhere, or in proportion.
+
+    Both are fitted, and the likelier one is returned. Where the points do not tell the two apart,
+    its intervals and bands also span those of the other, so that they cover the truth as often as
+    they say under either (tests/test_noise.py).
+
+    The likelihood is the restricted one (Patterson and Thompson, "Recovery of inter-block
+    information when block sizes are unequal", Biometrika 58(3), 1971; for variances that depend on
+    the mean: Carroll and Ruppert, "Transformation and Weighting in Regression", 1988, chapter 3).
+    The plain one favours the noise under which the curve bends most to a few points.
+
+    Parameters
+    ----------
+    model, x, y, iops
+        As in `fits.fit`.
+
+    Returns
+    -------
+    Fit
+        Its `noise` says which: "constant" or "proportional".
+    """
+    constant = fit(model, x, y, iops=iops)
+    proportional = fit_proportional(model, x, y, iops=iops)
+    if proportional is None or constant.exact or not _determined(constant, proportional):
+        return constant
+    difference = _restricted(proportional) - _restricted(constant)
+    best, other = (proportional, constant) if difference < 0 else (constant, proportional)
+    return _spanning(best, other) if abs(difference) < STILL_PLAUSIBLE else best
+
+
+def fit_proportional(
+    model: Model, x: npt.ArrayLike, y: npt.ArrayLike, *, iops: npt.ArrayLike | None = None
+) -> Fit | None:
+    """Fit by least squares of relative residuals: noise in proportion to the curve.
+
+    Weights are 1 / curve, so the fit is repeated with the curve that it found.
+
+    Parameters
+    ----------
+    model, x, y, iops
+        As in `fits.fit`.
+
+    Returns
+    -------
+    Fit or None
+        None where points or curve are not positive: nothing is in proportion to them.
+    """
+    curve, start, found = np.asarray(y, dtype=float), None, None
+    for _ in range(_ROUNDS):
+        if not (curve > 0).all() or len(curve) != np.size(x):
+            return None
+        found = fit(model, x, y, 1 / curve, start=start, iops=iops)
+        curve, start = found.fitted, {name: one.value for name, one in found.parameters.items()}
+    return found and replace(found, noise="proportional")
+
+
+def _determined(*fits: Fit) -> bool:
+    return all(np.isfinite(one.error) for some in fits for one in some.parameters.values())
+
+
+def _restricted(found: Fit) -> float:
+    """Return -2 times the logarithm of the restricted likelihood, but for a constant."""
+    values = {name: one.value for name, one in found.parameters.items()}
+    slopes = found.weights[:, None] * solver.slopes(found.model, values, found.x)
+    free = len(found.x) - len(values)
+    information = np.linalg.slogdet(slopes.T @ slopes).logabsdet
+    return float(free * np.log(found.rss / free) - 2 * np.sum(np.log(found.weights)) + information)
+
+
+def _spanning(best: Fit, other: Fit) -> Fit:
+    """Return a fit whose intervals also span those of another one of the same points."""
+    parameters = {
+        name: one._replace(
+            low=min(one.low, other.parameters[name].low),
+            high=max(one.high, other.parameters[name].high),
+        )
+        for name, one in best.parameters.items()
+    }
+    return replace(best, parameters=parameters, rival=other)

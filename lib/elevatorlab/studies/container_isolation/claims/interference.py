@@ -206,7 +206,7 @@ def _normal_suffers_more(item: Statement, table: pd.DataFrame) -> Judgement:
     ratio = ratio_interval(sides["rise_ms"], sides["overloaded_rise_ms"])
     verdict, why, evidence = compare(ratio, (1 + TIE_MARGIN, np.inf), neutral=1, margin=0)
     reason = f"dW normal / overloaded: {ratio.text()}; {why}."
-    return Judgement(verdict, _digits(ratio.value), reason, evidence)
+    return _unless_open(Judgement(verdict, _digits(ratio.value), reason, evidence))
 
 
 def _change(column: str, grows: bool) -> Judge:
@@ -225,7 +225,7 @@ def _change(column: str, grows: bool) -> Judge:
         reason = (
             f"From {counts[0]:g} to {counts[-1]:g} normal containers: {ratio.text()} times; {why}."
         )
-        return Judgement(verdict, _digits(ratio.value), reason, evidence)
+        return _unless_open(Judgement(verdict, _digits(ratio.value), reason, evidence))
 
     return judged
 

@@ -411,3 +411,16 @@ def test_the_overview_names_todays_and_the_articles_scheduler():
         *(("mq-deadline", "deadline"), ("cfq", "cfq")),
         ("bfq", "bfq (not in it; cfq's successor)"),
     }
+
+
+@pytest.mark.parametrize(("writes", "verdict"), [(1.0, "reproduced"), (0.7, "contradicted")])
+def test_requests_that_merge_contradict_that_none_come_in(writes, verdict):
+    none = as_printed()
+    none = none[none["scheduler"] == "mq-deadline"].assign(scheduler="none")
+    rows = pd.concat([as_printed(), none], ignore_index=True)
+    rows.loc[rows["scheduler"].isin(["cfq", "bfq"]), "writes_per_commit"] *= writes
+    found = {claim.id.split("/")[-1]: claim for claim in innodb_commit.judge(rows)
+             if "requests-do-not-merge" in claim.id}  # fmt: skip
+    assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(
+        ["cfq", "bfq"], verdict
+    )

@@ -143,7 +143,7 @@ def test_a_log_of_fio_is_called_so(tmp_path):
 def test_every_judge_is_used_and_every_claim_judged():
     found = judge(NONE_YET)
     assert {item.judge for item in study.claims.statements("iozone_ranking")} == set(JUDGES)
-    assert len({claim.id for claim in found}) == len(found) == 51
+    assert len({claim.id for claim in found}) == len(found) == 55
 
 
 def test_the_errata_are_found_without_any_run():
@@ -269,3 +269,35 @@ def test_one_scheduler_alone_is_drawn_and_judged_without_a_ranking():
     measured = table(best_first=("bfq",))
     assert study.figures(study.published(), measured)
     assert by_id(measured)["winner/laptop"].verdict == Verdict.NOT_TESTABLE
+
+
+@WITH
+@pytest.mark.parametrize(
+    ("runs", "change", "verdict"),
+    [
+        (4, 1.0, Verdict.CONTRADICTED),
+        (2, 1.0, Verdict.UNDECIDED),
+        (4, 1.005, Verdict.CONTRADICTED),
+        (4, 1.5, Verdict.REPRODUCED),
+    ],
+)
+def test_an_order_that_flips_between_runs(cfq, begins, runs, change, verdict):
+    measured = table(runs=runs, best_first=(cfq, "mq-deadline", "none"), step=0.001)
+    last = (measured["repetition"] == runs) & (measured["scheduler"] == "none")
+    first = (measured["repetition"] == 1) & (measured["scheduler"] == cfq)
+    measured.loc[last | first, "throughput_kib_s"] *= change
+    assert by_id(measured)[f"{begins}sentence/order-flips-between-runs"].verdict == verdict
+
+
+def test_what_the_article_says_of_noop_and_of_echo():
+    found = by_id(NONE_YET)
+    points = found["points/desktop/noop-on-all-tests"]
+    assert (points.published, points.measured, points.verdict) == (18, 30, Verdict.CONTRADICTED)
+    assert found["script/echo-switches"].verdict == Verdict.CONTRADICTED
+    (item,) = [
+        one
+        for one in study.claims.statements("iozone_ranking")
+        if one.claim["id"].endswith("echo-switches")
+    ]
+    mended = item._replace(published='echo "<i/o scheduler>" > /sys/block/sda/queue/scheduler')
+    assert JUDGES["command_writes"](mended, NONE_YET).verdict == Verdict.REPRODUCED

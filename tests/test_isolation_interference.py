@@ -304,3 +304,10 @@ def test_a_drive_has_a_queue_that_the_kernel_sees_and_serves_in_order():
 
 def test_real_machines_have_no_drives_of_ours():
     assert RealTestbed.defaults["drives"] == ()
+
+
+def test_what_does_not_fall_linearly_without_a_scheduler_does_not_for_want_of_one():
+    found = verdicts(paper())["figure-1/linear-without-scheduling"]
+    assert found.verdict == Verdict.CONTRADICTED and "Scheduler of the disk: none" in found.reason
+    others = verdicts(paper().assign(scheduler="bfq"))["figure-1/linear-without-scheduling"]
+    assert others.verdict == Verdict.NOT_TESTABLE

@@ -379,3 +379,12 @@ def test_figures_show_what_was_run_and_say_what_was_not():
         assert draw(table).axes
         [text] = draw(table[:0]).texts
         assert text.get_text() == "experiment comparison was not run"
+
+
+@pytest.mark.parametrize(
+    ("over_mb_s", "verdict"), [(4.5, Verdict.REPRODUCED), (0.1, Verdict.CONTRADICTED)]
+)
+def test_whoever_overloads_is_the_highest_by_both_measures(over_mb_s, verdict):
+    found = verdicts(measured(17.7, 4.0, over_mb_s, 1.0))
+    assert found["sentence/highest-first/ute-paper"].verdict == verdict
+    assert found["sentence/highest-first/slae"].role == Role.BEYOND

@@ -370,6 +370,25 @@ def test_the_shape_of_noop(ratio, verdict):
 
 
 @pytest.mark.parametrize(
+    "factor, verdict",
+    [
+        (141 / (7.7 * 102) ** 0.5, Verdict.REPRODUCED),  # as published, at depths 1, 16 and 64
+        (2.0, Verdict.DIRECTION_ONLY),
+        (0.9, Verdict.CONTRADICTED),
+    ],
+)
+def test_the_shapes_point_of_reference_is_held_against_the_others(factor, verdict):
+    table = measured(as_published)
+    here = (table["scheduler"] == "none") & (table["depth"] == 64)
+    iops = table["throughput_iops"]
+    changed = table.assign(throughput_iops=iops.mask(here, iops * factor))
+    found = claim_of("figure-1a/noop-depth-64/throughput", changed)
+    assert found.verdict == verdict
+    alone = claim_of("figure-1a/noop-depth-64/throughput", table[table["depth"] == 64])
+    assert alone.verdict == Verdict.NOT_TESTABLE
+
+
+@pytest.mark.parametrize(
     "name, said",
     [
         ("figure-2b/noop-depth-64/p99-latency", "What the other points of noop in this figure are"),

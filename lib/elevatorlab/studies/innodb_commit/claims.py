@@ -245,6 +245,26 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
     )
 
 
+def _merges(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge "requests to merge do not come in": as many writes a commit as without a scheduler."""
+    cell = {"flush_log_at_trx_commit": DURABLE, "threads": 1}
+    name = str(item.select["scheduler"])
+    measured = ratio(
+        _experiment(item, table),
+        {**cell, "scheduler": name},
+        {**cell, "scheduler": "none"},
+        "writes_per_commit",
+    )
+    if measured is None:
+        return _absent(table)
+    tolerance = item.tolerance
+    verdict, why, evidence = compare(
+        measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
+    )
+    said = told(f"Writes a commit, {name} / none: {measured.text()}: {why}.", [name])
+    return Judgement(verdict, six_digits(measured.value), said, evidence)
+
+
 def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
     """Say what anticipatory did; no verdict, for what it is cannot support one."""
     rows = _experiment(item, table)
@@ -278,6 +298,7 @@ JUDGES: dict[str, claims.Judge] = {
     "similar": _similar,
     "teleport": _teleport,
     "waits": _waits,
+    "merges": _merges,
     "without_verdict": _without_verdict,
     "only_writes": _only_writes,
     "named_reason": named_reason,

@@ -8,6 +8,8 @@ rates belong to the author's hardware; ratios, places and points are compared.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pandas as pd
 
 from ...analysis.intervals import Interval, mean_interval
@@ -33,7 +35,7 @@ from ..kit.reimplemented import told
 from . import document
 from .columns import COLUMNS
 from .measures import HERE, LIKE_THE_ARTICLE, TESTS, arm_name, devices_in, gain, ranking
-from .published import MOST_POINTS, NAME, sample_log
+from .published import MOST_POINTS, NAME, RUNS, sample_log
 
 #: The computer whose log the article prints; what names none is held against this one.
 LOGGED = "laptop"
@@ -271,6 +273,35 @@ def _best_depends_on_test(item: Statement, rows: pd.DataFrame) -> Judgement:
     return Judgement(verdict, f"{len(set(decided.values()))} best ones", f"{words}.")
 
 
+def _order_flips(item: Statement, rows: pd.DataFrame) -> Judgement:
+    """Judge "sometimes ... other time is vice-versa": do two change places between runs?"""
+    three = _published_three(item, rows)
+    wide = three.pivot(
+        index=["test", "repetition"], columns="scheduler", values="throughput_kib_s"
+    ).dropna()
+    runs = wide.index.get_level_values("repetition").nunique()
+    if len(wide.columns) < 3 or not runs:
+        return not_testable(f"Not all of {_cfq(item)}, none and mq-deadline ran here as published.")
+    flipped = [
+        f"{words}: {one} and {other}"
+        for test, words in TESTS.items()
+        for one, other in combinations(wide.columns, 2)
+        if _change_places(wide[one] / wide[other], test, item.threshold)
+    ]
+    tests = len({words.split(":")[0] for words in flipped})
+    measured = f"{tests} of {wide.index.get_level_values('test').nunique()} tests"
+    if runs < RUNS and not flipped:
+        return undecided(f"The article has {RUNS} runs; here {runs}, in which none do.", measured)
+    said = f"In {runs} runs these change places: {'; '.join(flipped) or 'none'}."
+    return Judgement(reproduced_if(bool(flipped)), measured, said)
+
+
+def _change_places(ratios: pd.Series[float], test: str, margin: float) -> bool:
+    """Tell whether the ratios of a test lie on both sides of 1 by more than the margin."""
+    of_test = ratios[ratios.index.get_level_values("test") == test]
+    return bool(of_test.max() > 1 + margin and of_test.min() < 1 / (1 + margin))
+
+
 def _interval(value: Interval) -> str:
     if not value.bounded:
         return f"{value.value:.3g} (one run)"
@@ -289,5 +320,6 @@ JUDGES: dict[str, claims.Judge] = {
     "winner": _stamped(_about_cfq(_winner)),
     "improvement": _stamped(_about_cfq(_improvement)),
     "named_reason": named_reason,
+    "order_flips": _stamped(_about_cfq(_order_flips)),
     "best_depends_on_test": _stamped(_about_cfq(_best_depends_on_test)),
 }

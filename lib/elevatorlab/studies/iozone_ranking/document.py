@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pandas as pd
 
 from ...analysis.wording import plain
@@ -9,7 +11,7 @@ from ...judging.claims import Judge
 from ...judging.families import Statement
 from ...judging.verdicts import Judgement, Verdict, reproduced_if
 from ..kit.cells import rows_of
-from .published import COMPARISONS, SCRIPT_OUTPUT, points, sample_log
+from .published import COMPARISONS, MOST_POINTS, SCRIPT_OUTPUT, points, sample_log
 
 
 def _rewrite_is_random_write(item: Statement, _: pd.DataFrame) -> Judgement:
@@ -87,9 +89,32 @@ def _points_sum(item: Statement, _: pd.DataFrame) -> Judgement:
     )
 
 
+def _best_on_every_test(item: Statement, _: pd.DataFrame) -> Judgement:
+    return Judgement(
+        reproduced_if(item.number == MOST_POINTS),
+        MOST_POINTS,
+        f"Better on all of {COMPARISONS} comparisons gives {MOST_POINTS} points; "
+        f"{item.number:g} are printed.",
+    )
+
+
+def _command_writes(item: Statement, _: pd.DataFrame) -> Judgement:
+    words = list(shlex.shlex(str(item.published), posix=True, punctuation_chars=True))
+    writes = any(word in (">", ">>", "|") for word in words)
+    reason = (
+        "Its output goes to the file."
+        if writes
+        else "A shell finds no > in it, so it prints both words and changes nothing. The script of "
+        "the same article has one."
+    )
+    return Judgement(reproduced_if(writes), "written" if writes else "printed", reason)
+
+
 JUDGES: dict[str, Judge] = {
     "rewrite_is_random_write": _rewrite_is_random_write,
     "implied_disk_rate": _implied_disk_rate,
     "logged_threads": _logged_threads,
     "points_sum": _points_sum,
+    "best_on_every_test": _best_on_every_test,
+    "command_writes": _command_writes,
 }

@@ -81,6 +81,13 @@ def _curve(item: Statement, table: pd.DataFrame) -> Judgement:
     return _named_curve(item, curves_over_containers(by_load(table), item.select["quantity"]))
 
 
+def _linear_without_scheduling(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge "not linear due to kernel scheduling": is it linear where nothing is scheduled?"""
+    unscheduled = table[table["scheduler"] == "none"]
+    found = _curve(item, unscheduled)
+    return found._replace(reason=f"{found.reason} Scheduler of the disk: none.")
+
+
 def _named_curve(item: Statement, found: Comparison | None) -> Judgement:
     """Judge a curve that the paper names by whether a rival beats it, and by its R2.
 
@@ -245,6 +252,7 @@ JUDGES: dict[str, Judge] = {
     "endpoint": _endpoint,
     "ratio_of_ends": _ratio_of_ends,
     "curve": _curve,
+    "linear_without_scheduling": _linear_without_scheduling,
     "wait_at": _wait_at,
     "knee": _knee,
     "linear_before_knee": _linear_before_knee,

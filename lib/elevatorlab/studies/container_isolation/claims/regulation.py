@@ -30,6 +30,7 @@ from ....judging.verdicts import (
 )
 from ...kit.cells import mean_of
 from ..measures.regulation import (
+    KIB_S_PER_MB_S,
     PHASES,
     SETTLING_S,
     longest_wait_ms,
@@ -108,8 +109,7 @@ def _utilisation_falls(item: Statement, table: pd.DataFrame) -> Judgement:
     rows = seconds(table, "regulation", mechanism=item.select["policy"])
     if rows.empty:
         return _not_run(item)
-    busy = (rows["requests"] * rows["latency_mean_ms"] / 1e3 / rows["duration_s"]).clip(upper=1)
-    rows = rows.assign(busy=busy)
+    rows = rows.assign(busy=_busy(rows))
     before, after = (
         mean_of(phase(rows, name).groupby("repetition")["busy"].mean()) for name in PHASES
     )
@@ -118,7 +118,39 @@ def _utilisation_falls(item: Statement, table: pd.DataFrame) -> Judgement:
     return _changed(after, before, claimed=-1, unit="")
 
 
+def _highest_is_overloaded(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge whether who overloads is whom the rule "highest first" finds, by both its measures."""
+    rows = phase(seconds(table, "regulation", mechanism=item.select["policy"]), "before")
+    rows = rows.assign(busy=_busy(rows), rate=rows["write_kib_s"] / KIB_S_PER_MB_S)
+    means = rows.groupby(["repetition", "role", "subject"])[["busy", "rate"]].mean()
+    highest = means.groupby(level=["role", "repetition"]).max()
+    if not {NORMAL, OVERLOADED} <= set(highest.index.get_level_values("role")):
+        return _not_run(item)
+    by_role = {name: highest[column].unstack("role") for name, column in _MEASURES.items()}
+    more = {name: mean_of(one[OVERLOADED] - one[NORMAL]) for name, one in by_role.items()}
+    ahead = {name: one for name, one in more.items() if one is not None}
+    reason = "Overloaded less the highest normal one: " + "; ".join(
+        f"{name} {one.text()}" for name, one in ahead.items()
+    )
+    sides = [one.direction(0, 0) for one in ahead.values()]
+    words = f"{sides.count(1)} of {len(_MEASURES)} measures"
+    if None in sides and -1 not in sides:
+        return undecided(f"{reason}: the repetitions do not decide it.", words)
+    holds = sides == [1] * len(_MEASURES)
+    tests = [p for one in ahead.values() if (p := p_value(one, (0.0,))) is not None]
+    weakest = (max if holds else min)(tests, default=None)
+    return Judgement(reproduced_if(holds), words, f"{reason}.", Evidence(weakest))
+
+
+_MEASURES = {"utilisation": "busy", "MB/s": "rate"}
+
+
 # Shared
+
+
+def _busy(rows: pd.DataFrame) -> pd.Series[float]:
+    """Return the share of each second in which a container had a write in flight."""
+    return (rows["requests"] * rows["latency_mean_ms"] / 1e3 / rows["duration_s"]).clip(upper=1)
 
 
 def _phases(
@@ -197,6 +229,7 @@ def _not_run(item: Statement) -> Judgement:
 
 
 JUDGES = {
+    "highest_is_overloaded": _highest_is_overloaded,
     "regulation_rate": _rate,
     "regulation_wait": _wait,
     "regulation_longest_wait": _longest_wait,

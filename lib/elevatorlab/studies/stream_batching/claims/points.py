@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ....analysis.intervals import Interval
@@ -22,6 +23,7 @@ from ..measures import (
     THROUGHPUT,
     at,
     cell_of,
+    curve,
     gain,
     predicted_kiops,
     where_of,
@@ -108,9 +110,11 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge a point of noop's curve by what it is relative to the same curve's reference."""
     row = item.select
     reference = {**row, "io_depth": _REFERENCE_DEPTH}
-    if row == reference:
-        return not_testable("What the other points of noop in this figure are relative to.")
     column, quantity, step = _quantity(row)
+    if row == reference:
+        if column == THROUGHPUT:
+            return _reference_of_shape(item, table)
+        return not_testable("What the other points of noop in this figure are relative to.")
     here, there = ({**where_of(one, table), "scheduler": "none"} for one in (row, reference))
     if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
         return not_testable(few)
@@ -119,6 +123,31 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     if ratio is None:
         return not_testable(f"Not run here with its reference beside it ({words(here)}).")
     return held_against(item, ratio, noop_beside(reference, quantity), step, here)
+
+
+def _reference_of_shape(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge the throughput that a curve of noop is relative to, by the mean of its other depths."""
+    row = item.select
+    here = {**where_of(row, table), "scheduler": "none"}
+    along = {name: value for name, value in here.items() if name != "depth"}
+    others: dict[float, float] = {}
+    for depth, _ in curve(table, THROUGHPUT, "depth", **along):
+        printed = noop_beside({**row, "io_depth": depth}, "throughput_kiops")
+        if depth != _REFERENCE_DEPTH and printed is not None:
+            others[depth] = printed
+    if not others:
+        return not_testable(f"Not run here with other depths beside it ({words(here)}).")
+    rates = {depth: at(table, THROUGHPUT, **{**here, "depth": depth}) for depth in others}
+    ratio = paired_ratio(at(table, THROUGHPUT, **here), _geometric_mean(pd.DataFrame(rates)))
+    kiops = pd.DataFrame([others])
+    mean, most = (float(_geometric_mean(kiops + step).iloc[0]) for step in (0, KIOPS_STEP))
+    return held_against(item, ratio, mean, max(KIOPS_STEP, most - mean), here)
+
+
+def _geometric_mean(columns: pd.DataFrame) -> pd.Series[float]:
+    """Return the geometric mean of each row that has all columns."""
+    mean: pd.Series[float] = np.exp(np.log(columns.dropna().astype(float)).mean(axis=1))
+    return mean
 
 
 def _cores(item: Statement, table: pd.DataFrame) -> Judgement:

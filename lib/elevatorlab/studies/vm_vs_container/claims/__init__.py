@@ -14,6 +14,7 @@ from ....judging import claims
 from ....judging.claims import Claim
 from ....judging.expectations import expect_columns, expect_once
 from ....judging.families import statements
+from ...kit.reasons import named_reason
 from .. import document
 from ..columns import COLUMNS
 from ..published import NAME
@@ -65,4 +66,9 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
             )
 
 
-JUDGES: dict[str, claims.Judge] = {**document.JUDGES, **numbers.JUDGES, **sentences.JUDGES}
+JUDGES: dict[str, claims.Judge] = {
+    **document.JUDGES,
+    **numbers.JUDGES,
+    **sentences.JUDGES,
+    "named_reason": named_reason,
+}

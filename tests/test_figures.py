@@ -57,11 +57,10 @@ def test_machines_and_presets_are_drawn_apart():
     drawn = figures(times(), pd.concat([HOST, REAL, other]))
     assert len(drawn) == 3 * len(USUAL)
     table_5 = drawn["table-5--deterministic-quick"]
-    assert "(deterministic, quick)" in table_5.figure.get_suptitle()
-    assert "Measured on deterministic, quick (a simulated disk), 3 repetitions." in table_5.caption
+    assert "Measured on deterministic, quick (a simulated disk), 3 repetitions;" in table_5.caption
     real = drawn["overview--docker-host-vagrant-full-fedcba98"]
-    assert "machine fedcba98" in real.figure.get_suptitle()
     for part in (
+        "machine fedcba98",
         "(a real machine, physical disk: none), 3 repetitions",
         "of container and host: none (bare metal); of VM: KVM.",
     ):
@@ -72,15 +71,15 @@ def test_machines_and_presets_are_drawn_apart():
 def test_one_repetition_is_said():
     """In the singular."""
     once = as_printed(arms=ARMS, repetitions=1)
-    assert "), 1 repetition. " in figures(times(), once)["table-5"].caption
+    assert "), 1 repetition; " in figures(times(), once)["table-5"].caption
 
 
 def test_the_repetitions_are_those_of_what_is_shown():
     """Part of a study may have been repeated less often than the rest."""
     fewer = REAL[(REAL["test"] != TEST_2) | (REAL["repetition"] == 1)]
     drawn = figures(times(), fewer)
-    assert "), 1 repetition. " in drawn["table-5"].caption
-    assert "), 3 repetitions. " in drawn["figure-1-none"].caption
+    assert "), 1 repetition; " in drawn["table-5"].caption
+    assert "), 3 repetitions; " in drawn["figure-1-none"].caption
     without = figures(times(), REAL[REAL["test"] != TEST_2])
     assert without["table-5"].caption == CAPTIONS["table-5"]
 
@@ -104,8 +103,8 @@ def test_the_overview_says_that_the_vm_is_emulated():
     """It compares within an arm; still, a reader must know."""
     drawn = figures(times(), EMULATED)["overview"].figure
     assert "VM (rerun: emulated)" in [text.get_text() for text in drawn.legends[0].get_texts()]
-    alone = figures(times(), emulated(as_printed(arms=("vm",))))["overview"].figure
-    assert "VM emulated: TCG" in alone.get_suptitle()
+    alone = figures(times(), emulated(as_printed(arms=("vm",))))["overview"]
+    assert f"accelerator of VM: {TCG}" in alone.caption
 
 
 def test_schedulers_crossed_have_a_figure():

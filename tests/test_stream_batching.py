@@ -591,7 +591,7 @@ def test_measurements_are_drawn_with_captions():
     drawn = study.figures(study.published(), measured(as_published))
     assert list(drawn) == list(CAPTIONS)
     caption = drawn["overview"].caption
-    assert "Measured on deterministic, quick (a simulated disk), 2 repetitions." in caption
+    assert "Measured on deterministic, quick (a simulated disk), 2 repetitions;" in caption
 
 
 def test_measured_curves_are_solid_and_published_ones_dashed():

@@ -9,16 +9,20 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..judging.matching import DETERMINISTIC, EMULATED, Run, accelerators, runs
+from ..judging.matching import DETERMINISTIC, Run, accelerators, runs
 from .style import style
 
 
 class Drawn(NamedTuple):
-    """A figure, the words that belong to it, and the hashes of the trials that it shows."""
+    """A figure, the words that belong to it, and the hashes of the trials that it shows.
+
+    One for the appendix holds details that a paper would leave out.
+    """
 
     figure: Figure
     caption: str
     trials: frozenset[str] = frozenset()
+    appendix: bool = False
 
 
 def of_every_run(
@@ -30,6 +34,7 @@ def of_every_run(
     crossed: Collection[str] = (),
     shows: Mapping[str, Mapping[str, Any]] | None = None,
     remark: Callable[[str, Run], str] = lambda name, run: "",
+    kept: Collection[str] | None = None,
 ) -> dict[str, Drawn]:
     """Draw a study's figures once for every run, and say below each where it was measured.
 
@@ -54,6 +59,8 @@ def of_every_run(
     remark : callable
         Called with a figure's name and each run: what its caption says of that run beyond
         `captions`.
+    kept : collection of str, optional
+        The figures that a paper would keep; the others are for the appendix. By default all.
 
     Returns
     -------
@@ -61,26 +68,29 @@ def of_every_run(
         With several machines or presets, which are never pooled, the names go on:
         "overview--docker-host-full".
     """
+
+    def is_appendix(name: str) -> bool:
+        return kept is not None and name not in kept
+
     whole = measured[measured[needs].notna()]
     gaps = _gaps(len(measured) - len(whole), len(measured), needs)
     several = runs(whole)
     with style():
         if not several:
             return {
-                name: Drawn(figure, _joined(captions[name], gaps))
+                name: Drawn(figure, _joined(captions[name], gaps), appendix=is_appendix(name))
                 for name, figure in draw(whole, None).items()
             }
         drawn = {}
         for run, suffix in zip(several, _suffixes(several), strict=True):
             for name, figure in draw(run.rows, run).items():
-                where = run.label if name in crossed else _where(run)
-                figure.suptitle(f"{figure.get_suptitle()}\n({where})")
                 rows = run.crossed if name in crossed else run.rows
                 for column, value in (shows or {}).get(name, {}).items():
                     rows = rows[rows[column] == value]
                 said = captions[name], remark(name, run), _measured_on(run, rows, arms), gaps
                 caption = _joined(*said)
-                drawn[name + suffix] = Drawn(figure, caption, frozenset(rows["trial"]))
+                trials = frozenset(rows["trial"])
+                drawn[name + suffix] = Drawn(figure, caption, trials, is_appendix(name))
         return drawn
 
 
@@ -109,11 +119,6 @@ def _suffixes(several: list[Run]) -> list[str]:
     ]
 
 
-def _where(run: Run) -> str:
-    emulated = run.machine != DETERMINISTIC and EMULATED in accelerators(run.rows).get("vm", "")
-    return run.label + _backing(run) + (f"; VM emulated: {EMULATED}" if emulated else "")
-
-
 def _backing(run: Run) -> str:
     return f", physical disk: {run.backing_scheduler}" if run.backing_scheduler else ""
 
@@ -130,6 +135,6 @@ def _measured_on(run: Run, shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
         by_accelerator.setdefault(text, []).append(arms[arm])
     processors = [f"of {' and '.join(names)}: {text}" for text, names in by_accelerator.items()]
     return (
-        f"Measured on {run.label} ({kind}{_backing(run)}), {often}. Accelerator "
+        f"Measured on {run.label} ({kind}{_backing(run)}), {often}; accelerator "
         f"{'; '.join(processors)}."
     )

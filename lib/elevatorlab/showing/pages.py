@@ -47,6 +47,8 @@ class ReportFigure(NamedTuple):
         What it shows; also the text for readers who do not see it.
     trials : collection of str
         The hashes of the trials that it shows.
+    appendix : bool
+        Whether it stands behind the figures that a paper would keep.
     """
 
     study: str
@@ -54,6 +56,7 @@ class ReportFigure(NamedTuple):
     files: Mapping[str, Path]
     caption: str
     trials: Iterable[str] = ()
+    appendix: bool = False
 
 
 class ReportTable(NamedTuple):
@@ -136,7 +139,11 @@ def build(
             "findings": findings(some),
             "rows": _rows(name, some),
             "forests": _forests(some),
-            "figures": [_shown(one, out, origins) for one in figures if one.study == name],
+            "figures": [
+                _shown(one, out, origins)
+                for one in sorted(figures, key=lambda figure: figure.appendix)
+                if one.study == name
+            ],
             "tables": [one for one in tables if one.study == name],
         }
         for name in names
@@ -300,6 +307,7 @@ def _shown(figure: ReportFigure, out: Path, origins: Sequence[Origin]) -> dict[s
         "name": figure.name.partition("--")[0],
         "id": re.sub(r"[^A-Za-z0-9-]+", "-", figure.name),
         "caption": figure.caption,
+        "appendix": figure.appendix,
         "links": links,
         "width": width // 2,  # sharp on dense screens, too
         "height": height // 2,

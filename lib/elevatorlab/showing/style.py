@@ -34,6 +34,15 @@ HATCHES = {"vm": "////", "container": "", "host": "...."}
 LINES: dict[str, Any] = {"vm": "--", "container": "-", "host": ":"}
 """An arm is told by shape, never by colour."""
 
+ONE_COLUMN, TWO_COLUMNS = 3.35, 7.0
+"""Widths of figures in a paper, in inches; their type has its final size."""
+
+PUBLISHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "alpha": 0.55}
+"""Published curves are dashed and light; measured ones are solid, and have markers."""
+
+PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2}
+"""Predicted curves are dotted, and have no markers."""
+
 GREY = "#5A5A5A"
 WARNING = "#A63A00"
 """For words that a reader must not overlook; dark enough for small print."""
@@ -42,10 +51,14 @@ _STYLE = {
     **sns.axes_style("ticks"),
     **sns.plotting_context("paper"),
     "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine has it
-    "font.size": 9,
-    "figure.titlesize": 10,
-    "axes.titlesize": 9,
-    "axes.labelsize": 9,
+    "font.size": 8,
+    "figure.titlesize": 9,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.title_fontsize": 8,
     "axes.linewidth": 0.8,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -55,7 +68,7 @@ _STYLE = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "lines.linewidth": 1.4,
-    "lines.markersize": 5,
+    "lines.markersize": 4.5,
     "xtick.major.size": 3.5,
     "ytick.major.size": 3.5,
     "hatch.linewidth": 0.7,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -44,7 +44,7 @@ def log_marks(axis: Axis, low: float, high: float, form: str = "{:g}") -> None:
 def slant(axis: Axes) -> None:
     """Let long names below the bars stand aslant, where they would run into each other."""
     for label in axis.get_xticklabels():
-        label.set(rotation=30, ha="right", rotation_mode="anchor")
+        label.set(rotation=40, ha="right", rotation_mode="anchor")
 
 
 def error(interval: Interval) -> list[list[float]] | None:
@@ -52,6 +52,16 @@ def error(interval: Interval) -> list[list[float]] | None:
     if not interval.bounded:
         return None
     return [[interval.value - interval.low], [interval.high - interval.value]]
+
+
+def errors(found: Sequence[Interval]) -> list[list[float]] | None:
+    """Return the lengths of several intervals, as matplotlib takes them; None without any."""
+    if not any(one.bounded for one in found):
+        return None
+    return [
+        [one.value - one.low if one.bounded else math.nan for one in found],
+        [one.high - one.value if one.bounded else math.nan for one in found],
+    ]
 
 
 def curve(axis: Axes, points: Iterable[tuple[float, Interval]], colour: str, **look: Any) -> None:
@@ -72,14 +82,8 @@ def curve(axis: Axes, points: Iterable[tuple[float, Interval]], colour: str, **l
         found.append(one)
     if not found:
         return
-    errors = None
-    if any(one.bounded for one in found):
-        errors = [
-            [one.value - one.low if one.bounded else math.nan for one in found],
-            [one.high - one.value if one.bounded else math.nan for one in found],
-        ]
     usual = {"color": colour, "ecolor": GREY, "elinewidth": 1, "capsize": 2}
-    axis.errorbar(places, [one.value for one in found], yerr=errors, **{**usual, **look})
+    axis.errorbar(places, [one.value for one in found], yerr=errors(found), **{**usual, **look})
 
 
 def cells(

@@ -53,6 +53,7 @@ _STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine has it
     "font.size": 8,
     "figure.titlesize": 9,
+    "figure.labelsize": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
     "xtick.labelsize": 8,

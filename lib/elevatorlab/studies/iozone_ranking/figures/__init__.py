@@ -15,30 +15,36 @@ if TYPE_CHECKING:
 
     from ....showing.figures import Drawn
 
-_CHARTS = (
-    "The article's charts: one for each test (across) and run (down); throughput by number of "
-    "threads, for each scheduler. Each chart has a scale of its own, as the article's would."
-)
-CAPTIONS = {
-    "points": "The article's points: 2, 1, 0 in its tables (left), and here one for each other "
-    "scheduler beaten and half a one for each tie, in every test, number of threads and run. Bars "
-    "are 95 % confidence intervals over runs; the percentage says in how many resamples of the "
-    "runs (bootstrap) a scheduler wins.",
-    "critical-difference": "Mean rank of each scheduler over tests and numbers of threads (1 is "
-    "best). Schedulers joined by a line are not told apart by Nemenyi's test at 5 %; Friedman's p "
-    "is the probability of such ranks where no scheduler differs from another. The five tests "
-    "share files and a disk, so they are not independent, and the true p is larger.",
-    "gain": "How much the best scheduler gains over the worst in each test, in percent; the "
-    "colour tells which one is best, the bar is the 95 % confidence interval over runs. Shaded: "
-    "up to the 30 % of the article. Filled: one thread; open: the most threads. A "
-    "bar that leaves its panel means that the runs do not bound the gain.",
-}
-"""What each figure shows, beside the charts; where it was measured is added to it."""
 
-
-def _charts_of(arm: str, variant: str) -> str:
+def _charts_of(variant: str) -> str:
     """Return the name of a figure."""
-    return f"charts-{arm}-{variant}".replace("_", "-")
+    return f"charts-{variant}".replace("_", "-")
+
+
+CAPTIONS = {
+    "points": "Points for places in every test, number of threads and run: the article's at the "
+    "left, and one for each other scheduler beaten and half a one for each tie in the reruns, with "
+    "95 % confidence intervals over runs. The percentage is how often a scheduler wins when the "
+    "runs are resampled (bootstrap).",
+    "critical-difference": "Mean rank of each scheduler over tests and numbers of threads (1 is "
+    "best); a line joins those that Nemenyi's test at 5 % does not tell apart. Friedman's p is the "
+    "probability of such ranks where no scheduler differs from another; it is too small here, as "
+    "the five tests share files and a disk.",
+    "gain": "Gain of the best scheduler over the worst in each test, with 95 % confidence "
+    "intervals over runs: filled with one thread, open with the most. Colour and marker name the "
+    "best one, the article's 30 % end the grey band, and an interval that leaves its panel means "
+    "that the runs do not bound the gain.",
+    **{
+        _charts_of(variant): "Counterpart of the article's charts: throughput of each scheduler "
+        "relative to the mean of all in the same run, with 95 % confidence intervals over runs "
+        f"({name}). Dots on the line mean that the choice changes nothing, and an interval that "
+        "leaves its panel means that the runs decide nothing."
+        for variant, name in VARIANTS.items()
+    },
+}
+"""What each figure shows; where it was measured is added to it."""
+KEPT = ("points", "gain")
+"""The figures that a paper would keep."""
 
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
@@ -56,7 +62,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     -------
     dict of str to Drawn
         "points", and where something was measured "critical-difference", "gain" and
-        "charts-DEVICE-VARIANT"; for each run (see `showing.figures.of_every_run`).
+        "charts-VARIANT"; for each run (see `showing.figures.of_every_run`).
     """
     # Drawing needs libraries that judging, and so the study, does without.
     from ....showing.figures import of_every_run
@@ -71,16 +77,15 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
             return drawn
         drawn["critical-difference"] = critical_difference(rows)
         drawn["gain"] = gains(rows)
-        for arm in devices_in(rows):
-            for variant in VARIANTS:
-                some = rows_of(rows, arm=arm, variant=variant)
-                if len(some):
-                    drawn[_charts_of(arm, variant)] = charts(some)
+        for variant in VARIANTS:
+            some = rows_of(rows, variant=variant)
+            if len(some):
+                drawn[_charts_of(variant)] = charts(some)
         return {name: _stamped(figure, rows) for name, figure in drawn.items()}
 
     arms = {arm: arm_name(arm) for arm in devices_in(measured)}
-    charted = {_charts_of(arm, variant): _CHARTS for arm in arms for variant in VARIANTS}
-    return of_every_run(measured, draw, {**CAPTIONS, **charted}, arms, "throughput_kib_s")
+    shows = {_charts_of(variant): {"variant": variant} for variant in VARIANTS}
+    return of_every_run(measured, draw, CAPTIONS, arms, "throughput_kib_s", shows=shows, kept=KEPT)
 
 
 def _stamped(figure: Figure, rows: pd.DataFrame) -> Figure:

@@ -1,56 +1,75 @@
-"""The article's charts: each test, each run."""
+"""The article's charts: each test, by number of threads and scheduler."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.lines import Line2D
 
-from ....showing.bars import estimates, grouped_bars
-from ....showing.panels import facets, panels_of
-from ....showing.style import COLOURS
-from ...kit.cells import in_order
-from ..measures import SCHEDULERS, TESTS, VARIANTS, arm_name
+from ....analysis.intervals import mean_interval
+from ....plugins.schedulers import marker_of
+from ....showing.panels import curve, facets, panels_of
+from ....showing.style import COLOURS, GREY, TWO_COLUMNS
+from ...kit.cells import in_order, rows_of
+from ..measures import SCHEDULERS, TESTS, devices_in
+from .panels import SHORT
+
+_CELL = ["arm", "test", "threads", "repetition"]
 
 
 def charts(rows: pd.DataFrame) -> Figure:
-    """Draw throughput by number of threads, one chart a test and run.
+    """Draw each scheduler's throughput relative to the mean of all, a panel a device and test.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        Rows of one run of the study, device and variant.
+        Rows of one run of the study and variant.
     """
-    runs, threads = sorted(rows["repetition"].unique()), sorted(rows["threads"].unique())
-    shown = rows.assign(mib_s=rows["throughput_kib_s"] / 1024)
+    logs = np.log(rows["throughput_kib_s"])
+    beyond = np.exp(logs - logs.groupby([rows[name] for name in _CELL]).transform("mean")) - 1
+    shown, devices = rows.assign(percent=100 * beyond), devices_in(rows)
     schedulers = in_order(rows, "scheduler", SCHEDULERS)
     grid = facets(
         shown,
-        (9.6, 1.3 + 1.5 * len(runs)),
-        **{"row": "repetition", "row_order": runs, "col": "test", "col_order": list(TESTS)},
-        sharey=False,
+        (TWO_COLUMNS, 0.9 + 1.25 * len(devices)),
+        **{"row": "arm", "row_order": devices, "col": "test", "col_order": list(TESTS)},
+        **{"sharex": False, "sharey": "row"},
     )
     for axis, some in panels_of(grid):
-        grouped_bars(
-            axis,
-            estimates(some, "threads", "mib_s", "scheduler"),
-            threads,
-            lambda _, name: {"facecolor": COLOURS[name]},
-            schedulers,
-        )
-        axis.yaxis.set_major_locator(MaxNLocator(4))
-        axis.tick_params(labelsize=7.5)
+        _panel(axis, some, schedulers)
     grid.set_titles("")
     for axis, title in zip(grid.axes[0], TESTS.values(), strict=True):
         axis.set_title(title)
     for axis in grid.axes[-1]:
-        axis.set_xlabel("threads")
-    for line, run in zip(grid.axes, runs, strict=True):
-        line[0].set_ylabel(f"run {run}\nMiB/s")
-    handles = [Patch(color=COLOURS[name], label=name) for name in schedulers]
+        axis.set_xlabel("threads\n(mean, MiB/s)")
+    for line, device in zip(grid.axes, devices, strict=True):
+        spread = shown.loc[shown["arm"] == device, "percent"].abs().max()
+        line[0].set_ylim(-1.2 * spread - 1, 1.2 * spread + 1)
+        line[0].set_ylabel(f"{SHORT.get(device, device)}\nfrom the mean, %")
+    handles = [
+        Line2D([], [], color=COLOURS[name], marker=marker_of(name), linestyle="", label=name)
+        for name in schedulers
+    ]
     figure: Figure = grid.figure
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    arm, variant = rows["arm"].iloc[0], rows["variant"].iloc[0]
-    figure.suptitle(f"{arm_name(arm)}, {VARIANTS[variant]}")
+    figure.suptitle("Throughput with each scheduler, relative to the mean of all")
     return figure
+
+
+def _panel(axis: Axes, rows: pd.DataFrame, schedulers: list[str]) -> None:
+    threads = sorted(rows["threads"].unique())
+    for number, name in enumerate(schedulers):
+        shift = 0.7 * ((number + 0.5) / len(schedulers) - 0.5)
+        of_name = rows_of(rows, scheduler=name)
+        points = [
+            (threads.index(count) + shift, mean_interval(some["percent"]))
+            for count, some in of_name.groupby("threads")
+        ]
+        curve(axis, points, COLOURS[name], marker=marker_of(name), linestyle="none", markersize=3.5)
+    means = rows.groupby("threads")["throughput_kib_s"].mean() / 1024
+    axis.set_xticks(range(len(threads)), [f"{count:g}\n({means[count]:.0f})" for count in threads])
+    axis.set_xlim(-0.5, len(threads) - 0.5)
+    axis.grid(axis="x", visible=False)
+    axis.axhline(0, color=GREY, linewidth=0.8)

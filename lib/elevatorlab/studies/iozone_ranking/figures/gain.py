@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from ....showing.panels import error
-from ....showing.style import COLOURS, GREY
+from ....plugins.schedulers import marker_of
+from ....showing.dots import dots
+from ....showing.style import COLOURS, ONE_COLUMN
 from ...kit.cells import in_order, rows_of
 from ..measures import SCHEDULERS, TESTS, gain
 from .panels import panels
@@ -18,43 +22,43 @@ ARTICLE_PERCENT = 30
 def gains(rows: pd.DataFrame) -> Figure:
     """Draw the gain of the best scheduler over the worst, by test."""
     shown = list(panels(rows))
-    figure = Figure(figsize=(1.6 + 2.2 * len(shown), 3.0))
-    axes = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
-    for axis, (title, some) in zip(axes, shown, strict=True):
+    columns = max(1, -(-len(shown) // 2))
+    figure = Figure(figsize=(max(ONE_COLUMN, 1.2 + 1.45 * columns), 4.2))
+    grid = figure.subplots(2, columns, squeeze=False, sharey=True)
+    for axis, (title, some) in zip(grid.T.ravel(), shown, strict=False):
         _gains(axis, some)
         axis.set_title(title)
-        axis.set_xlabel("gain of the best\nover the worst, %")
-    axes[0].set_yticks(range(len(TESTS)), list(TESTS.values()))
-    axes[0].set_ylim(len(TESTS) - 0.5, -0.5)
+    for axis in grid.T.ravel()[len(shown) :]:
+        axis.set_visible(False)
+    for axis in grid[-1]:
+        axis.set_xlabel("gain, %")
     best = in_order(rows, "scheduler", SCHEDULERS)
-    for name in best:
-        axes[0].plot([], [], "o", color=COLOURS[name], label=f"best: {name}")
-    figure.legend(loc="outside lower center", ncols=len(best))
-    figure.suptitle("How much does the choice gain?")
+    handles = [Line2D([], [], linestyle="", label=f"best: {name}", **_look(name)) for name in best]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(best)) or 1)
+    figure.suptitle("Gain of the best scheduler over the worst")
     return figure
 
 
 def _gains(axis: Axes, rows: pd.DataFrame) -> None:
     axis.axvspan(0, ARTICLE_PERCENT, color="#EFEFEF", zorder=0)
-    fewest, most = rows["threads"].min(), rows["threads"].max()
-    values = []
-    for place, test in enumerate(TESTS):
-        for threads in sorted({fewest, most}):
-            found = gain(rows_of(rows, test=test, threads=threads))
-            if found is None:
-                continue
-            name, _, percent = found
-            values.append(percent.value)
-            axis.errorbar(
-                percent.value,
-                place + (0.15 if threads == most != fewest else -0.15),
-                xerr=error(percent),
-                color=COLOURS[name],
-                marker="o",
-                markerfacecolor=COLOURS[name] if threads == fewest else "white",
-                ecolor=GREY,
-                elinewidth=1,
-                capsize=2,
-            )
-    axis.set_xlim(0, 1.25 * max([ARTICLE_PERCENT, *values]))
-    axis.grid(axis="y", visible=False)
+    ends = sorted({rows["threads"].min(), rows["threads"].max()})
+    found = {
+        (test, threads): one
+        for test in TESTS
+        for threads in ends
+        if (one := gain(rows_of(rows, test=test, threads=threads)))
+    }
+
+    def look(test: str, threads: int) -> dict[str, Any]:
+        own = _look(found[test, threads][0])
+        return own if threads == ends[0] else {**own, "markerfacecolor": "white"}
+
+    percent = {key: gained for key, (_, _, gained) in found.items()}
+    dots(axis, percent, list(TESTS), look, ends)
+    axis.set_yticks(range(len(TESTS)), list(TESTS.values()))
+    furthest = max([ARTICLE_PERCENT, *(one.value for one in percent.values())])
+    axis.set_xlim(-0.03 * furthest, 1.25 * furthest)
+
+
+def _look(name: str) -> dict[str, Any]:
+    return {"color": COLOURS[name], "marker": marker_of(name)}

@@ -19,7 +19,7 @@ SHORT = {
     "file_backed": "file-backed",
     "disk": "disk",
     "as_published": "as published",
-    "direct": "around the cache (-I)",
+    "direct": "direct (-I)",
 }
 
 

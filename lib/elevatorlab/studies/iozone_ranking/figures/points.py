@@ -8,9 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....showing.bars import estimates, grouped_bars
+from ....plugins.schedulers import marker_of
+from ....showing.bars import estimates
+from ....showing.dots import dots
 from ....showing.panels import say
-from ....showing.style import COLOURS, GREY
+from ....showing.style import COLOURS, GREY, ONE_COLUMN
 from ...kit.cells import in_order
 from ..measures import HERE, SCHEDULERS, ranking
 from ..published import points
@@ -19,52 +21,46 @@ from .panels import panels
 
 def points_won(rows: pd.DataFrame) -> Figure:
     """Draw the printed points, and those of every device and variant."""
+    names = in_order(rows, "scheduler", [*SCHEDULERS]) if len(rows) else [*HERE.values()]
     measured = list(panels(rows))
-    count = 2 + len(measured)
-    figure = Figure(figsize=(0.8 + 1.75 * count, 3.6))
-    axes = figure.subplots(1, count, squeeze=False)[0]
+    columns = 1 + math.ceil(len(measured) / 2)
+    figure = Figure(figsize=(max(ONE_COLUMN, 0.8 + 1.24 * columns), 3.9))
+    grid = figure.subplots(2, columns, squeeze=False, sharey=True)
     by_computer = points().groupby("computer", sort=False)
-    for axis, (computer, printed) in zip(axes[:2], by_computer, strict=True):
-        _printed_points(axis, printed)
-        axis.set_title(f"printed:\n{computer}\n")
-        axis.set_ylim(0, 30)
-    for axis, (title, some) in zip(axes[2:], measured, strict=True):
-        _measured_points(axis, some)
-        axis.set_title(f"{title}\n")
-    for axis in axes:
-        axis.tick_params(axis="x", rotation=60, labelsize=8)
-    axes[0].set_ylabel("points")
+    for axis, (computer, printed) in zip(grid[:, 0], by_computer, strict=True):
+        _printed_points(axis, printed, names)
+        axis.set_title(f"printed:\n{computer}")
+    others = grid[:, 1:].T.ravel()
+    for axis, (title, some) in zip(others, measured, strict=False):
+        _measured_points(axis, some, names)
+        axis.set_title(title)
+    for axis in others[len(measured) :]:
+        axis.set_visible(False)
     figure.suptitle("Points for places")
     return figure
 
 
-def _printed_points(axis: Axes, printed: pd.DataFrame) -> None:
-    colours = dict(zip(printed["scheduler"], printed["descendant"].map(COLOURS.get), strict=True))
-    absent = [name for name in HERE if name not in colours]
-    grouped_bars(
-        axis,
-        estimates(printed, "scheduler", "points"),
-        [*colours, *absent],
-        lambda name, _: {"facecolor": colours[name]},
-        write=lambda points: f"{points:g}",
-    )
-    for place in range(len(colours), len(HERE)):
-        axis.text(place, 0.3, "not\nprinted", ha="center", va="bottom", fontsize=7, color=GREY)
+def _look(name: str, _: None) -> dict[str, str]:
+    return {"color": COLOURS[name], "marker": marker_of(name)}
 
 
-def _measured_points(axis: Axes, rows: pd.DataFrame) -> None:
-    schedulers = in_order(rows, "scheduler", SCHEDULERS)
-    found = ranking(rows, tuple(schedulers))
+def _printed_points(axis: Axes, printed: pd.DataFrame, names: list[str]) -> None:
+    dots(axis, estimates(printed, "descendant", "points"), names, _look)
+    for name in set(HERE.values()).intersection(names).difference(printed["descendant"]):
+        axis.text(1, names.index(name), "not printed", va="center", color=GREY)
+    axis.set(xlim=(0, 30), xlabel="points")
+
+
+def _measured_points(axis: Axes, rows: pd.DataFrame, names: list[str]) -> None:
+    found = ranking(rows, tuple(in_order(rows, "scheduler", SCHEDULERS)))
     if found is None:
         say(axis, "fewer than\ntwo schedulers")
         return
-    most = found.comparisons * (len(found.total) - 1)
-    there = [name for name in schedulers if name in found.total]
-    heights = {(name, None): found.interval[name] for name in there}
-    grouped_bars(axis, heights, there, lambda name, _: {"facecolor": COLOURS[name]})
-    for place, name in enumerate(there):
+    values = {(name, None): found.interval[name] for name in found.total.index}
+    dots(axis, values, names, _look)
+    for name in found.total.index:
         if not math.isnan(found.wins[name]):
-            words = f"{found.wins[name]:.0%}"
-            axis.text(place, most, words, ha="center", va="bottom", fontsize=7.5)
-    axis.set_ylim(0, most)
-    axis.set_xlabel(f"{found.comparisons} comparisons\nwinner: {found.says}", fontsize=7.5)
+            place, beside = (1.02, names.index(name)), ("axes fraction", "data")
+            axis.annotate(f"{found.wins[name]:.0%}", place, xycoords=beside, va="center")
+    axis.set_xlim(0, found.comparisons * (len(found.total) - 1))
+    axis.set_xlabel(f"points\n(winner: {found.says})")

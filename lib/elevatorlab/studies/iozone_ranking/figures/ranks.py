@@ -9,7 +9,7 @@ import scikit_posthocs
 from matplotlib.figure import Figure
 
 from ....analysis.friedman import Friedman
-from ....showing.style import COLOURS
+from ....showing.style import COLOURS, TWO_COLUMNS
 from ...kit.cells import in_order
 from ..measures import SCHEDULERS, over_tests
 from .panels import panels
@@ -18,8 +18,9 @@ from .panels import panels
 def critical_difference(rows: pd.DataFrame) -> Figure:
     """Draw the mean ranks, and which of them Nemenyi's test does not tell apart."""
     shown = [(title, found) for title, some in panels(rows) if (found := _ranks(some))]
-    figure = Figure(figsize=(6.4, 0.7 + 1.8 * max(len(shown), 1)))
-    axes = figure.subplots(max(len(shown), 1), 1, squeeze=False)[:, 0]
+    lines = max(1, -(-len(shown) // 2))
+    figure = Figure(figsize=(TWO_COLUMNS, 0.5 + 1.4 * lines))
+    axes = figure.subplots(lines, 2).ravel()
     for axis in axes:
         axis.set_axis_off()
     for axis, (title, found) in zip(axes, shown, strict=False):

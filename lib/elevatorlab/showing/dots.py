@@ -1,0 +1,49 @@
+"""Estimates as dots from left to right, one line a group, with the intervals of the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from .bars import Estimates
+from .panels import error
+
+SPREAD = 0.8
+"""Of the room of a group, what its members take; seaborn's own, so that both agree."""
+
+
+def dots(
+    axis: Axes,
+    values: Estimates,
+    order: Sequence[Hashable],
+    look: Callable[[Any, Any], Mapping[str, Any]],
+    members: Sequence[Hashable] = (None,),
+) -> None:
+    """Draw a dot for each group and member of it, with its confidence interval.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    values : mapping
+        By group and member; what is not there has no dot.
+    order : sequence
+        The groups from top to bottom.
+    look : callable
+        Called with a group and a member; returns how `matplotlib.axes.Axes.errorbar` draws it.
+    members : sequence
+        The members of a group from top to bottom.
+    """
+    usual = {"marker": "o", "ecolor": "black", "elinewidth": 0.9, "capsize": 2, "zorder": 3}
+    for place, group in enumerate(order):
+        for number, member in enumerate(members):
+            found = values.get((group, member))
+            if found is not None:
+                height = place + SPREAD * ((number + 0.5) / len(members) - 0.5)
+                how = {**usual, **look(group, member)}
+                axis.errorbar(found.value, height, xerr=error(found), **how)
+    axis.set_yticks(range(len(order)), [str(group) for group in order])
+    axis.set_ylim(max(1, len(order)) - 0.5, -0.5)
+    axis.grid(axis="y", visible=False)
+    axis.tick_params(axis="y", length=0)

@@ -16,34 +16,46 @@ if TYPE_CHECKING:
 
 ARMS = {"host": "the machine"}
 
+_LIKE = "Counterpart of the document's Figure {}: "
 CAPTIONS = {
-    "overview": "Throughput of SBQ relative to noop against I/O depth (4 KiB random reads): as "
-    "published (dashed) and as measured with each driver; crosses: a local null_blk, the negative "
-    "control. Right: the processor's time for a request at depth 64.",
-    "figure-1-ssd": "Counterpart of the document's Figure 1: latency against throughput, one point "
-    "an I/O depth; a row for each driver. Dashed: published. Where mq-deadline is not seen, kyber "
-    f"lies on it. A 99th percentile of fewer than {FEWEST_FOR_P99} requests is not drawn.",
-    "figure-2-ram": "Counterpart of the document's Figure 2, as Figure 1, with a RAM target.",
-    "figure-3-ssd-cores": "Counterpart of the document's Figure 3: throughput by cores. One core "
-    "is measured (dot); the lines beyond it are predictions from its cost of a request, not "
-    "measurements. Dashed: published.",
-    "figure-4-ram-cores": "Counterpart of the document's Figure 4, as Figure 3, with a RAM target.",
-    "figure-5-read-share": "Counterpart of the document's Figure 5: throughput by share of reads, "
-    "with SBQ / noop above each pair; published on 4 and 16 cores, measured with one job of fio.",
-    "figure-6-request-size": "Counterpart of the document's Figure 6: throughput by request size; "
-    "published (dashed) on 16 cores and a link of 100 Gb/s, measured with one job of fio.",
-    "explanation": "What a request costs at depth 64: the processor's time (1 us is a "
-    "thousand instructions where these are counted), TCP segments with data that host and "
-    "target sent, context switches.",
+    "overview": "Throughput of SBQ relative to noop against I/O depth (4 KiB random reads), and "
+    "the processor's time for a request at depth 64, with 95 % confidence intervals. Above 1, "
+    "holding requests back gains, below 1 it costs; crosses are a local null_blk.",
+    "figure-1-ssd": _LIKE.format(1) + "latency against throughput, one point an I/O depth, with "
+    "95 % confidence intervals. Where mq-deadline is not seen, kyber lies on it; a 99th percentile "
+    f"of fewer than {FEWEST_FOR_P99} requests is not drawn.",
+    "figure-2-ram": _LIKE.format(2) + "as Figure 1, with a RAM target. A 99th percentile of fewer "
+    f"than {FEWEST_FOR_P99} requests is not drawn.",
+    "figure-3-ssd-cores": _LIKE.format(3) + "throughput by cores; dashed curves are published. "
+    "One core is measured (markers, 95 % confidence intervals), and the dotted lines beyond it are "
+    "predictions from its cost of a request.",
+    "figure-4-ram-cores": _LIKE.format(4) + "as Figure 3, with a RAM target. One core is measured, "
+    "and the dotted lines beyond it are predictions.",
+    "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads; "
+    "published on 4 and 16 cores, measured with one job of fio and 95 % confidence intervals. "
+    "Compare the ratios (below), not the rates.",
+    "figure-6-request-size": _LIKE.format(6) + "throughput by request size; published (dashed) on "
+    "16 cores and a link of 100 Gb/s, measured with one job of fio and 95 % confidence intervals. "
+    "Compare the distance between the schedulers, not the rates.",
+    "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
+    "processor's time (1 us is a thousand instructions where these are counted), TCP segments with "
+    "data, context switches. Compare the schedulers with each driver: what costs less explains the "
+    "gain.",
     "processor-time": "Whose work the processor does for a request, from the kernel's own events "
-    "(see `agent.observe.processor_time`), without what recording them costs: what would be left "
-    "on either machine, if there were two.",
-    "price": "Left: mean latency at depth 1 relative to noop, stock driver, published and with "
-    "times scaled or not. Right: throughput on a local null_blk relative to noop.",
-    "knobs": "Throughput relative to noop for each pair of SBQ's knobs, and requests in a batch.",
-    "unscaled": "Throughput of SBQ relative to noop at two depths, with times scaled and not.",
+    "(see `agent.observe.processor_time`), without what recording them costs; the sums are host + "
+    "target. Each is what would be left on that machine, if there were two.",
+    "price": "Mean latency at depth 1 with the stock driver, and throughput on a local null_blk, "
+    "both relative to noop, with 95 % confidence intervals. Holding requests back costs where the "
+    "left panel is above 1, and the right one below.",
+    "knobs": "Throughput relative to noop for each pair of SBQ's knobs, and requests in a batch. "
+    "A batch ends by its size or by its timeout, whichever comes first.",
+    "unscaled": "Throughput of SBQ relative to noop at two depths, with times scaled and not, with "
+    "95 % confidence intervals. A dot that crosses 1 when "
+    "times are scaled would change the finding.",
 }
 """What each figure shows; `_remark` and where it was measured are added to it."""
+KEPT = ("overview", "processor-time")
+"""The figures that a paper would keep."""
 
 _LIKE_THE_DOCUMENT = [name for name in CAPTIONS if name.startswith("figure-")]
 """Figures in the document's own units."""
@@ -72,7 +84,9 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         drawn = _of_the_document(published, rows)
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
-    return of_every_run(measured, draw, CAPTIONS, ARMS, "throughput_iops", remark=_remark)
+    return of_every_run(
+        measured, draw, CAPTIONS, ARMS, "throughput_iops", remark=_remark, kept=KEPT
+    )
 
 
 def _remark(name: str, run: Run) -> str:

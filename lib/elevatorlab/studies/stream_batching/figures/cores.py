@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from ....showing.style import COLOURS, GREY
+from ....analysis.intervals import mean_interval
+from ....showing.style import COLOURS, GREY, PREDICTED, PUBLISHED, TWO_COLUMNS
 from ...kit.cells import rows_of
-from ..measures import DRIVERS, TARGETS, limit_kiops, predicted_kiops
+from ..measures import TARGETS, THROUGHPUT, at, limit_kiops, predicted_kiops, where_of
 from ..published import SCHEDULER
 from .latency import on_scale
-from .panels import PUBLISHED, compared_schedulers, drivers_in, scheduler_handles
+from .panels import compared_schedulers, drivers_in, line, scheduler_handles, source_handles
 
 OPERATIONS = {"randread": "(a) random read", "randwrite": "(b) random write"}
-PREDICTED: dict[str, Any] = {"stock": ":", "one_send": "-"}
-"""How the prediction from a driver's one core is drawn."""
 
 
 def cores(published: pd.DataFrame, measured: pd.DataFrame, target: str) -> Figure:
     """Draw throughput against cores for one target: published, and predicted from one core."""
     rows = rows_of(measured, target=target)
-    figure = Figure(figsize=(8, 3.6))
+    figure = Figure(figsize=(TWO_COLUMNS, 3.1))
     axes = figure.subplots(1, 2)
     for axis, (operation, title) in zip(axes, OPERATIONS.items(), strict=True):
         shown = published[
@@ -58,21 +55,10 @@ def cores(published: pd.DataFrame, measured: pd.DataFrame, target: str) -> Figur
     axes[0].set_ylabel("throughput (kIOPS)")
     handles = [
         *scheduler_handles(compared_schedulers(rows)),
-        Line2D([], [], color=GREY, label="published", **PUBLISHED),
-        *(
-            Line2D(
-                [],
-                [],
-                color=GREY,
-                linestyle=PREDICTED[driver],
-                marker=".",
-                markevery=[0],
-                label=f"one core measured (dot), more predicted: {DRIVERS[driver]}",
-            )
-            for driver in drivers_in(rows)
-        ),
+        *source_handles(drivers_in(rows)),
+        Line2D([], [], color=GREY, label="predicted from one core", **PREDICTED),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle(f"{TARGETS[target]}, 4 KiB, depth 64, by cores{on_scale(rows)}")
     return figure
 
@@ -85,16 +71,13 @@ def _predicted(
         for scheduler in compared_schedulers(rows):
             name = next((one for one, ours in SCHEDULER.items() if ours == scheduler), scheduler)
             what = {"target": target, "operation": operation, "driver": driver, "scheduler": name}
-            numbers = range(1, most_cores + 1)
-            found = (predicted_kiops(rows, what, number) for number in numbers)
-            line = [kiops for kiops in found if kiops is not None]
-            if not line:
+            found = at(rows, THROUGHPUT, **where_of(what, rows), scheduler=scheduler)
+            if found.empty:
                 continue
-            axis.plot(
-                numbers,
-                line,
-                color=COLOURS[scheduler],
-                linestyle=PREDICTED[driver],
-                marker="o",
-                markevery=[0],
-            )
+            numbers = range(1, most_cores + 1)
+            found_kiops = (predicted_kiops(rows, what, number) for number in numbers)
+            kiops = [rate for rate in found_kiops if rate is not None]
+            axis.plot(numbers, kiops, color=COLOURS[scheduler], **PREDICTED)
+            scale = where_of(what, rows)["time_scale"]
+            one_core = mean_interval(found * scale / 1000)
+            line(axis, [(1, one_core)], scheduler, driver)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from ....analysis.intervals import Interval
-from ....showing.bars import grouped_bars
-from ....showing.panels import say
-from ....showing.style import COLOURS, GREY
+from ....analysis.intervals import Interval, mean_interval
+from ....plugins.schedulers import marker_of
+from ....showing.dots import dots
+from ....showing.panels import marks, say
+from ....showing.style import COLOURS, GREY, TWO_COLUMNS
 from ...kit.cells import rows_of
 from ..columns import WHERE
 from ..measures import DRIVERS, MEAN, TARGETS, THROUGHPUT, at, gain, scale_of
-from .panels import compared_schedulers, drivers_in, scheduler_patches, schedulers_in
+from .panels import (
+    MARKERS,
+    compared_schedulers,
+    drivers_in,
+    face,
+    name_of,
+    scheduler_handles,
+    schedulers_in,
+)
 
 COSTS = {
     "busy_ns_per_request": "processor time (us)",
@@ -29,93 +38,91 @@ COSTS = {
 
 def explanation(measured: pd.DataFrame) -> Figure:
     """Draw what a request costs at depth 64, by target, driver and scheduler."""
-    figure = Figure(figsize=(9.5, 5))
-    axes = figure.subplots(2, len(COSTS), sharex=True)
+    figure = Figure(figsize=(TWO_COLUMNS, 2.9))
+    axes = figure.subplots(2, len(COSTS), sharex="col", sharey=True)
     for row, target in zip(axes, TARGETS, strict=True):
-        for axis, (column, name) in zip(row, COSTS.items(), strict=True):
+        for axis, column in zip(row, COSTS, strict=True):
             draw_costs(axis, measured, target, column)
-            axis.set_title(name)
-        row[0].set_ylabel(f"{TARGETS[target]}\na request")
-    handles = scheduler_patches(compared_schedulers(measured))
+        row[0].set_ylabel(TARGETS[target])
+    for axis, name in zip(axes[-1], COSTS.values(), strict=True):
+        axis.set_xlabel(f"{name}\na request")
+    handles = scheduler_handles(compared_schedulers(measured))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    figure.suptitle("Why it gains: what a request costs at depth 64, 4 KiB random reads")
+    figure.suptitle("What a request costs at depth 64, 4 KiB random reads")
     return figure
 
 
 def draw_costs(axis: Axes, measured: pd.DataFrame, target: str, column: str) -> None:
-    """Draw one kind of cost (of `COSTS`), a group of bars for each driver."""
+    """Draw one kind of cost (of `COSTS`), a line of dots for each driver."""
     unit = 1000 if column == "busy_ns_per_request" else 1
     rows = rows_of(measured, target=target)
-    names = {driver: DRIVERS[driver].removesuffix(" driver") for driver in drivers_in(rows)}
-    heights = {}
-    for driver, name in names.items():
+    costs = {}
+    for driver in drivers_in(rows):
         for scheduler in compared_schedulers(measured):
             where = {"driver": driver, "time_scale": scale_of(rows), "scheduler": scheduler}
             values = at(rows, column, target=target, **where)
             if len(values) and values.notna().all():
-                heights[name, scheduler] = _alone(values.mean() / unit)
-    grouped_bars(
-        axis,
-        heights,
-        list(names.values()),
-        lambda _, scheduler: {"facecolor": COLOURS[scheduler]},
-        compared_schedulers(measured),
-        write=lambda value: f"{value:.0f}" if value >= 10 else f"{value:.2f}",
-    )
-    axis.margins(y=0.15)
+                costs[driver, scheduler] = mean_interval(values / unit)
 
+    def look(driver: str, scheduler: str) -> dict[str, str]:
+        colour = COLOURS[scheduler]
+        return {"color": colour, "marker": MARKERS[driver], "markerfacecolor": face(driver, colour)}
 
-def _alone(value: float) -> Interval:
-    """Return a value that is drawn without an interval."""
-    return Interval(value, math.nan, math.nan, 1)
+    drivers = drivers_in(measured)
+    dots(axis, costs, drivers, look, compared_schedulers(measured))
+    names = [DRIVERS[driver].removesuffix(" driver") for driver in drivers]
+    axis.set_yticks(range(len(drivers)), names)
+    axis.set_xlim(0, 1.1 * max((cost.value for cost in costs.values()), default=1))
 
 
 def price(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Draw what SBQ costs: latency at depth 1, and throughput without a network."""
-    figure = Figure(figsize=(8, 3.6))
+    figure = Figure(figsize=(TWO_COLUMNS, 2.9))
     axes = figure.subplots(1, 2)
-    axes[0].set_title("latency at depth 1, relative to noop")
-    axes[1].set_title("throughput without a network,\nrelative to noop")
-    _latency_price(axes[0], published, measured)
-    _local(axes[1], measured)
+    _relative(axes[0], _latency(published, measured))
+    _relative(axes[1], _local(measured))
+    axes[0].set_xlabel("mean latency at depth 1,\nrelative to noop (log scale)")
+    axes[1].set_xlabel("throughput without a network,\nrelative to noop (log scale)")
     others = [name for name in schedulers_in(measured) if name != "none"]
-    figure.legend(
-        handles=scheduler_patches(others), loc="outside lower center", ncols=max(1, len(others))
+    handles = [Line2D([], [], linestyle="", label=name_of(name), **_look(name)) for name in others]
+    handles.append(
+        Line2D([], [], **{**_look("sbq"), "markerfacecolor": "white"}, ls="", label="published")
     )
-    figure.suptitle("What it costs")
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    figure.suptitle("What holding requests back costs")
     return figure
 
 
-def _latency_price(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame) -> None:
-    groups = []
+_PUBLISHED = ", published"
+
+
+def _latency(published: pd.DataFrame, measured: pd.DataFrame) -> dict[tuple[str, str], Interval]:
+    found = {}
     for target, name in TARGETS.items():
         shown = rows_of(published, target=target, latency_kind="mean", io_depth=1)
         latency = shown.set_index("scheduler")["latency_us"]
-        short = name.replace(" block device", "")
-        groups.append(
-            (f"{short}\npublished", {"sbq": _alone(float(latency["sbq"] / latency["noop"]))}, 0.5)
-        )
+        ratio = pd.Series([latency["sbq"] / latency["noop"]])
+        found[_short(name) + _PUBLISHED, "sbq"] = mean_interval(ratio)
         for scale in sorted(set(measured["time_scale"])):
             where = {"target": target, "driver": "stock", "time_scale": scale, "depth": 1}
-            ratios = _to_noop(measured, MEAN, where)
-            groups.append((f"{short}\ntimes × {scale:g}", ratios, 1))
-    _grouped(axis, groups)
+            for scheduler, measured_ratio in _to_noop(measured, MEAN, where).items():
+                found[f"{_short(name)}, times × {scale:g}", scheduler] = measured_ratio
+    return found
 
 
-def _local(axis: Axes, measured: pd.DataFrame) -> None:
-    groups = []
+def _local(measured: pd.DataFrame) -> dict[tuple[str, str], Interval]:
+    found = {}
     for target, name in TARGETS.items():
         for depth in (1, WHERE["depth"]):
             where = {"target": target, "driver": "local", "depth": depth}
             where["time_scale"] = scale_of(measured)
-            ratios = _to_noop(measured, THROUGHPUT, where)
-            if ratios:
-                label = f"{name.replace(' block device', '')}\ndepth {depth}"
-                groups.append((label, ratios, 1))
-    if not groups:
-        say(axis, "was not run")
-        return
-    _grouped(axis, groups)
+            for scheduler, ratio in _to_noop(measured, THROUGHPUT, where).items():
+                found[f"{_short(name)}, depth {depth}", scheduler] = ratio
+    return found
+
+
+def _short(target: str) -> str:
+    return target.replace(" block device", "")
 
 
 def _to_noop(measured: pd.DataFrame, column: str, where: dict[str, Any]) -> dict[str, Interval]:
@@ -125,20 +132,24 @@ def _to_noop(measured: pd.DataFrame, column: str, where: dict[str, Any]) -> dict
     return {name: ratio for name, ratio in found.items() if ratio}
 
 
-def _grouped(axis: Axes, groups: Sequence[tuple[str, dict[str, Interval], float]]) -> None:
-    """Draw bars in groups, each with its value above, and a line at 1."""
-    lightness = {label: alpha for label, _, alpha in groups}
-    heights = {
-        (label, scheduler): _alone(ratio.value)
-        for label, ratios, _ in groups
-        for scheduler, ratio in ratios.items()
-    }
+def _look(scheduler: str) -> dict[str, Any]:
+    return {"color": COLOURS[scheduler], "marker": marker_of(scheduler)}
 
-    def look(label: str, scheduler: str) -> dict[str, Any]:
-        return {"facecolor": COLOURS[scheduler], "alpha": lightness[label]}
 
-    members = list(dict.fromkeys(scheduler for _, scheduler in heights))
-    grouped_bars(axis, heights, list(lightness), look, members, write=lambda value: f"{value:.2g}")
-    axis.axhline(1, color=GREY, linewidth=0.8)
-    axis.tick_params(axis="x", labelsize=7)
-    axis.margins(y=0.12)
+def _relative(axis: Axes, ratios: Mapping[tuple[str, str], Interval]) -> None:
+    """Draw ratios in groups, and a line where nothing differs."""
+    if not ratios:
+        say(axis, "was not run")
+        return
+
+    def look(group: str, scheduler: str) -> dict[str, Any]:
+        own = _look(scheduler)
+        return {**own, "markerfacecolor": "white"} if group.endswith(_PUBLISHED) else own
+
+    groups = list(dict.fromkeys(group for group, _ in ratios))
+    dots(axis, ratios, groups, look, list(dict.fromkeys(name for _, name in ratios)))
+    axis.axvline(1, color=GREY, linewidth=0.8)
+    axis.set_xscale("log")
+    values = [1, *(one.value for one in ratios.values())]
+    marks(axis.xaxis, (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10), "{:g}×")
+    axis.set_xlim(min(values) / 1.5, max(values) * 1.5)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from ....showing.bars import grouped_bars
+from ....plugins.schedulers import marker_of
+from ....showing.dots import dots
 from ....showing.panels import cells, say
-from ....showing.style import COLOURS, GREY
+from ....showing.style import COLOURS, GREY, ONE_COLUMN, TWO_COLUMNS
 from ...kit.cells import rows_of
 from ..columns import WHERE
 from ..measures import DRIVERS, TARGETS, at, gain
@@ -21,7 +22,7 @@ DEPTHS = (1, WHERE["depth"])
 
 def knobs(measured: pd.DataFrame) -> Figure:
     """Draw the gain for each pair of knobs: requests a batch, and time to wait for them."""
-    figure = Figure(figsize=(5.5, 3.8))
+    figure = Figure(figsize=(ONE_COLUMN, 2.7))
     axis = figure.subplots()
     rows = rows_of(measured, **WHERE)
     own = rows[rows["scheduler"] == "sbq"]
@@ -58,7 +59,7 @@ def knobs(measured: pd.DataFrame) -> Figure:
     axis.set_yticklabels([f"{y:g}" for y in ratio.index])
     axis.set_xlabel(f"batch_timeout_us (here × {scale:g})")
     axis.set_ylabel("batch_nr")
-    axis.set_title(f"{TARGETS[str(target)]}, {DRIVERS[str(driver)]}, depth 64", fontsize=9)
+    axis.set_title(f"{TARGETS[str(target)]}, {DRIVERS[str(driver)]}, depth 64")
     figure.suptitle("The knobs: throughput relative to noop")
     return figure
 
@@ -70,28 +71,34 @@ def _words(gained: float, size: float) -> str:
 
 def unscaled(measured: pd.DataFrame) -> Figure:
     """Draw the gain at depths 1 and 64 with all times as they are, beside the scaled ones."""
-    figure = Figure(figsize=(8, 3.2))
+    figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     axes = figure.subplots(1, 2, sharey=True)
+    settings = {
+        f"{DRIVERS[driver].removesuffix(' driver')}, times × {scale:g}": (driver, scale)
+        for driver in drivers_in(measured)
+        for scale in sorted(set(measured["time_scale"]))
+    }
     for axis, target in zip(axes, TARGETS, strict=True):
-        heights = {}
-        for driver in drivers_in(measured):
-            for scale in sorted(set(measured["time_scale"])):
-                where = {"target": target, "driver": driver, "time_scale": scale}
-                label = f"{DRIVERS[driver].removesuffix(' driver')}\ntimes × {scale:g}"
-                for depth in DEPTHS:
-                    if found := gain(measured, **where, depth=depth):
-                        heights[label, depth] = found
-        groups = list(dict.fromkeys(label for label, _ in heights))
-        values = {key: replace(one, repetitions=1) for key, one in heights.items()}
-        grouped_bars(axis, values, groups, _look, DEPTHS, write=lambda value: f"{value:.2f}")
-        axis.axhline(1, color=GREY, linewidth=0.8)
-        axis.tick_params(axis="x", labelsize=8)
-        axis.margins(y=0.2)
-        axis.set_title(TARGETS[target])
-    axes[0].set_ylabel("throughput, SBQ / noop")
-    figure.suptitle("The scale of time: SBQ / noop at depths 1 (light) and 64")
+        gained = {
+            (label, depth): found
+            for label, (driver, scale) in settings.items()
+            for depth in DEPTHS
+            if (
+                found := gain(measured, target=target, driver=driver, time_scale=scale, depth=depth)
+            )
+        }
+        dots(axis, gained, list(settings), _look, DEPTHS)
+        axis.axvline(1, color=GREY, linewidth=0.8)
+        axis.set(title=TARGETS[target], xlabel="throughput, SBQ / noop", xlim=(0, None))
+    handles = [
+        Line2D([], [], linestyle="", label=f"depth {depth}", **_look("", depth)) for depth in DEPTHS
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    figure.suptitle("The gain with times scaled, and not")
     return figure
 
 
 def _look(_: str, depth: int) -> dict[str, Any]:
-    return {"facecolor": COLOURS["sbq"], "alpha": 0.45 if depth == DEPTHS[0] else 1}
+    colour = COLOURS["sbq"]
+    face = "white" if depth == DEPTHS[0] else colour
+    return {"color": colour, "marker": marker_of("sbq"), "markerfacecolor": face}

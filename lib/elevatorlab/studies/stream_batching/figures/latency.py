@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....showing.panels import marks, say
-from ....showing.style import COLOURS
+from ....showing.panels import errors, marks, say
+from ....showing.style import COLOURS, PUBLISHED, TWO_COLUMNS
 from ...kit.cells import rows_of
 from ..measures import (
     DRIVERS,
@@ -22,7 +24,6 @@ from ..measures import (
 from ..published import SCHEDULER
 from .panels import (
     MARKERS,
-    PUBLISHED,
     drivers_in,
     face,
     scheduler_handles,
@@ -39,7 +40,7 @@ def latency_against_throughput(
     """Draw latency against throughput for one target, one row of panels a driver."""
     rows = rows_of(measured, target=target)
     drivers: list[str | None] = [*drivers_in(rows)] or [None]
-    figure = Figure(figsize=(8, 0.9 + 2.8 * len(drivers)))
+    figure = Figure(figsize=(TWO_COLUMNS, 1.0 + 2.1 * len(drivers)))
     axes = figure.subplots(len(drivers), 2, squeeze=False, sharex=True)
     for driver, pair in zip(drivers, axes, strict=True):
         for axis, (kind, (title, column)) in zip(pair, KINDS.items(), strict=True):
@@ -84,13 +85,31 @@ def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: 
         rows = rows[rows["requests"] >= FEWEST_FOR_P99]
     for scheduler in schedulers_in(rows_of(rows, driver=driver)):
         where = {"scheduler": scheduler, "driver": driver, "target": target, "time_scale": scale}
-        rates = curve(rows, THROUGHPUT, "depth", **where)
-        latencies = curve(rows, column, "depth", **where)
+        rates = [
+            one.map(partial(kiops_of, scale))
+            for _, one in curve(rows, THROUGHPUT, "depth", **where)
+        ]
+        latencies = [
+            one.map(partial(_us, scale)) for _, one in curve(rows, column, "depth", **where)
+        ]
         colour = COLOURS[scheduler]
-        axis.plot(
-            [rate.value * scale / 1000 for _, rate in rates],
-            [latency.value / scale for _, latency in latencies],
+        axis.errorbar(
+            [rate.value for rate in rates],
+            [latency.value for latency in latencies],
+            xerr=errors(rates),
+            yerr=errors(latencies),
             color=colour,
             marker=MARKERS[driver],
             markerfacecolor=face(driver, colour),
+            elinewidth=0.9,
+            capsize=2,
         )
+
+
+def kiops_of(scale: float, iops: float) -> float:
+    """Return a rate on the document's scale of time."""
+    return iops * scale / 1000
+
+
+def _us(scale: float, latency_us: float) -> float:
+    return latency_us / scale

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -11,22 +9,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....analysis.intervals import Interval
-from ....showing.bars import grouped_bars, tallest
-from ....showing.panels import marks, say
-from ....showing.style import COLOURS, GREY
+from ....showing.panels import marks
+from ....showing.style import COLOURS, GREY, PUBLISHED, TWO_COLUMNS
 from ...kit.cells import rows_of
-from ..measures import DRIVERS, TARGETS, THROUGHPUT, curve, gains, scale_of
+from ..measures import TARGETS, THROUGHPUT, curve, gains, scale_of
 from ..published import KIB_BITS, LINK_GBPS, SCHEDULER
 from .cores import OPERATIONS
-from .latency import on_scale
+from .latency import kiops_of, on_scale
 from .panels import (
-    PUBLISHED,
     compared_schedulers,
     drivers_in,
     line,
     scheduler_handles,
-    scheduler_patches,
     source_handles,
 )
 
@@ -35,83 +29,54 @@ READ_PERCENT = {"randread": 100, "randwrite": 0}
 
 
 def read_share(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
-    """Draw throughput by share of reads: as published, and measured on one core."""
-    drivers = drivers_in(measured)
-    lines = 1 + len(drivers)
-    figure = Figure(figsize=(8, 1.1 + 2.3 * lines))
-    axes = figure.subplots(lines, 2, squeeze=False)
-    for column, target in enumerate(TARGETS):
-        shown = published[(published["target"] == target) & published["read_percent"].notna()]
-        shown = shown[shown["cores"] == CORES[target]]
-        bars = {
-            scheduler: rows_of(shown, scheduler=name).set_index("read_percent")["throughput_kiops"]
-            for name, scheduler in SCHEDULER.items()
-        }
-        axis = axes[0][column]
-        axis.set_title(f"{TARGETS[target]}, published, {CORES[target]} cores")
-        _bars(axis, bars, (bars["sbq"] / bars["none"]).items(), alpha=0.5)
-        for driver, row in zip(drivers, axes[1:], strict=True):
-            _measured_shares(row[column], measured, target, driver)
-    for row in axes:
-        row[0].set_ylabel("kIOPS")
-    for axis in axes[-1]:
-        axis.set_xlabel("reads (%)")
-    handles = scheduler_patches(compared_schedulers(measured))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    """Draw throughput, and SBQ's gain, by share of reads: published, and measured on one core."""
+    figure = Figure(figsize=(TWO_COLUMNS, 4.2))
+    grid = figure.subplots(2, 2, sharex=True, sharey="row")
+    for (above, below), target in zip(grid.T, TARGETS, strict=True):
+        _published_shares(above, below, published, target)
+        for driver in drivers_in(measured):
+            _measured_shares(above, below, rows_of(measured, target=target), driver)
+        above.set(title=f"{TARGETS[target]} (published: {CORES[target]} cores)", yscale="log")
+        marks(above.yaxis, (100, 200, 500, 1000, 2000))
+        below.axhline(1, color=GREY, linewidth=0.8)
+        below.set_xlabel("reads (%)")
+        below.set_xticks((0, 25, 50, 75, 100))
+    grid[0, 0].set_ylabel("throughput (kIOPS, log scale)")
+    grid[1, 0].set(ylabel="throughput, SBQ / noop", ylim=(0, None))
+    handles = scheduler_handles(compared_schedulers(measured))
+    handles += source_handles(drivers_in(measured))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle(f"Reads and writes mixed, 4 KiB, depth 64{on_scale(measured)}")
     return figure
 
 
-def _measured_shares(axis: Axes, measured: pd.DataFrame, target: str, driver: str) -> None:
-    scale = scale_of(measured)
-    where: dict[str, Any] = {"target": target, "driver": driver, "time_scale": scale}
-    bars = {
-        scheduler: pd.Series(
-            {
-                share: rate.value * (scale or 1.0) / 1000
-                for share, rate in curve(
-                    measured, THROUGHPUT, "read_percent", **where, scheduler=scheduler
-                )
-            }
-        )
-        for scheduler in compared_schedulers(measured)
-    }
-    axis.set_title(f"{TARGETS[target]}, {DRIVERS[driver]}, one core")
-    ratios = [(share, ratio.value) for share, ratio in gains(measured, "read_percent", **where)]
-    if len(ratios) < 2:
-        say(axis, "was not run")
-        return
-    _bars(axis, bars, ratios)
+def _published_shares(above: Axes, below: Axes, published: pd.DataFrame, target: str) -> None:
+    shown = rows_of(published, target=target, cores=CORES[target])
+    shown = shown[shown["read_percent"].notna()]
+    kiops = shown.pivot(index="read_percent", columns="scheduler", values="throughput_kiops")
+    for name, scheduler in SCHEDULER.items():
+        above.plot(kiops.index, kiops[name], color=COLOURS[scheduler], **PUBLISHED)
+    below.plot(kiops.index, kiops["sbq"] / kiops["noop"], color=COLOURS["sbq"], **PUBLISHED)
 
 
-def _bars(
-    axis: Axes,
-    bars: dict[str, pd.Series[float]],
-    ratios: Iterable[tuple[Any, float]],
-    alpha: float = 1,
-) -> None:
-    """Draw a group of bars for each share of reads, with SBQ's gain above it."""
-    shares = sorted(set().union(*(values.index for values in bars.values())))
-    heights = {
-        (f"{share:g}", scheduler): Interval(kiops, math.nan, math.nan, 1)
-        for scheduler, values in bars.items()
-        for share, kiops in values.items()
-    }
-
-    def look(_: str, scheduler: str) -> dict[str, Any]:
-        return {"facecolor": COLOURS[scheduler], "alpha": alpha}
-
-    grouped_bars(axis, heights, [f"{share:g}" for share in shares], look, list(bars))
-    top = tallest(axis)
-    for share, ratio in ratios:
-        words, place = f"{ratio:.2f}×", shares.index(share)
-        axis.text(place, top * 1.04, words, ha="center", va="bottom", color=GREY)
-    axis.set_ylim(0, top * 1.2)
+def _measured_shares(above: Axes, below: Axes, rows: pd.DataFrame, driver: str) -> None:
+    scale = scale_of(rows)
+    where: dict[str, Any] = {"driver": driver, "time_scale": scale}
+    for scheduler in compared_schedulers(rows):
+        for target in set(rows["target"]):
+            rates = curve(
+                rows, THROUGHPUT, "read_percent", **where, target=target, scheduler=scheduler
+            )
+            kiops = [(share, rate.map(partial(kiops_of, scale or 1.0))) for share, rate in rates]
+            line(above, kiops, scheduler, driver)
+            if scheduler != "none":
+                gained = gains(rows, "read_percent", scheduler, **where, target=target)
+                line(below, gained, scheduler, driver)
 
 
 def request_size(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Draw throughput in bits against request size: published on 16 cores, measured on one."""
-    figure = Figure(figsize=(8, 3.8))
+    figure = Figure(figsize=(TWO_COLUMNS, 3.1))
     axes = figure.subplots(1, 2, sharey=True)
     rows = rows_of(measured, target="ram")
     for axis, (operation, title) in zip(axes, OPERATIONS.items(), strict=True):

@@ -9,28 +9,29 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....showing.panels import marks, say
-from ....showing.style import COLOURS, GREY
+from ....showing.style import COLOURS, GREY, PUBLISHED, TWO_COLUMNS
 from ...kit.cells import rows_of
-from ..measures import DRIVERS, TARGETS, gain, gains, scale_of
+from ..measures import TARGETS, gains, scale_of
 from ..published import gain_by_depth
 from .costs import draw_costs
-from .panels import PUBLISHED, compared_schedulers, drivers_in, line, name_of, source_handles
+from .panels import compared_schedulers, drivers_in, line, scheduler_handles, source_handles
 
 DEPTHS = (1, 4, 16, 64, 256, 1024)
 
 
 def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Draw SBQ's throughput relative to noop's against depth, and the cost of a request."""
-    figure = Figure(figsize=(9, 3.4))
+    figure = Figure(figsize=(TWO_COLUMNS, 2.9))
     axes = figure.subplots(1, 3, width_ratios=[1, 1, 0.9])
     for axis, target in zip(axes, TARGETS, strict=False):
         _gains(axis, published, measured, target)
     axes[0].set_ylabel("throughput, SBQ / noop")
     _costs(axes[2], measured)
     drivers = drivers_in(measured)
-    handles = source_handles([*drivers, "local"] if len(measured) else [])
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    figure.suptitle("Stream Batch Queuing: what holding requests back gains and costs")
+    handles = scheduler_handles(compared_schedulers(measured))
+    handles += source_handles([*drivers, "local"] if len(measured) else [])
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.suptitle("What holding requests back gains, and where it comes from")
     return figure
 
 
@@ -56,24 +57,4 @@ def _costs(axis: Axes, measured: pd.DataFrame) -> None:
         say(axis, "was not run" if len(measured) else "not measured")
         return
     draw_costs(axis, measured, "ram", "busy_ns_per_request")
-    where: dict[str, Any] = {"target": "ram", "time_scale": scale_of(measured)}
-    labels = []
-    for driver in drivers:
-        ratio = gain(measured, **where, driver=driver)
-        name = DRIVERS[driver].removesuffix(" driver")
-        labels.append(f"{name}\n{ratio.value:.2f}×" if ratio else name)
-    axis.set_xticks(range(len(drivers)), labels)
-    axis.set_title("RAM target, depth 64")
-    axis.set_ylabel("processor time a request (us)")
-    axis.margins(y=0.32)
-    for place, scheduler in enumerate(compared_schedulers(measured)):
-        axis.text(
-            0.98,
-            0.98 - 0.08 * place,
-            name_of(scheduler),
-            color=COLOURS[scheduler],
-            transform=axis.transAxes,
-            ha="right",
-            va="top",
-            fontweight="bold",
-        )
+    axis.set(title="RAM target, depth 64", xlabel="processor time a request (us)")

@@ -8,12 +8,11 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from ....analysis.intervals import Interval
 from ....plugins.schedulers import label_of
 from ....showing.panels import curve
-from ....showing.style import COLOURS, GREY
+from ....showing.style import COLOURS, GREY, PUBLISHED
 from ...kit.cells import in_order
 from ..measures import DRIVERS
 
@@ -24,9 +23,6 @@ ORDER = ("none", "sbq", "mq-deadline", "kyber")
 """The schedulers in the order in which they are shown; any others come after them."""
 
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
-
-PUBLISHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "alpha": 0.55}
-"""Published curves are dashed and light, measured ones solid."""
 
 
 def face(driver: str, colour: str) -> str:
@@ -46,11 +42,6 @@ def line(
 def scheduler_handles(schedulers: Iterable[str]) -> list[Line2D]:
     """Return legend entries that tell schedulers by colour."""
     return [Line2D([], [], color=COLOURS[name], label=name_of(name)) for name in schedulers]
-
-
-def scheduler_patches(schedulers: Iterable[str]) -> list[Patch]:
-    """Return legend entries that tell bars of schedulers by colour."""
-    return [Patch(color=COLOURS[name], label=name_of(name)) for name in schedulers]
 
 
 def name_of(scheduler: str) -> str:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ....showing.panels import say
-from ....showing.style import GREY
+from ....showing.style import GREY, TWO_COLUMNS
 from ...kit.cells import rows_of
 from ..columns import WORK, busy_column
 from ..measures import DRIVERS, TARGETS, at, scale_of
@@ -37,8 +37,8 @@ WORDS = {
 
 def processor_time(measured: pd.DataFrame) -> Figure:
     """Draw the processor's time for a request by host, target and work, at depth 64."""
-    figure = Figure(figsize=(9.5, 3.6))
-    axes = figure.subplots(1, 2, sharex=True)
+    figure = Figure(figsize=(TWO_COLUMNS, 2.9))
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for axis, target in zip(axes, TARGETS, strict=True):
         _stacks(axis, rows_of(measured, target=target))
         axis.set(title=TARGETS[target], xlabel="processor time a request (us)")
@@ -47,8 +47,9 @@ def processor_time(measured: pd.DataFrame) -> Figure:
         for (endpoint, work), shade in SHADES.items()
         if (measured[busy_column(endpoint, work)] > 0).any()
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
-    figure.suptitle("Host and target apart: who works for a request at depth 64, 4 KiB reads")
+    axes[0].invert_yaxis()
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.suptitle("Who works for a request at depth 64, 4 KiB reads: host + target")
     return figure
 
 
@@ -68,12 +69,11 @@ def _stacks(axis: Axes, rows: pd.DataFrame) -> None:
             axis.barh(place, time_us, 0.7, left=left, color=SHADES[what])
             left += time_us
         host_us = sum(time_us for (endpoint, _), time_us in means.items() if endpoint == "host")
-        words = f"host {host_us:.1f}, target {left - host_us:.1f}"
-        axis.text(left, place, f" {words}", va="center", fontsize=7, color=GREY)
+        words = f"{host_us:.1f} + {left - host_us:.1f}"
+        axis.text(left, place, f" {words}", va="center", fontsize=7.5, color=GREY)
     axis.set_yticks(range(len(bars)), [name for name, _ in bars])
-    axis.invert_yaxis()
     axis.grid(axis="y", visible=False)
-    axis.margins(x=0.35)
+    axis.margins(x=0.3)
 
 
 def _means(rows: pd.DataFrame, driver: str, scheduler: str) -> dict[tuple[str, str], float]:

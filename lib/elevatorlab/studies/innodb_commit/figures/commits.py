@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ....showing.bars import say_where_cut, tallest
 from ....showing.panels import say, slant
-from ....showing.style import COLOURS, GREY
+from ....showing.style import COLOURS, GREY, ONE_COLUMN
 from ...kit.cells import rows_of
 from ..measures import NO_CACHE, TABLE, ratio
 from ..trials import DURABLE, LAZY
@@ -19,29 +19,29 @@ _REFERENCE = {"scheduler": "mq-deadline", "flush_log_at_trx_commit": DURABLE, "t
 
 def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     """Draw the printed commits a second, and those measured with and without the cache."""
-    panels = {"printed, for deadline and cfq": published}
-    names = {TABLE: "measured, write-behind cache", NO_CACHE: "measured, without the cache"}
+    panels = {"printed": published}
+    names = {TABLE: "measured, with a cache", NO_CACHE: "measured, without it"}
     real = len(rows) and not rows["device"].str.contains("raid|drive").any()
     for experiment, name in names.items():
         if experiment in set(rows["experiment"]):
             panels["measured" if real else name] = rows_of(rows, experiment=experiment)
-    figure = Figure(figsize=(2.6 * len(panels) + 1.4, 3.4))
+    figure = Figure(figsize=(max(ONE_COLUMN, 0.4 + 2.2 * len(panels)), 3.1))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axis, (name, some) in zip(axes, panels.items(), strict=True):
         _relative(axis, some.assign(repetition=some.get("repetition", 1)))
         axis.set_title(name)
     axes[0].set_ylabel("commits a second,\nrelative to deadline, 1 thread")
     # By the bars: the interval of two repetitions may be several times as long.
-    axes[0].set_ylim(0, 1.45 * max(tallest(axis) for axis in axes))
-    legend_of_threads(axes[0], {*published["threads"], *rows["threads"]})
+    axes[0].set_ylim(0, 1.25 * max(tallest(axis) for axis in axes))
+    legend_of_threads(figure, {*published["threads"], *rows["threads"]})
     for axis in axes:
         say_where_cut(axis)
-    figure.suptitle("Rows into InnoDB, each a transaction")
+    figure.suptitle("Commits a second, by scheduler and number of threads")
     return figure
 
 
 def _relative(axis: Axes, rows: pd.DataFrame) -> None:
-    settings = {f"flush={LAZY}\nmq-deadline": ("mq-deadline", LAZY)}
+    settings = {f"flush={LAZY}": ("mq-deadline", LAZY)}
     settings |= {name: (name, DURABLE) for name in schedulers_in(rows)}
     heights = {}
     for group, (scheduler, flush) in settings.items():

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ....analysis.intervals import Interval
@@ -56,17 +57,15 @@ def of_threads(
     grouped_bars(axis, heights, order, look, threads)
 
 
-def legend_of_threads(axis: Axes, threads: Iterable[int]) -> None:
-    """Say which hatching is which number of threads, above the bars."""
+def legend_of_threads(figure: Figure, threads: Iterable[int]) -> None:
+    """Say which hatching is which number of threads, below the panels."""
+    look: dict[str, Any] = {"facecolor": GREY, "edgecolor": "white"}
     handles = [
-        Patch(
-            facecolor=GREY, edgecolor="white", hatch=_HATCH.get(count, "...."), label=words(count)
-        )
+        Patch(**look, hatch=_HATCH.get(count, "...."), label=words(count))
         for count in sorted(set(threads))
     ]
     if handles:
-        axis.set_ylim(top=axis.get_ylim()[1] * 1.15)
-        axis.legend(handles=handles, fontsize=7.5, ncols=2, loc="upper right")
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
 
 
 def words(threads: int) -> str:

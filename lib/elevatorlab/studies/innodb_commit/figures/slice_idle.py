@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ....analysis.intervals import Interval
 from ....showing.bars import say_where_cut
 from ....showing.panels import curve
-from ....showing.style import COLOURS, GREY, WARNING
+from ....showing.style import COLOURS, GREY, ONE_COLUMN, WARNING
 from ...kit.cells import in_order, rows_of
 from ..measures import SWEEP, TABLE, ratio
 from ..trials import IDLING
@@ -22,7 +22,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     """Draw bfq's commits a second over slice_idle, relative to mq-deadline."""
     sweep = rows_of(rows, experiment=SWEEP)
     idlings = in_order(sweep, "idling", IDLING)
-    figure = Figure(figsize=(2.8 * len(idlings) + 1.2, 3.3))
+    figure = Figure(figsize=(max(ONE_COLUMN, 3.1 * len(idlings) + 0.8), 3.0))
     axes = figure.subplots(1, len(idlings), sharey=True, squeeze=False)[0]
     base = rows_of(rows, experiment=TABLE, scheduler="mq-deadline", **DURABLE_CELL)
     for axis, idling in zip(axes, idlings, strict=True):
@@ -32,7 +32,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
             _line(axis, rows_of(some, threads=threads), beside, number)
         axis.axhline(1, color=GREY, linewidth=0.8)
         axis.axhline(_article(published), color=WARNING, linewidth=1, linestyle=":")
-        axis.set(title=idling, xlabel="slice_idle, ms")
+        axis.set(title=idling, xlabel="slice_idle (ms)")
     points = [drawn.lines[0].get_ydata().max() for axis in axes for drawn in axis.containers]
     axes[0].set_ylim(0, max([2, *(1.3 * point for point in points)]))
     for axis in axes:
@@ -40,7 +40,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     axes[0].set_ylabel("commits a second,\nrelative to mq-deadline")
     handles, names = axes[0].get_legend_handles_labels()
     if names:
-        figure.legend(handles, names, fontsize=7.5, loc="outside lower center", ncols=len(names))
+        figure.legend(handles, names, loc="outside lower center", ncols=len(names))
     else:
         figure.supxlabel("mq-deadline was not run beside it", color=GREY)
     axes[0].annotate(
@@ -48,7 +48,6 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         (0.02, _article(published)),
         xycoords=("axes fraction", "data"),
         color=WARNING,
-        fontsize=7.5,
         va="bottom",
     )
     figure.suptitle("bfq by slice_idle, its time to wait for the same process")

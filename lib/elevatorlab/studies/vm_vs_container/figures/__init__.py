@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 
     from ....showing.figures import Drawn
 
-_BARS = (
-    "Points are geometric means; bars are 95 % confidence intervals over repetitions (Student's "
-    "t on logarithms), and where none is seen it is smaller than the marker or there was one "
-    "repetition. A bar that leaves its panel means that the repetitions do not bound the time."
+_INTERVALS = (
+    "intervals are 95 % (Student's t on logarithms), and one that leaves its panel means that the "
+    "repetitions do not bound the time."
 )
 _TIMES = (
-    "{counterpart} time to read one file under {scheduler} while another is written. Left: the "
-    "printed times. Others: measured. Compare slopes and the distance between arms, not seconds: "
-    "the machines differ, and presets other than full read smaller files. " + _BARS
+    "{counterpart} time to read one file under {scheduler} while another is written, geometric "
+    "means, printed (left) and rerun. Compare slopes and the distance between arms, not seconds: "
+    "the machines differ, and presets other than full read smaller files; " + _INTERVALS
 )
 CAPTIONS = {
-    "overview": "Time with each scheduler relative to none (log scale; right of the line is "
-    "slower), as printed in the article and as measured when each kind of read is rerun. Each "
-    "panel says how many bytes the reader had to fetch for each timed byte: where it is 0 %, the "
-    "scheduler had nothing to decide (above 100 %, its own program was fetched, too). " + _BARS,
+    "overview": "Time with each scheduler relative to none, as printed and as measured for each "
+    "kind of read. Where the reader fetched 0 % of the timed bytes, the scheduler had nothing to "
+    "decide (above 100 %, its own program was fetched, too); " + _INTERVALS,
     **{
         f"figure-{number}-{scheduler}": _TIMES.format(
             counterpart=f"Counterpart of the article's Figure {number}:", scheduler=scheduler
         )
         for number, scheduler in enumerate(SCHEDULERS, 1)
     },
-    "table-5": "Counterpart of the article's Table 5: time to read a tree of small files while "
-    "a big file is read. Left: the printed times. Others: measured. Compare the bars within a "
-    "panel, not seconds between panels. " + _BARS.replace("Points", "Bars' heights"),
+    "table-5": "Counterpart of the article's Table 5: time to read a tree of small files while a "
+    "big file is read, printed (left) and rerun. Compare the bars within a panel, not seconds "
+    "between panels; " + _INTERVALS,
     "crossing": "Time relative to the top left pair, for each scheduler of the device under test "
     "(across) and of the physical disk below it (down), with 95 % confidence intervals. All other "
     "figures and every verdict use the first row alone.",
 }
 """What each figure shows; where it was measured is added to it."""
+KEPT = ("overview",)
+"""The figures that a paper would keep."""
 
 SHOWS = {
     **{
@@ -93,7 +93,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         captions[name] = _TIMES.format(counterpart="Beyond the article:", scheduler=scheduler)
         shows[name] = {"test": TEST_1, "scheduler": scheduler}
     return of_every_run(
-        measured, draw, captions, ARMS, "time_s", crossed=("crossing",), shows=shows
+        measured, draw, captions, ARMS, "time_s", crossed=("crossing",), shows=shows, kept=KEPT
     )
 
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from ....analysis.intervals import Interval
 from ....judging.matching import emulated_apart
-from ....showing.panels import error, log_marks
-from ....showing.style import COLOURS, GREY, MARKERS, WARNING, arm_handles, face_colour
+from ....showing.panels import error, marks
+from ....showing.style import COLOURS, GREY, MARKERS, ONE_COLUMN, WARNING, arm_handles, face_colour
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS, SCHEDULERS, device_share, total_ratio
 from ..published import TEST_1, TEST_2
@@ -19,7 +19,7 @@ from .panels import arms_in, columns
 
 TESTS = {
     TEST_1: "Test 1: read files\nwhile writing",
-    TEST_2: "Test 2: read many small\nfiles while reading",
+    TEST_2: "Test 2: read small\nfiles while reading",
 }
 DIFFERENCE = 0.05
 """From here on the title calls it a difference."""
@@ -31,8 +31,8 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Draw the time with each scheduler relative to none, by test, arm and variant."""
     panels = columns(published, measured)
     shown = _schedulers(measured)
-    height = 2.1 + 0.35 * len(shown) * max(2, len(arms_in(published, measured)))
-    figure = Figure(figsize=(max(2.0 + 2.55 * len(panels), 4.8), height))
+    height = 1.7 + 0.24 * len(shown) * max(2, len(arms_in(published, measured)))
+    figure = Figure(figsize=(max(ONE_COLUMN, 1.2 + 1.45 * len(panels)), height))
     grid = figure.subplots(len(TESTS), len(panels), sharex="row", sharey=True, squeeze=False)
     for line, test in zip(grid, TESTS, strict=True):
         for axis, (title, rows) in zip(line, panels.items(), strict=True):
@@ -72,10 +72,10 @@ def _limit(line: Sequence[Axes], tables: Sequence[pd.DataFrame]) -> None:
     low, high = line[0].get_xlim()
     low, high = max(low, min(ratios) / UNBOUNDED), min(high, max(ratios) * UNBOUNDED)
     span = max(high / low, 1.3)
-    low, high = low / span**0.05, high * span**0.35
+    low, high = low / span**0.05, high * span**0.5
     line[0].set_xlim(low, high)
     for axis in line:
-        log_marks(axis.xaxis, low, high, "{:g}×")
+        marks(axis.xaxis, (0.3, 1, 3, 10, 30), "{:g}×")
 
 
 def _legend(figure: Figure, published: pd.DataFrame, measured: pd.DataFrame) -> None:
@@ -87,7 +87,7 @@ def _legend(figure: Figure, published: pd.DataFrame, measured: pd.DataFrame) -> 
         handle.set_linestyle("")
     legend = figure.legend(
         handles=handles,
-        title="time relative to none in the same arm (log scale; further right is slower)",
+        title="time relative to none in the same arm (log scale)",
         loc="outside lower center",
         ncols=len(arms),
     )
@@ -156,7 +156,7 @@ def _device_note(rows: pd.DataFrame) -> str:
     if share is None:
         return "not run"
     amount = f"{share.value:.0%}" if share.value < 2 else f"{share.value:.0f}×"
-    return f"fetched / timed bytes: {amount}"
+    return f"fetched / timed: {amount}"
 
 
 def _reads_decide(measured: pd.DataFrame) -> bool:

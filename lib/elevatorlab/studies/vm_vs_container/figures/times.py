@@ -31,10 +31,15 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
 
     def draw(axis: Axes, rows: pd.DataFrame) -> None:
         _lines(axis, rows, scheduler)
+        # The same range under every scheduler, so that figures can be held side by side.
+        beside = (
+            rows_of(measured, variant=rows["variant"].iloc[0]) if "variant" in rows else published
+        )
+        _limit(axis, rows_of(beside[beside["arm"].isin(rows["arm"])], test=TEST_1))
 
     figure, left = draw_columns(*tables, nothing, draw)
     for axis in left:
-        axis.set_ylabel("time to read the file (ms, log scale)")
+        axis.set_ylabel("time to read a file (ms, log scale)")
     arms = arms_in(*tables)
     figure.legend(handles=arm_handles(arms, ARMS), loc="outside lower center", ncols=len(arms))
     figure.suptitle(f"{scheduler}: time to read a file while another is written")
@@ -53,7 +58,10 @@ def _lines(axis: Axes, rows: pd.DataFrame, scheduler: str) -> None:
     axis.set(xscale="log", yscale="log", xlabel=_size_label(rows))
     axis.set_xlim(10 / 1.15, 100 * 1.15)
     marks(axis.xaxis, (10, 20, 50, 100))
-    # Room for every repetition; an interval that knows less than that leaves the panel.
+
+
+def _limit(axis: Axes, rows: pd.DataFrame) -> None:
+    """Leave room for every repetition; an interval that knows less than that leaves the panel."""
     low, high = rows["time_s"].min() * 1000 / 1.6, rows["time_s"].max() * 1000 * 1.9
     axis.set_ylim(low, high)
     log_marks(axis.yaxis, low, high, "{:g}")
@@ -61,10 +69,9 @@ def _lines(axis: Axes, rows: pd.DataFrame, scheduler: str) -> None:
 
 def _size_label(rows: pd.DataFrame) -> str:
     if "size_mib" not in rows:
-        return "file size (MB)"
+        return "file size (MB)\n"
     factor = (rows["published_size_mb"] / rows["size_mib"]).mean()
-    scaled = "" if factor < 1.1 else f"\nread here: 1/{factor:.3g} of it"
-    return f"file size in the article (MB){scaled}"
+    return "file size (MB)\n" + ("" if factor < 1.1 else f"read here: 1/{factor:.3g} of it")
 
 
 def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 _DISK = (
-    "Disk: one server, 1.85 ms for a write, and a memory for one write; it was calibrated at the "
-    "ends of Figure 1, at the wait of one container and at that of the overloaded one alone, and "
-    "everything else is prediction."
+    "The disk (one server, 1.85 ms a write, a memory for one write) was calibrated at the ends of "
+    "Figure 1, at the wait of one container and at that of the overloaded one alone."
 )
 _OF_N = (
-    "Counterpart of the paper's Figure {number}. Its two published ends, and a point for each "
-    "repetition; of the rival curves those that matter, with residuals below (measured less "
-    "curve), and the exact solution (mean-value analysis) of one server without a memory. The band "
-    "is the 95 % confidence band of the best curve.{limit} " + _DISK
+    "Counterpart of the paper's Figure {number}: its published ends, each repetition, rival "
+    "curves with residuals below (measured less curve), and the exact solution (mean-value "
+    "analysis) of one server. The band is the 95 % confidence band of the best curve.{limit} "
+    + _DISK
 )
 _LIMIT = (
     " The paper's logarithm has no upper limit, although one write outstanding keeps both "
@@ -40,10 +39,10 @@ OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
 """What Figures 1 to 4 show of equal containers."""
 
 CAPTIONS = {
-    "overview": "Counterpart of the paper's Figure 5: the wait over the utilisation of a "
-    "container's own device. A writer with one write outstanding makes W = Z U / (1 - U) an "
-    "identity, whatever the disk; M/M/1 through the same first point misses the paper's own "
-    "points. " + _DISK,
+    "overview": "Counterpart of the paper's Figure 5: wait over the utilisation of a container's "
+    "own device; dotted lines are laws, drawn without a fit. One write outstanding makes "
+    "W = Z U / (1 - U) an identity, whatever the disk, and M/M/1 through the same first point "
+    "misses the paper's own points. " + _DISK,
     **{
         f"figure-{number}": _OF_N.format(
             number=number, limit=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else ""
@@ -51,30 +50,30 @@ CAPTIONS = {
         for number, quantity in enumerate(OF_EQUAL, 1)
     },
     "figure-6": "Counterpart of the paper's Figure 6: waits of normal containers with and without "
-    "an overloaded one, of that one (0: alone), and the rises; bars are 95 % confidence intervals "
-    "over repetitions. " + _DISK,
-    "open-and-closed": "Wait over the utilisation of the shared server. With open arrivals "
-    "exponential service gives M/M/1 and constant service M/D/1, both drawn as predictions from "
-    "the disk's own S, without a fit; closed writers follow neither. "
-    "The utilisation is the server's own account: the kernel's busy time is too low by a third "
-    "where the server is saturated.",
+    "an overloaded one, of that one (0: alone), and the rises, with 95 % confidence intervals. "
+    "Hold a normal container's rise (right) against the overloaded one's. " + _DISK,
+    "open-and-closed": "Wait over the utilisation of the shared server, by the server's own "
+    "account (the kernel's busy time is too low by a third where it is saturated). Open arrivals "
+    "follow M/M/1 or M/D/1, which are predictions from the disk's own S (dotted), and closed "
+    "writers follow neither.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
-    "over containers and repetitions. The paper does not say which algorithm drew it, so both "
-    "are shown, as the paper gives them and with what this project adds. The overload has three "
-    "writers, chosen by the wait before (Figure 9). " + _DISK,
-    "figure-9": "Counterpart of the paper's Figure 9: the wait of normal containers. The wait "
-    "before the regulator begins is a calibration point (three writers), the wait after it a "
+    "over containers and repetitions. The paper does not say which algorithm drew it, so both are "
+    "shown, as the paper gives them and with what this project adds. " + _DISK,
+    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers; the wait before "
+    "the regulator begins is a calibration point (three writers), and the wait after it a "
     "prediction. SLAE ensures a wait; UTE ensures a utilisation, and so promises no wait. " + _DISK,
-    "comparison": "The regulator beside what the kernel offers. The SLA is 5 ms; a second in which "
-    "any normal container waits longer counts as missed; where that went on to the end, the dot is "
-    "no time to recover, and says 'never'. io.max is fixed at the 1 MB/s that the "
-    "paper set by hand, shared by the offenders: it needs to know beforehand who they are and "
-    "what they may do. The disk's share is of its "
-    f"time, by the server's own account; dotted: the target of 90 %. {UNTESTED} " + _DISK,
-    "comparison-over-time": "The longest of the normal containers' mean waits, second by second; "
-    "mean over repetitions. " + _DISK,
+    "comparison": "The regulator beside what the kernel offers, with 95 % confidence intervals "
+    "where repetitions differ: seconds in which a normal container waits longer than 5 ms, time "
+    "until none does (never: still so at the end), the disk's share of its time at work (dotted: "
+    "the target of 90 %), and the offenders' rate. io.max is fixed at the 1 MB/s that the paper "
+    f"set by hand, so it knows the offenders beforehand. {UNTESTED}",
+    "comparison-over-time": "The longest of the normal containers' mean waits, second by second, "
+    "mean over repetitions; the thin line is where the overload begins. A mechanism works once its "
+    "curve stays below the dotted SLA. " + _DISK,
 }
 """What each figure shows; where it was measured is added to it."""
+KEPT = ("overview", "figure-6", "comparison")
+"""The figures that a paper would keep."""
 
 #: Of what these figures show, the rest of the study is no part.
 SHOWS = {
@@ -115,7 +114,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
             captions[name + ending] = CAPTIONS[name] + words
             shows[name + ending] = {**SHOWS.get(name, {}), **above}
     arms = {"container": "containers"}
-    return of_every_run(measured, draw, captions, arms, "write_kib_s", shows=shows, remark=_judged)
+    says: dict[str, Any] = {"shows": shows, "remark": _judged, "kept": KEPT}
+    return of_every_run(measured, draw, captions, arms, "write_kib_s", **says)
 
 
 OF_CONTAINERS = tuple(name for name in CAPTIONS if not name.startswith("comparison"))

@@ -17,7 +17,7 @@ COLOURS = {
     "ute-paper-shared-mild": "#E8C4D8",
     "slae": "#0B7FAB",
     "ute": "#CC79A7",
-    "aimd": "#D55E00",
+    "aimd": "#882255",
     "pi": "#009E73",
     "io_max": "#111111",
     "bfq": OF_SCHEDULERS["bfq"],

@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ....analysis.intervals import Interval
+from ....showing.dots import dots
 from ....showing.panels import facets, marks, panels_of
-from ....showing.style import GREY
-from ..measures.mechanisms import LABELS, LOAD_LABELS, UNTESTED, loads_in, present
+from ....showing.style import GREY, TWO_COLUMNS
+from ..measures.mechanisms import LABELS, LOAD_LABELS, loads_in, present
 from ..measures.regulation import LEAST_SHARE, of_trials, rate_mb_s, seconds, share_of_rate, totals
 from ..trials.containers import NORMAL, OVERLOADED
 from .colours import COLOURS
@@ -41,7 +42,7 @@ def comparison(measured: pd.DataFrame) -> Figure:
     """Draw each measure for each load and mechanism."""
     rows = totals(measured, "comparison")
     loads = loads_in(rows)
-    figure = Figure(figsize=(7.6, 1.0 + 1.15 * len(loads)))
+    figure = Figure(figsize=(TWO_COLUMNS, 0.8 + 0.22 * len(loads) * (2 + len(present(rows)))))
     if not loads:
         return _nothing(figure)
     watched_s = _watched_s(measured)
@@ -54,33 +55,29 @@ def comparison(measured: pd.DataFrame) -> Figure:
             _dots(axis, of_role, shown, measure)
             if measure.label == RECOVERY:
                 _say_never(axis, of_role, shown, watched_s)
-        line[0].set_yticks(range(len(shown)), [LABELS[name] for name in shown], fontsize=7)
-        line[0].invert_yaxis()
-        line[0].set_ylabel(LOAD_LABELS[kind].replace(": ", ":\n"), fontsize=7)
+        line[0].set_yticks(range(len(shown)), [LABELS[name] for name in shown])
+        line[0].set_ylabel(LOAD_LABELS[kind].replace(": ", ":\n"))
     for axis, measure in zip(grid[0], MEASURES, strict=True):
-        axis.set_title(measure.label.format(watched_s=watched_s), fontsize=7.5)
-    figure.suptitle("What keeps three normal containers from those that overload the disk")
-    figure.supxlabel(UNTESTED, fontsize=7, color=GREY)
+        axis.set_title(measure.label.format(watched_s=watched_s))
+    figure.suptitle("What protects three normal containers from overload")
     return figure
 
 
 def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) -> None:
+    found = {
+        (name, None): one
+        for name in shown
+        if (one := measure.reduce(rows[rows["mechanism"] == name])) is not None
+    }
+    dots(axis, found, shown, lambda name, _: {"color": COLOURS[name], "clip_on": False})
     for place, name in enumerate(shown):
-        found = measure.reduce(rows[rows["mechanism"] == name])
-        if found is None:
-            axis.text(0, place, "not run", fontsize=6, va="center", color=GREY)
-            continue
-        axis.plot(found.value, place, "o", color=COLOURS[name], clip_on=False, zorder=3)
-        if found.bounded:
-            axis.plot((found.low, found.high), (place, place), color=COLOURS[name], linewidth=1)
+        if (name, None) not in found:
+            axis.text(0, place, "not run", fontsize=7.5, va="center", color=GREY)
     if "share" in measure.label:
         axis.set_xlim(0, 1.05)
+        axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
     else:
         axis.set_xlim(left=-0.06 * axis.get_xlim()[1])  # a dot at 0 clear of the names
-    if "share" in measure.label:
-        axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
-    axis.tick_params(labelsize=7, length=0)
-    axis.margins(y=0.15)
 
 
 def _watched_s(measured: pd.DataFrame) -> float:
@@ -101,7 +98,7 @@ def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: floa
                 xytext=(-6, 0),
                 textcoords="offset points",
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-                fontsize=7,
+                fontsize=7.5,
                 ha="right",
                 va="center",
                 color=GREY,
@@ -113,13 +110,13 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
     rows = seconds(measured, "comparison", role=NORMAL)
     loads = loads_in(rows)
     if not loads:
-        return _nothing(Figure(figsize=(7.2, 1.2)))
+        return _nothing(Figure(figsize=(TWO_COLUMNS, 1.2)))
     keys = ["load", "mechanism", "time_s"]
     longest = pd.DataFrame(rows.groupby(keys, as_index=False)["latency_mean_ms"].max())
     longest = longest.astype({"latency_mean_ms": float}).assign(at_s=longest["time_s"] - 0.5)
     grid = facets(
         longest,
-        (7.2, 1.2 + 1.9 * -(-len(loads) // 2)),
+        (TWO_COLUMNS, 1.2 + 1.8 * -(-len(loads) // 2)),
         col="load",
         col_order=loads,
         col_wrap=min(2, len(loads)),
@@ -143,11 +140,11 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
         axis.set(yscale="log", title=LOAD_LABELS[load], xlabel="time (s)", ylabel="")
         marks(axis.yaxis, (3, 5, 10, 20, 50))
     figure: Figure = grid.figure
-    figure.supylabel("longest wait, normal (ms, log)", fontsize=8)
+    figure.supylabel("longest wait, normal (ms, log)")
     handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in present(rows)]
     handles.append(Line2D([], [], color=GREY, linestyle=":", label="SLA"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
-    figure.suptitle("How fast each mechanism acts; the thin line is where the overload begins")
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    figure.suptitle("How fast each mechanism acts after the overload begins")
     return figure
 
 

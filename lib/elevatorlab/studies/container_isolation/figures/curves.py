@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ....analysis.models import CLOSED_BUSY, CLOSED_SHARE, LOGARITHMIC, POWER
 from ....analysis.queueing import mean_value_analysis
-from ....showing.style import GREY, WARNING
+from ....showing.style import GREY, ONE_COLUMN, PREDICTED, WARNING
 from ..measures.curves import curves_over_containers
 from ..measures.interference import QUANTITIES, by_load
 from ..published import endpoints
@@ -28,6 +28,12 @@ LABELS = {
     "write_kb_s": "KiB/s of a container",
     "utilization_percent": "Utilisation of a container's device",
     "queue_length": "Queue length of a container's device",
+}
+AXES = {
+    "iops": "writes/s",
+    "write_kb_s": "KiB/s",
+    "utilization_percent": "utilisation (ratio)",
+    "queue_length": "queue length (writes)",
 }
 MOST = 20
 
@@ -52,12 +58,12 @@ def curves(measured: pd.DataFrame, quantity: str) -> Figure:
     quantity : str
         One of `LABELS`.
     """
-    figure = Figure(figsize=(6.2, 4.8))
+    figure = Figure(figsize=(ONE_COLUMN, 4.2))
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     loads, column = by_load(measured), QUANTITIES[quantity]
     _published(top, quantity)
     law = exact(quantity)
-    top.plot(law.index, law, color=GREY, linestyle=":", label="exact MVA, one server")
+    top.plot(law.index, law, color=GREY, **PREDICTED, label="exact MVA, one server")
     if len(loads):
         top.plot(
             loads["containers"],
@@ -69,14 +75,14 @@ def curves(measured: pd.DataFrame, quantity: str) -> Figure:
             label="measured (one point a repetition)",
         )
         _fits(top, below, loads, quantity)
-    top.set_ylabel(LABELS[quantity])
-    top.legend(fontsize=7.5)
+    top.set_ylabel(AXES[quantity])
+    figure.legend(loc="outside lower center")
     below.axhline(0, color=GREY, linewidth=0.8)
     below.set_ylabel("residual")
     below.set_xlabel("equal containers")
     below.set_xlim(0.5, MOST + 0.5)
-    below.set_xticks(range(1, MOST + 1))
-    figure.suptitle(f"{LABELS[quantity]}, over the number of containers")
+    below.set_xticks((1, *range(5, MOST + 1, 5)))
+    figure.suptitle(LABELS[quantity].replace(" of", "\nof", 1))
     return figure
 
 
@@ -89,7 +95,7 @@ def _published(axis: Axes, quantity: str) -> None:
         printed["value"] / scale,
         "*",
         color=PUBLISHED,
-        markersize=10,
+        markersize=8,
         zorder=5,
         label="published ends",
     )
@@ -119,5 +125,5 @@ def _fits(top: Axes, below: Axes, loads: pd.DataFrame, quantity: str) -> None:
         if one is found.best:
             label += f" (best of {len(found.fits)})"
             top.fill_between(across, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
-        top.plot(across, curve.value, color=colour, label=label)
+        top.plot(across, curve.value, color=colour, linewidth=1, label=label)
         below.plot(one.x, one.residuals, ".", color=colour, markersize=4)

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ....analysis.intervals import mean_interval
 from ....showing.panels import curve
+from ....showing.style import TWO_COLUMNS
 from ..measures.interference import rises, waits
 from ..published import printed_wait_ms
 from .curves import MEASURED
@@ -21,7 +22,7 @@ SUM_COLOUR = "#CC79A7"
 
 def overload(measured: pd.DataFrame) -> Figure:
     """Draw waits with and without an overloaded container, and dW and dSW beside them."""
-    figure = Figure(figsize=(8.2, 3.9))
+    figure = Figure(figsize=(TWO_COLUMNS, 3.0))
     left, right = figure.subplots(1, 2)
     found = waits(measured)
     for column, overloaded, colour, face, label in (
@@ -37,7 +38,7 @@ def overload(measured: pd.DataFrame) -> Figure:
         (1, printed_wait_ms("normal, with overload (in the subtraction)")),
         (1, printed_wait_ms("overloaded, with normal")),
     )
-    left.plot(*zip(*published, strict=True), "k*", markersize=9, zorder=5, label="published")
+    left.plot(*zip(*published, strict=True), "k*", markersize=8, zorder=5, label="published")
     rise = rises(measured)
     for column, colour, label in (
         ("rise_ms", MEASURED, "ΔW, a normal container"),
@@ -46,13 +47,13 @@ def overload(measured: pd.DataFrame) -> Figure:
     ):
         _line(right, rise, column, colour, colour, label)
     ends = [printed_wait_ms(f"{who}, difference") for who in ("normal", "overloaded")]
-    right.plot([1, 1], ends, "k*", markersize=9, zorder=5, label="published")
-    for axis, name in ((left, "wait, ms"), (right, "rise of the wait, ms")):
+    right.plot([1, 1], ends, "k*", markersize=8, zorder=5, label="published")
+    for axis, name in ((left, "wait (ms)"), (right, "rise of the wait (ms)")):
         axis.set_xlabel("normal containers")
         axis.set_ylabel(name)
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.35 * axis.get_ylim()[1])  # room for the legend
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.legend(fontsize=7.5)
+        axis.legend()
     figure.suptitle("What an overloaded container does to the waits of the others")
     return figure
 

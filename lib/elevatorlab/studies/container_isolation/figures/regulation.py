@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from ....showing.style import GREY
+from ....showing.style import GREY, TWO_COLUMNS
 from ..measures.mechanisms import LABELS, present
 from ..measures.regulation import KIB_S_PER_MB_S, seconds
 from ..trials.containers import NORMAL, OVERLOADED
@@ -41,7 +41,7 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         ],
         **_BELOW,
     )
-    figure.suptitle("Figure 8: write rate, with the regulator at work from the grey band on")
+    figure.suptitle("Write rate; the regulator works from the grey band on")
     return figure
 
 
@@ -61,11 +61,11 @@ def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         ],
         **_BELOW,
     )
-    figure.suptitle("Figure 9: wait of normal containers, regulated from the grey band on")
+    figure.suptitle("Wait of normal containers; the regulator works from the grey band on")
     return figure
 
 
-_BELOW: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "fontsize": 8}
+_BELOW: dict[str, Any] = {"loc": "outside lower center", "ncols": 4}
 
 
 def _of_policies(
@@ -74,7 +74,7 @@ def _of_policies(
     rows = seconds(measured, "regulation")
     policies = [name for name in POLICIES if name in present(rows)] or [next(iter(POLICIES))]
     lines = -(-len(policies) // PANELS_A_LINE)
-    figure = Figure(figsize=(6.8, 1.2 + 1.9 * lines))
+    figure = Figure(figsize=(TWO_COLUMNS, 1.2 + 1.9 * lines))
     across = min(len(policies), PANELS_A_LINE)
     grid = figure.subplots(lines, across, sharex=True, sharey=True, squeeze=False)
     axes = grid.ravel()

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....analysis.queueing import interactive_wait_ms, md1_wait_ms, mm1_wait_ms
-from ....showing.style import GREY
+from ....showing.style import GREY, ONE_COLUMN, PREDICTED
 from ..measures.curves import knee_of
 from ..measures.interference import ONE_SERVER, by_load
 from ..published import endpoint, printed_wait_ms
@@ -21,7 +21,7 @@ TALLEST_MS = 45
 
 def wait(measured: pd.DataFrame) -> Figure:
     """Draw the wait over the utilisation of a container's own device (closed load)."""
-    figure = Figure(figsize=(6.2, 4.4))
+    figure = Figure(figsize=(ONE_COLUMN, 3.6))
     axis = figure.subplots()
     across = np.linspace(0.02, 0.97, 300)
     first_ms, first = printed_wait_ms("normal, before"), endpoint("utilization_percent", 1) / 100
@@ -29,13 +29,14 @@ def wait(measured: pd.DataFrame) -> Figure:
         across,
         interactive_wait_ms(across, THINK_US / 1e3),
         color=CLOSED_LAW,
+        **PREDICTED,
         label="closed law W = Z U / (1 - U), Z = 2.23 ms",
     )
     axis.plot(
         across,
         mm1_wait_ms(across, first_ms * (1 - first)),
         color=MM1,
-        linestyle="--",
+        **PREDICTED,
         label="M/M/1 through the paper's first point",
     )
     axis.plot(
@@ -43,7 +44,7 @@ def wait(measured: pd.DataFrame) -> Figure:
         [first_ms, printed_wait_ms("71 %"), 30.0],
         "*",
         color="black",
-        markersize=10,
+        markersize=8,
         zorder=5,
         label="published (at 92 %: 30 ms or more)",
     )
@@ -62,9 +63,9 @@ def wait(measured: pd.DataFrame) -> Figure:
     axis.set_ylim(0, TALLEST_MS)
     axis.set_xlim(0, 1)
     axis.set_xlabel("utilisation of the container's own device")
-    axis.set_ylabel("wait, ms")
-    axis.legend(loc="upper left", fontsize=7.5)
-    figure.suptitle("Wait over utilisation: an identity of writers with one write outstanding")
+    axis.set_ylabel("wait (ms)")
+    figure.legend(loc="outside lower center")
+    figure.suptitle("Wait over utilisation,\none write outstanding")
     return figure
 
 
@@ -74,18 +75,18 @@ def _mark_knee(axis: Axes, loads: pd.DataFrame) -> None:
         return
     axis.axvspan(found.low, found.high, color=GREY, alpha=0.12, linewidth=0)
     axis.axvline(found.value, color=GREY, linewidth=1)
-    text = f"knee {found.value:.2f}\nof the range alone {found.of_range:.2f}"
-    axis.text(found.low - 0.01, 19, text, ha="right", fontsize=7.5, color=GREY)
+    text = f"knee {found.value:.2f}"
+    axis.text(found.low - 0.01, 19, text, ha="right", color=GREY)
 
 
 def open_and_closed(measured: pd.DataFrame) -> Figure:
     """Draw the wait over the utilisation of the shared server: open load, and closed beside it."""
-    figure = Figure(figsize=(6.2, 4.4))
+    figure = Figure(figsize=(ONE_COLUMN, 3.6))
     axis = figure.subplots()
     across = np.linspace(0, 0.97, 300)
     for name, law, colour in (("M/M/1", mm1_wait_ms, MM1), ("M/D/1", md1_wait_ms, MD1)):
         label = f"{name}, predicted with S = {service_ms():.2f} ms"
-        axis.plot(across, law(across, service_ms()), color=colour, label=label)
+        axis.plot(across, law(across, service_ms()), color=colour, label=label, **PREDICTED)
     looks = ((MM1, "o"), (MD1, "s"), (GREY, "x"))
     for (label, load), (colour, marker) in zip(ONE_SERVER.items(), looks, strict=True):
         loads = by_load(measured, *load)
@@ -100,8 +101,8 @@ def open_and_closed(measured: pd.DataFrame) -> Figure:
         )
     axis.set_ylim(0, 25)
     axis.set_xlim(0, 1.02)
-    axis.set_xlabel("utilisation of the shared server (its own account)")
-    axis.set_ylabel("wait, ms")
-    axis.legend(loc="upper left", fontsize=7.5)
-    figure.suptitle("Where M/M/1 holds: arrivals that do not wait for earlier ones")
+    axis.set_xlabel("utilisation of the shared server")
+    axis.set_ylabel("wait (ms)")
+    figure.legend(loc="outside lower center")
+    figure.suptitle("Where M/M/1 holds: arrivals\nthat do not wait for earlier ones")
     return figure

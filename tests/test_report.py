@@ -21,7 +21,7 @@ from elevatorlab.running import provenance
 from elevatorlab.showing.forest import is_relative
 from elevatorlab.showing.pages import ReportFigure, ReportTable, _decided_first, _number, build
 from elevatorlab.showing.report import write_report
-from elevatorlab.showing.style import save
+from elevatorlab.showing.style import ONE_COLUMN, save
 from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.figures import figures
 from elevatorlab.studies.vm_vs_container.published import times
@@ -161,7 +161,7 @@ def test_a_figure_says_which_trials_it_shows(report):
 def test_pictures_are_no_larger_than_they_were_drawn(report):
     """Half of the PNG's pixels, whose header says how many they are."""
     (picture,) = Page(text(report, f"{STUDY}.html")).all("img")
-    assert picture["width"] == str(int(200 * 4.8) // 2)
+    assert picture["width"] == str(int(200 * ONE_COLUMN) // 2)
     assert "<b>overview.</b>" in text(report, f"{STUDY}.html")
 
 
@@ -361,3 +361,13 @@ def test_a_figure_that_cannot_be_shown_is_refused(tmp_path):
     figure = ReportFigure(STUDY, "overview", {"pdf": tmp_path / "o.pdf"}, "words")
     with pytest.raises(ValueError, match="overview.*PNG"):
         build(tmp_path, [], [figure])
+
+
+def test_figures_for_the_appendix_come_last(report, tmp_path):
+    """Below a heading of their own, whichever was drawn first."""
+    files = {kind: report.parent / "drawn" / f"o.{kind}" for kind in ("png", "svg")}
+    detail = ReportFigure(STUDY, "detail", files, "words", appendix=True)
+    kept = ReportFigure(STUDY, "kept", files, "words")
+    page = build(tmp_path, CLAIMS, [detail, kept], [ORIGIN]).parent / f"{STUDY}.html"
+    places = [page.read_text().index(f'id="{name}"') for name in ("kept", "appendix", "detail")]
+    assert places == sorted(places)

@@ -2,9 +2,10 @@
 
 import re
 
+import pandas as pd
 import pytest
 
-from elevatorlab.paths import PROJECT
+from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.results.store import load
 from elevatorlab.studies.container_isolation.document import predictions
 from elevatorlab.studies.container_isolation.measures import regulation
@@ -43,6 +44,12 @@ def as_printed(values, printed):
 @pytest.fixture(scope="module")
 def isolation():
     return load("container_isolation")
+
+
+@pytest.fixture(scope="module")
+def causes():
+    """Return where the arm's time goes, as benchmarks/where_arms_go.py has stored it."""
+    return pd.read_csv(DATA / "drives" / "causes.csv", index_col=["study", "test"]).sort_index()
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -157,10 +164,18 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_1():
     without, turned = (ratio.loc[TEST_2, name]["bfq"] for name in ("dropped", "dropped_drive"))
     assert f"`bfq` takes {without:.1f} times" in TURNED
     assert f"on the drive {turned:.1f} times" in TURNED
-    without, turned = (
-        ratio.loc[TEST_1, name]["mq-deadline"] for name in ("dropped", "dropped_drive")
-    )
-    assert f"{without:.2f} of the time of `none` without an arm, and {turned:.2f}" in TURNED
+    without, turned = (ratio.loc[TEST_1, name] for name in ("dropped", "dropped_drive"))
+    assert f"reads in {without['bfq']:.2f} of the time of `none` without an arm" in TURNED
+    assert f"and in {turned['bfq']:.2f} on the drive" in TURNED
+    assert f"in this one it takes {turned['mq-deadline']:.2f}" in TURNED
+
+
+def test_the_page_of_drives_tells_where_the_arm_goes_in_study_1(causes):
+    beside = causes.loc["vm_vs_container", TEST_1].set_index("scheduler")
+    none, bfq = beside.loc["none"], beside.loc["bfq"]
+    assert f"moves over {none['cylinders']:.0f} cylinders under `none`" in TURNED
+    assert f"and over {bfq['cylinders']:.0f} under `bfq`" in TURNED
+    assert f"takes {none['seek_ms']:.2f} ms under `none`, and {bfq['seek_ms']:.2f} ms" in TURNED
 
 
 def test_the_page_of_drives_tells_what_an_arm_turns_in_study_2():
@@ -170,9 +185,18 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_2():
     percent = 100 * (means.max(axis=1) / means.min(axis=1) - 1)
     most = percent.groupby(level=["arm", "variant"]).max()
     without, turned = (most[arm, "as_published"] for arm in ("single_server_disk", "notebook-5400"))
-    assert f"up to {without:.0f} % without an arm, and by up to {turned:.0f} % on" in TURNED
+    assert f"by up to {without:.0f} % on the disk without an arm" in TURNED
+    assert f"by up to {turned:.0f} % on the notebook drive" in TURNED
     alone = percent.drop("sata_ssd").xs(("direct", 1), level=["variant", "threads"])
     assert f"differ by {alone.max():.1f} % at most" in TURNED
+
+
+def test_the_page_of_drives_tells_where_the_time_goes_in_study_2(causes):
+    ours = causes.loc["iozone_ranking"]
+    assert (ours["hits"] / ours["requests"]).round(1).eq(0.9).all()
+    assert f"a seek takes at most {ours['seek_ms'].max():.1f} ms" in TURNED
+    least, most = ours["rotation_ms"].min(), ours["rotation_ms"].max()
+    assert f"the wait for the platter {least:.1f} to {most:.1f} ms" in TURNED
 
 
 def test_the_page_of_drives_tells_what_an_arm_turns_in_study_3(isolation):

@@ -201,6 +201,15 @@ def test_a_commit_waits_for_a_drive_long_enough_to_estimate_it():
     assert all(trial.scheduler.tunables["rotational"] == 1 for trial in on_drives)
 
 
+@pytest.mark.parametrize("preset", ["smoke", "quick", "full"])
+def test_a_scheduler_of_ones_own_runs_on_every_disk(preset):
+    """Figures show drives alone where there are any, so it may not be left out of them."""
+    mine = {"schedulers": ["none", "mq-deadline", "sstf"]}
+    made = innodb_commit.trials(studies.parameters(innodb_commit, preset, mine))
+    everywhere = {trial.device.profile for trial in made if trial.labels["experiment"] != "sweep"}
+    assert everywhere == {trial.device.profile for trial in made if trial.scheduler.name == "sstf"}
+
+
 def test_the_profiles_differ_in_cache_and_time():
     cached, uncached = profile("raid_write_behind", 160), profile("raid_no_cache", 160)
     assert (cached.service_time_us, cached.write_cache_mib) == (80, 0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import Field
 
+from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import (
     CommitPhase,
     Count,
@@ -85,7 +86,7 @@ class Parameters(DiskParameters):
         As `commits`, where a commit waits for a drive: by number of threads. In the smaller
         presets so many that each measurement lasts 5 s, in which bfq has estimated the drive.
     drive_schedulers : tuple of str
-        Those of `schedulers` and `reimplemented` that run on drives.
+        Of the kernel's and the reimplemented ones, those that run on drives.
     drive_repetitions : int
         At most so many on drives with the cache, whose commits keep the processor busy for long.
     slice_idles_ms : tuple of int
@@ -229,10 +230,12 @@ def _cases(parameters: Parameters, is_first_arm: bool, repetition: int) -> Itera
             yield Case("sweep", last, "bfq", tunables, idling)
 
 
-def _schedulers(parameters: Parameters, disk: str) -> list[str]:
-    """Return the schedulers that run on a disk."""
-    wanted = parameters.drive_schedulers if has_arm(disk) else parameters.each_scheduler
-    return [name for name in parameters.each_scheduler if name in wanted]
+def _schedulers(parameters: Parameters, disk: str) -> Sequence[str]:
+    """Return the schedulers that run on a disk: a user's own on every one."""
+    if not has_arm(disk):
+        return parameters.each_scheduler
+    left_out = {*OF_THE_KERNEL, *REIMPLEMENTED} - {*parameters.drive_schedulers}
+    return [name for name in parameters.each_scheduler if name not in left_out]
 
 
 def _commits(parameters: Parameters, case: Case, threads: int, flush: int) -> int:

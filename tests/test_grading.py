@@ -209,6 +209,10 @@ BAD = {
         lambda at: zipped(at, {"a/Kbuild": b"", "b/Kbuild": b""}),
         "one folder with a Kbuild; found 2 of them",
     ),
+    "named.zip": (
+        lambda at: zipped(at, {"Kbuild": b"", f"{'x' * 300}.c": b""}),
+        "expected names of at most 255 bytes; found 'xxx",
+    ),
     "linked": (lambda at: at.symlink_to("/etc"), "expected a folder, or an archive"),
     "pipe": (os.mkfifo, "expected a folder, or an archive"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import tarfile
 import zipfile
@@ -15,6 +16,9 @@ from ...errors import ElevatorLabError
 #: What a submission may hold at most: as much as a module's sources may.
 LARGEST_BYTES = 4 << 20
 MOST_FILES = 1000
+
+#: What file systems of Linux take.
+LONGEST_NAME_BYTES = 255
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 
@@ -124,6 +128,10 @@ def _files(entry: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
         if number > MOST_FILES or total_bytes > LARGEST_BYTES:
             raise ElevatorLabError(
                 f"expected at most {MOST_FILES} files and {LARGEST_BYTES >> 20} MiB; found more"
+            )
+        if len(os.fsencode(path.name)) > LONGEST_NAME_BYTES:
+            raise ElevatorLabError(
+                f"expected names of at most {LONGEST_NAME_BYTES} bytes; found {path.name[:20]!r}..."
             )
         if not _LEFTOVERS.intersection(path.parts):
             yield path, content

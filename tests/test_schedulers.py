@@ -22,10 +22,10 @@ from test_pair import facts
 LIB = PROJECT / "lib/elevatorlab"
 
 #: Where the names of schedulers stand beside their records: in what a document or a lecture is
-#: about. What the article tells of is the order in which verdicts look. Templates have the names
-#: of what they teach, and one's own elevator is held against the kernel's.
+#: about. Templates have the names of what they teach. The audit of limits is about a file of
+#: weights that the kernel names after its scheduler.
 NAMED_BY_DOCUMENTS = (
-    *("studies/", "lectures/", "judging/matching.py"),
+    *("studies/", "lectures/", "agent/regulator/audit.py"),
     *("elevators/", "cli/scheduler.py"),
 )
 

@@ -21,6 +21,7 @@ settings.register_profile("any", deadline=None, suppress_health_check=[HealthChe
 settings.load_profile("any")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Tell `--dist loadgroup` what may run side by side: this machine, and virtual machines.
 

@@ -28,5 +28,4 @@ environments/start-libvirt.sh
 make --no-print-directory environment-image box
 
 # tests/conftest.py turns every skip into a failure.
-# One worker for this machine, one for the virtual machines (there, too).
-ELEVATORLAB_FORBID_SKIPS=1 .venv/bin/python -m pytest -n 2 --dist loadgroup "$@"
+ELEVATORLAB_FORBID_SKIPS=1 .venv/bin/python -m pytest "$@"

@@ -21,17 +21,6 @@ settings.register_profile("any", deadline=None, suppress_health_check=[HealthChe
 settings.load_profile("any")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items):
-    """Tell `--dist loadgroup` what may run side by side: this machine, and virtual machines.
-
-    Tests of this machine compare its whole state before and after, so they keep to one worker.
-    """
-    for item in items:
-        elsewhere = item.get_closest_marker("vagrant") and not item.get_closest_marker("docker")
-        item.add_marker(pytest.mark.xdist_group("virtual" if elsewhere else "here"))
-
-
 def pytest_runtest_setup(item):
     if reason := needs.missing(item):
         pytest.skip(reason)

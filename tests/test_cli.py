@@ -34,7 +34,7 @@ WRONG = {
     ),
     "unknown preset": (
         ["run", STUDY, "--preset", "huge"],
-        "preset: expected one of smoke, quick, full; found 'huge'",
+        "preset: expected one of smoke, quick, paper, full; found 'huge'",
     ),
     "unknown parameter": (["run", STUDY, "-p", "arm=host"], "has no parameter 'arm'; expected one"),
     "ill-typed parameter": (

@@ -384,7 +384,7 @@ def intervals(axis, along=1):
 
 def uncertain_figure(name):
     """Draw a figure of the reference, one of whose repetitions came out otherwise."""
-    measured = store.load(innodb_commit.NAME)
+    measured = store.load(innodb_commit.NAME, "reference/quick")
     one = (measured["scheduler"] == "bfq") & (measured["threads"] == 8)
     one &= measured["repetition"] == 2
     measured.loc[one, "tps"] *= 5

@@ -56,6 +56,7 @@ def test_the_frame_of_a_trial_is_from_the_parameters():
     )
     assert (made.study, made.preset, made.deadline_s) == ("iozone_ranking", "quick", 9)
     assert (made.seed, made.repetition, made.machine) == (2, 2, "virtual_machine")
+    assert parameters.model_copy(update={"first_seed": 5}).seed(2) == 6
     assert list(parameters.each_repetition) == [1, 2]
     assert parameters.each_backing_scheduler == (None,)
 

@@ -286,7 +286,7 @@ def whole_trials(draw):
     limits = st.fixed_dictionaries({}, optional={"read_iops": counts, "weight": st.just(7)})
     return {
         "study": draw(names),
-        "preset": draw(st.sampled_from(["smoke", "quick", "full"])),
+        "preset": draw(st.sampled_from(["smoke", "quick", "paper", "full"])),
         "labels": draw(st.dictionaries(names, st.text(), max_size=3)),
         "machine": draw(st.sampled_from(["host", "virtual_machine"])),
         "device": draw(st.sampled_from(devices)),

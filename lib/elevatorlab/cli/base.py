@@ -27,7 +27,12 @@ STOPPED = "elevatorlab: stopped; what is finished is kept, the same command goes
 StudyArgument = Annotated[str, typer.Argument(help=f"one of {', '.join(studies.STUDIES.names())}")]
 SomeStudy = Annotated[str | None, typer.Argument(help="one study; by default all")]
 PresetOption = Annotated[
-    str, typer.Option(help="smoke (one to three minutes), quick (minutes), full (hours)")
+    str,
+    typer.Option(help="smoke (one to three minutes), quick (minutes), paper or full (hours)"),
+]
+#: Of the commands about stored references: those of `results.store.REFERENCES`.
+ReferenceOption = Annotated[
+    str, typer.Option("--preset", metavar="quick|paper", help="which reference")
 ]
 TestbedOption = Annotated[
     str, typer.Option(help=f"one of {', '.join(testbeds.forms())}; or several, with commas between")
@@ -39,7 +44,8 @@ ResultsOption = Annotated[
 ReadOption = Annotated[
     str | None,
     typer.Option(
-        help="folder of results; by default the stored reference; 'published': no measurement"
+        help="folder of results; by default the stored reference (of the preset paper where it is "
+        "stored; 'reference/quick': of quick); 'published': no measurement"
     ),
 ]
 OutOption = Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import ElevatorLabError
 from ..paths import BUILD, INSTALLED
-from .base import ResultsOption, app
+from .base import ReferenceOption, ResultsOption, SomeStudy, app
 
 
 def _only_in_a_checkout() -> None:
@@ -30,8 +30,12 @@ def tiles(folder: Annotated[Path, typer.Argument(help="where to")] = BUILD / "la
 
 
 @app.command()
-def reference(results: ResultsOption = None) -> None:
-    """Store the results of the quick preset as the reference in data/ (for maintainers)."""
+def reference(
+    study: SomeStudy = None,
+    preset: ReferenceOption = "quick",
+    results: ResultsOption = None,
+) -> None:
+    """Store the results of a preset as its reference in data/ (for maintainers)."""
     _only_in_a_checkout()
     from .. import testbeds
     from ..plugins import studies
@@ -40,11 +44,12 @@ def reference(results: ResultsOption = None) -> None:
     from ..showing.report import draw_overview
 
     results = results or store.default_results(testbeds.get("deterministic"))
-    for study in studies.ours():
-        store.write_reference(results, study)
-        draw_overview(study)
-        print(f"reference of {study.NAME} written to {store.REFERENCE}")
-    costs.write(results)
+    some = [studies.get(study)] if study else studies.ours()
+    for one in some:
+        store.write_reference(results, one, preset)
+        draw_overview(one)
+        print(f"reference of {one.NAME} written to {store.reference_folder(preset)}")
+    costs.write(results, preset, some)
     print(artifact.write())
 
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .base import EXIT_ERROR, EXIT_UNDECIDED, ResultsOption, WorkersOption, app
+from .base import (
+    EXIT_ERROR,
+    EXIT_UNDECIDED,
+    ReferenceOption,
+    ResultsOption,
+    WorkersOption,
+    app,
+)
 
 if TYPE_CHECKING:
     from ..sharing.verification import Stored
@@ -39,6 +46,7 @@ def verify(
     sample: Annotated[
         int, typer.Option(min=0, help="how many trials to run again; of a bundle also none")
     ] = 3,
+    preset: ReferenceOption = "quick",
     everything: Annotated[
         bool, typer.Option("--all", help="run all again, and compare the verdicts, too")
     ] = False,
@@ -72,7 +80,7 @@ def verify(
         return answer
 
     if bundle is None:
-        answer = run_again(verification.reference())
+        answer = run_again(verification.reference(preset))
     else:
         answer = _check(bundle, run_again if everything or sample else None)
     if answer == verification.DIFFERENT:

@@ -49,7 +49,7 @@ def every_claim(results: str | Path | None = None) -> list[Claim]:
 
     Parameters
     ----------
-    results : path, "reference", "published" or None
+    results : path, "reference", "reference/PRESET", "published" or None
         See `elevatorlab.results.store.load`.
     """
     try:
@@ -66,7 +66,7 @@ def judge(name: str, results: str | Path | None = None) -> Judged:
     ----------
     name : str
         The study; the verdicts of another package's are never kept.
-    results : path, "reference", "published" or None
+    results : path, "reference", "reference/PRESET", "published" or None
         See `elevatorlab.results.store.load`.
     """
     package = studies.STUDIES.package(name) if name in studies.STUDIES else None
@@ -96,9 +96,8 @@ def _digest(name: str, results: str | Path | None) -> str:
     """Return the SHA-256 of what decides the verdicts."""
     total = hashlib.sha256()
     # A folder without results, or no reference, is still not "published".
-    kind = (
-        results if results in ("reference", "published") else "folder" if results else "reference"
-    )
+    preset = store.reference_preset(name, results)
+    kind = f"reference/{preset}" if preset else "published" if results == "published" else "folder"
     libraries = (f"{one} {version(one)}" for one in LIBRARIES)
     for text in (name, kind, platform.python_version(), *libraries):
         total.update(f"{text}\0".encode())
@@ -116,9 +115,9 @@ def _inputs(name: str, results: str | Path | None) -> Iterator[tuple[str, Path]]
             yield f"package/{module.as_posix()}", file
     parts = {"claims": (DATA / "claims", f"{name}.yaml")}
     parts["published"] = (DATA / "published" / name, "**/*")
-    if results in (None, "reference"):
-        parts["reference"] = (store.REFERENCE, f"{name}.csv")
-    elif results != "published":
+    if preset := store.reference_preset(name, results):
+        parts["reference"] = (store.reference_folder(preset), f"{name}.csv")
+    elif results is not None and results != "published":
         parts["results"] = (Path(results), "*/*/*.json")
     for part, (folder, pattern) in parts.items():
         for file in sorted(path for path in folder.glob(pattern) if path.is_file()):

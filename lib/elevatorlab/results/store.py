@@ -32,6 +32,9 @@ from .tables import Table
 
 REFERENCE = DATA / "reference"
 
+#: The presets that a reference is stored of; the first that a study has is the one that is shown.
+REFERENCES = ("paper", "quick")
+
 #: Files that the host decides; they are no part of a deterministic result.
 HOST_DECIDES = ("provenance.json", "log.txt")
 
@@ -313,41 +316,92 @@ def load(study_name: str, results: str | Path | None = None) -> pd.DataFrame:
     Parameters
     ----------
     study_name : str
-    results : path, "reference", "published" or None
+    results : path, "reference", "reference/PRESET", "published" or None
         A folder of results; "reference" or None for the stored reference, which has our own
-        studies alone; "published" for no measurement at all (an empty table).
+        studies alone (see `reference_preset`); "published" for no measurement at all (an empty
+        table).
     """
     study = studies.get(study_name)
-    if results in (None, "reference") and studies.is_ours(study_name):
-        file = REFERENCE / f"{study.NAME}.csv"
+    preset = reference_preset(study_name, results)
+    if preset and studies.is_ours(study_name):
+        file = reference_folder(preset) / f"{study.NAME}.csv"
         if not file.exists():
             raise ElevatorLabError(
                 f"no stored reference for {study.NAME}; expected {file}. Name a folder of results, "
                 "or 'published' for the published numbers alone"
             )
         return _checked(study, pd.read_csv(file), str(file))
-    if results in (None, "reference", "published"):
+    if preset or results is None or results == "published":
         return pd.DataFrame(columns=study.COLUMNS)
     return tidy(results, study)
 
 
-def reference_provenance() -> dict[str, Any]:
-    """Return what the results of the stored reference have in common of their provenance."""
-    content: dict[str, Any] = json.loads((REFERENCE / "provenance.json").read_text())
+def is_named(results: str | Path | None) -> bool:
+    """Tell whether `results` is a name that `load` knows, and no folder."""
+    named = (f"reference/{preset}" for preset in REFERENCES)
+    return results is None or str(results) in ("reference", "published", *named)
+
+
+def reference_preset(study_name: str, results: str | Path | None = None) -> str | None:
+    """Return the preset of the stored reference that `results` means for a study.
+
+    Parameters
+    ----------
+    study_name : str
+    results : path, "reference", "reference/PRESET", "published" or None
+        "reference" and None mean the first of `REFERENCES` that is stored of the study.
+
+    Returns
+    -------
+    str or None
+        None where `results` is no reference.
+    """
+    name = str(results or "reference")
+    if name == "published" or not is_named(name):
+        return None
+    if name != "reference":
+        return name.removeprefix("reference/")
+    stored = (one for one in REFERENCES if (reference_folder(one) / f"{study_name}.csv").exists())
+    return next(stored, "quick")
+
+
+def reference_folder(preset: str = "quick") -> Path:
+    """Return the folder of a preset's reference: quick's is the outer one."""
+    return REFERENCE if preset == "quick" else REFERENCE / preset
+
+
+def reference_provenance(preset: str = "quick") -> dict[str, Any]:
+    """Return what the results of a stored reference have in common of their provenance."""
+    file = reference_folder(preset) / "provenance.json"
+    if not file.exists():
+        raise ElevatorLabError(f"no stored reference of the preset {preset}; expected {file}")
+    content: dict[str, Any] = json.loads(file.read_text())
     return content
 
 
-def write_reference(results: str | Path, study: Study) -> None:
-    """Store the table of a study's quick preset and the digests of its results as the reference."""
-    REFERENCE.mkdir(parents=True, exist_ok=True)
+def write_reference(results: str | Path, study: Study, preset: str = "quick") -> None:
+    """Store the table of a study's preset and the digests of its results as its reference.
+
+    Raises
+    ------
+    ElevatorLabError
+        When no trial of that preset is among the results.
+    """
+    folder = reference_folder(preset)
     table = tidy(results, study)
-    table = table[table["preset"] == "quick"]
-    table.to_csv(REFERENCE / f"{study.NAME}.csv", index=False, lineterminator="\n")
-    with open(REFERENCE / f"{study.NAME}.digests.csv", "w", newline="") as file:
+    table = table[table["preset"] == preset]
+    if table.empty:
+        raise ElevatorLabError(
+            f"reference of {study.NAME}: expected trials of the preset {preset} in {results}; "
+            f"found none. Make them with: {command(f'run {study.NAME} --preset {preset}')}"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    table.to_csv(folder / f"{study.NAME}.csv", index=False, lineterminator="\n")
+    with open(folder / f"{study.NAME}.digests.csv", "w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["trial", "image_digest", "result_sha256"])
         for stored in results_in(results, study.NAME):
-            if stored.trial["preset"] == "quick":
+            if stored.trial["preset"] == preset:
                 provenance, place = stored.provenance, stored.folder
                 out.writerow([place.name, provenance.image_digest, digest(place)])
     kept = (
@@ -355,12 +409,12 @@ def write_reference(results: str | Path, study: Study) -> None:
         *("accelerator", "qemu", "package"),
     )
     last = {key: getattr(provenance, key) for key in kept}
-    (REFERENCE / "provenance.json").write_text(json.dumps(last, indent=1, sort_keys=True) + "\n")
+    (folder / "provenance.json").write_text(json.dumps(last, indent=1, sort_keys=True) + "\n")
 
 
-def reference_digests(study_name: str) -> dict[str, tuple[str, str]]:
+def reference_digests(study_name: str, preset: str = "quick") -> dict[str, tuple[str, str]]:
     """Return the stored digests of a study: trial hash -> (image digest, result SHA-256)."""
-    file = REFERENCE / f"{study_name}.digests.csv"
+    file = reference_folder(preset) / f"{study_name}.digests.csv"
     if not file.exists():
         raise ElevatorLabError(f"no stored reference for {study_name}; expected {file}")
     with open(file, newline="") as lines:

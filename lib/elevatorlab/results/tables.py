@@ -75,7 +75,7 @@ SHARED = {
         text("testbed", "where the trial ran"),
         text("machine", "what tells the physical machine from others"),
         text("accelerator", "what executed the processor's instructions"),
-        text("preset", "how large the study was: smoke, quick or full"),
+        text("preset", "how large the study was: smoke, quick, paper or full"),
         text("device", "the device under test: kind, profile or id, and size"),
         may_lack(
             text(

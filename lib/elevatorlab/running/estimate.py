@@ -46,12 +46,12 @@ def finished(share: Share, results: str | Path) -> Cost | None:
 
 def stored(share: Share) -> Cost | None:
     """Return the mean cost of such trials when the reference was made; None where it has none."""
-    known = costs.read()
-    if not share.testbed.anywhere or any(
-        trial.preset != "quick" or trial.study not in known for trial in share.trials
-    ):
+    if not share.testbed.anywhere:
         return None
-    alike = [known[trial.study] for trial in share.trials]
+    known = {preset: costs.read(preset) for preset in {trial.preset for trial in share.trials}}
+    if any(trial.study not in known[trial.preset] for trial in share.trials):
+        return None
+    alike = [known[trial.preset][trial.study] for trial in share.trials]
     wall_s = sum(float(cost["wall_s"]) / int(cost["trials"]) for cost in alike)
     size_bytes = sum(int(cost["size_bytes"]) / int(cost["trials"]) for cost in alike)
     return Cost(wall_s, size_bytes) * (1 / len(alike))

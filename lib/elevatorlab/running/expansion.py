@@ -84,7 +84,8 @@ def parameters(
     ----------
     study : module
     preset : str
-        ``smoke`` (one to three minutes), ``quick`` (minutes) or ``full`` (as published; hours).
+        ``smoke`` (one to three minutes), ``quick`` (minutes), ``paper`` (every published point, and
+        repetitions that decide verdicts; hours) or ``full`` (more than any claim asks for).
     overrides : dict, optional
         Parameter names and values; a list may be written with commas. Among schedulers, the path
         of a folder, with a slash in it, stands for the scheduler that it holds.

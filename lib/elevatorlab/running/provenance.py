@@ -52,7 +52,9 @@ def of(results: str | Path | None) -> list[Origin]:
     """Return the origins of what `store.load` reads with the same argument."""
     if results == "published":
         return []
-    return of_reference() if results in (None, "reference") else of_results(results)
+    if results is None or store.is_named(results):
+        return of_reference(results)
+    return of_results(results)
 
 
 def of_results(results: str | Path) -> list[Origin]:
@@ -73,22 +75,23 @@ def of_results(results: str | Path) -> list[Origin]:
     return origins
 
 
-def of_reference() -> list[Origin]:
-    """Return the origins of the stored reference: the quick preset of each study."""
-    stored = store.reference_provenance()
-    return [
-        _origin_of_reference(study, stored)
-        for study in studies.ours()
-        if store.reference_digests(study.NAME)
-    ]
+def of_reference(results: str | Path | None = None) -> list[Origin]:
+    """Return the origins of the stored reference: one preset of each study."""
+    origins = []
+    for study in studies.ours():
+        preset = store.reference_preset(study.NAME, results)
+        if preset and store.reference_digests(study.NAME, preset):
+            origins.append(_origin_of_reference(study, preset))
+    return origins
 
 
-def _origin_of_reference(study: Study, stored: Mapping[str, Any]) -> Origin:
-    known = store.reference_digests(study.NAME)
-    made = {trial.hash: trial.model_dump(mode="json") for trial in preset_trials(study, "quick")}
+def _origin_of_reference(study: Study, preset: str) -> Origin:
+    stored = store.reference_provenance(preset)
+    known = store.reference_digests(study.NAME, preset)
+    made = {trial.hash: trial.model_dump(mode="json") for trial in preset_trials(study, preset)}
     trials = {name: words(made[name]) if name in made else "" for name in sorted(known)}
     provenance = {**stored, "image_digest": next(iter(known.values()))[0]}
-    return _origin(study.NAME, stored["testbed"], "quick", trials, provenance)
+    return _origin(study.NAME, stored["testbed"], preset, trials, provenance)
 
 
 def preset_trials(

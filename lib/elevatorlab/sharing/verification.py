@@ -77,18 +77,26 @@ Stored = Mapping[tuple[str, str], Expected]
 """By study and hash of the trial."""
 
 
-def reference() -> Stored:
-    """Return what the stored reference has of every trial of the quick presets.
+def reference(preset: str = "quick") -> Stored:
+    """Return what a stored reference has of every trial of its preset.
+
+    Parameters
+    ----------
+    preset : str
+        Of `store.REFERENCES`. Of a study that it is not stored of, there is nothing.
 
     Raises
     ------
     ElevatorLabError
         When it lacks some.
     """
-    found, lacking, provenance = {}, 0, store.reference_provenance()
+    found, lacking, provenance = {}, 0, store.reference_provenance(preset)
     for study in studies.ours():
-        digests, table = store.reference_digests(study.NAME), store.load(study.NAME)
-        for trial in preset_trials(study, "quick"):
+        if not (store.reference_folder(preset) / f"{study.NAME}.csv").exists():
+            continue
+        digests = store.reference_digests(study.NAME, preset)
+        table = store.load(study.NAME, f"reference/{preset}")
+        for trial in preset_trials(study, preset):
             if trial.hash in digests:
                 rows = table[table["trial"] == trial.hash]
                 found[study.NAME, trial.hash] = Expected(
@@ -98,7 +106,7 @@ def reference() -> Stored:
                 lacking += 1
     if lacking:
         raise ElevatorLabError(
-            f"the reference lacks {lacking} trials of the quick preset; expected all. "
+            f"the reference lacks {lacking} trials of the preset {preset}; expected all. "
             "It belongs to another version of the studies"
         )
     return found

@@ -159,6 +159,10 @@ def appendix() -> str:
 
 
 def _expected(study: Study) -> str:
-    """Return the verdicts of the reference, counted, on what was measured."""
-    judged = [one for one in kept.judge(study.NAME).claims if one.role == Role.PREDICTION]
+    """Return the verdicts of quick's reference, counted, on what was measured."""
+    judged = [
+        one
+        for one in kept.judge(study.NAME, "reference/quick").claims
+        if one.role == Role.PREDICTION
+    ]
     return ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(judged).items() if n)

@@ -18,7 +18,10 @@ from . import beside, pages, style
 #: What `elevatorlab reproduce` writes.
 REPORT = BUILD / "report"
 #: Of what `store.load` finds under a name.
-NAMED_REPORTS = {name: BUILD / f"{name}-report" for name in ("reference", "published")}
+NAMED_REPORTS = {
+    name: BUILD / f"{name.replace('/', '-')}-report"
+    for name in ("reference", *(f"reference/{preset}" for preset in store.REFERENCES), "published")
+}
 DOCS_FIGURES = PROJECT / "docs" / "figures"
 
 
@@ -44,12 +47,13 @@ def write_report(
 
     Parameters
     ----------
-    results : path, "reference", "published" or None
+    results : path, "reference", "reference/PRESET", "published" or None
         See `store.load`.
     out : path, optional
         Folder of the report; by default `default_place`.
     against : path or "reference", optional
-        Other results, which a page of the report shows side by side with these.
+        Other results, which a page of the report shows side by side with these; by default
+        quick's reference, where the report is of another one.
 
     Returns
     -------
@@ -64,6 +68,7 @@ def write_report(
     out = Path(out or default_place(results))
     measured = {name: store.load(name, results) for name, _ in studies.STUDIES.items()}
     origins = provenance.of(results)
+    against = against or _taste(results)
     other = None if against is None else beside.Other(str(against), kept.every_claim(against))
     try:
         (out / "tables").mkdir(parents=True, exist_ok=True)
@@ -86,6 +91,12 @@ def write_report(
     about = {name: families.about(name) for name in titles}
     page = pages.build(out, claims, drawn, origins, tables, titles, attested.read(), about, other)
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
+
+
+def _taste(results: str | Path | None) -> str | None:
+    """Return quick's reference, where `results` means another one."""
+    presets = {store.reference_preset(study.NAME, results) for study in studies.ours()}
+    return "reference/quick" if presets - {None, "quick"} else None
 
 
 def draw_overview(study: Study) -> None:

@@ -122,7 +122,7 @@ class Trial(Record):
 
     schema_version: Literal[1] = SCHEMA_VERSION
     study: Name
-    preset: Literal["smoke", "quick", "full"]
+    preset: Literal["smoke", "quick", "paper", "full"]
     labels: dict[Name, str] = {}
     machine: Literal["host", "virtual_machine"] = "host"
     memory_mib: Annotated[int, Field(ge=512, le=16384)] = 1024

@@ -21,6 +21,7 @@ from ...trial import (
     chosen_device,
 )
 from ..kit.trials import DiskParameters, trial
+from ..kit.variations import slowdowns
 from .published import FILE_MIB, NAME
 
 Variant = Literal["as_published", "direct"]
@@ -110,6 +111,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "memory_mib": 512,
         "deadline_s": 600,
     },
+    "paper": {
+        **_ALL,
+        # Of the article's files and requests a sixteenth: as many requests a file as there.
+        "disks": DRIVES,
+        "size_mib": FILE_MIB // 16,
+        "record_kib": 512,
+        "dirty_mib": FILE_MIB / 16 / 3,
+        "device_mib": 256,
+        "deadline_s": 2400,
+        "repetitions": 8,
+    },
     "full": {
         **_ALL,
         "disks": (*DRIVES, "single_server_disk"),
@@ -120,6 +132,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "deadline_s": 14400,
     },
 }
+
+
+VARIATIONS = slowdowns(Parameters, "device_slowdown")
 
 
 def trials(parameters: Parameters) -> list[Trial]:

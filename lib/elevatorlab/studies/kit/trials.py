@@ -36,17 +36,24 @@ class CommonParameters(Record):
         A trial that has not ended by then has failed.
     repetitions : int
         How often all is repeated, each time with another seed.
+    first_seed : int
+        Seed of the first repetition; that of each other one is one more.
     """
 
-    preset: Literal["smoke", "quick", "full"] = "quick"
+    preset: Literal["smoke", "quick", "paper", "full"] = "quick"
     memory_mib: Count = 1024
     deadline_s: Positive
     repetitions: Repetitions
+    first_seed: Count = 1
 
     @property
     def each_repetition(self) -> range:
         """The numbers of the repetitions, from 1 on."""
         return range(1, self.repetitions + 1)
+
+    def seed(self, repetition: int) -> int:
+        """Return the seed of a repetition."""
+        return self.first_seed + repetition - 1
 
 
 class DiskParameters(CommonParameters):
@@ -103,7 +110,7 @@ def trial(parameters: CommonParameters, study: str, repetition: int, **fields: A
     study : str
         Its name.
     repetition : int
-        From 1 on; it is the seed, too.
+        From 1 on; it decides the seed, too.
     fields
         All other fields of the trial.
 
@@ -117,7 +124,7 @@ def trial(parameters: CommonParameters, study: str, repetition: int, **fields: A
         "preset": parameters.preset,
         "memory_mib": parameters.memory_mib,
         "deadline_s": parameters.deadline_s,
-        "seed": repetition,
+        "seed": parameters.seed(repetition),
         "repetition": repetition,
     }
     return checked(Trial, {**common, **fields}, "trial")

@@ -24,6 +24,7 @@ from ...trial import (
     profile,
 )
 from ..kit.trials import CommonParameters, DiskId, trial
+from ..kit.variations import slowdowns
 from .published import LINK_DELAY_US, LINK_GBPS, NAME
 
 Experiment = Literal["depth", "read_share", "request_size", "unscaled", "knobs", "local"]
@@ -137,6 +138,19 @@ PRESETS: dict[str, dict[str, Any]] = {
         "deadline_s": 240,
         "repetitions": 2,
     },
+    "paper": {
+        "experiments": ("depth", "read_share", "request_size", "unscaled", "knobs", "local"),
+        "depths": (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+        "read_percents": (0, 25, 50, 75, 100),
+        "request_kib": (1, 2, 4, 8, 16, 32),
+        "batch_nrs": (4, 16, 64),
+        "batch_timeouts_us": (12, 50),
+        "ramp_ms": 5,
+        "counted_ms": 40,
+        "window_ms": 60,
+        "deadline_s": 600,
+        "repetitions": 8,
+    },
     "full": {
         "experiments": ("depth", "read_share", "request_size", "unscaled", "knobs", "local"),
         "depths": (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
@@ -150,6 +164,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "deadline_s": 1200,
         "repetitions": 5,
     },
+}
+
+
+#: A slower or faster processor beside the same disk and link, and the ends of what the document
+#: leaves open of the link's delay (`LINK_DELAY_US`).
+VARIATIONS: dict[str, dict[str, Any]] = {
+    **slowdowns(Parameters, "time_scale"),
+    "link delay 1 us": {"link_delay_us": 1},
+    "link delay 9 us": {"link_delay_us": 9},
 }
 
 

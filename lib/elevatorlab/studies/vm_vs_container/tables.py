@@ -25,7 +25,7 @@ OVERVIEW = (
     "read."
 )
 ON_A_DRIVE = (
-    "The article's question once of a disk with an arm: time for all reads relative to none, with "
+    "The article's question of a disk with an arm: time for all reads relative to none, with "
     "dropped caches and around the page cache, on the study's SSD without an arm and on a drive."
 )
 STABILITY = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -14,6 +15,7 @@ from ...trial import (
     EndlessRead,
     EndlessWrite,
     Positive,
+    Repetitions,
     Scheduler,
     TimedReads,
     TimedTreeRead,
@@ -21,6 +23,7 @@ from ...trial import (
     chosen_device,
 )
 from ..kit.trials import Arm, DiskParameters, on_arm, trial
+from ..kit.variations import slowdowns
 from .published import NAME
 
 Variant = Literal["as_published", "dropped", "direct", "dropped_drive", "direct_drive"]
@@ -49,9 +52,13 @@ class Parameters(DiskParameters):
         Files in the tree of test 2.
     big_file_mib : int
         Size of the file that the background of test 2 reads.
+    contrast_ratio : float
+        All three of these are so many times as large in the variants that the article lacks.
     disk, drive : str
         What ``null_blk`` stands for, and in the variants on a drive. Those run on the first arm
-        alone, and once; the drive's cache is scaled down with the files.
+        alone; the drive's cache is scaled down with the files.
+    drive_repetitions : int
+        At most so many on the drive.
     """
 
     arms: tuple[Arm, ...] = ("host", "container")
@@ -61,8 +68,10 @@ class Parameters(DiskParameters):
     scale: Positive
     tree_files: Count
     big_file_mib: Count
+    contrast_ratio: Annotated[float, Field(gt=0, le=1)] = 1
     disk: DiskName = "sata_ssd"
     drive: DriveName = "desktop-7200"
+    drive_repetitions: Repetitions = 1
 
 
 _ALL: dict[str, Any] = {
@@ -95,6 +104,20 @@ PRESETS: dict[str, dict[str, Any]] = {
         "deadline_s": 120,
         "repetitions": 3,
     },
+    "paper": {
+        **_ALL,
+        # Files as large as the article's, where it read them. It tells no size of its tree and of
+        # its big file. The contrasts read a tenth of all of it.
+        "scale": 1.0,
+        "tree_files": 300,
+        "big_file_mib": 256,
+        "contrast_ratio": 0.1,
+        "device_mib": 1536,
+        "memory_mib": 4096,
+        "deadline_s": 600,
+        "repetitions": 8,
+        "drive_repetitions": 8,
+    },
     "full": {
         **_ALL,
         "scale": 1.0,
@@ -106,6 +129,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "repetitions": 5,
     },
 }
+
+
+VARIATIONS = slowdowns(Parameters, "device_slowdown")
 
 
 def trials(parameters: Parameters) -> list[Trial]:
@@ -125,8 +151,20 @@ def _arms(parameters: Parameters, variant: Variant, repetition: int) -> tuple[Ar
     """Return the arms on which a variant runs in a repetition."""
     if not variant.endswith(DRIVE_SUFFIX):
         return parameters.arms
-    once = repetition == 1 and parameters.device == "null_blk"
-    return parameters.arms[:1] if once else ()
+    there = repetition <= parameters.drive_repetitions and parameters.device == "null_blk"
+    return parameters.arms[:1] if there else ()
+
+
+def _sized(parameters: Parameters, variant: Variant) -> Parameters:
+    """Return the parameters with the sizes of a variant."""
+    if variant == "as_published":
+        return parameters
+    sizes = {
+        "scale": parameters.scale * parameters.contrast_ratio,
+        "tree_files": math.ceil(parameters.tree_files * parameters.contrast_ratio),
+        "big_file_mib": math.ceil(parameters.big_file_mib * parameters.contrast_ratio),
+    }
+    return parameters.model_copy(update=sizes)
 
 
 def _trial(
@@ -138,6 +176,7 @@ def _trial(
     scheduler: str,
     repetition: int,
 ) -> Trial:
+    parameters = _sized(parameters, variant)
     workloads = {"writes_starving_reads": _test_1, "high_read_latency": _test_2}[test]
     labels = {"test": test, "variant": variant, "arm": arm, "scale": f"{parameters.scale:g}"}
     return trial(

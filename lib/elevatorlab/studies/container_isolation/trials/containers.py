@@ -86,7 +86,7 @@ def trial(
             **{name: str(count) for name, count in counts.items()},
             **labels,
         },
-        device=disks.disk(disk, repetition),
+        device=disks.disk(disk, parameters.seed(repetition)),
         scheduler=Scheduler(name=scheduler),
         filesystem=None,
         divided=True,

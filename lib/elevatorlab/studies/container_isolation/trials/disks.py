@@ -37,15 +37,15 @@ DISKS: dict[str, dict[str, Any]] = {
 SIZE_MIB = 64
 
 
-def disk(name: str, repetition: int) -> DeviceModel:
-    """Return a disk: of `DISKS`, whose repetitions draw service times of their own, or a drive.
+def disk(name: str, seed: int) -> DeviceModel:
+    """Return a disk: of `DISKS`, which draws its service times by the seed, or a drive.
 
     A drive gets a queue, in order, as the others have one: what waits before a drive that takes one
     request at a time, the kernel's counters do not see.
     """
     if name not in DISKS:
         return with_queue(outermost(drive(name), SIZE_MIB), Queue(depth=32))
-    return PacedDisk(profile=name, size_mib=SIZE_MIB, seed=repetition, **DISKS[name])
+    return PacedDisk(profile=name, size_mib=SIZE_MIB, seed=seed, **DISKS[name])
 
 
 def service_ms(request_bytes: int = REQUEST_BYTES) -> float:

@@ -55,7 +55,8 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
     expect_once(measured, where, "each read once per repetition")
     size_mib = measured["size_mib"].astype(float).round(6)
     on_drive = measured["variant"].str.endswith(DRIVE_SUFFIX)  # another device, on purpose
-    for what, values, keys in (("device", measured["device"], machine), ("MiB", size_mib, read)):
+    alike = (("device", measured["device"], machine), ("MiB", size_mib, [*read, "variant"]))
+    for what, values, keys in alike:
         grouped = values.groupby([on_drive, *(measured[key] for key in keys)], dropna=False)
         for several in grouped.unique()[grouped.nunique() > 1]:
             found = " and ".join(map(str, sorted(several)))

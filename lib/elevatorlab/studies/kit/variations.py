@@ -1,0 +1,21 @@
+"""Other machines than the one that a study assumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...trial import Record
+
+
+def slowdowns(parameters: type[Record], name: str) -> dict[str, dict[str, Any]]:
+    """Return half and twice the slowdown that a study assumes.
+
+    Parameters
+    ----------
+    parameters : type
+        The study's.
+    name : str
+        Which of them is the factor on the times of disks and links.
+    """
+    usual = parameters.model_fields[name].default
+    return {f"slowdown x {factor:g}": {name: usual * factor} for factor in (0.5, 2)}

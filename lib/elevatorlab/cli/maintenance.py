@@ -9,7 +9,16 @@ import typer
 
 from ..errors import ElevatorLabError
 from ..paths import BUILD, INSTALLED
-from .base import ReferenceOption, ResultsOption, SomeStudy, app
+from .base import (
+    ClusterOption,
+    PresetOption,
+    ReferenceOption,
+    ResultsOption,
+    SomeStudy,
+    StudyArgument,
+    WorkersOption,
+    app,
+)
 
 
 def _only_in_a_checkout() -> None:
@@ -51,6 +60,34 @@ def reference(
         print(f"reference of {one.NAME} written to {store.reference_folder(preset)}")
     costs.write(results, preset, some)
     print(artifact.write())
+
+
+@app.command()
+def sensitivity(
+    study: StudyArgument,
+    preset: PresetOption = "quick",
+    workers: WorkersOption = None,
+    cluster: ClusterOption = None,
+    dry_run: Annotated[bool, typer.Option(help="say what is to be run, and stop")] = False,
+) -> None:
+    """Judge a study on other machines; store which verdicts stand in data/sensitivity."""
+    _only_in_a_checkout()
+    from ..judging import sensitivity as tables
+    from ..running import sensitivity as running
+
+    prepared = running.prepare(study, preset)
+    for name, job in prepared.items():
+        print(f"{name}: {job.announcement(workers)}")
+        if not dry_run:
+            job.run(workers, cluster)
+    if dry_run:
+        return
+    found = running.judge(prepared)
+    file = tables.file(study)
+    file.parent.mkdir(exist_ok=True)
+    found.to_csv(file, index=False, lineterminator="\n")
+    print(*tables.counts(found), sep="\n")
+    print(f"which ones: {file}")
 
 
 @app.command()

@@ -29,6 +29,9 @@ class Study(Protocol):
         By preset: the parameters that differ from their defaults.
     COLUMNS, ORDER : list of str
         The tidy table's columns, and those that it is sorted by.
+    VARIATIONS : dict
+        Where there is one: by name, parameters that make another machine of the one that the
+        study assumes (`elevatorlab.running.sensitivity`).
     TABLE : Table
         Where there is one, what each column is (`elevatorlab.results.tables`): the table is held
         against it, and the data dictionary is made of it. `COLUMNS` are its names.

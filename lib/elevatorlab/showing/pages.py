@@ -26,6 +26,7 @@ from ..judging.compared import Compared
 from ..judging.conclusions import findings
 from ..judging.evidence import independent
 from ..judging.families import About, Role
+from ..judging.matching import DETERMINISTIC
 from ..judging.verdicts import DECIDED, Verdict
 from ..results.attested import Attestation
 from ..running.provenance import Origin
@@ -89,6 +90,7 @@ def build(
     attested: Sequence[Attestation] = (),
     about: Mapping[str, About] | None = None,
     other: beside.Other | None = None,
+    flips: Mapping[str, str] | None = None,
 ) -> Path:
     """Write the report.
 
@@ -113,6 +115,8 @@ def build(
         Who published the document of each study, and where.
     other : beside.Other, optional
         Results that one more page, beside.html, shows side by side with these.
+    flips : mapping of str to str
+        By claim: on which other machines than the deterministic one its verdict is another.
 
     Returns
     -------
@@ -161,6 +165,11 @@ def build(
         "verdicts": list(Verdict),
         "roles": list(Role),
         "claims": _decided_first(claims, names),
+        "flips": {
+            one.id: flips[one.id]
+            for one in claims
+            if flips and one.testbed == DETERMINISTIC and one.id in flips
+        },
     }
     _write(environment, out / "claims.html", "claims.html", shared | sought)
     if other:

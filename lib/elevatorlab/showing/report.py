@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from ..errors import ElevatorLabError
-from ..judging import families, kept
+from ..judging import families, kept, sensitivity
 from ..judging.claims import to_frame
 from ..paths import BUILD, PROJECT
 from ..plugins import studies
@@ -89,7 +89,10 @@ def write_report(
         claims += judged
     titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
     about = {name: families.about(name) for name in titles}
-    page = pages.build(out, claims, drawn, origins, tables, titles, attested.read(), about, other)
+    flips = sensitivity.stored_flips()
+    page = pages.build(
+        *(out, claims, drawn, origins, tables, titles, attested.read(), about, other, flips)
+    )
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
 
 

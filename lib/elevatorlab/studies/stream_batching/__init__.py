@@ -6,7 +6,7 @@ from .figures import figures
 from .published import NAME
 from .published import points as published
 from .tables import overview_table, tables
-from .trials import BATCH_NR, BATCH_TIMEOUT_US, PRESETS, Parameters, trials
+from .trials import BATCH_NR, BATCH_TIMEOUT_US, PRESETS, VARIATIONS, Parameters, trials
 
 TITLE = "Does holding requests back pay over NVMe/TCP?"
 NUMBER = 5
@@ -21,6 +21,7 @@ __all__ = [
     "PRESETS",
     "TABLE",
     "TITLE",
+    "VARIATIONS",
     "Parameters",
 ]
 __all__ += ["figures", "judge", "overview_table", "published", "rows", "tables", "trials"]

@@ -6,8 +6,9 @@ import functools
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from ...errors import NotReady
 
@@ -15,6 +16,10 @@ BINARY = "qemu-system-x86_64"
 
 #: Status with which the guest ends QEMU when a result is in the exchange (2 * 0x10 + 1).
 FINISHED = 33
+
+#: A named model ages better than "max". This one copies memory by words (rep movsq), eight bytes
+#: an instruction; newer ones count one instruction a byte (ERMS).
+CPU = "Nehalem-v1"
 
 EXCHANGE_MIB = 128
 
@@ -49,6 +54,10 @@ class Emulator(Protocol):
         """Tell emulators apart, for what is remembered of each."""
 
     @property
+    def cpu(self) -> str:
+        """The processor's model, as QEMU calls it."""
+
+    @property
     def boots_as(self) -> Emulator:
         """What boots the machine that this one continues: itself, or one that is quicker."""
 
@@ -77,13 +86,16 @@ class Emulator(Protocol):
         """
 
 
+@dataclass(frozen=True)
 class Stock:
     """Debian's own QEMU: one processor."""
 
+    cpu: str = CPU
+
     idle_time_slips = True
     binary = BINARY
-    data: list[str] = []
-    processors = ["-smp", "1"]
+    data: ClassVar[list[str]] = []
+    processors: ClassVar[list[str]] = ["-smp", "1"]
 
     @property
     def boots_as(self) -> Emulator:
@@ -120,9 +132,7 @@ def options(memory_mib: int, emulator: Emulator = STOCK) -> list[str]:
         # The saved state has no outer description: it is read back by the same command line.
         *("-machine", "pc-i440fx-7.2,nvdimm=on,hpet=off,usb=off,suppress-vmdesc=on"),
         *("-global", "migration.send-configuration=off"),
-        # A named model ages better than "max". This one copies memory by words (rep movsq),
-        # eight bytes an instruction; newer ones count one instruction a byte (ERMS).
-        *("-cpu", "Nehalem-v1"),
+        *("-cpu", emulator.cpu),
         *emulator.processors,
         *("-m", f"{memory_mib}M,slots=2,maxmem={memory_mib + 8192}M"),
         *("-accel", "tcg,thread=single"),

@@ -52,6 +52,7 @@ class ParallelRounds:
     slot: int = 1000
     transfer: int = 0
 
+    cpu = qemu.CPU
     idle_time_slips = False
 
     @property

@@ -60,6 +60,8 @@ class DeterministicTestbed:
         Called with a line of text before what takes long.
     limit_s : float, optional
         Wall time after which a trial is stopped; by default one that no machine needs.
+    emulator : Emulator
+        What emulates the machine: another one, another digest.
     """
 
     name = "deterministic"
@@ -68,9 +70,14 @@ class DeterministicTestbed:
     defaults = {"arms": ("host", "container"), "device": "null_blk"}
     boots_in = "about 15 s"
 
-    def __init__(self, say: Say = print, limit_s: float | None = None) -> None:
+    def __init__(
+        self,
+        say: Say = print,
+        limit_s: float | None = None,
+        emulator: qemu.Emulator = qemu.STOCK,
+    ) -> None:
         self.say = say
-        self.emulator = qemu.STOCK
+        self.emulator = emulator
         self._limit_s = limit_s
         self.slots = len(os.sched_getaffinity(0))
         # By what a trial brings along. On a worker of a cluster it is what the client has built.

@@ -1,0 +1,87 @@
+"""Which verdicts stand where the machine is another: one stored table a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from ..paths import DATA
+from .claims import Claim, is_measured
+from .verdicts import Verdict
+
+FOLDER = DATA / "sensitivity"
+
+USUAL = "as assumed"
+"""The verdict on the machine that the study assumes."""
+
+#: Besides them a table has one column of verdicts for each other machine.
+COLUMNS = ("claim", "role", "preset", USUAL, "stands")
+
+
+def file(study: str) -> Path:
+    """Return where the table of a study is stored."""
+    return FOLDER / f"{study}.csv"
+
+
+def table(usual: Iterable[Claim], others: Mapping[str, Iterable[Claim]]) -> pd.DataFrame:
+    """Put the verdicts on each claim beside each other.
+
+    Parameters
+    ----------
+    usual : iterable of Claim
+        Judged on the machine that the study assumes; one run.
+    others : mapping
+        The same claims, by the name of the machine that they were judged on.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a claim that any of these machines could test; `stands` says whether all of them
+        come to one verdict.
+    """
+    verdicts = {
+        name: {claim.id: str(claim.verdict) for claim in filter(is_measured, claims)}
+        for name, claims in others.items()
+    }
+    rows = []
+    for claim in filter(is_measured, usual):
+        found = {name: one.get(claim.id, Verdict.NOT_TESTABLE) for name, one in verdicts.items()}
+        every = {str(claim.verdict), *found.values()}
+        if every != {Verdict.NOT_TESTABLE}:
+            fixed = (claim.id, str(claim.role), claim.preset, str(claim.verdict))
+            stands = "yes" if len(every) == 1 else "no"
+            rows.append(dict(zip(COLUMNS, (*fixed, stands), strict=True)) | found)
+    return pd.DataFrame(rows, columns=[*COLUMNS, *verdicts])
+
+
+def counts(found: pd.DataFrame) -> list[str]:
+    """Say for each other machine how many verdicts stand."""
+    names = [name for name in found if name not in COLUMNS]
+    return [
+        f"{name}: {(found[name] == found[USUAL]).sum()} of {len(found)} verdicts stand"
+        for name in names
+    ]
+
+
+def flips(found: pd.DataFrame) -> dict[str, str]:
+    """Say of each claim whose verdict does not stand where it is another one, by its id."""
+    names = [name for name in found if name not in COLUMNS]
+    said = {}
+    for row in found[found["stands"] == "no"].to_dict("records"):
+        others = [f"{name} ({row[name]})" for name in names if row[name] != row[USUAL]]
+        said[row["claim"]] = (
+            f"The preset {row['preset']} comes to {row[USUAL]}, and to another verdict with "
+            f"{', '.join(others)}."
+        )
+    return said
+
+
+def stored_flips() -> dict[str, str]:
+    """Return `flips` of every table that is stored."""
+    return {
+        claim: sentence
+        for stored in sorted(FOLDER.glob("*.csv"))
+        for claim, sentence in flips(pd.read_csv(stored)).items()
+    }

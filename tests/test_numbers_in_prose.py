@@ -43,7 +43,7 @@ def as_printed(values, printed):
 
 @pytest.fixture(scope="module")
 def isolation():
-    return load("container_isolation")
+    return load("container_isolation", "reference/quick")
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,9 @@ def test_the_findings_tell_two_laws_through_the_papers_first_point():
 
 
 def test_the_findings_tell_what_holding_requests_back_costs():
-    rows = load("stream_batching").query("time_scale == 7 and read_percent == 100")
+    rows = load("stream_batching", "reference/quick").query(
+        "time_scale == 7 and read_percent == 100"
+    )
     keys = ["driver", "target", "depth", "scheduler"]
     rows = rows[~(rows["batch_timeout_us"] < 50)]  # the study's own knobs
     means = rows.groupby(keys)["throughput_iops"].mean().unstack()
@@ -148,7 +150,7 @@ def test_the_findings_tell_what_holding_requests_back_costs():
 
 
 def test_the_limits_tell_where_a_container_is_slower_than_the_host():
-    rows = load("vm_vs_container").query("variant == 'dropped'")
+    rows = load("vm_vs_container", "reference/quick").query("variant == 'dropped'")
     rows = rows[rows["test"] == TEST_1]
     total_s = rows.groupby(["scheduler", "arm"])["time_s"].sum().unstack()
     ratio = total_s["container"] / total_s["host"]
@@ -158,7 +160,7 @@ def test_the_limits_tell_where_a_container_is_slower_than_the_host():
 
 
 def test_the_page_of_drives_tells_what_an_arm_turns_in_study_1():
-    rows = load("vm_vs_container").query("arm == 'host'")
+    rows = load("vm_vs_container", "reference/quick").query("arm == 'host'")
     total_s = rows.groupby(["test", "variant", "scheduler"])["time_s"].mean().unstack()
     ratio = total_s.div(total_s["none"], axis=0)
     without, turned = (ratio.loc[TEST_2, name]["bfq"] for name in ("dropped", "dropped_drive"))
@@ -179,7 +181,7 @@ def test_the_page_of_drives_tells_where_the_arm_goes_in_study_1(causes):
 
 
 def test_the_page_of_drives_tells_what_an_arm_turns_in_study_2():
-    rows = load("iozone_ranking")
+    rows = load("iozone_ranking", "reference/quick")
     cell = ["arm", "variant", "threads", "test", "scheduler"]
     means = rows.groupby(cell)["throughput_kib_s"].mean().unstack()
     percent = 100 * (means.max(axis=1) / means.min(axis=1) - 1)
@@ -206,7 +208,9 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_3(isolation):
 
 
 def test_the_page_of_drives_tells_what_an_arm_turns_in_study_4():
-    rows = load("innodb_commit").query("experiment == 'no_cache' and threads == 8")
+    rows = load("innodb_commit", "reference/quick").query(
+        "experiment == 'no_cache' and threads == 8"
+    )
     means = rows.groupby(["device", "scheduler"])[["tps", "idle_while_waiting_ratio"]].mean()
     without, drives = (
         means.loc[next(name for name in set(rows["device"]) if name.startswith(kind))]
@@ -219,3 +223,30 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_4():
     assert (
         f"for {idle['cfq']:.0f} % of the time under cfq, and for {idle['bfq']:.0f} % under `bfq`"
     ) in TURNED
+
+
+#: The columns that tell the cells of each study's table apart, and no repetitions of one cell.
+CELLS = {
+    "vm_vs_container": "test variant arm scheduler published_size_mb device",
+    "iozone_ranking": "arm variant scheduler threads test",
+    "container_isolation": "experiment disk mechanism load containers overloaded offered_ratio "
+    "subject time_s scheduler",
+    "innodb_commit": "device arm experiment idling slice_idle_ms scheduler flush_log_at_trx_commit "
+    "threads",
+    "stream_batching": "device target driver scheduler time_scale batch_nr batch_timeout_us depth "
+    "read_percent request_kib",
+}
+SPREADS = re.findall(r"\| (\w+) \| (\w+_?\w*) \| (\d+) \| (\d+) \| ([\d.]+) % \|", LIMITS)
+
+
+@pytest.mark.parametrize(("study", "value", "cells", "same", "spread"), SPREADS)
+def test_how_far_repetitions_differ(study, value, cells, same, spread):
+    by_cell = load(study, "reference/quick").groupby(CELLS[study].split(), dropna=False)[value]
+    several = by_cell.agg(["count", "nunique", "mean", "std"]).query("count > 1")
+    found = several["std"] / several["mean"]
+    assert (len(several), (several["nunique"] == 1).sum()) == (int(cells), int(same))
+    assert f"{found.median():.2%}" == f"{spread}%"
+
+
+def test_every_study_has_a_line_of_how_far_repetitions_differ():
+    assert {line[0] for line in SPREADS} == set(CELLS)

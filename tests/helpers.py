@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -99,3 +100,11 @@ def wait_until(condition, limit_s=300, pause_s=0.02):
         assert time.monotonic() < until_s, f"waited {limit_s} s in vain"
         time.sleep(pause_s)
     return value
+
+
+def resources(page):
+    """Return what a browser fetches to show a page: scripts, styles, pictures, fonts."""
+    page = re.sub(r"<(?:pre|code).*?</(?:pre|code)>", "", page, flags=re.S)
+    fetched = re.findall(r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"([^\"]+)\"", page)
+    fetched += re.findall(r"<link\b[^>]*?\bhref=\"([^\"]+)\"", page)
+    return fetched + re.findall(r"(?:@import (?:url\()?|url\()[\"']?([^\"')]+)", page)

@@ -13,6 +13,7 @@ import typer
 
 from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
+from helpers import resources
 
 #: Where a page can be besides the top: what is built there is no page of ours.
 FOLDERS = ("courses", "data", "docs", "environments", "examples", "lib", "notebooks", "tests")
@@ -124,17 +125,11 @@ def test_a_link_out_of_the_site_becomes_words(tmp_path):
     assert "](testbeds.md)" in gather.relinked(PROJECT / "ARTIFACT.md", places)
 
 
-def resources(page):
-    """Return what a browser fetches to show a page: scripts, styles, pictures, fonts."""
-    page = re.sub(r"<(?:pre|code).*?</(?:pre|code)>", "", page, flags=re.S)
-    fetched = re.findall(r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"([^\"]+)\"", page)
-    fetched += re.findall(r"<link\b[^>]*?\bhref=\"([^\"]+)\"", page)
-    return fetched + re.findall(r"(?:url\(|@import )[\"']?([^\"')]+)", page)
-
-
 def test_what_a_browser_fetches_is_found():
     page = '<a href="https://a"><img src="b.png"><link rel="x" href="//c"><p>url(https://d/e)'
     assert resources(page) == ["b.png", "//c", "https://d/e"]
+    style = "@import url(https://a/b.css); @import 'c.css'; x { background: url(\"d.png\") }"
+    assert resources(style) == ["https://a/b.css", "c.css", "d.png"]
 
 
 @pytest.mark.slow

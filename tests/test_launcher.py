@@ -26,8 +26,10 @@ def test_every_study_with_a_notebook_has_a_tile(tmp_path):
     ]
     assert [tile["description"] for tile in tiles] == [study.TITLE for study in with_notebooks]
     for tile in tiles:
-        assert (PROJECT / tile["source"][0]["args"]["path"]).is_file()
-        assert (tmp_path / tile["icon"]).read_text().startswith("<svg")
+        notebook = PROJECT / tile["source"][0]["args"]["path"]
+        icon = (tmp_path / tile["icon"]).read_text()
+        assert notebook.is_file() and icon.startswith("<svg")
+        assert f">{int(notebook.name[:2])}</text>" in icon
 
 
 @pytest.mark.parametrize("kind", launcher.KINDS)

@@ -17,7 +17,7 @@ LINTED := lib tests environments benchmarks docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check test test-multicore test-real lab doctor clean lock docs host image environment-image box multicore
+.PHONY: help setup reproduce check test test-multicore test-real lab doctor clean lock docs slides host image environment-image box multicore
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ box: host  ## Vagrant box for libvirt, where debian/bookworm64 cannot be pulled
 
 docs: $(VENV)/installed  ## build the documentation site, build/site (a minute or two; no network)
 	@$(BIN)/python docs/site/build.py build/site
+
+slides: setup  ## run the lectures, make slides of them with the teacher's notes: build/slides
+	@$(BIN)/python docs/slides/build.py build/slides
 
 clean:  ## remove everything built here (build/, .venv/, caches); data/ and out/ stay
 	@[ ! -e build/vagrant/machine.json ] || $(LAB) clean --testbed vagrant

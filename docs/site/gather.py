@@ -27,7 +27,7 @@ PLACES = {
 #: Folders of notebooks, and what their pages are called.
 NOTEBOOKS = {"analysis": "Analyses", "lectures": "Lectures"}
 #: What is in these folders and no page.
-NO_PAGES = ("site", "solutions", "ipynb_checkpoints", "__pycache__")
+NO_PAGES = ("site", "slides", "solutions", "ipynb_checkpoints", "__pycache__")
 
 
 def gather(to: Path) -> None:

@@ -111,6 +111,19 @@ def test_the_overload_comes_with_the_same_containers_without_it():
     assert found == {("overload", "0", "1"), ("equal", "2", "0"), ("overload", "2", "1")}
 
 
+def test_more_writers_overload_the_disk_as_much_as_one_does():
+    choice = {"experiments": ("sweep",), "overload_writers": (2, 3)}
+    made = study.trials(studies.parameters(study, "smoke", choice))
+    assert {(t.labels["containers"], t.labels["load"]) for t in made} == {
+        (count, writers) for count in ("0", "1") for writers in ("2 writers", "3 writers")
+    }
+    for trial in made:
+        load = trial.workloads[-1]
+        assert load.group == "overloaded-01" and len(load.phases) == 1
+        wait_ms = load.phases[0].writers * disks.service_ms(load.request_bytes)
+        assert wait_ms == pytest.approx(4.7, rel=0.02)  # as printed, running alone
+
+
 @pytest.mark.parametrize(
     ("choice", "said"),
     [

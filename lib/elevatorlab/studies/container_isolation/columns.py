@@ -24,10 +24,16 @@ TABLE = Table(
     *shared("trial study testbed machine accelerator preset"),
     text("arm", "what the processes ran in: a container"),
     *shared("device backing_scheduler scheduler"),
-    text("experiment", "of the study: equal, overload, open, regulation or comparison"),
+    text("experiment", "of the study: equal, overload, sweep, open, regulation or comparison"),
     text("disk", "model of the disk"),
     may_lack(text("mechanism", "what keeps containers apart; empty in experiments without")),
-    may_lack(text("load", "how the overloaded containers come and go; empty in other experiments")),
+    may_lack(
+        text(
+            "load",
+            "comparison: how the overloaded containers come and go; sweep: how many writers the "
+            "overloaded one has; empty in other experiments",
+        )
+    ),
     whole("containers", "", "how many normal containers there are"),
     whole("overloaded", "", "how many overloaded containers there are"),
     may_lack(number("offered_ratio", "1", "open load: arrivals times mean service time")),

@@ -13,6 +13,7 @@ __all__ = ["EXPERIMENTS", "PRESETS", "Parameters", "trials"]
 EXPERIMENTS: dict[Experiment, Callable[[Parameters], list[Trial]]] = {
     "equal": interference.equal,
     "overload": interference.overload,
+    "sweep": interference.sweep,
     "open": interference.open_load,
     "regulation": regulation.trials,
     "comparison": comparison.trials,

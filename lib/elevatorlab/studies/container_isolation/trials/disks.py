@@ -27,6 +27,7 @@ REQUEST_BYTES = 5120
 """1658 KB/s at 328 writes/s are 5055 bytes a write, in binary units 5176: ten sectors."""
 OVERLOAD_BYTES = 32 * 1024
 THINK_US = 2230
+SECTOR_BYTES = 512
 
 SERVER = {"service_us": 1320, "bandwidth_kib_s": 9415}
 DISKS: dict[str, dict[str, Any]] = {
@@ -46,6 +47,20 @@ def disk(name: str, seed: int) -> DeviceModel:
     if name not in DISKS:
         return with_queue(outermost(drive(name), SIZE_MIB), Queue(depth=32))
     return PacedDisk(profile=name, size_mib=SIZE_MIB, seed=seed, **DISKS[name])
+
+
+def overload_bytes(writers: int) -> int:
+    """Return the size of writes with which so many writers wait, alone, as long as the paper says.
+
+    The paper tells neither their number nor their size. On a busy server they wait for one another,
+    so more of them need shorter writes; more than three would have none that is short enough.
+
+    >>> [overload_bytes(writers) for writers in (1, 2, 3)]
+    [32768, 10240, 2560]
+    """
+    transfer_ms = service_ms(OVERLOAD_BYTES) / writers - SERVER["service_us"] / 1e3
+    sectors = transfer_ms / 1e3 * SERVER["bandwidth_kib_s"] * 1024 / SECTOR_BYTES
+    return round(sectors) * SECTOR_BYTES
 
 
 def service_ms(request_bytes: int = REQUEST_BYTES) -> float:

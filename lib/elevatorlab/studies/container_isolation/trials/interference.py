@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ....trial import Trial
 from .containers import NORMAL, OVERLOADED, names, trial, writes
-from .disks import OVERLOAD_BYTES, service_ms
+from .disks import overload_bytes, service_ms
 from .parameters import Experiment, Parameters
 
 OPEN_CONTAINERS = 2
@@ -45,6 +45,19 @@ def overload(parameters: Parameters) -> list[Trial]:
                 for experiment, overloaded in _WITHOUT_AND_WITH
             ),
         )
+    ]
+
+
+def sweep(parameters: Parameters) -> list[Trial]:
+    """Return the trials of experiment ``sweep``: the overload has more writers, of shorter writes.
+
+    Those without the overloaded container are trials of experiment ``equal``.
+    """
+    return [
+        _beside(parameters, "sweep", disk, scheduler, repetition, count, 1, writers)
+        for repetition, disk, scheduler in _each(parameters, parameters.disks[:1])
+        for writers in parameters.overload_writers
+        for count in (0, *parameters.normal_containers)
     ]
 
 
@@ -92,12 +105,14 @@ def _beside(
     repetition: int,
     normal: int,
     overloaded: int,
+    writers: int = 1,
 ) -> Trial:
-    """Return a trial of so many normal and so many overloaded containers."""
+    """Return a trial of so many normal and so many overloaded containers, with writers each."""
     duration_s = parameters.duration_s
     workloads = [writes(name, duration_s) for name in names(NORMAL, normal)]
     workloads += [
-        writes(name, duration_s, request_bytes=OVERLOAD_BYTES, think_us=0)
+        writes(name, duration_s, overload_bytes(writers), think_us=0, writers=writers)
         for name in names(OVERLOADED, overloaded)
     ]
-    return trial(parameters, experiment, disk, scheduler, repetition, workloads, {})
+    labels = {"load": f"{writers} writers"} if experiment == "sweep" else {}
+    return trial(parameters, experiment, disk, scheduler, repetition, workloads, labels)

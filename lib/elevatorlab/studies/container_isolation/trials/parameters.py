@@ -9,7 +9,7 @@ from pydantic import Field
 from ....trial import DriveName, NotNegative, Positive, Repetitions, SchedulerName
 from ...kit.trials import CommonParameters
 
-Experiment = Literal["equal", "overload", "open", "regulation", "comparison"]
+Experiment = Literal["equal", "overload", "sweep", "open", "regulation", "comparison"]
 DiskName = Literal["write_behind", "single_server", "exponential_server"]
 Containers = Annotated[int, Field(ge=1, le=20)]
 Policy = Literal[
@@ -48,6 +48,9 @@ class Parameters(CommonParameters):
         Numbers of equal containers, on the first disk, and on the others and drives.
     normal_containers : tuple of int
         Numbers of normal containers beside an overloaded one.
+    overload_writers : tuple of int
+        Experiment ``sweep``: other numbers of writers in the overloaded container than one, each
+        with writes of the size that fits (`disks.overload_bytes`).
     open_ratios : tuple of float
         Open load: what arrives, as a share of what the disk can serve.
     duration_s, open_duration_s, warm_up_s : float
@@ -73,6 +76,7 @@ class Parameters(CommonParameters):
     containers: tuple[Containers, ...]
     contrast_containers: tuple[Containers, ...]
     normal_containers: tuple[Containers, ...]
+    overload_writers: tuple[Annotated[int, Field(ge=2, le=3)], ...] = (2, 3)
     open_ratios: tuple[Annotated[float, Field(gt=0, lt=1)], ...]
     schedulers: tuple[SchedulerName, ...] = ("none",)
     duration_s: Positive
@@ -95,6 +99,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "containers": (1, 2, 5),
         "contrast_containers": (1,),
         "normal_containers": (1,),
+        "overload_writers": (),
         "open_ratios": (0.5,),
         "policies": ("slae-paper",),
         "regulate_from_s": 2,

@@ -13,6 +13,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.patches import Rectangle
 
 from ..analysis.intervals import Interval, mean_interval
+from .panels import errors
 
 Estimates = Mapping[tuple[Any, Any], Interval]
 """The heights of bars, by group and member of the group."""
@@ -116,8 +117,7 @@ def grouped_bars(
 
 
 def _interval(axis: Axes, place: float, height: Interval) -> None:
-    if height.bounded:
-        ends = [[height.value - height.low], [height.high - height.value]]
+    if ends := errors([height]):
         axis.errorbar(
             [place], [height.value], ends, fmt="none", ecolor="black", elinewidth=1, capsize=2
         )

@@ -8,10 +8,15 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from .bars import Estimates
-from .panels import error
+from .panels import errors
 
 SPREAD = 0.8
 """Of the room of a group, what its members take; seaborn's own, so that both agree."""
+
+
+def offset(number: int, count: int, spread: float = SPREAD) -> float:
+    """Return how far from a group's middle one of its `count` members is drawn."""
+    return spread * ((number + 0.5) / count - 0.5)
 
 
 def dots(
@@ -40,9 +45,9 @@ def dots(
         for number, member in enumerate(members):
             found = values.get((group, member))
             if found is not None:
-                height = place + SPREAD * ((number + 0.5) / len(members) - 0.5)
+                height = place + offset(number, len(members))
                 how = {**usual, **look(group, member)}
-                axis.errorbar(found.value, height, xerr=error(found), **how)
+                axis.errorbar(found.value, height, xerr=errors([found]), **how)
     axis.set_yticks(range(len(order)), [str(group) for group in order])
     axis.set_ylim(max(1, len(order)) - 0.5, -0.5)
     axis.grid(axis="y", visible=False)

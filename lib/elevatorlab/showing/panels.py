@@ -47,15 +47,8 @@ def slant(axis: Axes) -> None:
         label.set(rotation=40, ha="right", rotation_mode="anchor")
 
 
-def error(interval: Interval) -> list[list[float]] | None:
-    """Return the lengths of an interval, down and up, as matplotlib takes them."""
-    if not interval.bounded:
-        return None
-    return [[interval.value - interval.low], [interval.high - interval.value]]
-
-
 def errors(found: Sequence[Interval]) -> list[list[float]] | None:
-    """Return the lengths of several intervals, as matplotlib takes them; None without any."""
+    """Return the lengths of intervals, down and up, as matplotlib takes them; None without any."""
     if not any(one.bounded for one in found):
         return None
     return [

@@ -84,7 +84,16 @@ def write_report(
         to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
         for title, one in study.figures(study.published(), measured[name]).items():
             files = style.save(one.figure, out / "figures", f"{name}-{title}")
-            drawn.append(pages.ReportFigure(name, title, files, *one[1:]))
+            drawn.append(
+                pages.ReportFigure(
+                    study=name,
+                    name=title,
+                    files=files,
+                    caption=one.caption,
+                    trials=one.trials,
+                    appendix=one.appendix,
+                )
+            )
         tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
         claims += judged
     titles = {name: study.TITLE for name, study in studies.STUDIES.items()}

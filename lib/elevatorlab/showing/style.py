@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from ..plugins.schedulers import SCHEDULERS, colour_of
+from ..plugins.schedulers import SCHEDULERS, colour_of, marker_of
 
 
 class _Colours(dict[str, str]):
@@ -28,6 +28,12 @@ COLOURS = _Colours({name: record.colour for name, record in SCHEDULERS.items()})
 
 Okabe and Ito, "Color Universal Design", 2008: told apart with any colour vision.
 """
+
+
+def look_of(scheduler: str) -> dict[str, Any]:
+    """Return the colour and the marker of a scheduler, as matplotlib takes them."""
+    return {"color": COLOURS[scheduler], "marker": marker_of(scheduler)}
+
 
 MARKERS = {"vm": "s", "container": "o", "host": "^"}
 HATCHES = {"vm": "////", "container": "", "host": "...."}

@@ -18,7 +18,7 @@ from ... import __version__
 from ...analysis.intervals import Interval
 from ...plugins.schedulers import SCHEDULERS, colour_of, label_of
 from ...showing.pages import template_environment
-from ...showing.panels import error
+from ...showing.panels import errors
 from ...showing.style import preview, style
 from .measures import QUANTITIES, interval
 
@@ -98,7 +98,7 @@ def draw(measured: pd.DataFrame, schedulers: Sequence[str]) -> Figure:
             for place, scheduler in enumerate(schedulers):
                 found = interval(measured, name, scheduler)
                 colour = colour_of(scheduler)
-                panel.bar(place, found.value, color=colour, yerr=error(found), capsize=3)
+                panel.bar(place, found.value, color=colour, yerr=errors([found]), capsize=3)
             panel.set_title(textwrap.fill(quantity.text, 38), fontsize=9)
             panel.set_ylabel(f"{quantity.unit}, {quantity.better} is better", fontsize=8)
             panel.set_ylim(bottom=0)

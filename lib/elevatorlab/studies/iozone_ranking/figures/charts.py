@@ -10,8 +10,9 @@ from matplotlib.lines import Line2D
 
 from ....analysis.intervals import mean_interval
 from ....plugins.schedulers import marker_of
+from ....showing.dots import offset
 from ....showing.panels import curve, facets, panels_of
-from ....showing.style import COLOURS, GREY, TWO_COLUMNS
+from ....showing.style import COLOURS, GREY, TWO_COLUMNS, look_of
 from ...kit.cells import in_order, rows_of
 from ..measures import SCHEDULERS, TESTS, devices_in
 from .panels import SHORT
@@ -48,10 +49,7 @@ def charts(rows: pd.DataFrame) -> Figure:
         spread = shown.loc[shown["arm"] == device, "percent"].abs().max()
         line[0].set_ylim(-1.2 * spread - 1, 1.2 * spread + 1)
         line[0].set_ylabel(f"{SHORT.get(device, device)}\nfrom the mean, %")
-    handles = [
-        Line2D([], [], color=COLOURS[name], marker=marker_of(name), linestyle="", label=name)
-        for name in schedulers
-    ]
+    handles = [Line2D([], [], linestyle="", label=name, **look_of(name)) for name in schedulers]
     figure: Figure = grid.figure
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle("Throughput with each scheduler, relative to the mean of all")
@@ -61,7 +59,7 @@ def charts(rows: pd.DataFrame) -> Figure:
 def _panel(axis: Axes, rows: pd.DataFrame, schedulers: list[str]) -> None:
     threads = sorted(rows["threads"].unique())
     for number, name in enumerate(schedulers):
-        shift = 0.7 * ((number + 0.5) / len(schedulers) - 0.5)
+        shift = offset(number, len(schedulers), spread=0.7)
         of_name = rows_of(rows, scheduler=name)
         points = [
             (threads.index(count) + shift, mean_interval(some["percent"]))

@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ....plugins.schedulers import marker_of
 from ....showing.dots import dots
-from ....showing.style import COLOURS, ONE_COLUMN
+from ....showing.style import ONE_COLUMN, look_of
 from ...kit.cells import in_order, rows_of
 from ..measures import SCHEDULERS, TESTS, gain
 from .panels import panels
@@ -33,7 +32,9 @@ def gains(rows: pd.DataFrame) -> Figure:
     for axis in grid[-1]:
         axis.set_xlabel("gain, %")
     best = in_order(rows, "scheduler", SCHEDULERS)
-    handles = [Line2D([], [], linestyle="", label=f"best: {name}", **_look(name)) for name in best]
+    handles = [
+        Line2D([], [], linestyle="", label=f"best: {name}", **look_of(name)) for name in best
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(best)) or 1)
     figure.suptitle("Gain of the best scheduler over the worst")
     return figure
@@ -50,7 +51,7 @@ def _gains(axis: Axes, rows: pd.DataFrame) -> None:
     }
 
     def look(test: str, threads: int) -> dict[str, Any]:
-        own = _look(found[test, threads][0])
+        own = look_of(found[test, threads][0])
         return own if threads == ends[0] else {**own, "markerfacecolor": "white"}
 
     percent = {key: gained for key, (_, _, gained) in found.items()}
@@ -58,7 +59,3 @@ def _gains(axis: Axes, rows: pd.DataFrame) -> None:
     axis.set_yticks(range(len(TESTS)), list(TESTS.values()))
     furthest = max([ARTICLE_PERCENT, *(one.value for one in percent.values())])
     axis.set_xlim(-0.03 * furthest, 1.25 * furthest)
-
-
-def _look(name: str) -> dict[str, Any]:
-    return {"color": COLOURS[name], "marker": marker_of(name)}

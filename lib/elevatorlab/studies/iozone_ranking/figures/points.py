@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....plugins.schedulers import marker_of
 from ....showing.bars import estimates
 from ....showing.dots import dots
 from ....showing.panels import say
-from ....showing.style import COLOURS, GREY, ONE_COLUMN
+from ....showing.style import GREY, ONE_COLUMN, look_of
 from ...kit.cells import in_order
 from ..measures import HERE, SCHEDULERS, ranking
 from ..published import points
@@ -40,8 +40,8 @@ def points_won(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def _look(name: str, _: None) -> dict[str, str]:
-    return {"color": COLOURS[name], "marker": marker_of(name)}
+def _look(name: str, _: None) -> dict[str, Any]:
+    return look_of(name)
 
 
 def _printed_points(axis: Axes, printed: pd.DataFrame, names: list[str]) -> None:

@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ....analysis.intervals import Interval, mean_interval
-from ....plugins.schedulers import marker_of
 from ....showing.dots import dots
 from ....showing.panels import marks, say
-from ....showing.style import COLOURS, GREY, TWO_COLUMNS
+from ....showing.style import COLOURS, GREY, TWO_COLUMNS, look_of
 from ...kit.cells import rows_of
 from ..columns import WHERE
 from ..measures import DRIVERS, MEAN, TARGETS, THROUGHPUT, at, gain, scale_of
@@ -84,9 +83,11 @@ def price(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     axes[0].set_xlabel("mean latency at depth 1,\nrelative to noop (log scale)")
     axes[1].set_xlabel("throughput without a network,\nrelative to noop (log scale)")
     others = [name for name in schedulers_in(measured) if name != "none"]
-    handles = [Line2D([], [], linestyle="", label=name_of(name), **_look(name)) for name in others]
+    handles = [
+        Line2D([], [], linestyle="", label=name_of(name), **look_of(name)) for name in others
+    ]
     handles.append(
-        Line2D([], [], **{**_look("sbq"), "markerfacecolor": "white"}, ls="", label="published")
+        Line2D([], [], **{**look_of("sbq"), "markerfacecolor": "white"}, ls="", label="published")
     )
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle("What holding requests back costs")
@@ -132,10 +133,6 @@ def _to_noop(measured: pd.DataFrame, column: str, where: dict[str, Any]) -> dict
     return {name: ratio for name, ratio in found.items() if ratio}
 
 
-def _look(scheduler: str) -> dict[str, Any]:
-    return {"color": COLOURS[scheduler], "marker": marker_of(scheduler)}
-
-
 def _relative(axis: Axes, ratios: Mapping[tuple[str, str], Interval]) -> None:
     """Draw ratios in groups, and a line where nothing differs."""
     if not ratios:
@@ -143,7 +140,7 @@ def _relative(axis: Axes, ratios: Mapping[tuple[str, str], Interval]) -> None:
         return
 
     def look(group: str, scheduler: str) -> dict[str, Any]:
-        own = _look(scheduler)
+        own = look_of(scheduler)
         return {**own, "markerfacecolor": "white"} if group.endswith(_PUBLISHED) else own
 
     groups = list(dict.fromkeys(group for group, _ in ratios))

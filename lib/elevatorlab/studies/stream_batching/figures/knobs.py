@@ -8,10 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ....plugins.schedulers import marker_of
 from ....showing.dots import dots
 from ....showing.panels import cells, say
-from ....showing.style import COLOURS, GREY, ONE_COLUMN, TWO_COLUMNS
+from ....showing.style import GREY, ONE_COLUMN, TWO_COLUMNS, look_of
 from ...kit.cells import rows_of
 from ..columns import WHERE
 from ..measures import DRIVERS, TARGETS, at, gain
@@ -99,6 +98,5 @@ def unscaled(measured: pd.DataFrame) -> Figure:
 
 
 def _look(_: str, depth: int) -> dict[str, Any]:
-    colour = COLOURS["sbq"]
-    face = "white" if depth == DEPTHS[0] else colour
-    return {"color": colour, "marker": marker_of("sbq"), "markerfacecolor": face}
+    own = look_of("sbq")
+    return {**own, "markerfacecolor": "white"} if depth == DEPTHS[0] else own

@@ -35,7 +35,7 @@ def read_share(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     for (above, below), target in zip(grid.T, TARGETS, strict=True):
         _published_shares(above, below, published, target)
         for driver in drivers_in(measured):
-            _measured_shares(above, below, rows_of(measured, target=target), driver)
+            _measured_shares(above, below, measured, target, driver)
         above.set(title=f"{TARGETS[target]} (published: {CORES[target]} cores)", yscale="log")
         marks(above.yaxis, (100, 200, 500, 1000, 2000))
         below.axhline(1, color=GREY, linewidth=0.8)
@@ -59,19 +59,20 @@ def _published_shares(above: Axes, below: Axes, published: pd.DataFrame, target:
     below.plot(kiops.index, kiops["sbq"] / kiops["noop"], color=COLOURS["sbq"], **PUBLISHED)
 
 
-def _measured_shares(above: Axes, below: Axes, rows: pd.DataFrame, driver: str) -> None:
+def _measured_shares(
+    above: Axes, below: Axes, measured: pd.DataFrame, target: str, driver: str
+) -> None:
+    rows = rows_of(measured, target=target)
     scale = scale_of(rows)
-    where: dict[str, Any] = {"driver": driver, "time_scale": scale}
+    if scale is None:
+        return
+    where: dict[str, Any] = {"target": target, "driver": driver, "time_scale": scale}
     for scheduler in compared_schedulers(rows):
-        for target in set(rows["target"]):
-            rates = curve(
-                rows, THROUGHPUT, "read_percent", **where, target=target, scheduler=scheduler
-            )
-            kiops = [(share, rate.map(partial(kiops_of, scale or 1.0))) for share, rate in rates]
-            line(above, kiops, scheduler, driver)
-            if scheduler != "none":
-                gained = gains(rows, "read_percent", scheduler, **where, target=target)
-                line(below, gained, scheduler, driver)
+        rates = curve(rows, THROUGHPUT, "read_percent", **where, scheduler=scheduler)
+        kiops = [(share, rate.map(partial(kiops_of, scale))) for share, rate in rates]
+        line(above, kiops, scheduler, driver)
+        if scheduler != "none":
+            line(below, gains(rows, "read_percent", scheduler, **where), scheduler, driver)
 
 
 def request_size(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ....analysis.intervals import Interval
 from ....judging.matching import emulated_apart
-from ....showing.panels import error, marks
+from ....showing.panels import errors, marks
 from ....showing.style import COLOURS, GREY, MARKERS, ONE_COLUMN, WARNING, arm_handles, face_colour
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS, SCHEDULERS, device_share, total_ratio
@@ -118,7 +118,7 @@ def _point(axis: Axes, ratio: Interval, height: float, scheduler: str, arm: str)
     axis.errorbar(
         ratio.value,
         height,
-        xerr=error(ratio),
+        xerr=errors([ratio]),
         color=colour,
         marker=MARKERS[arm],
         markerfacecolor=face_colour(arm, colour),

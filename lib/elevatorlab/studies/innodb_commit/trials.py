@@ -152,8 +152,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "quick": {
         **_ALL,
-        # Drives with the cache are in `paper`: a commit there takes 5 ms of processor time, so one
-        # repetition of their four schedulers takes as long as all that is below.
+        # Drives with the cache are in `paper`: a commit there takes some milliseconds of
+        # processor time, so one repetition of their four schedulers takes as long as all that is
+        # below.
         "disks": (CACHED,),
         "commits": 200,
         **_FIVE_SECONDS,

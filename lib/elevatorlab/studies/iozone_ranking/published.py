@@ -13,6 +13,7 @@ SCRIPT_OUTPUT = DATA / "published" / NAME / "script-command-3-threads.txt"
 """What iozone 3.489 prints for the script's command line with 3 threads; recorded, see README."""
 
 RUNS = 3
+"""How often the article measured each computer."""
 
 COMPARISONS = 5 * RUNS
 """Five tests in each run: what the article gives its points for."""

@@ -43,6 +43,9 @@ from ..measures.regulation import (
 )
 from ..trials.containers import NORMAL, OVERLOADED
 
+#: The measures of "highest first": what the claim calls each, and its column.
+_MEASURES = {"utilisation": "busy", "MB/s": "rate"}
+
 
 def _rate(item: Statement, table: pd.DataFrame) -> Judgement:
     before, after = _phases(item, table, OVERLOADED, rate_mb_s)
@@ -140,9 +143,6 @@ def _highest_is_overloaded(item: Statement, table: pd.DataFrame) -> Judgement:
     tests = [p for one in ahead.values() if (p := p_value(one, (0.0,))) is not None]
     weakest = (max if holds else min)(tests, default=None)
     return Judgement(reproduced_if(holds), words, f"{reason}.", Evidence(weakest))
-
-
-_MEASURES = {"utilisation": "busy", "MB/s": "rate"}
 
 
 # Shared

@@ -75,14 +75,16 @@ def _regulation(measured: pd.DataFrame) -> list[dict[str, Any]]:
     for policy in present(seconds(measured, "regulation")):
         of_policy = seconds(measured, "regulation", mechanism=policy)
         for name in ("before", "after"):
-            part = phase(of_policy, name)
+            of_phase = phase(of_policy, name)
+            normal = of_phase[of_phase["role"] == NORMAL]
+            overloaded = of_phase[of_phase["role"] == OVERLOADED]
             rows.append(
                 {
                     "policy": policy,
                     "phase": name,
-                    "overloaded_mb_s": _text(rate_mb_s(part[part["role"] == OVERLOADED])),
-                    "normal_wait_ms": _text(wait_ms(part[part["role"] == NORMAL])),
-                    "normal_mb_s": _text(rate_mb_s(part[part["role"] == NORMAL])),
+                    "overloaded_mb_s": _text(rate_mb_s(overloaded)),
+                    "normal_wait_ms": _text(wait_ms(normal)),
+                    "normal_mb_s": _text(rate_mb_s(normal)),
                 }
             )
     return rows

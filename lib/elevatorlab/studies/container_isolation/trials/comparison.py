@@ -21,7 +21,7 @@ io_cost     the kernel's cost controller, with the model of this very disk, and 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from ....trial import IoCost, Limits, Phase, Trial
 from .containers import NORMAL, OVERLOADED, load, names, trial, writes
@@ -39,7 +39,7 @@ LOADS: dict[Load, tuple[int, list[int]]] = {
     "burst": (1, [3, 0, 3, 0]),
     "two": (2, [2]),
 }
-MECHANISMS: tuple[Mechanism, ...] = ("none", *POLICIES, "io_max", "bfq", "io_cost")
+MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 
 
 def trials(parameters: Parameters) -> list[Trial]:

@@ -1,7 +1,5 @@
 """SLAE and UTE as the paper gives them: whom they choose, and how much they take."""
 
-import copy
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +7,15 @@ from hypothesis import strategies as st
 from elevatorlab.agent.regulator.control import DEFAULTS
 from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.paper import KEPT_RATIOS, READINGS, SlaePaper, UtePaper, heaviest
-from regulator_observations import HURT, SEQUENCES, observation_of, observe, run, usage
+from regulator_observations import (
+    HURT,
+    SEQUENCES,
+    assert_decides_alike_and_changes_nothing,
+    observation_of,
+    observe,
+    run,
+    usage,
+)
 from regulator_simulation import Container, SingleServerDisk, closed_loop
 
 SLAS = {"": 5.0}
@@ -122,12 +128,7 @@ def test_ute_acts_only_above_its_threshold_and_on_the_busiest(policy, sequence):
 
 @given(POLICIES, SEQUENCES)
 def test_decisions_are_deterministic_and_change_nothing_they_are_given(policy, sequence):
-    observations = [observation_of(*row) for row in sequence]
-    state, made = run(policy, *observations)
-    before = copy.deepcopy(state)
-    assert run(policy, *observations) == (state, made)
-    run(policy, *observations, state=state)
-    assert state == before
+    assert_decides_alike_and_changes_nothing(policy, sequence)
 
 
 def simulated(policy, seed=1):

@@ -1,6 +1,5 @@
 """SLAE and UTE as pure functions: who is throttled, by how much, and when it is given back."""
 
-import copy
 import statistics
 
 import pytest
@@ -12,7 +11,16 @@ from elevatorlab.agent.regulator.control import DEFAULTS, Pool, Settings
 from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.observation import Observation
 from elevatorlab.agent.regulator.policies import Slae, Ute, overloads
-from regulator_observations import HURT, LOADS, SEQUENCES, observation_of, observe, run, usage
+from regulator_observations import (
+    HURT,
+    LOADS,
+    SEQUENCES,
+    assert_decides_alike_and_changes_nothing,
+    observation_of,
+    observe,
+    run,
+    usage,
+)
 
 SLAE = Slae({"": 5.0})
 
@@ -178,12 +186,7 @@ def test_nobody_is_an_overload_beside_those_that_have_just_begun():
 
 @given(LAWS, SEQUENCES)
 def test_decisions_are_deterministic_and_change_nothing_they_are_given(law, sequence):
-    observations = [observation_of(*row) for row in sequence]
-    state, made = run(law, *observations)
-    before = copy.deepcopy(state)
-    assert run(law, *observations) == (state, made)
-    run(law, *observations, state=state)
-    assert state == before
+    assert_decides_alike_and_changes_nothing(law, sequence)
 
 
 @given(LAWS, SEQUENCES)

@@ -1,13 +1,18 @@
 """The root in which kernel modules are compiled is made once a kernel, and kept, as they are."""
 
+import os
 import shutil
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from elevatorlab import cache
+from elevatorlab.errors import NotReady
 from elevatorlab.plugins import module_folders
 from elevatorlab.testbeds.deterministic import modules
+from helpers import children, running, wait_until
 
 KERNEL, OTHER = "6.1.0-1-amd64", "6.1.0-2-amd64"
 
@@ -109,6 +114,37 @@ $(info written $(shell touch /usr/mine 2>/dev/null && echo yes))
 """
 
 
+#: What a build's processes are, at most: those that its user may have, and who locks them in.
+MOST = 200 + 10
+
+#: Kbuilds with as many processes as they get: some that wait, and some that beget others.
+MANY = "$(info $(shell for i in $$(seq 250); do sleep 7358 & done))\n"
+BOMB = "$(info $(shell bomb() { while :; do bomb & done; }; bomb))\n"
+
+
+def compilers(pid):
+    """Return the builds that a process has started: each is the child of one."""
+    found = [child for child in children(pid) if b"compile.py" in _content(cmdline(child))]
+    return [child for child in found if descendants(child)]
+
+
+def descendants(pid):
+    """Return the process ids of all that a process has started, and those have started."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        if content := _content(stat):
+            parents[int(stat.parent.name)] = int(content.rpartition(b")")[2].split()[1])
+    found, new = set(), {pid}
+    while new:
+        new = {child for child, parent in parents.items() if parent in new}
+        found |= new
+    return found
+
+
+def cmdline(pid):
+    return Path(f"/proc/{pid}/cmdline")
+
+
 @pytest.mark.image
 class TestLockedIn:
     """The compiler, and whatever a Kbuild starts."""
@@ -128,7 +164,9 @@ class TestLockedIn:
         said = modules.build(self.kbuild(folder, CURIOUS)).said.splitlines()
         # make reads a Kbuild more than once.
         lines = list(dict.fromkeys(line.strip() for line in said))
-        assert lines == ["user 65534", "folders", "network", "secret", "written"]
+        user, *others = lines
+        assert user.startswith("user ") and user != f"user {os.getuid()}"
+        assert others == ["folders", "network", "secret", "written"]
 
     def test_an_endless_one_is_ended(self, folder, monkeypatch, error_of):
         monkeypatch.setattr(modules, "LIMIT_S", 5)
@@ -137,6 +175,32 @@ class TestLockedIn:
         assert said.endswith("expected one-list-iosched.ko; it did not compile within 5 s")
         files = Path("/proc").glob("[0-9]*/cmdline")
         assert not [file for file in files if b"7357" in _content(file)]
+
+    @pytest.mark.timeout(600)
+    def test_each_has_as_many_processes_as_if_alone(self, folder, tmp_path):
+        beside = shutil.copytree(folder, tmp_path / "beside")
+        many = self.kbuild(folder, MANY)
+        with ThreadPoolExecutor(1) as other:
+            building = other.submit(modules.build, many)
+            compiler = wait_until(lambda: compilers(os.getpid()))[0]
+            try:
+                wait_until(lambda: len(descendants(compiler)) > 150)
+                with open(beside / "Kbuild", "a") as file:
+                    file.write("$(info beside)\n")
+                built = modules.build(module_folders.read(beside, "one-list-iosched"))
+                found = len(descendants(compiler))
+            finally:
+                os.kill(compiler, signal.SIGKILL)
+        assert isinstance(building.exception(), NotReady)
+        assert "beside" in built.said and 150 < found < MOST
+        wait_until(lambda: not running(compiler))
+
+    def test_a_fork_bomb_ends(self, folder, error_of):
+        said = error_of(modules.build, self.kbuild(folder, BOMB))
+        assert "expected one-list-iosched.ko; it does not compile:" in said
+        assert "Cannot fork" in said
+        files = Path("/proc").glob("[0-9]*/cmdline")
+        assert not [file for file in files if b"bomb() {" in _content(file)]
 
     def test_what_makes_no_module_says_so(self, folder, error_of):
         said = error_of(modules.build, self.kbuild(folder, "obj-m :=\n"))

@@ -28,10 +28,15 @@ MS_BIND, MNT_DETACH, SYS_PIVOT_ROOT = 4096, 2, 155
 
 NOBODY = 65534
 
+#: Root's builds run as users from here on, which no distribution gives to anybody: the first that
+#: systemd leaves free (docs/UIDS-GIDS), plus the number of the build's process.
+FIRST_USER = 0x70000000
+
 #: More would be no module, or no compiler's words.
 MODULE_BYTES, LOG_BYTES = 16 << 20, 200_000
 
-#: Of this user all over the machine: a limit is by user, not by build.
+#: A limit is by user, so each build has one of its own: root's by `user_of_this_build`, another's
+#: in a user namespace, where Linux counts anew since 5.14.
 PROCESSES = 200
 
 EXIT_REFUSED = 77
@@ -64,9 +69,19 @@ def lock_in(arguments):
         return EXIT_REFUSED
     # Should memory run out, this is what the kernel ends.
     pathlib.Path("/proc/self/oom_score_adj").write_text("1000")
-    os.environ["BUILDER"] = str(os.getuid())
+    os.environ["BUILDER"] = str(user_of_this_build() if os.getuid() == 0 else 0)
     again = [sys.executable, "-I", os.path.abspath(__file__), *map(os.path.abspath, arguments)]
     os.execvp("unshare", ["unshare", *walls, *again])
+
+
+def user_of_this_build():
+    """Return a user that no other build has, where this machine has so many."""
+    number = FIRST_USER + os.getpid()
+    for line in pathlib.Path("/proc/self/uid_map").read_text().splitlines():
+        first, _, count = map(int, line.split())
+        if first <= number < first + count:
+            return number
+    return NOBODY  # in a container whose users are few
 
 
 def enter(root, folder, work):
@@ -96,9 +111,9 @@ def call(function, *arguments):
 def compile_modules(folder):
     """Compile what is in `folder`; return the compiler's status and words."""
     as_nobody = []
-    if os.environ["BUILDER"] == "0":
-        os.chown(folder, NOBODY, NOBODY)
-        as_nobody = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    if user := int(os.environ["BUILDER"]):
+        os.chown(folder, user, NOBODY)
+        as_nobody = [f"--reuid={user}", f"--regid={NOBODY}", "--clear-groups"]
     command = [
         *("prlimit", "--cpu=60", f"--as={1 << 30}", f"--nproc={PROCESSES}", "--core=0", "--"),
         *("setpriv", *as_nobody, "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"),

@@ -2,15 +2,21 @@
 
 import csv
 import io
+import logging
 import os
 import re
+import signal
 import tarfile
+import time
 import zipfile
+from pathlib import Path
 
+import distributed
 import pytest
 import yaml
 
 import elevator_rules as rules
+from elevatorlab.cli.grade import grade as command_grade
 from elevatorlab.elevators import check
 from elevatorlab.elevators.grading import (
     assignments,
@@ -18,6 +24,7 @@ from elevatorlab.elevators.grading import (
     grade,
     marking,
     pages,
+    side_by_side,
     submissions,
     trials,
 )
@@ -27,6 +34,9 @@ from elevatorlab.elevators.grading.marking import Marked
 from elevatorlab.elevators.grading.submissions import Submission
 from elevatorlab.paths import ENVIRONMENTS
 from elevatorlab.plugins.schedulers import SCHEDULERS
+from helpers import children
+from stubs import Stub, cluster
+from test_module_root import BOMB
 
 ZOO = ENVIRONMENTS / "kernel" / "schedulers"
 ORDERED = [name for name in assignments.names() if assignments.read(name).scenarios]
@@ -302,6 +312,91 @@ def graded(tmp_path_factory):
     return assignment, found
 
 
+# Several at once
+
+
+def half(number):
+    """Stand for the grading of a submission, which may end in any way."""
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 3:
+        os._exit(7)
+    return number / 2
+
+
+@pytest.mark.slow
+def test_a_killed_process_ends_its_own_job_alone():
+    made = dict(side_by_side.here(half, [1, 2, 3, 4, 5], 2))
+    assert (made[1], made[4], made[5]) == (0.5, 2, 2.5)
+    assert made[2] == "its process was ended by SIGKILL; look for what ends processes (memory?)"
+    assert made[3] == "its process ended with 7; look for what ends processes (memory?)"
+
+
+def sleeps(seconds):
+    time.sleep(seconds)
+
+
+@pytest.mark.slow
+def test_who_leaves_ends_the_processes():
+    before = children(os.getpid())
+    made = side_by_side.here(sleeps, [0, 3600, 3600], 2)
+    assert next(made) == (0, None)
+    made.close()
+    left = children(os.getpid()).keys() - before.keys()
+    assert [one for one in left if "resource_tracker" not in command(one)] == []
+
+
+def command(pid):
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+@pytest.fixture
+def no_machine(monkeypatch):
+    """Let nothing run: the reference is known, and a machine is any."""
+    monkeypatch.setattr(campaign, "_digest_of_the_machine", lambda assignment: "machine")
+    monkeypatch.setattr(campaign, "_reference", lambda *_: {})
+
+
+def test_who_cannot_be_graded_is_tried_again(tmp_path, monkeypatch, no_machine, error_of):
+    assignment = assignments.read("sstf")
+    for name in ("ada", "bob", "carl"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+    asked = []
+
+    def grading(jobs, *_):
+        for one, digest in jobs:
+            asked.append(one.student)
+            empty = grade.grade(one, digest, assignment, {})
+            yield (one, digest), "it was killed" if asked == ["ada", "bob"] else empty
+
+    monkeypatch.setattr(campaign, "_several", grading)
+    out = tmp_path / "out"
+    said = error_of(command_grade, tmp_path / "in", "sstf", out)
+    assert asked == ["ada", "bob", "carl"]
+    assert said == (
+        "1 of 3 submissions could not be graded (the first: 'bob': Not graded: it was killed). "
+        "What is graded is kept; the same command tries the others again"
+    )
+    written = csv.DictReader((out / "marks.csv").read_text().splitlines())
+    rows = {row["student"]: row for row in written}
+    assert (rows["ada"]["marks"], rows["bob"]["marks"]) == ("0", "")
+    assert rows["bob"]["problem"] == "Not graded: it was killed"
+    assert "Not graded: it was killed" in (out / "index.html").read_text()
+    assert "0 of" not in (out / "feedback" / "bob.html").read_text()
+    command_grade(tmp_path / "in", "sstf", out)
+    assert asked == ["ada", "bob", "carl", "bob"]
+
+
+def test_what_fails_the_laboratory_is_a_sentence(monkeypatch):
+    def fails(*_):
+        raise ValueError("a bug\nof ours")
+
+    monkeypatch.setattr(grade, "grade", fails)
+    monkeypatch.setattr(campaign.task, "unlike", lambda *_: "")
+    job = (Submission("ada"), "")
+    assert campaign._graded(job, assignments.read("sstf"), {}, "") == "ValueError: a bug of ours"
+
+
 def files_of(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
 
@@ -331,10 +426,89 @@ def test_grading_again_gives_the_same_bytes(graded):
 
 
 @pytest.mark.image
+@pytest.mark.timeout(600)
+def test_a_fork_bomb_takes_nothing_from_the_others(tmp_path, no_machine):
+    typo = HANDED_IN["typo"]
+    bomb = {**typo, "Kbuild": typo["Kbuild"] + BOMB.encode()}
+    for name, files in {"ada": typo, "bob": bomb, "carl": {**typo, "carl.h": b""}}.items():
+        (tmp_path / "in" / name).mkdir(parents=True)
+        for file_name, content in files.items():
+            (tmp_path / "in" / name / file_name).write_bytes(content)
+    grades, _ = campaign.run(tmp_path / "in", assignments.read("sstf"), tmp_path / "out", 3)
+    assert [one.marks for one in grades] == [0, 0, 0]
+    assert "Cannot fork" in grades[1].compiler
+    assert grades[0].compiler == grades[2].compiler
+    assert "'forgotten' undeclared" in grades[0].compiler
+
+
+@pytest.fixture(scope="module")
+def dask():
+    """Return the address of a cluster of one process that does two submissions at once."""
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=2,
+        memory_limit=0,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.image
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_cluster_gives_the_same_bytes(graded, dask):
+    """Three of the submissions are called fifo, and are different ones."""
+    assignment, [(first, *_), _] = graded
+    out = first.parent / "by dask"
+    grades, ran = campaign.run(first.parent / "handed in", assignment, out, cluster=dask)
+    pages.write(out, assignment, grades, ran)
+    assert files_of(out) == files_of(first)
+
+
+class ElsewhereAnother(Stub):
+    """A testbed that is another one wherever the client does not run."""
+
+    def __init__(self, ledger):
+        super().__init__(ledger)
+        self.home = os.getpid()
+
+    def identity(self):
+        return "client's" if os.getpid() == self.home else "worker's"
+
+
+@pytest.mark.slow
+def test_a_worker_with_another_image_grades_nothing(tmp_path, dask, error_of):
+    testbed = ElsewhereAnother(tmp_path / "ledger")
+    said = error_of(list, side_by_side.far(half, [1, 5], dask, testbed))
+    assert "expected stub client's (the stub's version); found worker's" in said
+
+
+@pytest.mark.slow
+def test_a_submission_of_which_workers_die_does_not_end_the_others(tmp_path):
+    with cluster() as running:
+        address = running.scheduler_address
+        made = dict(side_by_side.far(half, [1, 2, 4], address, Stub(tmp_path / "ledger")))
+    assert (made[1], made[4]) == (0.5, 2) and "4 workers died of it" in made[2]
+
+
+def test_both_workers_and_a_cluster_are_refused(tmp_path, error_of):
+    said = error_of(campaign.run, tmp_path, assignments.read("sstf"), tmp_path, 2, "tcp://x:1")
+    assert "--workers and --cluster: expected one of them" in said
+
+
+@pytest.mark.image
+def test_a_grade_of_another_image_is_not_given():
+    """A worker of Dask's may have come after the first look."""
+    said = campaign._graded((Submission("ada"), ""), assignments.read("sstf"), {}, "another")
+    assert said.startswith("expected deterministic another (the image's digest); found ")
+
+
+@pytest.mark.image
 def test_what_is_graded_is_not_graded_again(graded, monkeypatch):
     assignment, [(out, grades, _), _] = graded
     asked = []
-    monkeypatch.setattr(campaign, "_several", lambda task, jobs, *_: asked.extend(jobs) or [])
+    monkeypatch.setattr(campaign, "_several", lambda jobs, *_: asked.extend(jobs) or [])
     kept, _ = campaign.run(out.parent / "handed in", assignment, out, 1)
     assert {one.student: one for one in kept} == grades and asked == []
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import ElevatorLabError
 from .base import ClusterOption, WorkersOption, app, tell
 
 
@@ -36,6 +37,13 @@ def grade(
     place = out or BUILD / "grades" / asked.name
     with progress.shown() as (update, _):
         grades, right = campaign.run(submissions, asked, place, workers, cluster, update)
-    failed = sum(bool(one.problem) for one in grades)
-    print(f"graded: {len(grades)}, of which {failed} did not run to the end")
+    graded = [one for one in grades if one.parts]
+    failed = sum(bool(one.problem) for one in graded)
+    print(f"graded: {len(graded)}, of which {failed} did not run to the end")
     tell(pages.write(place, asked, grades, right))
+    if left := [one for one in grades if not one.parts]:
+        raise ElevatorLabError(
+            f"{len(left)} of {len(grades)} submissions could not be graded (the first: "
+            f"{left[0].student!r}: {left[0].problem}). What is graded is kept; the same command "
+            "tries the others again"
+        )

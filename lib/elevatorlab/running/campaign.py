@@ -143,16 +143,7 @@ def run(
     TrialFailed
         After all others have ended, when some failed; the message has each one's sentence.
     """
-    if cluster and workers:
-        raise ElevatorLabError(
-            "--workers and --cluster: expected one of them; found both. A running cluster has as "
-            "many workers as it has"
-        )
-    if cluster and not _dask_is_here():
-        raise NotReady(
-            "--cluster: expected Dask; it is not installed. "
-            "Install the extra `cluster`: pip install 'elevatorlab[cluster]'"
-        )
+    check_cluster(cluster, workers)
     folders = [share.testbed.folder_name() for share in shares]
     if len(set(folders)) < len(folders):
         raise ElevatorLabError(
@@ -175,6 +166,33 @@ def run(
                 shutil.rmtree(leftover)
         pool = partial(_pool, workers=workers, cluster=cluster, threads=threads)
         _run_all(busy, results, pool, progress, note or (lambda text: None))
+
+
+def check_cluster(cluster: str | None, workers: int | None) -> None:
+    """Refuse a cluster that cannot be used.
+
+    Parameters
+    ----------
+    cluster : str or None
+        Address of the scheduler of a running Dask cluster.
+    workers : int or None
+        Trials at the same time here.
+
+    Raises
+    ------
+    ElevatorLabError
+        When both are given, or Dask is not installed.
+    """
+    if cluster and workers:
+        raise ElevatorLabError(
+            "--workers and --cluster: expected one of them; found both. A running cluster has as "
+            "many workers as it has"
+        )
+    if cluster and not _dask_is_here():
+        raise NotReady(
+            "--cluster: expected Dask; it is not installed. "
+            "Install the extra `cluster`: pip install 'elevatorlab[cluster]'"
+        )
 
 
 def _run_all(

@@ -6,6 +6,7 @@
 ``trials``       the trials of an assignment
 ``marking``      marks, from the order of dispatch or from a score
 ``grade``        one submission: built, run, marked
+``side_by_side`` a process each, or the workers of a Dask cluster
 ``campaign``     all submissions, several at once; what is graded is not graded again
 ``pages``        a page for each student, and the teacher's
 ===============  =====================================================================

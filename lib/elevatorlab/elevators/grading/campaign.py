@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
-import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...errors import ElevatorLabError
 from ...plugins.schedulers import SCHEDULERS
 from ...running import campaign
+from ...running.pools import task
 from ...testbeds import agent_archive
 from ...testbeds.deterministic import DeterministicTestbed
 from . import grade as grading
-from . import submissions, trials
+from . import side_by_side, submissions, trials
 from .assignments import Assignment
 from .grade import Grade, Ran
 from .submissions import Submission
@@ -28,6 +27,11 @@ VERSION = 1
 
 #: Called as ``progress(done, total, grade)``, before the first and after each.
 Progress = Callable[[int, int, Any], object]
+
+#: A submission, and the digest of all that decides its marks.
+Job = tuple[Submission, str]
+
+ONE_AT_A_TIME = threading.Lock()
 
 
 def run(
@@ -56,7 +60,8 @@ def run(
     Returns
     -------
     grades : list of Grade
-        In the order of the students' names.
+        In the order of the students' names. Who could not be graded has no parts, and a problem
+        that says why; that is not kept, so the next run tries again.
     right : dict of str to Ran
         What the reference did.
 
@@ -65,28 +70,26 @@ def run(
     ElevatorLabError
         When there is nothing to grade, or nothing to grade with.
     """
-    if cluster and workers:
-        raise ElevatorLabError(
-            "--workers and --cluster: expected one of them; found both. A running cluster has as "
-            "many workers as it has"
-        )
+    campaign.check_cluster(cluster, workers)
     found = submissions.find(handed_in)
     kept = out / "grades"
     kept.mkdir(parents=True, exist_ok=True)
     machine = _digest_of_the_machine(assignment)
     right = _reference(assignment, kept.parent / "reference.json", machine)
-    jobs = [(one, _digest(machine, one.digest)) for one in found]
+    jobs: list[Job] = [(one, _digest(machine, one.digest)) for one in found]
     todo = [job for job in jobs if not _is_kept(kept, *job)]
     progress(0, len(todo), None)
-    task = partial(_graded, assignment=assignment, right=right)
-    if not cluster:
-        workers = min(_width(assignment, workers), len(todo))
+    failed: dict[str, Grade] = {}
     # Wherever it stops, what has been graded until then is kept.
-    for done, one in enumerate(_several(task, todo, workers, cluster), start=1):
-        slug = Submission(one.student).slug
-        _write(kept / f"{slug}.json", one.model_dump_json(indent=1))
-        progress(done, len(todo), one)
-    grades = [Grade.model_validate_json(_file(kept, one).read_text()) for one in found]
+    made = _several(todo, assignment, right, workers, cluster)
+    for done, ((one, digest), grade) in enumerate(made, start=1):
+        if isinstance(grade, str):
+            grade = Grade(student=one.student, digest=digest, problem=f"Not graded: {grade}")
+            failed[one.student] = grade
+        else:
+            _write(_file(kept, one), grade.model_dump_json(indent=1))
+        progress(done, len(todo), grade)
+    grades = [failed.get(one.student) or _kept(kept, one) for one in found]
     return grades, right
 
 
@@ -118,6 +121,10 @@ def _file(kept: Path, submission: Submission) -> Path:
     return kept / f"{submission.slug}.json"
 
 
+def _kept(kept: Path, submission: Submission) -> Grade:
+    return Grade.model_validate_json(_file(kept, submission).read_text())
+
+
 def _is_kept(kept: Path, submission: Submission, digest: str) -> bool:
     file = _file(kept, submission)
     return file.exists() and json.loads(file.read_text())["digest"] == digest
@@ -129,37 +136,30 @@ def _write(file: Path, text: str) -> None:
     os.replace(part, file)
 
 
-def _graded(job: tuple[Submission, str], assignment: Assignment, right: dict[str, Ran]) -> Grade:
-    return grading.grade(*job, assignment, right)
-
-
 def _several(
-    task: Callable[[tuple[Submission, str]], Grade],
-    jobs: Sequence[tuple[Submission, str]],
+    jobs: Sequence[Job],
+    assignment: Assignment,
+    right: dict[str, Ran],
     workers: int | None,
     cluster: str | None,
-) -> Iterator[Grade]:
-    """Yield what the task makes of each job, as they end."""
+) -> Iterator[tuple[Job, Grade | str]]:
+    """Yield each job with its grade, or with why it has none, as they end."""
     if not jobs:
-        return
-    if cluster:
-        import distributed
-
-        with distributed.Client(cluster) as client:
-            futures = client.map(task, jobs, pure=False)
-            for _, one in distributed.as_completed(futures, with_results=True):
-                yield one
-        return
-    # A process each: what one submission registers, no other one sees. Leaving the pool ends
-    # them, and with them their machines.
-    context = multiprocessing.get_context("spawn")
-    ignored = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for this process, which ends them
-    with context.Pool(workers, signal.signal, ignored, maxtasksperchild=1) as pool:
-        yield from pool.imap_unordered(task, jobs)
-
-
-def _width(assignment: Assignment, workers: int | None) -> int:
-    """Return how many machines have room here, at most as many as `workers`."""
+        return iter(())
     testbed = DeterministicTestbed(say=lambda _: None)
     testbed.prepare(list(trials.of(assignment, assignment.reference).values()))
-    return campaign.width([testbed], workers)
+    graded = partial(_graded, assignment=assignment, right=right, image=testbed.identity())
+    if cluster:
+        return side_by_side.far(graded, jobs, cluster, testbed)
+    return side_by_side.here(graded, jobs, campaign.width([testbed], workers))
+
+
+def _graded(job: Job, assignment: Assignment, right: dict[str, Ran], image: str) -> Grade | str:
+    """Grade one submission; where the laboratory fails it, say why: nobody else need suffer."""
+    testbed = DeterministicTestbed(say=lambda _: None)
+    try:
+        # A process of Dask's may have several threads, and a scheduler's name one owner.
+        with ONE_AT_A_TIME:
+            return task.unlike(testbed, image) or grading.grade(*job, assignment, right)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {' '.join(str(problem).split())}"

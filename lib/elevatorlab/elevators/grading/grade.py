@@ -55,6 +55,7 @@ class Grade(Record):
     compiler : str
         What the compiler said.
     parts : tuple of Marked
+        None of them where the laboratory failed, and not the submission.
     score : float or None
         See `marking.score`.
     ran : dict of str to Ran

@@ -115,10 +115,12 @@ def _write_csv(path: Path, assignment: Assignment, grades: Sequence[Grade]) -> N
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["student", "marks", *parts, *by_hand, "score", "problem"])
         for grade in grades:
-            marks = [_safe(part.marks) for part in grade.parts]
+            marks = [_safe(one) for one in (grade.marks, *(part.marks for part in grade.parts))]
+            # Who could not be graded has no marks, which is not the same as 0.
+            marks = marks if grade.parts else [""] * (1 + len(parts))
             score = "" if grade.score is None else grade.score
             # What is marked by hand has an empty cell, to be filled in.
-            row = [_safe(grade.student), _safe(grade.marks), *marks, *("" for _ in by_hand)]
+            row = [_safe(grade.student), *marks, *("" for _ in by_hand)]
             writer.writerow([*row, score, _safe(grade.problem)])
 
 

@@ -10,11 +10,12 @@ import logging
 import signal
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from multiprocessing import resource_tracker
+from typing import Any, TypeVar
 
 import distributed
 
@@ -29,6 +30,8 @@ CONNECT_S = 10
 
 #: How often it is seen to that a cluster of this machine's own has all of its workers.
 LOOK_S = 2
+
+T = TypeVar("T")
 
 HOW = "docs/campaigns.md says how to start one"
 
@@ -45,22 +48,26 @@ class Workers:
         self._client = client
         self._campaign = uuid.uuid4().hex
         self._submitted = 0
-        self._far: set[distributed.Future[Outcome]] = set()
+        self._far: set[distributed.Future[Any]] = set()
 
     def submit(self, testbed: Testbed, trial: Trial, note: Say) -> Future[Outcome]:
         """Run a trial when its turn comes; a worker has nothing to note before it ends."""
+        return self.call(task.run_for, self._campaign, testbed, testbed.identity(), trial)
+
+    def call(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Call a function on a worker when its turn comes."""
         self._submitted += 1
         far = self._client.submit(
-            *(task.run_for, self._campaign, testbed, testbed.identity(), trial),
+            *(function, *arguments),
             pure=False,
             priority=-self._submitted,  # first come, first served
         )
         self._far.add(far)
-        near: Future[Outcome] = Future()
+        near: Future[T] = Future()
         far.add_done_callback(partial(self._hand_over, near))
         return near
 
-    def _hand_over(self, near: Future[Outcome], far: distributed.Future[Outcome]) -> None:
+    def _hand_over(self, near: Future[T], far: distributed.Future[T]) -> None:
         self._far.discard(far)  # the worker may forget the result
         try:
             near.set_result(far.result())

@@ -1,5 +1,6 @@
 """Study 3: its trials, and what its claims, figures and tables make of data with known answers."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,6 +17,7 @@ from elevatorlab.studies.container_isolation.measures.curves import (
     compare_curves,
     curves_over_containers,
 )
+from elevatorlab.studies.container_isolation.tables.interference import overloads_table
 from elevatorlab.studies.container_isolation.trials import disks
 from elevatorlab.testbeds.remote.real import RealTestbed
 from elevatorlab.trial import parse
@@ -195,13 +197,64 @@ def test_mm1_is_found_where_it_holds():
     assert verdicts(table(rows))["section-2/mm1"].verdict == Verdict.REPRODUCED
 
 
-def test_other_numbers_are_contradicted():
+def test_other_numbers_miss_the_calibration():
     doubled = paper()
     doubled["wait_ms"] *= 2
     found = verdicts(doubled)
     assert found["figure-6/wait/overloaded-alone"].verdict == Verdict.CALIBRATION_MISSED
-    beside = found["figure-6/rise/overloaded"]
-    assert beside.verdict == Verdict.NOT_TESTABLE and "the paper leaves open" in beside.reason
+
+
+def swept(*factors):
+    """Return `paper`, with waits beside the overload that are other ones, by number of writers."""
+    measured = paper()
+    beside = (measured["experiment"] == "overload") & (measured["containers"] > 0)
+    first, *others = factors
+    alike = measured[measured["experiment"] == "overload"]
+    parts = [
+        measured.assign(wait_ms=measured["wait_ms"].where(~beside, measured["wait_ms"] * first))
+    ]
+    for writers, factor in enumerate(others, start=2):
+        part = alike.assign(experiment="sweep", load=f"{writers} writers")
+        part["wait_ms"] *= np.where(part["containers"] > 0, factor, 1)
+        parts.append(part.assign(trial=part["trial"] + f"-{writers}"))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("factors", "verdict", "why"),
+    [
+        ((1, 1, 1), Verdict.REPRODUCED, "the verdict is the same"),
+        ((2, 3, 0.5), Verdict.CONTRADICTED, "the verdict is the same"),
+        ((2, 1, 2), Verdict.NOT_TESTABLE, "the verdict depends on it"),
+        ((2, 3), Verdict.NOT_TESTABLE, "others were not measured"),
+        ((2, 2, 1.1), Verdict.UNDECIDED, "not with each of them is it decided"),
+    ],
+)
+def test_a_number_beside_the_overload_is_contradicted_where_no_overload_explains_it(
+    factors, verdict, why
+):
+    found = verdicts(swept(*factors))["figure-6/wait/normal-beside-overloaded"]
+    assert found.verdict == verdict and found.reason.endswith(f"{why}.")
+    assert [one.what for one in found.compared] == [
+        *("1 writer", "2 writers", "3 writers")[: len(factors)]
+    ]
+    assert (found.p_value is None) == (verdict == Verdict.NOT_TESTABLE)
+
+
+def test_a_wait_that_falls_beside_the_overload_has_no_ratio_of_rises():
+    found = verdicts(swept(0.1, 0.1, 0.1))["figure-6/rise-changes-little"]
+    assert found.verdict == Verdict.NOT_TESTABLE and "wait less" in found.reason
+
+
+def test_the_table_of_overloads_has_each_number_of_writers():
+    _, shown = overloads_table(swept(1, 1, 0.5))
+    assert shown.set_index(["overload", "normal"])["rise_ms"].to_dict() == {
+        **{(words, 0): "" for words in ("1 writer", "2 writers", "3 writers")},
+        **{(words, 1): "10.12" for words in ("1 writer", "2 writers")},
+        **{(words, 3): "7.62" for words in ("1 writer", "2 writers")},
+        ("3 writers", 1): "4.65",
+        ("3 writers", 3): "2.15",
+    }
 
 
 def test_one_repetition_decides_no_number():

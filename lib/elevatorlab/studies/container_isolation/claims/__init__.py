@@ -12,11 +12,12 @@ from .. import document
 from ..columns import COLUMNS
 from ..measures.schedulers import of_first_scheduler
 from ..published import NAME
-from . import interference, regulation
+from . import interference, overload, regulation
 
 JUDGES: dict[str, Judge] = {
     **document.JUDGES,
     **interference.JUDGES,
+    **overload.JUDGES,
     **regulation.JUDGES,
 }
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ....analysis.intervals import Interval, mean_interval, ratio_interval
+from ....analysis.intervals import Interval
 from ....analysis.models import EXPONENTIAL, LINEAR, WAIT_LAWS
 from ....analysis.rivals import Comparison
 from ....judging.claims import Judge
-from ....judging.families import Role, Statement
+from ....judging.families import Statement
 from ....judging.verdicts import (
     TIE_MARGIN,
-    Evidence,
     Judgement,
     Verdict,
     compare,
@@ -30,10 +29,7 @@ from ..measures.interference import (
     at_utilization,
     by_load,
     over_repetitions,
-    rises,
-    waits,
 )
-from ..trials.disks import OVERLOAD_BYTES
 
 KNEE_FROM, KNEE_TO = 0.7, 0.8
 """Below the first utilisation the paper calls the wait linear, above the second exponential."""
@@ -44,10 +40,10 @@ def _endpoint(item: Statement, table: pd.DataFrame) -> Judgement:
     count = int(row["containers"] if "containers" in row else row["normal_containers"])
     found = over_repetitions(by_load(table), count, QUANTITIES[row["quantity"]])
     if found is None:
-        return _not_run(f"{count} equal containers")
+        return not_run(f"{count} equal containers")
     if row["quantity"] == "utilization_percent":
         found = found.map(lambda ratio: 100 * ratio)
-    return _held(item, found, row["half_step"], cell=f"{count} equal containers")
+    return held(item, found, row["half_step"], cell=f"{count} equal containers")
 
 
 def _ratio_of_ends(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -55,17 +51,17 @@ def _ratio_of_ends(item: Statement, table: pd.DataFrame) -> Judgement:
     first, last = (by_repetition(loads, column, containers=count) for count in (1, 20))
     found = paired_ratio(first, last)
     if found is None:
-        return _not_run("1 and 20 equal containers")
+        return not_run("1 and 20 equal containers")
     published = item.select["first"] / item.select["last"]
     allowed = widened((published, published), item.tolerance)
     verdict, why, evidence = compare(
         found, (published, published), neutral=1, margin=TIE_MARGIN, allowed=allowed
     )
     reason = f"{found.text()}; published {published:.4g}: {why}."
-    return Judgement(verdict, _digits(found.value), reason, evidence)
+    return Judgement(verdict, four_digits(found.value), reason, evidence)
 
 
-def _held(
+def held(
     item: Statement, found: Interval, half_step: float, unit: str = "", cell: str = ""
 ) -> Judgement:
     """Hold a measured mean against a printed number: reproduced or contradicted."""
@@ -74,7 +70,7 @@ def _held(
     allowed = widened((low, high), tolerance)
     verdict, why, evidence = compare(found, (low, high), neutral=value, margin=0, allowed=allowed)
     reason = f"{found.text(unit)}; published {value:g}: {why}."
-    return Judgement(verdict, _digits(found.value), reason, evidence, cell)
+    return Judgement(verdict, four_digits(found.value), reason, evidence, cell)
 
 
 def _curve(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -95,7 +91,7 @@ def _named_curve(item: Statement, found: Comparison | None) -> Judgement:
     cannot tell from a rival is not the one that the paper found.
     """
     if found is None:
-        return _not_run("enough different loads for a comparison of curves")
+        return not_run("enough different loads for a comparison of curves")
     name = item.select["curve"]
     row = found.table.set_index("model").loc[name]
     describes, supported = row["r2"] >= item.threshold, found.supported()
@@ -114,22 +110,22 @@ def _named_curve(item: Statement, found: Comparison | None) -> Judgement:
 def _wait_at(item: Statement, table: pd.DataFrame) -> Judgement:
     found = at_utilization(by_load(table), item.select["at_percent"] / 100)
     if found is None:
-        return _not_run(f"loads on both sides of {item.select['at_percent']} % utilisation")
+        return not_run(f"loads on both sides of {item.select['at_percent']} % utilisation")
     if item.select["relation"] != "at least":
-        return _held(item, found, item.select["half_step"], " ms")
+        return held(item, found, item.select["half_step"], " ms")
     return _at_least(found, item.number)
 
 
 def _at_least(found: Interval, bound: float) -> Judgement:
     verdict, why, evidence = compare(found, (bound, np.inf), neutral=bound, margin=0)
     reason = f"{found.text(' ms')}; published {bound:g} or more: {why}."
-    return Judgement(verdict, _digits(found.value), reason, evidence)
+    return Judgement(verdict, four_digits(found.value), reason, evidence)
 
 
 def _knee(item: Statement, table: pd.DataFrame) -> Judgement:
     found = knee_of(by_load(table))
     if found is None:
-        return _not_run("eight or more loads")
+        return not_run("eight or more loads")
     low, high = KNEE_FROM, KNEE_TO
     if low <= found.low and found.high <= high:
         verdict = Verdict.REPRODUCED
@@ -162,89 +158,16 @@ def _mm1(item: Statement, table: pd.DataFrame) -> Judgement:
     )
 
 
-# Section 3.2.4: beside an overloaded container
-
-
-def _overload_wait(item: Statement, table: pd.DataFrame) -> Judgement:
-    row, found = item.select, waits(table)
-    here = (found["containers"] == row["normal_containers"]) & (
-        found["overloaded"] == row["overloaded_containers"]
-    )
-    values = found.loc[here, f"{row['subject']}_ms"].dropna()
-    if values.empty:
-        return _not_run(row["row"])
-    held = _held(item, mean_interval(values), row["half_step"], " ms")
-    return held if item.role == Role.CALIBRATION else _unless_open(held)
-
-
-def _rise(item: Statement, table: pd.DataFrame) -> Judgement:
-    row, found = item.select, rises(table)
-    column = "rise_ms" if row["subject"] == "normal" else "overloaded_rise_ms"
-    values = found.loc[found["containers"] == row["normal_containers"], column].dropna()
-    if values.empty:
-        return _not_run(row["row"])
-    return _unless_open(_held(item, mean_interval(values), row["half_step"], " ms"))
-
-
-def _unless_open(found: Judgement) -> Judgement:
-    """Let a number beside the overload contradict nothing: the paper leaves the overload open.
-
-    It says neither how many writers overload the disk nor how much each writes, and one choice of
-    both was measured. Other choices may meet the published number.
-    """
-    if found.verdict not in (Verdict.CONTRADICTED, Verdict.DIRECTION_ONLY):
-        return found
-    return not_testable(
-        f"{found.reason} But how many writers overload, and with writes of which size, the paper "
-        f"leaves open; here it is one writer of {OVERLOAD_BYTES // 1024} KiB."
-    )._replace(
-        measured=found.measured,
-        cell=found.cell,
-        evidence=Evidence(compared=found.evidence.compared),
-    )
-
-
-def _normal_suffers_more(item: Statement, table: pd.DataFrame) -> Judgement:
-    found = rises(table).dropna()
-    found = found[(found["rise_ms"] > 0) & (found["overloaded_rise_ms"] > 0)]
-    if found.empty:
-        return _not_run("an overloaded container alone and beside a normal one")
-    sides = found[found["containers"] == found["containers"].min()].set_index("repetition")
-    ratio = ratio_interval(sides["rise_ms"], sides["overloaded_rise_ms"])
-    verdict, why, evidence = compare(ratio, (1 + TIE_MARGIN, np.inf), neutral=1, margin=0)
-    reason = f"dW normal / overloaded: {ratio.text()}; {why}."
-    return _unless_open(Judgement(verdict, _digits(ratio.value), reason, evidence))
-
-
-def _change(column: str, grows: bool) -> Judge:
-    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
-        found = rises(table).dropna(subset=[column])
-        counts = sorted(found["containers"].unique())
-        if len(counts) < 2:
-            return _not_run("two or more numbers of normal containers beside an overloaded one")
-        most, fewest = (
-            by_repetition(found, column, containers=count) for count in (counts[-1], counts[0])
-        )
-        ratio = ratio_interval(most, fewest)
-        change = 1 + item.threshold
-        claimed = (change, np.inf) if grows else (1 / change, change)
-        verdict, why, evidence = compare(ratio, claimed, neutral=1, margin=TIE_MARGIN)
-        reason = (
-            f"From {counts[0]:g} to {counts[-1]:g} normal containers: {ratio.text()} times; {why}."
-        )
-        return _unless_open(Judgement(verdict, _digits(ratio.value), reason, evidence))
-
-    return judged
-
-
 # Shared
 
 
-def _not_run(what: str) -> Judgement:
+def not_run(what: str) -> Judgement:
+    """Judge that something was not measured on the study's disk."""
     return not_testable(f"Not run here: {what} on the disk {STUDY_DISK}.")
 
 
-def _digits(value: float) -> float:
+def four_digits(value: float) -> float:
+    """Return four significant digits."""
     return float(f"{value:.4g}")
 
 
@@ -258,9 +181,4 @@ JUDGES: dict[str, Judge] = {
     "linear_before_knee": _linear_before_knee,
     "exponential_above_knee": _exponential_above_knee,
     "mm1": _mm1,
-    "overload_wait": _overload_wait,
-    "rise": _rise,
-    "normal_suffers_more": _normal_suffers_more,
-    "rise_changes_little": _change("rise_ms", grows=False),
-    "system_rise_grows": _change("system_rise_ms", grows=True),
 }

@@ -10,7 +10,7 @@ from ...kit.cells import mean_of
 from ..trials.containers import NORMAL, OVERLOADED
 from ..trials.disks import DISKS
 
-EQUAL, OVERLOAD, OPEN = "equal", "overload", "open"
+EQUAL, OVERLOAD, SWEEP, OPEN = "equal", "overload", "sweep", "open"
 STUDY_DISK = next(iter(DISKS))
 """The disk that the claims are about; the others are there for contrast."""
 
@@ -70,6 +70,20 @@ def by_load(
 def over_repetitions(loads: pd.DataFrame, containers: int, column: str) -> Interval | None:
     """Estimate a mean at one number of containers; None where it was not measured."""
     return mean_of(loads.loc[loads["containers"] == containers, column])
+
+
+def overloads(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows as if the overload had one number of writers, by that in words.
+
+    One writer, which is experiment ``overload``, is first; each number that experiment ``sweep``
+    has stands in its place in the others.
+    """
+    swept = table["experiment"] == SWEEP
+    others = table[~swept & (table["experiment"] != OVERLOAD)]
+    found = {"1 writer": table[~swept]}
+    for words, rows in table[swept].groupby("load"):
+        found[str(words)] = pd.concat([others, rows.assign(experiment=OVERLOAD)])
+    return found
 
 
 def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:

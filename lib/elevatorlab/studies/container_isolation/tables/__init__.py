@@ -9,7 +9,7 @@ from ...kit.tables import Captioned
 from ..claims import judge
 from ..measures.interference import STUDY_DISK
 from . import regulation
-from .interference import fits_table, laws_table, overview_table, queues_table
+from .interference import fits_table, laws_table, overloads_table, overview_table, queues_table
 
 __all__ = ["overview_table", "tables"]
 
@@ -22,7 +22,7 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    of_interference = (overview_table, fits_table, laws_table, queues_table)
+    of_interference = (overview_table, fits_table, laws_table, queues_table, overloads_table)
     found = [table(measured) for table in of_interference] + regulation.tables(measured)
     calibrated = measured[measured["disk"] == STUDY_DISK]
     drives = measured[with_arm(measured)].assign(disk=STUDY_DISK)

@@ -17,11 +17,12 @@ from ....judging.matching import without_needless_machine
 from ...kit.cells import mean_of
 from ...kit.tables import Captioned, cells
 from ..measures.curves import compare_curves, curves_over_containers
-from ..measures.interference import ONE_SERVER, QUANTITIES, by_load
+from ..measures.interference import ONE_SERVER, QUANTITIES, by_load, overloads, rises, waits
 from ..measures.schedulers import runs_by_scheduler, without_needless_scheduler
 from ..trials.disks import THINK_US, service_ms
 
 OBSERVED = ("equal", "overload", "open")
+WAITS = ["normal_ms", "overloaded_ms", "rise_ms", "overloaded_rise_ms", "system_rise_ms"]
 
 LOADS = (
     "Measured at each load: means over containers and repetitions, with the 95 % confidence "
@@ -36,6 +37,11 @@ QUEUED = (
     "M/M/1 and M/D/1 fitted to the wait over the utilisation of the shared server. Its mean "
     f"service time is {service_ms():.2f} ms: a law that holds comes near it. Closed writers can be "
     "fitted, too; what comes out has nothing to do with the disk."
+)
+OVERLOADS = (
+    "What the paper leaves open of Figure 6: how many writers overload the disk. Each number has "
+    "the size of writes with which they wait, alone, about as long as the paper says. Mean waits, "
+    "and their rises against without the others."
 )
 LAWS = (
     "Operational laws as checks on every trial: how many samples were tested, how many are off by "
@@ -126,6 +132,22 @@ def _fits(what: dict[str, Any], found: Comparison | None) -> list[dict[str, Any]
         }
         for one in found.fits
     ]
+
+
+def overloads_table(measured: pd.DataFrame) -> Captioned:
+    """Return a caption and one row for each number of writers and of normal containers."""
+    rows = []
+    for place, run in runs_by_scheduler(measured):
+        for words, one in overloads(run).items():
+            found = waits(one).merge(rises(one), how="left", on=["containers", "repetition"])
+            beside = found[found["overloaded"] == 1]
+            for count, some in beside.groupby("containers"):
+                means = some[WAITS].mean().to_dict()
+                shown = {
+                    str(name): "" if math.isnan(ms) else f"{ms:.2f}" for name, ms in means.items()
+                }
+                rows.append({**place, "overload": words, "normal": count, **shown})
+    return OVERLOADS, _shown(rows)
 
 
 def laws_table(measured: pd.DataFrame) -> Captioned:

@@ -28,6 +28,8 @@ REQUEST_BYTES = 5120
 OVERLOAD_BYTES = 32 * 1024
 THINK_US = 2230
 SECTOR_BYTES = 512
+WRITERS = (1, 2, 3)
+"""How many can overload the disk, and wait alone as long as the paper says (`overload_bytes`)."""
 
 SERVER = {"service_us": 1320, "bandwidth_kib_s": 9415}
 DISKS: dict[str, dict[str, Any]] = {
@@ -53,9 +55,9 @@ def overload_bytes(writers: int) -> int:
     """Return the size of writes with which so many writers wait, alone, as long as the paper says.
 
     The paper tells neither their number nor their size. On a busy server they wait for one another,
-    so more of them need shorter writes; more than three would have none that is short enough.
+    so more of them need shorter writes; no write is short enough for more than three.
 
-    >>> [overload_bytes(writers) for writers in (1, 2, 3)]
+    >>> [overload_bytes(writers) for writers in WRITERS]
     [32768, 10240, 2560]
     """
     transfer_ms = service_ms(OVERLOAD_BYTES) / writers - SERVER["service_us"] / 1e3

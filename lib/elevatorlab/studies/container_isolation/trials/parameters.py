@@ -76,7 +76,7 @@ class Parameters(CommonParameters):
     containers: tuple[Containers, ...]
     contrast_containers: tuple[Containers, ...]
     normal_containers: tuple[Containers, ...]
-    overload_writers: tuple[Annotated[int, Field(ge=2, le=3)], ...] = (2, 3)
+    overload_writers: tuple[Literal[2, 3], ...] = (2, 3)
     open_ratios: tuple[Annotated[float, Field(gt=0, lt=1)], ...]
     schedulers: tuple[SchedulerName, ...] = ("none",)
     duration_s: Positive

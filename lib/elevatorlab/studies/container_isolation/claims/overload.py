@@ -1,0 +1,161 @@
+"""How the claims of section 3.2.4 are judged: what an overloaded container does to the others.
+
+The paper leaves open how many writers overload the disk, and with writes of which size. It does
+tell how long they wait alone, which leaves one time of service for each number, and so one size on
+this disk (`disks.overload_bytes`). Each claim is judged with every number that was measured, and
+contradicted only where none explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import wraps
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from ....analysis.intervals import mean_interval, ratio_interval
+from ....judging.claims import Judge
+from ....judging.families import Role, Statement
+from ....judging.verdicts import (
+    DECIDED,
+    TIE_MARGIN,
+    Evidence,
+    Judgement,
+    Verdict,
+    compare,
+    not_testable,
+)
+from ...kit.cells import by_repetition
+from ..measures.interference import overloads, rises, waits
+from ..trials.disks import WRITERS
+from .interference import four_digits, held, not_run
+
+Number = TypeVar("Number", int, float)
+
+
+def _whatever_overloads(judge: Judge) -> Judge:
+    """Judge with each number of writers; see the module."""
+
+    @wraps(judge)
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        found = {words: judge(item, rows) for words, rows in overloads(table).items()}
+        first = next(iter(found.values()))
+        if item.role == Role.CALIBRATION or first.verdict == Verdict.NOT_TESTABLE:
+            return first
+        measured = (one for one in found.items() if one[1].verdict != Verdict.NOT_TESTABLE)
+        return _together(dict(measured))
+
+    return judged
+
+
+def _together(found: Mapping[str, Judgement]) -> Judgement:
+    """Make one judgement of those with each number of writers; the first tells the value."""
+    first = next(iter(found.values()))
+    evidence = Evidence(
+        p_value=_most([one.evidence.p_value for one in found.values()]),
+        compared=tuple(
+            each.model_copy(update={"what": words})
+            for words, one in found.items()
+            for each in one.evidence.compared
+        ),
+    )
+    verdict, why = _common({one.verdict for one in found.values()}, len(found) == len(WRITERS))
+    if verdict == Verdict.UNDECIDED:
+        needed = [one.evidence.repetitions_to_decide for one in found.values() if _is_open(one)]
+        evidence = evidence._replace(p_value=1.0, repetitions_to_decide=_most(needed))
+    elif verdict not in DECIDED:
+        evidence = evidence._replace(p_value=None)
+    reasons = " ".join(f"{words}: {one.reason}" for words, one in found.items())
+    return first._replace(verdict=verdict, reason=f"{reasons} {why}", evidence=evidence)
+
+
+def _common(verdicts: set[Verdict], all_measured: bool) -> tuple[Verdict, str]:
+    """Return what the verdicts with each number of writers come to, and why."""
+    against = verdicts & {Verdict.CONTRADICTED, Verdict.DIRECTION_ONLY}
+    open_ones = "How many writers overload, the paper leaves open"
+    if against and not all_measured:
+        return Verdict.NOT_TESTABLE, f"{open_ones}; others were not measured."
+    if len(verdicts) == 1:
+        (verdict,) = verdicts
+        return verdict, f"{open_ones}; with each number that was measured the verdict is the same."
+    if against == verdicts:
+        return Verdict.DIRECTION_ONLY, f"{open_ones}; none of them explains the published value."
+    if against and Verdict.REPRODUCED in verdicts:
+        return Verdict.NOT_TESTABLE, f"{open_ones}, and the verdict depends on it."
+    return Verdict.UNDECIDED, f"{open_ones}; not with each of them is it decided."
+
+
+def _is_open(judgement: Judgement) -> bool:
+    return judgement.verdict == Verdict.UNDECIDED
+
+
+def _most(values: Sequence[Number | None]) -> Number | None:
+    """Return the largest; None where one is not known."""
+    known = [value for value in values if value is not None]
+    return max(known) if len(known) == len(values) else None
+
+
+def _overload_wait(item: Statement, table: pd.DataFrame) -> Judgement:
+    row, found = item.select, waits(table)
+    here = (found["containers"] == row["normal_containers"]) & (
+        found["overloaded"] == row["overloaded_containers"]
+    )
+    values = found.loc[here, f"{row['subject']}_ms"].dropna()
+    if values.empty:
+        return not_run(row["row"])
+    return held(item, mean_interval(values), row["half_step"], " ms")
+
+
+def _rise(item: Statement, table: pd.DataFrame) -> Judgement:
+    row, found = item.select, rises(table)
+    column = "rise_ms" if row["subject"] == "normal" else "overloaded_rise_ms"
+    values = found.loc[found["containers"] == row["normal_containers"], column].dropna()
+    if values.empty:
+        return not_run(row["row"])
+    return held(item, mean_interval(values), row["half_step"], " ms")
+
+
+def _normal_suffers_more(item: Statement, table: pd.DataFrame) -> Judgement:
+    found = rises(table).dropna()
+    found = found[(found["rise_ms"] > 0) & (found["overloaded_rise_ms"] > 0)]
+    if found.empty:
+        return not_run("an overloaded container alone and beside a normal one")
+    sides = found[found["containers"] == found["containers"].min()].set_index("repetition")
+    ratio = ratio_interval(sides["rise_ms"], sides["overloaded_rise_ms"])
+    verdict, why, evidence = compare(ratio, (1 + TIE_MARGIN, np.inf), neutral=1, margin=0)
+    reason = f"dW normal / overloaded: {ratio.text()}; {why}."
+    return Judgement(verdict, four_digits(ratio.value), reason, evidence)
+
+
+def _change(column: str, grows: bool) -> Judge:
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        found = rises(table).dropna(subset=[column])
+        counts = sorted(found["containers"].unique())
+        if len(counts) < 2:
+            return not_run("two or more numbers of normal containers beside an overloaded one")
+        if (found[column] <= 0).any():
+            return not_testable("Beside the overload some wait less: there is no ratio of rises.")
+        most, fewest = (
+            by_repetition(found, column, containers=count) for count in (counts[-1], counts[0])
+        )
+        ratio = ratio_interval(most, fewest)
+        change = 1 + item.threshold
+        claimed = (change, np.inf) if grows else (1 / change, change)
+        verdict, why, evidence = compare(ratio, claimed, neutral=1, margin=TIE_MARGIN)
+        reason = (
+            f"From {counts[0]:g} to {counts[-1]:g} normal containers: {ratio.text()} times; {why}."
+        )
+        return Judgement(verdict, four_digits(ratio.value), reason, evidence)
+
+    return judged
+
+
+JUDGES: dict[str, Judge] = {
+    "overload_wait": _whatever_overloads(_overload_wait),
+    "rise": _whatever_overloads(_rise),
+    "normal_suffers_more": _whatever_overloads(_normal_suffers_more),
+    "rise_changes_little": _whatever_overloads(_change("rise_ms", grows=False)),
+    "system_rise_grows": _whatever_overloads(_change("system_rise_ms", grows=True)),
+}

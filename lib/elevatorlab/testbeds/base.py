@@ -130,6 +130,10 @@ def requirements(trial: Trial) -> set[str]:
             required.add(Capability.WEIGHTS)
         if any(limits.values()):
             required.add(Capability.LIMITS)
+        if group.virtual_machine:
+            required.add(Capability.VIRTUAL_MACHINES)
+            if group.virtual_machine.scheduler:
+                required.add(scheduler(group.virtual_machine.scheduler.name))
     for workload in trial.workloads:
         required.update(workload.requires)
     return set(map(str, required))

@@ -17,8 +17,10 @@ from .devices import (
     profile,
 )
 from .disks import DiskName, DriveName, chosen_device, has_arm, simulated
+from .groups import Group, Limits, VirtualMachine
 from .policies import PolicyModel, Regulator
-from .trial import Group, IoCost, Limits, Scheduler, SchedulerName, Trial, parse
+from .schedulers import Scheduler, SchedulerName
+from .trial import HOST_MIB, IoCost, Trial, parse
 from .workloads import (
     CommitPhase,
     EndlessRead,
@@ -61,6 +63,7 @@ __all__ = [
     "Repetitions",
     "checked",
     "Group",
+    "HOST_MIB",
     "IoCost",
     "Limits",
     "PolicyModel",
@@ -83,5 +86,6 @@ __all__ = [
     "SysbenchInsert",
     "TimedReads",
     "TimedTreeRead",
+    "VirtualMachine",
     "WorkloadModel",
 ]

@@ -52,6 +52,11 @@ class Capability(StrEnum):
         "The cable between an NVMe/TCP host and its target has a rate and a delay.",
         "leave it out (-p link=false), or use the deterministic testbed",
     )
+    VIRTUAL_MACHINES = (
+        "virtual machines",
+        "A group is a virtual machine of its own, made by KVM inside the machine.",
+        "use the deterministic testbed with a processor that has SVM",
+    )
     BACKING_SCHEDULER = (
         "backing scheduler",
         "The scheduler of the physical disk below the device is set.",

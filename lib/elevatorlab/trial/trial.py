@@ -8,51 +8,23 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     Field,
     SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
 )
 
-from ..plugins.schedulers import SCHEDULERS
 from ..records import Count, Name, NotNegative, Positive, Record, checked
 from . import modules, plugins
 from .devices import Device
+from .groups import Group
 from .modules import Module
 from .plugins import Plugin
 from .policies import Regulator
-from .registered import name_in
+from .schedulers import Scheduler, SchedulerName
 from .workloads import PacedWrites, Workload
 
 SCHEMA_VERSION: Literal[1] = 1
-
-#: A scheduler that is installed or was registered.
-SchedulerName = Annotated[str, AfterValidator(name_in(SCHEDULERS))]
-
-
-class Scheduler(Record):
-    """An I/O scheduler, by the kernel's name, and its tunables.
-
-    Attributes
-    ----------
-    tunables : dict
-        Files of ``queue/iosched``; ``nr_requests``, the requests that it may hold; and
-        ``rotational``, whether the disk is said to turn (1) or not (0).
-    """
-
-    name: SchedulerName
-    tunables: dict[Name, int] = {}
-
-
-class Limits(Record):
-    """What a group may do on the device (``io.max``, ``io.weight``; version 1: ``blkio.*``)."""
-
-    read_bytes_s: Count | None = None
-    write_bytes_s: Count | None = None
-    read_iops: Count | None = None
-    write_iops: Count | None = None
-    weight: Annotated[int, Field(ge=1, le=10000)] | None = None
 
 
 class IoCost(Record):
@@ -71,12 +43,14 @@ class IoCost(Record):
     qos: dict[Name, NotNegative] = {}
 
 
-class Group(Record):
-    """Processes that share a cgroup: plain ones, or those of a container."""
+#: Memory that the outer machine keeps for its kernel, the agent and QEMU.
+HOST_MIB = 384
 
-    name: Name
-    isolation: Literal["process", "container"] = "process"
-    limits: Limits = Limits()
+#: More memory than that no machine gets that has another one inside.
+LARGEST_HOST_MIB = 3072
+
+#: Workers that wait inside a virtual machine.
+MOST_WORKLOADS_INSIDE = 4
 
 
 class Trial(Record):
@@ -243,7 +217,44 @@ class Trial(Record):
                 f"at most memory_mib - 256 = {self.memory_mib - 256}; found "
                 f"{self.device.memory_mib}"
             )
+        self._virtual_machine_fits()
         return self
+
+    def _virtual_machine_fits(self) -> None:
+        inside = [group for group in self.groups if group.virtual_machine]
+        if not inside:
+            return
+        if len(self.groups) > 1:
+            raise ValueError(
+                f"groups: expected {inside[0].name} alone, since a virtual machine has the whole "
+                f"disk; found {', '.join(group.name for group in self.groups)}"
+            )
+        machine = inside[0].virtual_machine
+        assert machine
+        if self.memory_mib > LARGEST_HOST_MIB:
+            raise ValueError(
+                f"memory_mib: expected at most {LARGEST_HOST_MIB} with a virtual machine inside; "
+                f"found {self.memory_mib}"
+            )
+        most_mib = self.memory_mib - self.device.memory_mib - HOST_MIB
+        if machine.memory_mib > most_mib:
+            raise ValueError(
+                f"groups.{inside[0].name}.virtual_machine.memory_mib: the machine lives in the "
+                f"outer one's memory: expected at most {most_mib} of its {self.memory_mib} (less "
+                f"{self.device.memory_mib} of the disk and {HOST_MIB} for the host); found "
+                f"{machine.memory_mib}"
+            )
+        if len(self.workloads) > MOST_WORKLOADS_INSIDE:
+            raise ValueError(
+                f"workloads: expected at most {MOST_WORKLOADS_INSIDE} in a virtual machine; found "
+                f"{len(self.workloads)}"
+            )
+        for workload in self.workloads:
+            if not workload.in_virtual_machines:
+                raise ValueError(
+                    f"workload {workload.name}: expected one that can run in a virtual machine; "
+                    f"found {workload.kind}"
+                )
 
     def canonical_json(self) -> str:
         """Return the one spelling of this trial that is hashed."""

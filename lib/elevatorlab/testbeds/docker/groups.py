@@ -17,7 +17,7 @@ from docker.models.volumes import Volume
 from docker.types import DriverConfig, Mount
 
 from ...trial import Trial
-from ...trial.trial import Group
+from ...trial.groups import Group
 from .. import agent_archive
 
 LABEL = "elevatorlab"

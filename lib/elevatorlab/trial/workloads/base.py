@@ -19,6 +19,8 @@ class WorkloadModel(Record):
         It works on files; the others can do without, on the bare device.
     bare_device : bool
         It works on the bare device alone.
+    in_virtual_machines : bool
+        All that it does, and all that it looks at, can be inside a virtual machine.
     agent : str
         ``"module:class"`` of what does it beside the disk, a subclass of
         `agent.workloads.base.Workload`; empty for what the agent itself does.
@@ -31,6 +33,7 @@ class WorkloadModel(Record):
     endless: ClassVar[bool] = False
     needs_filesystem: ClassVar[bool] = True
     bare_device: ClassVar[bool] = False
+    in_virtual_machines: ClassVar[bool] = False
 
     name: Name
     group: Name

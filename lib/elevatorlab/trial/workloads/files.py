@@ -16,6 +16,7 @@ class EndlessWrite(WorkloadModel):
 
     measurements: ClassVar[type[Record] | None] = measurements.Endless
     endless: ClassVar[bool] = True
+    in_virtual_machines: ClassVar[bool] = True
 
     kind: Literal["endless_write"] = "endless_write"
     direct: bool = False
@@ -26,6 +27,7 @@ class EndlessRead(WorkloadModel):
 
     measurements: ClassVar[type[Record] | None] = measurements.Endless
     endless: ClassVar[bool] = True
+    in_virtual_machines: ClassVar[bool] = True
 
     kind: Literal["endless_read"] = "endless_read"
     size_mib: Count
@@ -36,6 +38,8 @@ class TimedReads(WorkloadModel):
     """``time cat file >/dev/null`` for files of several sizes."""
 
     measurements: ClassVar[type[Record] | None] = measurements.TimedReads
+    in_virtual_machines: ClassVar[bool] = True
+
     kind: Literal["timed_reads"] = "timed_reads"
     sizes_mib: Annotated[tuple[Positive, ...], Field(min_length=1)]
     cache: Cache
@@ -50,6 +54,8 @@ class TimedTreeRead(WorkloadModel):
     """``time find tree -type f -exec cat {} ; >/dev/null`` over small files."""
 
     measurements: ClassVar[type[Record] | None] = measurements.TimedTreeRead
+    in_virtual_machines: ClassVar[bool] = True
+
     kind: Literal["timed_tree_read"] = "timed_tree_read"
     files: Count
     files_per_folder: Count = 50

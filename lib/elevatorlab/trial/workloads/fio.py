@@ -17,6 +17,7 @@ class Fio(WorkloadModel):
 
     measurements: ClassVar[type[Record] | None] = measurements.Fio
     needs_filesystem: ClassVar[bool] = False
+    in_virtual_machines: ClassVar[bool] = True
 
     kind: Literal["fio"] = "fio"
     options: dict[str, str | int]

@@ -1,0 +1,97 @@
+"""Groups of processes: what they run in, and what they may do on the device."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from ..records import Count, Name, Record
+from .schedulers import Scheduler
+
+#: Cache modes whose requests go past the page cache of the machine that QEMU runs on.
+DIRECT = ("none", "directsync")
+
+
+class Limits(Record):
+    """What a group may do on the device (``io.max``, ``io.weight``; version 1: ``blkio.*``)."""
+
+    read_bytes_s: Count | None = None
+    write_bytes_s: Count | None = None
+    read_iops: Count | None = None
+    write_iops: Count | None = None
+    weight: Annotated[int, Field(ge=1, le=10000)] | None = None
+
+
+class VirtualMachine(Record):
+    """A machine that QEMU and KVM make, with the device under test as its virtio disk.
+
+    The defaults are what a user of libvirt gets who gives ``virt-install`` a block device.
+
+    Attributes
+    ----------
+    memory_mib : int
+        Its memory, which is a part of the outer machine's.
+    scheduler : Scheduler or None
+        What the machine's own kernel schedules its disk with; None leaves its own choice.
+    cache, aio : str
+        QEMU's cache mode, by libvirt's names, and how it hands requests to its host.
+    queues : int
+        Queues of the virtio disk.
+    """
+
+    memory_mib: Annotated[int, Field(ge=256, le=2048)] = 512
+    scheduler: Scheduler | None = None
+    cache: Literal["none", "writeback", "writethrough", "directsync", "unsafe"] = "none"
+    aio: Literal["native", "threads", "io_uring"] = "native"
+    queues: Annotated[int, Field(ge=1, le=16)] = 1
+
+    @model_validator(mode="after")
+    def _aio_fits_the_cache(self) -> VirtualMachine:
+        if self.aio == "native" and self.cache not in DIRECT:
+            raise ValueError(
+                f"aio: expected threads or io_uring with the cache mode {self.cache}, since native "
+                f"goes past the page cache ({' or '.join(DIRECT)}); found native"
+            )
+        return self
+
+
+class Group(Record):
+    """Processes that share a cgroup: plain ones, or those of a container or a virtual machine.
+
+    Attributes
+    ----------
+    virtual_machine : VirtualMachine or None
+        What the machine is, where it is one; filled in.
+    """
+
+    name: Name
+    isolation: Literal["process", "container", "virtual_machine"] = "process"
+    limits: Limits = Limits()
+    virtual_machine: VirtualMachine | None = None
+
+    @model_validator(mode="after")
+    def _machine_fits_the_isolation(self) -> Group:
+        if self.isolation == "virtual_machine":
+            object.__setattr__(self, "virtual_machine", self.virtual_machine or VirtualMachine())
+        elif self.virtual_machine is not None:
+            raise ValueError(
+                "virtual_machine: expected with isolation virtual_machine alone; found with "
+                f"{self.isolation}"
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_a_machine_that_is_none(
+        self, handler: SerializerFunctionWrapHandler
+    ) -> dict[str, Any]:
+        """Leave out what most groups have not: the hashes of their trials are older than it."""
+        content: dict[str, Any] = handler(self)
+        if content["virtual_machine"] is None:
+            del content["virtual_machine"]
+        return content

@@ -15,11 +15,28 @@ from . import cgroups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import IO, Any, Protocol
 
     from ..lifecycle.journal import Journal
     from ..lifecycle.proofs import Proofs
     from .cgroups import Tree
+
+    class Connection(Protocol):
+        """The agent's connection to a worker.
+
+        Attributes
+        ----------
+        ends_with : str
+            What ends when the worker does; empty for a process, which leaves a status.
+        """
+
+        requests: IO[str]
+        answers: IO[str]
+        ends_with: str
+
+        def close(self) -> int | None:
+            """Let the worker end; return its exit status, where it has one."""
+
 
 #: Where a container sees the agent.
 AGENT_INSIDE = "/elevatorlab-agent"
@@ -27,6 +44,8 @@ AGENT_INSIDE = "/elevatorlab-agent"
 
 class Pipes:
     """A worker started by the agent: its standard input and output."""
+
+    ends_with = ""
 
     def __init__(self, argv: list[str]) -> None:
         self.process = subprocess.Popen(
@@ -46,6 +65,8 @@ class Pipes:
 
 class Socket:
     """A worker that somebody else started in a container: the socket it listens on."""
+
+    ends_with = "its container"
 
     def __init__(self, path: str) -> None:
         self.socket = _connected(path)
@@ -98,13 +119,28 @@ class Group:
     path: pathlib.Path
     work: str | None
 
-    def connect(self, agent: str) -> Pipes | Socket:
+    @property
+    def inside(self) -> str:
+        """What the group's own processes call the device."""
+        return self.device
+
+    def connect(self, agent: str) -> Connection:
         """Return a connection to a worker inside the group."""
         raise NotImplementedError
 
     def limit(self, limits: Mapping[str, Any], tree: Tree, number: str, proofs: Proofs) -> None:
         """Set the group's I/O limits on the device `number`, and prove each."""
         tree.limit(self.path, limits, number, proofs)
+
+    def write_out(self) -> None:
+        """Write what waits in a memory of the group's own to the device."""
+
+    def exits(self) -> dict[str, int]:
+        """Return how often a virtual machine was left so far, by the reason; nothing for others."""
+        return {}
+
+    def forget(self) -> None:
+        """Forget what is cached in a memory of the group's own."""
 
 
 class ProcessGroup(Group):
@@ -264,7 +300,7 @@ def create(
     journal: Journal,
     agent: str,
 ) -> Group:
-    """Make one of the trial's groups."""
+    """Make one of the trial's groups, but for virtual machines (`virtual_machine`)."""
     if group["isolation"] == "container":
         return ContainerGroup(group["name"], tree, disk, device, journal, agent)
     return ProcessGroup(group["name"], tree, disk, device, journal)

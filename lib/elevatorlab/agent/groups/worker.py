@@ -19,6 +19,7 @@ import time
 import traceback
 
 from ..errors import AgentError
+from .inside import disk_facts, forget, mount_disk, select_scheduler, virtio_disk, write_out
 from .paced_writer import paced_writes, prepare_writes
 from .replayer import replay, replay_serially
 from .servers import end_servers, start_server, stop_server, tail
@@ -57,7 +58,8 @@ class Worker:
             line = ""
         if not line:
             status = self.channel.close()
-            ending = "with its container" if status is None else f"(status {status}; see log.txt)"
+            ended = self.channel.ends_with
+            ending = f"with {ended}" if ended else f"(status {status}; see log.txt)"
             raise AgentError(
                 f"the worker of group {self.group.name!r} ended {ending} before it had done "
                 f"{function}; expected it to answer. Run the trial again"
@@ -257,5 +259,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     for function in (
         *(make_file, make_tree, timed, run, run_until_complaint, start_loop),
         *(prepare_writes, paced_writes, replay, replay_serially, start_server, stop_server, tail),
+        *(disk_facts, forget, mount_disk, select_scheduler, virtio_disk, write_out),
     )
 }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ..devices import block_device, filesystems, partitions, schedulers
 from ..errors import AgentError
 from ..groups import cgroups, isolation
+from ..groups.virtual_machine import VirtualMachineGroup
 from ..groups.worker import Worker
 from ..observe.sampler import Sampler
 from ..observe.trace import Trace
@@ -28,7 +29,7 @@ from . import journal, plugins
 from .proofs import Proofs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from ..groups.cgroups import Tree
@@ -102,7 +103,7 @@ def run(
             regulation = Regulation(trial["regulator"], device, members.values(), raw, archive)
             trace = Trace(trial["trace"], device, changes, proofs)
             with block_device.expected_to_stay(device):
-                measure(trial, sampler, regulation, trace, workloads)
+                measure(trial, sampler, regulation, trace, workloads, raw)
     sampler.write(folder / "samples.csv")
     trace.write(folder, sampler.start_s)
     divided = members if trial["divided"] else {}
@@ -153,7 +154,7 @@ def set_up(
     if "rendezvous" in site:
         members = foreign_groups(site["rendezvous"], tree, device, of_group, changes)
     else:
-        members = own_groups(trial, tree, device, of_group, changes)
+        members = own_groups(trial, tree, device, of_group, changes, proofs)
     if trial["io_cost"]:
         tree.account_cost(device, trial["io_cost"], changes, proofs)
     number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
@@ -164,10 +165,23 @@ def set_up(
 
 
 def own_groups(
-    trial: Mapping[str, Any], tree: Tree, device: str, of_group: Mapping[str, str], changes: Journal
+    trial: Mapping[str, Any],
+    tree: Tree,
+    device: str,
+    of_group: Mapping[str, str],
+    changes: Journal,
+    proofs: Proofs,
 ) -> dict[str, Group]:
-    """Mount the file system and make the trial's groups on it."""
+    """Mount the file system and make the trial's groups on it.
+
+    A virtual machine has the disk to itself, and mounts it.
+    """
     kind = trial["filesystem"]
+    first = trial["groups"][0]
+    if first["isolation"] == "virtual_machine":
+        tree.prepare(changes)
+        machine = VirtualMachineGroup(first, tree, kind, device, changes, proofs)
+        return {first["name"]: machine}
     disk = filesystems.mount(kind, device, changes) if kind else None
     tree.prepare(changes)
     return {
@@ -206,10 +220,13 @@ def measure(
     regulation: Regulation,
     trace: Trace,
     workloads: Sequence[Workload],
+    raw: pathlib.Path,
 ) -> None:
     """Prepare the workloads, and run them while the sampler watches."""
     for workload in workloads:
         do(workload, "prepare")
+    for workload in workloads:
+        workload.group.write_out()
     filesystems.sync()
     note("files are ready")
     sampler.start()
@@ -221,11 +238,23 @@ def measure(
         time.sleep(trial["settle_s"] * (1 + random.Random(trial["seed"]).random()))
         foreground = [workload for workload in workloads if not workload.background]
         jobs = [functools.partial(do, workload, "run") for workload in foreground]
-        with regulation, trace:
+        groups = dict.fromkeys(workload.group for workload in workloads)
+        with regulation, trace, exits_counted(groups, raw):
             run_together([*jobs, functools.partial(sampler.begin, trial["warm_up_s"])])
     finally:
         sampler.stop()
     note("measured")
+
+
+@contextlib.contextmanager
+def exits_counted(groups: Iterable[Group], raw: pathlib.Path) -> Iterator[None]:
+    """Count how often virtual machines are left meanwhile; write it to ``raw/NAME.exits.json``."""
+    before = {group: group.exits() for group in groups}
+    yield
+    for group, then in before.items():
+        if now := group.exits():
+            counts = {name: now[name] - then[name] for name in now}
+            (raw / f"{group.name}.exits.json").write_text(json.dumps(counts, indent=1) + "\n")
 
 
 def note(text: str) -> None:

@@ -58,6 +58,11 @@ class Workload:
         self.seed = seed
         self.raw = pathlib.Path(raw)
 
+    @property
+    def node(self) -> str:
+        """The device's file, as the group's processes see it."""
+        return f"/dev/{self.group.inside}"
+
     def path(self, name: str) -> str:
         """Return the path of a file on the device, as the group's processes see it."""
         return f"{self.group.work}/{name}"

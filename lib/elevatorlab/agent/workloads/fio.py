@@ -23,7 +23,7 @@ class Fio(Workload):
         options = dict(self.specification["options"])
         if "filename" not in options:
             on_device = self.group.work is None
-            options["filename"] = f"/dev/{self.device}" if on_device else self.path(self.name)
+            options["filename"] = self.node if on_device else self.path(self.name)
         argv += [f"--{key}={value}" for key, value in options.items()]
         run = self.worker.call("run", argv=argv)
         report = self.raw / f"{self.name}.fio.json"

@@ -27,6 +27,7 @@ class Timed(Workload):
         """
         cache = self.specification["cache"]
         if cache == "dropped":
+            self.group.forget()
             filesystems.drop_caches()
         before = block_device.read_bytes(self.device)
         row = self.worker.call("timed", argv=argv)

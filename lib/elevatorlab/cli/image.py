@@ -16,14 +16,20 @@ app.add_typer(image_app, name="image", help="The image of the deterministic test
 @image_app.command("build")
 def build(
     force: Annotated[bool, typer.Option(help="build anyway, for newer packages")] = False,
+    virtual_machines: Annotated[
+        bool, typer.Option("--virtual-machines", help="QEMU for machines inside, too")
+    ] = False,
 ) -> None:
     """Build the deterministic image where it is missing or its recipe has changed."""
-    from ..testbeds.deterministic import image, template
+    from ..testbeds.deterministic import image, inner, template
 
     built = image.build(force)
     template.prune()
     print(f"deterministic image: {'built' if built else 'up to date'}, digest {image.digest()}")
     print(f"in {image.FOLDER}")
+    if virtual_machines:
+        built = inner.build()
+        print(f"virtual machines: {'built' if built else 'up to date'}, in {inner.folder()}")
 
 
 @image_app.command("export")

@@ -16,11 +16,15 @@ SSH, SSH_PAIR = "ssh", "ssh-pair"
 #: The default one's machine with several processors, which have an address: how many, and how.
 MULTICORE = "multicore"
 
+#: The default one's machine with another processor, which can have virtual machines inside.
+NESTED = "nested"
+
 #: The forms of their addresses, which results do not tell.
 ADDRESSES = {
     SSH: "ssh://HOST",
     SSH_PAIR: "ssh://HOST?target=HOST",
     MULTICORE: f"{DEFAULT}?cpus=N",
+    NESTED: f"{DEFAULT}?processor=Opteron_G3",
 }
 
 
@@ -54,4 +58,4 @@ def names() -> list[str]:
 def forms() -> list[str]:
     """Return how testbeds are spelled: names, and forms of addresses."""
     addresses = ["ssh://[USER@]HOST[:PORT]", "docker+ssh://[USER@]HOST[:PORT]"]
-    return [*names(), *addresses, ADDRESSES[SSH_PAIR], ADDRESSES[MULTICORE]]
+    return [*names(), *addresses, ADDRESSES[SSH_PAIR], ADDRESSES[MULTICORE], ADDRESSES[NESTED]]

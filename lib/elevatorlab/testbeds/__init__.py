@@ -9,7 +9,17 @@ from urllib.parse import parse_qs
 
 from ..errors import ElevatorLabError
 from ..extras import MissingExtra
-from ..plugins.testbeds import ADDRESSES, DEFAULT, MULTICORE, SSH, SSH_PAIR, TESTBEDS, forms, names
+from ..plugins.testbeds import (
+    ADDRESSES,
+    DEFAULT,
+    MULTICORE,
+    NESTED,
+    SSH,
+    SSH_PAIR,
+    TESTBEDS,
+    forms,
+    names,
+)
 
 if TYPE_CHECKING:
     from .base import Finding, Testbed
@@ -28,7 +38,8 @@ def get(name: str, say: Callable[[str], object] = print) -> Testbed:
         apart itself: ``ssh://...`` (see `elevatorlab.testbeds.remote.ssh.parse`), the same with a
         target (`elevatorlab.testbeds.remote.pair`). ``docker+ssh://USER@HOST:PORT`` is the Docker
         engine of another machine: KIND gets what follows its ``+``. ``deterministic?cpus=N`` is
-        the default testbed's machine with several processors.
+        the default testbed's machine with several processors, ``deterministic?processor=MODEL``
+        the one with a processor that can have virtual machines inside.
 
     Raises
     ------
@@ -51,6 +62,8 @@ def get(name: str, say: Callable[[str], object] = print) -> Testbed:
 
 def _taken_apart(name: str) -> tuple[str, tuple[str, ...]]:
     """Return the kind of testbed that is meant, and its address where there is one."""
+    if name.startswith(f"{DEFAULT}?processor"):
+        return NESTED, (name,)
     if name.startswith(f"{DEFAULT}?"):
         return MULTICORE, (name,)
     if "://" not in name:

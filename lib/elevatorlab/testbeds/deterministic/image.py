@@ -129,6 +129,7 @@ def parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
         "QEMU's options": [qemu.BINARY, *argv[1:]],  # its name is no path of this host
         "firmware": [cache.sha256(file) for file in qemu.firmware()],
         "agent": [agent_archive.agent_digest()],
+        **emulator.parts(),
     }
 
 

@@ -46,9 +46,12 @@ class Emulator(Protocol):
     ----------
     idle_time_slips : bool
         Whether, while the guest stops the machine, the host may book idle time that is none.
+    slots : int
+        Pieces of memory beside the machine's own: root, exchange, and what else it has.
     """
 
     idle_time_slips: bool
+    slots: int
 
     def __hash__(self) -> int:
         """Tell emulators apart, for what is remembered of each."""
@@ -76,6 +79,21 @@ class Emulator(Protocol):
     def version(self) -> str:
         """Return what belongs to the image digest of the program itself, or raise `NotReady`."""
 
+    def parts(self) -> dict[str, list[str]]:
+        """Return what else belongs to the image digest, as `image.parts` does."""
+
+    def initramfs(self, image: Path) -> Path:
+        """Return the file of the machine's first root."""
+
+    def more_memory(self, image: Path) -> list[str]:
+        """Return the options that make more pieces of memory."""
+
+    def inputs(self) -> dict[str, bytes]:
+        """Return what the machine gets beside the agent before it boots, by name."""
+
+    def template_name(self, memory_mib: int) -> str:
+        """Return what begins the name of a template."""
+
     def counted_time(self, log: Path) -> list[str]:
         """Return the options that make guest time the number of executed instructions.
 
@@ -86,8 +104,34 @@ class Emulator(Protocol):
         """
 
 
+class Plain:
+    """What most emulators share: a machine with the image's root, and nothing inside."""
+
+    slots = 2
+
+    def parts(self) -> dict[str, list[str]]:
+        """Nothing else."""
+        return {}
+
+    def initramfs(self, image: Path) -> Path:
+        """The image's."""
+        return image / "initramfs.cpio"
+
+    def more_memory(self, image: Path) -> list[str]:
+        """None."""
+        return []
+
+    def inputs(self) -> dict[str, bytes]:
+        """Nothing."""
+        return {}
+
+    def template_name(self, memory_mib: int) -> str:
+        """The memory alone."""
+        return str(memory_mib)
+
+
 @dataclass(frozen=True)
-class Stock:
+class Stock(Plain):
     """Debian's own QEMU: one processor."""
 
     cpu: str = CPU
@@ -134,7 +178,7 @@ def options(memory_mib: int, emulator: Emulator = STOCK) -> list[str]:
         *("-global", "migration.send-configuration=off"),
         *("-cpu", emulator.cpu),
         *emulator.processors,
-        *("-m", f"{memory_mib}M,slots=2,maxmem={memory_mib + 8192}M"),
+        *("-m", f"{memory_mib}M,slots={emulator.slots},maxmem={memory_mib + 8192}M"),
         *("-accel", "tcg,thread=single"),
         *("-rtc", "base=2020-01-01T00:00:00,clock=vm"),
         # The guest stops the machine (pvpanic) and ends it (isa-debug-exit) by itself.
@@ -189,8 +233,9 @@ def command(
         *("-device", "nvdimm,id=nvdimm0,slot=0,memdev=root,unarmed=on"),
         *memory("exchange", exchange, EXCHANGE_MIB, "share=on"),
         *("-device", "nvdimm,id=nvdimm1,slot=1,memdev=exchange"),
+        *emulator.more_memory(image),
         *("-kernel", str(image / "vmlinuz")),
-        *("-initrd", str(image / "initramfs.cpio")),
+        *("-initrd", str(emulator.initramfs(image))),
         *("-qmp", f"unix:{monitor},server=on,wait=off"),
     ]
 

@@ -34,7 +34,7 @@ BUILD_IT = "Build it, once: make multicore (10 minutes on two idle cores)"
 
 
 @dataclass(frozen=True)
-class ParallelRounds:
+class ParallelRounds(qemu.Plain):
     """QEMU with processors that work in rounds, each in slots of the same length.
 
     Attributes

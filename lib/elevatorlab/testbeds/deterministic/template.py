@@ -81,7 +81,7 @@ def _folder(memory_mib: int, emulator: qemu.Emulator) -> Path:
     Another emulator's digest stands before it, and both go when the image changes (`prune`).
     """
     digests = dict.fromkeys(image.digest(one)[:12] for one in (emulator.boots_as, qemu.STOCK))
-    return image.FOLDER / "templates" / "-".join([str(memory_mib), *digests])
+    return image.FOLDER / "templates" / "-".join([emulator.template_name(memory_mib), *digests])
 
 
 def take_back_idle_time(state: Path) -> int:
@@ -112,7 +112,8 @@ def boot(memory_mib: int, folder: Path, emulator: qemu.Emulator = qemu.STOCK) ->
     """Boot a machine until it stops itself, and keep it in `folder`."""
     with open(folder / "ram", "wb") as file:
         file.truncate(memory_mib << 20)
-    exchange.write(folder / "exchange", {"agent.pyz": agent_archive.agent_archive()})
+    inputs = {"agent.pyz": agent_archive.agent_archive(), **emulator.inputs()}
+    exchange.write(folder / "exchange", inputs)
     with scratch.folder() as place:
         files = folder / "ram", "share=on", folder / "exchange", place
         machine = start(image.FOLDER, memory_mib, *files, emulator=emulator)

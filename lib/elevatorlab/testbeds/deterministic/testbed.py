@@ -14,6 +14,7 @@ from ... import scratch
 from ...errors import NotReady, TrialFailed
 from ...paths import command
 from ...plugins.schedulers import SCHEDULERS
+from ...plugins.testbeds import ADDRESSES, NESTED
 from ...results.outcome import Outcome
 from ...trial import Trial
 from ...trial.capabilities import Capability, device, driver, program, scheduler
@@ -107,8 +108,15 @@ class DeterministicTestbed:
             yield Finding(self.name, scheduler(name), found, there, remedy)
         for what in CAPABILITIES:
             yield Finding(self.name, str(what), "in the guest", True)
+        yield self._virtual_machines()
         if image.manifest():
             yield self._iozone()
+
+    def _virtual_machines(self) -> Finding:
+        """Say whether a virtual machine can be inside this one."""
+        found = f"the processor model {self.emulator.cpu} has no SVM"
+        remedy = f"use --testbed {ADDRESSES[NESTED]}"
+        return Finding(self.name, str(Capability.VIRTUAL_MACHINES), found, False, remedy)
 
     def _iozone(self) -> Finding:
         """Say whether the image has iozone: Debian's component non-free is not everywhere."""
@@ -173,14 +181,19 @@ class DeterministicTestbed:
                 "Close programs, or choose a smaller preset"
             )
         self.slots = max(1, min(self.slots, found_mib // needed_mib))
-        for memory_mib in sorted({trial.memory_mib for trial in trials}):
-            if template.ready(memory_mib, self.emulator) is None:
+        wanted = dict.fromkeys((trial.memory_mib, self._emulator_of(trial)) for trial in trials)
+        for memory_mib, emulator in sorted(wanted, key=lambda one: one[0]):
+            if template.ready(memory_mib, emulator) is None:
                 what = f"{memory_mib} MiB ({self.boots_in})"
                 self.say(f"booting the {self.name} machine once, {what}")
-                template.make(memory_mib, self.emulator)
+                template.make(memory_mib, emulator)
         self._brought = {}
         for trial in trials:
             self._bring(trial)
+
+    def _emulator_of(self, trial: Trial) -> qemu.Emulator:
+        """Return what emulates the machine of a trial."""
+        return self.emulator
 
     def _bring(self, trial: Trial) -> Brought:
         """Return the trial's kernel modules; build what is not built yet."""
@@ -197,14 +210,14 @@ class DeterministicTestbed:
             With the agent's own sentence, or with what became of the machine.
         """
         start_s = time.monotonic()
-        wanted = trial.memory_mib, self.emulator
+        wanted = trial.memory_mib, self._emulator_of(trial)
         kept = template.ready(*wanted) or template.make(*wanted)
         with scratch.folder() as place:
             memory = Path(place, "exchange")
             modules = self._bring(trial)
             exchange.write(memory, plugin_archive.files_of(trial, modules.archive))
             limit_s = self._limit_s or 60 + WALL_SECONDS_PER_GUEST_SECOND * trial.deadline_s
-            status = self._continue(kept, trial.memory_mib, memory, place, limit_s)
+            status = self._continue(kept, wanted, memory, place, limit_s, trial)
             if status != qemu.FINISHED:
                 raise TrialFailed(
                     f"the guest stopped without a result (QEMU status {status}, expected "
@@ -220,9 +233,16 @@ class DeterministicTestbed:
         return Outcome(files, provenance)
 
     def _continue(
-        self, kept: Path, memory_mib: int, memory: Path, place: str | Path, limit_s: float
+        self,
+        kept: Path,
+        wanted: tuple[int, qemu.Emulator],
+        memory: Path,
+        place: str | Path,
+        limit_s: float,
+        trial: Trial,
     ) -> int:
         """Continue a copy of the template until it ends itself; return QEMU's status."""
+        memory_mib, emulator = wanted
         machine = template.start(
             image.FOLDER,
             memory_mib,
@@ -231,14 +251,14 @@ class DeterministicTestbed:
             memory,
             place,
             *("-incoming", "defer", "-S"),
-            emulator=self.emulator,
+            emulator=emulator,
         )
         self._running.add(machine)
         if self._stopped:
             machine.kill()
         try:
             converse(template.resume(Path(place, "monitor"), machine, kept / "state", limit_s))
-            return machine.wait(limit_s)
+            return self._wait(machine, Path(place, "monitor"), limit_s, trial)
         except subprocess.TimeoutExpired:
             raise TrialFailed(
                 f"the guest did not end within {limit_s:.0f} s of wall time; it was stopped. "
@@ -251,6 +271,12 @@ class DeterministicTestbed:
             assert machine.stderr
             machine.stderr.close()
             self._running.discard(machine)
+
+    def _wait(
+        self, machine: subprocess.Popen[str], monitor: Path, limit_s: float, trial: Trial
+    ) -> int:
+        """Wait at most `limit_s` of wall time until a machine ends; return QEMU's status."""
+        return machine.wait(limit_s)
 
     def stop(self) -> None:
         """End the machines that run now; their trials fail and leave nothing."""

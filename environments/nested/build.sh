@@ -1,0 +1,73 @@
+#!/bin/bash
+# Build what the deterministic machine needs to be a host of virtual machines: Debian's QEMU and
+# the libraries that the image lacks, and the kernel and initramfs of the inner machine. It is a
+# file system of its own, which lies above the image's root where it is wanted, so that nobody else
+# has it. The same package versions give the same bytes. Needs no root, mounts nothing.
+#
+# usage: build.sh IMAGE OUT      IMAGE/{root.ext2,vmlinuz,initramfs.cpio} -> OUT/{nested.ext2,packages.tsv}
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+image=$(cd "$1" && pwd)
+out=$(mkdir -p "$2" && cd "$2" && pwd)
+suite=bookworm
+export LC_ALL=C TZ=UTC
+date=1577836800    # 2020-01-01, the guest's own date
+
+fail() {
+    printf 'virtual machines: %s\n' "$@" >&2
+    exit 1
+}
+for tool in apt-get debugfs dpkg-deb genext2fs; do
+    command -v "$tool" >/dev/null || PATH=$PATH:/sbin:/usr/sbin command -v "$tool" >/dev/null ||
+        fail "the command $tool is missing; environments/host-setup.sh installs it."
+done
+PATH=$PATH:/sbin:/usr/sbin
+work=$(mktemp -d "${TMPDIR:-/tmp}/elevatorlab-nested.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# apt is told that the image is what is installed: it fetches only what that lacks.
+mkdir -p "$work"/{sources,lists/partial,archives/partial,root/boot}
+debugfs -R "dump /var/lib/dpkg/status $work/status" "$image/root.ext2" 2>/dev/null
+[ -s "$work/status" ] || fail "$image/root.ext2 has no list of packages; build the image again."
+"$here/../debian-sources.sh" "$suite" "$work/sources" >/dev/null
+apt() {
+    apt-get -qq -o "Dir::State::status=$work/status" -o "Dir::State::lists=$work/lists" \
+        -o "Dir::Cache::archives=$work/archives" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
+        -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$work/sources" \
+        -o Debug::NoLocking=1 -o APT::Sandbox::User= "$@"
+}
+echo "virtual machines: fetching Debian's QEMU (half a minute)"
+for file in "$work"/sources/*; do
+    case $file in *.list | *.sources) ;; *) mv "$file" "$file.list" ;; esac
+done
+apt update >"$work/log" 2>&1 &&
+    apt install --download-only --no-install-recommends --yes qemu-system-x86 >>"$work/log" 2>&1 ||
+    fail "apt could not fetch qemu-system-x86; its last lines:" "$(tail -n 5 "$work/log")"
+
+for package in "$work"/archives/*.deb; do
+    dpkg-deb --show --showformat '${Package}\t${Version}\n' "$package"
+    dpkg-deb --extract "$package" "$work/root"
+done >"$out/packages.tsv"
+# Left out: documentation, and what emulates other machines or shows a screen.
+rm -rf "$work"/root/usr/share/{doc,man,info,locale,lintian,bug,icons,applications,alsa,drirc.d} \
+    "$work"/root/usr/bin/qemu-system-i386 "$work"/root/usr/share/qemu/{edk2*,firmware,keymaps} \
+    "$work"/root/{etc,var} "$work"/root/usr/lib/systemd "$work"/root/lib/{systemd,udev}
+# The image's /lib is a link to /usr/lib.
+for folder in bin lib sbin; do
+    [ ! -d "$work/root/$folder" ] || { mkdir -p "$work/root/usr/$folder" &&
+        cp -a "$work/root/$folder/." "$work/root/usr/$folder/" && rm -rf "$work/root/${folder:?}"; }
+done
+cp "$image/vmlinuz" "$image/initramfs.cpio" "$work/root/boot/"
+
+find "$work/root" -exec touch --no-dereference --date=@$date {} +
+tar --create --sort=name --format=gnu --mtime=@$date --owner=0 --group=0 --numeric-owner \
+    --mode=u=rwX,go=rX --directory "$work/root" --file "$work/root.tar" .
+bytes=$(stat --format=%s "$work/root.tar")
+blocks_128mib=$(((bytes * 21 / 20 >> 27) + 1))
+inodes=$(($(tar -tf "$work/root.tar" | wc -l) + 100))
+SOURCE_DATE_EPOCH=$date genext2fs --faketime --allow-holes --block-size 4096 \
+    --reserved-percentage 0 --size-in-blocks $((blocks_128mib << 15)) --number-of-inodes "$inodes" \
+    --tarball "$work/root.tar" "$work/nested.ext2" >/dev/null 2>"$work/log" ||
+    fail "genext2fs failed; its last lines:" "$(tail -n 5 "$work/log")"
+truncate --size=$((blocks_128mib << 27)) "$work/nested.ext2"
+cp --sparse=always "$work/nested.ext2" "$out/nested.ext2"

@@ -1,0 +1,176 @@
+"""What a machine with a virtual machine inside has more than others: QEMU, and how to boot it.
+
+QEMU and the libraries that the image lacks are a file system of their own, which lies above the
+image's root. So the image stays as small as it is, and keeps its digest.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ... import cache
+from ...errors import NotReady
+from ...paths import ENVIRONMENTS, command
+from .. import agent_archive
+from . import image, initramfs, qemu
+
+RECIPE = ENVIRONMENTS / "nested"
+KIND = "nested"
+FILES = ("nested.ext2", "packages.tsv")
+INITRAMFS = "initramfs.cpio"
+
+#: What boots the outer machine and the one inside, in the first root of each.
+OUTER, INNER = ("init", "outer.py"), ("init", "inner.py")
+
+#: Virtio-serial ports: one says that the machine is ready, one is the agent's, others a workload's.
+PORTS = 6
+
+BUILD_IT = f"Build it: {command('image build --virtual-machines')} (a minute)"
+
+
+@dataclass(frozen=True)
+class Nested(qemu.Stock):
+    """Debian's QEMU with a processor that has AMD's SVM, and a machine inside, or none.
+
+    Attributes
+    ----------
+    processor : str
+        QEMU's name of the processor's model.
+    inner_mib : int
+        Memory of the machine inside; 0: there is none.
+    """
+
+    processor: str = "Opteron_G3"
+    inner_mib: int = 0
+
+    slots = 3
+
+    @property
+    def cpu(self) -> str:  # type: ignore[override]
+        """The model with SVM, whose pages are nested."""
+        return f"{self.processor},+svm,+npt"
+
+    def initramfs(self, image: Path) -> Path:
+        """The image's, and what boots this machine."""
+        return image / KIND / INITRAMFS
+
+    def more_memory(self, image: Path) -> list[str]:
+        """Return the options for QEMU's file system.
+
+        The kernel numbers these in the order of a hash of their names: with this one it is last.
+        """
+        size_mib = (folder() / FILES[0]).stat().st_size >> 20
+        piece = qemu.memory(KIND, image / KIND / FILES[0], size_mib, "share=on,readonly=on")
+        return [*piece, "-device", f"nvdimm,id=nvdimm3,slot=2,memdev={KIND},unarmed=on"]
+
+    def parts(self) -> dict[str, list[str]]:
+        """Return the digests of QEMU's file system and of what boots both machines."""
+        found = ready()
+        return {
+            "virtual machines": [
+                *(cache.sha256(found / name) for name in (FILES[0], INITRAMFS)),
+                hashlib.sha256(_archive(INNER, agent_archive.agent_archive())).hexdigest(),
+                json.dumps(_machine(0), sort_keys=True),
+            ]
+        }
+
+    def inputs(self) -> dict[str, bytes]:
+        """Return what the machine inside is to be, where there is one."""
+        if not self.inner_mib:
+            return {}
+        return {
+            "machine.json": json.dumps(_machine(self.inner_mib), sort_keys=True).encode(),
+            "inner.cpio": _archive(INNER, agent_archive.agent_archive()),
+        }
+
+    def template_name(self, memory_mib: int) -> str:
+        """Return the memory of both machines."""
+        return f"{memory_mib}+{self.inner_mib}"
+
+
+def _machine(memory_mib: int) -> dict[str, int | str]:
+    """Return what environments/nested/outer.py is told of the machine inside."""
+    return {"memory_mib": memory_mib, "ports": PORTS, "kernel_options": qemu.KERNEL_OPTIONS}
+
+
+def _archive(names: tuple[str, ...], agent: bytes | None = None) -> bytes:
+    """Return the archive that a kernel unpacks above the image's own."""
+    files: dict[str, tuple[int, bytes | None]] = {
+        name: (0o755 if name == "init" else 0o644, (RECIPE / name).read_bytes()) for name in names
+    }
+    if agent:
+        files["agent.pyz"] = (0o644, agent)
+    return initramfs.archive(files)
+
+
+def folder() -> Path:
+    """Return the folder of QEMU's file system, which goes where the image goes."""
+    return image.FOLDER / KIND
+
+
+def ready() -> Path:
+    """Return the folder, with what boots the outer machine as it is now.
+
+    Raises
+    ------
+    NotReady
+        When QEMU's file system was never built, or belongs to another image.
+    """
+    described = folder() / "made_of"
+    if not all((folder() / name).exists() for name in FILES) or not described.exists():
+        raise NotReady("QEMU for virtual machines inside is missing", BUILD_IT)
+    if described.read_text() != made_of():
+        raise NotReady("QEMU for virtual machines inside belongs to another image", BUILD_IT)
+    wanted = (image.FOLDER / INITRAMFS).read_bytes() + _archive(OUTER)
+    if not (folder() / INITRAMFS).exists() or (folder() / INITRAMFS).read_bytes() != wanted:
+        part = folder() / f"{INITRAMFS}.{os.getpid()}"
+        part.write_bytes(wanted)
+        part.rename(folder() / INITRAMFS)
+    return folder()
+
+
+def made_of() -> str:
+    """Return the SHA-256 of what QEMU's file system is made of: the recipe and the image."""
+    digest = hashlib.sha256()
+    for file in (RECIPE / "build.sh", ENVIRONMENTS / "debian-sources.sh"):
+        digest.update(file.read_bytes())
+    digest.update(json.dumps(image.current()["sha256"], sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def build() -> bool:
+    """Build QEMU's file system where it is missing; return whether there is another one now."""
+    with image.lock():
+        try:
+            ready()
+            return False
+        except NotReady:
+            pass
+        entry = cache.obtain(KIND, made_of(), _make)
+        shutil.rmtree(folder(), ignore_errors=True)
+        cache.take_out(entry, folder())
+        (folder() / "made_of").write_text(made_of())
+        image.digest.cache_clear()
+        ready()
+        return True
+
+
+def _make(place: Path) -> None:
+    """Build the file system in an empty folder."""
+    argv = [RECIPE / "build.sh", image.FOLDER, place]
+    if subprocess.run(argv, stdin=subprocess.DEVNULL).returncode:
+        raise NotReady("QEMU for virtual machines could not be built; the lines above say why")
+
+
+@functools.cache
+def packages() -> dict[str, str]:
+    """Return the versions of the packages that the file system was made of."""
+    lines = (ready() / "packages.tsv").read_text().splitlines()
+    return dict(sorted(line.split("\t") for line in lines))

@@ -1,0 +1,283 @@
+"""Virtual machines inside the deterministic one: what may be asked for, and what is said."""
+
+import json
+import os
+import socket
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elevatorlab import testbeds
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.groups import inside, virtual_machine
+from elevatorlab.agent.groups.qmp import Monitor
+from elevatorlab.errors import NotReady
+from elevatorlab.testbeds.base import requirements
+from elevatorlab.testbeds.deterministic import image, inner, qemu
+from elevatorlab.testbeds.deterministic.inner import Nested
+from elevatorlab.testbeds.deterministic.nested import NestedTestbed
+from elevatorlab.trial import Trial, parse, profile
+from elevatorlab.trial.capabilities import Capability
+from helpers import fio
+
+ADDRESS = "deterministic?processor=Opteron_G3"
+
+
+def guest(**machine):
+    return {"name": "main", "isolation": "virtual_machine", "virtual_machine": machine}
+
+
+@pytest.fixture
+def make_guest(make_trial):
+    """Return a factory of trials with one virtual machine, but for `changes`."""
+
+    def make(machine=None, **changes):
+        usual = {"memory_mib": 1536, "groups": (guest(**(machine or {})),)}
+        return make_trial(**{**usual, **changes})
+
+    return make
+
+
+# ---- the trial
+
+
+def test_the_defaults_are_in_the_trial(make_guest):
+    trial = make_guest(groups=({"name": "main", "isolation": "virtual_machine"},))
+    told = json.loads(trial.canonical_json())["groups"][0]["virtual_machine"]
+    assert told == {
+        "memory_mib": 512,
+        "scheduler": None,
+        "cache": "none",
+        "aio": "native",
+        "queues": 1,
+    }
+    assert parse(json.loads(trial.canonical_json())) == trial
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"memory_mib": 513},
+        {"scheduler": {"name": "bfq"}},
+        {"scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}}},
+        {"cache": "directsync"},
+        {"aio": "threads"},
+        {"queues": 2},
+    ],
+)
+def test_every_parameter_makes_another_trial(machine, make_guest):
+    assert make_guest(machine).hash != make_guest().hash
+
+
+def test_other_trials_do_not_mention_it(make_trial):
+    assert "virtual_machine" not in json.loads(make_trial().canonical_json())["groups"][0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"machine": {"memory_mib": 1300}},
+            "groups.main.virtual_machine.memory_mib: the machine lives in the outer one's memory: "
+            "expected at most 1088 of its 1536 (less 64 of the disk and 384 for the host); found "
+            "1300",
+        ),
+        ({"memory_mib": 4096}, "memory_mib: expected at most 3072 with a virtual machine inside"),
+        (
+            {"groups": (guest(), {"name": "other"})},
+            "groups: expected main alone, since a virtual machine has the whole disk; found main, "
+            "other",
+        ),
+        (
+            {"groups": ({"name": "main", "virtual_machine": {}},)},
+            "virtual_machine: expected with isolation virtual_machine alone; found with process",
+        ),
+        (
+            {"machine": {"cache": "writeback"}},
+            "aio: expected threads or io_uring with the cache mode writeback, since native goes "
+            "past the page cache (none or directsync); found native",
+        ),
+        (
+            {"workloads": [fio(name=f"job{one}") for one in range(5)]},
+            "workloads: expected at most 4 in a virtual machine; found 5",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(changes, said, make_guest):
+    with pytest.raises(ValueError, match="expected") as refusal:
+        make_guest(**changes)
+    assert said in str(refusal.value)
+
+
+def test_a_workload_that_looks_at_the_outer_machine_is_refused(make_guest):
+    iostat = {"kind": "iostat", "name": "watch", "group": "main", "count": 2}
+    with pytest.raises(ValueError, match="watch: expected one that can run in a virtual machine"):
+        make_guest(workloads=(fio(), iostat))
+
+
+# ---- the testbed
+
+
+def test_an_address():
+    testbed = testbeds.get(ADDRESS, say=None)
+    assert (testbed.name, testbed.emulator) == ("nested", Nested("Opteron_G3"))
+    assert testbed.anywhere
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("deterministic?processors=2", "expected deterministic?processor=MODEL; found"),
+        (f"{ADDRESS}&cpus=2", "expected deterministic?processor=MODEL; found"),
+        (
+            "deterministic?processor=Nehalem-v1",
+            "processor: expected a model with SVM that gives no random numbers (Opteron_G3); found "
+            "'Nehalem-v1'",
+        ),
+    ],
+)
+def test_bad_addresses_are_refused(address, said, error_of):
+    sentence = error_of(testbeds.get, address)
+    assert sentence.startswith("testbed deterministic: ") and said in sentence
+    assert "\n" not in sentence
+
+
+def test_the_default_processor_is_refused_with_the_remedy(make_guest, testbed, error_of):
+    trial = make_guest({"scheduler": {"name": "bfq"}})
+    assert {str(Capability.VIRTUAL_MACHINES), "scheduler bfq"} <= requirements(trial)
+    found = [one for one in testbed.findings() if one.what == Capability.VIRTUAL_MACHINES]
+    assert [(one.found, one.remedy) for one in found] == [
+        ("the processor model Nehalem-v1 has no SVM", f"use --testbed {ADDRESS}")
+    ]
+
+
+def machine(emulator, monkeypatch, tmp_path):
+    """Return the command line without the program's path."""
+    (tmp_path / "nested.ext2").write_bytes(bytes(1 << 20))
+    monkeypatch.setattr(inner, "folder", lambda: tmp_path)
+    ram, *others = (Path(name) for name in ("ram", "exchange", "recording", "monitor"))
+    return qemu.command(Path("image"), 512, 512, ram, "share=off", *others, emulator)[1:]
+
+
+def test_its_machine_has_svm_and_one_more_piece_of_memory(monkeypatch, tmp_path):
+    plain = machine(qemu.STOCK, monkeypatch, tmp_path)
+    nested = machine(Nested(), monkeypatch, tmp_path)
+    assert plain[plain.index("-cpu") + 1] == "Nehalem-v1"
+    assert nested[nested.index("-cpu") + 1] == "Opteron_G3,+svm,+npt"
+    assert "512M,slots=2,maxmem=8704M" in plain and "512M,slots=3,maxmem=8704M" in nested
+    assert "image/initramfs.cpio" in plain and "image/nested/initramfs.cpio" in nested
+    more = [word for word in nested if word.startswith(("nvdimm,id", "memory-backend-file"))]
+    assert "nvdimm,id=nvdimm3,slot=2,memdev=nested,unarmed=on" in more
+    assert str(tmp_path) not in " ".join(nested)
+
+
+def test_templates_of_other_machines_have_other_names():
+    plain, one, another = Nested(), Nested(inner_mib=512), Nested(inner_mib=768)
+    names = {emulator.template_name(1536) for emulator in (qemu.STOCK, plain, one, another)}
+    assert names == {"1536", "1536+0", "1536+512", "1536+768"}
+    assert plain.inputs() == {}
+    told = json.loads(one.inputs()["machine.json"])
+    assert told["memory_mib"] == 512 and told["kernel_options"] == qemu.KERNEL_OPTIONS
+    assert replace(plain, inner_mib=512) == one
+
+
+def test_a_trial_says_what_is_inside(make_guest, make_trial):
+    testbed = NestedTestbed(ADDRESS, say=None)
+    assert testbed._emulator_of(make_guest({"memory_mib": 640})) == Nested(inner_mib=640)
+    assert testbed._emulator_of(make_trial()) == Nested()
+
+
+def test_without_qemu_for_the_guest_it_is_refused_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr(inner, "folder", lambda: tmp_path)
+    inner.packages.cache_clear()
+    found = NestedTestbed(ADDRESS, say=None)._virtual_machines()
+    assert (found.ready, found.needed) == (False, True)
+    assert found.found == "QEMU for virtual machines inside is missing"
+    assert "image build --virtual-machines" in found.remedy
+
+
+@pytest.mark.image
+def test_qemu_for_another_image_is_not_used(tmp_path, monkeypatch):
+    for name in inner.FILES:
+        (tmp_path / name).write_text("")
+    (tmp_path / "made_of").write_text("another")
+    monkeypatch.setattr(inner, "folder", lambda: tmp_path)
+    with pytest.raises(NotReady, match="belongs to another image"):
+        inner.ready()
+
+
+@pytest.mark.image
+def test_the_default_digest_has_no_part_of_it():
+    assert "virtual machines" not in image.parts()
+
+
+# ---- the agent's part
+
+
+def test_the_monitor_says_why_qemu_refuses(tmp_path):
+    path = tmp_path / "monitor"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        answers = [{"return": {}}, {"event": "STOP"}, {"error": {"desc": "no such file"}}]
+        thread = threading.Thread(target=answer, args=(server, answers))
+        thread.start()
+        monitor = Monitor(path)
+        with pytest.raises(AgentError, match="QEMU refused blockdev-add: no such file"):
+            monitor.do("blockdev-add", driver="host_device")
+        thread.join()
+    with pytest.raises(AgentError, match="QEMU ended at query-kvm"):
+        monitor.do("query-kvm")
+
+
+def answer(server, answers):
+    """Greet; answer each request with what comes next, and any event before it."""
+    connection, _ = server.accept()
+    with connection, connection.makefile("rw") as lines:
+        lines.write('{"QMP": {}}\n')
+        lines.flush()
+        while answers:
+            lines.readline()
+            while answers:
+                lines.write(json.dumps(answers[0]) + "\n")
+                lines.flush()
+                if "event" not in answers.pop(0):
+                    break
+
+
+def test_no_machine_that_waits(tmp_path):
+    with pytest.raises(AgentError, match="no virtual machine waits here .*expected the one that"):
+        Monitor(tmp_path / "monitor")
+
+
+def test_a_machine_that_has_ended(tmp_path):
+    for end in ("in", "out"):
+        os.mkfifo(tmp_path / f"port3.{end}")
+    with pytest.raises(AgentError, match="the virtual machine has ended .*Run the trial again"):
+        virtual_machine.Port(tmp_path / "port3")
+
+
+def test_a_port_reaches_both_ways(tmp_path):
+    ends = [tmp_path / f"port3.{end}" for end in ("in", "out")]
+    for end in ends:
+        os.mkfifo(end)
+    requests, answers = (os.open(end, os.O_RDWR) for end in ends)  # as QEMU has them
+    port = virtual_machine.Port(tmp_path / "port3")
+    port.requests.write("a request\n")
+    port.requests.flush()
+    assert os.read(requests, 100) == b"a request\n"
+    os.write(answers, b"an answer\n")
+    assert port.answers.readline() == "an answer\n"
+    port.close()
+    os.close(requests)
+    os.close(answers)
+
+
+def test_a_disk_that_never_comes(tmp_path, monkeypatch):
+    monkeypatch.setattr(inside, "BLOCK", tmp_path)
+    with pytest.raises(AgentError, match="saw no disk within 0.05 s of its time; expected the one"):
+        inside.virtio_disk(patience_s=0.05)
+    (tmp_path / "vda").mkdir()
+    assert inside.virtio_disk(patience_s=0.05) == "vda"

@@ -14,6 +14,9 @@ from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.groups import inside, virtual_machine
 from elevatorlab.agent.groups.qmp import Monitor
 from elevatorlab.errors import NotReady
+from elevatorlab.running.expansion import parameters
+from elevatorlab.studies import vm_vs_container
+from elevatorlab.studies.vm_vs_container import columns
 from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.deterministic import image, inner, qemu
 from elevatorlab.testbeds.deterministic.inner import Nested
@@ -281,3 +284,52 @@ def test_a_disk_that_never_comes(tmp_path, monkeypatch):
         inside.virtio_disk(patience_s=0.05)
     (tmp_path / "vda").mkdir()
     assert inside.virtio_disk(patience_s=0.05) == "vda"
+
+
+# ---- study 1
+
+
+def trials_of(preset="quick", **more):
+    given = parameters(vm_vs_container, preset, more, NestedTestbed.defaults)
+    return vm_vs_container.trials(given)
+
+
+def test_the_third_arm_stands_beside_the_others():
+    default = vm_vs_container.trials(parameters(vm_vs_container, "quick"))
+    found = trials_of()
+    assert {trial.hash for trial in default} < {trial.hash for trial in found}
+    arms = {trial.labels["arm"] for trial in found}
+    assert arms == {"host", "container", "vm"}
+    guests = [trial for trial in found if trial.labels["arm"] == "vm"]
+    assert len(guests) == len(found) - len(default) == 2 * 3 * 4 * 3
+    inside = {trial.groups[0].virtual_machine.scheduler.name for trial in guests}
+    assert inside == {"none", "mq-deadline", "bfq", "kyber"}
+    assert {trial.scheduler.name for trial in guests} == {"none"}
+    assert {(trial.memory_mib, trial.machine) for trial in guests} == {(2176, "host")}
+
+
+def test_both_schedulers_are_in_the_table():
+    pairs = trials_of(guest_below=["none", "bfq"], schedulers=["kyber"], arms=[])
+    read = {"bytes_read": 1 << 20, "time_ns": 1, "device_read_bytes": 1, "storage_read_bytes": 1}
+    found = set()
+    for trial in pairs:
+        rows = columns.rows(
+            trial.model_dump(mode="json"), {"workloads": {"tree": {"reads": [read]}}}
+        )
+        found |= {(row["arm"], row["scheduler"], row["backing_scheduler"]) for row in rows}
+    assert found == {("vm", "kyber", None), ("vm", "kyber", "bfq")}
+
+
+def test_the_guests_parameters_are_checked(error_of):
+    sentence = error_of(trials_of, guest_cache="fast")
+    assert "virtual_machine.cache" in sentence and "'fast'" in sentence
+    assert Trial.model_fields  # the sentence is the trial's own
+
+
+def test_a_guest_that_does_not_fit_the_machine(error_of):
+    sentence = error_of(trials_of, guest_mib=2048)
+    assert "memory_mib: expected at most 3072" in sentence and "\n" not in sentence
+
+
+def test_profiles_keep_their_memory():
+    assert profile("nvme_ssd", 64).memory_mib == 64

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...results.tables import Table, may_lack, number, shared, text, whole
+from .trials import ALONE
 
 TABLE = Table(
     "timed read",
@@ -38,13 +39,14 @@ ORDER += ["published_size_mb", "trial"]
 
 def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the study's own columns, one row for each timed read of a trial."""
-    labels = trial["labels"]
+    labels, guest = trial["labels"], _guest(trial)
     for workload in result["workloads"].values():
         for read in workload.get("reads", ()):
             size_mib = read["bytes_read"] / 2**20
             is_file = "size_mib" in read
             yield {
                 "arm": labels["arm"],
+                **guest,
                 "variant": labels["variant"],
                 "test": labels["test"],
                 "published_size_mb": round(size_mib / float(labels["scale"])) if is_file else None,
@@ -54,3 +56,19 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                 "device_read_bytes": read["device_read_bytes"],
                 "storage_read_bytes": read["storage_read_bytes"],
             }
+
+
+def _guest(trial: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the two schedulers of a trial in a machine inside the deterministic one.
+
+    Its disk is the machine's own, and the device under test lies below. Where that leaves the order
+    alone (none), it is as the disks of other arms, below which there is nothing.
+    """
+    machine = trial["groups"][0].get("virtual_machine")
+    if machine is None:
+        return {}
+    below = trial["scheduler"]["name"]
+    return {
+        "scheduler": machine["scheduler"]["name"],
+        "backing_scheduler": None if below == ALONE else below,
+    }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from ...trial import (
+    HOST_MIB,
     Cache,
     Count,
     DiskName,
@@ -17,6 +19,7 @@ from ...trial import (
     Positive,
     Repetitions,
     Scheduler,
+    SchedulerName,
     TimedReads,
     TimedTreeRead,
     Trial,
@@ -37,6 +40,9 @@ CACHE: dict[Variant, Cache] = {
     "dropped_drive": "dropped",
     "direct_drive": "direct",
 }
+#: The scheduler of the disk outside that leaves the order of requests to the one inside.
+ALONE = "none"
+
 #: Ends the names of the variants that ask the article's question of a disk with an arm.
 DRIVE_SUFFIX = "_drive"
 
@@ -59,6 +65,15 @@ class Parameters(DiskParameters):
         alone; the drive's cache is scaled down with the files.
     drive_repetitions : int
         At most so many on the drive.
+    guest : bool
+        Whether there is an arm ``vm`` beside the others that is a machine inside the deterministic
+        one. `schedulers` are its own then, since its processes see its own disk.
+    guest_below : tuple of str
+        Schedulers of the disk outside, crossed with those inside.
+    guest_mib : int
+        The machine's memory, which the outer one has beside `memory_mib`.
+    guest_cache, guest_aio, guest_queues
+        See `elevatorlab.trial.VirtualMachine`.
     """
 
     arms: tuple[Arm, ...] = ("host", "container")
@@ -72,6 +87,12 @@ class Parameters(DiskParameters):
     disk: DiskName = "sata_ssd"
     drive: DriveName = "desktop-7200"
     drive_repetitions: Repetitions = 1
+    guest: bool = False
+    guest_below: Annotated[tuple[SchedulerName, ...], Field(min_length=1)] = (ALONE,)
+    guest_mib: Count = 512
+    guest_cache: str = "none"
+    guest_aio: str = "native"
+    guest_queues: Count = 1
 
 
 _ALL: dict[str, Any] = {
@@ -137,14 +158,31 @@ VARIATIONS = slowdowns(Parameters, "device_slowdown")
 def trials(parameters: Parameters) -> list[Trial]:
     """Return the trials of `parameters`, repetitions outermost."""
     return [
-        _trial(parameters, test, variant, arm, backing_scheduler, scheduler, repetition)
+        _trial(parameters, test, variant, place, scheduler, repetition)
         for repetition in parameters.each_repetition
         for test in parameters.tests
         for variant in parameters.variants
-        for arm in _arms(parameters, variant, repetition)
-        for backing_scheduler in parameters.each_backing_scheduler
+        for place in _places(parameters, variant, repetition)
         for scheduler in parameters.schedulers
     ]
+
+
+class _Place(NamedTuple):
+    """An arm, and the scheduler of what lies below its disk."""
+
+    arm: Arm
+    below: str | None
+    guest: bool = False
+
+
+def _places(parameters: Parameters, variant: Variant, repetition: int) -> Iterator[_Place]:
+    """Yield what a variant runs on in a repetition."""
+    for arm in _arms(parameters, variant, repetition):
+        for below in parameters.each_backing_scheduler:
+            yield _Place(arm, below)
+    if parameters.guest and not variant.endswith(DRIVE_SUFFIX):
+        for below in parameters.guest_below:
+            yield _Place("vm", below, guest=True)
 
 
 def _arms(parameters: Parameters, variant: Variant, repetition: int) -> tuple[Arm, ...]:
@@ -171,30 +209,50 @@ def _trial(
     parameters: Parameters,
     test: Test,
     variant: Variant,
-    arm: Arm,
-    backing_scheduler: str | None,
+    place: _Place,
     scheduler: str,
     repetition: int,
 ) -> Trial:
     parameters = _sized(parameters, variant)
     workloads = {"writes_starving_reads": _test_1, "high_read_latency": _test_2}[test]
-    labels = {"test": test, "variant": variant, "arm": arm, "scale": f"{parameters.scale:g}"}
+    labels = {"test": test, "variant": variant, "arm": place.arm, "scale": f"{parameters.scale:g}"}
     return trial(
         parameters,
         NAME,
         repetition,
         labels=labels,
-        **on_arm(arm),
+        **_in_guest(parameters, place, scheduler) if place.guest else _outside(place, scheduler),
         device=chosen_device(
             parameters,
             parameters.drive if variant.endswith(DRIVE_SUFFIX) else parameters.disk,
             min(1, parameters.scale),
         ),
-        scheduler=Scheduler(name=scheduler),
-        backing_scheduler=backing_scheduler,
         workloads=workloads(parameters, CACHE[variant]),
         settle_s=0.2,
     )
+
+
+def _outside(place: _Place, scheduler: str) -> dict[str, Any]:
+    """Return the fields of a trial whose processes see the device under test."""
+    fields = {"scheduler": Scheduler(name=scheduler), "backing_scheduler": place.below}
+    return {**on_arm(place.arm), **fields}
+
+
+def _in_guest(parameters: Parameters, place: _Place, scheduler: str) -> dict[str, Any]:
+    """Return the fields of a trial in a machine whose disk is the device under test."""
+    machine = {
+        "memory_mib": parameters.guest_mib,
+        "scheduler": {"name": scheduler},
+        "cache": parameters.guest_cache,
+        "aio": parameters.guest_aio,
+        "queues": parameters.guest_queues,
+    }
+    group = {"name": "main", "isolation": "virtual_machine", "virtual_machine": machine}
+    return {
+        "groups": (group,),
+        "scheduler": {"name": place.below},
+        "memory_mib": parameters.memory_mib + parameters.guest_mib + HOST_MIB,
+    }
 
 
 def _test_1(parameters: Parameters, cache: Cache) -> tuple[EndlessWrite, TimedReads]:

@@ -9,7 +9,7 @@ import pytest
 
 import browser
 from elevatorlab.errors import NotReady
-from elevatorlab.testbeds.deterministic import image, qemu, rounds
+from elevatorlab.testbeds.deterministic import image, inner, qemu, rounds
 from elevatorlab.testbeds.vagrant import readiness
 
 #: Begins the reason of a skip that no command can help: another kind of machine is needed.
@@ -58,6 +58,15 @@ def missing_image():
 def missing_emulator():
     try:
         image.digest(rounds.ParallelRounds(1))
+    except NotReady as problem:
+        return str(problem)
+    return None
+
+
+@functools.cache
+def missing_inner():
+    try:
+        image.digest(inner.Nested())
     except NotReady as problem:
         return str(problem)
     return None
@@ -121,6 +130,7 @@ MARKERS = {
     "root": missing_root,
     "ssh": functools.partial(missing_programs, "sshd"),
     "vagrant": missing_vagrant,
+    "virtual_machines": missing_inner,
 }
 
 

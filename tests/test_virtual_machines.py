@@ -13,7 +13,8 @@ from elevatorlab import testbeds
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.groups import inside, virtual_machine
 from elevatorlab.agent.groups.qmp import Monitor
-from elevatorlab.errors import NotReady
+from elevatorlab.errors import NotReady, TrialFailed
+from elevatorlab.results import store
 from elevatorlab.running.expansion import parameters
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container import columns
@@ -21,9 +22,9 @@ from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.deterministic import image, inner, qemu
 from elevatorlab.testbeds.deterministic.inner import Nested
 from elevatorlab.testbeds.deterministic.nested import NestedTestbed
-from elevatorlab.trial import Trial, parse, profile
+from elevatorlab.trial import parse
 from elevatorlab.trial.capabilities import Capability
-from helpers import fio
+from helpers import every_core_busy, fio, run_into
 
 ADDRESS = "deterministic?processor=Opteron_G3"
 
@@ -125,7 +126,7 @@ def test_a_workload_that_looks_at_the_outer_machine_is_refused(make_guest):
 
 def test_an_address():
     testbed = testbeds.get(ADDRESS, say=None)
-    assert (testbed.name, testbed.emulator) == ("nested", Nested("Opteron_G3"))
+    assert (testbed.name, testbed.emulator) == ("nested", Nested(processor="Opteron_G3"))
     assert testbed.anywhere
 
 
@@ -322,8 +323,7 @@ def test_both_schedulers_are_in_the_table():
 
 def test_the_guests_parameters_are_checked(error_of):
     sentence = error_of(trials_of, guest_cache="fast")
-    assert "virtual_machine.cache" in sentence and "'fast'" in sentence
-    assert Trial.model_fields  # the sentence is the trial's own
+    assert "virtual_machine.cache" in sentence and "'fast'" in sentence and "\n" not in sentence
 
 
 def test_a_guest_that_does_not_fit_the_machine(error_of):
@@ -331,5 +331,45 @@ def test_a_guest_that_does_not_fit_the_machine(error_of):
     assert "memory_mib: expected at most 3072" in sentence and "\n" not in sentence
 
 
-def test_profiles_keep_their_memory():
-    assert profile("nvme_ssd", 64).memory_mib == 64
+# ---- with the machine
+
+
+def emulated(test):
+    return pytest.mark.virtual_machines(test)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Return a function that runs a trial, and returns its result's folder."""
+
+    def again(trial):
+        testbed = testbeds.get(ADDRESS, say=lambda text: None)
+        testbed.prepare([trial])
+        return run_into(tmp_path_factory.mktemp("result"), testbed, trial)
+
+    return again
+
+
+@emulated
+def test_both_schedulers_are_proven_and_bits_are_the_same(run, make_guest):
+    trial = make_guest(
+        {"scheduler": {"name": "kyber"}},
+        scheduler={"name": "mq-deadline"},
+        workloads=(fio(number_ios=40, size="16M", thinktime=5000),),
+    )
+    quiet = run(trial)
+    found = json.loads((quiet / "result.json").read_text())
+    proofs = {one["knob"]: one["read"] for one in found["proofs"]}
+    assert proofs["/sys/class/block/elevatorlab/queue/scheduler"] == "mq-deadline"
+    assert proofs["virtual machine main: /sys/class/block/vda/queue/scheduler"] == "kyber"
+    assert proofs["virtual machine main: aio"] == "native"
+    assert json.loads((quiet / "raw/main.exits.json").read_text())["exits"] > 40
+    with every_core_busy():
+        assert store.digest(run(trial)) == store.digest(quiet)
+
+
+@emulated
+def test_a_machine_that_hangs_fails_its_trial_at_the_deadline(run, make_guest):
+    endless = fio(time_based=1, runtime="60s", size="16M")
+    with pytest.raises(TrialFailed, match="the trial did not end within its 2.0 s; expected less"):
+        run(make_guest(workloads=(endless,), deadline_s=2.0))

@@ -64,7 +64,9 @@ unpack() {
     rm -rf "$work/src"
     mkdir "$work/src"
     tar -xJf "$archive" -C "$work/src" --strip-components=1
-    patch --quiet --directory="$work/src" --strip=1 <"$here/parallel-rounds.patch"
+    for change in parallel-rounds injected-interrupt; do
+        patch --quiet --directory="$work/src" --strip=1 <"$here/$change.patch"
+    done
     # Debian's archive comes without the firmware that this would unpack; Debian's packages have it.
     sed -i 's/unpack_edk2_blobs = bzip2.found()/unpack_edk2_blobs = false/' \
         "$work/src/meson.build"

@@ -41,19 +41,6 @@ def kernel_file_systems():
         libc.umount2(target, DETACH)
 
 
-@contextlib.contextmanager
-def busy_processor():
-    """Keep the processor from being idle: what is kept must not have any idle time in it."""
-    endless = os.fork()
-    if endless == 0:
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        while True:
-            pass
-    yield
-    os.kill(endless, 9)
-    os.waitpid(endless, 0)
-
-
 def options(machine):
     """Return QEMU's options for the inner machine: the outer one's kernel and root."""
     root_mib = int(pathlib.Path("/sys/class/block/pmem0/size").read_text()) >> 11
@@ -108,7 +95,7 @@ def main():
     given = received()
     if "machine.json" not in given:
         return
-    with kernel_file_systems(), busy_processor():
+    with kernel_file_systems():
         subprocess.run(["modprobe", "kvm_amd"], check=True)
         start(json.loads(given["machine.json"]), given["inner.cpio"])
 

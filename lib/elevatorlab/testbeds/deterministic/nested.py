@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ...errors import ElevatorLabError, NotReady, TrialFailed
+from ...errors import ElevatorLabError, NotReady
 from ...trial import Trial
 from ...trial.capabilities import Capability
 from ..base import Finding, Say
 from . import inner, qemu
 from .inner import Nested
-from .monitor import Monitor, converse
+from .rounds import BUILD_IT
 from .testbed import DeterministicTestbed
 
 #: QEMU's models with SVM and without instructions that give random numbers.
 MODELS = ("Opteron_G3",)
 
-#: Wall time between two looks at a machine that still runs.
-LOOK_S = 20
-
-#: Time of the guest's own that ending a trial may take, and its boot's instructions.
-GRACE_S = 60
-
 FORM = "deterministic?processor=MODEL"
-
-
-async def executed_instructions(socket: Path, machine: subprocess.Popen[str]) -> int:
-    """Return how many instructions a machine has executed since it was switched on."""
-    async with Monitor(socket, machine, LOOK_S) as monitor:
-        return int((await monitor.do("query-replay"))["icount"])
 
 
 def parse(address: str) -> Nested:
@@ -53,7 +39,7 @@ def parse(address: str) -> Nested:
     Examples
     --------
     >>> parse("deterministic?processor=Opteron_G3")
-    Nested(processor='Opteron_G3', inner_mib=0)
+    Nested(cpus=1, slot=1000, transfer=0, processor='Opteron_G3', inner_mib=0)
     """
     given = parse_qsl(address.partition("?")[2], keep_blank_values=True)
     if [name for name, _ in given] != ["processor"]:
@@ -64,7 +50,7 @@ def parse(address: str) -> Nested:
             f"testbed deterministic: processor: expected a model with SVM that gives no random "
             f"numbers ({', '.join(MODELS)}); found {model!r}"
         )
-    return Nested(model)
+    return Nested(processor=model)
 
 
 class NestedTestbed(DeterministicTestbed):
@@ -89,32 +75,15 @@ class NestedTestbed(DeterministicTestbed):
         super().__init__(say, limit_s)
         self.emulator: Nested = parse(address)
 
+    def findings(self) -> Iterator[Finding]:
+        """Say what this machine has; the emulator is built, not installed."""
+        for one in super().findings():
+            built = one.what != "QEMU" or one.ready
+            yield one if built else replace(one, remedy=BUILD_IT)
+
     def _emulator_of(self, trial: Trial) -> qemu.Emulator:
         machines = [group.virtual_machine for group in trial.groups if group.virtual_machine]
         return replace(self.emulator, inner_mib=machines[0].memory_mib if machines else 0)
-
-    def _wait(
-        self, machine: subprocess.Popen[str], monitor: Path, limit_s: float, trial: Trial
-    ) -> int:
-        """Wait, and look now and then whether a machine that hangs has outlived its deadline.
-
-        The agent ends a trial at its deadline, unless the outer kernel, too, has lost its clock. An
-        instruction takes a nanosecond, so a machine that has executed more of them than its
-        deadline has nanoseconds is past it.
-        """
-        until_s = time.monotonic() + limit_s
-        most = (trial.deadline_s + GRACE_S) * 1e9
-        while (left_s := until_s - time.monotonic()) > LOOK_S:
-            with suppress(subprocess.TimeoutExpired):
-                return machine.wait(LOOK_S)
-            executed = converse(executed_instructions(monitor, machine))
-            if executed > most:
-                raise TrialFailed(
-                    f"the virtual machine, or the one around it, hangs: after its deadline of "
-                    f"{trial.deadline_s:g} s ({executed / 1e9:.1f} G instructions) the trial had "
-                    "not ended; expected less. Run it again with another seed"
-                )
-        return machine.wait(max(0, left_s))
 
     def _virtual_machines(self) -> Finding:
         what = str(Capability.VIRTUAL_MACHINES)

@@ -19,7 +19,7 @@ from . import qemu
 RECIPE = ENVIRONMENTS / "emulator"
 
 #: What it is made of: the change, the pinned and hashed sources, and how they are built.
-INPUTS = ("parallel-rounds.patch", "build.sh", "meson.txt")
+INPUTS = ("parallel-rounds.patch", "injected-interrupt.patch", "build.sh", "meson.txt")
 
 KIND = "emulator"
 DISK_MIB = 1000

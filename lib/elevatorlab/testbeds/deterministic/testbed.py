@@ -217,7 +217,7 @@ class DeterministicTestbed:
             modules = self._bring(trial)
             exchange.write(memory, plugin_archive.files_of(trial, modules.archive))
             limit_s = self._limit_s or 60 + WALL_SECONDS_PER_GUEST_SECOND * trial.deadline_s
-            status = self._continue(kept, wanted, memory, place, limit_s, trial)
+            status = self._continue(kept, wanted, memory, place, limit_s)
             if status != qemu.FINISHED:
                 raise TrialFailed(
                     f"the guest stopped without a result (QEMU status {status}, expected "
@@ -239,7 +239,6 @@ class DeterministicTestbed:
         memory: Path,
         place: str | Path,
         limit_s: float,
-        trial: Trial,
     ) -> int:
         """Continue a copy of the template until it ends itself; return QEMU's status."""
         memory_mib, emulator = wanted
@@ -258,7 +257,7 @@ class DeterministicTestbed:
             machine.kill()
         try:
             converse(template.resume(Path(place, "monitor"), machine, kept / "state", limit_s))
-            return self._wait(machine, Path(place, "monitor"), limit_s, trial)
+            return machine.wait(limit_s)
         except subprocess.TimeoutExpired:
             raise TrialFailed(
                 f"the guest did not end within {limit_s:.0f} s of wall time; it was stopped. "
@@ -271,12 +270,6 @@ class DeterministicTestbed:
             assert machine.stderr
             machine.stderr.close()
             self._running.discard(machine)
-
-    def _wait(
-        self, machine: subprocess.Popen[str], monitor: Path, limit_s: float, trial: Trial
-    ) -> int:
-        """Wait at most `limit_s` of wall time until a machine ends; return QEMU's status."""
-        return machine.wait(limit_s)
 
     def stop(self) -> None:
         """End the machines that run now; their trials fail and leave nothing."""

@@ -7,6 +7,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from elevatorlab import testbeds
@@ -14,6 +15,7 @@ from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.groups import inside, virtual_machine
 from elevatorlab.agent.groups.qmp import Monitor
 from elevatorlab.errors import NotReady, TrialFailed
+from elevatorlab.judging import matching
 from elevatorlab.results import store
 from elevatorlab.running.expansion import parameters
 from elevatorlab.studies import vm_vs_container
@@ -329,6 +331,26 @@ def test_the_guests_parameters_are_checked(error_of):
 def test_a_guest_that_does_not_fit_the_machine(error_of):
     sentence = error_of(trials_of, guest_mib=2048)
     assert "memory_mib: expected at most 3072" in sentence and "\n" not in sentence
+
+
+def test_arms_of_one_emulated_machine_are_compared():
+    told = "TCG, instruction counting (1 instruction = 1 ns)"
+    rows = pd.DataFrame(
+        [
+            {
+                "arm": arm,
+                "accelerator": told,
+                "testbed": "nested",
+                "machine": "5d3",
+                "preset": "quick",
+            }
+            for arm in ("host", "container", "vm")
+        ]
+    ).assign(backing_scheduler=None)
+    (run,) = matching.runs(rows)
+    assert run.deterministic and not matching.emulated_apart(run.rows, ("vm", "container"))
+    (real,) = matching.runs(rows.assign(accelerator="KVM"))
+    assert not real.deterministic
 
 
 # ---- with the machine

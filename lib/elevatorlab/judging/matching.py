@@ -30,6 +30,11 @@ EMULATED = "TCG"
 """In the name of an accelerator: QEMU executes the instructions, no processor does."""
 
 
+COUNTED = "1 instruction = 1 ns"
+"""In the name of an accelerator: the machine is a deterministic one, with several processors, or
+with a machine inside, too."""
+
+
 class Run(NamedTuple):
     """Rows of one machine and preset, each arm from one testbed.
 
@@ -57,6 +62,13 @@ class Run(NamedTuple):
     def label(self) -> str:
         """Name the run: "deterministic, quick" or "docker+host, quick, machine 1a2b3c4d"."""
         return label(self.testbed, self.preset, self.machine)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether a deterministic machine gave all of it, of whatever processors."""
+        if self.machine == DETERMINISTIC:
+            return True
+        return all(COUNTED in text for text in accelerators(self.rows).values())
 
 
 def label(testbed: str, preset: str, machine: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..judging.matching import DETERMINISTIC, Run, accelerators, runs
+from ..judging.matching import Run, accelerators, runs
 from .style import style
 
 
@@ -127,7 +127,7 @@ def _measured_on(run: Run, shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
     """Say in a sentence where the run was made, on what, and how often what is shown was."""
     if shown.empty:
         return ""
-    kind = "a simulated disk" if run.machine == DETERMINISTIC else "a real machine"
+    kind = "a simulated disk" if run.deterministic else "a real machine"
     counts = sorted({rows["repetition"].nunique() for _, rows in shown.groupby("arm")})
     often = " or ".join(map(str, counts)) + (" repetition" if counts == [1] else " repetitions")
     by_accelerator: dict[str, list[str]] = {}

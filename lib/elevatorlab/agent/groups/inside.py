@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import subprocess
 import time
@@ -12,6 +13,7 @@ from ..lifecycle.proofs import Proofs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 BLOCK = pathlib.Path("/sys/class/block")
@@ -37,6 +39,7 @@ def disk_facts(device: str) -> dict[str, Any]:
     memory = pathlib.Path("/proc/meminfo").read_text().split(maxsplit=2)[1]
     return {
         "memory_mib": int(memory) >> 10,
+        "processors": os.cpu_count(),
         "queues": len(list((BLOCK / device / "mq").iterdir())),
         "write_cache": (queue / "write_cache").read_text().strip(),
         "scheduler": schedulers.selected((queue / "scheduler").read_text()),
@@ -71,3 +74,10 @@ def write_out() -> None:
 def forget() -> None:
     """Forget what the machine's page cache holds."""
     filesystems.drop_caches()
+
+
+#: What only the agent itself asks for, and only of a virtual machine.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (disk_facts, forget, mount_disk, select_scheduler, virtio_disk, write_out)
+}

@@ -169,7 +169,9 @@ class VirtualMachineGroup(Group):
     def _prove_the_machine(self, proofs: Proofs) -> None:
         facts = self._hand.call("disk_facts", device=self._inside)
         write_cache = CACHE_MODES[self.machine["cache"]][2]
-        self._prove(proofs, "queues", self.machine["queues"], facts["queues"])
+        # The kernel uses no more queues than it has processors.
+        usable = min(self.machine["queues"], facts["processors"])
+        self._prove(proofs, f"queues in use of {self.machine['queues']}", usable, facts["queues"])
         wanted = "write back" if write_cache else "write through"
         self._prove(proofs, "write cache", wanted, facts["write_cache"])
         # The kernel keeps a part of the memory to itself.

@@ -19,7 +19,7 @@ import time
 import traceback
 
 from ..errors import AgentError
-from .inside import disk_facts, forget, mount_disk, select_scheduler, virtio_disk, write_out
+from . import inside
 from .paced_writer import paced_writes, prepare_writes
 from .replayer import replay, replay_serially
 from .servers import end_servers, start_server, stop_server, tail
@@ -138,11 +138,12 @@ def _serve(requests: TextIO, answers: TextIO) -> None:
 
 def _known(function: str) -> Callable[..., Any]:
     """Return a function of the worker by its name."""
-    if function not in FUNCTIONS:
+    known = {**FUNCTIONS, **inside.FUNCTIONS}
+    if function not in known:
         raise AgentError(
             f"the worker has no function {function!r}; expected one of {', '.join(FUNCTIONS)}"
         )
-    return FUNCTIONS[function]
+    return known[function]
 
 
 def make_file(path: str, size_bytes: int, seed: int) -> None:
@@ -259,6 +260,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     for function in (
         *(make_file, make_tree, timed, run, run_until_complaint, start_loop),
         *(prepare_writes, paced_writes, replay, replay_serially, start_server, stop_server, tail),
-        *(disk_facts, forget, mount_disk, select_scheduler, virtio_disk, write_out),
     )
 }

@@ -8,7 +8,7 @@ LAB    := $(BIN)/elevatorlab
 # The two tiers of tests. Those of real machines change devices and schedulers, and need services.
 REAL   := docker or root or ssh or vagrant
 # A tier of its own, which nobody needs and CI does not run: an emulator is compiled for it first.
-OPTIONAL := multicore
+OPTIONAL := multicore or virtual_machines
 # Of the others, those that start no machine and no browser, and are quick.
 UNIT   := not ($(REAL) or $(OPTIONAL) or browser or image or notebooks or slow or static)
 # Not SOURCE: that names the archive of `make multicore`.
@@ -17,7 +17,7 @@ LINTED := lib tests environments benchmarks docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check test test-multicore test-real lab doctor clean lock docs slides host image environment-image box multicore
+.PHONY: help setup reproduce check test test-multicore test-real lab doctor clean lock docs slides host image environment-image box multicore virtual-machines
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ test: setup  ## run the tests that leave the machine as it is (one part: ARGS="-
 test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root; skip none
 	@environments/test-real.sh -m "$(REAL)" $(ARGS)
 
-test-multicore: setup multicore  ## build that emulator, run the tests of processors in parallel
+test-multicore: setup virtual-machines  ## build that emulator, run the tests of what needs it
 	$(BIN)/python -m pytest -m "$(OPTIONAL)" $(ARGS)
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.
@@ -70,6 +70,9 @@ environment-image:  ## Docker image that trials run in (elevatorlab-environment)
 multicore: host $(VENV)/installed  ## emulator with processors in parallel (10 minutes, once; docs/multicore.md)
 	@environments/host-setup.sh multicore-packages.txt
 	@$(LAB) image emulator $(if $(SOURCE),--source "$(SOURCE)")
+
+virtual-machines: multicore image  ## QEMU for virtual machines inside (docs/virtual_machines.md)
+	@$(LAB) image build --virtual-machines
 
 box: host  ## Vagrant box for libvirt, where debian/bookworm64 cannot be pulled
 	@environments/start-libvirt.sh

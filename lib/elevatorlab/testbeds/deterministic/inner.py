@@ -33,7 +33,7 @@ OUTER, INNER = ("init", "outer.py"), ("init", "inner.py")
 #: Virtio-serial ports: one says that the machine is ready, one is the agent's, others a workload's.
 PORTS = 6
 
-BUILD_IT = f"Build it: {command('image build --virtual-machines')} (a minute)"
+BUILD_IT = f"Build it: {command('image build --virtual-machines')} (half a minute)"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from elevatorlab.agent.groups import inside, virtual_machine
 from elevatorlab.agent.groups.qmp import Monitor
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.judging import matching
-from elevatorlab.results import store
+from elevatorlab.results import reading, store
 from elevatorlab.running.expansion import parameters
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container import columns
@@ -395,3 +395,10 @@ def test_a_machine_that_hangs_fails_its_trial_at_the_deadline(run, make_guest):
     endless = fio(time_based=1, runtime="60s", size="16M")
     with pytest.raises(TrialFailed, match="the trial did not end within its 2.0 s; expected less"):
         run(make_guest(workloads=(endless,), deadline_s=2.0))
+
+
+@emulated
+def test_its_provenance_can_be_read(run, make_guest):
+    found = reading.read_provenance(run(make_guest(workloads=(fio(number_ios=10, size="4M"),))))
+    assert "Opteron_G3,+svm,+npt" in found.accelerator and matching.COUNTED in found.accelerator
+    assert {"qemu-system-x86", "linux-image-amd64"} <= set(found.packages)

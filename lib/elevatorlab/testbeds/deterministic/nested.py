@@ -95,9 +95,11 @@ class NestedTestbed(DeterministicTestbed):
         return Finding(self.name, what, found, True)
 
     def _provenance(self, kept: Path, wall_s: float) -> dict[str, Any]:
+        found = super()._provenance(kept, wall_s)
         return {
-            **super()._provenance(kept, wall_s),
+            **found,
             "machine": self.machine(),
-            "processor": self.emulator.cpu,
-            "inner_packages": inner.packages(),
+            "accelerator": f"TCG, {self.emulator.cpu}, slots of {self.emulator.slot} "
+            "(1 instruction = 1 ns)",
+            "packages": {**found["packages"], **inner.packages()},
         }

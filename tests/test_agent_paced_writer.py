@@ -20,6 +20,7 @@ def test_a_summary_by_hand():
     assert found["latency_percentile_us"]["99.9"] == pytest.approx(3000)
     assert [one["requests"] for one in found["series"]] == [2, 1]
     assert found["series"][0]["latency_mean_us"] == pytest.approx(2000)
+    assert [one["latency_p99_us"] for one in found["series"]] == pytest.approx([3000, 2000])
 
 
 def test_a_write_that_ends_late_counts_for_the_last_interval():

@@ -155,11 +155,15 @@ class Iozone(Record):
 
 
 class Interval(Record):
-    """The writes that ended in an interval, which ends at `time_s`."""
+    """The writes that ended in an interval, which ends at `time_s`.
+
+    Results that were stored before there was a percentile have none.
+    """
 
     time_s: Number
     requests: Whole
     latency_mean_us: Number | None
+    latency_p99_us: Number | None = None
 
 
 class PacedWrites(Record):

@@ -17,7 +17,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     #: When writes are due; None ends a writer.
@@ -67,7 +67,8 @@ def paced_writes(name: str, phases: list[dict[str, Any]], report_ms: int) -> dic
     dict
         ``requests``, ``bytes``, ``latency_mean_us``, ``latency_percentile_us``, ``busy_s`` (all
         waits together), ``histogram`` (pairs of a bin's upper end in us and its count) and
-        ``series`` (for each interval: ``time_s``, ``requests``, ``latency_mean_us``).
+        ``series`` (for each interval: ``time_s``, ``requests``, ``latency_mean_us``,
+        ``latency_p99_us``).
     """
     load = LOADS.pop(name)
     start_s = end_s = time.monotonic()
@@ -182,9 +183,7 @@ def summary(
         "busy_s": sum(latencies_us) / 1e6,
         "latency_mean_us": sum(latencies_us) / count if count else None,
         "latency_percentile_us": {
-            str(percent): latencies_us[min(count - 1, int(count * percent / 100))]
-            for percent in PERCENTILES
-            if count
+            str(percent): percentile(latencies_us, percent) for percent in PERCENTILES if count
         },
         "histogram": histogram(latencies_us),
         "series": [
@@ -192,10 +191,20 @@ def summary(
                 "time_s": round((index + 1) * interval_s, 6),
                 "requests": len(some),
                 "latency_mean_us": sum(some) / len(some) if some else None,
+                "latency_p99_us": percentile(sorted(some), 99) if some else None,
             }
             for index, some in enumerate(bins)
         ],
     }
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """Return a percentile of values in order; one of them.
+
+    >>> percentile(range(200), 99)
+    198
+    """
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 def histogram(latencies_us: Iterable[float]) -> list[list[float]]:

@@ -112,6 +112,34 @@ class SingleServerDisk:
         return Observation(self.now_s, period_s, usages, {"sim": disk})
 
 
+class WriteBehindDisk(SingleServerDisk):
+    """The disk of study 3: it answers a write when it is in its memory, which holds one.
+
+    Service takes a constant time. `ended` has (when, wait) of each request, by container.
+    """
+
+    ACCEPT_S = 400e-6
+
+    def __init__(self, containers, seed=1):
+        self.free_s = 0.0
+        self.ended = {container.name: [] for container in containers}
+        super().__init__(containers, seek_ms=1.32, mib_s=9415 / 1024, seed=seed)
+
+    def _arrive(self, container):
+        service_s = self.seek_s + container.request_bytes * self.byte_s
+        self.busy_s += service_s
+        answered_s = max(self.now_s + self.ACCEPT_S, self.free_s)
+        self.free_s = answered_s + service_s
+        self._at(answered_s, self._answered, self.now_s, container)
+
+    def _answered(self, arrived_s, container):
+        self.ended[container.name].append((self.now_s, self.now_s - arrived_s))
+        container.counts["ios"] += 1
+        container.counts["bytes"] += container.request_bytes
+        container.counts["wait_s"] += self.now_s - arrived_s
+        self._think(container, self.now_s)
+
+
 def _usage(container, period_s):
     ios, size, wait_s = (container.counts[name] for name in ("ios", "bytes", "wait_s"))
     queue_length = wait_s / period_s

@@ -293,7 +293,7 @@ def test_a_registered_policy_checks_its_options(naps, make_trial, error_of):
     finally:
         POLICIES.unregister("calm")
     said = error_of(parse, content_of(make_trial, regulator={"policy": "calm"}))
-    assert "regulator.policy: Input should be 'aimd', 'pi', 'slae'" in said
+    assert "regulator.policy: Input should be 'aimd', 'guard', 'pi', 'slae'" in said
     assert "'ute' or 'ute-paper' (given: 'calm')" in said
 
 

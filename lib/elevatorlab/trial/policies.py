@@ -113,6 +113,23 @@ class Pi(PolicyModel):
     gain: Positive = 5
 
 
+class Guard(PolicyModel):
+    """A cap on newcomers from the beginning, steered several times a second.
+
+    Attributes
+    ----------
+    target : float
+        The wait to be held, as a share of the SLA.
+    newcomers_ratio : float
+        What newcomers may do together at first, as a share of what one of those at work does.
+    """
+
+    number: ClassVar[str | None] = "sla_wait_ms"
+
+    target: Annotated[float, Field(gt=0, le=1)] = 0.92
+    newcomers_ratio: Positive = 0.6
+
+
 class Regulator(Record):
     """The isolation regulator (docs/regulator.md), over all groups of the trial.
 

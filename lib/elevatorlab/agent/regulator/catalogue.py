@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .controllers import Aimd, Pi
+from .guard import Guard
 from .paper import SlaePaper, UtePaper
 from .policies import Slae, Ute
 
@@ -19,6 +20,7 @@ ENSURE_SLA: dict[str, Callable[..., Policy]] = {
     "slae-paper": SlaePaper,
     "aimd": Aimd,
     "pi": Pi,
+    "guard": Guard,
 }
 ENSURE_THRESHOLD: dict[str, Callable[..., Policy]] = {"ute": Ute, "ute-paper": UtePaper}
 

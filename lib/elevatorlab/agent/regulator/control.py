@@ -77,6 +77,8 @@ class Pool(NamedTuple):
     blameless: bool = False
     #: Containers with a request in the period before; None before the first one.
     active: frozenset[str] | None = None
+    #: What a rule of its own remembers.
+    memory: Any = None
 
 
 class Decision(NamedTuple):

@@ -1,7 +1,7 @@
 """The tidy table of the study: one row a container and trial.
 
-Experiments ``regulation`` and ``comparison`` have one row a container and second besides, with
-``time_s``. What does not apply to an experiment is empty.
+Experiments ``regulation``, ``comparison`` and ``frontier`` have one row a container and second
+besides, with ``time_s``. What does not apply to an experiment is empty.
 
 The waits of seconds are those that the containers saw themselves, around the system call. They are
 a little longer than the device's, by which the regulator decides; so the judgement is the stricter
@@ -24,14 +24,18 @@ TABLE = Table(
     *shared("trial study testbed machine accelerator preset"),
     text("arm", "what the processes ran in: a container"),
     *shared("device backing_scheduler scheduler"),
-    text("experiment", "of the study: equal, overload, sweep, open, regulation or comparison"),
+    text(
+        "experiment",
+        "of the study: equal, overload, sweep, open, regulation, comparison or frontier",
+    ),
     text("disk", "model of the disk"),
     may_lack(text("mechanism", "what keeps containers apart; empty in experiments without")),
+    may_lack(text("setting", "of the mechanism, in experiment frontier; empty in others")),
     may_lack(
         text(
             "load",
-            "comparison: how the overloaded containers come and go; sweep: how many writers the "
-            "overloaded one has; empty in other experiments",
+            "comparison, frontier: how the overloaded containers come and go; sweep: how many "
+            "writers the overloaded one has; empty in other experiments",
         )
     ),
     whole("containers", "", "how many normal containers there are"),
@@ -71,7 +75,9 @@ TABLE = Table(
 
 COLUMNS = TABLE.names
 
-ORDER = "experiment disk mechanism load containers overloaded offered_ratio scheduler".split()
+ORDER = (
+    "experiment disk mechanism setting load containers overloaded offered_ratio scheduler".split()
+)
 ORDER += "repetition time_s subject trial".split()
 
 PERIOD_S = 1
@@ -80,7 +86,7 @@ PERIOD_S = 1
 CALM_PERIODS = 2
 """So many control periods without a violation end one."""
 
-KEPT = "arm experiment disk mechanism load containers overloaded subject role".split()
+KEPT = "arm experiment disk mechanism setting load containers overloaded subject role".split()
 KEPT += ["sla_wait_ms", "onset_s"]
 """Columns that a row of a second shares with that of its container."""
 
@@ -108,6 +114,7 @@ def _containers(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator
         "experiment": labels["experiment"],
         "disk": labels["disk"],
         "mechanism": labels.get("mechanism"),
+        "setting": labels.get("setting"),
         "load": labels.get("load"),
         "containers": int(labels["containers"]),
         "overloaded": int(labels["overloaded"]),
@@ -175,6 +182,7 @@ def _seconds(row: dict[str, Any], result: Mapping[str, Any]) -> Iterator[dict[st
             "iops": one["requests"] / PERIOD_S,
             "write_kib_s": one["requests"] * size_kib / PERIOD_S,
             "latency_mean_ms": one["latency_mean_us"] and one["latency_mean_us"] / 1e3,
+            "latency_p99_ms": (p99_us := one.get("latency_p99_us")) and p99_us / 1e3,
             "limit_kib_s": in_force[-1] if in_force else None,
         }
 

@@ -19,6 +19,7 @@ COLOURS = {
     "ute": "#CC79A7",
     "aimd": "#882255",
     "pi": "#009E73",
+    "guard": "#E69F00",
     "io_max": "#111111",
     "bfq": OF_SCHEDULERS["bfq"],
     "io_cost": "#7A6A00",

@@ -20,6 +20,7 @@ LABELS = {
     "ute": "our UTE",
     "aimd": "AIMD",
     "pi": "PI",
+    "guard": "guard",
     "io_max": "io.max, 1 MB/s",
     "bfq": "BFQ, 10:1000",
     "io_cost": "io.cost, 10:100",

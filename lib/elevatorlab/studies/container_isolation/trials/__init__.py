@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....trial import Trial
-from . import comparison, interference, regulation
+from . import comparison, frontier, interference, regulation
 from .parameters import PRESETS, Experiment, Parameters
 
 __all__ = ["EXPERIMENTS", "PRESETS", "Parameters", "trials"]
@@ -17,6 +17,7 @@ EXPERIMENTS: dict[Experiment, Callable[[Parameters], list[Trial]]] = {
     "open": interference.open_load,
     "regulation": regulation.trials,
     "comparison": comparison.trials,
+    "frontier": frontier.trials,
 }
 """By name, in the order in which they are run."""
 

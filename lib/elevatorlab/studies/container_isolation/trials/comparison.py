@@ -88,15 +88,17 @@ def _limits(
     return {}
 
 
-def cost_model(sla_wait_ms: float) -> IoCost:
+def cost_model(sla_wait_ms: float, least: float = 25, most: float = 100) -> IoCost:
     """Return the cost controller's model of the study's disk.
 
-    Its coefficients are the rate of bytes alone, and the rate of requests of 4 KiB.
+    Its coefficients are the rate of bytes alone, and the rate of requests of 4 KiB. Its rate goes
+    from `least` to `most` percent of that, down where a tenth of the writes wait longer than the
+    SLA.
     """
     bytes_s = SERVER["bandwidth_kib_s"] * 1024
     iops = round(1e6 / (SERVER["service_us"] + 4096 / bytes_s * 1e6))
     rates = {"bps": bytes_s, "seqiops": iops, "randiops": iops}
     return IoCost(
         model={f"{way}{name}": value for way in "rw" for name, value in rates.items()},
-        qos={"rpct": 0, "wpct": 90, "wlat": round(sla_wait_ms * 1000), "min": 25, "max": 100},
+        qos={"rpct": 0, "wpct": 90, "wlat": round(sla_wait_ms * 1000), "min": least, "max": most},
     )

@@ -36,10 +36,12 @@ def writes(
     )
 
 
-def load(name: str, phases: Sequence[Phase]) -> PacedWrites:
+def load(
+    name: str, phases: Sequence[Phase], request_bytes: int = disks.OVERLOAD_BYTES
+) -> PacedWrites:
     """Return the load of an overloaded container that changes with time."""
     return PacedWrites(
-        name=f"writes-{name}", group=name, request_bytes=disks.OVERLOAD_BYTES, phases=tuple(phases)
+        name=f"writes-{name}", group=name, request_bytes=request_bytes, phases=tuple(phases)
     )
 
 
@@ -47,7 +49,7 @@ def trial(
     parameters: Parameters,
     experiment: Experiment,
     disk: str,
-    scheduler: str,
+    scheduler: str | Scheduler,
     repetition: int,
     workloads: Sequence[PacedWrites],
     labels: Mapping[str, str],
@@ -87,7 +89,7 @@ def trial(
             **labels,
         },
         device=disks.disk(disk, parameters.seed(repetition)),
-        scheduler=Scheduler(name=scheduler),
+        scheduler=Scheduler(name=scheduler) if isinstance(scheduler, str) else scheduler,
         filesystem=None,
         divided=True,
         groups=groups,

@@ -9,7 +9,9 @@ from pydantic import Field
 from ....trial import DriveName, NotNegative, Positive, Repetitions, SchedulerName
 from ...kit.trials import CommonParameters
 
-Experiment = Literal["equal", "overload", "sweep", "open", "regulation", "comparison"]
+Experiment = Literal[
+    "equal", "overload", "sweep", "open", "regulation", "comparison", "frontier"
+]
 DiskName = Literal["write_behind", "single_server", "exponential_server"]
 Containers = Annotated[int, Field(ge=1, le=20)]
 Policy = Literal[
@@ -25,10 +27,17 @@ Policy = Literal[
     "ute",
     "aimd",
     "pi",
+    "guard",
 ]
 Kernel = Literal["io_max", "bfq", "io_cost"]
 Mechanism = Literal["none", Policy, Kernel]
 Load = Literal["step", "ramp", "burst", "two"]
+FrontierMechanism = Literal["alone", "none", "io_max", "io_cost", "bfq", "bfq_tuned", Policy]
+FrontierLoad = Literal["step", "ramp", "burst-0.2", "burst-1", "burst-5", "two", "many", "mixed"]
+Percent = Annotated[float, Field(gt=0, le=1000)]
+Weight = Annotated[int, Field(ge=1, le=1000)]
+EXPERIMENTS: tuple[Experiment, ...] = ("equal", "overload", "open", "regulation", "comparison")
+"""What every preset runs; ``frontier`` has hundreds of trials, and is asked for by its name."""
 
 
 class Parameters(CommonParameters):
@@ -65,11 +74,19 @@ class Parameters(CommonParameters):
         Experiment ``comparison``: how long the overload lasts.
     comparison_repetitions : int
         Experiment ``comparison``: its own number, since it has many trials.
+    frontier_mechanisms, frontier_loads : tuple of str
+        Experiment ``frontier`` (see `frontier`).
+    frontier_limits_kb_s, frontier_weights, frontier_vrates, frontier_waits_ms, frontier_periods_s
+        The settings of its mechanisms.
+    frontier_s : float
+        Experiment ``frontier``: how long the overload lasts.
+    frontier_repetitions : int
+        Experiment ``frontier``: its own number, since it has many trials.
     sla_wait_ms, threshold : float
         What SLAE ensures, and what UTE keeps the disk's utilisation below.
     """
 
-    experiments: tuple[Experiment, ...] = get_args(Experiment)
+    experiments: tuple[Experiment, ...] = EXPERIMENTS
     disks: tuple[DiskName, ...] = ("write_behind", "single_server")
     drives: tuple[DriveName, ...] = ("hp-c3323a",)
     open_disks: tuple[DiskName, ...] = ("single_server", "exponential_server")
@@ -91,6 +108,18 @@ class Parameters(CommonParameters):
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.75
     overloaded_s: Positive = 8
     comparison_repetitions: Repetitions = 1
+    frontier_mechanisms: tuple[FrontierMechanism, ...] = (
+        *("alone", "none", "io_max", "io_cost", "bfq", "bfq_tuned"),
+        *("slae", "ute", "aimd", "pi", "guard"),
+    )
+    frontier_loads: tuple[FrontierLoad, ...] = ("step",)
+    frontier_limits_kb_s: tuple[Positive, ...] = (800, 1000, 1200, 1400, 1600)
+    frontier_weights: tuple[Weight, ...] = (10, 30, 100)
+    frontier_vrates: tuple[tuple[Percent, Percent], ...] = ((25, 100), (80, 80), (100, 100))
+    frontier_waits_ms: tuple[Positive, ...] = (5,)
+    frontier_periods_s: tuple[Positive, ...] = (1, 0.25)
+    frontier_s: Positive = 5.25
+    frontier_repetitions: Repetitions = 1
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -35,14 +35,20 @@ POLICIES: dict[Policy, tuple[str, dict[str, Any]]] = {
     "ute": ("ute", {}),
     "aimd": ("aimd", {}),
     "pi": ("pi", {}),
+    "guard": ("guard", {}),
 }
 """What the study calls a policy: the regulator's own name, and the reading or the options."""
+PERIODS_S: dict[Policy, float] = {"guard": 0.25}
+"""Control periods other than one second: those that a policy is made for."""
 
 
-def regulator(policy: Policy, parameters: Parameters, start_s: float = 0) -> Regulator:
+def regulator(
+    policy: Policy, parameters: Parameters, start_s: float = 0, period_s: float | None = None
+) -> Regulator:
     """Return the regulator with a policy and the study's SLA or threshold."""
     name, options = POLICIES[policy]
     given: dict[str, Any] = {"policy": name, "start_s": start_s, "options": options}
+    given["period_s"] = period_s or PERIODS_S.get(policy, 1)
     if name.startswith("ute"):
         return Regulator(**given, threshold=parameters.threshold)
     return Regulator(**given, sla_wait_ms=parameters.sla_wait_ms)

@@ -1,0 +1,160 @@
+"""Beyond the paper: what each mechanism can reach at its best, and what it costs.
+
+Each mechanism runs with each of its settings. A setting gives a point: how long the normal
+containers missed their SLA, and how much the offenders could do. The best points of all settings
+are the mechanism's front.
+
+===========  ======================================================================
+mechanism    its settings
+===========  ======================================================================
+alone        none: the normal containers without offenders, to hold the others against
+none         none: nothing keeps the offenders from the others
+io_max       a fixed limit of all offenders together, which an oracle would choose
+io_cost      the offenders' weight (normal containers have 100), the bounds of the
+             controller's rate (vrate, in percent) and the wait above which it slows down
+bfq          the offenders' weight (normal containers have 1000), as the scheduler is shipped
+bfq_tuned    the same with ``slice_idle`` and ``low_latency`` 0
+policies     the regulator's control period
+===========  ======================================================================
+
+Offenders begin at `ONSET_S`, a quarter of a second before a full one. So what is judged, second by
+second, begins when a mechanism has had 250 ms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ....trial import Limits, PacedWrites, Phase, Scheduler, Trial
+from . import comparison
+from .containers import NORMAL, OVERLOADED, load, names, trial, writes
+from .disks import OVERLOAD_BYTES
+from .parameters import FrontierLoad, FrontierMechanism, Parameters
+from .regulation import DISK, NORMAL_CONTAINERS, POLICIES, regulator
+
+ONSET_S = 1.75
+NORMAL_WEIGHTS = {"io_cost": 100, "bfq": 1000, "bfq_tuned": 1000}
+TUNED = {"slice_idle": 0, "low_latency": 0}
+
+
+class Offender(NamedTuple):
+    """One that overloads the disk: how many writers it has, in equal spans or by turns.
+
+    `turn_s` is how long it lasts until the next number of `writers`, over and over; None divides
+    the whole time by them.
+    """
+
+    writers: tuple[int, ...]
+    turn_s: float | None = None
+    request_bytes: int = OVERLOAD_BYTES
+
+
+BURSTS = {f"burst-{turn_s:g}": Offender((3, 0), turn_s) for turn_s in (0.2, 1, 5)}
+LOADS: dict[str, tuple[Offender, ...]] = {
+    "step": (Offender((3,)),),
+    "ramp": (Offender((1, 2, 3)),),
+    **{name: (offender,) for name, offender in BURSTS.items()},
+    "two": (Offender((2,)),) * 2,
+    "many": (Offender((1,), request_bytes=4096),) * 16,
+    "mixed": (Offender((6,), request_bytes=4096), Offender((1,), request_bytes=256 * 1024)),
+}
+"""By name: those that overload the disk. ``many`` are 16 small ones; the machine has a partition
+and a container for each, so that a thousand are left to the simulation in the tests."""
+
+
+class Setting(NamedTuple):
+    """One setting of a mechanism: its name, and what it makes of a trial's fields."""
+
+    name: str
+    fields: dict[str, Any]
+    scheduler: Scheduler = Scheduler(name="none")
+
+
+def trials(parameters: Parameters) -> list[Trial]:
+    """Return the trials of experiment ``frontier``."""
+    return [
+        _trial(parameters, mechanism, setting, kind, repetition)
+        for repetition in range(1, parameters.frontier_repetitions + 1)
+        for kind in parameters.frontier_loads
+        for mechanism in parameters.frontier_mechanisms
+        for setting in settings(parameters, mechanism, len(LOADS[kind]))
+    ]
+
+
+def settings(
+    parameters: Parameters, mechanism: FrontierMechanism, offenders: int
+) -> Iterator[Setting]:
+    """Yield the settings in which a mechanism runs beside so many offenders."""
+    if mechanism in ("alone", "none"):
+        yield Setting("", {})
+    elif mechanism == "io_max":
+        for limit_kb_s in parameters.frontier_limits_kb_s:
+            each = Limits(write_bytes_s=round(limit_kb_s * 1000 / offenders))
+            yield Setting(f"{limit_kb_s:g} kB/s", {"limits": {OVERLOADED: each}})
+    elif mechanism == "io_cost":
+        yield from _cost_settings(parameters)
+    elif mechanism in POLICIES:
+        for period_s in parameters.frontier_periods_s:
+            chosen = regulator(mechanism, parameters, period_s=period_s)
+            yield Setting(f"{period_s:g} s", {"regulator": chosen})
+    else:
+        scheduler = Scheduler(name="bfq", tunables=TUNED if mechanism == "bfq_tuned" else {})
+        for weight in parameters.frontier_weights:
+            yield Setting(f"weight {weight}", {"limits": _weights(mechanism, weight)}, scheduler)
+
+
+def _cost_settings(parameters: Parameters) -> Iterator[Setting]:
+    for weight in parameters.frontier_weights:
+        for least, most in parameters.frontier_vrates:
+            # Where the rate is fixed, there is nothing that a wait could change.
+            for wait_ms in parameters.frontier_waits_ms if least < most else (0,):
+                cost = comparison.cost_model(wait_ms or parameters.sla_wait_ms, least, most)
+                name = f"weight {weight}, vrate {least:g}"
+                name += f"-{most:g}, {wait_ms:g} ms" if least < most else ""
+                yield Setting(name, {"limits": _weights("io_cost", weight), "io_cost": cost})
+
+
+def _weights(mechanism: FrontierMechanism, weight: int) -> dict[str, Limits]:
+    return {NORMAL: Limits(weight=NORMAL_WEIGHTS[mechanism]), OVERLOADED: Limits(weight=weight)}
+
+
+def _trial(
+    parameters: Parameters,
+    mechanism: FrontierMechanism,
+    setting: Setting,
+    kind: FrontierLoad,
+    repetition: int,
+) -> Trial:
+    normal = names(NORMAL, NORMAL_CONTAINERS)
+    workloads = [writes(name, ONSET_S + parameters.frontier_s) for name in normal]
+    if mechanism != "alone":
+        offenders = LOADS[kind]
+        each = zip(names(OVERLOADED, len(offenders)), offenders, strict=True)
+        workloads += [_offends(name, offender, parameters.frontier_s) for name, offender in each]
+    fields = dict(setting.fields)
+    of_role = fields.pop("limits", {})
+    limits = {
+        one.group: {"limits": of_role[role]}
+        for one in workloads
+        if (role := one.group.split("-")[0]) in of_role
+    }
+    labels = {"mechanism": mechanism, "setting": setting.name, "load": kind}
+    labels |= {"sla_ms": f"{parameters.sla_wait_ms:g}", "onset": f"{ONSET_S:g}"}
+    scheduler = setting.scheduler
+    fields["warm_up_s"] = ONSET_S
+    return trial(
+        parameters, "frontier", DISK, scheduler, repetition, workloads, labels, limits, **fields
+    )
+
+
+def _offends(name: str, offender: Offender, duration_s: float) -> PacedWrites:
+    """Return an offender's load, which begins at the onset."""
+    turn_s = offender.turn_s or duration_s / len(offender.writers)
+    phases = [Phase(duration_s=ONSET_S, writers=0)]
+    for turn in range(math.ceil(round(duration_s / turn_s, 6))):
+        lasts_s = min(turn_s, duration_s - turn * turn_s)
+        writers = offender.writers[turn % len(offender.writers)]
+        phases.append(Phase(duration_s=lasts_s, writers=writers))
+    return load(name, phases, offender.request_bytes)

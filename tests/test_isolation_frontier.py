@@ -2,10 +2,19 @@
 
 from typing import get_args
 
+import pandas as pd
 import pytest
 
 from elevatorlab import studies
 from elevatorlab.studies import container_isolation as study
+from elevatorlab.studies.container_isolation.figures.colours import FRONTIER_COLOURS
+from elevatorlab.studies.container_isolation.figures.frontier import frontier as frontier_figure
+from elevatorlab.studies.container_isolation.measures.frontier import cells_of, front, points
+from elevatorlab.studies.container_isolation.measures.mechanisms import (
+    FRONTIER_LABELS,
+    FRONTIER_LOADS,
+)
+from elevatorlab.studies.container_isolation.tables import frontier as tables
 from elevatorlab.studies.container_isolation.trials import frontier
 from elevatorlab.studies.container_isolation.trials.parameters import (
     FrontierLoad,
@@ -110,3 +119,88 @@ def test_every_mechanism_meets_every_load():
     made = trials(frontier_loads=get_args(FrontierLoad), frontier_s=12, **everything)
     met = {(trial.labels["mechanism"], trial.labels["load"]) for trial in made}
     assert len(met) == len(get_args(FrontierMechanism)) * len(get_args(FrontierLoad))
+
+
+def test_names_and_colours_are_there_for_every_mechanism_and_load():
+    assert set(FRONTIER_LABELS) == set(FRONTIER_COLOURS) == set(get_args(FrontierMechanism))
+    assert set(FRONTIER_LOADS) == set(get_args(FrontierLoad))
+
+
+# What is made of the results
+
+
+def measured(mechanism, setting, waits_ms, kib_s, repetition=1, busy=0.9):
+    """Return the rows of a trial; the overload begins at 1.75 s, and its seconds from 2 s on."""
+    trial = f"{mechanism}{setting}{repetition}"
+    common = {"experiment": "frontier", "load": "step", "disk": "write_behind", "trial": trial}
+    common |= {"mechanism": mechanism, "setting": setting or None, "repetition": repetition}
+    common |= {"onset_s": 1.75, "sla_wait_ms": 5.0, "subject": "normal-01", "role": "normal"}
+    over = {"subject": "overloaded-01", "role": "overloaded"}
+    whole = {"violation_s": float(sum(wait > 5 for wait in waits_ms)), "recovery_s": 0.0}
+    whole |= {"disk_busy_ratio": busy, "cpu_busy_ratio": 0.07, "write_kib_s": 700.0}
+    rows = [{**common, **whole}]
+    if kib_s:
+        rows.append({**common, **whole, **over, "write_kib_s": sum(kib_s) / len(kib_s)})
+    for second, (wait_ms, rate) in enumerate(zip(waits_ms, kib_s or waits_ms, strict=True), 3):
+        of_second = {**common, "time_s": float(second), "duration_s": 1.0, "write_kib_s": 700.0}
+        waits = {"latency_mean_ms": wait_ms, "latency_p99_ms": 1.1 * wait_ms, "requests": 100}
+        rows.append({**of_second, **waits})
+        if kib_s:
+            rows.append({**of_second, **over, "write_kib_s": float(rate), "requests": 30})
+    given = dict.fromkeys(study.COLUMNS) | {"testbed": "deterministic", "preset": "quick"}
+    given |= {"machine": "deterministic", "accelerator": "TCG", "arm": "container"}
+    given |= {"study": "container_isolation", "scheduler": "none"}
+    return [{**given, **row} for row in rows]
+
+
+MB_S = 1e6 / 1024
+TABLE = pd.DataFrame(
+    [
+        *measured("alone", "", [3.4, 3.4, 3.4], [], busy=0.8),
+        *measured("io_max", "1000 kB/s", [4.6, 4.4, 4.5], [MB_S] * 3),
+        *measured("io_max", "1200 kB/s", [4.8, 4.8, 4.8], [1.2 * MB_S] * 3),
+        *measured("io_max", "1200 kB/s", [4.8, 4.8, 4.8], [1.2 * MB_S] * 3, repetition=2),
+        *measured("io_max", "1300 kB/s", [5.1, 4.9, 5.1], [1.3 * MB_S] * 3),
+        *measured("io_max", "900 kB/s", [5.1, 4.9, 5.1], [0.9 * MB_S] * 3),
+        *measured("guard", "0.25 s", [4.6, 4.6, 4.6], [MB_S, 2 * MB_S, 3 * MB_S]),
+    ]
+)
+
+
+def test_a_point_has_what_the_normal_containers_suffer_and_what_the_offenders_do():
+    found = points(TABLE).set_index(["mechanism", "setting", "repetition"])
+    one = found.loc[("io_max", "1300 kB/s", 1)]
+    assert one["missed_s"] == 2 and one["missed_p99_s"] == 3
+    assert one["wait_ms"] == pytest.approx((5.1 + 4.9 + 5.1) / 3)
+    assert one["p99_ms"] == pytest.approx(1.1 * one["wait_ms"])
+    assert one["offenders_mb_s"] == pytest.approx(1.3)
+    assert one["more_busy"] == pytest.approx(0.1) and one["oscillation"] == 0
+    steered = found.loc[("guard", "0.25 s", 1)]
+    assert steered["oscillation"] == pytest.approx(2**0.5 / 2 / 2.5)  # 2 and 3, without the first
+    assert found.loc[("alone", "", 1), "offenders_mb_s"] == 0
+
+
+def test_the_front_is_what_no_other_setting_beats_in_both():
+    cells = cells_of(points(TABLE))
+    assert cells.set_index("setting").loc["1200 kB/s", "repetitions"] == 2
+    best = front(cells[cells["mechanism"] == "io_max"])
+    assert best["setting"].tolist() == ["1200 kB/s", "1300 kB/s"]
+    by_wait = front(cells[cells["mechanism"] == "io_max"], cost="wait_ms")
+    assert by_wait["setting"].tolist() == ["1000 kB/s", "1200 kB/s", "1300 kB/s"]
+
+
+def test_the_table_has_the_best_settings_with_intervals_and_the_figure_is_drawn():
+    ((caption, table),) = tables.tables(TABLE)
+    assert "250 ms" in caption
+    assert table["mechanism"].tolist() == ["no offenders", "guard", "io.max", "io.max"]
+    assert table["setting"].tolist() == ["", "0.25 s", "1200 kB/s", "1300 kB/s"]
+    assert table["n"].tolist() == [1, 1, 2, 1]
+    (axis,) = frontier_figure(TABLE).axes
+    assert axis.get_title() == "step"
+    best = next(line for line in axis.lines if len(line.get_xdata()) == 3)
+    assert list(best.get_ydata()) == pytest.approx([1.0, 1.2, 1.3])
+
+
+def test_without_the_experiment_there_is_neither_table_nor_point():
+    none = TABLE[TABLE["experiment"] != "frontier"]
+    assert tables.tables(none) == [] and points(none).empty

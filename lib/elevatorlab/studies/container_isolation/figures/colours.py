@@ -26,3 +26,6 @@ COLOURS = {
 }
 """Told apart with any colour vision (after Okabe and Ito), but for the readings of one policy,
 which share a hue and have panels or lines of their own; bfq has the scheduler's own."""
+
+FRONTIER_COLOURS = {**COLOURS, "alone": GREY, "bfq_tuned": "#661100"}
+"""Those of experiment ``frontier``, which has two mechanisms more."""

@@ -37,6 +37,27 @@ LOAD_LABELS = {
     "two": "two offenders: 2 writers each",
 }
 
+FRONTIER_LABELS = {
+    "alone": "no offenders",
+    **LABELS,
+    "io_max": "io.max",
+    "io_cost": "io.cost",
+    "bfq": "BFQ",
+    "bfq_tuned": "BFQ, no idling",
+}
+"""The same for experiment ``frontier``, where a mechanism has more settings than one."""
+
+FRONTIER_LOADS = {
+    "step": "step",
+    "ramp": "ramp",
+    "burst-0.2": "bursts of 0.2 s",
+    "burst-1": "bursts of 1 s",
+    "burst-5": "bursts of 5 s",
+    "two": "two offenders",
+    "many": "sixteen small ones",
+    "mixed": "small and large requests",
+}
+
 
 def present(rows: pd.DataFrame) -> list[str]:
     """Return the mechanisms that were run, in the order of `comparison.MECHANISMS`."""

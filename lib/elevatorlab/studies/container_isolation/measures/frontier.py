@@ -1,0 +1,94 @@
+"""What a mechanism reached in one setting: a point for each trial, and the front of the best."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..trials.containers import NORMAL, OVERLOADED
+from .regulation import KIB_S_PER_MB_S, seconds, totals
+
+CELL = ["load", "disk", "mechanism", "setting"]
+"""What a point is of; its repetitions differ in the seed alone."""
+
+SETTLED_S = 2
+"""Oscillation counts from so many seconds after the overload began."""
+
+
+def points(measured: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each trial of experiment ``frontier``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `CELL`, ``trial`` and ``repetition``, and
+
+        ===================  =====================================================================
+        ``missed_s``         seconds in which the mean wait of a normal container missed the SLA
+        ``missed_p99_s``     the same of the 99th percentile of its waits
+        ``wait_ms``          the longest of the means, averaged over the seconds
+        ``p99_ms``           the longest of the 99th percentiles, averaged over the seconds
+        ``offenders_mb_s``   what all offenders wrote
+        ``recovery_s``       until no normal container missed the SLA
+        ``oscillation``      standard deviation of the offenders' rate over its mean, when settled
+        ``more_busy``        the disk's busy share, less that with the normal containers alone
+        ``cpu_busy_ratio``   the processors' busy time
+        ===================  =====================================================================
+    """
+    whole = totals(measured, "frontier")
+    if whole.empty:
+        return pd.DataFrame(columns=[*CELL, "trial", "repetition"])
+    whole = whole.assign(setting=whole["setting"].fillna(""))
+    keys = [*CELL, "trial", "repetition"]
+    first = whole.groupby(keys)[["violation_s", "recovery_s", "disk_busy_ratio", "cpu_busy_ratio"]]
+    found = first.first().rename(columns={"violation_s": "missed_s"}).reset_index()
+    offenders = whole[whole["role"] == OVERLOADED].groupby("trial")["write_kib_s"].sum()
+    found["offenders_mb_s"] = found["trial"].map(offenders).fillna(0) / KIB_S_PER_MB_S
+    judged = seconds(measured, "frontier")
+    judged = judged[judged["time_s"] > judged["onset_s"] + 1]  # the second of the onset is not
+    found = found.merge(_waits(judged[judged["role"] == NORMAL]), on="trial")
+    found["oscillation"] = found["trial"].map(_oscillation(judged))
+    alone = found[found["mechanism"] == "alone"].groupby("disk")["disk_busy_ratio"].mean()
+    found["more_busy"] = found["disk_busy_ratio"] - found["disk"].map(alone)
+    return found
+
+
+def _waits(normal: pd.DataFrame) -> pd.DataFrame:
+    """Return of each trial what its normal containers waited; rows of their seconds."""
+    columns = {"latency_mean_ms": "wait_ms", "latency_p99_ms": "p99_ms"}
+    longest = normal.groupby(["trial", "time_s"])[list(columns)].max().rename(columns=columns)
+    sla_ms = normal.groupby(["trial", "time_s"])["sla_wait_ms"].first()
+    longest["missed_p99_s"] = (~(longest["p99_ms"] <= sla_ms)).astype(float)
+    by_trial = longest.groupby("trial")
+    found = by_trial[["wait_ms", "p99_ms"]].mean().join(by_trial["missed_p99_s"].sum())
+    return found.reset_index()
+
+
+def _oscillation(judged: pd.DataFrame) -> pd.Series[float]:
+    """Return how much the offenders' rate goes up and down, by trial; rows of seconds."""
+    late = judged[judged["time_s"] > judged["onset_s"] + SETTLED_S]
+    rates = late[late["role"] == OVERLOADED].groupby(["trial", "time_s"])["write_kib_s"].sum()
+    by_trial = rates.groupby("trial")
+    ratio: pd.Series[float] = by_trial.std() / by_trial.mean()
+    return ratio
+
+
+def cells_of(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over repetitions of each cell of `points`, and how many there were."""
+    numbers = found.drop(columns=["trial"]).groupby(CELL, sort=False)
+    means = numbers.mean(numeric_only=True).drop(columns=["repetition"])
+    return means.join(numbers.size().rename("repetitions")).reset_index()
+
+
+def front(cells: pd.DataFrame, cost: str = "missed_s") -> pd.DataFrame:
+    """Return the cells that no other one beats in both: what it costs, and the offenders' rate.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame
+        Of one load, as `cells_of` has them.
+    cost : str
+        What the normal containers suffer: a column of `cells`.
+    """
+    ranked = cells.sort_values([cost, "offenders_mb_s"], ascending=[True, False])
+    best = ranked["offenders_mb_s"].cummax().shift(fill_value=-1.0)
+    return ranked[ranked["offenders_mb_s"] > best]

@@ -112,24 +112,29 @@ class SingleServerDisk:
         return Observation(self.now_s, period_s, usages, {"sim": disk})
 
 
-class WriteBehindDisk(SingleServerDisk):
-    """The disk of study 3: it answers a write when it is in its memory, which holds one.
+class RecordedDisk(SingleServerDisk):
+    """A disk with constant service times; `ended` has (when, wait) of each request.
 
-    Service takes a constant time. `ended` has (when, wait) of each request, by container.
+    A request goes to the server that is free first. With `accept_s` a write is answered so long
+    after it has a server, and not when it was served: the disk has a memory for one write a server.
     """
 
-    ACCEPT_S = 400e-6
+    servers = 1
+    accept_s = None
 
-    def __init__(self, containers, seed=1):
-        self.free_s = 0.0
+    def __init__(self, containers, seek_ms, mib_s, seed=1):
+        self.free_s = [0.0] * self.servers
         self.ended = {container.name: [] for container in containers}
-        super().__init__(containers, seek_ms=1.32, mib_s=9415 / 1024, seed=seed)
+        super().__init__(containers, seek_ms=seek_ms, mib_s=mib_s, seed=seed)
 
     def _arrive(self, container):
         service_s = self.seek_s + container.request_bytes * self.byte_s
-        self.busy_s += service_s
-        answered_s = max(self.now_s + self.ACCEPT_S, self.free_s)
-        self.free_s = answered_s + service_s
+        self.busy_s += service_s / self.servers
+        first = min(range(self.servers), key=self.free_s.__getitem__)
+        answered_s = max(self.now_s + (self.accept_s or 0.0), self.free_s[first])
+        self.free_s[first] = answered_s + service_s
+        if self.accept_s is None:
+            answered_s += service_s
         self._at(answered_s, self._answered, self.now_s, container)
 
     def _answered(self, arrived_s, container):
@@ -138,6 +143,24 @@ class WriteBehindDisk(SingleServerDisk):
         container.counts["bytes"] += container.request_bytes
         container.counts["wait_s"] += self.now_s - arrived_s
         self._think(container, self.now_s)
+
+
+class WriteBehindDisk(RecordedDisk):
+    """The disk of study 3: it answers a write when it is in its memory, which holds one."""
+
+    accept_s = 400e-6
+
+    def __init__(self, containers, seed=1):
+        super().__init__(containers, seek_ms=1.32, mib_s=9415 / 1024, seed=seed)
+
+
+class ParallelDisk(RecordedDisk):
+    """A disk that serves 32 requests at a time: nobody waits for another until it is full."""
+
+    servers = 32
+
+    def __init__(self, containers, seed=1):
+        super().__init__(containers, seek_ms=2.0, mib_s=200.0, seed=seed)
 
 
 def _usage(container, period_s):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from elevatorlab import studies
+from elevatorlab.errors import ElevatorLabError
 from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation.figures.colours import FRONTIER_COLOURS
 from elevatorlab.studies.container_isolation.figures.frontier import frontier as frontier_figure
@@ -112,6 +113,14 @@ def test_policies_run_at_every_control_period():
     found = settings("guard", frontier_periods_s=[1, 0.25])
     assert [trial.regulator.period_s for trial in found.values()] == [1, 0.25]
     assert found["0.25 s"].regulator.policy == "guard"
+
+
+def test_it_runs_on_a_drive_but_the_cost_controller_has_no_model_of_one():
+    on_drive = {"frontier_disks": [], "frontier_drives": ["hp-c3323a"]}
+    (trial,) = trials(frontier_mechanisms=["none"], **on_drive)
+    assert trial.device.kind == "drive" and trial.labels["disk"] == "hp-c3323a"
+    with pytest.raises(ElevatorLabError, match="expected no io_cost .* found hp-c3323a"):
+        trials(frontier_mechanisms=["none", "io_cost"], **on_drive)
 
 
 def test_every_mechanism_meets_every_load():

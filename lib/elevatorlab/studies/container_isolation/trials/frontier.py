@@ -27,12 +27,13 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ....errors import ElevatorLabError
 from ....trial import Limits, PacedWrites, Phase, Scheduler, Trial
 from . import comparison
 from .containers import NORMAL, OVERLOADED, load, names, trial, writes
 from .disks import OVERLOAD_BYTES
 from .parameters import FrontierLoad, FrontierMechanism, Parameters
-from .regulation import DISK, NORMAL_CONTAINERS, POLICIES, regulator
+from .regulation import NORMAL_CONTAINERS, POLICIES, regulator
 
 ONSET_S = 1.75
 NORMAL_WEIGHTS = {"io_cost": 100, "bfq": 1000, "bfq_tuned": 1000}
@@ -73,10 +74,22 @@ class Setting(NamedTuple):
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of experiment ``frontier``."""
+    """Return the trials of experiment ``frontier``.
+
+    Raises
+    ------
+    ElevatorLabError
+        Where the cost controller would run on a drive, of which it has no model.
+    """
+    if parameters.frontier_drives and "io_cost" in parameters.frontier_mechanisms:
+        raise ElevatorLabError(
+            "frontier_drives: expected no io_cost among frontier_mechanisms, since its model is "
+            f"that of the study's disk; found {', '.join(parameters.frontier_drives)}"
+        )
     return [
-        _trial(parameters, mechanism, setting, kind, repetition)
+        _trial(parameters, mechanism, setting, disk, kind, repetition)
         for repetition in range(1, parameters.frontier_repetitions + 1)
+        for disk in (*parameters.frontier_disks, *parameters.frontier_drives)
         for kind in parameters.frontier_loads
         for mechanism in parameters.frontier_mechanisms
         for setting in settings(parameters, mechanism, len(LOADS[kind]))
@@ -124,6 +137,7 @@ def _trial(
     parameters: Parameters,
     mechanism: FrontierMechanism,
     setting: Setting,
+    disk: str,
     kind: FrontierLoad,
     repetition: int,
 ) -> Trial:
@@ -145,7 +159,7 @@ def _trial(
     scheduler = setting.scheduler
     fields["warm_up_s"] = ONSET_S
     return trial(
-        parameters, "frontier", DISK, scheduler, repetition, workloads, labels, limits, **fields
+        parameters, "frontier", disk, scheduler, repetition, workloads, labels, limits, **fields
     )
 
 

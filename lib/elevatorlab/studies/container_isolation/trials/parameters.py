@@ -74,8 +74,9 @@ class Parameters(CommonParameters):
         Experiment ``comparison``: how long the overload lasts.
     comparison_repetitions : int
         Experiment ``comparison``: its own number, since it has many trials.
-    frontier_mechanisms, frontier_loads : tuple of str
-        Experiment ``frontier`` (see `frontier`).
+    frontier_mechanisms, frontier_loads, frontier_disks, frontier_drives : tuple of str
+        Experiment ``frontier`` (see `frontier`). A drive has another service time, so that it
+        needs another `sla_wait_ms`.
     frontier_limits_kb_s, frontier_weights, frontier_vrates, frontier_waits_ms, frontier_periods_s
         The settings of its mechanisms.
     frontier_s : float
@@ -113,6 +114,8 @@ class Parameters(CommonParameters):
         *("slae", "ute", "aimd", "pi", "guard"),
     )
     frontier_loads: tuple[FrontierLoad, ...] = ("step",)
+    frontier_disks: tuple[DiskName, ...] = ("write_behind",)
+    frontier_drives: tuple[DriveName, ...] = ()
     frontier_limits_kb_s: tuple[Positive, ...] = (800, 1000, 1200, 1400, 1600)
     frontier_weights: tuple[Weight, ...] = (10, 30, 100)
     frontier_vrates: tuple[tuple[Percent, Percent], ...] = ((25, 100), (80, 80), (100, 100))

@@ -115,6 +115,12 @@ def test_policies_run_at_every_control_period():
     assert found["0.25 s"].regulator.policy == "guard"
 
 
+def test_the_least_limits_of_many_together_are_no_overload():
+    for load, floor_kib_s in {"step": 128, "two": 128, "many": 16}.items():
+        (trial,) = settings("guard", frontier_loads=[load], frontier_periods_s=[0.25]).values()
+        assert trial.regulator.floor_kib_s == floor_kib_s
+
+
 def test_it_runs_on_a_drive_but_the_cost_controller_has_no_model_of_one():
     on_drive = {"frontier_disks": [], "frontier_drives": ["hp-c3323a"]}
     (trial,) = trials(frontier_mechanisms=["none"], **on_drive)

@@ -37,6 +37,8 @@ from .regulation import NORMAL_CONTAINERS, POLICIES, regulator
 
 ONSET_S = 1.75
 NORMAL_WEIGHTS = {"io_cost": 100, "bfq": 1000, "bfq_tuned": 1000}
+FLOOR_KIB_S, FLOOR_OF_ALL_KIB_S = 128, 256
+"""The least limits of one offender and of all: the usual floor of sixteen would be an overload."""
 TUNED = {"slice_idle": 0, "low_latency": 0}
 
 
@@ -110,7 +112,8 @@ def settings(
         yield from _cost_settings(parameters)
     elif mechanism in POLICIES:
         for period_s in parameters.frontier_periods_s:
-            chosen = regulator(mechanism, parameters, period_s=period_s)
+            floor_kib_s = min(FLOOR_KIB_S, FLOOR_OF_ALL_KIB_S / offenders)
+            chosen = regulator(mechanism, parameters, 0, period_s, floor_kib_s)
             yield Setting(f"{period_s:g} s", {"regulator": chosen})
     else:
         scheduler = Scheduler(name="bfq", tunables=TUNED if mechanism == "bfq_tuned" else {})

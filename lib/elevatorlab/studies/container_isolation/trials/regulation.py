@@ -43,12 +43,16 @@ PERIODS_S: dict[Policy, float] = {"guard": 0.25}
 
 
 def regulator(
-    policy: Policy, parameters: Parameters, start_s: float = 0, period_s: float | None = None
+    policy: Policy,
+    parameters: Parameters,
+    start_s: float = 0,
+    period_s: float | None = None,
+    floor_kib_s: float = 128,
 ) -> Regulator:
     """Return the regulator with a policy and the study's SLA or threshold."""
     name, options = POLICIES[policy]
     given: dict[str, Any] = {"policy": name, "start_s": start_s, "options": options}
-    given["period_s"] = period_s or PERIODS_S.get(policy, 1)
+    given |= {"period_s": period_s or PERIODS_S.get(policy, 1), "floor_kib_s": floor_kib_s}
     if name.startswith("ute"):
         return Regulator(**given, threshold=parameters.threshold)
     return Regulator(**given, sla_wait_ms=parameters.sla_wait_ms)

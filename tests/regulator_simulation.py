@@ -160,7 +160,7 @@ class ParallelDisk(RecordedDisk):
     servers = 32
 
     def __init__(self, containers, seed=1):
-        super().__init__(containers, seek_ms=2.0, mib_s=200.0, seed=seed)
+        super().__init__(containers, seek_ms=20.0, mib_s=200.0, seed=seed)
 
 
 def _usage(container, period_s):

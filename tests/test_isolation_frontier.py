@@ -2,11 +2,13 @@
 
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.paths import PROJECT
 from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation.figures.colours import FRONTIER_COLOURS
 from elevatorlab.studies.container_isolation.figures.frontier import frontier as frontier_figure
@@ -219,3 +221,37 @@ def test_the_table_has_the_best_settings_with_intervals_and_the_figure_is_drawn(
 def test_without_the_experiment_there_is_neither_table_nor_point():
     none = TABLE[TABLE["experiment"] != "frontier"]
     assert tables.tables(none) == [] and points(none).empty
+
+
+# What is stored, and what the page says of it
+
+STORED = PROJECT / "data/frontier"
+PAGE = (PROJECT / "docs/regulator.md").read_text().partition("### Each mechanism at its best")[2]
+
+
+def lines_of_page(first):
+    """Return the cells of the lines of the table whose heading begins with these cells."""
+    _, _, after = PAGE.partition(f"\n| {first} |")
+    lines = after.partition("\n\n")[0].splitlines()
+    columns = [cell.strip() for cell in f"{first} |{lines[0]}".strip("|").split("|")]
+    return columns, [[cell.strip() for cell in line[1:-1].split("|")] for line in lines[2:]]
+
+
+def test_the_page_has_the_table_of_what_is_stored():
+    stored = pd.read_csv(STORED / "container_isolation.csv")
+    study.TABLE.checked(stored, "data/frontier")
+    ((_, table),) = tables.tables(stored)
+    columns, lines = lines_of_page("load | mechanism")
+    assert lines == table[columns].astype(str).to_numpy().tolist()
+
+
+def test_the_page_has_what_the_simulation_came_to():
+    stored = pd.read_csv(STORED / "simulated.csv").set_index(["load", "policy"])
+    columns, lines = lines_of_page("load | best fixed limit")
+    for load, fixed, *cells in lines:
+        best = stored.loc[(load, "fixed"), "offenders_kb_s"].mean()
+        assert fixed == f"{best:.0f} kB/s"
+        for policy, cell in zip(columns[2:], cells, strict=True):
+            rows = stored.loc[(load, policy)]
+            missed, share = rows["missed_s"].sum(), np.mean(rows["offenders_kb_s"]) / best
+            assert cell == f"{missed}, {share:.2f}"

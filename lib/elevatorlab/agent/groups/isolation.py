@@ -67,6 +67,8 @@ class Socket:
     """A worker that somebody else started in a container: the socket it listens on."""
 
     ends_with = "its container"
+    requests: IO[str]
+    answers: IO[str]
 
     def __init__(self, path: str) -> None:
         self.socket = _connected(path)

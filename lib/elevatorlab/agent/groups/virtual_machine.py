@@ -18,7 +18,7 @@ from .worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import IO, Any
 
     from ..lifecycle.journal import Journal
     from ..lifecycle.proofs import Proofs
@@ -50,6 +50,8 @@ class Port:
     """A worker that waits inside a virtual machine: the outer end of its virtio-serial port."""
 
     ends_with = "its virtual machine"
+    requests: IO[str]
+    answers: IO[str]
 
     def __init__(self, path: pathlib.Path) -> None:
         try:  # without O_NONBLOCK this would wait for ever for a machine that has ended
@@ -112,7 +114,7 @@ class VirtualMachineGroup(Group):
         (self.path / "cgroup.procs").write_text(str(self.process))
         self._attach(self._monitor, proofs)
         self._hand = Worker(self, "")
-        self._inside = self._hand.call("virtio_disk", patience_s=PATIENCE_S)
+        self._inside: str = self._hand.call("virtio_disk", patience_s=PATIENCE_S)
         self._prove_the_machine(proofs)
         if self.machine["scheduler"]:
             self._select_scheduler(proofs)

@@ -68,7 +68,7 @@ class DeterministicTestbed:
     name = "deterministic"
     anywhere = True
     identity_is = " (the image's digest)"
-    defaults = {"arms": ("host", "container"), "device": "null_blk"}
+    defaults: dict[str, Any] = {"arms": ("host", "container"), "device": "null_blk"}
     boots_in = "about 15 s"
 
     def __init__(

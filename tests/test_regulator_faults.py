@@ -196,3 +196,17 @@ def test_a_host_that_was_too_busy_is_told_how_many_periods_it_missed(host, throt
     throttled.source = Slow()
     throttled.run(0.05, stop)
     assert throttled.missed == sum(one["control_periods"] for one in host.events("missed")) >= 2
+
+
+@pytest.mark.parametrize("change", ["dropped", "other device"])
+def test_a_container_that_goes_on_unwatched_keeps_no_limit(host, throttled, change):
+    """Its pattern or its device is another one since the classes were read again."""
+    normal, over = host.targets
+    moved = over._replace(devices=("sda1",), own=False)
+    host.targets = [normal] if change == "dropped" else [normal, moved]
+    host.second(throttled)
+    assert host.limit() == NO_LIMIT
+    assert throttled.limited() == []
+    released = [one for one in host.events("decision") if one["action"] == "release"]
+    assert [one["cause"] for one in released] == ["it is watched no longer"]
+    assert all(OVER not in pool.throttled for pool in throttled.state.values())

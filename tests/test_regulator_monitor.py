@@ -9,7 +9,7 @@ from elevatorlab.agent.groups.hierarchies import V2
 from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.monitor import growth, parse_diskstats, shared_utilization
 from elevatorlab.agent.regulator.policies import Slae
-from elevatorlab.agent.regulator.targets import EngineContainers, NamedCgroups
+from elevatorlab.agent.regulator.targets import EngineContainers, NamedCgroups, Pattern
 from regulator_trees import Tree, counts_line
 
 FIXTURES = Path(__file__).parent / "fixtures/regulator"
@@ -238,10 +238,11 @@ def test_a_partition_has_its_own_counters_and_the_limits_of_its_disk(tmp_path):
 def test_the_disk_of_the_host_is_nobodys_own(tree):
     topology = tree.topology
     topology.device_of = lambda path: "loop4"
-    source = NamedCgroups(["a=loop4"], [], [], tree.hierarchy, topology)
+    patterns = [Pattern("a", ("loop4",))]
+    source = NamedCgroups(patterns, [], tree.hierarchy, topology)
     assert [target.own for target in source.targets()[0]] == [False]
     topology.device_of = lambda path: None
-    source = NamedCgroups(["a=loop4"], [], [], tree.hierarchy, topology)
+    source = NamedCgroups(patterns, [], tree.hierarchy, topology)
     assert [target.own for target in source.targets()[0]] == [True]
 
 

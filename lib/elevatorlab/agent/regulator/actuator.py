@@ -63,7 +63,7 @@ class Actuator:
         self.hierarchy = hierarchy
         self.number = number
         self.journal = journal
-        self._original: dict[tuple[pathlib.Path, str], dict[str, int | None]] = {}
+        self._original: dict[tuple[str, str], dict[str, int | None]] = {}
 
     def set(self, target: Target, bytes_s: int | None) -> list[dict[str, str | None]]:
         """Limit a container's reads and writes to `bytes_s` each; None restores what was.
@@ -102,7 +102,7 @@ class Actuator:
 
     def _note(self, target: Target, number: str) -> dict[str, int | None]:
         """Return the limits before ours, noted in the journal the first time."""
-        place = (target.folder, number)
+        place = (target.key, number)
         if place not in self._original:
             original = self.hierarchy.limits(target.folder, number, LIMITED)
             for file, value, _ in self.hierarchy.knobs(target.folder, number, original):

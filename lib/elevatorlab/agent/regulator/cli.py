@@ -80,7 +80,13 @@ def parser() -> argparse.ArgumentParser:
     )
     chosen = reader.add_mutually_exclusive_group()
     chosen.add_argument("--container", action="append", default=[], metavar="NAME")
-    chosen.add_argument("--cgroup", action="append", default=[], metavar="PATH[=DEVICE]")
+    chosen.add_argument(
+        "--cgroup",
+        action="append",
+        default=[],
+        metavar="PATTERN[=DEVICE]",
+        help="cgroups by their path below the root: 'kubepods.slice/*', system.slice/a.service",
+    )
     add("--device", action="append", default=[], metavar="NAME", help="what the containers use")
     add("--disk", metavar="NAME", help="the disk below, where the kernel cannot tell")
     add("--floor-kib-s", type=_positive, default=128, metavar="N", help="never limit below")
@@ -163,7 +169,8 @@ def source_of(options: argparse.Namespace, hierarchy: Hierarchy, topology: Topol
     """Return where the containers come from."""
     classes = [text.partition("=")[0] for text in options.classes]
     if options.cgroup:
-        return targets.NamedCgroups(options.cgroup, options.device, classes, hierarchy, topology)
+        patterns = targets.named(options.cgroup, options.device, hierarchy)
+        return targets.NamedCgroups(patterns, classes, hierarchy, topology)
     docker = engine.reach(engine.socket_path())
     return targets.EngineContainers(
         docker, set(options.container), options.device, classes, hierarchy, topology

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import report
 from .actuator import LimitFailed
+from .control import Decision
 from .decisions import decide
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .actuator import Actuator
-    from .control import Decision, Policy, Pool, Settings
+    from .control import Policy, Pool, Settings
     from .monitor import Monitor
     from .observation import Observation
     from .targets import Source, Target
@@ -63,7 +64,7 @@ class Loop:
         self.observation: Observation | None = None
         self.counts: collections.Counter[str] = collections.Counter()
         self.missed = 0
-        self._known: dict[str, str] = {}
+        self._known: dict[str, Target] = {}
         self._in_vain: collections.Counter[str] = collections.Counter()
         self._buffering: set[str] = set()
 
@@ -105,24 +106,32 @@ class Loop:
 
     def _welcome(self, targets: Sequence[Target]) -> None:
         """Start the counters of containers that are new; forget those that went."""
-        present = {target.key: target.name for target in targets}
+        present = {target.key: target for target in targets}
         if present == self._known:
             return
-        for target in targets:
-            if target.key not in self._known:
-                devices = list(target.devices)
-                self.log.write("container", container=target.name, came=True, devices=devices)
-                if self.actuator:
-                    self.actuator.start_counters(target)
-        for key, name in self._known.items():
-            if key not in present:
-                self.limits.pop(key, None)
-                self.log.write("container", container=name, came=False)
+        for old in _others(self._known, present):
+            if old.key in self.limits and old.folder.is_dir():
+                self._let_go(old)
+            self.limits.pop(old.key, None)
+            self.log.write("container", container=old.name, came=False)
+        for new in _others(present, self._known):
+            devices = list(new.devices)
+            self.log.write("container", container=new.name, came=True, devices=devices)
+            if self.actuator:
+                self.actuator.start_counters(new)
         self._known = present
+
+    def _let_go(self, target: Target) -> None:
+        """Take the limit from one that goes on, but is watched no longer."""
+        cause = "it is watched no longer"
+        self._carry_out(Decision(target.key, target.name, "release", None, cause, {}), target)
+        for disk, pool in self.state.items():
+            kept = {key: known for key, known in pool.throttled.items() if key != target.key}
+            self.state[disk] = pool._replace(throttled=kept)
 
     def limited(self) -> list[str]:
         """Return the names of the containers that have a limit of ours now."""
-        return sorted(self._known[key] for key in self.limits if key in self._known)
+        return sorted(self._known[key].name for key in self.limits if key in self._known)
 
     def _carry_out(self, decision: Decision, target: Target | None) -> None:
         self.counts[decision.action] += 1
@@ -175,3 +184,12 @@ class Loop:
     def metrics(self) -> str:
         """Return the page of metrics."""
         return report.metrics_page(self.observation, self.limits, self.counts, self.missed)
+
+
+def _others(some: Mapping[str, Target], others: Mapping[str, Target]) -> list[Target]:
+    """Return those of `some` that are not, or have other devices, among `others`."""
+    return [
+        target
+        for key, target in some.items()
+        if key not in others or others[key].devices != target.devices
+    ]

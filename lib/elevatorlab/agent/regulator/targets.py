@@ -1,8 +1,12 @@
-"""Which containers are watched: found through the Docker engine, or named as cgroups."""
+"""Which containers are watched: found through the Docker engine, or cgroups that fit a pattern."""
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import fnmatch
+import glob
+import os
 import pathlib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,53 +78,137 @@ def mark_own(targets: Sequence[Target], common: Set[str]) -> list[Target]:
     ]
 
 
+class Pattern(NamedTuple):
+    """Cgroups to watch: a path below the root, or one with ``*``, ``?`` and ``[]``.
+
+    A star stands for any part of one level's name, and ``**`` for any number of levels. Without
+    an `sla_class` a cgroup's name decides (see `class_of`).
+    """
+
+    path: str
+    devices: tuple[str, ...]
+    sla_class: str | None = None
+
+
+def named(texts: Iterable[str], devices: Sequence[str], hierarchy: Hierarchy) -> list[Pattern]:
+    """Return the patterns that an operator gives as ``PATH`` or ``PATH=DEVICE``.
+
+    Raises
+    ------
+    Refused
+        Where no device is known, or a path without a star is no cgroup that can be limited.
+    """
+    found = []
+    for text in texts:
+        path, _, device = text.partition("=")
+        if not (device or devices):
+            raise Refused(
+                f"expected a block device for cgroup {path}; found none; add --device NAME, "
+                f"or write --cgroup {path}=NAME"
+            )
+        if not glob.has_magic(path):
+            _check_cgroup(place(path, hierarchy.root), hierarchy)
+        found.append(Pattern(path, (device,) if device else tuple(devices)))
+    return found
+
+
+def place(path: str, root: pathlib.Path) -> pathlib.Path:
+    """Return where a cgroup is that is given by its path below the root, or in full."""
+    folder = pathlib.Path(path)
+    return folder if folder.is_relative_to(root) else root / path.lstrip("/")
+
+
+def _check_cgroup(folder: pathlib.Path, hierarchy: Hierarchy) -> None:
+    if not folder.is_dir():
+        raise Refused(
+            f"expected the cgroup {folder}; found none; give its path below "
+            f"{hierarchy.root}, or --container NAME for a Docker container"
+        )
+    if not (folder / hierarchy.needed).exists():
+        raise Refused(
+            f"expected {hierarchy.needed} in {folder}; found none; turn the io controller "
+            f"on for it: echo +io > {folder.parent}/cgroup.subtree_control"
+        )
+
+
+def outermost(folders: Iterable[str]) -> list[str]:
+    """Return the folders that lie in none of the others.
+
+    >>> outermost(["a/b", "a", "a-b", "c/d"])
+    ['a-b', 'a', 'c/d']
+    """
+    found: list[str] = []
+    for folder in sorted(folders, key=lambda folder: f"{folder}/"):
+        if not (found and folder.startswith(f"{found[-1]}/")):
+            found.append(folder)
+    return found
+
+
 class NamedCgroups:
-    """Cgroups that the operator names, each as ``PATH`` or ``PATH=DEVICE``."""
+    """The cgroups that fit an operator's patterns; looked for again each time.
+
+    The first pattern that fits a cgroup decides on its class and devices. Under cgroup v2 a
+    cgroup's limit and counters hold for those below it, too, so that these are left out.
+    """
 
     def __init__(
         self,
-        names: Collection[str],
-        devices: Sequence[str],
+        patterns: Sequence[Pattern],
         classes: Sequence[str],
         hierarchy: Hierarchy,
         topology: Topology,
     ) -> None:
+        self.patterns = patterns
+        self.classes = classes
         self.hierarchy = hierarchy
-        found = []
-        for text in names:
-            path, _, device = text.partition("=")
-            used = [device] if device else devices
-            if not used:
-                raise Refused(
-                    f"expected a block device for cgroup {path}; found none; add --device NAME, "
-                    f"or write --cgroup {path}=NAME"
-                )
-            folder = self._folder(path)
-            for name in used:
+        for pattern in patterns:
+            for name in pattern.devices:
                 topology.number(name)
-            sla_class = class_of(folder.name, None, classes)
-            found.append(Target(str(folder), folder.name, sla_class, folder, tuple(used), False))
-        self._targets = mark_own(found, topology.of_the_host())
-
-    def _folder(self, path: str) -> pathlib.Path:
-        folder = pathlib.Path(path)
-        if not folder.is_relative_to(self.hierarchy.root):
-            folder = self.hierarchy.root / path.lstrip("/")
-        if not folder.is_dir():
-            raise Refused(
-                f"expected the cgroup {folder}; found none; give its path below "
-                f"{self.hierarchy.root}, or --container NAME for a Docker container"
-            )
-        if not (folder / self.hierarchy.needed).exists():
-            raise Refused(
-                f"expected {self.hierarchy.needed} in {folder}; found none; turn the io controller "
-                f"on for it: echo +io > {folder.parent}/cgroup.subtree_control"
-            )
-        return folder
+        self.common = topology.of_the_host()
+        self._told: set[str] = set()
 
     def targets(self) -> tuple[list[Target], list[str]]:
-        """Return the cgroups that exist now, and what there is to report."""
-        return [target for target in self._targets if target.folder.is_dir()], []
+        """Return the cgroups that exist now, and what there is to report, each once."""
+        fitting: dict[str, Pattern] = {}
+        notes = []
+        for pattern in self.patterns:
+            folders = self._fitting(pattern)
+            if not folders:
+                notes.append(f"no cgroup fits {pattern.path} now")
+            for folder in folders:
+                fitting.setdefault(folder, pattern)
+        chosen = outermost(fitting) if self.hierarchy.version == 2 else sorted(fitting)
+        found = []
+        names = collections.Counter(os.path.basename(folder) for folder in chosen)
+        for folder in chosen:
+            if not os.path.exists(f"{folder}/{self.hierarchy.needed}"):
+                notes.append(f"cgroup {folder} is left alone: it has no {self.hierarchy.needed}")
+                continue
+            name = os.path.basename(folder)
+            if names[name] > 1:
+                name = os.path.relpath(folder, self.hierarchy.root)
+            with contextlib.suppress(OSError):  # it has just ended
+                found.append(self._target(folder, name, fitting[folder]))
+        fresh = [note for note in notes if note not in self._told]
+        self._told = set(notes)
+        return mark_own(found, self.common), fresh
+
+    def _fitting(self, pattern: Pattern) -> list[str]:
+        """Return the folders that fit a pattern: text, which is quicker for a thousand."""
+        root = self.hierarchy.root
+        below = str(place(pattern.path, root).relative_to(root))
+        # The last slash: no files.
+        found = glob.glob(f"{glob.escape(str(root))}/{below}/", recursive=True)
+        folders = [os.path.normpath(folder) for folder in found]
+        return [folder for folder in folders if folder != str(root)]
+
+    def _target(self, folder: str, name: str, pattern: Pattern) -> Target:
+        """Return a cgroup as a target: one that comes back under its old name is another."""
+        key = f"{folder}:{os.stat(folder).st_ino}"
+        sla_class = pattern.sla_class
+        if sla_class is None:
+            sla_class = class_of(os.path.basename(folder), None, self.classes)
+        return Target(key, name, sla_class, pathlib.Path(folder), pattern.devices, False)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Refused
 from ..lifecycle.journal import Journal, recover
-from . import audit, cgroups, engine, report, targets
+from . import audit, cgroups, classes, engine, report, targets
 from .actuator import FOLDER, Actuator
 from .catalogue import ENSURE_SLA, ENSURE_THRESHOLD, POLICIES
 from .control import Settings
@@ -27,11 +27,12 @@ from .paper import check_readings
 from .topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from http.server import ThreadingHTTPServer
     from typing import Any, TextIO
 
     from ..groups.hierarchies import Hierarchy
+    from .classes import SlaClass
     from .control import Policy
     from .targets import Source
 
@@ -71,6 +72,13 @@ def parser() -> argparse.ArgumentParser:
         help="an SLA of its own for containers with the label elevatorlab.class=CLASS or a name "
         "that matches the pattern CLASS; CLASS=none: no SLA",
     )
+    add(
+        "--config",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="a file with classes: their SLAs, cgroups and devices",
+    )
+    add("--config-name", help=argparse.SUPPRESS)  # where FILE is a copy of another one
     add(
         "--threshold",
         type=_ratio,
@@ -127,11 +135,26 @@ def _period(text: str) -> float:
     return value
 
 
-def policy_of(options: argparse.Namespace) -> Policy:
-    """Return the policy that the options ask for."""
+def classes_of(options: argparse.Namespace) -> list[SlaClass]:
+    """Return the classes of the command line, then those of the file."""
+    given = [classes.from_text(text) for text in options.classes]
+    if options.config is None:
+        return given
+    read = classes.read(options.config, options.config_name or str(options.config))
+    if options.policy not in ENSURE_SLA and classes.slas_of(read):
+        raise Refused(
+            f"expected classes without an SLA with --policy {options.policy}; found one of class "
+            f"{next(iter(classes.slas_of(read)))}"
+        )
+    return given + read
+
+
+def policy_of(options: argparse.Namespace, known: Sequence[SlaClass]) -> Policy:
+    """Return the policy that the options ask for, with the SLAs of the classes `known`."""
     given: list[Any] = []
     if options.policy in ENSURE_SLA:
-        given = [*_slas(options)]
+        sla, metric = _sla(options)
+        given = [{"": sla, **classes.slas_of(known)}, metric]
     elif options.policy in ENSURE_THRESHOLD:
         given = [options.threshold]
     try:
@@ -144,8 +167,8 @@ def policy_of(options: argparse.Namespace) -> Policy:
         ) from None
 
 
-def _slas(options: argparse.Namespace) -> tuple[dict[str, float | None], str]:
-    """Return the SLA of each class, and the metric that they are about."""
+def _sla(options: argparse.Namespace) -> tuple[float, str]:
+    """Return everybody's SLA, and the metric that it is about."""
     given = [name for name in METRICS if getattr(options, name) is not None]
     if len(given) != 1:
         found = " and ".join("--" + name.replace("_", "-") for name in given) or "none"
@@ -153,27 +176,26 @@ def _slas(options: argparse.Namespace) -> tuple[dict[str, float | None], str]:
             f"expected one of --sla-wait-ms, --sla-queue, --sla-utilization; found {found}; "
             f"--policy {options.policy} judges one metric"
         )
-    slas: dict[str, float | None] = {"": getattr(options, given[0])}
-    for text in options.classes:
-        name, _, sla = text.partition("=")
-        try:
-            slas[name] = None if sla == "none" else _positive(sla)
-        except (ValueError, argparse.ArgumentTypeError):
-            name = ""
-        if not name:
-            raise Refused(f"expected --class CLASS=SLA with a number or none; found {text!r}")
-    return slas, METRICS[given[0]]
+    return getattr(options, given[0]), METRICS[given[0]]
 
 
-def source_of(options: argparse.Namespace, hierarchy: Hierarchy, topology: Topology) -> Source:
-    """Return where the containers come from."""
-    classes = [text.partition("=")[0] for text in options.classes]
-    if options.cgroup:
-        patterns = targets.named(options.cgroup, options.device, hierarchy)
-        return targets.NamedCgroups(patterns, classes, hierarchy, topology)
+def source_of(
+    options: argparse.Namespace,
+    known: Sequence[SlaClass],
+    hierarchy: Hierarchy,
+    topology: Topology,
+) -> Source:
+    """Return where the containers come from: cgroups where any are named, or the engine."""
+    names = [one.name for one in known]
+    patterns = targets.named(options.cgroup, options.device, hierarchy)
+    patterns += classes.patterns_of(known, options.device)
+    if patterns and options.container:
+        raise Refused("expected --container or classes with cgroups; found both")
+    if patterns:
+        return targets.NamedCgroups(patterns, names, hierarchy, topology)
     docker = engine.reach(engine.socket_path())
     return targets.EngineContainers(
-        docker, set(options.container), options.device, classes, hierarchy, topology
+        docker, set(options.container), options.device, names, hierarchy, topology
     )
 
 
@@ -202,14 +224,15 @@ def main(argv: list[str]) -> int:
 
 def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     """Check, regulate until a signal comes, and leave nothing behind."""
-    policy = policy_of(options)
+    known = classes_of(options)
+    policy = policy_of(options, known)
     hierarchy, topology = cgroups.find(), Topology()
     monitor = Monitor(hierarchy, topology, options.disk)
     if options.disk:
         _check_counters(monitor, options.disk, topology)
     for name in options.device:
         _check_counters(monitor, name, topology)
-    source = source_of(options, hierarchy, topology)
+    source = source_of(options, known, hierarchy, topology)
     undo.callback(source.close)
     settings = Settings(floor_bytes_s=round(options.floor_kib_s * 1024))
     if options.once:

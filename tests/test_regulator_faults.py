@@ -9,10 +9,11 @@ import time
 
 import pytest
 
+from elevatorlab.agent.errors import Refused
 from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.regulator.actuator import Actuator
 from elevatorlab.agent.regulator.control import DEFAULTS
-from elevatorlab.agent.regulator.loop import Loop
+from elevatorlab.agent.regulator.loop import Loop, Renewal
 from elevatorlab.agent.regulator.policies import Slae
 from elevatorlab.agent.regulator.report import JsonLines
 from regulator_trees import Tree, counts_line
@@ -94,6 +95,9 @@ class Source:
 
     def targets(self):
         return list(self.host.targets), []
+
+    def close(self):
+        """Nothing is open."""
 
 
 @pytest.fixture
@@ -210,3 +214,24 @@ def test_a_container_that_goes_on_unwatched_keeps_no_limit(host, throttled, chan
     released = [one for one in host.events("decision") if one["action"] == "release"]
     assert [one["cause"] for one in released] == ["it is watched no longer"]
     assert all(OVER not in pool.throttled for pool in throttled.state.values())
+
+
+def test_what_is_read_again_keeps_the_state_and_a_refusal_keeps_the_old(host, throttled):
+    before, limit = throttled.state, host.limit()
+    answers = [Refused("classes.db.sla: expected a number"), (Slae({"": 10.0}), Source(host))]
+
+    def read():
+        answer = answers.pop(0)
+        if isinstance(answer, Refused):
+            raise answer
+        return answer
+
+    throttled.renewal = Renewal(threading.Event(), read)
+    for policy, said in [(Slae({"": 5.0}), "refused"), (Slae({"": 10.0}), "law")]:
+        throttled.renewal.wanted.set()
+        host.tree.time_s -= 3600  # so that the policy itself decides nothing
+        throttled.step()
+        assert (throttled.policy, throttled.state, host.limit()) == (policy, before, limit)
+        assert said in host.events("reload")[-1]
+    assert host.events("reload")[0]["refused"].endswith("what was read before stays in force")
+    assert answers == [] and not throttled.renewal.wanted.is_set()

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from elevatorlab.agent.errors import Refused
-from elevatorlab.agent.regulator.targets import NamedCgroups, Pattern, named
+from elevatorlab.agent.regulator.targets import NamedCgroups, Pattern, check_paths, named
 from regulator_trees import Tree
 
 DEVICES = ("loop4",)
@@ -115,11 +115,10 @@ def test_a_device_that_is_not_there_is_refused(tree):
 
 def test_what_an_operator_types(tree):
     cgroup(tree, "a.service")
-    assert named(["x/*=sdb", "a.service"], ["sda"], tree.hierarchy) == [
-        Pattern("x/*", ("sdb",)),
-        Pattern("a.service", ("sda",)),
-    ]
+    patterns = named(["x/*=sdb", "a.service"], ["sda"])
+    assert patterns == [Pattern("x/*", ("sdb",)), Pattern("a.service", ("sda",))]
+    check_paths(patterns, tree.hierarchy)
     with pytest.raises(Refused, match="expected a block device for cgroup x/\\*; found none"):
-        named(["x/*"], [], tree.hierarchy)
+        named(["x/*"], [])
     with pytest.raises(Refused, match="expected the cgroup .*/gone; found none"):
-        named(["gone"], ["sda"], tree.hierarchy)
+        check_paths([Pattern("gone", DEVICES)], tree.hierarchy)

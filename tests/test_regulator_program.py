@@ -277,3 +277,47 @@ def test_buffered_writes_under_v1_are_detected(program, tmp_path):
         with regulating(program, tmp_path, places, *SLAE) as (_, log):
             [warning] = wait_until(lambda: events(log, "warning"), 60)[:1]
     assert "through the page cache; cgroup v1 cannot limit such writes" in warning["text"]
+
+
+@needs_blkio
+def test_cgroups_come_and_classes_are_read_again(program, tmp_path):
+    file = tmp_path / "classes.json"
+
+    def write(classes):
+        file.write_text(json.dumps({"classes": classes}))
+
+    with loop_devices(1) as [loop], blkio_cgroup("slice") as above:
+        pattern = f"{above.name}/*.service"
+        write({"all": {"cgroups": [pattern], "devices": [loop]}})
+        options = (*SLAE, "--config", file, "--period-s", "0.2")
+        with regulating(program, tmp_path, {}, *options) as (process, log):
+            wait_until(lambda: f"no cgroup fits {pattern} now" in str(events(log, "note")))
+            (above / "a.service").mkdir()
+            (above / "b.service").mkdir()
+            wait_until(lambda: len(events(log, "container")) == 2)
+            file.write_text("{")
+            process.send_signal(signal.SIGHUP)
+            [bad] = wait_until(lambda: events(log, "reload"))
+            assert bad["refused"].startswith(f"expected JSON in {file}; found in line 1: ")
+            write({"one": {"sla": 2, "cgroups": [f"{above.name}/a*"], "devices": [loop]}})
+            process.send_signal(signal.SIGHUP)
+            wait_until(lambda: len(events(log, "container")) == 3)
+            (above / "a.service").rmdir()
+            (above / "b.service").rmdir()
+            wait_until(lambda: len(events(log, "container")) == 4)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(300) == 0 and process.stderr.read() == ""
+        assert events(log, "reload")[1]["law"]["slas"] == {"": 5.0, "one": 2.0}
+        moves = [(one["container"], one["came"]) for one in events(log, "container")]
+        assert sorted(moves[:2]) == [("a.service", True), ("b.service", True)]
+        assert moves[2:] == [("b.service", False), ("a.service", False)]
+
+
+@needs_blkio
+def test_a_terminal_that_closes_ends_a_regulator_without_a_file(program, tmp_path):
+    with loop_devices(1) as [loop], blkio_cgroup("left") as folder:
+        with regulating(program, tmp_path, {"left": (folder, loop)}, *SLAE) as (process, log):
+            wait_until(lambda: events(log, "container"))
+            process.send_signal(signal.SIGHUP)
+            assert process.wait(300) == 0
+    assert len(events(log, "stop")) == 1

@@ -21,7 +21,7 @@ from .actuator import FOLDER, Actuator
 from .catalogue import ENSURE_SLA, ENSURE_THRESHOLD, POLICIES
 from .control import Settings
 from .decisions import decide
-from .loop import Loop
+from .loop import Loop, Renewal
 from .monitor import Monitor
 from .paper import check_readings
 from .topology import Topology
@@ -187,7 +187,7 @@ def source_of(
 ) -> Source:
     """Return where the containers come from: cgroups where any are named, or the engine."""
     names = [one.name for one in known]
-    patterns = targets.named(options.cgroup, options.device, hierarchy)
+    patterns = targets.named(options.cgroup, options.device)
     patterns += classes.patterns_of(known, options.device)
     if patterns and options.container:
         raise Refused("expected --container or classes with cgroups; found both")
@@ -233,20 +233,29 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     for name in options.device:
         _check_counters(monitor, name, topology)
     source = source_of(options, known, hierarchy, topology)
-    undo.callback(source.close)
+    targets.check_paths(targets.named(options.cgroup, options.device), hierarchy)
     settings = Settings(floor_bytes_s=round(options.floor_kib_s * 1024))
     if options.once:
+        undo.callback(source.close)
         return _once(source, monitor, policy, settings, options.period_s)
     log = report.JsonLines(_log_file(options.log, undo))
     actuator = None
-    stop = threading.Event()
+    stop, again = threading.Event(), threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stop.set())
+    signal.signal(signal.SIGHUP, lambda *_: (again if options.config else stop).set())
     if not options.dry_run:
         journal = _journal(hierarchy, options.state, undo)
         actuator = Actuator(hierarchy, monitor.number, journal)
     show = report.draw if options.log and sys.stdout.isatty() else None
-    loop = Loop(source, monitor, policy, settings, actuator, log, show)
+
+    def read_again() -> tuple[Policy, Source]:
+        known = classes_of(options)
+        return policy_of(options, known), source_of(options, known, hierarchy, topology)
+
+    renewal = Renewal(again, read_again)
+    loop = Loop(source, monitor, policy, settings, actuator, log, show, renewal)
+    undo.callback(lambda: loop.source.close())
     if options.metrics_port:
         undo.callback(_serve(options.metrics_port, loop.metrics).shutdown)
     log.write("start", policy=options.policy, law=policy._asdict(), cgroup=hierarchy.version)

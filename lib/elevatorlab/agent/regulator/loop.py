@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import collections
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import Refused
 from . import report
 from .actuator import LimitFailed
 from .control import Decision
@@ -26,6 +27,17 @@ if TYPE_CHECKING:
 IN_VAIN_PERIODS = 3
 
 
+class Renewal(NamedTuple):
+    """How the loop gets another policy and source while it runs.
+
+    Once `wanted` is set, `read` is called before the next period. It raises Refused where the
+    old ones shall stay.
+    """
+
+    wanted: threading.Event
+    read: Callable[[], tuple[Policy, Source]]
+
+
 class Loop:
     """Regulates until stopped.
 
@@ -40,6 +52,8 @@ class Loop:
     log : JsonLines
     show : callable, optional
         Called with each observation and the limits in force.
+    renewal : Renewal, optional
+        None: policy and source stay.
     """
 
     def __init__(
@@ -51,6 +65,7 @@ class Loop:
         actuator: Actuator | None,
         log: report.JsonLines,
         show: Callable[[Observation, Mapping[str, int]], None] | None = None,
+        renewal: Renewal | None = None,
     ) -> None:
         self.source = source
         self.monitor = monitor
@@ -59,6 +74,7 @@ class Loop:
         self.actuator = actuator
         self.log = log
         self.show = show
+        self.renewal = renewal
         self.state: dict[str, Pool] = {}
         self.limits: dict[str, int] = {}
         self.observation: Observation | None = None
@@ -88,6 +104,8 @@ class Loop:
 
     def step(self) -> None:
         """Do one period's work."""
+        if self.renewal and self.renewal.wanted.is_set():
+            self._renew(self.renewal)
         targets, notes = self.source.targets()
         self._welcome(targets)
         self.observation = self.monitor.observe(targets)
@@ -103,6 +121,18 @@ class Loop:
             self._carry_out(decision, present.get(decision.key))
         if self.show:
             self.show(self.observation, self.limits)
+
+    def _renew(self, renewal: Renewal) -> None:
+        """Take another policy and source; what is known of the disks and limits stays."""
+        renewal.wanted.clear()
+        try:
+            policy, source = renewal.read()
+        except Refused as problem:
+            self.log.write("reload", refused=f"{problem}; what was read before stays in force")
+            return
+        self.source.close()
+        self.policy, self.source = policy, source
+        self.log.write("reload", law=policy._asdict())
 
     def _welcome(self, targets: Sequence[Target]) -> None:
         """Start the counters of containers that are new; forget those that went."""

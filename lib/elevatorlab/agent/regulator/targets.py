@@ -90,13 +90,13 @@ class Pattern(NamedTuple):
     sla_class: str | None = None
 
 
-def named(texts: Iterable[str], devices: Sequence[str], hierarchy: Hierarchy) -> list[Pattern]:
+def named(texts: Iterable[str], devices: Sequence[str]) -> list[Pattern]:
     """Return the patterns that an operator gives as ``PATH`` or ``PATH=DEVICE``.
 
     Raises
     ------
     Refused
-        Where no device is known, or a path without a star is no cgroup that can be limited.
+        Where no device is known.
     """
     found = []
     for text in texts:
@@ -106,8 +106,6 @@ def named(texts: Iterable[str], devices: Sequence[str], hierarchy: Hierarchy) ->
                 f"expected a block device for cgroup {path}; found none; add --device NAME, "
                 f"or write --cgroup {path}=NAME"
             )
-        if not glob.has_magic(path):
-            _check_cgroup(place(path, hierarchy.root), hierarchy)
         found.append(Pattern(path, (device,) if device else tuple(devices)))
     return found
 
@@ -118,17 +116,22 @@ def place(path: str, root: pathlib.Path) -> pathlib.Path:
     return folder if folder.is_relative_to(root) else root / path.lstrip("/")
 
 
-def _check_cgroup(folder: pathlib.Path, hierarchy: Hierarchy) -> None:
-    if not folder.is_dir():
-        raise Refused(
-            f"expected the cgroup {folder}; found none; give its path below "
-            f"{hierarchy.root}, or --container NAME for a Docker container"
-        )
-    if not (folder / hierarchy.needed).exists():
-        raise Refused(
-            f"expected {hierarchy.needed} in {folder}; found none; turn the io controller "
-            f"on for it: echo +io > {folder.parent}/cgroup.subtree_control"
-        )
+def check_paths(patterns: Iterable[Pattern], hierarchy: Hierarchy) -> None:
+    """Refuse a path without a star that is no cgroup that can be limited."""
+    for pattern in patterns:
+        if glob.has_magic(pattern.path):
+            continue
+        folder = place(pattern.path, hierarchy.root)
+        if not folder.is_dir():
+            raise Refused(
+                f"expected the cgroup {folder}; found none; give its path below "
+                f"{hierarchy.root}, or --container NAME for a Docker container"
+            )
+        if not (folder / hierarchy.needed).exists():
+            raise Refused(
+                f"expected {hierarchy.needed} in {folder}; found none; turn the io controller "
+                f"on for it: echo +io > {folder.parent}/cgroup.subtree_control"
+            )
 
 
 def outermost(folders: Iterable[str]) -> list[str]:

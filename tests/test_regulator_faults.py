@@ -235,3 +235,12 @@ def test_what_is_read_again_keeps_the_state_and_a_refusal_keeps_the_old(host, th
         assert said in host.events("reload")[-1]
     assert host.events("reload")[0]["refused"].endswith("what was read before stays in force")
     assert answers == [] and not throttled.renewal.wanted.is_set()
+
+
+def test_each_period_is_shown_with_its_decisions(host, throttled):
+    shown = []
+    throttled.show = lambda observation, limits, decisions: shown.append((limits, decisions))
+    host.second(throttled)
+    [(limits, [decision])] = shown
+    assert (decision.name, decision.action, decision.numbers["victim"]) == (OVER, "tighten", NORMAL)
+    assert limits == {OVER: decision.limit_bytes_s}

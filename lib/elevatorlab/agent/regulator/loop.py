@@ -51,7 +51,7 @@ class Loop:
         None: decide and report, but set nothing.
     log : JsonLines
     show : callable, optional
-        Called with each observation and the limits in force.
+        Called with each observation, the limits in force, and the period's decisions.
     renewal : Renewal, optional
         None: policy and source stay.
     """
@@ -64,7 +64,7 @@ class Loop:
         settings: Settings,
         actuator: Actuator | None,
         log: report.JsonLines,
-        show: Callable[[Observation, Mapping[str, int]], None] | None = None,
+        show: Callable[[Observation, Mapping[str, int], Sequence[Decision]], None] | None = None,
         renewal: Renewal | None = None,
     ) -> None:
         self.source = source
@@ -120,7 +120,7 @@ class Loop:
         for decision in decisions:
             self._carry_out(decision, present.get(decision.key))
         if self.show:
-            self.show(self.observation, self.limits)
+            self.show(self.observation, self.limits, decisions)
 
     def _renew(self, renewal: Renewal) -> None:
         """Take another policy and source; what is known of the disks and limits stays."""

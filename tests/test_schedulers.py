@@ -22,12 +22,8 @@ from test_pair import facts
 LIB = PROJECT / "lib/elevatorlab"
 
 #: Where the names of schedulers stand beside their records: in what a document or a lecture is
-#: about. Templates have the names of what they teach. The audit of limits is about a file of
-#: weights that the kernel names after its scheduler.
-NAMED_BY_DOCUMENTS = (
-    *("studies/", "lectures/", "agent/regulator/audit.py"),
-    *("elevators/", "cli/scheduler.py"),
-)
+#: about. Templates have the names of what they teach.
+NAMED_BY_DOCUMENTS = ("studies/", "lectures/", "elevators/", "cli/scheduler.py")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..devices import schedulers
 from ..errors import Refused
 from ..groups.hierarchies import LIMITS
 from . import cgroups
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 EXIT_CLEAN, EXIT_FOUND, EXIT_REFUSED = 0, 1, 2
 
-#: Weights, and which file says whether anything keeps to them: the scheduler's, or io.cost's.
-WEIGHTS = {"blkio.bfq.weight": "bfq", "io.bfq.weight": "bfq", "io.weight": "io.cost"}
+#: The file of the weights to which the kernel's cost model keeps; schedulers have their own.
+COST_WEIGHT = "io.weight"
 DEFAULT_WEIGHT = 100
 
 #: What processes wrote and what was charged differ by less than this for many reasons.
@@ -73,9 +74,9 @@ class Host(NamedTuple):
     topology: Topology
     groups: list[pathlib.Path]
 
-    def name(self, folder: pathlib.Path) -> str:
-        """Return a cgroup's path below the root."""
-        return str(folder.relative_to(self.hierarchy.root))
+    def finding(self, folder: pathlib.Path, problem: str, proof: str, remedy: str) -> Finding:
+        """Return a finding about a cgroup, which it names by its path below the root."""
+        return Finding(str(folder.relative_to(self.hierarchy.root)), problem, proof, remedy)
 
     def queue(self, device: str, file: str) -> str:
         """Return a file of a device's queue, or nothing."""
@@ -191,12 +192,10 @@ def misplaced(host: Host, limit: Limit) -> Iterator[Finding]:
     if device is None:
         problem = "its limit is on a device that is not there"
         remedy = "set it again, for the number that lsblk shows now"
-        yield Finding(
-            host.name(limit.cgroup), problem, f"{proof}, which /sys/dev/block lacks", remedy
-        )
+        yield host.finding(limit.cgroup, problem, f"{proof}, which /sys/dev/block lacks", remedy)
     elif (whole := host.topology.whole(device)) != device:
-        yield Finding(
-            host.name(limit.cgroup),
+        yield host.finding(
+            limit.cgroup,
             "its limit is on a partition, and limits hold for whole disks alone",
             f"{proof}; {device} is a partition of {whole}",
             f"limit {whole} ({host.topology.number(whole)}) instead",
@@ -210,8 +209,8 @@ def buffered(host: Host, limit: Limit) -> Iterator[Finding]:
     written = written_by(host, limit.cgroup)
     charged = sum(row[3] for row in counters(host, limit.cgroup).values())
     pass_by = "pass" if written > charged + UNSURE_BYTES else "would pass"
-    yield Finding(
-        host.name(limit.cgroup),
+    yield host.finding(
+        limit.cgroup,
         f"buffered writes {pass_by} its limit by: cgroup v1 charges them to nobody",
         f"{limit.words}; its processes that still run wrote {written >> 10} KiB, and "
         f"{charged >> 10} KiB were charged to it",
@@ -234,8 +233,8 @@ def held_back(host: Host, limit: Limit) -> Iterator[Finding]:
     device = host.topology.name(limit.number)
     latency_us = host.queue(device, "wbt_lat_usec") if device and limit.writes else ""
     if host.hierarchy.version == 2 and latency_us not in ("", "0"):
-        yield Finding(
-            host.name(limit.cgroup),
+        yield host.finding(
+            limit.cgroup,
             "writeback throttling lets its buffered writes wait in one line with everybody's",
             f"{limit.words} for {device}, whose queue/wbt_lat_usec is {latency_us}",
             f"echo 0 > /sys/block/{device}/queue/wbt_lat_usec",
@@ -260,8 +259,8 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
             continue
         counts = dict(_lines(limit.cgroup / "memory.stat"))
         waiting = int(counts.get("file_dirty", 0)) + int(counts.get("file_writeback", 0))
-        yield Finding(
-            host.name(limit.cgroup),
+        yield host.finding(
+            limit.cgroup,
             f"its slow writeback can hold up the journal of {mount.point}, and all who fsync there",
             f"{limit.words} for {limit.number}, where {mount.point} is {mount.kind} in ordered "
             f"mode; {waiting >> 10} KiB of its pages are dirty or being written now",
@@ -282,30 +281,36 @@ def mounts(topology: Topology) -> list[Mount]:
 
 def weightless(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
     """Yield a weight to which nothing keeps on any disk that the cgroup uses."""
-    for file, needed in WEIGHTS.items():
+    for file, scheduler in weights().items():
         words = _text(folder / file).split()
         if not words or words[-1] == str(DEFAULT_WEIGHT) or not words[-1].isdigit():
             continue
         disks = used(host, folder)
-        deaf = [disk for disk in disks if not keeps_to_weights(host, disk, needed)]
+        deaf = [disk for disk in disks if not keeps_to_weights(host, disk, scheduler)]
         if not deaf or len(deaf) < len(disks):
             continue
         first = deaf[0]
-        state = {
-            "bfq": f"the scheduler of {first} is {host.queue(first, 'scheduler')}",
-            "io.cost": f"io.cost.qos has no enable=1 for {first}",
-        }
-        remedies = {
-            "bfq": f"echo bfq > /sys/block/{first}/queue/scheduler",
-            "io.cost": f"echo '{host.topology.number(first)} enable=1' > "
-            f"{host.hierarchy.root / 'io.cost.qos'}",
-        }
-        yield Finding(
-            host.name(folder),
-            f"its weight has no effect: {needed} is at work on none of its disks",
-            f"{file} is {words[-1]}; {state[needed]}",
-            remedies[needed],
+        if scheduler:
+            state = f"the scheduler of {first} is {host.queue(first, 'scheduler')}"
+            remedy = f"echo {scheduler} > /sys/block/{first}/queue/scheduler"
+        else:
+            state = f"io.cost.qos has no enable=1 for {first}"
+            enabled = f"'{host.topology.number(first)} enable=1'"
+            remedy = f"echo {enabled} > {host.hierarchy.root / 'io.cost.qos'}"
+        yield host.finding(
+            folder,
+            f"its weight has no effect: {scheduler or 'io.cost'} is at work on none of its disks",
+            f"{file} is {words[-1]}; {state}",
+            remedy,
         )
+
+
+def weights() -> dict[str, str | None]:
+    """Return each file with weights, and the scheduler that keeps to it; None: the cost model."""
+    found: dict[str, str | None] = {COST_WEIGHT: None}
+    for name, record in schedulers.RECORDS.items():
+        found.update(dict.fromkeys(record["weight_files"].values(), name))
+    return found
 
 
 def used(host: Host, folder: pathlib.Path) -> list[str]:
@@ -324,10 +329,10 @@ def counters(host: Host, folder: pathlib.Path) -> dict[str, list[int]]:
         return {}
 
 
-def keeps_to_weights(host: Host, disk: str, needed: str) -> bool:
-    """Tell whether what a kind of weight needs is at work on a disk."""
-    if needed == "bfq":
-        return "[bfq]" in host.queue(disk, "scheduler")
+def keeps_to_weights(host: Host, disk: str, scheduler: str | None) -> bool:
+    """Tell whether a scheduler, or without one the cost model, is at work on a disk."""
+    if scheduler:
+        return schedulers.selected(host.queue(disk, "scheduler")) == scheduler
     lines = dict(_lines(host.hierarchy.root / "io.cost.qos"))
     return "enable=1" in lines.get(host.topology.number(disk), "").split()
 

@@ -53,10 +53,6 @@ class Emulator(Protocol):
     idle_time_slips: bool
     slots: int
 
-    @property
-    def model(self) -> str:
-        """The processor."""
-
     def __hash__(self) -> int:
         """Tell emulators apart, for what is remembered of each."""
 

@@ -9,9 +9,7 @@ from pydantic import Field
 from ....trial import DriveName, NotNegative, Positive, Repetitions, SchedulerName
 from ...kit.trials import CommonParameters
 
-Experiment = Literal[
-    "equal", "overload", "sweep", "open", "regulation", "comparison", "frontier"
-]
+Experiment = Literal["equal", "overload", "sweep", "open", "regulation", "comparison", "frontier"]
 DiskName = Literal["write_behind", "single_server", "exponential_server"]
 Containers = Annotated[int, Field(ge=1, le=20)]
 Policy = Literal[

@@ -7,11 +7,18 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import ElevatorLabError
 from .base import app
+
+if TYPE_CHECKING:
+    from .classes_file import JsonCopy
+
+#: The agent's status where it cannot start.
+EXIT_REFUSED = 2
 
 #: The options are the agent's own, which it parses and describes.
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -21,7 +28,7 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 def regulate(context: typer.Context) -> None:
     """Regulate the I/O of this host's containers (SLAE, UTE); see docs/regulator.md.
 
-    The options are the agent's own: elevatorlab regulate --help.
+    The options are the agent's own: elevatorlab regulate --help. Its --config may be YAML.
     """
     _agent_job("regulate", context.args)
 
@@ -37,21 +44,49 @@ def apply(context: typer.Context) -> None:
 
 def _agent_job(job: str, arguments: list[str]) -> None:
     """Run a job of the agent here; its exit status is ours."""
-    from ..testbeds import agent_archive, plugin_archive
+    from ..testbeds import agent_archive
 
     with tempfile.TemporaryDirectory(prefix="elevatorlab-") as folder:
         program = Path(folder, "agent.pyz")
         program.write_bytes(agent_archive.agent_archive())
-        if job == "regulate" and (policies := plugin_archive.policy_archive()):
-            brought = Path(folder, plugin_archive.NAME)
-            brought.write_bytes(policies)
-            arguments = [f"--plugins={brought}", *arguments]
+        copy = None
+        if job == "regulate":
+            arguments, copy = _of_the_regulator(arguments, Path(folder))
         # Ctrl-C and SIGTERM are the program's: it puts back what it changed, then ends.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         running = subprocess.Popen([sys.executable, program, job, *arguments])
         signal.signal(signal.SIGTERM, lambda *_: running.terminate())
+        signal.signal(signal.SIGHUP, lambda *_: _hang_up(running, copy))
         status = running.wait()
     raise typer.Exit(status)
+
+
+def _of_the_regulator(arguments: list[str], folder: Path) -> tuple[list[str], JsonCopy | None]:
+    """Return the regulator's arguments, with files in `folder` where it needs them."""
+    from ..testbeds import plugin_archive
+    from .classes_file import handed_over
+
+    try:
+        arguments, copy = handed_over(arguments, folder)
+    except ElevatorLabError as problem:
+        print(f"regulate: {problem}", file=sys.stderr)
+        raise typer.Exit(EXIT_REFUSED) from None
+    if policies := plugin_archive.policy_archive():
+        brought = folder / plugin_archive.NAME
+        brought.write_bytes(policies)
+        arguments = [f"--plugins={brought}", *arguments]
+    return arguments, copy
+
+
+def _hang_up(running: subprocess.Popen[bytes], copy: JsonCopy | None) -> None:
+    """Let the program read its file again, unless the file cannot be read."""
+    try:
+        if copy:
+            copy.renew()
+    except ElevatorLabError as problem:
+        print(f"regulate: {problem}; what was read before stays in force", file=sys.stderr)
+    else:
+        running.send_signal(signal.SIGHUP)
 
 
 @app.command()
@@ -59,7 +94,6 @@ def agent(
     out: Annotated[Path, typer.Argument(help="the file to write")] = Path("agent.pyz"),
 ) -> None:
     """Write the agent as one file, for a service on a host: any Python from 3.9 on runs it."""
-    from ..errors import ElevatorLabError
     from ..testbeds import agent_archive
 
     try:

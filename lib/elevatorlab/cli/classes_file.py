@@ -1,0 +1,101 @@
+"""The regulator's file of classes in YAML: the agent, which has no YAML, gets a copy in JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+
+import yaml
+
+from ..errors import ElevatorLabError
+
+ENDINGS = (".yaml", ".yml")
+
+
+class JsonCopy:
+    """A copy of an operator's YAML file.
+
+    Parameters
+    ----------
+    original : Path
+    copy : Path
+
+    Raises
+    ------
+    ElevatorLabError
+        Where the original cannot be read.
+    """
+
+    def __init__(self, original: Path, copy: Path) -> None:
+        self.original = original
+        self.copy = copy
+        self.renew()
+
+    def renew(self) -> None:
+        """Make the copy what the original is now; a bad original leaves the copy as it was."""
+        text = json.dumps(read(self.original))
+        fresh = self.copy.with_suffix(".new")
+        fresh.write_text(text)
+        os.replace(fresh, self.copy)
+
+
+def handed_over(arguments: Sequence[str], folder: Path) -> tuple[list[str], JsonCopy | None]:
+    """Return the agent's arguments, and the copy in `folder` that they name, where there is one."""
+    parser = argparse.ArgumentParser("regulate", add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", type=Path)
+    known, others = parser.parse_known_args(arguments)
+    if known.config is None or known.config.suffix not in ENDINGS:
+        return list(arguments), None
+    copy = JsonCopy(known.config, folder / "classes.json")
+    return [*others, f"--config={copy.copy}", f"--config-name={known.config}"], copy
+
+
+class _KeysOnce(yaml.SafeLoader):
+    """A loader that refuses a key that is there twice, instead of forgetting the first one."""
+
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Hashable, object]:
+        found = set()
+        for key, _ in node.value:
+            if key.value in found:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key.value} a second time", key.start_mark
+                )
+            found.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def read(file: Path) -> object:
+    """Return what a YAML file says, as far as JSON can say it, too.
+
+    Raises
+    ------
+    ElevatorLabError
+        It names the line that is wrong.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise ElevatorLabError(
+            f"expected a file with classes; found {file}: {problem.strerror}"
+        ) from None
+    except UnicodeDecodeError as problem:
+        raise ElevatorLabError(f"expected text in {file}; found {problem}") from None
+    try:
+        content = yaml.load(text, Loader=_KeysOnce)
+        json.dumps(content)
+    except yaml.MarkedYAMLError as problem:
+        line = problem.problem_mark.line + 1 if problem.problem_mark else 1
+        raise ElevatorLabError(
+            f"expected YAML in {file}; found in line {line}: {problem.problem}"
+        ) from None
+    except (yaml.YAMLError, TypeError, ValueError) as problem:
+        first = str(problem).splitlines()[0]
+        raise ElevatorLabError(
+            f"expected text, numbers, lists and mappings in {file}; found otherwise ({first})"
+        ) from None
+    return content

@@ -2,16 +2,20 @@
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 
 import pytest
 
+from elevatorlab.agent.regulator import classes
 from elevatorlab.cli.classes_file import handed_over, read
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.paths import PROJECT
 from helpers import cli, start_cli, wait_until
 from regulator_host import blkio_cgroup, loop_devices, needs_blkio
 
+DOCS = PROJECT / "docs/regulator.md"
 GOOD = """\
 classes:
   database:
@@ -49,6 +53,17 @@ def test_the_agent_gets_a_copy_and_the_name_of_the_original(file, tmp_path, form
     assert beginning == ["--policy", "slae", "--once"]
     assert (copied, name) == (f"--config={copy.copy}", f"--config-name={file}")
     assert json.loads(copy.copy.read_text()) == PARSED == read(file)
+
+
+def test_the_file_in_the_docs_is_one_that_the_agent_takes(tmp_path):
+    [text] = re.findall(r"^```yaml\n(.*?)^```$", DOCS.read_text(), re.MULTILINE | re.DOTALL)
+    file = tmp_path / "regulator.yaml"
+    file.write_text(text)
+    _, copy = handed_over([f"--config={file}"], tmp_path)
+    found = classes.read(copy.copy, str(file))
+    assert classes.slas_of(found) == {"database": 2.0, "batch": None}
+    assert [one.name for one in found] == ["database", "batch", "web"]
+    assert len(classes.patterns_of(found, [])) == 4
 
 
 @pytest.mark.parametrize("arguments", [["audit", "--json"], ["--config", "classes.json"]])

@@ -499,6 +499,13 @@ def test_compare(measured, published, verdict):
     assert compare(measured, published, neutral=1, margin=0.01)[0] == verdict
 
 
+def test_a_range_that_begins_where_a_tie_ends_claims_a_difference():
+    tie = Interval(1.0, 0.995, 1.005, 3)
+    assert compare(tie, (0.5, 0.99), neutral=1, margin=0.01).verdict == Verdict.CONTRADICTED
+    much = Interval(0.4, 0.39, 0.41, 3)
+    assert compare(much, (0.5, 0.99), neutral=1, margin=0.01).verdict == Verdict.DIRECTION_ONLY
+
+
 @pytest.mark.parametrize(
     ("measured", "verdict", "why"),
     [

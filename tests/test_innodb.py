@@ -274,6 +274,28 @@ def test_one_that_gains_from_threads_contradicts_the_regression_and_the_other_do
     assert found["table/cfq/1-threads/tps"].verdict == "reproduced"
 
 
+@pytest.mark.parametrize(
+    ("name", "factor", "verdict"),
+    [
+        ("noop-much-faster-single", 1.5, "reproduced"),
+        ("noop-much-faster-single", 1.05, "direction only"),
+        ("noop-much-faster-single", 2.3, "direction only"),  # faster than with no flush at all
+        ("noop-much-faster-single", 1.0, "contradicted"),
+        ("noop-slightly-slower-multiple", 0.95, "reproduced"),
+        ("noop-slightly-slower-multiple", 0.8, "direction only"),
+        ("noop-slightly-slower-multiple", 1.0, "contradicted"),
+        ("noop-slightly-slower-multiple", 1.1, "contradicted"),
+    ],
+)
+def test_what_much_and_slightly_mean_is_said_and_typed(name, factor, verdict):
+    table = as_printed()
+    noop = table.query("scheduler == 'mq-deadline'").assign(scheduler="none")
+    noop["tps"] *= factor
+    found = verdicts(pd.concat([table, noop], ignore_index=True))[f"sentence/{name}"]
+    assert found.verdict == verdict
+    assert found.threshold.value == 0.1 and "our reading" in found.threshold.reason
+
+
 ON_BOTH = {
     "null_blk, raid_write_behind, 160 MiB": None,
     "drive, array-of-eight": lambda row: 4 if row["scheduler"] == "cfq" else 1,

@@ -167,7 +167,7 @@ class _Decision(NamedTuple):
 def _side(published: tuple[float, float], neutral: float, margin: float) -> int:
     """Return on which side of no difference a published range is; 0: it claims none."""
     low, high = published
-    return 1 if low > neutral + margin else -1 if high < neutral - margin else 0
+    return 1 if low >= neutral + margin else -1 if high <= neutral - margin else 0
 
 
 def _decide(

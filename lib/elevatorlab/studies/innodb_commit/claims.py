@@ -144,17 +144,32 @@ def _named(cell: Cell) -> str:
 
 
 def _cells_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge a statement about one cell over another: `above` / `below` are scheduler, threads."""
+    """Judge a statement about two cells of the article's table, by the ratio that it prints."""
+    above, below = (printed(cell, "tps") for cell in cells_of(item))
+    return _over(item, table, ratio_range(above, below, HALF_STEP["tps"]))
+
+
+def _much_faster(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge "much faster": but not faster than commits that wait for no flush."""
+    ceiling = printed(BESIDE_REFERENCE["tps"], "tps") / printed(REFERENCE, "tps")
+    return _over(item, table, (1 + item.threshold, ceiling))
+
+
+def _slightly_slower(item: Statement, table: pd.DataFrame) -> Judgement:
+    return _over(item, table, (1 - item.threshold, 1 - TIE_MARGIN))
+
+
+def _over(item: Statement, table: pd.DataFrame, claimed: tuple[float, float]) -> Judgement:
+    """Hold one cell over another against a range."""
     rows = _experiment(item, table)
     above, below = cells_of(item)
     measured = ratio(rows, above, below)
     if measured is None:
         return _absent(rows)
-    low, high = item.select["printed"]
-    tolerance = item.tolerance
-    allowed = widened((low, high), tolerance)
+    low, high = claimed
+    allowed = widened(claimed, item.tolerance)
     verdict, why, evidence = compare(
-        measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
+        measured, claimed, neutral=1, margin=TIE_MARGIN, allowed=allowed
     )
     reason = (
         f"{_named(above)} / {_named(below)}: {measured.text()}; said {_said(low, high)}: "
@@ -295,6 +310,8 @@ JUDGES: dict[str, claims.Judge] = {
     **document.JUDGES,
     "cell": _cell,
     "cells_ratio": _cells_ratio,
+    "much_faster": _much_faster,
+    "slightly_slower": _slightly_slower,
     "similar": _similar,
     "teleport": _teleport,
     "waits": _waits,

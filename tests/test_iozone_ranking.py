@@ -1,12 +1,14 @@
 """Study 2: trials, the article's log, errata, and verdicts that follow from what was measured."""
 
 import itertools
+import math
 
 import pandas as pd
 import pytest
 
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import iozone_ranking as study
 from elevatorlab.studies.iozone_ranking.claims import JUDGES, judge
@@ -197,6 +199,21 @@ def test_the_ratios_of_the_printed_log_come_back(cfq, begins):
         claim = found[f"{begins}sample/run-1/{name}/relative-to-initial-write"]
         assert claim.verdict == Verdict.REPRODUCED, claim.reason
         assert claim.measured == pytest.approx(claim.published, rel=1e-4)
+
+
+def test_the_tolerance_of_a_ratio_is_what_the_two_printed_runs_leave():
+    log = study.published().set_index(["test", "run"])["throughput_kib_s"]
+    tolerances = {
+        one.select["test"]: one.tolerance
+        for one in statements(study.NAME)
+        if one.judge == "relative_to_initial_write"
+    }
+    for test, tolerance in tolerances.items():
+        # Run 2 has no line of random write; its line Rewrite has that figure.
+        printed = "rewrite" if test == "random_write" else test
+        one, other = (log[printed, run] / log["initial_write", run] for run in (1, 2))
+        apart = 100 * (max(one, other) / min(one, other) - 1)
+        assert tolerance == pytest.approx(math.ceil(10 * apart) / 1000)
 
 
 def test_gains_are_held_against_the_percentages():

@@ -69,9 +69,13 @@ def draw_costs(axis: Axes, measured: pd.DataFrame, target: str, column: str) -> 
 
     drivers = drivers_in(measured)
     dots(axis, costs, drivers, look, compared_schedulers(measured))
+    axis.set_xlim(0, max([axis.get_xlim()[1], *(1.1 * _end(cost) for cost in costs.values())]))
     names = [DRIVERS[driver].removesuffix(" driver") for driver in drivers]
     axis.set_yticks(range(len(drivers)), names)
-    axis.set_xlim(0, 1.1 * max((cost.value for cost in costs.values()), default=1))
+
+
+def _end(cost: Interval) -> float:
+    return cost.high if cost.bounded else cost.value
 
 
 def price(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:

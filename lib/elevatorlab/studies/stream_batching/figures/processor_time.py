@@ -26,6 +26,9 @@ SHADES = {
 }
 """Host in blues, target in browns: the two are told apart with any colour vision."""
 
+ROOM = 1.45
+"""As a factor of the longest bar, where the panels end: the sums stand behind the bars."""
+
 WORDS = {
     "submit": "fio",
     "dispatch": "block layer, dispatch",
@@ -48,6 +51,7 @@ def processor_time(measured: pd.DataFrame) -> Figure:
         if (measured[busy_column(endpoint, work)] > 0).any()
     ]
     axes[0].invert_yaxis()
+    axes[0].set_xlim(0, ROOM * axes[0].get_xlim()[1])
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle("Who works for a request at depth 64, 4 KiB reads: host + target")
     return figure
@@ -73,7 +77,6 @@ def _stacks(axis: Axes, rows: pd.DataFrame) -> None:
         axis.text(left, place, f" {words}", va="center", fontsize=7.5, color=GREY)
     axis.set_yticks(range(len(bars)), [name for name, _ in bars])
     axis.grid(axis="y", visible=False)
-    axis.margins(x=0.3)
 
 
 def _means(rows: pd.DataFrame, driver: str, scheduler: str) -> dict[tuple[str, str], float]:

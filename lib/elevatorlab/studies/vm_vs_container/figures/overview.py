@@ -75,7 +75,7 @@ def _limit(line: Sequence[Axes], tables: Sequence[pd.DataFrame]) -> None:
     low, high = low / span**0.05, high * span**0.5
     line[0].set_xlim(low, high)
     for axis in line:
-        marks(axis.xaxis, (0.3, 1, 3, 10, 30), "{:g}×")
+        marks(axis.xaxis, (0.3, 1, 3, 10), "{:g}×")
 
 
 def _legend(figure: Figure, published: pd.DataFrame, measured: pd.DataFrame) -> None:

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ....analysis.intervals import geometric_interval
 from ....showing.bars import estimates, grouped_bars
+from ....showing.dots import offset
 from ....showing.panels import curve, log_marks, marks, slant
 from ....showing.style import COLOURS, GREY, HATCHES, LINES, MARKERS, arm_handles, face_colour
 from ...kit.cells import in_order, rows_of
@@ -21,6 +22,9 @@ from .panels import arms_in, draw_columns
 
 TABLE_5 = ("none", "mq-deadline", "kyber", "bfq")
 """The schedulers in the order of the article's Table 5."""
+
+BESIDE = 1.1
+"""How far apart the arms of one size are drawn, as a factor of the size."""
 
 
 def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, scheduler: str) -> Figure:
@@ -47,9 +51,11 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
 
 
 def _lines(axis: Axes, rows: pd.DataFrame, scheduler: str) -> None:
-    for arm in arms_in(rows):
+    arms = arms_in(rows)
+    for number, arm in enumerate(arms):
+        beside = BESIDE ** offset(number, len(arms))  # so that no interval hides another
         points = [
-            (cast(float, size), geometric_interval(one["time_s"] * 1000))
+            (cast(float, size) * beside, geometric_interval(one["time_s"] * 1000))
             for size, one in rows_of(rows, arm=arm).groupby("published_size_mb")
         ]
         face = face_colour(arm, COLOURS[scheduler])

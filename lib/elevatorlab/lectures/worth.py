@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..showing.style import COLOURS, style
+from ..showing.style import COLOURS, GREY, style
 from ..showing.travel import travel_mib
 from ..trial import DeviceModel, NvmeTcp, Trial, profile
 from ..trial.drives import drive
@@ -20,6 +20,9 @@ DEPTH = 32
 
 #: What the disk with an arm is called: the one that is traced, since a trace costs processor time.
 ARM = "disk with an arm"
+
+#: Where a result has the times by which so many of 100 reads have their answer.
+PERCENTILES = "latency_percentile_ns"
 
 #: Why `table` has empty cells.
 NO_TRAVEL = "a disk without an arm was not traced, since tracing costs the processor time."
@@ -65,7 +68,7 @@ def table(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
                 "scheduler": name,
                 "reads a second": round(read["iops"]),
                 "mean time (ms)": round(read["latency_mean_ns"] / 1e6, 2),
-                "slowest of 100 (ms)": round(read["latency_percentile_ns"]["99.000000"] / 1e6, 2),
+                "slowest of 100 (ms)": round(read[PERCENTILES]["99.000000"] / 1e6, 2),
                 "travel a read (MiB)": _travel_a_read_mib(one),
             }
         )
@@ -84,6 +87,24 @@ def worth(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
     order = list(dict.fromkeys(name for _, name in ran))
     places = list(dict.fromkeys(place for place, _ in ran))
     return rates.div(rates["none"], axis=0).loc[places, order].round(2)
+
+
+def draw_times(ran: Mapping[tuple[str, str], Ran]) -> Figure:
+    """Draw, for the disk with an arm, how many of 100 reads have their answer after a time."""
+    with style():
+        figure = Figure(figsize=(8, 3))
+        panel = figure.subplots()
+        panel.axhline(99, color=GREY, lw=0.8, ls=":")
+        panel.text(5, 98, "99 of 100", va="top", color=GREY)
+        for name in dict.fromkeys(name for _, name in ran):
+            percentiles = ran[ARM, name].result["workloads"]["reader"]["read"][PERCENTILES]
+            points = sorted((float(share), ns / 1e6) for share, ns in percentiles.items())
+            shares, times_ms = zip(*points, strict=True)
+            panel.plot(times_ms, shares, color=COLOURS[name], marker=".", label=name)
+        panel.set(xlim=(0, None), ylim=(0, 101), xlabel="time (ms)")
+        panel.set_ylabel("reads that have their answer (%)")
+        panel.legend(loc="lower right")
+    return figure
 
 
 def draw(ran: Mapping[tuple[str, str], Ran]) -> Figure:

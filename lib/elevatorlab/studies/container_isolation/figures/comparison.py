@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from ....analysis.intervals import Interval
 from ....showing.dots import dots
+from ....showing.labels import End, label_ends
 from ....showing.panels import facets, marks, panels_of
 from ....showing.style import GREY, TWO_COLUMNS
 from ..measures.mechanisms import LABELS, LOAD_LABELS, loads_in, present
@@ -28,6 +29,9 @@ class Measure(NamedTuple):
     role: str
     reduce: Callable[[pd.DataFrame], Interval | None]
 
+
+FEW = 7
+"""Up to so many lines have their names beside them; more would not fit, and have a legend."""
 
 RECOVERY = "time to recover (s)"
 MEASURES = (
@@ -122,6 +126,7 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
         col_wrap=min(2, len(loads)),
         sharex=False,
     )
+    shown = present(rows)
     for (axis, some), load in zip(panels_of(grid), loads, strict=True):
         sns.lineplot(
             some,
@@ -141,11 +146,21 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
         marks(axis.yaxis, (3, 5, 10, 20, 50))
     figure: Figure = grid.figure
     figure.supylabel("longest wait, normal (ms, log)")
-    handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in present(rows)]
-    handles.append(Line2D([], [], color=GREY, linestyle=":", label="SLA"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    if len(shown) <= FEW:
+        sla_ms = rows["sla_wait_ms"].iloc[0]
+        for axis, some in panels_of(grid):  # after all are drawn: they share a range
+            label_ends(axis, [*_ends(some), End("SLA", GREY, sla_ms)])
+    else:
+        handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in shown]
+        handles.append(Line2D([], [], color=GREY, linestyle=":", label="SLA"))
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
     figure.suptitle("How fast each mechanism acts after the overload begins")
     return figure
+
+
+def _ends(rows: pd.DataFrame) -> list[End]:
+    last = rows[rows["at_s"] == rows["at_s"].max()].groupby("mechanism")["latency_mean_ms"].mean()
+    return [End(LABELS[name], COLOURS[name], value) for name, value in last.items()]
 
 
 def _nothing(figure: Figure) -> Figure:

@@ -1,0 +1,57 @@
+"""The names of lines beside their ends, in place of a legend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from scipy.optimize import isotonic_regression
+
+GAP = 0.09
+"""Of the height of a panel, what a line of words takes."""
+
+
+class End(NamedTuple):
+    """The end of a line: its name, its colour, and the last value."""
+
+    name: str
+    colour: str
+    value: float
+
+
+def label_ends(axis: Axes, ends: Sequence[End], gap: float = GAP) -> None:
+    """Write each line's name to the right of the panel, as high as the line ends.
+
+    Names that would touch are moved apart, all of them together by as little as can be. The panel's
+    range must be the final one.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    ends : sequence of End
+    gap : float
+        From one name to the next, of the height of the panel.
+    """
+    to_panel = axis.transScale + axis.transLimits
+    right = axis.get_xlim()[1]
+    heights = {end: to_panel.transform((right, end.value))[1] for end in ends}
+    for end, height in zip(*_apart(heights, gap), strict=True):
+        axis.annotate(
+            end.name,
+            (1, height),
+            xytext=(3, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="center",
+            color=end.colour,
+        )
+
+
+def _apart(heights: dict[End, float], gap: float) -> tuple[list[End], np.ndarray]:
+    """Return the names from below, and heights that are a gap apart, nearest to those given."""
+    order = sorted(heights, key=heights.__getitem__)
+    steps = gap * np.arange(len(order))
+    wanted = np.array([heights[end] for end in order])
+    return order, isotonic_regression(wanted - steps).x + steps

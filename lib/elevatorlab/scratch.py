@@ -21,9 +21,12 @@ def sweep() -> None:
     """Remove the folders of processes that were killed."""
     for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         pid = left.name.removeprefix(PREFIX).split("-")[0]
-        if pid.isdigit() and left.owner() == _me() and not Path("/proc", pid).exists():
+        if pid.isdigit() and not Path("/proc", pid).exists() and _is_mine(left):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _me() -> str:
-    return Path("/proc/self").owner()
+def _is_mine(folder: Path) -> bool:
+    try:
+        return folder.owner() == Path("/proc/self").owner()
+    except FileNotFoundError:  # its process has removed it since, or somebody else's sweep
+        return False

@@ -3,15 +3,19 @@
 import io
 import json
 import lzma
+import os
 import random
+import re
+import subprocess
 import tarfile
+from pathlib import Path
 
 import pytest
 
 from elevatorlab import cache
 from elevatorlab.cli import image as commands
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.testbeds.deterministic import image, image_archive, qemu
+from elevatorlab.testbeds.deterministic import emulator_archive, image, image_archive, qemu
 
 MIB = 1 << 20
 
@@ -24,6 +28,7 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(image, "recipe_digest", lambda: "d" * 64)
     monkeypatch.setattr(qemu, "version", lambda: "QEMU emulator version 7.2")
     monkeypatch.setattr(qemu, "firmware", lambda: [bios])
+    monkeypatch.setattr(emulator_archive, "members", lambda: {"program": bios})
 
     def move_to(name):
         monkeypatch.setattr(cache, "ROOT", tmp_path / name / "cache")
@@ -124,6 +129,42 @@ def test_another_emulator_is_named(exported, monkeypatch, capsys):
     commands.import_(exported)
     said = capsys.readouterr().out
     assert "What differs here: QEMU. So bits may differ" in said
+    (kept,) = re.findall(r"Its own QEMU is used after: export ELEVATORLAB_QEMU=(\S+)", said)
+    assert Path(kept).is_relative_to(cache.ROOT) and os.access(kept, os.X_OK)
+    assert Path(kept).with_name("program").read_text() == "bios"
+
+
+@pytest.mark.parametrize("name", ["../up", "/up", "link"])
+def test_an_emulator_that_would_leave_its_folder_is_refused(name, checkout, tmp_path, error_of):
+    checkout("one")
+    bad = tmp_path / "emulator.tar"
+    with tarfile.open(bad, "w") as archive:
+        about = tarfile.TarInfo(name)
+        if name == "link":
+            about.type, about.linkname = tarfile.SYMTYPE, "/etc"
+        archive.addfile(about, io.BytesIO())
+    assert f"found {name}" in error_of(emulator_archive.unpack, bad)
+    assert not list(cache.ROOT.rglob("up"))
+
+
+@pytest.mark.programs("qemu-system-x86_64", "ldd")
+def test_the_kept_emulator_takes_nothing_from_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+    emulator_archive.write(tmp_path / "one.tar")
+    kept = emulator_archive.unpack(tmp_path / "one.tar")
+    version = subprocess.run([kept, "--version"], capture_output=True, text=True, env={})
+    assert version.stdout.splitlines()[0] == qemu.version()
+    folders = subprocess.run([kept, "-L", "help"], capture_output=True, text=True).stdout
+    assert folders.splitlines()[0] == str(kept.parent / "firmware")
+    libraries = kept.parent / "libraries"
+    (loader,) = libraries.glob("ld-linux*")
+    argv = [loader, "--library-path", libraries, "--list", kept.parent / "program"]
+    listed = subprocess.run(argv, capture_output=True, text=True).stdout
+    taken = re.findall(r"=> (\S+) ", listed)
+    assert len(taken) > 5 and {Path(one).parent for one in taken} == {libraries}
+    monkeypatch.setattr(qemu, "BINARY", str(kept))
+    emulator_archive.write(tmp_path / "again.tar")
+    assert (tmp_path / "again.tar").read_bytes() == (tmp_path / "one.tar").read_bytes()
 
 
 def test_a_byte_that_changes_on_the_way_is_found(exported):

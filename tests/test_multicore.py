@@ -93,13 +93,13 @@ def test_a_damaged_build_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "ROOT", tmp_path)
     made = cache.obtain(rounds.KIND, rounds.digest(), lambda folder: fill(folder))
     assert rounds.ready() == made
-    (made / qemu.BINARY).unlink()
+    (made / qemu.NAME).unlink()
     with pytest.raises(NotReady, match="qemu-system-x86_64 is missing or has another size"):
         rounds.ready()
 
 
 def fill(folder):
-    (folder / qemu.BINARY).write_text("a program")
+    (folder / qemu.NAME).write_text("a program")
     (folder / "version").write_text("QEMU emulator version 10.0.2\n")
 
 

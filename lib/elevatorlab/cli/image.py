@@ -50,16 +50,18 @@ def import_(
     file: Annotated[Path, typer.Argument(help="a file that `elevatorlab image export` wrote")],
 ) -> None:
     """Check every byte of an exported image, and take it in place of the one that is here."""
-    from ..testbeds.deterministic import image, image_archive, template
+    from ..testbeds.deterministic import emulator_archive, image, image_archive, qemu, template
 
     described = image_archive.take(file)
     template.prune()
     print(f"deterministic image: taken from {file}, digest {image.digest()}")
+    emulator = emulator_archive.unpack(image.FOLDER / image_archive.EMULATOR)
     if differing := image_archive.differing(described):
         print(
             f"It was exported with digest {described.digest}. What differs here: "
             f"{', '.join(differing)}. So bits may differ from that image's results"
         )
+        print(f"Its own QEMU is used after: export {qemu.OTHER}={emulator}")
 
 
 @image_app.command("emulator")

@@ -126,7 +126,7 @@ def parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
     return {
         "files": [found["sha256"][name] for name in FILES],
         "QEMU": [emulator.version()],
-        "QEMU's options": [qemu.BINARY, *argv[1:]],  # its name is no path of this host
+        "QEMU's options": [qemu.NAME, *argv[1:]],  # without any path of this host
         "firmware": [cache.sha256(file) for file in qemu.firmware()],
         "agent": [agent_archive.agent_digest()],
         **emulator.parts(),

@@ -1,7 +1,8 @@
 """The image as one file, which an archive keeps when Debian's mirrors have moved on.
 
 The file begins with ``image.json``. It lists the SHA-256 of every other file, and the parts that
-the image digest is made of. So who knows the digest can check every byte.
+the image digest is made of. So who knows the digest can check every byte of the image. The QEMU
+that it was exported with is there, too. It is unpacked, and only used where somebody says so.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from typing import IO, Annotated, Final, Literal, NoReturn
 
 from pydantic import Field
 
-from ... import cache
+from ... import cache, scratch
 from ...errors import ElevatorLabError
 from ...paths import command
 from ...records import Record, checked
-from . import image
+from . import emulator_archive, image
 
-FORMAT: Literal["elevatorlab-image/1"] = "elevatorlab-image/1"
+FORMAT: Literal["elevatorlab-image/2"] = "elevatorlab-image/2"
 DESCRIPTION = "image.json"
-FILES = (*image.FILES, "packages.tsv")
+EMULATOR = "emulator.tar"
+FILES = (*image.FILES, "packages.tsv", EMULATOR)
 
 #: More than any image of ours has; a stranger's could be made to fill the disk.
 LIMIT_BYTES = 3 << 30
@@ -64,7 +66,7 @@ class Description(Record):
     files : dict of str to Entry
     """
 
-    format: Literal["elevatorlab-image/1"]
+    format: Literal["elevatorlab-image/2"]
     digest: Digest
     recipe: Digest
     parts: dict[str, tuple[str, ...]]
@@ -90,7 +92,14 @@ def write(folder: Path) -> Path:
     ElevatorLabError
         When there is no whole image, or the file cannot be written.
     """
-    described = _description()
+    with scratch.folder() as place:
+        emulator = Path(place, EMULATOR)
+        emulator_archive.write(emulator)
+        return _write(folder, {name: image.FOLDER / name for name in FILES} | {EMULATOR: emulator})
+
+
+def _write(folder: Path, files: Mapping[str, Path]) -> Path:
+    described = _description(files)
     out = folder / f"elevatorlab-image-{described.digest[:12]}.tar.xz"
     part = out.with_name(out.name + ".part")
     try:
@@ -98,7 +107,7 @@ def write(folder: Path) -> Path:
             content = described.model_dump_json(indent=1).encode() + b"\n"
             _add(archive, DESCRIPTION, len(content), io.BytesIO(content))
             for name, entry in described.files.items():
-                with open(image.FOLDER / name, "rb") as file:
+                with open(files[name], "rb") as file:
                     _add(archive, name, entry.size_bytes, file)
         os.replace(part, out)
     except OSError as problem:
@@ -110,12 +119,12 @@ def write(folder: Path) -> Path:
     return out
 
 
-def _description() -> Description:
+def _description(files: Mapping[str, Path]) -> Description:
     """Describe the image that is here, as its files are now."""
     parts = image.parts()
-    files = {name: _entry_of(image.FOLDER / name) for name in FILES}
+    entries = {name: _entry_of(file) for name, file in files.items()}
     for name, sha256 in zip(image.FILES, parts["files"], strict=True):
-        if files[name].sha256 != sha256:
+        if entries[name].sha256 != sha256:
             raise ElevatorLabError(
                 f"image: {image.FOLDER / name} is not what it was when the image was built. "
                 f"Build it again: {command('image build --force')}"
@@ -125,7 +134,7 @@ def _description() -> Description:
         "digest": image.digest_of(parts),
         "recipe": image.recipe_digest(),
         "parts": parts,
-        "files": files,
+        "files": entries,
     }
     return Description.model_validate(content)
 

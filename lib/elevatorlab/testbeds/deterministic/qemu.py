@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shutil
 import subprocess
@@ -12,7 +13,13 @@ from typing import ClassVar, Protocol
 
 from ...errors import NotReady
 
-BINARY = "qemu-system-x86_64"
+NAME = "qemu-system-x86_64"
+
+#: The environment variable that names another QEMU than the one on the path.
+OTHER = "ELEVATORLAB_QEMU"
+
+#: What is called.
+BINARY = os.environ.get(OTHER) or NAME
 
 #: Status with which the guest ends QEMU when a result is in the exchange (2 * 0x10 + 1).
 FINISHED = 33

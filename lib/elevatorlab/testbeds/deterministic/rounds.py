@@ -63,7 +63,7 @@ class ParallelRounds(qemu.Plain):
     @property
     def binary(self) -> str:
         """The program in the user's cache, or what it would be called."""
-        return str(kept() / qemu.BINARY)
+        return str(kept() / qemu.NAME)
 
     @property
     def data(self) -> list[str]:

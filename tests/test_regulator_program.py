@@ -314,6 +314,47 @@ def test_cgroups_come_and_classes_are_read_again(program, tmp_path):
 
 
 @needs_blkio
+def test_no_limit_outlives_its_pattern_or_its_cgroup(program, tmp_path):
+    """A service that starts again under its name is judged anew; one that is dropped is free."""
+    file, names = tmp_path / "classes.json", ("normal-1", "normal-2", "over")
+    with host(tmp_path, names) as places, contextlib.ExitStack() as loads:
+
+        def write(*watched):
+            classes = {
+                name: {"cgroups": [f"*{folder.name[1:]}"], "devices": [loop]}
+                for name, (folder, loop) in places.items()
+                if name in watched
+            }
+            file.write_text(json.dumps({"classes": classes}))
+
+        def limited():
+            return [one for one in events(log) if one["action"] == "throttle"]
+
+        write(*names)
+        for name in names[:2]:
+            loads.enter_context(writing(places[name], NORMAL))
+        options = (*SLAE, "--period-s", "0.5", "--config", file)
+        with regulating(program, tmp_path, {}, *options) as (process, log):
+            with writing(places["over"], OVERLOAD):
+                wait_until(lambda: limit(places["over"]))
+            places["over"][0].rmdir()
+            places["over"][0].mkdir()
+            before = len(limited())
+            with writing(places["over"], OVERLOAD):
+                wait_until(lambda: len(limited()) > before)
+                wait_until(lambda: limit(places["over"]))
+                write(*names[:2])
+                process.send_signal(signal.SIGHUP)
+                wait_until(lambda: limit(places["over"]) == "")
+                assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(300) == 0 and process.stderr.read() == ""
+        released = [one for one in events(log) if one["cause"] == "it is watched no longer"]
+        assert places["over"][0].name in {one["container"] for one in released}
+        assert {limit(place) for place in places.values()} == {""}
+
+
+@needs_blkio
 def test_a_terminal_that_closes_ends_a_regulator_without_a_file(program, tmp_path):
     with loop_devices(1) as [loop], blkio_cgroup("left") as folder:
         with regulating(program, tmp_path, {"left": (folder, loop)}, *SLAE) as (process, log):

@@ -104,6 +104,8 @@ def test_quick_can_be_judged():
     assert parameters.repetitions >= 2  # an interval, though a wide one
     assert {1, 20} <= set(parameters.containers) and len(parameters.containers) >= 6
     assert 1 in parameters.normal_containers
+    assert {"equal", "overload", "sweep"} <= set(parameters.experiments)
+    assert {1, *parameters.overload_writers} == set(disks.WRITERS)
 
 
 def test_the_overload_comes_with_the_same_containers_without_it():

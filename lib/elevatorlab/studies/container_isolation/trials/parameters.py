@@ -34,7 +34,14 @@ FrontierMechanism = Literal["alone", "none", "io_max", "io_cost", "bfq", "bfq_tu
 FrontierLoad = Literal["step", "ramp", "burst-0.2", "burst-1", "burst-5", "two", "many", "mixed"]
 Percent = Annotated[float, Field(gt=0, le=1000)]
 Weight = Annotated[int, Field(ge=1, le=1000)]
-EXPERIMENTS: tuple[Experiment, ...] = ("equal", "overload", "open", "regulation", "comparison")
+EXPERIMENTS: tuple[Experiment, ...] = (
+    "equal",
+    "overload",
+    "sweep",
+    "open",
+    "regulation",
+    "comparison",
+)
 """What every preset runs; ``frontier`` has hundreds of trials, and is asked for by its name."""
 
 

@@ -27,12 +27,15 @@ class Broken(NamedTuple):
         The case that must fail.
     named : str
         Words that must be in what is said of it.
+    line : str
+        Words of the line of its source that must be named, too; "" where none is.
     """
 
     old: str
     new: str
     case: str
     named: str
+    line: str = ""
 
 
 BROKEN = {
@@ -59,8 +62,9 @@ BROKEN = {
         LOCKED.replace(";\n", ";\n\tkfree(kmalloc(64, GFP_KERNEL));\n", 1),
         "serves_one_at_a_time",
         "It calls what may sleep where nobody may: kmalloc",
+        "kfree(kmalloc(64, GFP_KERNEL));",
     ),
-    "leaks": Broken(GIVEN_BACK, "}", "unloads_cleanly", "objects of kmalloc-"),
+    "leaks": Broken(GIVEN_BACK, "}", "unloads_cleanly", "objects of kmalloc-", "kzalloc_node("),
     "never_serves": Broken(
         "\treturn !list_empty_careful",
         "\treturn false && !list_empty_careful",
@@ -68,7 +72,9 @@ BROKEN = {
         "No request was ever handed to the disk",
     ),
     "oops_at_start": Broken(
-        ALLOCATED, "\tdata = NULL;\n\tif (0) {", "is_selected", "It follows a NULL pointer"
+        *(ALLOCATED, "\tdata = NULL;\n\tif (0) {"),
+        *("is_selected", "It follows a NULL pointer"),
+        "INIT_LIST_HEAD(&data->requests)",
     ),
     "wrong_symbol": Broken(
         PREPARED, f"{PREPARED}\tblk_mq_sched_free_rqs(q);\n", "builds", "blk_mq_sched_free_rqs"
@@ -96,6 +102,7 @@ BROKEN = {
         "\tkfree(data);\n\tlist_del_init(&data->requests);\n}",
         "is_selected",
         "It uses memory after it was freed",
+        "list_del_init(&data->requests);",
     ),
     "keeps_module": Broken(
         PREPARED,

@@ -240,4 +240,8 @@ class TestInTheMachine:
         conformity = check(folder, only=only)
         (failure, *_) = conformity.failures
         assert (failure.case, broken.named in failure.said) == (broken.case, True), failure
+        if broken.line:
+            (number,) = re.findall(rf"{name}-iosched\.c:(\d+)", failure.said)
+            source = (folder / f"{name}-iosched.c").read_text().splitlines()
+            assert broken.line in source[int(number) - 1]
         assert running_machines() == []

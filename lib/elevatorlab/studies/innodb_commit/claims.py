@@ -34,7 +34,7 @@ from ..kit.reimplemented import told
 from . import document
 from .columns import COLUMNS
 from .document import cells_of
-from .measures import SWEEP, TABLE, Cell, main_rows, ratio
+from .measures import SWEEP, TABLE, Cell, main_rows, ratio, rows_without_an_arm
 from .published import CELL, NAME, printed
 from .trials import DURABLE, LAZY, MAPPING
 
@@ -282,15 +282,15 @@ def _merges(item: Statement, table: pd.DataFrame) -> Judgement:
 
 def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
     """Say what anticipatory did; no verdict, for what it is cannot support one."""
-    rows = _experiment(item, table)
+    rows = rows_of(rows_without_an_arm(table), experiment=TABLE)
     above, below = cells_of(item)
     measured = ratio(rows, above, below)
     if measured is None:
         return _absent(rows)
     reason = told(
         f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: "
-        "ours learns from the disk what a wait would gain, and this one has no arm; the article's "
-        "kernel waited for a set time on any disk.",
+        "ours learns from the disk what a wait would gain, and of the disks here it ran on the "
+        "one without an arm; the article's kernel waited for a set time on any disk.",
         [above["scheduler"], below["scheduler"]],
     )
     return not_testable(reason)._replace(measured=six_digits(measured.value))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...analysis.intervals import Interval
 from ..kit.cells import by_repetition, paired_ratio, rows_of
-from ..kit.contrast import on_main_disk
+from ..kit.contrast import on_main_disk, with_arm
 
 Cell = Mapping[str, Any]
 """Values of columns that select a cell of the table."""
@@ -24,6 +24,12 @@ TABLE, NO_CACHE, SWEEP = "table", "no_cache", "sweep"
 def main_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """Return what is held against the article: one arm, on a drive where one was measured."""
     return on_main_disk(_first_arm(rows))
+
+
+def rows_without_an_arm(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the same arm of the study on disks that have none themselves."""
+    rows = _first_arm(rows)
+    return rows[~with_arm(rows)]
 
 
 def swept_rows(rows: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from elevatorlab.plugins.schedulers import SCHEDULERS, colour_of, label_of
 from elevatorlab.results import schedulers, store
 from elevatorlab.running import expansion, jobs
 from elevatorlab.sharing import bundles, verification
+from helpers import cli
 
 ONE_LIST = Path(__file__).with_name("fixtures") / "schedulers" / "one-list"
 
@@ -45,6 +46,24 @@ def test_it_is_one_more_arm_of_any_study(name, folder):
     assert "one-list" in arms
     named = expansion.parameters(study, "smoke", {"schedulers": f"none,{folder}"})
     assert named.schedulers == ("none", "one-list")
+
+
+@pytest.mark.image
+@pytest.mark.slow
+@pytest.mark.parametrize("name", studies.STUDIES.names())
+def test_the_command_adds_it_to_any_study(name, tmp_path):
+    results = ("--results", tmp_path / "results")
+    run = cli("run", name, "--preset", "smoke", "--scheduler", ONE_LIST, "--dry-run", *results)
+    assert run.returncode == 0, run.stderr
+    lines = [line.split() for line in run.stdout.splitlines()]
+    added = [words for words in lines if "one-list" in words]
+    assert 0 < len(added) < len([words for words in lines if "deterministic" in words[:1]])
+
+
+def test_the_command_refuses_a_folder_that_is_none(tmp_path):
+    run = cli("run", "stream_batching", "--scheduler", tmp_path / "nowhere", "--dry-run")
+    assert run.returncode == 1 and run.stderr.count("\n") == 1
+    assert "expected the folder of a scheduler" in run.stderr
 
 
 def test_a_study_without_schedulers_takes_none(folder, error_of):

@@ -18,6 +18,7 @@ import yaml
 import elevator_rules as rules
 from elevatorlab.cli.grade import grade as command_grade
 from elevatorlab.elevators import check
+from elevatorlab.elevators.check.cases import OTHERS
 from elevatorlab.elevators.grading import (
     assignments,
     campaign,
@@ -550,6 +551,10 @@ def test_a_leaderboard_has_the_best_first(tmp_path):
         for name, score in names.items()
     ]
     made = pages.write(tmp_path, assignment, grades, {})
+    feedback = (made["feedback"] / "ada.html").read_text()
+    left_out = assignment.conformity.left_out
+    assert len(left_out) + len(assignment.conformity.cases) == len(OTHERS)
+    assert f"asks for, too: {', '.join(left_out)}." in feedback
     page = made["leaderboard"].read_text()
     assert page.index("carl") < page.index("ada") and "bob" not in page
 

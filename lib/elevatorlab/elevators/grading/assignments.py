@@ -42,6 +42,11 @@ class Conformity(Part):
             raise ValueError(f"cases: expected some of {', '.join(known)}; found {unknown[0]!r}")
         return cases
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Cases of the check that no marks are for."""
+        return tuple(case.name for case in OTHERS if case.name not in self.cases)
+
 
 class Scenario(Part):
     """Requests whose order of dispatch is compared with the reference's.

@@ -1,13 +1,15 @@
 """A scheduler that nobody has registered, and rows without numbers, are drawn or named."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
 from elevatorlab.judging.verdicts import Verdict
-from elevatorlab.plugins import studies
-from elevatorlab.plugins.schedulers import colour_of
+from elevatorlab.plugins import scheduler_folders, studies
+from elevatorlab.plugins.schedulers import SCHEDULERS, colour_of
 from elevatorlab.results.store import load
 
 pytestmark = pytest.mark.slow
@@ -21,6 +23,7 @@ FEW = {
     "stream_batching": ("repetition == 1", "throughput_iops"),
 }
 MINE = "scheduler-of-mine"
+ONE_LIST = Path(__file__).with_name("fixtures") / "schedulers" / "one-list"
 
 
 def few(name):
@@ -63,13 +66,31 @@ def test_a_scheduler_that_nobody_registered_is_shown(name):
         if any(MINE in text for text in words(one.figure)) and one.figure.axes
     ]
     assert showing
-    if name != "container_isolation":  # there a scheduler has figures of its own, not a colour
-        coloured = [
-            title for title in showing if colour_of(MINE).lower() in colours(both[title].figure)
-        ]
-        assert coloured
+    own_colour = colour_of(MINE).lower()
+    assert [title for title in showing if own_colour in colours(both[title].figure)]
     tables = studies.get(name).tables(pd.concat([table, mine], ignore_index=True))
     assert all(caption for caption, _ in tables)
+
+
+@pytest.fixture
+def one_list():
+    """Register a scheduler of somebody else's, whose label is not its name."""
+    yield scheduler_folders.register(ONE_LIST)
+    SCHEDULERS.unregister("one-list")
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_stranger_s_scheduler_is_shown_by_its_label(name, one_list):
+    table = few(name)
+    own = "sbq" if name == "stream_batching" else "none"
+    mine = table[table["scheduler"] == own]
+    mine = mine.assign(scheduler="one-list", trial=mine["trial"] + "-mine")
+    both = drawn(name, pd.concat([table, mine], ignore_index=True))
+    said = {title: words(one.figure) | {one.caption} for title, one in both.items()}
+    assert [title for title, texts in said.items() if any("one list" in text for text in texts)]
+    assert {
+        title: [text for text in texts if "one-list" in text] for title, texts in said.items()
+    } == dict.fromkeys(said, [])
 
 
 @pytest.mark.parametrize("name", FEW)

@@ -138,6 +138,15 @@ def label_of(name: str) -> str:
     return _record(name).label
 
 
+def shown_name(group: object) -> str:
+    """Return what figures call a group: a scheduler of somebody else has its label.
+
+    Ours and the kernel's have the names that the documents give them.
+    """
+    name = str(group)
+    return label_of(name) if name in SCHEDULERS and name not in OURS else name
+
+
 def marker_of(name: str) -> str:
     """Return a scheduler's marker; one that nobody has registered gets one by its name."""
     return _record(name).marker

@@ -13,6 +13,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.patches import Rectangle
 
 from ..analysis.intervals import Interval, mean_interval
+from ..plugins.schedulers import shown_name
 from .panels import errors
 
 Estimates = Mapping[tuple[Any, Any], Interval]
@@ -112,7 +113,7 @@ def grouped_bars(
                     fontsize=7,
                 )
     axis.set(xlabel="", ylabel="", xlim=(-0.6, len(order) - 0.4))
-    axis.set_xticks(range(len(order)), [str(group) for group in order])
+    axis.set_xticks(range(len(order)), [shown_name(group) for group in order])
     axis.grid(axis="x", visible=False)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from ..plugins.schedulers import shown_name
 from .bars import Estimates
 from .panels import errors
 
@@ -48,7 +49,7 @@ def dots(
                 height = place + offset(number, len(members))
                 how = {**usual, **look(group, member)}
                 axis.errorbar(found.value, height, xerr=errors([found]), **how)
-    axis.set_yticks(range(len(order)), [str(group) for group in order])
+    axis.set_yticks(range(len(order)), [shown_name(group) for group in order])
     axis.set_ylim(max(1, len(order)) - 0.5, -0.5)
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)

@@ -10,6 +10,7 @@ import pandas as pd
 from ....analysis.knee import Knee
 from ....analysis.models import CLOSED_BUSY, QUEUES, WAIT_LAWS
 from ....judging.matching import Run
+from ....plugins.schedulers import colour_of, shown_name
 from ..measures.curves import RIVALS, compare_curves, curves_over_containers, knee_of
 from ..measures.interference import ONE_SERVER, OPEN, by_load
 from ..measures.mechanisms import UNTESTED
@@ -107,7 +108,9 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         for ending, some in list(_of_schedulers(rows)) or [("", rows)]:
             for name, figure in _of_containers(published, some).items():
                 if ending:
-                    figure.suptitle(f"{figure.get_suptitle()}: {ending[1:]}")
+                    scheduler = ending[1:]
+                    title = f"{figure.get_suptitle()}: {shown_name(scheduler)}"
+                    figure.suptitle(title, color=colour_of(scheduler))
                 drawn[name + ending] = figure
         return drawn | _of_mechanisms(rows)
 
@@ -115,7 +118,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     several = dict(_of_schedulers(measured))
     for ending, some in several.items():
         above = {"scheduler": some["scheduler"].iloc[0]} if len(several) > 1 else {}
-        words = f" Scheduler of the disk: {above['scheduler']}." if above else ""
+        words = f" Scheduler of the disk: {shown_name(above['scheduler'])}." if above else ""
         for name in OF_CONTAINERS:
             captions[name + ending] = CAPTIONS[name] + words
             shows[name + ending] = {**SHOWS.get(name, {}), **above}

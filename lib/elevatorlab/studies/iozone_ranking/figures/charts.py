@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ....analysis.intervals import mean_interval
-from ....plugins.schedulers import marker_of
+from ....plugins.schedulers import marker_of, shown_name
 from ....showing.dots import offset
 from ....showing.panels import curve, facets, panels_of
 from ....showing.style import COLOURS, GREY, TWO_COLUMNS, look_of
@@ -49,7 +49,9 @@ def charts(rows: pd.DataFrame) -> Figure:
         spread = shown.loc[shown["arm"] == device, "percent"].abs().max()
         line[0].set_ylim(-1.2 * spread - 1, 1.2 * spread + 1)
         line[0].set_ylabel(f"{SHORT.get(device, device)}\nfrom the mean, %")
-    handles = [Line2D([], [], linestyle="", label=name, **look_of(name)) for name in schedulers]
+    handles = [
+        Line2D([], [], linestyle="", label=shown_name(name), **look_of(name)) for name in schedulers
+    ]
     figure: Figure = grid.figure
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle("Throughput with each scheduler, relative to the mean of all")

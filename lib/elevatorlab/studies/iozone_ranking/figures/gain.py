@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ....plugins.schedulers import shown_name
 from ....showing.dots import dots
 from ....showing.style import ONE_COLUMN, look_of
 from ...kit.cells import in_order, rows_of
@@ -33,7 +34,8 @@ def gains(rows: pd.DataFrame) -> Figure:
         axis.set_xlabel("gain, %")
     best = in_order(rows, "scheduler", SCHEDULERS)
     handles = [
-        Line2D([], [], linestyle="", label=f"best: {name}", **look_of(name)) for name in best
+        Line2D([], [], linestyle="", label=f"best: {shown_name(name)}", **look_of(name))
+        for name in best
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(best)) or 1)
     figure.suptitle("Gain of the best scheduler over the worst")

@@ -9,6 +9,7 @@ import scikit_posthocs
 from matplotlib.figure import Figure
 
 from ....analysis.friedman import Friedman
+from ....plugins.schedulers import shown_name
 from ....showing.style import COLOURS, TWO_COLUMNS
 from ...kit.cells import in_order
 from ..measures import SCHEDULERS, over_tests
@@ -26,12 +27,12 @@ def critical_difference(rows: pd.DataFrame) -> Figure:
     for axis, (title, found) in zip(axes, shown, strict=False):
         axis.set_axis_on()
         drawn = scikit_posthocs.critical_difference_diagram(
-            found.ranks,
-            found.pairs,
+            found.ranks.rename(shown_name),
+            found.pairs.rename(index=shown_name, columns=shown_name),
             ax=axis,
             label_fmt_left="{label} ({rank:.2f})",
             label_fmt_right="({rank:.2f}) {label}",
-            color_palette={name: COLOURS[name] for name in found.ranks.index},
+            color_palette={shown_name(name): COLOURS[name] for name in found.ranks.index},
         )
         # The library joins the schedulers of a set, whose order is another in each process.
         for (line,) in drawn["crossbars"]:

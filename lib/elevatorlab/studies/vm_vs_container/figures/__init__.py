@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....judging.matching import Run, backing_schedulers
+from ....plugins.schedulers import shown_name
 from ...kit.cells import in_order
 from ..measures import ARMS, SCHEDULERS
 from ..published import TEST_1, TEST_2
@@ -90,7 +91,9 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     shows = dict(SHOWS)
     for scheduler in in_order(measured, "scheduler", ()):
         name = f"times-{scheduler}"
-        captions[name] = _TIMES.format(counterpart="Beyond the article:", scheduler=scheduler)
+        captions[name] = _TIMES.format(
+            counterpart="Beyond the article:", scheduler=shown_name(scheduler)
+        )
         shows[name] = {"test": TEST_1, "scheduler": scheduler}
     return of_every_run(
         measured, draw, captions, ARMS, "time_s", crossed=("crossing",), shows=shows, kept=KEPT

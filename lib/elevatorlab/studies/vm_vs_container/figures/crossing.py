@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ....analysis.intervals import Interval
 from ....judging.matching import backing_schedulers
+from ....plugins.schedulers import shown_name
 from ....showing.panels import cells
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS, SCHEDULERS, total_ratio
@@ -65,6 +66,7 @@ def _cells(axis: Axes, rows: pd.DataFrame, above: list[str], below: list[str]) -
         },
         dtype=object,
     )
+    ratios = ratios.rename(columns=shown_name)
     cells(axis, ratios.map(lambda one: one.value if one else math.nan), ratios.map(_words), 2, 6.5)
     axis.tick_params(labelsize=7.5)
 

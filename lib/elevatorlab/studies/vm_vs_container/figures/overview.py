@@ -10,8 +10,17 @@ from matplotlib.figure import Figure
 
 from ....analysis.intervals import Interval
 from ....judging.matching import emulated_apart
+from ....plugins.schedulers import shown_name
 from ....showing.panels import errors, marks
-from ....showing.style import COLOURS, GREY, MARKERS, ONE_COLUMN, WARNING, arm_handles, face_colour
+from ....showing.style import (
+    COLOURS,
+    GREY,
+    MARKERS,
+    ONE_COLUMN,
+    WARNING,
+    arm_handles,
+    face_colour,
+)
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS, SCHEDULERS, device_share, total_ratio
 from ..published import TEST_1, TEST_2
@@ -42,7 +51,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
             axis.set_title(f"{title}\n{note}" if axis in grid[0] else note)
         line[0].set_ylabel(TESTS[test], labelpad=8)
         _limit(line, [rows_of(rows, test=test) for rows in panels.values()])
-    grid[0][0].set_yticks(range(len(shown)), shown)
+    grid[0][0].set_yticks(range(len(shown)), [shown_name(name) for name in shown])
     grid[0][0].set_ylim(len(shown) - 0.5, -0.5)
     _legend(figure, published, measured)
     figure.suptitle(

@@ -11,10 +11,19 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ....analysis.intervals import geometric_interval
+from ....plugins.schedulers import shown_name
 from ....showing.bars import estimates, grouped_bars
 from ....showing.dots import offset
 from ....showing.panels import curve, log_marks, marks, slant
-from ....showing.style import COLOURS, GREY, HATCHES, LINES, MARKERS, arm_handles, face_colour
+from ....showing.style import (
+    COLOURS,
+    GREY,
+    HATCHES,
+    LINES,
+    MARKERS,
+    arm_handles,
+    face_colour,
+)
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS
 from ..published import TEST_1, TEST_2
@@ -31,7 +40,8 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
     """Draw the time to read one file against its size, under one scheduler."""
     in_test = {"test": TEST_1, "scheduler": scheduler}
     tables = rows_of(published, **in_test), rows_of(measured, **in_test)
-    nothing = f"{scheduler}\nwas not run" if len(measured) else ""
+    name = shown_name(scheduler)
+    nothing = f"{name}\nwas not run" if len(measured) else ""
 
     def draw(axis: Axes, rows: pd.DataFrame) -> None:
         _lines(axis, rows, scheduler)
@@ -46,7 +56,7 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
         axis.set_ylabel("time to read a file (ms, log scale)")
     arms = arms_in(*tables)
     figure.legend(handles=arm_handles(arms, ARMS), loc="outside lower center", ncols=len(arms))
-    figure.suptitle(f"{scheduler}: time to read a file while another is written")
+    figure.suptitle(f"{name}: time to read a file while another is written")
     return figure
 
 

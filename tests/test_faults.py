@@ -235,7 +235,9 @@ class TestTrial:
         with pytest.raises(
             TrialFailed, match="did not end within 5 s of wall time; it was stopped"
         ):
-            testbed._continue(kept, trial.memory_mib, memory, tmp_path, limit_s=5)
+            testbed._continue(
+                kept, (trial.memory_mib, testbed.emulator), memory, tmp_path, limit_s=5
+            )
         assert machines(os.getpid()) == []
 
 

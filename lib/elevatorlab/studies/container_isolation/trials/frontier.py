@@ -33,12 +33,12 @@ from . import comparison
 from .containers import NORMAL, OVERLOADED, load, names, trial, writes
 from .disks import OVERLOAD_BYTES
 from .parameters import FrontierLoad, FrontierMechanism, Parameters
-from .regulation import NORMAL_CONTAINERS, POLICIES, regulator
+from .regulation import FLOOR_KIB_S, NORMAL_CONTAINERS, POLICIES, regulator
 
 ONSET_S = 1.75
 NORMAL_WEIGHTS = {"io_cost": 100, "bfq": 1000, "bfq_tuned": 1000}
-FLOOR_KIB_S, FLOOR_OF_ALL_KIB_S = 128, 256
-"""The least limits of one offender and of all: the usual floor of sixteen would be an overload."""
+FLOOR_OF_ALL_KIB_S = 256
+"""The least limit of all offenders together: the usual floor of sixteen would be an overload."""
 TUNED = {"slice_idle": 0, "low_latency": 0}
 
 

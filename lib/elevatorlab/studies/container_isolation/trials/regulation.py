@@ -38,6 +38,8 @@ POLICIES: dict[Policy, tuple[str, dict[str, Any]]] = {
     "guard": ("guard", {}),
 }
 """What the study calls a policy: the regulator's own name, and the reading or the options."""
+FLOOR_KIB_S = 128
+"""Below it the regulator limits nobody."""
 PERIODS_S: dict[Policy, float] = {"guard": 0.25}
 """Control periods other than one second: those that a policy is made for."""
 
@@ -47,7 +49,7 @@ def regulator(
     parameters: Parameters,
     start_s: float = 0,
     period_s: float | None = None,
-    floor_kib_s: float = 128,
+    floor_kib_s: float = FLOOR_KIB_S,
 ) -> Regulator:
     """Return the regulator with a policy and the study's SLA or threshold."""
     name, options = POLICIES[policy]

@@ -51,6 +51,7 @@ class Tree:
         (path / "dev").write_text(number + "\n")
         (path / "partition").write_text("1\n")
         (self.folder / "sys/class/block" / name).symlink_to(f"{disk}/{name}")
+        (self.folder / "sys/dev/block" / number).symlink_to(f"../../class/block/{disk}/{name}")
         return name
 
     def diskstats(self, *lines):

@@ -134,6 +134,19 @@ with Journal() as journal:
 """
 
 
+def test_a_forgotten_step_is_never_undone(tmp_path, knob):
+    folder = tmp_path / "journal"
+    journal = Journal(folder)
+    journal.will_write(knob, "first")
+    journal.will_write(knob, "second")
+    knob.write_text("changed")
+    journal.forget("write", knob, "second")
+    assert recover(folder) == 0  # the new file is locked, as the old one was
+    journal.file.close()  # as a kill would
+    assert recover(folder) == 1 and knob.read_text() == "first\n"
+    assert list(folder.iterdir()) == []
+
+
 def test_ctrl_c_in_the_middle_of_undoing_takes_effect_afterwards(tmp_path, knob):
     script = IMPATIENT.replace("Journal()", f"Journal(pathlib.Path({str(tmp_path / 'j')!r}))")
     run = subprocess.run(

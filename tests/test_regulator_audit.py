@@ -20,7 +20,6 @@ class Audited(Tree):
         super().__init__(folder, version)
         self.device("sda", "8:0")
         self.partition("sda1", "8:1", "sda")
-        (folder / "sys/dev/block/8:1").symlink_to("../../class/block/sda/sda1")
         queue = folder / "sys/class/block/sda/queue"
         queue.mkdir()
         names = ("none", "mq-deadline", "bfq")
@@ -158,6 +157,8 @@ def test_cgroups_are_chosen_by_a_pattern(tmp_path):
     tree.cgroup("kubepods.slice/pod1")
     assert [path.name for path in tree.host("/kubepods.slice/*").groups] == ["pod1"]
     assert audit(tree.host("kubepods.slice*")) == [] and audit(tree.host("bat*")) != []
+    assert tree.host("kube*").groups == [tree.root / "kubepods.slice"]  # one level, as everywhere
+    assert len(tree.host("kubepods.slice/**").groups) == 2
     with pytest.raises(Refused, match=r"fits 'docker/\*'; found none of 3; give a path"):
         tree.host("docker/*")
 

@@ -13,6 +13,7 @@ from elevatorlab.agent.errors import Refused
 from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.regulator.actuator import Actuator
 from elevatorlab.agent.regulator.control import DEFAULTS
+from elevatorlab.agent.regulator.guard import Guard
 from elevatorlab.agent.regulator.loop import Loop, Renewal
 from elevatorlab.agent.regulator.policies import Slae
 from elevatorlab.agent.regulator.report import JsonLines
@@ -214,6 +215,92 @@ def test_a_container_that_goes_on_unwatched_keeps_no_limit(host, throttled, chan
     released = [one for one in host.events("decision") if one["action"] == "release"]
     assert [one["cause"] for one in released] == ["it is watched no longer"]
     assert all(OVER not in pool.throttled for pool in throttled.state.values())
+
+
+def come_back(host, own):
+    """Replace the overload's cgroup by one of the same name, with a limit of its own."""
+    normal, over = host.targets
+    shutil.rmtree(over.folder)
+    host.tree.cgroup(OVER)
+    (over.folder / "io.max").write_text(own)
+    host.targets = [normal, over._replace(key=over.key + "+")]
+
+
+def test_a_cgroup_that_comes_back_has_its_own_limits_only(host, tmp_path):
+    own = "8:0 rbps=max wbps=9000000\n"
+    with Journal(tmp_path / "journal") as journal:
+        loop = host.loop(journal)
+        loop.step()
+        host.second(loop)
+        assert host.limit() not in (NO_LIMIT, own)
+        come_back(host, own)
+        host.tree.time_s -= 3600  # so that the policy itself decides nothing
+        loop.step()
+        assert host.limit() == own
+    assert host.limit() == own
+
+
+def test_nothing_is_kept_of_containers_that_ended(host, tmp_path):
+    with Journal(tmp_path / "journal") as journal:
+        loop = host.loop(journal)
+        kept = set()
+        for _ in range(8):
+            loop.step()
+            host.second(loop)
+            assert host.events("decision")[-1]["action"] == "throttle"
+            kept.add((len(journal.steps), len(journal.path.read_text().splitlines())))
+            come_back(host, NO_LIMIT)
+        assert kept == {(1, 1)}
+
+
+def test_guard_forgets_containers_that_ended(host, tmp_path):
+    with Journal(tmp_path / "journal") as journal:
+        loop = host.loop(journal)
+        loop.policy = Guard({"": 5.0})
+        loop.step()
+        for _ in range(8):
+            host.second(loop)
+            come_back(host, NO_LIMIT)
+        loop.step()
+        assert loop.state["sda"].active <= {target.key for target in host.targets}
+
+
+def dirty(host, mib, kind="ext4"):
+    """Mount the overload's partition, and give the overload pages that wait to be written."""
+    mount = f"30 1 8:2 / /srv rw - {kind} /dev/sda2 rw\n"
+    (host.tree.proc / "self/mountinfo").write_text(mount)
+    memory = f"anon 4096\nfile_dirty {mib << 19}\nfile_writeback {mib << 19}\n"
+    (host.tree.root / OVER / "memory.stat").write_text(memory)
+
+
+def test_a_limit_that_will_hold_up_a_journal_is_told_of_before_it_is_set(host, tmp_path):
+    dirty(host, mib=64)
+    with Journal(tmp_path / "journal") as journal:
+        loop = host.loop(journal)
+        loop.step()
+        for _ in range(3):
+            host.second(loop)
+    (warning,) = host.events("warning")
+    decision = host.events("decision")[0]
+    lines = host.output.getvalue()
+    assert lines.index('"warning"') < lines.index('"decision"')
+    delay_s = (64 << 20) / decision["limit_bytes_s"]
+    assert warning["container"] == OVER
+    assert (
+        f"65536 KiB to be written, which a limit of {decision['limit_bytes_s'] >> 10} KiB/s "
+        in (warning["text"])
+    )
+    assert f"turns into {delay_s:.1f} s; all who fsync on /srv" in warning["text"]
+
+
+@pytest.mark.parametrize("mib, kind", [(0, "ext4"), (64, "xfs")])
+def test_no_journal_is_spoken_of_where_none_can_be_held_up(host, tmp_path, mib, kind):
+    dirty(host, mib, kind)
+    with Journal(tmp_path / "journal") as journal:
+        loop = host.loop(journal)
+        loop.step()
+        host.second(loop)
+    assert host.events("decision") and host.events("warning") == []
 
 
 def test_what_is_read_again_keeps_the_state_and_a_refusal_keeps_the_old(host, throttled):

@@ -142,6 +142,23 @@ class Journal:
         self.file.flush()
         os.fsync(self.file.fileno())
 
+    def forget(self, action: str, *arguments: object) -> None:
+        """Drop a step: what it would undo is gone, so that nothing is left to restore."""
+        gone = [action, *[str(argument) for argument in arguments]]
+        kept = [step for step in self.steps if step != gone]
+        if kept == self.steps:
+            return
+        # The old journal is whole until the new one, locked already, takes its place.
+        part = self.path.with_suffix(".part")
+        file = open(part, "w")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write("".join(json.dumps(step) + "\n" for step in kept))
+        file.flush()
+        os.fsync(file.fileno())
+        part.rename(self.path)
+        self.file.close()
+        self.file, self.steps = file, kept
+
     def will_write(self, file: object, old_value: str) -> None:
         """Note that `file` held `old_value`."""
         self.will("write", file, old_value)

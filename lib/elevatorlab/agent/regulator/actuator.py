@@ -110,6 +110,13 @@ class Actuator:
             self._original[place] = original
         return self._original[place]
 
+    def forget(self, target: Target) -> None:
+        """Drop what is known of a container that has ended: its limits went with its cgroup."""
+        for place in [place for place in self._original if place[0] == target.key]:
+            original = self._original.pop(place)
+            for file, value, _ in self.hierarchy.knobs(target.folder, place[1], original):
+                self.journal.forget("restore_limit", file, value)
+
     def start_counters(self, target: Target) -> None:
         """Make the kernel count a container's I/O under cgroup v1.
 

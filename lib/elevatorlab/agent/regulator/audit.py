@@ -6,20 +6,18 @@ Every finding has its proof, as it was read, and one remedy.
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
-import os
+import pathlib
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..devices import schedulers
 from ..errors import Refused
 from ..groups.hierarchies import LIMITS
-from . import cgroups
+from . import cgroups, targets
 from .topology import Topology
 
 if TYPE_CHECKING:
-    import pathlib
     from collections.abc import Iterable, Iterator, Sequence
 
     from ..groups.hierarchies import V1, V2
@@ -131,20 +129,18 @@ def chosen(hierarchy: Hierarchy, patterns: Iterable[str]) -> list[pathlib.Path]:
         Where a pattern fits none.
     """
     root = hierarchy.root
-    every = sorted(root.joinpath(folder) for folder, _, _ in os.walk(root) if folder != str(root))
-    names = {folder: str(folder.relative_to(root)) for folder in every}
     wanted = [pattern.strip("/") for pattern in patterns]
-    for pattern in wanted:
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in names.values()):
+    found: set[str] = set()
+    for pattern in wanted or ["**"]:
+        fitting = targets.fitting(pattern, root)
+        if wanted and not fitting:
             raise Refused(
                 f"expected a cgroup below {root} that fits {pattern!r}; found none of "
-                f"{len(names)}; give a path as systemd-cgls prints it, or a pattern with *"
+                f"{len(targets.fitting('**', root))}; give a path as systemd-cgls prints it, or a "
+                "pattern, where * stands for one level and ** for any number"
             )
-    return [
-        folder
-        for folder, name in names.items()
-        if not wanted or any(fnmatch.fnmatchcase(name, pattern) for pattern in wanted)
-    ]
+        found.update(fitting)
+    return [pathlib.Path(folder) for folder in sorted(found)]
 
 
 def audit(host: Host) -> list[Finding]:
@@ -249,16 +245,8 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
     """
     if host.hierarchy.version != 2 or not limit.writes:
         return
-    for mount in mounts(host.topology):
-        device = host.topology.name(mount.number)
-        same = device and limit.number in (
-            mount.number,
-            host.topology.number(host.topology.whole(device)),
-        )
-        if not same or mount.kind not in ORDERED or UNORDERED in mount.options.split(","):
-            continue
-        counts = dict(_lines(limit.cgroup / "memory.stat"))
-        waiting = int(counts.get("file_dirty", 0)) + int(counts.get("file_writeback", 0))
+    waiting = waiting_bytes(limit.cgroup)
+    for mount in shared_journals(host.topology, limit.number):
         yield host.finding(
             limit.cgroup,
             f"its slow writeback can hold up the journal of {mount.point}, and all who fsync there",
@@ -266,6 +254,21 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
             f"mode; {waiting >> 10} KiB of its pages are dirty or being written now",
             "give it a file system of its own, or weights with io.cost instead of the limit",
         )
+
+
+def shared_journals(topology: Topology, number: str) -> Iterator[Mount]:
+    """Yield the file systems of a disk whose commits wait for the data of files that grew."""
+    for mount in mounts(topology):
+        device = topology.name(mount.number)
+        same = device and number in (mount.number, topology.number(topology.whole(device)))
+        if same and mount.kind in ORDERED and UNORDERED not in mount.options.split(","):
+            yield mount
+
+
+def waiting_bytes(folder: pathlib.Path) -> int:
+    """Return what a cgroup has still to write; 0 where the memory controller is off."""
+    counts = dict(_lines(folder / "memory.stat"))
+    return int(counts.get("file_dirty", 0)) + int(counts.get("file_writeback", 0))
 
 
 def mounts(topology: Topology) -> list[Mount]:

@@ -224,6 +224,7 @@ def main(argv: list[str]) -> int:
 
 def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     """Check, regulate until a signal comes, and leave nothing behind."""
+    stop, again = _signals(bool(options.config))
     known = classes_of(options)
     policy = policy_of(options, known)
     hierarchy, topology = cgroups.find(), Topology()
@@ -240,10 +241,6 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
         return _once(source, monitor, policy, settings, options.period_s)
     log = report.JsonLines(_log_file(options.log, undo))
     actuator = None
-    stop, again = threading.Event(), threading.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: stop.set())
-    signal.signal(signal.SIGHUP, lambda *_: (again if options.config else stop).set())
     if not options.dry_run:
         journal = _journal(hierarchy, options.state, undo)
         actuator = Actuator(hierarchy, monitor.number, journal)
@@ -263,6 +260,15 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     undo.callback(lambda: log.write("stop", missed=loop.missed, restored=loop.limited()))
     loop.run(options.period_s, stop)
     return 0
+
+
+def _signals(reloads: bool) -> tuple[threading.Event, threading.Event]:
+    """Return the events of being told to stop, and to read the file of classes again."""
+    stop, again = threading.Event(), threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stop.set())
+    signal.signal(signal.SIGHUP, lambda *_: (again if reloads else stop).set())
+    return stop, again
 
 
 def _check_counters(monitor: Monitor, name: str, topology: Topology) -> None:

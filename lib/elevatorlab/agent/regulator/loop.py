@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Refused
-from . import report
+from . import audit, report
 from .actuator import LimitFailed
 from .control import Decision
 from .decisions import decide
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 #: A limit is called without effect when this many periods in a row it was passed by half.
 IN_VAIN_PERIODS = 3
+
+#: A journal that a limit may hold up for longer than this is told of.
+JOURNAL_DELAY_S = 1.0
 
 
 class Renewal(NamedTuple):
@@ -83,6 +87,7 @@ class Loop:
         self._known: dict[str, Target] = {}
         self._in_vain: collections.Counter[str] = collections.Counter()
         self._buffering: set[str] = set()
+        self._pinning: set[str] = set()
 
     def run(self, period_s: float, stop: threading.Event) -> None:
         """Control every `period_s` until the event `stop` is set.
@@ -140,7 +145,9 @@ class Loop:
         if present == self._known:
             return
         for old in _others(self._known, present):
-            if old.key in self.limits and old.folder.is_dir():
+            if _ended(old, targets):
+                self._forget(old)
+            elif old.key in self.limits:
                 self._let_go(old)
             self.limits.pop(old.key, None)
             self.log.write("container", container=old.name, came=False)
@@ -150,6 +157,17 @@ class Loop:
             if self.actuator:
                 self.actuator.start_counters(new)
         self._known = present
+
+    def _forget(self, target: Target) -> None:
+        """Keep nothing of one that has ended: thousands may come and go in a host's life."""
+        self._in_vain.pop(target.key, None)
+        self._buffering.discard(target.key)
+        self._pinning.discard(target.key)
+        for disk, pool in self.state.items():
+            if pool.active:
+                self.state[disk] = pool._replace(active=pool.active - {target.key})
+        if self.actuator:
+            self.actuator.forget(target)
 
     def _let_go(self, target: Target) -> None:
         """Take the limit from one that goes on, but is watched no longer."""
@@ -166,6 +184,8 @@ class Loop:
     def _carry_out(self, decision: Decision, target: Target | None) -> None:
         self.counts[decision.action] += 1
         outcome: dict[str, Any] = {"dry_run": self.actuator is None}
+        if target is not None and decision.limit_bytes_s is not None:
+            self._foresee(target, decision.limit_bytes_s)
         if target is not None and self.actuator is not None:
             try:
                 outcome["proofs"] = self.actuator.set(target, decision.limit_bytes_s)
@@ -184,6 +204,39 @@ class Loop:
             numbers=decision.numbers,
             **outcome,
         )
+
+    def _foresee(self, target: Target, limit_bytes_s: int) -> None:
+        """Say it, once for each container, where a limit will hold up a journal that all share.
+
+        A commit waits until the container's dirty pages are written, which the limit slows down.
+        """
+        if self.monitor.hierarchy.version != 2 or target.key in self._pinning:
+            return  # version 1 limits no buffered writes
+        waiting = audit.waiting_bytes(target.folder)
+        delay_s = waiting / limit_bytes_s
+        points: list[str] = []
+        if delay_s >= JOURNAL_DELAY_S:
+            with contextlib.suppress(Refused):  # a device has just gone
+                points = self._journals(target)
+        if not points:
+            return
+        self._pinning.add(target.key)
+        self.log.write(
+            "warning",
+            container=target.name,
+            text=f"{target.name} has {waiting >> 10} KiB to be written, which a limit of "
+            f"{limit_bytes_s >> 10} KiB/s turns into {delay_s:.1f} s; all who fsync on "
+            f"{', '.join(points)} may wait as long for the journal: give it a file system of its "
+            "own, or weights with io.cost instead of a limit",
+        )
+
+    def _journals(self, target: Target) -> list[str]:
+        """Return where a container's disks are mounted with a journal that all share."""
+        numbers = dict.fromkeys(map(self.monitor.number, target.devices))
+        topology = self.monitor.topology
+        return [
+            mount.point for number in numbers for mount in audit.shared_journals(topology, number)
+        ]
 
     def _check_effect(self, observation: Observation) -> None:
         """Say it, once for each container, where writes escape their limit."""
@@ -214,6 +267,12 @@ class Loop:
     def metrics(self) -> str:
         """Return the page of metrics."""
         return report.metrics_page(self.observation, self.limits, self.counts, self.missed)
+
+
+def _ended(old: Target, targets: Sequence[Target]) -> bool:
+    """Say whether a container's cgroup is gone, or is that of another one by now."""
+    others = (target for target in targets if target.key != old.key)
+    return not old.folder.is_dir() or any(target.folder == old.folder for target in others)
 
 
 def _others(some: Mapping[str, Target], others: Mapping[str, Target]) -> list[Target]:

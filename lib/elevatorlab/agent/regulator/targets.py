@@ -116,6 +116,15 @@ def place(path: str, root: pathlib.Path) -> pathlib.Path:
     return folder if folder.is_relative_to(root) else root / path.lstrip("/")
 
 
+def fitting(path: str, root: pathlib.Path) -> list[str]:
+    """Return the cgroups that fit a path with stars: text, which is quicker for a thousand."""
+    below = str(place(path, root).relative_to(root))
+    # The last slash: no files.
+    found = glob.glob(f"{glob.escape(str(root))}/{below}/", recursive=True)
+    folders = [os.path.normpath(folder) for folder in found]
+    return [folder for folder in folders if folder != str(root)]
+
+
 def check_paths(patterns: Iterable[Pattern], hierarchy: Hierarchy) -> None:
     """Refuse a path without a star that is no cgroup that can be limited."""
     for pattern in patterns:
@@ -172,15 +181,15 @@ class NamedCgroups:
 
     def targets(self) -> tuple[list[Target], list[str]]:
         """Return the cgroups that exist now, and what there is to report, each once."""
-        fitting: dict[str, Pattern] = {}
+        chosen_by: dict[str, Pattern] = {}
         notes = []
         for pattern in self.patterns:
-            folders = self._fitting(pattern)
+            folders = fitting(pattern.path, self.hierarchy.root)
             if not folders:
                 notes.append(f"no cgroup fits {pattern.path} now")
             for folder in folders:
-                fitting.setdefault(folder, pattern)
-        chosen = outermost(fitting) if self.hierarchy.version == 2 else sorted(fitting)
+                chosen_by.setdefault(folder, pattern)
+        chosen = outermost(chosen_by) if self.hierarchy.version == 2 else sorted(chosen_by)
         found = []
         names = collections.Counter(os.path.basename(folder) for folder in chosen)
         for folder in chosen:
@@ -191,19 +200,10 @@ class NamedCgroups:
             if names[name] > 1:
                 name = os.path.relpath(folder, self.hierarchy.root)
             with contextlib.suppress(OSError):  # it has just ended
-                found.append(self._target(folder, name, fitting[folder]))
+                found.append(self._target(folder, name, chosen_by[folder]))
         fresh = [note for note in notes if note not in self._told]
         self._told = set(notes)
         return mark_own(found, self.common), fresh
-
-    def _fitting(self, pattern: Pattern) -> list[str]:
-        """Return the folders that fit a pattern: text, which is quicker for a thousand."""
-        root = self.hierarchy.root
-        below = str(place(pattern.path, root).relative_to(root))
-        # The last slash: no files.
-        found = glob.glob(f"{glob.escape(str(root))}/{below}/", recursive=True)
-        folders = [os.path.normpath(folder) for folder in found]
-        return [folder for folder in folders if folder != str(root)]
 
     def _target(self, folder: str, name: str, pattern: Pattern) -> Target:
         """Return a cgroup as a target: one that comes back under its old name is another."""

@@ -61,14 +61,14 @@ class Knee:
     def text(self) -> str:
         """Say what was found and what it means."""
         meaning = (
-            "so the curve is not of the form c + d / (1 - U), and the knee may be the system's own"
+            "So the curve is not of the form c + d / (1 - U), and the knee may be the system's own."
             if self.intrinsic
-            else "so the range that was drawn explains the knee: it would move with the range"
+            else "So the range that was drawn explains the knee: it would move with the range."
         )
         return (
-            f"Knee at {self.value:.3f} ({CONFIDENCE:.0%} CI {self.low:.3f} to {self.high:.3f}); "
-            f"any law c + d / (1 - U) has {self.of_range:.3f} between {self.first:.3f} and "
-            f"{self.last:.3f}, {meaning}."
+            f"Knee at {self.value:.3f} ({CONFIDENCE:.0%} CI {self.low:.3f} to {self.high:.3f}). "
+            f"Any law c + d / (1 - U) has its knee at {self.of_range:.3f} if it is drawn from "
+            f"{self.first:.3f} to {self.last:.3f}. {meaning}"
         )
 
 

@@ -7,6 +7,7 @@ each that it ties with: a Borda count, which for three schedulers without ties i
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -48,15 +49,20 @@ class Points:
         return first[0] if len(first) == 1 else None
 
     @property
+    def fewest_runs(self) -> int:
+        """How many runs it takes, so that chance alone rarely lets all of them agree."""
+        # Where nothing differs, the other runs have the first one's winner this often.
+        by_chance = ((runs, len(self.total) ** (1 - runs)) for runs in itertools.count(2))
+        return next(runs for runs, share in by_chance if share <= 1 - DECIDED)
+
+    @property
     def says(self) -> str:
         """What may be said of the winner: decided, undecided, or too few runs."""
         if self.runs < 2:
             return "one run: cannot be told"
         if self.wins.max() < DECIDED:
             return "undecided"
-        # Where nothing differs, the other runs have the first one's winner this often.
-        by_chance = len(self.total) ** (1 - self.runs)
-        return "decided" if by_chance <= 1 - DECIDED else "too few runs"
+        return "decided" if self.runs >= self.fewest_runs else "too few runs"
 
 
 def points(throughput: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Points | None:

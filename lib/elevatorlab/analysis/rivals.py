@@ -131,7 +131,7 @@ def _sentence(fits: list[Fit], table: pd.DataFrame) -> str:
     if len(rest):
         second = rest.iloc[0]
         text += (
-            f"; the next, {second['model']} (R2 {second['r2']:.4f}), is "
+            f". The next, {second['model']} (R2 {second['r2']:.4f}), is "
             f"{_times(second['evidence_ratio'])} less supported"
         )
     text += "."

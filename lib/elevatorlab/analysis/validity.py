@@ -41,12 +41,12 @@ def of_points(model: Model, x: np.ndarray, inside: np.ndarray) -> list[str]:
     n, parameters = int(inside.sum()), len(model.parameters)
     if n <= parameters:
         found.append(
-            f"Too few points: {n} for {parameters} parameters is a curve drawn through points, "
-            "not a fit; it has no errors and no intervals."
+            f"Too few points: {n} for {parameters} parameters. This is a curve drawn through "
+            "points, not a fit: it has no errors and no intervals."
         )
     elif n < parameters + 3:
         found.append(
-            f"Too few points: {n} for {parameters} parameters; AICc needs {parameters + 3}, and "
+            f"Too few points: {n} for {parameters} parameters. AICc needs {parameters + 3}, and "
             "intervals are wide."
         )
     return found
@@ -62,8 +62,8 @@ def of_solution(solution: lmfit.model.ModelResult, errors: list[float]) -> list[
         for bound in (one.min, one.max):
             if abs(one.value - bound) <= 1e-6 * scale:
                 found.append(
-                    f"Parameter {name} is at its bound {bound:g}: the data ask for a value "
-                    "beyond it, and no error of the fit means anything."
+                    f"Parameter {name} is at its bound {bound:g}. The data ask for a value "
+                    "beyond the bound, so no error of the fit means anything."
                 )
     if not found and solution.nfree > 0 and not np.isfinite(errors).all():
         found.append(
@@ -111,7 +111,7 @@ def _steadier(think_ms: np.ndarray, other: np.ndarray) -> bool:
 def _closed(model: Model, formula: str, think_ms: np.ndarray) -> str:
     return (
         f"Closed data in an open model: the think time {formula} stays within "
-        f"{think_ms.min():.3g} to {think_ms.max():.3g} ms, so each writer waits for its own "
+        f"{think_ms.min():.3g} to {think_ms.max():.3g} ms. So each writer waits for its own "
         f"request before the next one, and the arrivals that {model.name} assumes do not exist."
     )
 
@@ -132,7 +132,7 @@ def of_residuals(
         return []
     if is_exact(y, fitted):
         return [
-            "The residuals are rounding: the equation is an identity of these data, so that the "
+            "The residuals are rounding: the equation is an identity of these data. So the "
             "agreement says nothing about the system."
         ]
     leverage = np.sum(np.linalg.qr(slopes)[0] ** 2, axis=1)
@@ -144,7 +144,7 @@ def of_residuals(
         if runs.pvalue < _CLEARLY:
             return [
                 f"The residuals come in runs along x (tau = {runs.statistic:.2f}, p = "
-                f"{runs.pvalue:.1g}): the curve has another shape than the data, and the "
+                f"{runs.pvalue:.1g}). The curve has another shape than the data, and the "
                 "intervals are too narrow."
             ]
     if len(y) >= _FEWEST_FOR_RESIDUALS and np.ptp(fitted) > 0:
@@ -153,7 +153,7 @@ def of_residuals(
             grows = "grow" if size.statistic > 0 else "shrink"
             return [
                 f"The residuals {grows} with the curve (rho = {size.statistic:.2f}, p = "
-                f"{size.pvalue:.1g}): weight the points by 1 / standard deviation."
+                f"{size.pvalue:.1g}). Weight the points by 1 / standard deviation."
             ]
     return []
 

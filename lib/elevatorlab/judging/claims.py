@@ -19,9 +19,17 @@ from ..analysis.wording import plain
 from ..records import Record
 from . import evidence
 from .compared import Compared
-from .families import Role, Source, Statement, Threshold, Tolerance
+from .constants import DecidedBy, of_judge
+from .families import Constant, Role, Source, Statement, Threshold, Tolerance
 from .matching import label, runs
-from .verdicts import DECIDED, Judgement, Verdict, not_testable
+from .verdicts import (
+    DECIDED,
+    MOST_REPETITIONS,
+    Judgement,
+    Verdict,
+    not_testable,
+    would_decide,
+)
 
 PUBLISHED_DATA = "published data"
 """The testbed of claims that the document alone can settle."""
@@ -46,6 +54,8 @@ class Claim(Record):
         How `measured` is computed.
     tolerance, threshold : Tolerance, Threshold
         The numbers that were chosen to judge it by; None where none was.
+    constants : tuple of Constant
+        The numbers in the code that it was judged by, beside `constants.SHARED`.
     testbed, machine, preset : str
         Where it was judged, with "+" between the testbeds of one machine; `PUBLISHED_DATA` or
         `UNMEASURED`, "" and "" where no machine had a part in it.
@@ -54,8 +64,8 @@ class Claim(Record):
     p_value, p_adjusted : float
         Of the verdict (see `verdicts.Evidence`), and after Benjamini and Hochberg among all claims
         of the same study, run and role. None where nothing scattered.
-    repetitions_to_decide : int
-        Of what is undecided: see `verdicts.Evidence`.
+    repetitions_to_decide, repetitions : int
+        Of what is undecided, and those of the weakest test: see `verdicts.Evidence`.
     compared : tuple of Compared
         The estimates that it rests on, each with the published range; see `verdicts.Evidence`.
     cell : str
@@ -84,14 +94,29 @@ class Claim(Record):
     p_value: float | None = None
     p_adjusted: float | None = None
     repetitions_to_decide: int | None = None
+    repetitions: int | None = None
     compared: tuple[Compared, ...] = ()
     cell: str = ""
     shared_with: tuple[str, ...] = ()
+    constants: tuple[Constant, ...] = ()
 
     @property
     def where(self) -> str:
         """Name the run that it was judged on: "docker+host, quick, machine 1a2b3c4d"."""
         return label(self.testbed, self.preset, self.machine)
+
+    @property
+    def to_decide(self) -> str:
+        """Say how many repetitions would decide what is undecided, where the reason does not."""
+        needed = self.repetitions_to_decide
+        if self.verdict != Verdict.UNDECIDED or (needed and would_decide(needed) in self.reason):
+            return ""
+        if needed:
+            return f"Some {needed} repetitions would decide it."
+        return (
+            "How many repetitions would decide it cannot be estimated from these, or is above "
+            f"{MOST_REPETITIONS}."
+        )
 
     @field_validator("measured")
     @classmethod
@@ -111,7 +136,10 @@ Judge = Callable[[Statement, pd.DataFrame], Judgement]
 
 
 def judge(
-    items: Sequence[Statement], judges: Mapping[str, Judge], measured: pd.DataFrame
+    items: Sequence[Statement],
+    judges: Mapping[str, Judge],
+    measured: pd.DataFrame,
+    decided_by: DecidedBy | None = None,
 ) -> list[Claim]:
     """Give every statement its verdict: about the document once, else once for each run.
 
@@ -124,6 +152,8 @@ def judge(
         preset and scheduler of the physical disk below (see `matching.runs`).
     measured : pandas.DataFrame
         Tidy table; may be empty.
+    decided_by : mapping, optional
+        Which of the judges decide by a constant.
 
     Returns
     -------
@@ -146,11 +176,17 @@ def judge(
             else:
                 judgement = judges[item.judge](item, rows)
             where = {"testbed": testbed, "machine": machine, "preset": preset}
-            found.append(_claim(item, judgement, where))
+            constants = of_judge(item.judge, decided_by or {})
+            found.append(_claim(item, judgement, where, constants))
     return evidence.together(found)
 
 
-def _claim(item: Statement, judgement: Judgement, where: Mapping[str, str]) -> Claim:
+def _claim(
+    item: Statement,
+    judgement: Judgement,
+    where: Mapping[str, str],
+    constants: tuple[Constant, ...],
+) -> Claim:
     verdict, firmness = judgement.verdict, judgement.evidence
     if item.role == Role.CALIBRATION:  # which tests nothing
         verdict = _OF_CALIBRATIONS.get(verdict, verdict)
@@ -163,6 +199,7 @@ def _claim(item: Statement, judgement: Judgement, where: Mapping[str, str]) -> C
         verdict=verdict,
         reason=judgement.reason,
         cell=judgement.cell,
+        constants=constants,
     )
 
 
@@ -311,10 +348,13 @@ def _one_by_one(claims: Iterable[Claim], width: int) -> Iterable[str]:
 
 
 def _company(claim: Claim) -> str:
-    """Say what a verdict is worth among the others: its p-values, and what shares its cell."""
-    said = ""
+    """Say what a verdict is worth among the others: its p-values, and what shares its cell.
+
+    Of what is undecided, say how many repetitions would decide it.
+    """
+    said = claim.to_decide and f" {claim.to_decide}"
     if claim.p_value is not None and claim.verdict in DECIDED:
-        said = f" p = {claim.p_value:.2g}, adjusted {claim.p_adjusted:.2g}."
+        said += f" p = {claim.p_value:.2g}, adjusted {claim.p_adjusted:.2g}."
     if claim.shared_with:
         said += f" From the measurement of {len(claim.shared_with)} more claims ({claim.cell})."
     return said

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .verdicts import DECIDED, Verdict
+from .verdicts import DECIDED, MOST_REPETITIONS, Verdict
 
 if TYPE_CHECKING:
     from .claims import Claim
@@ -55,7 +56,26 @@ def _in_company(claim: Claim, p_adjusted: float | None, of_cell: Sequence[str]) 
             f"{claim.reason} Alone it would be {claim.verdict} (p = {claim.p_value:.2g}); among "
             f"all that was tested here it may be chance (adjusted p = {p_adjusted:.2g})."
         )
+        update["repetitions_to_decide"] = _repetitions_to_stand(claim, p_adjusted)
     return claim.model_copy(update=update)
+
+
+def _repetitions_to_stand(claim: Claim, p_adjusted: float) -> int | None:
+    """Estimate how many repetitions would let a verdict stand, beside as many others.
+
+    The scatter and the estimate are taken to stay, and the adjustment to multiply as much.
+    """
+    from scipy import special
+
+    count, p_value = claim.repetitions, claim.p_value
+    if count is None or count < 2 or not p_value:
+        return None
+    errors = -special.stdtrit(count - 1, p_value / 2) / math.sqrt(count)
+    for more in range(count + 1, MOST_REPETITIONS + 1):
+        p_then = 2 * special.stdtr(more - 1, -errors * math.sqrt(more))
+        if p_then * p_adjusted / p_value <= LARGEST_P:
+            return more
+    return None
 
 
 def independent(claims: Iterable[Claim]) -> int:

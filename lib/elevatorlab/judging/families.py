@@ -96,6 +96,16 @@ class Threshold(Chosen):
         return f"{self.value:g} {self.of}, fixed {self.fixed}: {self.reason}"
 
 
+class Constant(Chosen):
+    """A number in the code that several judges decide by; `name` is what the code calls it."""
+
+    name: str
+    of: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.value:g} {self.of}, fixed {self.fixed}: {self.reason}"
+
+
 class Statement(NamedTuple):
     """A claim that has not been judged yet; `select` says what of the table it is about."""
 

@@ -119,6 +119,11 @@ def _inputs(name: str, results: str | Path | None) -> Iterator[tuple[str, Path]]
         parts["reference"] = (store.reference_folder(preset), f"{name}.csv")
     elif results is not None and results != "published":
         parts["results"] = (Path(results), "*/*/*.json")
+    for testbed, beside in store.references_beside(name, results).items():
+        parts[f"reference of {testbed}"] = (
+            store.reference_folder(beside, testbed),
+            f"{name}.csv",
+        )
     for part, (folder, pattern) in parts.items():
         for file in sorted(path for path in folder.glob(pattern) if path.is_file()):
             yield f"{part}/{file.relative_to(folder).as_posix()}", file

@@ -48,11 +48,14 @@ class Evidence(NamedTuple):
         these do around the same estimate. None: no more than `MOST_REPETITIONS`.
     compared : tuple of Compared
         The estimates that it rests on, each with the published range.
+    repetitions : int or None
+        How many the weakest test rests on.
     """
 
     p_value: float | None = None
     repetitions_to_decide: int | None = None
     compared: tuple[Compared, ...] = ()
+    repetitions: int | None = None
 
 
 class Judgement(NamedTuple):
@@ -92,9 +95,19 @@ def not_testable(reason: str) -> Judgement:
     return Judgement(Verdict.NOT_TESTABLE, None, reason)
 
 
-def undecided(reason: str, measured: float | str | None = None) -> Judgement:
-    """Judge that it was measured, but that the repetitions do not decide it, and why."""
-    return Judgement(Verdict.UNDECIDED, measured, reason)
+def undecided(
+    reason: str, measured: float | str | None = None, needed: int | None = None
+) -> Judgement:
+    """Judge that it was measured, but that the repetitions do not decide it, and why.
+
+    Parameters
+    ----------
+    reason, measured : str, float or str
+        As in `Judgement`.
+    needed : int, optional
+        How many repetitions would decide it.
+    """
+    return Judgement(Verdict.UNDECIDED, measured, reason, Evidence(repetitions_to_decide=needed))
 
 
 def reproduced_if(holds: bool) -> Verdict:
@@ -197,10 +210,15 @@ def _decide(
 
 def _held(found: _Decision, measured: Interval, decides: Callable[[Interval], bool]) -> Held:
     if found.verdict != Verdict.UNDECIDED:
-        return Held(found.verdict, found.why, Evidence(p_value(measured, found.excluded)))
+        return Held(found.verdict, found.why, excluding(measured, found.excluded))
     needed = repetitions_to_decide(measured, decides)
     evidence = Evidence(1.0 if measured.bounded else None, needed)
     return Held(found.verdict, found.why + would_decide(needed), evidence)
+
+
+def excluding(measured: Interval, excluded: Iterable[float]) -> Evidence:
+    """Return the evidence that a truth is none of some values."""
+    return Evidence(p_value(measured, excluded), repetitions=measured.repetitions)
 
 
 def p_value(measured: Interval, excluded: Iterable[float]) -> float | None:
@@ -234,7 +252,7 @@ def repetitions_to_decide(measured: Interval, decides: Callable[[Interval], bool
 
 def would_decide(needed: int | None) -> str:
     """Say how many repetitions would decide something, as the end of a sentence."""
-    return f"; some {needed} that scatter as these do would" if needed else ""
+    return f"; about {needed} with the same scatter would decide it" if needed else ""
 
 
 def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
@@ -257,12 +275,13 @@ def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
     drawn = tuple(compared(ratio, above, above, 1, name) for name, (ratio, _) in pairs.items())
     verdict = _of_sides(list(sides.values()), all(excluded for _, excluded in pairs.values()))
     if verdict == Verdict.UNDECIDED:
-        needed = _to_decide_all([ratio for ratio, _ in pairs.values()], margin)
-        tested = any(ratio.bounded for ratio, _ in pairs.values())
-        evidence = Evidence(float(tested) or None, needed, drawn)
+        needed = to_decide_sides([ratio for ratio, _ in pairs.values()], margin)
+        bounded = any(ratio.bounded for ratio, _ in pairs.values())
+        evidence = Evidence(float(bounded) or None, needed, drawn)
         return Held(verdict, reason + would_decide(needed), evidence)
     firmness = _p_value_of_order(pairs, sides, verdict, margin)
-    return Held(verdict, reason, Evidence(firmness, compared=drawn))
+    repetitions = min(ratio.repetitions for ratio, _ in pairs.values())
+    return Held(verdict, reason, Evidence(firmness, compared=drawn, repetitions=repetitions))
 
 
 def _of_sides(sides: Sequence[int | None], excluded: bool) -> Verdict:
@@ -273,11 +292,20 @@ def _of_sides(sides: Sequence[int | None], excluded: bool) -> Verdict:
     return Verdict.CONTRADICTED if set(sides) == {0} and excluded else Verdict.UNDECIDED
 
 
-def _to_decide_all(ratios: Sequence[Interval], margin: float) -> int | None:
-    open_ones = [ratio for ratio in ratios if ratio.direction(1, margin) is None]
+def to_decide_sides(measured: Iterable[Interval], margin: float, neutral: float = 1) -> int | None:
+    """Estimate how many repetitions would decide on which side of no difference each is.
+
+    Parameters
+    ----------
+    measured : iterable of Interval
+        Those that are decided already need none.
+    neutral, margin : float
+        See `Interval.direction`.
+    """
+    open_ones = [one for one in measured if one.direction(neutral, margin) is None]
     needed = [
-        repetitions_to_decide(ratio, lambda one: one.direction(1, margin) is not None)
-        for ratio in open_ones
+        repetitions_to_decide(each, lambda one: one.direction(neutral, margin) is not None)
+        for each in open_ones
     ]
     return None if None in needed else max((n for n in needed if n), default=None)
 

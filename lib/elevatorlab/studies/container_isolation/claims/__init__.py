@@ -12,7 +12,7 @@ from .. import document
 from ..columns import COLUMNS
 from ..measures.schedulers import of_first_scheduler
 from ..published import NAME
-from . import interference, overload, regulation
+from . import constants, interference, overload, regulation
 
 JUDGES: dict[str, Judge] = {
     **document.JUDGES,
@@ -41,4 +41,5 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
         When a column is missing.
     """
     expect_columns(measured, COLUMNS, "container and trial")
-    return claims.judge(statements(NAME), JUDGES, of_first_scheduler(measured))
+    rows = of_first_scheduler(measured)
+    return claims.judge(statements(NAME), JUDGES, rows, constants.DECIDED_BY)

@@ -55,6 +55,7 @@ def _together(found: Mapping[str, Judgement]) -> Judgement:
     first = next(iter(found.values()))
     evidence = Evidence(
         p_value=_most([one.evidence.p_value for one in found.values()]),
+        repetitions=_most([one.evidence.repetitions for one in found.values()]),
         compared=tuple(
             each.model_copy(update={"what": words})
             for words, one in found.items()
@@ -74,17 +75,17 @@ def _together(found: Mapping[str, Judgement]) -> Judgement:
 def _common(verdicts: set[Verdict], all_measured: bool) -> tuple[Verdict, str]:
     """Return what the verdicts with each number of writers come to, and why."""
     against = verdicts & {Verdict.CONTRADICTED, Verdict.DIRECTION_ONLY}
-    open_ones = "How many writers overload, the paper leaves open"
+    open_ones = "The paper does not say how many writers overload the disk"
     if against and not all_measured:
-        return Verdict.NOT_TESTABLE, f"{open_ones}; others were not measured."
+        return Verdict.NOT_TESTABLE, f"{open_ones}; not all numbers were measured."
     if len(verdicts) == 1:
         (verdict,) = verdicts
-        return verdict, f"{open_ones}; with each number that was measured the verdict is the same."
+        return verdict, f"{open_ones}; each number that was measured gives the same verdict."
     if against == verdicts:
-        return Verdict.DIRECTION_ONLY, f"{open_ones}; none of them explains the published value."
+        return Verdict.DIRECTION_ONLY, f"{open_ones}; no number explains the published value."
     if against and Verdict.REPRODUCED in verdicts:
         return Verdict.NOT_TESTABLE, f"{open_ones}, and the verdict depends on it."
-    return Verdict.UNDECIDED, f"{open_ones}; not with each of them is it decided."
+    return Verdict.UNDECIDED, f"{open_ones}; some numbers leave the claim undecided."
 
 
 def _is_open(judgement: Judgement) -> bool:
@@ -105,7 +106,15 @@ def _overload_wait(item: Statement, table: pd.DataFrame) -> Judgement:
     values = found.loc[here, f"{row['subject']}_ms"].dropna()
     if values.empty:
         return not_run(row["row"])
-    return held(item, mean_interval(values), row["half_step"], " ms")
+    cell = _beside(row["normal_containers"], row["overloaded_containers"])
+    return held(item, mean_interval(values), row["half_step"], " ms", cell)
+
+
+def _beside(normal: float, overloaded: float) -> str:
+    """Name what was measured, for claims that share it."""
+    if not overloaded:
+        return f"{normal:g} equal containers"
+    return f"{normal:g} normal beside {overloaded:g} overloaded containers"
 
 
 def _rise(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -114,7 +123,8 @@ def _rise(item: Statement, table: pd.DataFrame) -> Judgement:
     values = found.loc[found["containers"] == row["normal_containers"], column].dropna()
     if values.empty:
         return not_run(row["row"])
-    return held(item, mean_interval(values), row["half_step"], " ms")
+    cell = _beside(row["normal_containers"], 1)
+    return held(item, mean_interval(values), row["half_step"], " ms", cell)
 
 
 def _normal_suffers_more(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -136,7 +146,7 @@ def _change(column: str, grows: bool) -> Judge:
         if len(counts) < 2:
             return not_run("two or more numbers of normal containers beside an overloaded one")
         if (found[column] <= 0).any():
-            return not_testable("Beside the overload some wait less: there is no ratio of rises.")
+            return not_testable("Some containers wait less beside the overload: no ratio of rises.")
         most, fewest = (
             by_repetition(found, column, containers=count) for count in (counts[-1], counts[0])
         )

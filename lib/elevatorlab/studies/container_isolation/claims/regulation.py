@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 
 import pandas as pd
 
 from ....analysis.intervals import Interval
+from ....judging.claims import Judge
 from ....judging.families import Statement
 from ....judging.verdicts import (
+    MOST_REPETITIONS,
     TIE_MARGIN,
     Evidence,
     Judgement,
     Verdict,
     compare,
+    excluding,
     not_testable,
     p_value,
     repetitions_to_decide,
     reproduced_if,
     six_digits,
+    to_decide_sides,
     undecided,
     widened,
     would_decide,
@@ -72,8 +77,8 @@ def _longest_wait(item: Statement, table: pd.DataFrame) -> Judgement:
     limit = item.number
     verdict, why, evidence = compare(before, (limit, math.inf), neutral=limit, margin=0)
     reason = (
-        f"{before.text(' ms')}, the longest mean of one container and second; published above "
-        f"{limit:g} ms: {why}."
+        f"{before.text(' ms')}, the longest mean wait of one container in one second; published "
+        f"above {limit:g} ms: {why}."
     )
     return Judgement(verdict, _rounded(before), reason, evidence)
 
@@ -138,11 +143,14 @@ def _highest_is_overloaded(item: Statement, table: pd.DataFrame) -> Judgement:
     sides = [one.direction(0, 0) for one in ahead.values()]
     words = f"{sides.count(1)} of {len(_MEASURES)} measures"
     if None in sides and -1 not in sides:
-        return undecided(f"{reason}: the repetitions do not decide it.", words)
+        needed = to_decide_sides(ahead.values(), margin=0, neutral=0)
+        return undecided(f"{reason}: the repetitions do not decide it.", words, needed)
     holds = sides == [1] * len(_MEASURES)
     tests = [p for one in ahead.values() if (p := p_value(one, (0.0,))) is not None]
     weakest = (max if holds else min)(tests, default=None)
-    return Judgement(reproduced_if(holds), words, f"{reason}.", Evidence(weakest))
+    fewest = min((one.repetitions for one in ahead.values()), default=None)
+    evidence = Evidence(weakest, repetitions=fewest)
+    return Judgement(reproduced_if(holds), words, f"{reason}.", evidence)
 
 
 # Shared
@@ -193,14 +201,14 @@ def _below(
     if after.high >= before.low:
         return _changed(after, before, claimed=-1, unit=" ms")
     if after.high < limit:
-        tested = Evidence(p_value(after, (limit,)))
-        return Judgement(Verdict.REPRODUCED, _rounded(after), f"{reason}.", tested)
+        evidence = excluding(after, (limit,))
+        return Judgement(Verdict.REPRODUCED, _rounded(after), f"{reason}.", evidence)
     if after.low > limit:
-        reason += ": less, but not below."
-        tested = Evidence(p_value(after, (limit,)))
-        return Judgement(Verdict.DIRECTION_ONLY, _rounded(after), reason, tested)
+        reason += ": the wait falls, but not below the limit."
+        evidence = excluding(after, (limit,))
+        return Judgement(Verdict.DIRECTION_ONLY, _rounded(after), reason, evidence)
     needed = repetitions_to_decide(after, lambda one: one.high < limit or one.low > limit)
-    reason += f": less, and perhaps below{would_decide(needed)}."
+    reason += f": the wait falls, perhaps below the limit{would_decide(needed)}."
     return Judgement(Verdict.UNDECIDED, _rounded(after), reason, Evidence(1.0, needed))
 
 
@@ -208,14 +216,19 @@ def _changed(after: Interval, before: Interval, claimed: int, unit: str) -> Judg
     reason = f"{before.text(unit)} before, {after.text(unit)} after"
     if not (after.bounded and before.bounded):
         return undecided(f"{reason}: one repetition.", _rounded(after))
-    if after.low > before.high:
-        side = 1
-    elif after.high < before.low:
-        side = -1
-    else:
-        return undecided(f"{reason}: the repetitions do not decide it.", _rounded(after))
+    side = _apart(after, before)
+    if side == 0:
+        more = range(max(after.repetitions, before.repetitions) + 1, MOST_REPETITIONS + 1)
+        narrower = ((n, after.with_repetitions(n), before.with_repetitions(n)) for n in more)
+        needed = next((n for n, one, other in narrower if _apart(one, other)), None)
+        return undecided(f"{reason}: the repetitions do not decide it.", _rounded(after), needed)
     verdict = reproduced_if(side == claimed)
     return Judgement(verdict, _rounded(after), f"{reason}.")
+
+
+def _apart(one: Interval, other: Interval) -> int:
+    """Return on which side of another an interval lies; 0: they overlap."""
+    return 1 if one.low > other.high else -1 if one.high < other.low else 0
 
 
 def _rounded(measured: Interval) -> float:
@@ -228,13 +241,29 @@ def _not_run(item: Statement) -> Judgement:
     )
 
 
+def _of_policy(judge: Judge) -> Judge:
+    """Name what was measured: all claims about a policy rest on the same trials."""
+
+    @wraps(judge)
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        found = judge(item, table)
+        if found.verdict == Verdict.NOT_TESTABLE:
+            return found
+        return found._replace(cell=f"regulation by {item.select['policy']}")
+
+    return judged
+
+
 JUDGES = {
-    "highest_is_overloaded": _highest_is_overloaded,
-    "regulation_rate": _rate,
-    "regulation_wait": _wait,
-    "regulation_longest_wait": _longest_wait,
-    "regulation_threshold": _threshold,
-    "regulation_immediately": _immediately,
-    "regulation_normal_rate_rises": _normal_rate_rises,
-    "regulation_utilisation_falls": _utilisation_falls,
+    name: _of_policy(judge)
+    for name, judge in {
+        "highest_is_overloaded": _highest_is_overloaded,
+        "regulation_rate": _rate,
+        "regulation_wait": _wait,
+        "regulation_longest_wait": _longest_wait,
+        "regulation_threshold": _threshold,
+        "regulation_immediately": _immediately,
+        "regulation_normal_rate_rises": _normal_rate_rises,
+        "regulation_utilisation_falls": _utilisation_falls,
+    }.items()
 }

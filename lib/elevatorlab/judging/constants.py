@@ -1,0 +1,59 @@
+"""The numbers of the judges' code that decide about verdicts: since when, and why that much.
+
+Tolerances and thresholds stand with the claims, in `data/claims`. These stand in the code, for
+judges share them. Each takes its value from the code, so that it is written down once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from ..analysis import intervals
+from . import evidence, verdicts
+from .families import Constant
+
+DecidedBy = Mapping[Constant, Sequence[str]]
+"""Which of a study's judges, by their names, decide by a constant."""
+
+TIES = Constant(
+    name="TIE_MARGIN",
+    value=verdicts.TIE_MARGIN,
+    of="of the value: the smallest difference",
+    reason="below a hundredth nobody would choose a scheduler",
+    fixed=date(2026, 11, 21),
+)
+
+SHARED = (
+    Constant(
+        name="CONFIDENCE",
+        value=intervals.CONFIDENCE,
+        of="is the confidence of every interval",
+        reason="what the field uses",
+        fixed=date(2026, 11, 20),
+    ),
+    Constant(
+        name="LARGEST_P",
+        value=evidence.LARGEST_P,
+        of="is the largest adjusted p-value of a verdict that stands",
+        reason="what the intervals leave to chance",
+        fixed=date(2026, 11, 22),
+    ),
+    Constant(
+        name="MOST_REPETITIONS",
+        value=verdicts.MOST_REPETITIONS,
+        of="repetitions are the most that an undecided claim is told to need",
+        reason="what would take more of them is not going to be decided",
+        fixed=date(2026, 11, 22),
+    ),
+)
+"""By these every claim is judged that rests on intervals."""
+
+
+def of_judge(name: str, decided_by: DecidedBy) -> tuple[Constant, ...]:
+    """Return the constants that a judge decides by.
+
+    >>> [one.name for one in of_judge("cell", {TIES: ["cell"], SHARED[0]: ["row"]})]
+    ['TIE_MARGIN']
+    """
+    return tuple(one for one, judges in decided_by.items() if name in judges)

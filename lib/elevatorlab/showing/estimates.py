@@ -1,0 +1,74 @@
+"""Estimates of groups as verdicts make them, and words where an interval leaves its frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+
+from ..analysis.intervals import Interval, mean_interval
+
+Estimates = Mapping[tuple[Any, Any], Interval]
+"""Estimates, by group and member of the group."""
+
+
+def estimates(
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    hue: str | None = None,
+    interval: Callable[[pd.Series[float]], Interval] = mean_interval,
+) -> dict[tuple[Any, Any], Interval]:
+    """Estimate a quantity of each group from repetitions, as verdicts do.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        One row a repetition; those without a number are left out.
+    x, y, hue : str
+        Columns: what a group stands for, the quantity, and what a member of a group does.
+    interval : callable
+        Of `analysis.intervals`.
+    """
+    whole = rows[rows[y].notna()].astype({y: float})
+    keys = [x] if hue is None else [x, hue]
+    return {
+        (key[0], key[1] if hue else None): interval(some[y])
+        for key, some in whole.groupby(keys, sort=False)
+    }
+
+
+def say_where_cut(axis: Axes, along: Literal["x", "y"] = "y") -> None:
+    """Draw an arrow where an interval leaves the frame at its upper end, and say how far it goes.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+        Its limits must be the final ones.
+    along : "x" or "y"
+        Where the intervals lie.
+    """
+    number = "xy".index(along)
+    edge = (axis.get_xlim(), axis.get_ylim())[number][1]
+    for drawn in axis.containers:
+        if not isinstance(drawn, ErrorbarContainer):
+            continue
+        for bars in drawn.lines[2]:
+            colour = bars.get_color()[0]
+            for end in [ends[-1] for ends in bars.get_segments() if len(ends)]:
+                if end[number] > edge:
+                    place = (edge, end[1]) if along == "x" else (end[0], edge)
+                    arrow = ">" if along == "x" else "^"
+                    axis.plot(*place, arrow, color=colour, markersize=4, clip_on=False, zorder=4)
+                    axis.annotate(
+                        f"to {end[number]:.3g}",
+                        place,
+                        xytext=(-3, 2) if along == "x" else (4, -1),
+                        textcoords="offset points",
+                        fontsize=7,
+                        ha="right" if along == "x" else "left",
+                        va="bottom" if along == "x" else "top",
+                    )

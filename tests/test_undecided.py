@@ -1,0 +1,153 @@
+"""What is undecided says how many repetitions would decide it, or that this cannot be estimated."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from elevatorlab.analysis.intervals import Interval, mean_interval
+from elevatorlab.analysis.points import points
+from elevatorlab.judging import claims
+from elevatorlab.judging.claims import Claim
+from elevatorlab.judging.evidence import LARGEST_P, together
+from elevatorlab.judging.families import Role, Source
+from elevatorlab.judging.verdicts import (
+    MOST_REPETITIONS,
+    Verdict,
+    compare,
+    excluding,
+    to_decide_sides,
+    undecided,
+    would_decide,
+)
+from elevatorlab.showing import pages
+from elevatorlab.studies.container_isolation.claims import regulation
+from elevatorlab.studies.innodb_commit import claims as innodb
+
+
+def claim(**changes):
+    usual = {
+        "id": "s/one",
+        "study": "s",
+        "source": Source(document="D", place="Table 1", row="1"),
+        "role": Role.PREDICTION,
+        "datum": "d",
+        "quantity": "q",
+        "published": 2.0,
+        "unit": "s",
+        "formula": "f",
+        "tolerance": None,
+        "threshold": None,
+        "testbed": "deterministic",
+        "machine": "deterministic",
+        "preset": "quick",
+        "measured": 3.0,
+        "verdict": Verdict.UNDECIDED,
+        "reason": "So it is.",
+    }
+    return Claim(**{**usual, **changes})
+
+
+NOT_KNOWN = "How many repetitions would decide it cannot be estimated from these, or is above 200."
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"repetitions_to_decide": 7}, "Some 7 repetitions would decide it."),
+        ({}, NOT_KNOWN),
+        (
+            {"repetitions_to_decide": 7, "reason": f"Open{would_decide(7)}."},
+            "",
+        ),
+        ({"verdict": Verdict.REPRODUCED}, ""),
+        ({"verdict": Verdict.NOT_TESTABLE}, ""),
+    ],
+)
+def test_page_and_terminal_say_how_many_would(changes, said, tmp_path):
+    one = claim(**changes)
+    assert one.to_decide == said
+    page = pages.build(tmp_path, [one]).with_name("claims.html").read_text()
+    shown = " ".join(claims.as_text([one], width=1000).split())
+    for text in (shown, page):
+        assert text.count("repetitions would decide it") == bool(said)
+        assert said in text
+
+
+def test_a_verdict_that_may_be_chance_among_many_says_how_many_would_let_it_stand():
+    measured = mean_interval([1.2, 1.4, 1.9])
+    alone = excluding(measured, (0.3,))
+    lucky = claim(verdict=Verdict.REPRODUCED, **alone._asdict())
+    others = [claim(id=f"s/{n}", p_value=1.0) for n in range(4)]
+    found = together([lucky, *others])[0]
+    assert found.verdict == Verdict.UNDECIDED and found.p_value < LARGEST_P
+    strictness, needed = found.p_adjusted / found.p_value, found.repetitions_to_decide
+    for count, stands in ((needed, True), (needed - 1, False)):
+        p_then = measured.with_repetitions(count).p_value(0.3)
+        assert (p_then * strictness <= LARGEST_P) == stands
+    assert found.to_decide == f"Some {needed} repetitions would decide it."
+
+
+def test_one_whose_repetitions_are_not_known_says_so():
+    lucky = claim(verdict=Verdict.REPRODUCED, p_value=0.04)
+    found = together([lucky, *(claim(id=f"s/{n}", p_value=1.0) for n in range(4))])[0]
+    assert (found.verdict, found.repetitions_to_decide) == (Verdict.UNDECIDED, None)
+    assert found.to_decide == NOT_KNOWN
+
+
+def test_a_change_is_decided_by_as_many_as_part_the_two_intervals():
+    before, after = mean_interval([10.0, 11.0, 13.0]), mean_interval([8.0, 9.5, 10.0])
+    found = regulation._changed(after, before, claimed=-1, unit=" ms")
+    needed = found.evidence.repetitions_to_decide
+    assert found.verdict == Verdict.UNDECIDED and 3 < needed <= MOST_REPETITIONS
+    for count, parted in ((needed, True), (needed - 1, False)):
+        one, other = after.with_repetitions(count), before.with_repetitions(count)
+        assert (one.high < other.low) == parted
+    same = regulation._changed(before, before, claimed=-1, unit=" ms")
+    assert (same.verdict, same.evidence.repetitions_to_decide) == (Verdict.UNDECIDED, None)
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ((0.06, 0.09), Verdict.REPRODUCED),
+        ((0.01, 0.05), Verdict.CONTRADICTED),
+        ((0.05, 0.09), Verdict.UNDECIDED),
+        ((0.01, 0.06), Verdict.UNDECIDED),
+        ((math.nan, math.nan), Verdict.UNDECIDED),
+    ],
+)
+def test_a_share_is_above_a_bound_with_its_whole_interval(ends, verdict):
+    repetitions = 1 if math.isnan(ends[0]) else 3
+    assert innodb._above(Interval(0.05, *ends, repetitions), 0.05) == verdict
+
+
+def test_sides_are_decided_by_as_many_as_the_last_of_them_needs():
+    clear, open_one = mean_interval([1.2, 1.21, 1.22]), mean_interval([1.0, 1.2, 1.3])
+    worse = mean_interval([0.9, 1.2, 1.3])
+    alone = [to_decide_sides([one], margin=0.01) for one in (clear, open_one, worse)]
+    assert alone[0] is None and 3 < alone[1] < alone[2]
+    assert to_decide_sides([clear, open_one, worse], margin=0.01) == alone[2]
+    assert to_decide_sides([open_one, mean_interval([0.9, 1.1])], margin=0.01) is None
+
+
+@pytest.mark.parametrize(("schedulers", "runs"), [(2, 6), (3, 4), (4, 4), (5, 3)])
+def test_a_winner_needs_as_many_runs_as_chance_rarely_lets_agree(schedulers, runs):
+    def found(count):
+        places = pd.MultiIndex.from_product([["write"], range(count)], names=["t", "repetition"])
+        rates = {f"s{n}": [float(9 - n)] * count for n in range(schedulers)}
+        return points(pd.DataFrame(rates, places))
+
+    assert {found(count).fewest_runs for count in (1, 2, 7)} == {runs}
+    assert found(runs).says == "decided"
+    assert found(runs - 1).says == "too few runs"
+
+
+def test_a_judge_can_say_how_many():
+    assert undecided("So.", 1.0, 5).evidence.repetitions_to_decide == 5
+    assert undecided("So.").evidence.repetitions_to_decide is None
+
+
+def test_what_is_decided_knows_how_many_its_test_rests_on():
+    found = compare(mean_interval([1.2, 1.21, 1.22]), (1.19, 1.25), neutral=1, margin=0.01)
+    assert (found.verdict, found.evidence.repetitions) == (Verdict.DIRECTION_ONLY, 3)

@@ -14,7 +14,7 @@ import pytest
 
 from elevatorlab import cache
 from elevatorlab.cli import image as commands
-from elevatorlab.errors import ElevatorLabError
+from elevatorlab.errors import ElevatorLabError, NotReady
 from elevatorlab.testbeds.deterministic import emulator_archive, image, image_archive, qemu
 
 MIB = 1 << 20
@@ -132,6 +132,97 @@ def test_another_emulator_is_named(exported, monkeypatch, capsys):
     (kept,) = re.findall(r"Its own QEMU is used after: export ELEVATORLAB_QEMU=(\S+)", said)
     assert Path(kept).is_relative_to(cache.ROOT) and os.access(kept, os.X_OK)
     assert Path(kept).with_name("program").read_text() == "bios"
+
+
+def no_emulator():
+    raise NotReady("the command is missing")
+
+
+def test_where_there_is_no_emulator_its_own_is_named(exported, monkeypatch, capsys):
+    monkeypatch.setattr(qemu, "version", no_emulator)
+    commands.import_(exported)
+    said = capsys.readouterr().out
+    assert "What differs here: QEMU. So bits may differ" in said
+    assert re.search(r"export ELEVATORLAB_QEMU=(\S+)", said)
+
+
+def state():
+    """Return what an image in use for a while must leave as it was."""
+    files = {one: one.stat().st_mtime_ns for one in image.FOLDER.iterdir()}
+    return image.FOLDER, files, image.digest(), sorted(image.BUILD.iterdir()), image.current()
+
+
+def test_an_image_is_in_use_for_a_while_and_the_one_that_was_here_stays(exported):
+    before = state()
+    digest = json.loads(content_of(exported)[image_archive.DESCRIPTION])["digest"]
+    with image_archive.in_use(exported, {digest, "f" * 64}):
+        assert image.digest() == digest != before[2]
+        assert image.current()["packages"] == {"fio": "3.33"}
+        content = content_of(exported)
+        assert [(image.FOLDER / name).read_bytes() for name in image.FILES] == [
+            content[name] for name in image.FILES
+        ]
+    assert state() == before
+
+
+def not_used(error_of, file, wanted):
+    """Return the sentence that a file is refused with, to verify results with these digests."""
+
+    def use():
+        with image_archive.in_use(file, wanted):
+            pytest.fail("it was used")
+
+    before = state()
+    said = error_of(use)
+    assert state() == before
+    assert said.startswith(f"image {file}: ") and "\n" not in said
+    return said
+
+
+def test_an_image_of_another_digest_is_not_used(exported, error_of):
+    digest = json.loads(content_of(exported)[image_archive.DESCRIPTION])["digest"]
+    said = not_used(error_of, exported, {"e" * 64, "f" * 64})
+    assert f"{'e' * 12} or {'f' * 12}; found {digest[:12]}. Name the file of that digest" in said
+
+
+def test_what_is_no_image_is_not_used(exported, error_of):
+    text = exported.with_name("a.txt")
+    text.write_text("hello")
+    assert "it is cut off, damaged, or something else" in not_used(error_of, text, {"e" * 64})
+    assert "No such file" in not_used(error_of, exported.with_name("none"), {"e" * 64})
+
+
+def test_a_damaged_image_of_the_right_digest_is_not_used(exported, error_of):
+    files = content_of(exported)
+    digest = json.loads(files[image_archive.DESCRIPTION])["digest"]
+    files["vmlinuz"] = b"x" + files["vmlinuz"][1:]
+    said = not_used(error_of, packed(exported, files), {digest})
+    assert "expected vmlinuz as it was exported; its SHA-256 is another" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "differs", "remedy"),
+    [
+        ("version", lambda: "QEMU 9", "QEMU", "Its own QEMU is used after: export ELEVATORLAB"),
+        ("version", no_emulator, "QEMU", "Its own QEMU is used after: export ELEVATORLAB_QEMU="),
+        ("agent", lambda: "a", "agent", "Check out the version of Elevator Lab that exported it"),
+    ],
+)
+def test_an_image_is_not_used_where_something_else_differs(
+    exported, error_of, monkeypatch, name, other, differs, remedy
+):
+    digest = json.loads(content_of(exported)[image_archive.DESCRIPTION])["digest"]
+    owner = image.agent_archive if name == "agent" else qemu
+    attribute = "agent_digest" if name == "agent" else name
+    with monkeypatch.context() as there:
+        real = getattr(owner, attribute)
+
+        def only_then():
+            return other() if image.FOLDER.name != "image" else real()
+
+        there.setattr(owner, attribute, only_then)
+        said = not_used(error_of, exported, {digest})
+    assert f"what differs here: {differs}. {remedy}" in said
 
 
 @pytest.mark.parametrize("name", ["../up", "/up", "link"])

@@ -18,6 +18,11 @@ RUN = ("run", "vm_vs_container", "--preset", "smoke", "--results")
         (("schemas", "--out", "FILE"), "schemas: expected FILE to be a folder"),
         (("agent", "FILE/agent.pyz"), "agent: expected FILE/agent.pyz to be a file that can be"),
         (("verify", "FILE.zip"), "FILE.zip: expected a file that can be read; found: No such file"),
+        (("verify", "--image", "FILE.xz"), "image FILE.xz: expected a file that can be read"),
+        (
+            ("verify", "--image", "FILE"),
+            "image FILE: expected a whole file that `elevatorlab image",
+        ),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

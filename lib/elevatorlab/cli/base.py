@@ -30,6 +30,9 @@ PresetOption = Annotated[
     str,
     typer.Option(help="smoke (one to three minutes), quick (minutes), paper or full (hours)"),
 ]
+ParameterOption = Annotated[
+    list[str] | None, typer.Option("-p", help="NAME=VALUE, may be repeated")
+]
 #: Of the commands about stored references: those of `results.store.REFERENCES`.
 ReferenceOption = Annotated[
     str, typer.Option("--preset", metavar="quick|paper", help="which reference")

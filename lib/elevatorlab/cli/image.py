@@ -50,18 +50,15 @@ def import_(
     file: Annotated[Path, typer.Argument(help="a file that `elevatorlab image export` wrote")],
 ) -> None:
     """Check every byte of an exported image, and take it in place of the one that is here."""
-    from ..testbeds.deterministic import emulator_archive, image, image_archive, qemu, template
+    from ..testbeds.deterministic import image_archive
 
     described = image_archive.take(file)
-    template.prune()
-    print(f"deterministic image: taken from {file}, digest {image.digest()}")
-    emulator = emulator_archive.unpack(image.FOLDER / image_archive.EMULATOR)
+    print(f"deterministic image: taken from {file}, exported with digest {described.digest}")
     if differing := image_archive.differing(described):
         print(
-            f"It was exported with digest {described.digest}. What differs here: "
-            f"{', '.join(differing)}. So bits may differ from that image's results"
+            f"What differs here: {', '.join(differing)}. So bits may differ from that image's "
+            f"results. {image_archive.remedy(differing)}"
         )
-        print(f"Its own QEMU is used after: export {qemu.OTHER}={emulator}")
 
 
 @image_app.command("emulator")

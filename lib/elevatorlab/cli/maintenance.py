@@ -9,8 +9,10 @@ import typer
 
 from ..errors import ElevatorLabError
 from ..paths import BUILD, INSTALLED
+from ..plugins.testbeds import ADDRESSES, DEFAULT
 from .base import (
     ClusterOption,
+    ParameterOption,
     PresetOption,
     ReferenceOption,
     ResultsOption,
@@ -42,6 +44,10 @@ def tiles(folder: Annotated[Path, typer.Argument(help="where to")] = BUILD / "la
 def reference(
     study: SomeStudy = None,
     preset: ReferenceOption = "quick",
+    parameter: ParameterOption = None,
+    testbed: Annotated[
+        str, typer.Option(help="where it was measured; one of other machines needs a study")
+    ] = DEFAULT,
     results: ResultsOption = None,
 ) -> None:
     """Store the results of a preset as its reference in data/ (for maintainers)."""
@@ -49,17 +55,46 @@ def reference(
     from .. import testbeds
     from ..plugins import studies
     from ..results import costs, store
+    from ..running import expansion
+    from ..running.provenance import preset_trials
     from ..showing import artifact
     from ..showing.report import draw_overview
 
-    results = results or store.default_results(testbeds.get("deterministic"))
+    where = testbeds.get(testbed)
+    _refuse_what_is_no_reference(where.name, study, parameter)
+    results = results or store.default_results(where)
+    overrides = expansion.parse_overrides(parameter or [])
     some = [studies.get(study)] if study else studies.ours()
     for one in some:
-        store.write_reference(results, one, preset)
+        wanted = None
+        if where.name in store.BESIDE:
+            expanded = preset_trials(one, preset, where.name, overrides)
+            wanted = {trial.hash for trial in expanded}
+        store.write_reference(results, one, preset, where.name, overrides, wanted)
         draw_overview(one)
-        print(f"reference of {one.NAME} written to {store.reference_folder(preset)}")
-    costs.write(results, preset, some)
+        print(f"reference of {one.NAME} written to {store.reference_folder(preset, where.name)}")
+    costs.write(results, preset, some, where.name)
     print(artifact.write())
+
+
+def _refuse_what_is_no_reference(
+    testbed: str, study: str | None, parameters: list[str] | None
+) -> None:
+    """Refuse a testbed that no reference is kept of, and parameters of the default one's."""
+    from ..results import store
+
+    if testbed not in (DEFAULT, *store.BESIDE):
+        known = ", ".join([DEFAULT, *(ADDRESSES[name] for name in store.BESIDE)])
+        raise ElevatorLabError(
+            f"--testbed: expected one that a reference is kept of ({known}); found {testbed}"
+        )
+    if testbed in store.BESIDE and study is None:
+        raise ElevatorLabError("--testbed: expected a study with it; found none. Name one")
+    if testbed == DEFAULT and parameters:
+        raise ElevatorLabError(
+            f"-p: expected none for the testbed {DEFAULT}, whose reference is a whole preset; "
+            f"found {parameters[0]!r}"
+        )
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,12 +52,18 @@ def verify(
         bool, typer.Option("--all", help="run all again, and compare the verdicts, too")
     ] = False,
     seed: Annotated[int, typer.Option(help="which ones")] = 0,
+    image: Annotated[
+        Path | None,
+        typer.Option(help="run them with this file, which `elevatorlab image export` wrote"),
+    ] = None,
     attest: Annotated[
         bool, typer.Option("--attest", help="print this machine's line for data/attested.csv")
     ] = False,
     workers: WorkersOption = None,
 ) -> None:
     """Check a bundle's files; run a sample of the trials again and compare the bits.
+
+    A reference of another deterministic testbed is run again, too, where that testbed is ready.
 
     Exit status: 0 same bits, or with --all and another image the same verdicts; 1 something is
     not what it is said to be; 4 another image, where bits may differ.
@@ -65,27 +72,48 @@ def verify(
         raise typer.BadParameter("--sample: expected at least 1 where there is no bundle to check")
     if bundle is not None and attest:
         raise typer.BadParameter("--attest: expected no bundle, since it is about the reference")
+    if image is not None and not (everything or sample):
+        raise typer.BadParameter("--image: expected trials to run again with it")
     from .. import testbeds
+    from ..errors import NotReady
+    from ..plugins.testbeds import ADDRESSES, DEFAULT
     from ..sharing import attestation, verification
+    from ..testbeds.deterministic import image_archive
 
-    where = testbeds.get("deterministic")
+    where = testbeds.get(DEFAULT)
+    count = None if everything else sample
 
     def run_again(stored: Stored) -> str:
-        count = None if everything else sample
-        found = verification.again(stored, where, count, seed, workers)
-        print(*found, sep="\n")
-        answer = verification.outcome(found)
-        if attest and answer == verification.SAME:
-            print(attestation.of_verification(stored, found, where.identity()).line())
+        digests = {one.image_digest for one in stored.values()}
+        with image_archive.in_use(image, digests) if image else nullcontext():
+            found = verification.again(stored, where, count, seed, workers)
+            print(*found, sep="\n")
+            answer = verification.outcome(found)
+            if attest and answer == verification.SAME:
+                print(attestation.of_verification(stored, found, where.identity()).line())
         return answer
 
+    def run_beside(name: str) -> str:
+        stored = verification.reference(preset, name)
+        try:
+            place = testbeds.get(ADDRESSES[name])
+            found = verification.again(stored, place, count, seed, workers)
+        except NotReady as problem:
+            print(f"{name}: none of {len(stored)} trials run again: {problem}")
+            return verification.SAME
+        print(*found, sep="\n")
+        return verification.outcome(found)
+
     if bundle is None:
-        answer = run_again(verification.reference(preset))
+        answers = [run_again(verification.reference(preset))]
+        # An exported image is that of the default testbed.
+        others = [] if image else verification.beside(preset)
+        answers += [run_beside(name) for name in others]
     else:
-        answer = _check(bundle, run_again if everything or sample else None)
-    if answer == verification.DIFFERENT:
+        answers = [_check(bundle, run_again if everything or sample else None)]
+    if verification.DIFFERENT in answers:
         raise typer.Exit(EXIT_ERROR)
-    if answer == verification.ANOTHER_IMAGE:
+    if verification.ANOTHER_IMAGE in answers:
         raise typer.Exit(EXIT_UNDECIDED)
 
 

@@ -10,6 +10,7 @@ import typer
 from .base import (
     ClusterOption,
     OutOption,
+    ParameterOption,
     PresetOption,
     ResultsOption,
     StudyArgument,
@@ -24,9 +25,7 @@ from .base import (
 def run(
     study: StudyArgument,
     preset: PresetOption = "quick",
-    parameter: Annotated[
-        list[str] | None, typer.Option("-p", help="NAME=VALUE, may be repeated")
-    ] = None,
+    parameter: ParameterOption = None,
     scheduler: Annotated[
         list[str] | None,
         typer.Option(

@@ -19,6 +19,7 @@ from ..errors import ElevatorLabError
 from ..judging.matching import DETERMINISTIC
 from ..plugins import studies
 from ..plugins.studies import Study
+from ..plugins.testbeds import DEFAULT
 from ..results import reading, store
 from ..running import jobs
 from ..running.campaign import Share
@@ -77,26 +78,29 @@ Stored = Mapping[tuple[str, str], Expected]
 """By study and hash of the trial."""
 
 
-def reference(preset: str = "quick") -> Stored:
+def reference(preset: str = "quick", testbed: str = DEFAULT) -> Stored:
     """Return what a stored reference has of every trial of its preset.
 
     Parameters
     ----------
     preset : str
         Of `store.REFERENCES`. Of a study that it is not stored of, there is nothing.
+    testbed : str
+        The default one, or one of `store.BESIDE`.
 
     Raises
     ------
     ElevatorLabError
         When it lacks some.
     """
-    found, lacking, provenance = {}, 0, store.reference_provenance(preset)
+    found, lacking, provenance = {}, 0, store.reference_provenance(preset, testbed)
     for study in studies.ours():
-        if not (store.reference_folder(preset) / f"{study.NAME}.csv").exists():
+        if not store.is_stored(study.NAME, preset, testbed):
             continue
-        digests = store.reference_digests(study.NAME, preset)
-        table = store.load(study.NAME, f"reference/{preset}")
-        for trial in preset_trials(study, preset):
+        digests = store.reference_digests(study.NAME, preset, testbed)
+        table = store.stored_table(study, preset, testbed)
+        overrides = store.reference_parameters(study.NAME, preset, testbed)
+        for trial in preset_trials(study, preset, testbed, overrides):
             if trial.hash in digests:
                 rows = table[table["trial"] == trial.hash]
                 found[study.NAME, trial.hash] = Expected(
@@ -110,6 +114,15 @@ def reference(preset: str = "quick") -> Stored:
             "It belongs to another version of the studies"
         )
     return found
+
+
+def beside(preset: str = "quick") -> list[str]:
+    """Return the testbeds that a preset has a reference of beside the default one's."""
+    return [
+        testbed
+        for testbed in store.BESIDE
+        if any(store.is_stored(study.NAME, preset, testbed) for study in studies.ours())
+    ]
 
 
 def unpacked(bundle: Bundle, folder: Path) -> tuple[Stored, list[str]]:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -195,6 +196,32 @@ def install(make: Callable[[Path], None]) -> None:
         _put_in_place(described, anew=True)
 
 
+@contextmanager
+def instead(make: Callable[[Path], None]) -> Iterator[None]:
+    """Use an image that was made elsewhere until the block ends; the one that is here stays.
+
+    Parameters
+    ----------
+    make : callable
+        As in `install`.
+    """
+    global FOLDER  # what everything that starts a machine asks for
+    make_folder(BUILD, "build folder", "Set ELEVATORLAB_BUILD to another one")
+    usual = FOLDER
+    with tempfile.TemporaryDirectory(prefix="image-", dir=BUILD) as place:
+        folder = Path(place)
+        _check_space(folder)
+        make(folder)
+        _describe(folder)
+        try:
+            FOLDER = folder
+            digest.cache_clear()
+            yield
+        finally:
+            FOLDER = usual
+            digest.cache_clear()
+
+
 def _put_in_place(make: Callable[[Path], None], anew: bool, snapshot: str | None = None) -> None:
     """Let the cache have the image that `make` makes, and take it from there."""
     decides = recipe_digest()
@@ -221,8 +248,9 @@ def _check_space(folder: Path) -> None:
     free_mib = shutil.disk_usage(folder).free >> 20
     if free_mib < DISK_MIB:
         raise NotReady(
-            f"the image needs {DISK_MIB} MiB of disk space in {cache.ROOT}; "
-            f"found {free_mib} MiB. Free some, or set ELEVATORLAB_CACHE to another folder"
+            f"the image needs {DISK_MIB} MiB of disk space in {folder.parent}; "
+            f"found {free_mib} MiB. Free some, or set ELEVATORLAB_CACHE or ELEVATORLAB_BUILD to "
+            "another folder"
         )
 
 

@@ -13,17 +13,18 @@ import json
 import lzma
 import os
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Final, Literal, NoReturn
+from typing import IO, Annotated, Final, Literal, NamedTuple, NoReturn
 
 from pydantic import Field
 
 from ... import cache, scratch
-from ...errors import ElevatorLabError
+from ...errors import ElevatorLabError, NotReady
 from ...paths import command
 from ...records import Record, checked
-from . import emulator_archive, image
+from . import emulator_archive, image, qemu
 
 FORMAT: Literal["elevatorlab-image/2"] = "elevatorlab-image/2"
 DESCRIPTION = "image.json"
@@ -167,9 +168,79 @@ def take(file: Path) -> Description:
         When it is no archive of an image, is damaged or cut off, or belongs to another version of
         the recipe. The image that was here stays then.
     """
+    with _opened_file(file) as opened:
+        image.install(opened.unpack)
+        return opened.described
+
+
+@contextmanager
+def in_use(file: Path, wanted: Collection[str]) -> Iterator[None]:
+    """Use an archive's image, checked to its last byte, until the block ends.
+
+    Parameters
+    ----------
+    file : path
+    wanted : collection of str
+        The image digests of the results that are to be made again.
+
+    Raises
+    ------
+    ElevatorLabError
+        As `take` does, and when the archive has none of these digests, or something else here (the
+        QEMU, or the agent) gives the image another one.
+    """
+    with ExitStack() as stack:
+        with _opened_file(file) as opened:
+            described = opened.described
+            if described.digest not in wanted:
+                digests = " or ".join(sorted(one[:12] for one in wanted))
+                found = f"found {described.digest[:12]}. Name the file of that digest"
+                _refuse(file, f"the digest of what is verified, {digests}", found)
+            stack.enter_context(image.instead(opened.unpack))
+        if names := differing(described):
+            found = f"what differs here: {', '.join(names)}. {remedy(names)}"
+            _refuse(file, f"all that gives digest {described.digest[:12]}", found)
+        yield
+
+
+def remedy(names: Collection[str]) -> str:
+    """Say what to do about parts that differ here from those of the archive that is in place.
+
+    Parameters
+    ----------
+    names : collection of str
+        From `differing`; not empty.
+    """
+    if not {"QEMU", "firmware"} & set(names):
+        return "Check out the version of Elevator Lab that exported it"
+    emulator = emulator_archive.unpack(image.FOLDER / EMULATOR)
+    return f"Its own QEMU is used after: export {qemu.OTHER}={emulator}"
+
+
+class _Opened(NamedTuple):
+    """An archive of which the description has been read."""
+
+    file: Path
+    content: IO[bytes]
+    archive: tarfile.TarFile
+    described: Description
+
+    def unpack(self, folder: Path) -> None:
+        """Write the files into an empty folder, and check that there is nothing else."""
+        _unpack(self.archive, self.described, folder, self.file)
+        rest = self.content.read(2 * tarfile.RECORDSIZE)
+        if self.archive.next() is not None or any(rest) or len(rest) > tarfile.RECORDSIZE:
+            more = "there is more. Do not unpack it"
+            _refuse(self.file, "nothing beside the image's files", more)
+
+
+@contextmanager
+def _opened_file(file: Path) -> Iterator[_Opened]:
+    """Read an archive's description; say in one sentence what is wrong with a file."""
     try:
-        with lzma.open(file) as content:
-            described = _take(file, content)
+        # As a stream: to go back in what is compressed means to begin again.
+        with lzma.open(file) as content, tarfile.open(fileobj=content, mode="r|") as archive:
+            yield _Opened(file, content, archive, _described(archive, file))
     except (FileNotFoundError, IsADirectoryError, PermissionError) as problem:
         _refuse(file, "a file that can be read", f"found: {problem.strerror}. Name another")
     except _DAMAGED:
@@ -178,22 +249,6 @@ def take(file: Path) -> Description:
             "a whole file that `elevatorlab image export` has written",
             "it is cut off, damaged, or something else. Copy it again",
         )
-    return described
-
-
-def _take(file: Path, content: IO[bytes]) -> Description:
-    # As a stream: to go back in what is compressed means to begin again.
-    with tarfile.open(fileobj=content, mode="r|") as archive:
-        described = _described(archive, file)
-
-        def unpack(folder: Path) -> None:
-            _unpack(archive, described, folder, file)
-            rest = content.read(2 * tarfile.RECORDSIZE)
-            if archive.next() is not None or any(rest) or len(rest) > tarfile.RECORDSIZE:
-                _refuse(file, "nothing beside the image's files", "there is more. Do not unpack it")
-
-        image.install(unpack)
-        return described
 
 
 def _refuse(file: Path, expected: str, found: str) -> NoReturn:
@@ -265,6 +320,9 @@ def differing(described: Description) -> list[str]:
     described : Description
         Of the archive whose image is in place.
     """
-    here = image.parts()
+    try:
+        here = image.parts()
+    except NotReady:  # the image is whole, so there is no QEMU
+        return ["QEMU"]
     names = dict.fromkeys([*described.parts, *here])
     return [name for name in names if list(described.parts.get(name, ())) != here.get(name)]

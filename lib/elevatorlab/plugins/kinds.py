@@ -2,7 +2,7 @@
 
 An entry is a model of what may stand in a trial. Its attribute ``agent`` says
 what does it beside the disk: ``"module:name"``, a module of the package that brings it
-(`plugins.far_side`); ours, which are in the agent, leave it empty.
+(`plugins.far_side`). Those of ours that are in the agent leave it empty.
 """
 
 from __future__ import annotations

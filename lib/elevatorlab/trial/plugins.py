@@ -59,17 +59,18 @@ class Plugin(Record):
 
 
 def installed(kind: str, name: str) -> Plugin | None:
-    """Return what is known of a plug-in here; None where there is none, or it is ours.
+    """Return what is known of a plug-in here; None where there is none, or the agent has it.
 
-    A scheduler that comes as a folder is none: a trial names its sources (`trial.modules`).
+    What is ours is in the agent, unless it names a far side of its own. A scheduler that comes as
+    a folder is none: a trial names its sources (`trial.modules`).
     """
     registry = REGISTRIES[kind]
     if name not in registry:
         return None
     package = registry.package(name)
-    if package is not None and package.name == OURS:
-        return None
     entry = registry.get(name)
+    if package is not None and package.name == OURS and not getattr(entry, "agent", ""):
+        return None
     if kind == "scheduler" and entry.folder is not None:
         return None  # its sources are named as a module of the trial
     brought = {"package": package.name, "version": package.version} if package else {}

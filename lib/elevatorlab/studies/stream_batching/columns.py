@@ -37,6 +37,9 @@ TABLE = Table(
     number("time_scale", "1", "factor by which disk and network were slowed down"),
     may_lack(number("link_gbit_s", "Gb/s", "rate of the emulated link; empty where there is none")),
     may_lack(number("link_delay_us", "us", "its delay each way")),
+    may_lack(
+        whole("cores", "", "the host's processors, and the target's own; empty: they share all")
+    ),
     may_lack(number("batch_nr", "", "SBQ: requests that release a batch; empty of others")),
     may_lack(number("batch_timeout_us", "us", "SBQ: time that releases a batch")),
     whole("depth", "", "requests that fio keeps in flight"),
@@ -67,7 +70,7 @@ TABLE = Table(
 
 COLUMNS = TABLE.names
 
-ORDER = ["target", "driver", "time_scale", "scheduler", "batch_nr", "batch_timeout_us"]
+ORDER = ["target", "driver", "cores", "time_scale", "scheduler", "batch_nr", "batch_timeout_us"]
 ORDER += ["read_percent", "request_kib", "depth", "repetition", "trial"]
 
 WHERE = {"depth": 64, "read_percent": 100, "request_kib": 4}
@@ -87,6 +90,7 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                 "time_scale": float(labels["time_scale"]),
                 "link_gbit_s": link.get("rate_gbit_s"),
                 "link_delay_us": link.get("delay_us"),
+                "cores": _number(labels.get("cores")),
                 "batch_nr": _number(labels.get("batch_nr")),
                 "batch_timeout_us": _number(labels.get("batch_timeout_us")),
                 "depth": point["point"]["iodepth"],

@@ -40,7 +40,7 @@ def _littles_law(item: Statement, _: pd.DataFrame) -> Judgement:
         f"{high:.0%}."
     )
     if not fits:
-        reason += " What is missing is in flight without being counted as latency."
+        reason += " The rest is in flight, but is not counted as latency."
     return Judgement(reproduced_if(fits), float(f"{in_flight:.4g}"), reason)
 
 
@@ -97,8 +97,8 @@ def _gone(ratios: pd.Series, expected: float | None, unit: str) -> Judgement:
     before = ratios.index[ratios.index < found]
     more = f", {ratios[before[-1]]:.3f} at {before[-1]:g}" if len(before) else ""
     reason = (
-        f"SBQ / noop is {ratios[found]:.3f} at {found:g} {unit}{more}; up to {gone():.3f} counts "
-        "as gone: so far apart are two figures of this document that show the same run."
+        f"SBQ / noop is {ratios[found]:.3f} at {found:g} {unit}{more}. A gain up to {gone():.3f} "
+        "counts as gone: two figures of this document that show the same run differ by that much."
     )
     return Judgement(reproduced_if(found == expected), found, reason)
 

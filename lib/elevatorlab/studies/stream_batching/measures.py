@@ -20,7 +20,7 @@ from .trials import BATCH_NR, BATCH_TIMEOUT_US
 DRIVERS = {"stock": "stock driver", "one_send": "one-send driver"}
 TARGETS = {"nvme_ssd": "NVMe SSD", "ram": "RAM block device"}
 
-_OPERATION = {"randread": 100, "randwrite": 0}
+READ_PERCENT = {"randread": 100, "randwrite": 0}
 
 THROUGHPUT, MEAN, P99 = "throughput_iops", "latency_mean_us", "latency_p99_us"
 
@@ -47,6 +47,26 @@ def _own_knobs(table: pd.DataFrame) -> NDArray[np.bool_]:
     own: NDArray[np.bool_] = (batch_nr == BATCH_NR) & (timeout_us == BATCH_TIMEOUT_US)
     own |= np.isnan(batch_nr)
     return own
+
+
+def apart(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose host and target had processors of their own on one machine."""
+    return table[table["cores"].notna()]
+
+
+def shared(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the other rows: host and target share all processors, or are two machines."""
+    return table[table["cores"].isna()]
+
+
+def one_core(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with one processor for the host, and one for the target."""
+    return table[table["cores"] == 1]
+
+
+def cores_in(table: pd.DataFrame) -> list[int]:
+    """Return how many processors a side had of its own, fewest first."""
+    return sorted({int(number) for number in table["cores"].dropna()})
 
 
 def scale_of(table: pd.DataFrame, scaled: bool = True) -> float | None:
@@ -140,7 +160,7 @@ def where_of(row: Mapping[str, Any], table: pd.DataFrame) -> dict[str, Any]:
     names = {"io_depth": "depth", "read_percent": "read_percent", "request_kb": "request_kib"}
     where |= {ours: row[theirs] for theirs, ours in names.items() if theirs in row}
     if "operation" in row:
-        where["read_percent"] = _OPERATION[row["operation"]]
+        where["read_percent"] = READ_PERCENT[row["operation"]]
     return where
 
 

@@ -11,31 +11,51 @@ from ...judging.matching import runs
 from ..kit.cells import paired_ratio
 from ..kit.tables import Captioned, cells
 from .columns import WHERE, WORK, busy_column
-from .measures import DRIVERS, TARGETS, THROUGHPUT, at, gain, predicted_kiops, scale_of
-from .published import core_scaling, gain_by_depth, single_core_latency
+from .measures import (
+    DRIVERS,
+    READ_PERCENT,
+    TARGETS,
+    THROUGHPUT,
+    apart,
+    at,
+    gain,
+    predicted_kiops,
+    scale_of,
+    shared,
+)
+from .published import NOOP, SBQ, SCHEDULER, core_scaling, gain_by_depth, single_core_latency
 from .trials import LOCAL
 
 OVERVIEW = (
-    "Measured at depth 64, 4 KiB random reads: thousand requests a second of this machine, SBQ "
-    "relative to noop with its 95 % confidence interval, and for each request the processor's time "
-    "and the TCP segments with data that the host sent; means over repetitions."
+    "Measured at depth 64 with 4 KiB random reads: thousand requests a second (means over "
+    "repetitions), and SBQ relative to noop with its 95 % confidence interval. For each "
+    "request, the table also has the processor's time and the TCP segments with data that the host "
+    "sent."
 )
 APART = (
-    "Host and target apart, depth 64, 4 KiB random reads: the processor's time for a request with "
-    "noop over that with SBQ, on either of them, which is the gain that each would see if it alone "
-    "were the limit; both together, as measured (SBQ's throughput over noop's); and the "
-    "document's, whose host and target are two machines."
+    "Host and target apart, depth 64, 4 KiB random reads: the processor's time for a request "
+    "with noop over that with SBQ. Host alone, or target alone, would see this gain if it were the "
+    "limit. Together is the measured gain (SBQ's throughput over noop's). Published is the "
+    "document's gain, whose host and target are two machines."
 )
 CALIBRATION = (
     "The scale of time: what the document's host core does with noop and a RAM target at depth 64, "
-    "relative to this machine, which has no such times in it. `time_scale` is this ratio for the "
-    "stock driver, rounded; a calibration point, not a result. *Host alone* leaves out the "
-    "target's part of this machine's time; rows with times × 1 show what depends on the scale."
+    "relative to this machine. Neither a disk's time nor SBQ's timeout has a part in this. "
+    "`time_scale` is the ratio for the stock driver, rounded: a calibration point, not a result. "
+    "*Host alone* leaves out the target's part of this machine's time. Rows with times × 1 show "
+    "what depends on the scale."
 )
 PREDICTION = (
-    "How far the prediction of Figures 3 and 4 can be trusted: predicted throughput (so many times "
-    "that of one core, as far as link or SSD allow) over the published one, by number of cores. "
-    "Above 1 the document's cores hold each other up, which the prediction leaves out."
+    "How far you can trust the prediction of Figures 3 and 4: predicted throughput over the "
+    "published one, by number of cores. The prediction multiplies the throughput of one core, as "
+    "far as link or SSD allow. Above 1, the document's cores hold each other up; the prediction "
+    "leaves this out."
+)
+ON_CORES = (
+    "Host and target on processors of their own, depth 64, 4 KiB: requests a second on the "
+    "document's scale, and SBQ relative to noop as the emulated processors have it with its 95 % "
+    "confidence interval, beside what one core's cost of a request predicts (where one core was "
+    "measured) and what is published. docs/multicore.md says what these processors leave out."
 )
 _RIG = ("target", "driver", "time_scale")
 CORES = (1, 2, 4, 8, 16, 24)
@@ -49,12 +69,14 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    return [
-        overview_table(measured),
-        processor_time_table(measured),
-        calibration_table(measured),
-        prediction_table(measured),
+    own, alike = apart(measured), shared(measured)
+    of_one_core = [
+        overview_table(alike),
+        processor_time_table(alike),
+        calibration_table(alike),
+        prediction_table(alike),
     ]
+    return of_one_core if own.empty else [*of_one_core, cores_table(own, alike)]
 
 
 def overview_table(measured: pd.DataFrame) -> Captioned:
@@ -197,3 +219,64 @@ def _shares(rows: pd.DataFrame, what: Mapping[str, Any], shown: pd.DataFrame) ->
         share = there and predicted_kiops(rows, what, cores) / shown.loc[place, "throughput_kiops"]
         found[_on(cores)] = f"{share:.2f}" if there else "–"
     return found
+
+
+def cores_table(measured: pd.DataFrame, alike: pd.DataFrame) -> Captioned:
+    """Return a caption and a row for each point of Figures 3 and 4 that several cores measured.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        Rows with cores of their own.
+    alike : pandas.DataFrame
+        The others: the prediction is the first run's that has one.
+    """
+    shown = core_scaling().pivot(
+        index=["target", "operation", "cores"], columns="scheduler", values="throughput_kiops"
+    )
+    rows = []
+    for run in runs(measured):
+        for what, some in cells(run.rows, ("target", "driver", "time_scale", "cores")):
+            for operation, read_percent in READ_PERCENT.items():
+                point = {"target": what["target"], "operation": operation, "driver": what["driver"]}
+                found = _of_cores(some, what, read_percent)
+                place = (what["target"], operation, what["cores"])
+                if found and place in shown.index:
+                    rows.append(
+                        {
+                            **{"run": run.label, "target": TARGETS[what["target"]]},
+                            **{"operation": operation, "cores": f"{what['cores']:g}", **found},
+                            "predicted noop": _predicted(alike, point, int(what["cores"])),
+                            "published noop": f"{shown.loc[place, NOOP]:g}",
+                            "published": f"{shown.loc[place, SBQ] / shown.loc[place, NOOP]:.3f}",
+                        }
+                    )
+    columns = ["run", "target", "operation", "cores", "noop", "SBQ", "SBQ / noop"]
+    columns += ["predicted noop", "published noop", "published"]
+    return ON_CORES, pd.DataFrame(rows, columns=columns)
+
+
+def _predicted(alike: pd.DataFrame, point: Mapping[str, Any], cores: int) -> str:
+    """Return what the first run that has one core predicts for noop; a dash where none has."""
+    for run in runs(alike):
+        kiops = predicted_kiops(run.rows, {**point, "scheduler": NOOP}, cores)
+        if kiops is not None:
+            return f"{kiops:.0f}"
+    return "–"
+
+
+def _of_cores(
+    some: pd.DataFrame, what: Mapping[str, Any], read_percent: int
+) -> dict[str, str] | None:
+    """Return both schedulers' rates in kIOPS on the document's scale, and their ratio."""
+    where = {"target": what["target"], "driver": what["driver"], "read_percent": read_percent}
+    rates = {name: at(some, THROUGHPUT, **where, scheduler=SCHEDULER[name]) for name in (NOOP, SBQ)}
+    ratio = paired_ratio(rates[SBQ], rates[NOOP])
+    if ratio is None:
+        return None
+    kiops = {name: rate.mean() / 1000 * what["time_scale"] for name, rate in rates.items()}
+    named = {NOOP: "noop", SBQ: "SBQ"}
+    return {
+        **{named[name]: f"{one:.0f}" for name, one in kiops.items()},
+        "SBQ / noop": ratio.text(),
+    }

@@ -25,9 +25,10 @@ from ...trial import (
 )
 from ..kit.trials import CommonParameters, DiskId, trial
 from ..kit.variations import slowdowns
+from .apart import Cores, FioPointsApart, NvmeTcpApart
 from .published import LINK_DELAY_US, LINK_GBPS, NAME
 
-Experiment = Literal["depth", "read_share", "request_size", "unscaled", "knobs", "local"]
+Experiment = Literal["depth", "read_share", "request_size", "unscaled", "knobs", "local", "cores"]
 Target = Literal["nvme_ssd", "ram"]
 Driver = Literal["stock", "one_send"]
 Depth = Annotated[int, Field(ge=1, le=1024)]
@@ -47,6 +48,14 @@ NR_REQUESTS = 1024
 
 LOCAL = "local"
 
+#: What a point of several processors takes of their time, in ms: left out, counted, measured.
+#: A guest second costs five of wall time for each of them.
+APART_MS = {"ramp_ms": 2, "counted_ms": 8, "window_ms": 20}
+
+#: The cores of Figures 5 and 6, by target.
+CORES_OF_MIX: dict[Target, int] = {"nvme_ssd": 4, "ram": 16}
+CORES_OF_SIZES = 16
+
 
 class Parameters(CommonParameters):
     """What a user may choose; everything else follows.
@@ -57,7 +66,8 @@ class Parameters(CommonParameters):
         ``depth`` (the document's Figures 1 and 2, and one core of 3 and 4), ``read_share``
         (Figure 5), ``request_size`` (Figure 6); ``unscaled`` repeats depths 1 and 64 with
         time_scale 1; ``knobs`` crosses `batch_nrs` and `batch_timeouts_us`; ``local`` is the
-        negative control, without a network.
+        negative control, without a network. ``cores``, which is in no preset, is all six figures
+        with host and target on processors of their own: it needs a testbed that has as many.
     drivers : tuple of str
         Of NVMe/TCP (`elevatorlab.trial.NvmeTcp`).
     time_scale : float
@@ -73,6 +83,12 @@ class Parameters(CommonParameters):
         The document's link.
     link_delay_us : float
         Each way. The document gives none: `published.LINK_DELAY_US` says what it is made of.
+    cores : tuple of int
+        For the experiment ``cores``: processors of the host, and as many of the target. Figures 1
+        and 2 are of one, Figure 5 of 4 and 16, Figure 6 of 16.
+    cores_time_scale : float
+        time_scale of that experiment: its host has a core to itself. Chosen as time_scale is, from
+        `none` and a RAM target at depth 64 on one core.
     disk : str or None
         The id of a disk of the machine with the target, which replaces the simulated SSD; `destroy`
         must allow its loss. A real disk's time is not scaled, so time_scale must be 1.
@@ -92,6 +108,8 @@ class Parameters(CommonParameters):
     link: bool = True
     link_gbit_s: Positive = LINK_GBPS
     link_delay_us: NotNegative = LINK_DELAY_US
+    cores: tuple[Cores, ...] = (1, 2, 4)
+    cores_time_scale: Annotated[float, Field(ge=1)] = 4.5
     disk: DiskId | None = None
     destroy: bool = False
     ramp_ms: Count
@@ -191,6 +209,8 @@ class Curve(NamedTuple):
     points : list of Point
     knobs : tuple of int
         SBQ's batch_nr and batch_timeout_us.
+    cores : int or None
+        Processors of the host, and of the target; None: they share all.
     """
 
     target: Target
@@ -199,6 +219,7 @@ class Curve(NamedTuple):
     scale: float
     points: list[Point]
     knobs: tuple[int, int] = (BATCH_NR, BATCH_TIMEOUT_US)
+    cores: int | None = None
 
 
 def trials(parameters: Parameters) -> list[Trial]:
@@ -229,6 +250,35 @@ def _curves(parameters: Parameters) -> Iterator[Curve]:
                 yield Curve(target, scheduler, LOCAL, scale, ends)
     if "knobs" in chosen and "sbq" in parameters.schedulers:
         yield from _knobs(parameters)
+    if "cores" in chosen:
+        yield from _apart(parameters)
+
+
+def _apart(parameters: Parameters) -> Iterator[Curve]:
+    """Yield the curves of the document's own cores, few of them first."""
+    scale = parameters.cores_time_scale
+    own = [name for name in parameters.schedulers if name in ("none", "sbq")]
+    # What is no part of the document is beside it where each figure has a point.
+    others = [name for name in parameters.schedulers if name not in own]
+    for cores in parameters.cores:
+        for target in parameters.targets:
+            points = _points_of_cores(parameters, target, cores)
+            for scheduler in own:
+                yield Curve(target, scheduler, "stock", scale, points, cores=cores)
+            for scheduler in others:
+                yield Curve(target, scheduler, "stock", scale, [_point()], cores=cores)
+
+
+def _points_of_cores(parameters: Parameters, target: Target, cores: int) -> list[Point]:
+    """Return what the document shows of so many cores: reads first, as in `_points`."""
+    shares = parameters.read_percents if cores == CORES_OF_MIX[target] else (100, 0)
+    sizes = parameters.request_kib if target == "ram" and cores == CORES_OF_SIZES else ()
+    points = [_point()]
+    points += [_point(depth=depth) for depth in (parameters.depths if cores == 1 else ())]
+    points += [_point(request_kib=size) for size in sizes]
+    points += [_point(read_percent=share) for share in sorted(shares, reverse=True)]
+    points += [_point(request_kib=size, read_percent=0) for size in sizes]
+    return [point for place, point in enumerate(points) if point not in points[:place]]
 
 
 def _points(parameters: Parameters, target: Target, scheduler: str) -> list[Point]:
@@ -279,17 +329,8 @@ def _trial(parameters: Parameters, repetition: int, curve: Curve) -> Trial:
         scaled_us = max(1, round(timeout_us * curve.scale))
         tunables |= {"batch_nr": batch_nr, "batch_timeout_us": scaled_us}
         labels |= {"batch_nr": str(batch_nr), "batch_timeout_us": str(timeout_us)}
-    fio = FioPoints(
-        name="reader",
-        group="main",
-        # With a share of 100 or 0 this is what fio calls randread or randwrite.
-        options={"rw": "randrw", "ioengine": "libaio", "direct": 1, "thread": 1},
-        points=tuple(curve.points),
-        ramp_ms=parameters.ramp_ms,
-        counted_ms=parameters.counted_ms,
-        window_ms=parameters.window_ms,
-        traced_points=_traced(curve),
-    )
+    if curve.cores:
+        labels["cores"] = str(curve.cores)
     return trial(
         parameters,
         NAME,
@@ -299,9 +340,27 @@ def _trial(parameters: Parameters, repetition: int, curve: Curve) -> Trial:
         scheduler=Scheduler(name=curve.scheduler, tunables=tunables),
         filesystem=None,
         groups=(Group(name="main"),),
-        workloads=(fio,),
+        workloads=(_fio(parameters, curve),),
         settle_s=0.01,
         sample_interval_ms=60_000,  # a sample in fio's window would show in its latencies
+    )
+
+
+def _fio(parameters: Parameters, curve: Curve) -> FioPoints | FioPointsApart:
+    # With a share of 100 or 0 this is what fio calls randread or randwrite.
+    options: dict[str, str | int] = {
+        **{"rw": "randrw", "ioengine": "libaio", "direct": 1, "thread": 1}
+    }
+    common: dict[str, Any] = {"name": "reader", "group": "main", "points": tuple(curve.points)}
+    if curve.cores is None:
+        windows = {name: getattr(parameters, name) for name in APART_MS}
+        traced = _traced(curve)
+        return FioPoints(**common, **windows, options=options, traced_points=traced)
+    options |= {"numjobs": curve.cores, "group_reporting": 1}
+    options |= {"cpus_allowed": f"0-{curve.cores - 1}", "cpus_allowed_policy": "split"}
+    # The first point is the one that all others vary; the proof is taken there.
+    return FioPointsApart(
+        **common, **APART_MS, options=options, traced_points=(0,), cores=curve.cores
     )
 
 
@@ -317,6 +376,9 @@ def _device(parameters: Parameters, curve: Curve) -> Record:
     disk: Record = profile(PROFILE[curve.target], parameters.device_mib, curve.scale)
     if curve.driver == LOCAL:
         return disk
+    if curve.cores is not None:
+        rig = {"backing": disk, "mtu_bytes": parameters.mtu_bytes, "cores": curve.cores}
+        return checked(NvmeTcpApart, rig, "device")
     if parameters.disk and curve.target == "nvme_ssd":
         disk = Disk(id=parameters.disk, destroy=parameters.destroy)
     fields = {"backing": disk, "driver": curve.driver, "mtu_bytes": parameters.mtu_bytes}

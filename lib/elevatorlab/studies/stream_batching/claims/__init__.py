@@ -7,17 +7,21 @@ point. What is shown as measured is that ratio on the document's scale.
 
 from __future__ import annotations
 
+from datetime import date
+
 import pandas as pd
 
 from ....judging import claims
 from ....judging.claims import Claim, Judge
+from ....judging.constants import TIES, DecidedBy
 from ....judging.expectations import expect_columns, expect_once
-from ....judging.families import Statement, statements
+from ....judging.families import Constant, Statement, statements
 from ....judging.verdicts import Judgement, not_testable
 from .. import document
 from ..columns import COLUMNS, WHERE
+from ..measures import FEWEST_FOR_P99
 from ..published import NAME
-from . import curves, points
+from . import cores, curves, points
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -40,9 +44,9 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     """
     expect_columns(measured, COLUMNS, "point")
     where = ["machine", "preset", "testbed", "target", "driver", "time_scale", "scheduler"]
-    where += ["batch_nr", "batch_timeout_us", *WHERE, "repetition"]
+    where += ["cores", "batch_nr", "batch_timeout_us", *WHERE, "repetition"]
     expect_once(measured, where, "each point once per repetition")
-    return claims.judge(statements(NAME), JUDGES, measured)
+    return cores.steadied(claims.judge(statements(NAME), JUDGES, measured, DECIDED_BY), measured)
 
 
 def _once(judge: Judge) -> Judge:
@@ -51,16 +55,29 @@ def _once(judge: Judge) -> Judge:
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
         if item.select.get("scale") == "unscaled" and set(table["time_scale"]) == {1}:
             return not_testable(
-                "No times are scaled on this machine, so that this is the claim about the scaled "
-                "ones again."
+                "No times are scaled on this machine, so this claim is the same as the one about "
+                "scaled times."
             )
         return judge(item, table)
 
     return judged
 
 
+_POINTS = ("point_gain", "noop_shape")
+
+DECIDED_BY: DecidedBy = {
+    TIES: (*_POINTS, "cores", "peak_ratio", "latency_price", "local_loss"),
+    Constant(
+        name="FEWEST_FOR_P99",
+        value=FEWEST_FOR_P99,
+        of="requests at least behind a 99th percentile",
+        reason="so many have one above it in 95 of 100 cases",
+        fixed=date(2026, 11, 21),
+    ): _POINTS,
+}
+
 JUDGES: dict[str, Judge] = {
     **document.JUDGES,
-    **{name: _once(judge) for name, judge in points.JUDGES.items()},
-    **{name: _once(judge) for name, judge in curves.JUDGES.items()},
+    **cores.judges({name: _once(judge) for name, judge in points.JUDGES.items()}),
+    **cores.judges({name: _once(judge) for name, judge in curves.JUDGES.items()}),
 }

@@ -77,7 +77,7 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
     if len(found) < 2:
         return not_testable(f"Fewer than two depths were run ({words(where)}).")
     if not all(ratio.bounded for _, ratio in found):
-        return undecided(f"One repetition does not decide it ({words(where)}).")
+        return undecided(f"One repetition does not decide it ({words(where)}).", needed=2)
     here = crossing([(depth, ratio.value) for depth, ratio in found])
     ratios = ", ".join(f"{depth:g}: {ratio.value:.3g}" for depth, ratio in found)
     said = f"SBQ / noop by depth: {ratios}; published: between {_between(printed)}. {words(where)}."
@@ -132,12 +132,12 @@ def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Judgement:
     share = {kib: one / link_limit_kiops(kib) for kib, one in kiops.items()}
     full = [kib for kib, one in share.items() if one >= 1]
     found = (
-        f"from {full[0]:g} KiB on, which leaves nothing to gain" if full else "with none of them"
+        f"from {full[0]:g} KiB on, so nothing is left to gain" if full else "at none of these sizes"
     )
     shown = ", ".join(f"{kib:g} KiB: {one * LINK_GBPS:.3g}" for kib, one in share.items())
     printed = gone_from(size_ratios(row["operation"]))
     return not_testable(
-        f"{ONE_CORE} Predicted for noop on {row['cores']} cores, in Gb/s: {shown}; it fills the "
+        f"{ONE_CORE} Predicted for noop on {row['cores']} cores, in Gb/s: {shown}. Noop fills the "
         f"link of {LINK_GBPS} {found}. Published: no gain from {printed} KiB on ({gone():.3f} or "
         f"less). {words(where)}."
     )

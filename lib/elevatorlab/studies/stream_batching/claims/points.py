@@ -71,9 +71,9 @@ def _too_few(table: pd.DataFrame, where: Mapping[str, Any], *schedulers: str) ->
     if fewest >= FEWEST_FOR_P99:
         return ""
     return (
-        f"Only {fewest:g} requests were measured at this point; expected {FEWEST_FOR_P99} or more, "
-        f"or all may be below the 99th percentile ({words(where)}). A preset with a longer window "
-        "has them."
+        f"Only {fewest:g} requests were measured at this point ({words(where)}). With fewer than "
+        f"{FEWEST_FOR_P99}, all may be below the 99th percentile. A preset with a longer window "
+        "measures more."
     )
 
 
@@ -114,7 +114,7 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     if row == reference:
         if column == THROUGHPUT:
             return _reference_of_shape(item, table)
-        return not_testable("What the other points of noop in this figure are relative to.")
+        return not_testable("The other points of noop in this figure are relative to it.")
     here, there = ({**where_of(one, table), "scheduler": "none"} for one in (row, reference))
     if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
         return not_testable(few)
@@ -178,7 +178,7 @@ def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
     published = item.number / beside
     here = "was not run" if ratio is None else f"is {ratio.text()}"
     return not_testable(
-        f"{told} SBQ / noop on one core {here}; published for all of them: {published:.3g}."
+        f"{told} SBQ / noop on one core {here}; published for all cores: {published:.3g}."
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....judging.matching import Run
-from ..measures import FEWEST_FOR_P99, scale_of, target_is_apart
+from ..measures import FEWEST_FOR_P99, scale_of, shared, target_is_apart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,40 +18,42 @@ ARMS = {"host": "the machine"}
 
 _LIKE = "Counterpart of the document's Figure {}: "
 CAPTIONS = {
-    "overview": "Throughput of SBQ relative to noop against I/O depth (4 KiB random reads), and "
-    "the processor's time for a request at depth 64, with 95 % confidence intervals. Above 1, "
-    "holding requests back gains, below 1 it costs; crosses are a local null_blk.",
-    "figure-1-ssd": _LIKE.format(1) + "latency against throughput, one point an I/O depth, with "
-    "95 % confidence intervals. Where mq-deadline is not seen, kyber lies on it; a 99th percentile "
-    f"of fewer than {FEWEST_FOR_P99} requests is not drawn.",
-    "figure-2-ram": _LIKE.format(2) + "as Figure 1, with a RAM target. A 99th percentile of fewer "
-    f"than {FEWEST_FOR_P99} requests is not drawn.",
+    "overview": "Throughput of SBQ relative to noop over I/O depth, and the processor's time for a "
+    "request at depth 64 (4 KiB random reads, 95 % confidence intervals). SBQ gains where the "
+    "ratio is above 1, and loses where it is below. Crosses are a local null_blk, without a "
+    "network.",
+    "figure-1-ssd": _LIKE.format(1) + "latency against throughput, one point for each I/O depth, "
+    "with 95 % confidence intervals. Where kyber lies on mq-deadline, only kyber is seen. Points "
+    f"with fewer than {FEWEST_FOR_P99} requests have no 99th percentile.",
+    "figure-2-ram": _LIKE.format(2) + "as Figure 1, with a RAM target. Points with fewer than "
+    f"{FEWEST_FOR_P99} requests have no 99th percentile.",
     "figure-3-ssd-cores": _LIKE.format(3) + "throughput by cores; dashed curves are published. "
-    "One core is measured (markers, 95 % confidence intervals), and the dotted lines beyond it are "
-    "predictions from its cost of a request.",
-    "figure-4-ram-cores": _LIKE.format(4) + "as Figure 3, with a RAM target. One core is measured, "
-    "and the dotted lines beyond it are predictions.",
-    "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads; "
-    "published on 4 and 16 cores, measured with one job of fio and 95 % confidence intervals. "
-    "Compare the ratios (below), not the rates.",
-    "figure-6-request-size": _LIKE.format(6) + "throughput by request size; published (dashed) on "
-    "16 cores and a link of 100 Gb/s, measured with one job of fio and 95 % confidence intervals. "
-    "Compare the distance between the schedulers, not the rates.",
+    "One core is measured (markers with 95 % confidence intervals). The dotted lines beyond one "
+    "core are predictions from its cost of a request.",
+    "figure-4-ram-cores": _LIKE.format(4) + "as Figure 3, with a RAM target. One core is "
+    "measured. The dotted lines beyond one core are predictions.",
+    "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads. The "
+    "document has 4 and 16 cores; the measurement has one job of fio, with 95 % confidence "
+    "intervals. Compare the ratios (below), not the rates.",
+    "figure-6-request-size": _LIKE.format(6) + "throughput by request size. The document (dashed) "
+    "has 16 cores and a link of 100 Gb/s; the measurement has one job of fio, with 95 % confidence "
+    "intervals. Compare the distance between the schedulers, not the rates.",
     "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
-    "processor's time (1 us is a thousand instructions where these are counted), TCP segments with "
-    "data, context switches. Compare the schedulers with each driver: what costs less explains the "
-    "gain.",
-    "processor-time": "Whose work the processor does for a request, from the kernel's own events "
-    "(see `agent.observe.processor_time`), without what recording them costs; the sums are host + "
-    "target. Each is what would be left on that machine, if there were two.",
-    "price": "Mean latency at depth 1 with the stock driver, and throughput on a local null_blk, "
-    "both relative to noop, with 95 % confidence intervals. Holding requests back costs where the "
-    "left panel is above 1, and the right one below.",
-    "knobs": "Throughput relative to noop for each pair of SBQ's knobs, and requests in a batch. "
-    "A batch ends by its size or by its timeout, whichever comes first.",
-    "unscaled": "Throughput of SBQ relative to noop at two depths, with times scaled and not, with "
-    "95 % confidence intervals. A dot that crosses 1 when "
-    "times are scaled would change the finding.",
+    "processor's time, TCP segments with data, and context switches. Where instructions are "
+    "counted, 1 us is a thousand instructions. Compare the schedulers with each driver: lower "
+    "costs explain the gain.",
+    "processor-time": "For whose work a request takes the processor's time, from the kernel's own "
+    "events (see `agent.observe.processor_time`), without the cost of recording these. The sums "
+    "are host + target. With two machines, each would keep its own part.",
+    "price": "Mean latency at depth 1 with the stock driver (left), and throughput on a local "
+    "null_blk (right). Both are relative to noop, with 95 % confidence intervals. Holding requests "
+    "back costs where the left panel is above 1, and where the right panel is below 1.",
+    "knobs": "Throughput relative to noop for each pair of SBQ's batch size and timeout, and the "
+    "requests in a batch. A batch ends when it is full or when its timeout ends, whichever comes "
+    "first.",
+    "unscaled": "Throughput of SBQ relative to noop at two depths, with times scaled and not "
+    "scaled, with 95 % confidence intervals. If a dot crossed 1 when times are scaled, the finding "
+    "would change.",
 }
 """What each figure shows; `_remark` and where it was measured are added to it."""
 KEPT = ("overview", "processor-time")
@@ -75,7 +77,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     -------
     dict of str to Drawn
         By the names in `CAPTIONS`, for each run (see `showing.figures.of_every_run`); what only a
-        measurement can show is left out without one.
+        measurement can show is left out without one. Cores of their own are in the table
+        (`tables.cores_table`).
     """
     # Drawing needs libraries that judging, and so the study, does without.
     from ....showing.figures import of_every_run
@@ -85,7 +88,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
     return of_every_run(
-        measured, draw, CAPTIONS, ARMS, "throughput_iops", remark=_remark, kept=KEPT
+        shared(measured), draw, CAPTIONS, ARMS, "throughput_iops", remark=_remark, kept=KEPT
     )
 
 
@@ -96,19 +99,22 @@ def _remark(name: str, run: Run) -> str:
         times = "Times are not scaled."
     elif name in _LIKE_THE_DOCUMENT:
         times = (
-            f"Measured times are divided, and rates multiplied, by {scale:g}: the scale of time, "
-            "chosen from noop alone."
+            f"Measured times are divided, and rates multiplied, by {scale:g}. This scale of time "
+            "was chosen from noop alone."
         )
     elif name == "unscaled":
         times = ""
     else:
-        times = f"The disk's time and SBQ's timeout are × {scale:g}, chosen from noop alone."
+        times = (
+            f"The disk's time and SBQ's timeout are × {scale:g}; this scale was chosen from noop "
+            "alone."
+        )
     if target_is_apart(run.rows):
-        machines = "Host and target are two machines, as the document's."
+        machines = "Host and target are two machines, as in the document."
     else:
         machines = (
-            "Host and target share the machine's processors, which the document's do not: what a "
-            "batch saves on either of them counts."
+            "Host and target share the machine's processors, so whatever a batch saves on either "
+            "of them counts. The document's host and target are two machines."
         )
     return f"{times} {machines}".strip()
 

@@ -13,15 +13,14 @@ from matplotlib.lines import Line2D
 from ....analysis.intervals import Interval, mean_interval
 from ....showing.dots import dots
 from ....showing.panels import marks, say
-from ....showing.style import COLOURS, GREY, TWO_COLUMNS, look_of
+from ....showing.style import GREY, TWO_COLUMNS, look_of
 from ...kit.cells import rows_of
 from ..columns import WHERE
 from ..measures import DRIVERS, MEAN, TARGETS, THROUGHPUT, at, gain, scale_of
 from .panels import (
-    MARKERS,
     compared_schedulers,
     drivers_in,
-    face,
+    look_with,
     name_of,
     scheduler_handles,
     schedulers_in,
@@ -63,9 +62,8 @@ def draw_costs(axis: Axes, measured: pd.DataFrame, target: str, column: str) -> 
             if len(values) and values.notna().all():
                 costs[driver, scheduler] = mean_interval(values / unit)
 
-    def look(driver: str, scheduler: str) -> dict[str, str]:
-        colour = COLOURS[scheduler]
-        return {"color": colour, "marker": MARKERS[driver], "markerfacecolor": face(driver, colour)}
+    def look(driver: str, scheduler: str) -> dict[str, Any]:
+        return look_with(scheduler, driver)
 
     drivers = drivers_in(measured)
     dots(axis, costs, drivers, look, compared_schedulers(measured))

@@ -23,9 +23,8 @@ from ..measures import (
 )
 from ..published import SCHEDULER
 from .panels import (
-    MARKERS,
     drivers_in,
-    face,
+    look_with,
     scheduler_handles,
     schedulers_in,
     source_handles,
@@ -92,15 +91,12 @@ def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: 
         latencies = [
             one.map(partial(_us, scale)) for _, one in curve(rows, column, "depth", **where)
         ]
-        colour = COLOURS[scheduler]
         axis.errorbar(
             [rate.value for rate in rates],
             [latency.value for latency in latencies],
             xerr=errors(rates),
             yerr=errors(latencies),
-            color=colour,
-            marker=MARKERS[driver],
-            markerfacecolor=face(driver, colour),
+            **look_with(scheduler, driver),
             elinewidth=0.9,
             capsize=2,
         )

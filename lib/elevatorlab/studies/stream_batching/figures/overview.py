@@ -14,7 +14,14 @@ from ...kit.cells import rows_of
 from ..measures import TARGETS, gains, scale_of
 from ..published import gain_by_depth
 from .costs import draw_costs
-from .panels import compared_schedulers, drivers_in, line, scheduler_handles, source_handles
+from .panels import (
+    LOCAL,
+    compared_schedulers,
+    drivers_in,
+    line,
+    scheduler_handles,
+    source_handles,
+)
 
 DEPTHS = (1, 4, 16, 64, 256, 1024)
 
@@ -29,7 +36,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     _costs(axes[2], measured)
     drivers = drivers_in(measured)
     handles = scheduler_handles(compared_schedulers(measured))
-    handles += source_handles([*drivers, "local"] if len(measured) else [])
+    handles += source_handles([*drivers, LOCAL] if len(measured) else [])
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle("What holding requests back gains, and where it comes from")
     return figure
@@ -43,8 +50,8 @@ def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: 
         for scheduler in compared_schedulers(measured)[1:]:
             points = gains(measured, "depth", scheduler, **where, driver=driver)
             line(axis, points, scheduler, driver)
-    local = gains(measured, "depth", **where, driver="local") if len(measured) else []
-    line(axis, local, "sbq", "local", colour=GREY, linestyle="none", markeredgewidth=1.5)
+    local = gains(measured, "depth", **where, driver=LOCAL) if len(measured) else []
+    line(axis, local, "sbq", LOCAL, linestyle="none")
     axis.axhline(1, color=GREY, linewidth=0.8)
     axis.set(xscale="log", xlabel="I/O depth (log scale)", title=TARGETS[target], ylim=(0, None))
     marks(axis.xaxis, DEPTHS)

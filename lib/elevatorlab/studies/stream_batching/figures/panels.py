@@ -12,12 +12,12 @@ from matplotlib.lines import Line2D
 from ....analysis.intervals import Interval
 from ....plugins.schedulers import label_of
 from ....showing.panels import curve
-from ....showing.style import COLOURS, GREY, PUBLISHED
+from ....showing.style import GREY, PUBLISHED, look_of
 from ...kit.cells import in_order
 from ..measures import DRIVERS
 
-MARKERS = {"stock": "o", "one_send": "s", "local": "x"}
-"""A driver is told by shape, never by colour; the stock driver's markers are open."""
+LOCAL = "local"
+"""Stands for a driver where there is no network."""
 
 ORDER = ("none", "sbq", "mq-deadline", "kyber")
 """The schedulers in the order in which they are shown; any others come after them."""
@@ -25,23 +25,25 @@ ORDER = ("none", "sbq", "mq-deadline", "kyber")
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
 
 
-def face(driver: str, colour: str) -> str:
-    """Return how a driver's marker is filled."""
-    return "white" if driver == "stock" else colour
+def look_with(scheduler: str, driver: str) -> dict[str, Any]:
+    """Return how a scheduler is drawn: open with the stock driver, a cross without a network."""
+    if driver == LOCAL:
+        return {"color": GREY, "marker": "x", "markeredgewidth": 1.5}
+    own = look_of(scheduler)
+    return {**own, "markerfacecolor": "white"} if driver == "stock" else own
 
 
 def line(
     axis: Axes, points: Iterable[tuple[float, Interval]], scheduler: str, driver: str, **more: Any
 ) -> None:
     """Draw a measured curve with its confidence intervals."""
-    colour = COLOURS[scheduler]
-    look = {"marker": MARKERS[driver], "markerfacecolor": face(driver, colour)}
-    curve(axis, points, **{"colour": colour, **look, **more})
+    look = look_with(scheduler, driver)
+    curve(axis, points, look.pop("color"), **look, **more)
 
 
 def scheduler_handles(schedulers: Iterable[str]) -> list[Line2D]:
-    """Return legend entries that tell schedulers by colour."""
-    return [Line2D([], [], color=COLOURS[name], label=name_of(name)) for name in schedulers]
+    """Return legend entries that tell schedulers by colour and marker."""
+    return [Line2D([], [], label=name_of(name), **look_of(name)) for name in schedulers]
 
 
 def name_of(scheduler: str) -> str:
@@ -54,8 +56,8 @@ def source_handles(drivers: Iterable[str], published: bool = True) -> list[Line2
     shown = [Line2D([], [], color=GREY, label="published", **PUBLISHED)] if published else []
     for driver in drivers:
         label = f"measured, {DRIVERS.get(driver, 'no network')}"
-        marker, filled = MARKERS[driver], face(driver, GREY)
-        shown.append(Line2D([], [], color=GREY, label=label, marker=marker, markerfacecolor=filled))
+        look = {**look_with("none", driver), "color": GREY, "linestyle": ""}
+        shown.append(Line2D([], [], label=label, **look))
     return shown
 
 

@@ -1,0 +1,107 @@
+"""Host and target on processors of their own, as a trial says it: a device and a workload.
+
+What does it beside the disk is in the folder ``beside_disk``, which travels with the trials that
+name these kinds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from ...trial import Count, DeviceModel, NullBlk, Record, WorkloadModel, capabilities, measurements
+
+_BESIDE_DISK = "elevatorlab.studies.stream_batching.beside_disk.apart"
+
+#: What a testbed of several processors finds of itself.
+PROCESSORS = "processors"
+
+#: Processors of one side: the emulated machine has at most 32 in all.
+Cores = Annotated[int, Field(ge=1, le=16)]
+
+
+class NvmeTcpApart(DeviceModel):
+    """A disk that is served over NVMe/TCP by other processors of the same machine.
+
+    The cable takes no time: what emulates a link is one queue, for which all processors would wait.
+
+    Attributes
+    ----------
+    backing : NullBlk
+        What the target serves: without a service time a RAM disk, else null_blk.
+    driver : str
+        The host's (`elevatorlab.trial.NvmeTcp`).
+    cores : int
+        Processors of the host, and as many of the target.
+    """
+
+    agent: ClassVar[str] = f"{_BESIDE_DISK}:create"
+
+    kind: Literal["nvme_tcp_apart"] = "nvme_tcp_apart"
+    backing: NullBlk
+    driver: Literal["stock", "one_send"] = "stock"
+    mtu_bytes: Annotated[int, Field(ge=1280, le=65535)] = 9000
+    cores: Cores
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The rig of a target on the same machine, and processors for both sides."""
+        return (capabilities.device("nvme_tcp"), capabilities.driver(self.driver), PROCESSORS)
+
+    @property
+    def capacity_mib(self) -> int | None:
+        """What the target serves."""
+        return self.backing.capacity_mib
+
+    @property
+    def memory_mib(self) -> int:
+        """What the target takes."""
+        return self.backing.memory_mib
+
+
+class FioPointsApart(WorkloadModel):
+    """``fio_points`` with a job on each of the host's processors, and proof of who works where.
+
+    Attributes
+    ----------
+    cores : int
+        As the device has it.
+    traced_points : tuple of int
+        Where the proof is taken: at one point or more.
+    options, points, ramp_ms, counted_ms, window_ms
+        See `elevatorlab.trial.FioPoints`.
+    """
+
+    agent: ClassVar[str] = f"{_BESIDE_DISK}:FioPointsApart"
+    measurements: ClassVar[type[Record] | None] = measurements.FioPoints
+    needs_filesystem: ClassVar[bool] = False
+
+    kind: Literal["fio_points_apart"] = "fio_points_apart"
+    options: dict[str, str | int]
+    points: Annotated[tuple[dict[str, str | int], ...], Field(min_length=1)]
+    ramp_ms: Count
+    counted_ms: Count
+    window_ms: Count
+    traced_points: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+    cores: Cores
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Fio, and what the proof is made of."""
+        return (capabilities.program("fio"), capabilities.Capability.TRACEPOINTS)
+
+    @model_validator(mode="after")
+    def _traced_points_exist(self) -> FioPointsApart:
+        if beyond := [number for number in self.traced_points if number >= len(self.points)]:
+            raise ValueError(
+                f"traced_points: expected numbers of the {len(self.points)} points, from 0; "
+                f"found {beyond[0]}"
+            )
+        return self
+
+    @property
+    def duration_s(self) -> float:
+        """How long all points take together."""
+        points_ms = len(self.points) * (self.ramp_ms + self.counted_ms + self.window_ms)
+        return (points_ms + len(self.traced_points) * self.counted_ms) / 1000

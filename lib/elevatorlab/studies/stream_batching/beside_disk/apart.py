@@ -1,0 +1,252 @@
+"""An NVMe/TCP host and its target on processors of their own, on one machine.
+
+The host has the first processors, the target the next ones, as many. Each processor of the host
+has a queue of the driver, a connection, and a partner among the target's processors:
+
+- The driver makes a queue for each processor, and works for the queue there.
+- A message leaves through the port's queue of the processor that sends it (XPS), and the other
+  end takes it in on that processor's partner (RPS), as a network card interrupts the processor
+  of a queue.
+- The target works for a connection on the processor that took in its last message.
+- fio's jobs are pinned to the host's processors, one each.
+
+None of this is taken on trust: the kernel records where both sides work, in a part of each trial,
+and a trial in which a side works on the other's processors fails (`check`).
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.devices import block_device, cable, nvme_target, nvme_tcp
+from agent.devices.modules import load_module, run
+from agent.devices.namespaces import NAMESPACES
+from agent.errors import AgentError
+from agent.observe import processor_time, tracefs
+from agent.workloads.fio_points import FioPoints
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from agent.lifecycle.journal import Journal
+    from agent.lifecycle.proofs import Proofs
+
+RAM_DISK = "ram0"
+
+#: Each processor has a buffer of that size: for some ms of its events, on a machine with many.
+BUFFER_KIB = 2048
+
+#: What the kernel records, and whose it is.
+HOST, TARGET = "host", "target"
+WORK_ITEM = re.compile(r"workqueue_execute_start: .* function (nvmet?)_tcp_io_work")
+TAKEN_IN = re.compile(rf"netif_receive_skb: dev=({cable.HOST.name}|{cable.TARGET.name}) ")
+LINE = re.compile(r"^\s*\S.*-\d+\s+\[(?P<processor>\d+)\]\s")
+OWNERS = {
+    "nvme": HOST,
+    "nvmet": TARGET,
+    cable.HOST.name: HOST,
+    cable.TARGET.name: TARGET,
+}
+
+
+class Places(NamedTuple):
+    """The processors of either side."""
+
+    host: range
+    target: range
+
+    @classmethod
+    def of(cls, cores: int) -> Places:
+        """Return the places where each side has so many processors."""
+        return cls(range(cores), range(cores, 2 * cores))
+
+
+def create(
+    device: Mapping[str, Any],
+    site: Mapping[str, Any],
+    agent: str,
+    journal: Journal,
+    proofs: Proofs,
+) -> str:
+    """Serve a disk to this machine, from processors of its own; return the host's disk."""
+    places = Places.of(device["cores"])
+    there = os.cpu_count() or 1
+    if there < len(places.host) + len(places.target):
+        raise AgentError(
+            f"host and target have {device['cores']} processors each; expected a machine with at "
+            f"least {2 * device['cores']}, found {there}. Choose fewer (-p cores=...), or another "
+            f"machine (--testbed 'deterministic?cpus={2 * device['cores']}')"
+        )
+    backing = _backing(device["backing"], journal, proofs)
+    nvme_tcp.load_driver(device["driver"], journal, proofs)
+    for module in nvme_target.MODULES:
+        load_module(module, journal=journal)
+    _lay_cable(device["mtu_bytes"], there, journal, proofs)
+    _steer(cable.HOST, places.host, cable.TARGET, places.target)
+    _steer(cable.TARGET, places.target, cable.HOST, places.host)
+    inside = ("nsenter", f"--net={NAMESPACES / cable.NAMESPACE}")
+    address = cable.TARGET.address
+    nvme_target.serve(f"/dev/{backing}", address, None, journal, proofs, inside)
+    disk: str = nvme_tcp.connect(device, address, {}, journal, proofs)
+    return disk
+
+
+def _lay_cable(mtu_bytes: int, queues: int, journal: Journal, proofs: Proofs) -> None:
+    """Make a cable like the agent's own, whose ports have a queue for each processor."""
+    load_module("veth", journal=journal)
+    journal.will("remove_namespace", cable.NAMESPACE)
+    run("ip", "netns", "add", cable.NAMESPACE)
+    journal.will("remove_link", cable.HOST.name)
+    port = ["mtu", str(mtu_bytes), "numtxqueues", str(queues), "numrxqueues", str(queues)]
+    peer = ["peer", "name", cable.TARGET.name, *port, "netns", cable.NAMESPACE]
+    run("ip", "link", "add", cable.HOST.name, *port, "type", "veth", *peer)
+    for end in (cable.HOST, cable.TARGET):
+        run("ip", *end.place, "address", "add", f"{end.address}/30", "dev", end.name)
+        run("ip", *end.place, "link", "set", end.name, "up")
+    file = pathlib.Path("/sys/class/net", cable.HOST.name, "mtu")
+    proofs.compare(file, mtu_bytes, file.read_text().strip())
+
+
+def _backing(backing: Mapping[str, Any], journal: Journal, proofs: Proofs) -> str:
+    """Make what the target serves: nothing in it holds the target's processors up by a lock.
+
+    A RAM disk is the kernel's own (brd). A disk that takes time keeps no data, which null_blk
+    would do under one lock; all processors share its one queue, as they share one disk.
+    """
+    if not backing["service_time_us"]:
+        size = f"rd_size={backing['size_mib'] << 10}"
+        load_module("brd", "rd_nr=1", size, "max_part=0", journal=journal)
+        sectors = (block_device.BLOCK / RAM_DISK / "size").read_text().strip()
+        proofs.compare(f"{RAM_DISK} sectors", backing["size_mib"] << 11, sectors)
+        return RAM_DISK
+    load_module("null_blk", "nr_devices=0")
+    folder = block_device.CONFIG / "elevatorlab"
+    journal.will("remove_folder", folder)
+    folder.mkdir()
+    journal.will_write(folder / "power", "0")
+    timer = 2
+    attributes = {
+        "size": backing["size_mib"],
+        "memory_backed": 0,
+        "submit_queues": 1,
+        "hw_queue_depth": backing["parallelism"],
+        "irqmode": timer,
+        "completion_nsec": round(backing["service_time_us"] * 1000),
+        "mbps": backing["bandwidth_mib_s"],
+        "power": 1,
+    }
+    for name, value in attributes.items():
+        proofs.set(folder / name, value)
+    # Newer kernels name the disk after its folder, older ones after its index.
+    if (block_device.BLOCK / folder.name).exists():
+        return folder.name
+    return "nullb" + (folder / "index").read_text().strip()
+
+
+def _steer(sender: cable.Port, senders: range, receiver: cable.Port, receivers: range) -> None:
+    """Have each of the senders' processors be heard by its partner.
+
+    The kernel counts the queues of a message's sender from 1 where it asks for its receiver's.
+    """
+    sends, hears = [], []
+    for number, (one, other) in enumerate(zip(senders, receivers)):
+        sends.append((f"tx-{number + 1}/xps_cpus", 1 << one))
+        hears.append((f"rx-{number}/rps_cpus", 1 << other))
+    _write(sender, sends)
+    _write(receiver, hears)
+
+
+def _write(port: cable.Port, masks: list[tuple[str, int]]) -> None:
+    """Write masks of processors to files of a port's queues, wherever the port is."""
+    folder = f"/sys/class/net/{port.name}/queues"
+    script = "; ".join(f"echo {mask:x} > {folder}/{file}" for file, mask in masks)
+    place = ["ip", "netns", "exec", port.namespace] if port.namespace else []
+    run(*place, "sh", "-ec", script)
+
+
+class FioPointsApart(FioPoints):
+    """The same on several of the host's processors, with proof of who works where."""
+
+    def prepare(self) -> None:
+        """Make ready, and look at where the work is done whenever it is looked at at all."""
+        tracefs.BUFFER_KIB = BUFFER_KIB
+        super().prepare()
+        if not tracefs.there():
+            raise AgentError(
+                "this kernel has no tracepoints; expected them, since nothing else proves that "
+                "host and target keep to their processors"
+            )
+        places = Places.of(self.specification["cores"])
+        self.processor_time = _Watched(self.device, self.journal, places, self.proofs)
+
+
+class _Watched(processor_time.ProcessorTime):
+    """Says whose work the processors do, and proves that each side keeps to its own."""
+
+    def __init__(self, device: str, journal: Journal, places: Places, proofs: Proofs) -> None:
+        super().__init__(device, journal)
+        self.places, self.proofs = places, proofs
+
+    def divided(self) -> dict[str, Any]:
+        """Return `processor_time.divide` of what was recorded."""
+        text, lost = self.buffer.stop()
+        if lost:
+            raise AgentError(
+                f"{lost} events of the trace were lost; expected none, since they may be of host "
+                "or target on the other's processors. Make counted_ms shorter"
+            )
+        words = [f"{side} {span(numbers)}" for side, numbers in zip((HOST, TARGET), self.places)]
+        self.proofs.add("processors", "; ".join(words), check(text, self.places))
+        found: dict[str, Any] = processor_time.divide(text, self.device)
+        return found
+
+
+def span(numbers: range) -> str:
+    """Return how processors are spelled: "0-3"."""
+    return f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+
+
+def located(text: str) -> dict[str, dict[int, int]]:
+    """Count the events of host and target by processor.
+
+    Parameters
+    ----------
+    text : str
+        Of tracefs' ``trace`` file, with `processor_time.EVENTS`: work items of the drivers, and
+        messages that a port took in, say whose they are.
+    """
+    found: dict[str, dict[int, int]] = {HOST: {}, TARGET: {}}
+    for line in text.splitlines():
+        known = WORK_ITEM.search(line) or TAKEN_IN.search(line)
+        where = LINE.match(line)
+        if known and where:
+            counts = found[OWNERS[known[1]]]
+            processor = int(where["processor"])
+            counts[processor] = counts.get(processor, 0) + 1
+    return found
+
+
+def check(text: str, places: Places) -> str:
+    """Return what a trace shows, as a proof.
+
+    Raises
+    ------
+    AgentError
+        Where a side works on a processor that is not its own, or not on all that are.
+    """
+    words = []
+    for (side, counts), own in zip(located(text).items(), places):
+        strayed = {number: count for number, count in counts.items() if number not in own}
+        idle = [number for number in own if number not in counts]
+        if strayed or idle:
+            shown = ", ".join(f"{number}: {count}" for number, count in sorted(counts.items()))
+            raise AgentError(
+                f"the {side} has the processors {span(own)}; expected its work on all of them and "
+                f"on no other, found these events by processor: {shown or 'none'}"
+            )
+        words.append(f"{side} {sum(counts.values())} events on {span(own)}, none elsewhere")
+    return "; ".join(words)

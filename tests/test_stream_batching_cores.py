@@ -1,0 +1,281 @@
+"""Study 5 with host and target on processors of their own: trials, proof, claims."""
+
+import importlib
+import io
+import json
+import sys
+import zipfile
+
+import pandas as pd
+import pytest
+
+from elevatorlab import studies, testbeds
+from elevatorlab.errors import NotReady
+from elevatorlab.judging.verdicts import Verdict
+from elevatorlab.paths import PACKAGE
+from elevatorlab.results import store
+from elevatorlab.studies import stream_batching as study
+from elevatorlab.studies.stream_batching.tables import cores_table
+from elevatorlab.testbeds.base import refuse_what_is_missing, requirements
+from elevatorlab.testbeds.plugin_archive import plugin_archive
+from elevatorlab.trial import parse
+from helpers import every_core_busy, run_into
+from test_stream_batching import as_published, measured
+
+AT_64 = {"iodepth": 64, "rwmixread": 100, "bs": "4k"}
+
+
+def expanded(preset="quick", **overrides):
+    return study.trials(studies.parameters(study, preset, {"experiments": ("cores",), **overrides}))
+
+
+# Trials
+
+
+def test_no_preset_has_them():
+    for preset in study.PRESETS:
+        kinds = {one.device.kind for one in study.trials(studies.parameters(study, preset, {}))}
+        assert "nvme_tcp_apart" not in kinds
+
+
+def test_each_side_has_the_cores_and_each_job_one_of_the_hosts():
+    (one,) = expanded("smoke", cores=(4,), schedulers=("none",), targets=("ram",))
+    (fio,) = one.workloads
+    assert (one.device.cores, fio.cores, one.labels["cores"]) == (4, 4, "4")
+    assert fio.options["numjobs"] == 4
+    assert (fio.options["cpus_allowed"], fio.options["cpus_allowed_policy"]) == ("0-3", "split")
+    assert fio.points == (AT_64, {**AT_64, "rwmixread": 0})
+    assert fio.traced_points == (0,)
+    assert parse(json.loads(one.canonical_json())) == one
+
+
+@pytest.mark.parametrize(
+    ("target", "cores", "points"),
+    [("ram", 1, 11), ("ram", 4, 2), ("nvme_ssd", 4, 5), ("ram", 16, 15), ("nvme_ssd", 16, 2)],
+)
+def test_a_trial_has_what_the_document_shows_of_its_cores(target, cores, points):
+    """Depths on one core, shares of reads on 4 (SSD) and 16 (RAM), sizes on 16."""
+    (one,) = expanded(
+        "paper", cores=(cores,), schedulers=("sbq",), targets=(target,), repetitions=1
+    )
+    (fio,) = one.workloads
+    found = [tuple(point.items()) for point in fio.points]
+    assert len(set(found)) == len(found) == points + (cores == 1)
+    assert fio.points[0] == AT_64
+
+
+def test_all_times_have_the_scale_of_a_core_of_ones_own():
+    chosen = {"cores": (1,), "schedulers": ("sbq",), "targets": ("nvme_ssd",)}
+    (one,) = expanded("smoke", cores_time_scale=4, **chosen)
+    assert one.device.backing.service_time_us == 320
+    assert one.scheduler.tunables["batch_timeout_us"] == 200
+    assert one.labels["time_scale"] == "4"
+
+
+@pytest.mark.parametrize("cores", [0, 17])
+def test_more_than_half_of_the_builds_processors_are_refused(cores, error_of):
+    said = error_of(studies.parameters, study, "smoke", {"cores": (cores,)})
+    assert f"found {cores}" in said or "cores" in said
+
+
+def test_the_default_machine_has_no_processors_apart():
+    (one,) = expanded("smoke", cores=(1,), schedulers=("none",))
+    assert "processors" in requirements(one)
+    with pytest.raises(NotReady, match="processors: not to be had here"):
+        refuse_what_is_missing("deterministic", [], [one])
+    several = testbeds.get("deterministic?cpus=2", say=None)
+    assert "processors" in {finding.what for finding in several.findings()}
+
+
+def test_what_does_it_beside_the_disk_travels():
+    (one,) = expanded("smoke", cores=(1,), schedulers=("none",))
+    assert [(plugin.kind, plugin.name) for plugin in one.plugins] == [
+        ("device", "nvme_tcp_apart"),
+        ("workload", "fio_points_apart"),
+    ]
+    with zipfile.ZipFile(io.BytesIO(plugin_archive(one))) as archive:
+        told = json.loads(archive.read("plugins.json"))
+        assert set(told) == {"device", "workload"}
+        for kinds in told.values():
+            for target in kinds.values():
+                module = target.partition(":")[0].replace(".", "/")
+                assert f"{module}.py" in archive.namelist()
+
+
+# Proof
+
+
+@pytest.fixture
+def beside_disk(monkeypatch):
+    """Return the module as it is beside the disk, where the agent is called `agent`."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(PACKAGE)
+    yield importlib.import_module("elevatorlab.studies.stream_batching.beside_disk.apart")
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == "agent" or "beside_disk" in name:
+            del sys.modules[name]
+
+
+def event(processor, said, task="kworker/0:1H-60"):
+    return f" {task} [{processor:03}] ..... 12.000002: {said}\n"
+
+
+ITEM = "workqueue_execute_start: work struct 00a: function"
+TRACE = (
+    event(0, "sched_switch: prev_comm=fio ==> next_comm=swapper/0 next_pid=0", "fio-301")
+    + event(0, f"{ITEM} nvme_tcp_io_work [nvme_tcp]")
+    + event(1, f"{ITEM} nvmet_tcp_io_work [nvmet_tcp]")
+    + event(1, "netif_receive_skb: dev=elevatorlab1 skbaddr=00c len=124", "ksoftirqd/1-15")
+    + event(0, "netif_receive_skb: dev=elevatorlab0 skbaddr=00d len=4148", "<idle>-0")
+    + event(1, f"{ITEM} vmstat_update")
+)
+
+
+def test_a_trace_says_who_worked_where(beside_disk):
+    assert beside_disk.located(TRACE) == {"host": {0: 2}, "target": {1: 2}}
+    said = beside_disk.check(TRACE, beside_disk.Places.of(1))
+    assert said == "host 2 events on 0, none elsewhere; target 2 events on 1, none elsewhere"
+
+
+def test_work_on_the_other_sides_processors_fails_the_trial(beside_disk):
+    strayed = TRACE.replace("ksoftirqd/1-15 [001]", "ksoftirqd/0-14 [000]")
+    with pytest.raises(Exception, match="the target has the processors 1; expected its work on"):
+        beside_disk.check(strayed, beside_disk.Places.of(1))
+
+
+def test_a_processor_that_does_nothing_fails_the_trial(beside_disk):
+    with pytest.raises(Exception, match=r"the host has the processors 0-1; .* found .*: 0: 2$"):
+        beside_disk.check(TRACE, beside_disk.Places.of(2))
+
+
+def test_nothing_recorded_proves_nothing(beside_disk):
+    with pytest.raises(Exception, match="found these events by processor: none"):
+        beside_disk.check("", beside_disk.Places.of(1))
+
+
+def test_too_few_processors_are_said_so(beside_disk, monkeypatch):
+    monkeypatch.setattr(beside_disk.os, "cpu_count", lambda: 4)
+    with pytest.raises(Exception, match=r"at least 16, found 4\. .*deterministic\?cpus=16"):
+        beside_disk.create({"cores": 8}, {}, "", None, None)
+
+
+# Claims
+
+
+def on_cores(slot=1000, transfer=0, **changes):
+    """Return rows of one, two and four cores: so many times the rate of one, SBQ as published."""
+    said = f"cpus 8, slot {slot}, transfer {transfer}"
+    machine = {
+        **{"testbed": "multicore", "machine": f"m-{slot}-{transfer}", "time_scale": 4.0},
+        "accelerator": f"TCG, parallel rounds: {said} (1 instruction = 1 ns)",
+    }
+    rates = {1: 35_000, 2: 58_000, 4: 99_000}
+    rows = [measured(as_published, rate).assign(cores=cores) for cores, rate in rates.items()]
+    return pd.concat(rows).query("driver == 'stock'").assign(**{**machine, **changes})
+
+
+def band(**changes):
+    return pd.concat([on_cores(**changes), on_cores(200, **changes), on_cores(200, 100, **changes)])
+
+
+def verdicts(table):
+    """Return the claims about one run by the end of their names."""
+    judged = study.judge(table)
+    return {one.id.partition("/")[2]: one for one in judged if one.machine == "m-1000-0"}
+
+
+def test_several_cores_are_judged_by_themselves():
+    found = verdicts(band())
+    four = found["figure-3a/sbq-4-cores/stock/throughput"]
+    assert four.verdict == Verdict.REPRODUCED  # 1.56 here, 615 / 400 published
+    assert four.reason.startswith("4 cores of the host, as many of the target: 1.56")
+    assert found["figure-5a/sbq-100-reads/stock/throughput"].verdict != Verdict.NOT_TESTABLE
+
+
+def test_noops_own_curve_is_relative_to_one_core():
+    found = verdicts(band())
+    two = found["figure-3a/noop-2-cores/throughput"]
+    assert two.measured == pytest.approx(142 * 58 / 35, rel=1e-3)  # 235; published 236
+    assert two.verdict == Verdict.REPRODUCED
+    assert found["figure-3a/noop-1-core/throughput"].verdict == Verdict.NOT_TESTABLE
+
+
+def test_cores_that_were_not_run_say_which_were():
+    found = verdicts(band())["figure-4a/sbq-16-cores/stock/throughput"]
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert found.reason == "Not run here on 16 cores, but on 1, 2, 4."
+
+
+def test_one_core_of_each_side_is_judged_as_one_core():
+    found = verdicts(band())
+    one = found["figure-2a/sbq-depth-64/stock/throughput"]
+    assert one.reason.startswith("1 core of the host, as many of the target: ")
+    unscaled = found["peak-ratio/ram/stock/unscaled"]
+    assert unscaled.verdict == Verdict.NOT_TESTABLE
+
+
+def test_a_link_that_is_not_there_is_never_full():
+    found = verdicts(band())["gain-is-gone/ram-read-by-size/stock"]
+    assert found.verdict == Verdict.NOT_TESTABLE and "without a rate" in found.reason
+
+
+@pytest.mark.parametrize("others", [[], [(200, 0)], [(1000, 100)]])
+def test_one_arrangement_of_the_emulator_decides_nothing(others):
+    table = pd.concat([on_cores(), *(on_cores(*one) for one in others)])
+    found = verdicts(table)["figure-3a/sbq-4-cores/stock/throughput"]
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert "takes two slot lengths and two costs" in found.reason
+    assert "By this arrangement alone: reproduced. 4 cores of the host" in found.reason
+
+
+def test_a_verdict_that_depends_on_the_emulator_is_none():
+    other = on_cores(200, 100)
+    other.loc[other["scheduler"] == "sbq", "throughput_iops"] /= 2
+    table = pd.concat([on_cores(), on_cores(200), other])
+    found = verdicts(table)["figure-3a/sbq-4-cores/stock/throughput"]
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert found.reason.startswith("The verdict depends on the length of the emulated machine's")
+
+
+def test_the_verdicts_of_one_core_stay_as_a_contrast():
+    """The default machine's are another run's, and the same with and without it."""
+    usual = measured(as_published)
+    alone = [one for one in study.judge(usual) if one.machine == "deterministic"]
+    beside = study.judge(pd.concat([usual, band()]))
+    assert [one for one in beside if one.machine == "deterministic"] == alone
+
+
+def test_the_table_has_predicted_emulated_and_published():
+    usual = measured(as_published)
+    _, table = cores_table(on_cores(), usual)
+    (row,) = table.query("target == 'NVMe SSD' and cores == '4'").to_dict("records")
+    assert (row["noop"], row["predicted noop"], row["published noop"]) == ("396", "560", "400")
+    assert row["SBQ / noop"].startswith("1.56") and row["published"] == "1.538"
+
+
+def test_figures_and_other_tables_are_those_of_the_other_runs():
+    usual = measured(as_published)
+    both = pd.concat([usual, on_cores()])
+    for (caption, alone), (_, beside) in zip(
+        study.tables(usual), study.tables(both)[:-1], strict=True
+    ):
+        assert alone.equals(beside), caption
+
+
+# In the machine
+
+
+@pytest.mark.multicore
+def test_both_sides_keep_to_their_processors_with_the_same_bits(tmp_path):
+    """The proof is in the result, and the result is the same with every core of the host busy."""
+    chosen = {"cores": (1,), "schedulers": ("sbq",), "depths": (64,)}
+    (one,) = expanded("smoke", **chosen)
+    testbed = testbeds.get("deterministic?cpus=2", say=lambda text: None)
+    testbed.prepare([one])
+    quiet = run_into(tmp_path / "quiet", testbed, one)
+    result = json.loads((quiet / "result.json").read_text())
+    (proof,) = [proof for proof in result["proofs"] if proof["knob"] == "processors"]
+    assert proof["written"] == "host 0; target 1" and "none elsewhere" in proof["read"]
+    with every_core_busy():
+        busy = run_into(tmp_path / "busy", testbed, one)
+    assert store.digest(busy) == store.digest(quiet)

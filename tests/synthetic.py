@@ -19,6 +19,7 @@ TESTBEDS = {"host": "host", "container": "docker", "vm": "vagrant"}
 TCG = "TCG (QEMU, no hardware virtualisation)"
 BARE = "none (bare metal)"
 MACHINE = "0123456789abcdef"
+NESTED = "5d" * 32
 
 
 def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None, **columns):
@@ -56,6 +57,7 @@ def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None,
                 "device_read_bytes": 0 if variant == "as_published" else bytes_read,
                 "storage_read_bytes": 0 if variant == "as_published" else bytes_read,
                 "image_digest": "",
+                **dict.fromkeys(("window_s", "busy_s", "requests", "exits")),
                 **columns,
             }
             row["time_s"] *= factor(row) if factor else 1
@@ -101,6 +103,34 @@ def write_results(folder, arms=ARMS, accelerator=TCG, repetitions=2, preset="smo
                 (place / f"{name}.json").write_text(json.dumps(content))
 
 
+def nested_trials(preset="quick", **more):
+    """Return the trials of a preset on the testbed with virtual machines inside."""
+    guest = {"arms": ("host", "container"), "device": "null_blk", "guest": True}
+    return vm_vs_container.trials(studies.parameters(vm_vs_container, preset, more, guest))
+
+
+def write_nested_results(folder, trials):
+    """Write results as the testbed with virtual machines inside leaves them."""
+    accelerator = "TCG, Opteron_G3,+svm,+npt, slots of 1000 (1 instruction = 1 ns)"
+    told = stored.provenance(testbed="nested", machine=NESTED, accelerator=accelerator)
+    told |= {"image_digest": NESTED, "qemu": "10.0.2", "boot_ram_sha256": "r", "wall_s": 20.0}
+    for trial in trials:
+        place = folder / "nested" / trial.hash
+        place.mkdir(parents=True)
+        (place.parent / "identity").write_text(NESTED + "\n")
+        inside = trial.groups[0].virtual_machine
+        files = {
+            "trial": trial.model_dump(mode="json"),
+            "result": stored.result(_figures(trial)),
+            "provenance": told,
+        }
+        if inside:
+            (place / "raw").mkdir()
+            files["raw/main.exits"] = {"exits": 400, "halt_exits": 100, "io_exits": 90}
+        for name, content in files.items():
+            (place / f"{name}.json").write_text(json.dumps(content))
+
+
 def _figures(trial):
     """Return what each workload measured; the others only keep the disk busy."""
     by_kind = {"timed_reads": {}, "timed_tree_read": {"files": 20}}
@@ -114,8 +144,10 @@ def _figures(trial):
 
 def _reads(trial):
     """Return reads that take longer in a VM, with bfq, and in later repetitions."""
-    slower = 10 if trial.machine == "virtual_machine" else 1
+    inside = trial.groups[0].virtual_machine
+    slower = 10 if trial.machine == "virtual_machine" or inside else 1
     slower *= 1.5 if trial.scheduler.name == "bfq" else 1
+    slower *= 1.2 if inside and inside.scheduler.name == "bfq" else 1
     slower *= 1 + 0.02 * trial.repetition
     if trial.labels["test"] == TEST_1:
         sizes = [{"size_mib": size_mib} for size_mib in trial.workloads[1].sizes_mib]
@@ -129,6 +161,6 @@ def _reads(trial):
     return sizes
 
 
-__all__ = ["ARMS", "BARE", "MACHINE", "TCG", "TESTBEDS", "deterministic", "emulated"]
-__all__ += ["write_results"]
+__all__ = ["ARMS", "BARE", "MACHINE", "NESTED", "TCG", "TESTBEDS", "deterministic", "emulated"]
+__all__ += ["nested_trials", "write_nested_results", "write_results"]
 __all__ += ["NONE_YET", "SCHEDULERS", "TEST_1", "TEST_2", "VARIANTS", "as_printed"]

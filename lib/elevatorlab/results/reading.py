@@ -93,6 +93,33 @@ def read_provenance(folder: Path) -> Provenance:
     return _checked(Provenance, *_content(folder, "provenance.json"))
 
 
+def read_exits(folder: Path) -> dict[str, dict[str, int]]:
+    """Return how often each virtual machine inside was left while the workloads ran, by reason.
+
+    Returns
+    -------
+    dict
+        By group; empty where the trial had no virtual machine.
+
+    Raises
+    ------
+    ElevatorLabError
+    """
+    found = {}
+    for file in sorted((folder / "raw").glob("*.exits.json")):
+        try:
+            counts = json.loads(file.read_text())
+            found[file.name.removesuffix(".exits.json")] = {
+                name: int(counts[name]) for name in ("exits", *counts)
+            }
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ElevatorLabError(
+                f"{file.name} of trial {folder.name}: expected counts of exits; found otherwise. "
+                f"{REMEDY}"
+            ) from None
+    return found
+
+
 def read_samples(folder: Path) -> pd.DataFrame:
     """Return the counters of the device and of each group over time.
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from ..errors import ElevatorLabError
 from ..paths import BUILD, DATA, command, make_folder
 from ..plugins import studies
 from ..plugins.studies import Study
+from ..plugins.testbeds import DEFAULT, NESTED
 from ..records import checked
 from ..trial import Trial
 from . import reading, schedulers
@@ -34,6 +35,9 @@ REFERENCE = DATA / "reference"
 
 #: The presets that a reference is stored of; the first that a study has is the one that is shown.
 REFERENCES = ("paper", "quick")
+
+#: Testbeds whose results are a reference beside the default testbed's, and the folder of each.
+BESIDE = {NESTED: "virtual_machines"}
 
 #: Files that the host decides; they are no part of a deterministic result.
 HOST_DECIDES = ("provenance.json", "log.txt")
@@ -288,6 +292,7 @@ def tidy(results: str | Path, study: Study) -> pd.DataFrame:
             "scheduler": trial["scheduler"]["name"],
             "seed": trial["seed"],
             "repetition": trial["repetition"],
+            **_of_window(stored),
         }
         rows += [{**common, **row} for row in study.rows(trial, stored.result.as_given())]
     table = pd.DataFrame(rows, columns=study.COLUMNS)
@@ -295,6 +300,18 @@ def tidy(results: str | Path, study: Study) -> pd.DataFrame:
         return table
     table = _checked(study, table, f"table of {study.NAME} from {results}")
     return table.sort_values(study.ORDER, ignore_index=True)
+
+
+def _of_window(stored: Stored) -> dict[str, float | None]:
+    """Return what was counted of a whole trial while its workloads ran."""
+    rates, busy_ratio = stored.result.device, stored.result.cpu_busy_ratio
+    exits = reading.read_exits(stored.folder)
+    return {
+        "window_s": rates.duration_s,
+        "busy_s": None if busy_ratio is None else busy_ratio * rates.duration_s,
+        "requests": round((rates.read_iops + rates.write_iops) * rates.duration_s),
+        "exits": sum(one["exits"] for one in exits.values()) if exits else None,
+    }
 
 
 def _checked(study: Study, table: pd.DataFrame, what: str) -> pd.DataFrame:
@@ -324,16 +341,24 @@ def load(study_name: str, results: str | Path | None = None) -> pd.DataFrame:
     study = studies.get(study_name)
     preset = reference_preset(study_name, results)
     if preset and studies.is_ours(study_name):
-        file = reference_folder(preset) / f"{study.NAME}.csv"
-        if not file.exists():
-            raise ElevatorLabError(
-                f"no stored reference for {study.NAME}; expected {file}. Name a folder of results, "
-                "or 'published' for the published numbers alone"
-            )
-        return _checked(study, pd.read_csv(file), str(file))
+        tables = [stored_table(study, preset)]
+        for testbed, beside in references_beside(study_name, results).items():
+            tables.append(stored_table(study, beside, testbed))
+        return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
     if preset or results is None or results == "published":
         return pd.DataFrame(columns=study.COLUMNS)
     return tidy(results, study)
+
+
+def stored_table(study: Study, preset: str, testbed: str = DEFAULT) -> pd.DataFrame:
+    """Return the table of a study in one stored reference."""
+    file = reference_folder(preset, testbed) / f"{study.NAME}.csv"
+    if not file.exists():
+        raise ElevatorLabError(
+            f"no stored reference for {study.NAME}; expected {file}. Name a folder of results, "
+            "or 'published' for the published numbers alone"
+        )
+    return _checked(study, pd.read_csv(file), str(file))
 
 
 def is_named(results: str | Path | None) -> bool:
@@ -342,7 +367,9 @@ def is_named(results: str | Path | None) -> bool:
     return results is None or str(results) in ("reference", "published", *named)
 
 
-def reference_preset(study_name: str, results: str | Path | None = None) -> str | None:
+def reference_preset(
+    study_name: str, results: str | Path | None = None, testbed: str = DEFAULT
+) -> str | None:
     """Return the preset of the stored reference that `results` means for a study.
 
     Parameters
@@ -350,6 +377,8 @@ def reference_preset(study_name: str, results: str | Path | None = None) -> str 
     study_name : str
     results : path, "reference", "reference/PRESET", "published" or None
         "reference" and None mean the first of `REFERENCES` that is stored of the study.
+    testbed : str
+        The default one, or one of `BESIDE`.
 
     Returns
     -------
@@ -361,60 +390,141 @@ def reference_preset(study_name: str, results: str | Path | None = None) -> str 
         return None
     if name != "reference":
         return name.removeprefix("reference/")
-    stored = (one for one in REFERENCES if (reference_folder(one) / f"{study_name}.csv").exists())
+    stored = (one for one in REFERENCES if is_stored(study_name, one, testbed))
     return next(stored, "quick")
 
 
-def reference_folder(preset: str = "quick") -> Path:
-    """Return the folder of a preset's reference: quick's is the outer one."""
-    return REFERENCE if preset == "quick" else REFERENCE / preset
+def references_beside(study_name: str, results: str | Path | None = None) -> dict[str, str]:
+    """Return which references of other testbeds `results` means for a study, too.
+
+    Returns
+    -------
+    dict of str to str
+        By testbed, one of `BESIDE`: the preset. Empty where none is stored.
+    """
+    presets = {testbed: reference_preset(study_name, results, testbed) for testbed in BESIDE}
+    return {
+        testbed: preset
+        for testbed, preset in presets.items()
+        if preset and is_stored(study_name, preset, testbed)
+    }
 
 
-def reference_provenance(preset: str = "quick") -> dict[str, Any]:
+def is_stored(study_name: str, preset: str = "quick", testbed: str = DEFAULT) -> bool:
+    """Tell whether there is a reference of a study's preset on a testbed."""
+    return (reference_folder(preset, testbed) / f"{study_name}.csv").exists()
+
+
+def reference_folder(preset: str = "quick", testbed: str = DEFAULT) -> Path:
+    """Return the folder of a reference: that of quick on the default testbed is the outer one."""
+    place = REFERENCE / BESIDE[testbed] if testbed in BESIDE else REFERENCE
+    return place if preset == "quick" else place / preset
+
+
+def reference_provenance(preset: str = "quick", testbed: str = DEFAULT) -> dict[str, Any]:
     """Return what the results of a stored reference have in common of their provenance."""
-    file = reference_folder(preset) / "provenance.json"
+    file = reference_folder(preset, testbed) / "provenance.json"
     if not file.exists():
         raise ElevatorLabError(f"no stored reference of the preset {preset}; expected {file}")
     content: dict[str, Any] = json.loads(file.read_text())
     return content
 
 
-def write_reference(results: str | Path, study: Study, preset: str = "quick") -> None:
+def reference_parameters(
+    study_name: str, preset: str = "quick", testbed: str = DEFAULT
+) -> dict[str, Any]:
+    """Return in which of its parameters a study's reference differs from the preset."""
+    parameters = reference_provenance(preset, testbed).get("parameters", {})
+    found: dict[str, Any] = parameters.get(study_name, {})
+    return found
+
+
+def results_for_reference(
+    results: str | Path, study: Study, preset: str, testbed: str = DEFAULT
+) -> Iterator[Stored]:
+    """Yield the finished trials of a study's preset that are of a reference's testbed."""
+    for stored in results_in(results, study.NAME):
+        found = stored.provenance.testbed
+        ours = found == testbed if testbed in BESIDE else found not in BESIDE
+        if ours and stored.trial["preset"] == preset:
+            yield stored
+
+
+def write_reference(
+    results: str | Path,
+    study: Study,
+    preset: str = "quick",
+    testbed: str = DEFAULT,
+    parameters: Mapping[str, Any] | None = None,
+    trials: Collection[str] | None = None,
+) -> None:
     """Store the table of a study's preset and the digests of its results as its reference.
+
+    Parameters
+    ----------
+    results : path
+    study : module
+    preset : str
+    testbed : str
+        The default one, or one of `BESIDE`.
+    parameters : mapping, optional
+        In which the trials differ from the preset's; they are stored, too.
+    trials : collection of str, optional
+        The hashes of those that the reference consists of; by default all that are there.
 
     Raises
     ------
     ElevatorLabError
-        When no trial of that preset is among the results.
+        When no trial of that preset is among the results, or one of `trials` is not.
     """
-    folder = reference_folder(preset)
+    folder = reference_folder(preset, testbed)
+    found = {
+        one.folder.name: one
+        for one in results_for_reference(results, study, preset, testbed)
+        if trials is None or one.folder.name in trials
+    }
     table = tidy(results, study)
-    table = table[table["preset"] == preset]
+    table = table[table["trial"].isin(list(found))]
     if table.empty:
         raise ElevatorLabError(
             f"reference of {study.NAME}: expected trials of the preset {preset} in {results}; "
             f"found none. Make them with: {command(f'run {study.NAME} --preset {preset}')}"
+        )
+    wanted = set(trials or ())
+    if lacking := wanted - set(found):
+        raise ElevatorLabError(
+            f"reference of {study.NAME}: expected all {len(wanted)} trials of its parameters in "
+            f"{results}; {len(lacking)} are not finished. Run the study with the "
+            "same parameters, which goes on where it stopped"
         )
     folder.mkdir(parents=True, exist_ok=True)
     table.to_csv(folder / f"{study.NAME}.csv", index=False, lineterminator="\n")
     with open(folder / f"{study.NAME}.digests.csv", "w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["trial", "image_digest", "result_sha256"])
-        for stored in results_in(results, study.NAME):
-            if stored.trial["preset"] == preset:
-                provenance, place = stored.provenance, stored.folder
-                out.writerow([place.name, provenance.image_digest, digest(place)])
+        for name, stored in found.items():
+            provenance = stored.provenance
+            out.writerow([name, provenance.image_digest, digest(stored.folder)])
     kept = (
         *("testbed", "image_digest", "agent_digest", "boot_ram_sha256", "kernel", "packages"),
         *("accelerator", "qemu", "package"),
     )
     last = {key: getattr(provenance, key) for key in kept}
-    (folder / "provenance.json").write_text(json.dumps(last, indent=1, sort_keys=True) + "\n")
+    there = folder / "provenance.json"
+    changed = json.loads(there.read_text()).get("parameters", {}) if there.exists() else {}
+    changed = {name: given for name, given in changed.items() if name != study.NAME}
+    if parameters:
+        changed[study.NAME] = dict(parameters)
+    if changed:
+        last["parameters"] = changed
+    there.write_text(json.dumps(last, indent=1, sort_keys=True) + "\n")
 
 
-def reference_digests(study_name: str, preset: str = "quick") -> dict[str, tuple[str, str]]:
+def reference_digests(
+    study_name: str, preset: str = "quick", testbed: str = DEFAULT
+) -> dict[str, tuple[str, str]]:
     """Return the stored digests of a study: trial hash -> (image digest, result SHA-256)."""
-    file = reference_folder(preset) / f"{study_name}.digests.csv"
+    file = reference_folder(preset, testbed) / f"{study_name}.digests.csv"
     if not file.exists():
         raise ElevatorLabError(f"no stored reference for {study_name}; expected {file}")
     with open(file, newline="") as lines:

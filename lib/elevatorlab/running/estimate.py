@@ -48,7 +48,8 @@ def stored(share: Share) -> Cost | None:
     """Return the mean cost of such trials when the reference was made; None where it has none."""
     if not share.testbed.anywhere:
         return None
-    known = {preset: costs.read(preset) for preset in {trial.preset for trial in share.trials}}
+    presets = {trial.preset for trial in share.trials}
+    known = {preset: costs.read(preset, share.testbed.name) for preset in presets}
     if any(trial.study not in known[trial.preset] for trial in share.trials):
         return None
     alike = [known[trial.preset][trial.study] for trial in share.trials]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 from ..extras import MissingExtra
 from ..plugins import studies
 from ..plugins.studies import Study
-from ..plugins.testbeds import ADDRESSES, TESTBEDS
+from ..plugins.testbeds import ADDRESSES, DEFAULT, TESTBEDS
 from ..results import store
 from ..trial import Trial
 from . import expansion
@@ -70,34 +71,38 @@ def of_results(results: str | Path) -> list[Origin]:
         wall_s = round(sum(provenance["wall_s"] for _, _, provenance in several), 1)
         repetitions = max(trial["repetition"] for _, trial, _ in several)
         first = several[0][2]
-        origin = _origin(study, testbed, preset, trials, first, repetitions)
+        origin = _origin(study, testbed, preset, trials, first, {"repetitions": repetitions})
         origins.append(origin._replace(facts={**origin.facts, "wall time_s": wall_s}))
     return origins
 
 
 def of_reference(results: str | Path | None = None) -> list[Origin]:
-    """Return the origins of the stored reference: one preset of each study."""
+    """Return the origins of the stored reference: one preset of each study on each testbed."""
     origins = []
     for study in studies.ours():
         preset = store.reference_preset(study.NAME, results)
         if preset and store.reference_digests(study.NAME, preset):
             origins.append(_origin_of_reference(study, preset))
+        for testbed, beside in store.references_beside(study.NAME, results).items():
+            origins.append(_origin_of_reference(study, beside, testbed))
     return origins
 
 
-def _origin_of_reference(study: Study, preset: str) -> Origin:
-    stored = store.reference_provenance(preset)
-    known = store.reference_digests(study.NAME, preset)
-    made = {trial.hash: trial.model_dump(mode="json") for trial in preset_trials(study, preset)}
+def _origin_of_reference(study: Study, preset: str, testbed: str = DEFAULT) -> Origin:
+    stored = store.reference_provenance(preset, testbed)
+    known = store.reference_digests(study.NAME, preset, testbed)
+    overrides = store.reference_parameters(study.NAME, preset, testbed)
+    expanded = preset_trials(study, preset, testbed, overrides)
+    made = {trial.hash: trial.model_dump(mode="json") for trial in expanded}
     trials = {name: words(made[name]) if name in made else "" for name in sorted(known)}
     provenance = {**stored, "image_digest": next(iter(known.values()))[0]}
-    return _origin(study.NAME, stored["testbed"], preset, trials, provenance)
+    return _origin(study.NAME, stored["testbed"], preset, trials, provenance, overrides)
 
 
 def preset_trials(
     study: Study,
     preset: str,
-    testbed: str = "deterministic",
+    testbed: str = DEFAULT,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Trial]:
     """Return the trials that a preset stands for on a testbed."""
@@ -111,11 +116,11 @@ def _origin(
     preset: str,
     trials: Mapping[str, str],
     provenance: Mapping[str, Any],
-    repetitions: int | None = None,
+    overrides: Mapping[str, Any],
 ) -> Origin:
     facts = {"study": study, "testbed": testbed, "preset": preset, "trials": len(trials)}
     facts |= _facts(provenance)
-    command = _command(study, testbed, preset, set(trials), repetitions)
+    command = _command(study, testbed, preset, set(trials), overrides)
     return Origin(study, testbed, preset, trials, facts, provenance["image_digest"], command)
 
 
@@ -145,24 +150,35 @@ def _facts(one: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _command(
-    study: str, testbed: str, preset: str, hashes: set[str], repetitions: int | None
+    study: str, testbed: str, preset: str, hashes: set[str], overrides: Mapping[str, Any]
 ) -> str:
-    """Return the command whose trials include all of `hashes`, if the preset leads to one."""
+    """Return the command whose trials include all of `hashes`, if the preset leads to one.
+
+    The shortest one: with all of `overrides` that the study knows, or with none of them.
+    """
     if study not in studies.STUDIES or not _there(testbed):
         return ""
     chosen = studies.get(study)
-    options: list[dict[str, int]] = [{}]
-    if repetitions and "repetitions" in chosen.Parameters.model_fields:
-        options.append({"repetitions": repetitions})
-    for overrides in options:
-        made = {trial.hash for trial in preset_trials(chosen, preset, testbed, overrides)}
+    known = {
+        name: value for name, value in overrides.items() if name in chosen.Parameters.model_fields
+    }
+    for options in ({}, known):
+        made = {trial.hash for trial in preset_trials(chosen, preset, testbed, options)}
         if hashes <= made:
             parts = ["elevatorlab run", study, "--preset", preset]
             place = shlex.quote(ADDRESSES.get(testbed, testbed))
-            parts += ["--testbed", place] if testbed != "deterministic" else []
-            parts += [f"-p {name}={value}" for name, value in overrides.items()]
+            parts += ["--testbed", place] if testbed != DEFAULT else []
+            parts += [f"-p {shlex.quote(one)}" for one in _settings(options)]
             return " ".join(parts)
     return ""
+
+
+def _settings(overrides: Mapping[str, Any]) -> list[str]:
+    """Write parameters as `expansion.parse_overrides` reads them."""
+    return [
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in overrides.items()
+    ]
 
 
 def _there(testbed: str) -> bool:

@@ -29,6 +29,14 @@ TABLE = Table(
     whole("device_read_bytes", "bytes", "what the device served meanwhile"),
     whole("storage_read_bytes", "bytes", "what the reader had to fetch from storage"),
     *shared("image_digest"),
+    may_lack(number("window_s", "s", "how long the trial's reads took together; counted below")),
+    may_lack(number("busy_s", "s", "time of the window in which the machine's processor worked")),
+    may_lack(
+        whole("requests", "", "requests that the device under test served in the window, of all")
+    ),
+    may_lack(
+        whole("exits", "", "how often a virtual machine inside was left in the window, by KVM")
+    ),
 )
 
 COLUMNS = TABLE.names

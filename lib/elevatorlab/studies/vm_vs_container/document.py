@@ -33,11 +33,12 @@ def _percentage(base: Base) -> Judge:
         agrees = same_as_printed(exact, item.number, decimals)
         other = "container's" if base == "before" else "VM's"
         reason = (
-            f"The printed digits follow from the printed times; these are rounded to 1 ms, "
-            f"which by itself allows {low:.4g} to {high:.4g} %."
+            "The printed digits follow from the printed times. Rounding these times to 1 ms "
+            f"allows {low:.4g} to {high:.4g} %."
             if agrees
-            else f"The printed {item.published:g} % divides by the {other} time, although "
-            f"heading and meaning are those of Tables 1 to 4; on their base it is {value:g} %."
+            else f"The printed {item.published:g} % divides by the {other} time, although the "
+            "column has the heading and the meaning of Tables 1 to 4. With the base of these "
+            f"tables, it is {value:g} %."
         )
         return Judgement(reproduced_if(agrees), value, reason)
 
@@ -54,8 +55,8 @@ def _longer_files_take_longer(item: Statement, _: pd.DataFrame) -> Judgement:
     if not falls:
         return Judgement(Verdict.REPRODUCED, "0 rows", "The printed times never fall.")
     reason = (
-        f"Faster than the next smaller file: {', '.join(falls)}. Rounding cannot explain it; "
-        "single runs without repetitions can."
+        f"Faster than the next smaller file: {', '.join(falls)}. Rounding cannot explain this, "
+        "but single runs without repetitions can."
     )
     return Judgement(Verdict.CONTRADICTED, f"{len(falls)} rows", reason)
 
@@ -67,10 +68,10 @@ def _implied_read_rate(item: Statement, _: pd.DataFrame) -> Judgement:
     rates = column.index / column
     above = int((slowest_possible > limit_mb_s).sum())
     reason = (
-        f"The printed times mean {rates.min():.0f} to {rates.max():.0f} MB/s; {above} of "
-        f"{len(column)} rows exceed {limit_mb_s:.0f} MB/s whatever the rounding, so these "
-        "reads were answered from the page cache and no scheduler saw them. (The article "
-        "names no SSD; sda is the kernel's name for a disk behind SATA or SCSI.)"
+        f"The printed times mean {rates.min():.0f} to {rates.max():.0f} MB/s. With any rounding, "
+        f"{above} of {len(column)} rows exceed {limit_mb_s:.0f} MB/s. The page cache answers such "
+        "reads, and no scheduler sees them. (The article names no SSD; sda is the kernel's name "
+        "for a disk behind SATA or SCSI.)"
     )
     verdict = reproduced_if(not above)
     return Judgement(verdict, six_digits(rates.max()), reason)

@@ -11,29 +11,39 @@ import pandas as pd
 from ...analysis.intervals import Interval, geometric_interval
 from ...analysis.ranking import DECIDED
 from ...judging.matching import runs
+from ...judging.verdicts import TIE_MARGIN
+from ..kit.cells import rows_of
 from ..kit.tables import PLACE, Captioned, cells, machine_name
+from .exits import exit_tables
 from .measures import ranking, total_ratio
-from .trials import DRIVE_SUFFIX
+from .trials import ALONE, CROSSED, DRIVE_SUFFIX
 
 CELL = ("test", "variant", "arm", "scheduler")
 WHERE = {name: name for name in PLACE}
 WHERE |= {"test": "test", "variant": "variant", "arm": "arm", "backing_scheduler": "physical disk"}
 
 OVERVIEW = (
-    "Measured: time for all reads of a repetition, its geometric mean and 95 % confidence interval "
-    "over repetitions, and how many bytes the reader fetched from storage for each byte that it "
-    "read."
+    "Measured: time for all reads of a repetition, as geometric mean and 95 % confidence interval "
+    "over repetitions. Column fetched a byte tells how many bytes the reader fetched from storage "
+    "for each byte that it read."
 )
 ON_A_DRIVE = (
-    "The article's question of a disk with an arm: time for all reads relative to none, with "
-    "dropped caches and around the page cache, on the study's SSD without an arm and on a drive."
+    "The article's question on a disk with an arm: time for all reads relative to none, on the "
+    "study's SSD without an arm and on a drive. The reads had dropped caches, or went around the "
+    "page cache."
+)
+GUEST_OR_HOST = (
+    "Who should schedule, guest or host? Time for all reads relative to none in both, with a "
+    "scheduler in the virtual machine alone, on its host alone, and in both, with caches dropped. "
+    "The ratio of the first to the second says where it is better."
 )
 STABILITY = (
-    "Would other repetitions rank the schedulers the same? The share of resampled repetitions "
-    "(bootstrap) that keep the whole order, and the one in front; below "
-    f"{DECIDED:.0%} it is undecided. A bootstrap knows only the repetitions that there are; where "
-    f"chance alone makes so few of them agree in more than {1 - DECIDED:.0%} of cases (two "
-    "schedulers that do not differ: once in 2^(n-1) times), they are too few."
+    "Would other repetitions rank the schedulers the same? The table has the share of resampled "
+    "repetitions (bootstrap) that keep the whole order, and the share that keep the winner. Below "
+    f"{DECIDED:.0%}, the ranking is undecided. A bootstrap knows only the repetitions that there "
+    "are, and a few of them may agree by chance alone. For two schedulers that do not differ, n "
+    "repetitions agree once in 2^(n-1) times. Where chance alone makes them agree in more than "
+    f"{1 - DECIDED:.0%} of cases, the repetitions are too few."
 )
 
 
@@ -45,7 +55,13 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     measured : pandas.DataFrame
         The study's tidy table; may be empty.
     """
-    return [overview_table(measured), stability_table(measured), *drive_table(measured)]
+    return [
+        overview_table(measured),
+        stability_table(measured),
+        *drive_table(measured),
+        *pairs_table(measured),
+        *exit_tables(measured),
+    ]
 
 
 def drive_table(measured: pd.DataFrame) -> list[Captioned]:
@@ -63,6 +79,33 @@ def drive_table(measured: pd.DataFrame) -> list[Captioned]:
             rows.append({"run": run.label, **without, **told})
     columns = ["run", *CELL, "without arm", "with arm"]
     return [(ON_A_DRIVE, pd.DataFrame(rows, columns=columns))] if rows else []
+
+
+def pairs_table(measured: pd.DataFrame) -> list[Captioned]:
+    """Return a caption and one row a test and scheduler: the guest's, the host's, or both."""
+    rows = []
+    for run in runs(measured):
+        crossed = rows_of(run.crossed, arm="vm", variant=CROSSED)
+        crossed = crossed.fillna({"backing_scheduler": ALONE})
+        if not run.deterministic or crossed["backing_scheduler"].nunique() < 2:
+            continue
+        for cell, _ in cells(crossed[crossed["scheduler"] != ALONE], ("test", "scheduler")):
+            of_test, name = rows_of(crossed, test=cell["test"]), cell["scheduler"]
+            guest, host, both, nobody = (
+                {"scheduler": inside, "backing_scheduler": outside}
+                for inside, outside in ((name, ALONE), (ALONE, name), (name, name), (ALONE, ALONE))
+            )
+            sides = {
+                "guest alone": (guest, nobody),
+                "host alone": (host, nobody),
+                "both": (both, nobody),
+                "guest / host": (guest, host),
+            }
+            found = {what: total_ratio(of_test, *pair) for what, pair in sides.items()}
+            told = {what: "–" if one is None else one.text() for what, one in found.items()}
+            between = found["guest / host"]
+            rows.append({"run": run.label, **cell, **told, "better in": _better(between)})
+    return [(GUEST_OR_HOST, pd.DataFrame(rows))] if rows else []
 
 
 def overview_table(measured: pd.DataFrame) -> Captioned:
@@ -103,6 +146,14 @@ def stability_table(measured: pd.DataFrame) -> Captioned:
         )
     figures = ["repetitions", "order", "order kept", "winner kept"]
     return STABILITY, _table(rows, [*WHERE.values(), *figures])
+
+
+def _better(ratio: Interval | None) -> str:
+    """Say in which of guest and host a scheduler gives the shorter time, if the interval tells."""
+    if ratio is None:
+        return "not run"
+    found = ratio.direction(1, TIE_MARGIN)
+    return "undecided" if found is None else {-1: "guest", 0: "neither", 1: "host"}[found]
 
 
 def _named_cells(

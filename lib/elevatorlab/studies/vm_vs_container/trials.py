@@ -27,6 +27,7 @@ from ...trial import (
 )
 from ..kit.trials import Arm, DiskParameters, on_arm, trial
 from ..kit.variations import slowdowns
+from .measures import SCHEDULERS
 from .published import NAME
 
 Variant = Literal["as_published", "dropped", "direct", "dropped_drive", "direct_drive"]
@@ -42,6 +43,9 @@ CACHE: dict[Variant, Cache] = {
 }
 #: The scheduler of the disk outside that leaves the order of requests to the one inside.
 ALONE = "none"
+
+#: The variant in which each scheduler outside meets each one inside: its reads reach both.
+CROSSED: Variant = "dropped"
 
 #: Ends the names of the variants that ask the article's question of a disk with an arm.
 DRIVE_SUFFIX = "_drive"
@@ -69,7 +73,8 @@ class Parameters(DiskParameters):
         Whether there is an arm ``vm`` beside the others that is a machine inside the deterministic
         one. `schedulers` are its own then, since its processes see its own disk.
     guest_below : tuple of str
-        Schedulers of the disk outside, crossed with those inside.
+        Schedulers of the disk outside, crossed with those inside in the variant `CROSSED`. The
+        other variants have the first one alone.
     guest_mib : int
         The machine's memory, which the outer one has beside `memory_mib`.
     guest_cache, guest_aio, guest_queues
@@ -88,7 +93,7 @@ class Parameters(DiskParameters):
     drive: DriveName = "desktop-7200"
     drive_repetitions: Repetitions = 1
     guest: bool = False
-    guest_below: Annotated[tuple[SchedulerName, ...], Field(min_length=1)] = (ALONE,)
+    guest_below: Annotated[tuple[SchedulerName, ...], Field(min_length=1)] = SCHEDULERS
     guest_mib: Count = 512
     guest_cache: str = "none"
     guest_aio: str = "native"
@@ -107,6 +112,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "schedulers": ("none", "bfq"),
         "variants": ("as_published", "dropped"),
         "sizes_mb": (10, 50, 100),
+        "guest_below": (ALONE, "bfq"),
         "scale": 0.04,
         "tree_files": 20,
         "big_file_mib": 32,
@@ -181,7 +187,7 @@ def _places(parameters: Parameters, variant: Variant, repetition: int) -> Iterat
         for below in parameters.each_backing_scheduler:
             yield _Place(arm, below)
     if parameters.guest and not variant.endswith(DRIVE_SUFFIX):
-        for below in parameters.guest_below:
+        for below in parameters.guest_below if variant == CROSSED else parameters.guest_below[:1]:
             yield _Place("vm", below, guest=True)
 
 

@@ -45,7 +45,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     """
     expect_columns(measured, COLUMNS, "timed read")
     _refuse_what_cannot_be_compared(measured)
-    return claims.judge(statements(NAME), JUDGES, measured)
+    return claims.judge(statements(NAME), JUDGES, measured, numbers.DECIDED_BY)
 
 
 def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pandas as pd
@@ -9,7 +10,8 @@ import pandas as pd
 from ....analysis.improvement import improvement_percent, improvement_range_percent, ratio_range
 from ....analysis.intervals import Interval, ratio_interval
 from ....judging.claims import Judge
-from ....judging.families import Statement
+from ....judging.constants import TIES, DecidedBy
+from ....judging.families import Constant, Statement
 from ....judging.verdicts import (
     TIE_MARGIN,
     Judgement,
@@ -22,6 +24,9 @@ from ...kit.cells import by_repetition, paired_ratio, rows_of
 from ..measures import times_by
 from ..published import HALF_STEP_S, TEST_1, times
 from .arms import no_arm, not_comparable, with_stand_in
+
+LEAST_SIZE = 0.9
+"""Of the article's sizes: files of less have a shape of their own."""
 
 
 def _time_shape(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -94,8 +99,8 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Judgement:
         if alone is None:
             return not_testable(f"{reason} Nor did this read run on the host arm.")
         return not_testable(
-            f"{reason} From host to container, the same formula gives {alone.text(' %')}: that "
-            "much is due to the container layer alone."
+            f"{reason} From host to container, the same formula gives {alone.text(' %')}. The "
+            "container layer alone causes this much."
         )
     rounding = improvement_range_percent(
         row["vm_time_s"], row["container_time_s"], HALF_STEP_S, base
@@ -118,11 +123,12 @@ def _smaller_files(rows: pd.DataFrame, along: str) -> str:
     if along != "published_size_mb" or rows.empty:
         return ""
     share = (rows["size_mib"] * 2**20 / (rows["published_size_mb"] * 1e6)).astype(float).max()
-    if share >= 0.9:
+    if share >= LEAST_SIZE:
         return ""
     return (
-        f"The files that were read have {share:.2g} of the article's sizes: what starts a process, "
-        "and the scheduler's ticks of 4 ms, then shape the time. A preset with its sizes is needed."
+        f"The files that were read have {share:.2g} of the article's sizes. Then the start of a "
+        "process, and the scheduler's ticks of 4 ms, shape the time. This claim needs a preset "
+        "with the article's sizes."
     )
 
 
@@ -135,6 +141,17 @@ def _cell(rows: pd.DataFrame) -> str:
 def _label(key: float | str) -> str:
     return key if isinstance(key, str) else f"the {key:g} MB file"
 
+
+DECIDED_BY: DecidedBy = {
+    TIES: ("time_shape", "improvement"),
+    Constant(
+        name="LEAST_SIZE",
+        value=LEAST_SIZE,
+        of="of the article's file sizes at least",
+        reason="an MB of the article is 0.95 MiB, and a file may lack a few of its blocks",
+        fixed=date(2026, 11, 22),
+    ): ("time_shape",),
+}
 
 JUDGES: dict[str, Judge] = {
     "time_shape": _time_shape,

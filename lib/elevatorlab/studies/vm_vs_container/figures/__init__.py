@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 _INTERVALS = (
-    "intervals are 95 % (Student's t on logarithms), and one that leaves its panel means that the "
+    "Whiskers are 95 % intervals (Student's t on logarithms); where one leaves its panel, the "
     "repetitions do not bound the time."
 )
 _TIMES = (
-    "{counterpart} time to read one file under {scheduler} while another is written, geometric "
-    "means, printed (left) and rerun. Compare slopes and the distance between arms, not seconds: "
-    "the machines differ, and presets other than full read smaller files; " + _INTERVALS
+    "{counterpart} geometric mean of the time to read one file under {scheduler} while another is "
+    "written, printed (left) and rerun. Compare slopes and the distance between arms: the machines "
+    "differ in seconds, and only the preset full reads files of the article's sizes. " + _INTERVALS
 )
 CAPTIONS = {
     "overview": "Time with each scheduler relative to none, as printed and as measured for each "
-    "kind of read. Where the reader fetched 0 % of the timed bytes, the scheduler had nothing to "
-    "decide (above 100 %, its own program was fetched, too); " + _INTERVALS,
+    "kind of read. Where 0 % of the timed bytes were fetched from the disk, the scheduler had "
+    "nothing to decide (above 100 %: the reader's program was fetched, too). " + _INTERVALS,
     **{
         f"figure-{number}-{scheduler}": _TIMES.format(
             counterpart=f"Counterpart of the article's Figure {number}:", scheduler=scheduler
@@ -37,11 +37,15 @@ CAPTIONS = {
         for number, scheduler in enumerate(SCHEDULERS, 1)
     },
     "table-5": "Counterpart of the article's Table 5: time to read a tree of small files while a "
-    "big file is read, printed (left) and rerun. Compare the bars within a panel, not seconds "
-    "between panels; " + _INTERVALS,
-    "crossing": "Time relative to the top left pair, for each scheduler of the device under test "
-    "(across) and of the physical disk below it (down), with 95 % confidence intervals. All other "
-    "figures and every verdict use the first row alone.",
+    "big file is read, printed (left) and rerun. Compare the schedulers within a panel, not "
+    "seconds between panels. " + _INTERVALS,
+    "crossing": "Time relative to the top left pair of schedulers, with 95 % confidence intervals. "
+    "Across is the scheduler of the device under test, and down that of the physical disk below. "
+    "All other figures and every verdict use the first row alone.",
+    "guest-or-host": "Time with each scheduler in the virtual machine (across) and on its host "
+    "(down), relative to none in both, with 95 % confidence intervals. A number above 1 is slower. "
+    "The top row schedules in the guest alone, the left column on the host alone. All other "
+    "figures and every verdict use the top row alone.",
 }
 """What each figure shows; where it was measured is added to it."""
 KEPT = ("overview",)
@@ -77,26 +81,32 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     """
     # Drawing needs libraries that judging, and so the study, does without.
     from ....showing.figures import of_every_run
-    from .crossing import crossing, shown_variant
+    from .crossing import crossing, guest_or_host, shown_variant
     from .panels import VARIANTS
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
         drawn = _of(published, rows)
         if run and len(backing_schedulers(run.crossed)) > 1:
-            drawn["crossing"] = crossing(run.crossed)
+            name, one = pairs_of[run.deterministic]
+            drawn[name] = one(run.crossed)
         return drawn
 
+    #: On the deterministic machine, the disk below a virtual machine's own is its host's.
+    pairs_of = {False: ("crossing", crossing), True: ("guest-or-host", guest_or_host)}
     shown = "" if measured.empty else f" Shown: {VARIANTS[shown_variant(measured)]}."
-    captions = {**CAPTIONS, "crossing": CAPTIONS["crossing"] + shown}
+    captions = {**CAPTIONS, **{name: CAPTIONS[name] + shown for name, _ in pairs_of.values()}}
     shows = dict(SHOWS)
+    if not measured.empty:
+        shows["guest-or-host"] = {"arm": "vm", "variant": shown_variant(measured)}
     for scheduler in in_order(measured, "scheduler", ()):
         name = f"times-{scheduler}"
         captions[name] = _TIMES.format(
             counterpart="Beyond the article:", scheduler=shown_name(scheduler)
         )
         shows[name] = {"test": TEST_1, "scheduler": scheduler}
+    pairs = tuple(name for name, _ in pairs_of.values())
     return of_every_run(
-        measured, draw, captions, ARMS, "time_s", crossed=("crossing",), shows=shows, kept=KEPT
+        measured, draw, captions, ARMS, "time_s", crossed=pairs, shows=shows, kept=KEPT
     )
 
 

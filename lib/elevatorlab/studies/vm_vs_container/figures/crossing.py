@@ -14,6 +14,7 @@ from ....plugins.schedulers import shown_name
 from ....showing.panels import cells
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS, SCHEDULERS, total_ratio
+from ..trials import ALONE
 from .overview import TESTS
 from .panels import VARIANTS, arms_in
 
@@ -25,6 +26,31 @@ REACHING = ("dropped", "direct", "as_published")
 def shown_variant(crossed: pd.DataFrame) -> str:
     """Return the variant that the figure shows."""
     return next(variant for variant in REACHING if variant in set(crossed["variant"]))
+
+
+def guest_or_host(crossed: pd.DataFrame) -> Figure:
+    """Draw the time of each pair of schedulers, in the guest and on its host, over none and none.
+
+    Parameters
+    ----------
+    crossed : pandas.DataFrame
+        Rows of one deterministic machine and preset with several schedulers of the host.
+    """
+    rows = rows_of(crossed, variant=shown_variant(crossed), arm="vm")
+    rows = rows.fillna({"backing_scheduler": ALONE})
+    guest = in_order(rows, "scheduler", SCHEDULERS)
+    host = in_order(rows, "backing_scheduler", SCHEDULERS)
+    tests = [test for test in TESTS if test in set(rows["test"])]
+    size = 1.6 + (0.5 + 0.8 * len(guest)) * len(tests), 1.6 + 0.5 * len(host)
+    figure = Figure(figsize=(max(size[0], 4.8), size[1]))
+    grid = figure.subplots(1, len(tests), sharex=True, sharey=True, squeeze=False)
+    for axis, test in zip(grid[0], tests, strict=True):
+        _cells(axis, rows_of(rows, test=test), guest, host)
+        axis.set_title(TESTS[test].replace("\n", " "))
+        axis.set_xlabel("scheduler in the guest")
+    grid[0][0].set_ylabel("scheduler of the host")
+    figure.suptitle("Who should schedule, guest or host?")
+    return figure
 
 
 def crossing(crossed: pd.DataFrame) -> Figure:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ....analysis.intervals import geometric_interval
+from ....judging.matching import emulated_apart
 from ....plugins.schedulers import shown_name
-from ....showing.bars import estimates, grouped_bars
-from ....showing.dots import offset
-from ....showing.panels import curve, log_marks, marks, slant
-from ....showing.style import (
-    COLOURS,
-    GREY,
-    HATCHES,
-    LINES,
-    MARKERS,
-    arm_handles,
-    face_colour,
-)
+from ....showing.dots import dots, offset
+from ....showing.estimates import estimates
+from ....showing.panels import curve, log_marks, marks
+from ....showing.style import COLOURS, LINES, MARKERS, arm_handles, face_colour
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS
 from ..published import TEST_1, TEST_2
-from .panels import arms_in, draw_columns
+from .panels import VARIANTS, arms_in, draw_columns
 
 TABLE_5 = ("none", "mq-deadline", "kyber", "bfq")
 """The schedulers in the order of the article's Table 5."""
@@ -42,22 +34,30 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
     tables = rows_of(published, **in_test), rows_of(measured, **in_test)
     name = shown_name(scheduler)
     nothing = f"{name}\nwas not run" if len(measured) else ""
+    apart = emulated_apart(measured, ARMS)
 
     def draw(axis: Axes, rows: pd.DataFrame) -> None:
         _lines(axis, rows, scheduler)
-        # The same range under every scheduler, so that figures can be held side by side.
-        beside = (
-            rows_of(measured, variant=rows["variant"].iloc[0]) if "variant" in rows else published
-        )
-        _limit(axis, rows_of(beside[beside["arm"].isin(rows["arm"])], test=TEST_1))
+        # One range in all panels of a row, and under every scheduler, so that all can be compared.
+        if "variant" in rows and set(rows["arm"]) <= set(apart):
+            _limit(axis, measured[measured["arm"].isin(apart)])
+        else:
+            _limit(axis, published, measured[~measured["arm"].isin(apart)])
 
     figure, left = draw_columns(*tables, nothing, draw)
+    _name_once(figure, left)
     for axis in left:
-        axis.set_ylabel("time to read a file (ms, log scale)")
+        axis.set_ylabel("time to read (ms, log scale)")
     arms = arms_in(*tables)
     figure.legend(handles=arm_handles(arms, ARMS), loc="outside lower center", ncols=len(arms))
     figure.suptitle(f"{name}: time to read a file while another is written")
     return figure
+
+
+def _name_once(figure: Figure, left: list[Axes]) -> None:
+    """Leave the marks of the vertical axis to the leftmost panels."""
+    for axis in figure.axes:
+        axis.tick_params(axis="y", labelleft=axis in left)
 
 
 def _lines(axis: Axes, rows: pd.DataFrame, scheduler: str) -> None:
@@ -76,9 +76,11 @@ def _lines(axis: Axes, rows: pd.DataFrame, scheduler: str) -> None:
     marks(axis.xaxis, (10, 20, 50, 100))
 
 
-def _limit(axis: Axes, rows: pd.DataFrame) -> None:
+def _limit(axis: Axes, *tables: pd.DataFrame) -> None:
     """Leave room for every repetition; an interval that knows less than that leaves the panel."""
-    low, high = rows["time_s"].min() * 1000 / 1.6, rows["time_s"].max() * 1000 * 1.9
+    shown = [rows[rows["variant"].isin(VARIANTS)] if "variant" in rows else rows for rows in tables]
+    times_ms = [1000 * time for rows in shown for time in rows_of(rows, test=TEST_1)["time_s"]]
+    low, high = min(times_ms) / 1.6, max(times_ms) * 1.9
     axis.set_ylim(low, high)
     log_marks(axis.yaxis, low, high, "{:g}")
 
@@ -91,31 +93,31 @@ def _size_label(rows: pd.DataFrame) -> str:
 
 
 def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
-    """Draw the time to read the tree of small files, as bars."""
+    """Draw the time to read the tree of small files, a line of dots for each scheduler."""
     tables = rows_of(published, test=TEST_2), rows_of(measured, test=TEST_2)
     nothing = "Test 2\nwas not run" if len(measured) else ""
-    figure, left = draw_columns(*tables, nothing, _bars)
-    for axis in left:
-        axis.set_ylabel("time to read the tree (s)")
+    others = tables[1][~tables[1]["scheduler"].isin(TABLE_5)]
+    order = [*TABLE_5, *in_order(others, "scheduler", ())]
+
+    def look(scheduler: str, arm: str) -> dict[str, Any]:
+        colour = COLOURS[scheduler]
+        face = face_colour(arm, colour)
+        return {"color": colour, "marker": MARKERS[arm], "markerfacecolor": face}
+
+    def draw(axis: Axes, rows: pd.DataFrame) -> None:
+        times = estimates(rows, "scheduler", "time_s", "arm", geometric_interval)
+        dots(axis, times, order, look, arms_in(rows))
+        # As for the lines: room for every repetition, not for every interval.
+        axis.set_xlim(0, rows["time_s"].max() * 1.3)
+        axis.xaxis.set_major_locator(MaxNLocator(4))
+        axis.set_xlabel("time to read the tree (s)")
+
+    figure, left = draw_columns(*tables, nothing, draw)
+    _name_once(figure, left)
     arms = arms_in(*tables)
-    patches = [
-        Patch(facecolor=GREY, edgecolor="white", hatch=HATCHES[arm], label=ARMS[arm])
-        for arm in arms
-    ]
-    figure.legend(handles=patches, loc="outside lower center", ncols=len(arms))
+    handles = arm_handles(arms, ARMS)
+    for handle in handles:
+        handle.set_linestyle("")
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(arms))
     figure.suptitle("Time to read a tree of small files while a big file is read")
     return figure
-
-
-def _bars(axis: Axes, rows: pd.DataFrame) -> None:
-    grouped_bars(
-        axis,
-        estimates(rows, "scheduler", "time_s", "arm", geometric_interval),
-        in_order(rows, "scheduler", TABLE_5),
-        lambda name, arm: {"facecolor": COLOURS[name], "hatch": HATCHES[arm]},
-        arms_in(rows),
-    )
-    # As for the lines: room for every repetition, not for every interval.
-    axis.set_ylim(0, rows["time_s"].max() * 1.3)
-    slant(axis)
-    axis.yaxis.set_major_locator(MaxNLocator(6))

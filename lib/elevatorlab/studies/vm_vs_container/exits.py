@@ -1,0 +1,126 @@
+"""What a virtual machine's exits cost on the deterministic machine, and what hangs on that.
+
+There an exit costs the instructions of KVM and QEMU alone. A real processor's switch takes time of
+its own, which no instruction shows (docs/virtual_machines.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+
+from ...judging.matching import Run, runs
+from ...judging.verdicts import Verdict
+from ..kit.cells import rows_of
+from ..kit.tables import Captioned
+from .claims import judge
+
+#: By how many instructions more an exit could cost, in the table of what hangs on it.
+MORE_INSTRUCTIONS = (-1000, 1000, 4000)
+
+#: The variant in which all that a workload reads or writes becomes requests.
+THROUGH_THE_DISK = "direct"
+
+COSTS = (
+    "Exits of the virtual machine: how many KVM counted for each request of the disk under test, "
+    "and how many instructions the machine executed from one exit to the next. Only with direct "
+    "I/O does all work end in requests, so only there the last three columns say more: the "
+    "instructions for a request in a container, those that the virtual machine adds for each of "
+    "its exits (all of KVM, QEMU and virtio), and the ratio of the two."
+)
+SENSITIVITY = (
+    "What hangs on the cost of an exit: every time in the virtual machine, longer by its trial's "
+    "exits times so many instructions (1 instruction = 1 ns). It is an upper bound, since an exit "
+    "can fall into a time when the reader waits for the disk."
+)
+KEYS = ["test", "variant", "scheduler"]
+
+
+def exit_tables(measured: pd.DataFrame) -> list[Captioned]:
+    """Return the tables of exits and of what hangs on their cost; none where none was counted."""
+    counted = [run for run in runs(measured) if run.rows["exits"].notna().any()]
+    if not counted:
+        return []
+    costs = pd.concat([_costs(run) for run in counted], ignore_index=True)
+    hangs = pd.concat([_sensitivity(run) for run in counted], ignore_index=True)
+    return [(COSTS, costs), (SENSITIVITY, hangs)]
+
+
+def _costs(run: Run) -> pd.DataFrame:
+    """Return one row for each test, variant and scheduler in the virtual machine."""
+    guest, container = (_totals(run.rows, arm) for arm in ("vm", "container"))
+    rows = []
+    for key, of_guest in guest.items():
+        row = {"run": run.label, **dict(zip(KEYS, key, strict=True))}
+        a_request = of_guest["exits"] / max(1, of_guest["requests"])
+        row["exits a request"] = f"{a_request:.1f}"
+        row["instructions an exit"] = _rounded(1e9 * of_guest["busy_s"] / max(1, of_guest["exits"]))
+        found = ["–"] * 3
+        is_counted = key in container and container[key]["busy_s"] > 0 and a_request > 0
+        if row["variant"] == THROUGH_THE_DISK and is_counted:
+            inside, outside = (
+                1e9 * one["busy_s"] / max(1, one["requests"]) for one in (of_guest, container[key])
+            )
+            added = (inside - outside) / a_request
+            found = [_rounded(outside), _rounded(added), f"{added / outside:.2f}"]
+        names = ("a request in a container", "added an exit", "ratio of the two")
+        rows.append({**row, **dict(zip(names, found, strict=True))})
+    return pd.DataFrame(rows)
+
+
+def _totals(rows: pd.DataFrame, arm: str) -> dict[tuple[str, ...], dict[str, float]]:
+    """Add up what was counted of an arm's trials, each of which has several rows, by `KEYS`."""
+    trials = rows_of(rows, arm=arm).drop_duplicates("trial")
+    sums = trials.groupby(KEYS, as_index=False)[["busy_s", "requests", "exits"]].sum()
+    return {
+        tuple(str(one[key]) for key in KEYS): {
+            name: float(one[name]) for name in ("busy_s", "requests", "exits")
+        }
+        for _, one in sums.iterrows()
+    }
+
+
+def _rounded(instructions: float) -> str:
+    return f"{instructions:,.0f}"
+
+
+def _sensitivity(run: Run) -> pd.DataFrame:
+    """Return one row for each cost of an exit: which verdicts become others."""
+    before = _verdicts(run.rows)
+    rows = []
+    for more in MORE_INSTRUCTIONS:
+        after = _verdicts(with_exits_longer(run.rows, more))
+        changes = Counter(
+            f"{before[claim]}, then {after[claim]}"
+            for claim in before
+            if before[claim] != after[claim]
+        )
+        rows.append(
+            {
+                "run": run.label,
+                "instructions more an exit": more,
+                "claims judged": sum(one != Verdict.NOT_TESTABLE for one in before.values()),
+                "verdicts that change": changes.total(),
+                "which": "; ".join(f"{count} {what}" for what, count in changes.items()) or "–",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def with_exits_longer(rows: pd.DataFrame, instructions: float) -> pd.DataFrame:
+    """Return the rows with each time longer by what its trial's exits take more.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Of the study's tidy table.
+    instructions : float
+        How much longer an exit takes, in instructions, which are nanoseconds; perhaps negative.
+    """
+    rate_hz = (rows["exits"] / rows["window_s"]).astype(float).fillna(0)
+    return rows.assign(time_s=rows["time_s"] * (1 + rate_hz * instructions * 1e-9).clip(lower=0.01))
+
+
+def _verdicts(rows: pd.DataFrame) -> dict[str, Verdict]:
+    return {claim.id: claim.verdict for claim in judge(rows)}

@@ -6,17 +6,29 @@ import pandas as pd
 import pytest
 from PIL import Image, ImageColor
 
-from elevatorlab.showing import style
+from elevatorlab.results import store
+from elevatorlab.showing import pictures, style
+from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.figures import CAPTIONS, figures
 from elevatorlab.studies.vm_vs_container.published import TEST_2, times
-from synthetic import ARMS, NONE_YET, SCHEDULERS, TCG, as_printed, deterministic, emulated
+from synthetic import (
+    ARMS,
+    NONE_YET,
+    SCHEDULERS,
+    TCG,
+    as_printed,
+    deterministic,
+    emulated,
+    nested_trials,
+    write_nested_results,
+)
 
 pytestmark = pytest.mark.slow
 
 HOST = deterministic(jitter=0.05)
 REAL = as_printed(arms=ARMS, jitter=0.05)
 EMULATED = emulated(REAL)
-USUAL = set(CAPTIONS) - {"crossing"}
+USUAL = set(CAPTIONS) - {"crossing", "guest-or-host"}
 
 
 def panels(figure):
@@ -56,7 +68,7 @@ def test_machines_and_presets_are_drawn_apart():
     other = as_printed(arms=ARMS, machine="fedcba9876543210")
     drawn = figures(times(), pd.concat([HOST, REAL, other]))
     assert len(drawn) == 3 * len(USUAL)
-    table_5 = drawn["table-5--deterministic-quick"]
+    table_5 = drawn["table-5"]  # the default testbed's, which other pages link to
     assert "Measured on deterministic, quick (a simulated disk), 3 repetitions;" in table_5.caption
     real = drawn["overview--docker-host-vagrant-full-fedcba98"]
     for part in (
@@ -95,8 +107,11 @@ def test_an_emulated_vm_has_panels_of_its_own_that_say_why(name):
     assert panels(figure).count("VM alone (emulated),") == 3
     assert "NOT COMPARABLE" not in words(figures(times(), REAL)[name].figure)
     # Time axes of the panels above end far below the emulated times.
-    above, below = figure.axes[1], figure.axes[5]
-    assert above.get_ylim()[1] < below.get_ylim()[1]
+    above, below = (
+        axis.get_ylim() if name == "figure-1-none" else axis.get_xlim()
+        for axis in (figure.axes[1], figure.axes[5])
+    )
+    assert above[1] < below[1]
 
 
 def test_the_overview_says_that_the_vm_is_emulated():
@@ -112,7 +127,7 @@ def test_schedulers_crossed_have_a_figure():
     below = ("none", "bfq", None)
     crossed = pd.concat([REAL.assign(backing_scheduler=name) for name in below])
     drawn = figures(times(), crossed)
-    assert set(drawn) == set(CAPTIONS)
+    assert set(drawn) == {*USUAL, "crossing"}
     axes = drawn["crossing"].figure.axes
     assert len(axes) == 2 * len(ARMS)
     assert all(len(axis.texts) == len(below) * len(SCHEDULERS) for axis in axes)
@@ -123,6 +138,33 @@ def test_schedulers_crossed_have_a_figure():
     few = crossed[(crossed["backing_scheduler"] == "none") | (crossed["scheduler"] == "bfq")]
     cells = [text.get_text() for text in figures(times(), few)["crossing"].figure.axes[0].texts]
     assert cells.count("not run") == 6
+
+
+def test_the_guests_and_the_hosts_schedulers_have_a_figure(tmp_path):
+    """Of the study's own trials: all 16 pairs in each test, and of the virtual machine alone."""
+    trials = nested_trials(repetitions=2)
+    write_nested_results(tmp_path, trials)
+    drawn = figures(times(), store.tidy(tmp_path, vm_vs_container))
+    assert set(drawn) == {*USUAL, "guest-or-host"}
+    pairs = drawn["guest-or-host"]
+    axes = pairs.figure.axes
+    assert [axis.get_title() for axis in axes] == [
+        "Test 1: read files while writing",
+        "Test 2: read small files while reading",
+    ]
+    for axis in axes:
+        cells = [text.get_text().partition("\n")[0] for text in axis.texts]
+        # none, mq-deadline, bfq, kyber across in the guest; the same down on the host.
+        ratios = [[1.2 if inside == 2 else 1 for inside in range(4)] for _ in range(4)]
+        ratios[2] = [1.5 * one for one in ratios[2]]
+        assert cells == [f"{one:.2f}×" for line in ratios for one in line]
+    labels = [label.get_text() for label in axes[0].get_yticklabels()]
+    assert labels == ["none", "mq-deadline", "bfq", "kyber"]
+    shown = [one for one in trials if one.labels["variant"] == "dropped"]
+    guests = {one.hash for one in shown if one.labels["arm"] == "vm"}
+    assert pairs.trials == guests and len(guests) == 16 * 2 * 2
+    assert "nested, quick, machine 5d5d5d5d" in pairs.caption
+    assert "Shown: caches dropped" in pairs.caption
 
 
 def test_what_was_not_run_is_said_not_drawn():
@@ -158,6 +200,18 @@ def test_the_title_claims_only_what_was_measured():
     assert "Only" not in title(lambda row: 1)
 
 
+def test_all_panels_of_a_row_and_all_schedulers_have_one_range():
+    """So that the printed times and each rerun can be compared by eye."""
+    drawn = figures(times(), HOST)
+    ranges = {
+        axis.get_ylim()
+        for name, one in drawn.items()
+        if name.startswith("figure-")
+        for axis in one.figure.axes
+    }
+    assert len(ranges) == 1
+
+
 def test_files_are_the_same_bytes_each_time(tmp_path):
     """No dates, no random ids, no paths."""
     for folder in ("one", "two"):
@@ -170,13 +224,15 @@ def test_files_are_the_same_bytes_each_time(tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_a_preview_is_small_and_keeps_the_colours(tmp_path):
-    """A notebook with all of them stays below 200 KB."""
+def test_a_picture_of_a_notebook_is_small_and_keeps_the_colours(tmp_path):
+    """It has more pixels than the page, for sharp letters, and its size on paper."""
     drawn = figures(times(), REAL)
-    previews = {name: style.preview(one.figure) for name, one in drawn.items()}
-    assert sum(map(len, previews.values())) < 150_000
-    picture = Image.open(io.BytesIO(previews["overview"])).convert("RGB")
-    assert picture.width == round(72 * drawn["overview"].figure.get_size_inches()[0])
+    shown = {name: pictures.picture(one.figure) for name, one in drawn.items()}
+    assert sum(len(one.data) for one in shown.values()) < 200_000
+    inches = drawn["overview"].figure.get_size_inches()[0]
+    assert shown["overview"].width == round(96 * inches)
+    picture = Image.open(io.BytesIO(shown["overview"].data)).convert("RGB")
+    assert picture.width == round(144 * inches)
     there = [colour for _, colour in picture.getcolors()]
     for wanted in (ImageColor.getrgb(style.COLOURS[name]) for name in SCHEDULERS):
         nearest = min(max(abs(a - b) for a, b in zip(wanted, one, strict=True)) for one in there)
@@ -195,6 +251,6 @@ def test_fonts_are_embedded_as_truetype(tmp_path):
 def test_one_colour_a_scheduler_and_one_shape_an_arm():
     """All different, so that neither is needed alone."""
     assert set(style.COLOURS) >= set(SCHEDULERS)
-    for look in (style.COLOURS, style.MARKERS, style.HATCHES, style.LINES):
+    for look in (style.COLOURS, style.MARKERS, style.LINES):
         assert len(set(look.values())) == len(look)
-    assert set(style.MARKERS) == set(style.HATCHES) == set(style.LINES)
+    assert set(style.MARKERS) == set(style.LINES)

@@ -259,6 +259,16 @@ def test_the_articles_own_figures_reproduce_its_table():
     assert "our reimplementation" in found["table/cfq/8-threads/tps"].reason
 
 
+def test_claims_of_one_measured_cell_name_each_other():
+    found = verdicts(as_printed())
+    one = found["table/cfq/8-threads/tps"]
+    assert one.cell == "table: cfq (cfq), flush=1, 8 threads"
+    same = {name for name, other in found.items() if other.cell == one.cell}
+    assert len(same) > 1
+    assert {f"innodb_commit/{name}" for name in same} == {one.id, *one.shared_with}
+    assert all(other.cell or other.measured is None for other in found.values() if other.p_value)
+
+
 @pytest.mark.parametrize("name", ["cfq", "bfq"])
 def test_one_that_gains_from_threads_contradicts_the_regression_and_the_other_does_not(name):
     def no_regression(row):
@@ -356,7 +366,7 @@ def test_anticipatory_is_measured_without_a_verdict_and_says_why():
     one = verdicts(table)["sentence/anticipatory"]
     assert one.verdict == "not testable here" and one.measured == pytest.approx(1.05)
     assert "learns from the disk what a wait would gain" in one.reason
-    assert "it ran on the one without an arm" in one.reason
+    assert "it ran only on the disk without an arm" in one.reason
     drive = as_printed(device="drive, cheetah-15k-5").query("scheduler != 'bfq'")
     beside = verdicts(pd.concat([table, drive]))["sentence/anticipatory"]
     assert beside == one  # drives do not run it
@@ -407,7 +417,7 @@ def intervals(axis, along=1):
     return [
         (line[0][along], line[-1][along])
         for drawn in axis.containers
-        if isinstance(drawn, ErrorbarContainer)
+        if isinstance(drawn, ErrorbarContainer) and drawn.lines[2]  # some mark a value alone
         for line in drawn.lines[2][0].get_segments()
     ]
 
@@ -422,12 +432,12 @@ def uncertain_figure(name):
     return innodb_commit.figures(innodb_commit.published(), measured)[name].figure
 
 
-@pytest.mark.parametrize("name", ["commits", "slice-idle"])
-def test_an_interval_that_leaves_the_frame_says_how_far_it_goes(name):
+@pytest.mark.parametrize(("name", "along"), [("commits", 0), ("slice-idle", 1)])
+def test_an_interval_that_leaves_the_frame_says_how_far_it_goes(name, along):
     found = []
     for axis in uncertain_figure(name).axes:
-        top = axis.get_ylim()[1]
-        beyond = [f"to {high:.3g}" for _, high in intervals(axis) if high > top]
+        edge = (axis.get_xlim(), axis.get_ylim())[along][1]
+        beyond = [f"to {high:.3g}" for _, high in intervals(axis, along) if high > edge]
         said = [text.get_text() for text in axis.texts if text.get_text().startswith("to ")]
         assert said == beyond
         found += beyond

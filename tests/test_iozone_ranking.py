@@ -267,6 +267,16 @@ def test_comparisons_have_a_row_a_test_number_of_threads_and_run():
     assert comparisons(rows[rows["variant"] == "direct"]).shape == (5 * 2 * 3, 4)
 
 
+def test_claims_about_points_name_each_other():
+    found = by_id(table())
+    winner = found["winner/laptop"]
+    assert winner.cell.startswith("points of none, mq-deadline and cfq, ")
+    assert winner.shared_with
+    assert {found[name.removeprefix("iozone_ranking/")].cell for name in winner.shared_with} == {
+        winner.cell
+    }
+
+
 # Figures
 
 
@@ -306,7 +316,9 @@ def test_an_order_that_flips_between_runs(cfq, begins, runs, change, verdict):
     last = (measured["repetition"] == runs) & (measured["scheduler"] == "none")
     first = (measured["repetition"] == 1) & (measured["scheduler"] == cfq)
     measured.loc[last | first, "throughput_kib_s"] *= change
-    assert by_id(measured)[f"{begins}sentence/order-flips-between-runs"].verdict == verdict
+    claim = by_id(measured)[f"{begins}sentence/order-flips-between-runs"]
+    assert claim.verdict == verdict
+    assert claim.repetitions_to_decide == (3 if verdict == Verdict.UNDECIDED else None)
 
 
 def test_what_the_article_says_of_noop_and_of_echo():

@@ -225,11 +225,11 @@ def swept(*factors):
 @pytest.mark.parametrize(
     ("factors", "verdict", "why"),
     [
-        ((1, 1, 1), Verdict.REPRODUCED, "the verdict is the same"),
-        ((2, 3, 0.5), Verdict.CONTRADICTED, "the verdict is the same"),
+        ((1, 1, 1), Verdict.REPRODUCED, "each number that was measured gives the same verdict"),
+        ((2, 3, 0.5), Verdict.CONTRADICTED, "each number that was measured gives the same verdict"),
         ((2, 1, 2), Verdict.NOT_TESTABLE, "the verdict depends on it"),
-        ((2, 3), Verdict.NOT_TESTABLE, "others were not measured"),
-        ((2, 2, 1.1), Verdict.UNDECIDED, "not with each of them is it decided"),
+        ((2, 3), Verdict.NOT_TESTABLE, "not all numbers were measured"),
+        ((2, 2, 1.1), Verdict.UNDECIDED, "some numbers leave the claim undecided"),
     ],
 )
 def test_a_number_beside_the_overload_is_contradicted_where_no_overload_explains_it(

@@ -249,6 +249,13 @@ def test_the_papers_own_numbers_are_reproduced():
     assert found["regulation/figure-8/after/slae-paper"].measured == pytest.approx(1.0, rel=0.01)
 
 
+def test_all_claims_about_a_policy_rest_on_the_same_trials():
+    found = verdicts(measured(17.7, 4.5, 4.5, 1.0))
+    for policy in ("slae-paper", "ute-paper", "slae", "ute"):
+        cells = {one.cell for name, one in found.items() if name.endswith(f"/{policy}")}
+        assert cells == {f"regulation by {policy}"}
+
+
 @pytest.mark.parametrize(
     "after_ms, verdict", [(4.9, REPRODUCED), (8.0, DIRECTION), (30.0, CONTRADICTED)]
 )

@@ -159,10 +159,10 @@ def appendix() -> str:
 
 
 def _expected(study: Study) -> str:
-    """Return the verdicts of quick's reference, counted, on what was measured."""
+    """Return the verdicts of quick's reference, counted, on the default testbed."""
     judged = [
         one
         for one in kept.judge(study.NAME, "reference/quick").claims
-        if one.role == Role.PREDICTION
+        if one.role == Role.PREDICTION and one.testbed not in store.BESIDE
     ]
     return ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(judged).items() if n)

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from ..plugins.schedulers import shown_name
-from .bars import Estimates
+from .estimates import Estimates
 from .panels import errors
 
 SPREAD = 0.8

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..judging.matching import Run, accelerators, runs
+from ..judging.matching import DETERMINISTIC, Run, accelerators, runs
 from .style import style
 
 
@@ -66,7 +66,7 @@ def of_every_run(
     -------
     dict of str to Drawn
         With several machines or presets, which are never pooled, the names go on:
-        "overview--docker-host-full".
+        "overview--docker-host-full". Those of the default testbed do not, if it ran one preset.
     """
 
     def is_appendix(name: str) -> bool:
@@ -113,10 +113,14 @@ def _suffixes(several: list[Run]) -> list[str]:
         return ["" for _ in several]
     names = [f"--{run.testbed.replace('+', '-')}-{run.preset}" for run in several]
     often = Counter(names)
-    return [
+    suffixes = [
         name if often[name] == 1 else f"{name}-{run.machine.replace(' ', '-')[:8]}"
         for name, run in zip(names, several, strict=True)
     ]
+    default = [place for place, run in enumerate(several) if run.machine == DETERMINISTIC]
+    if len(default) == 1:  # so that what links to its figures finds them beside any other run
+        suffixes[default[0]] = ""
+    return suffixes
 
 
 def _backing(run: Run) -> str:

@@ -24,6 +24,7 @@ from ..judging.claims import (
 )
 from ..judging.compared import Compared
 from ..judging.conclusions import findings
+from ..judging.constants import SHARED
 from ..judging.evidence import independent
 from ..judging.families import About, Role
 from ..judging.matching import DETERMINISTIC
@@ -158,7 +159,7 @@ def build(
     pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
     environment = template_environment(pages)
     shared = {"studies": studies, "origins": origins, "total": how_many(claims)}
-    verified = {"attested": attested[::-1]}
+    verified = {"attested": attested[::-1], "constants": SHARED}
     _write(environment, out / "index.html", "index.html", shared | verified)
     sought: dict[str, Any] = {"places": list(dict.fromkeys(claim.where for claim in claims))}
     sought |= {

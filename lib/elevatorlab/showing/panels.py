@@ -41,12 +41,6 @@ def log_marks(axis: Axis, low: float, high: float, form: str = "{:g}") -> None:
     marks(axis, seen, form)
 
 
-def slant(axis: Axes) -> None:
-    """Let long names below the bars stand aslant, where they would run into each other."""
-    for label in axis.get_xticklabels():
-        label.set(rotation=40, ha="right", rotation_mode="anchor")
-
-
 def errors(found: Sequence[Interval]) -> list[list[float]] | None:
     """Return the lengths of intervals, down and up, as matplotlib takes them; None without any."""
     if not any(one.bounded for one in found):

@@ -30,13 +30,18 @@ Okabe and Ito, "Color Universal Design", 2008: told apart with any colour vision
 """
 
 
+_SIZES = {"*": 7.0, "^": 5.2, "v": 5.2, "<": 5.2, ">": 5.2, "D": 4.2}
+"""Of markers that would seem larger or smaller than the others; in points."""
+
+
 def look_of(scheduler: str) -> dict[str, Any]:
     """Return the colour and the marker of a scheduler, as matplotlib takes them."""
-    return {"color": COLOURS[scheduler], "marker": marker_of(scheduler)}
+    marker = marker_of(scheduler)
+    size = _SIZES.get(marker, 4.5)
+    return {"color": COLOURS[scheduler], "marker": marker, "markersize": size}
 
 
 MARKERS = {"vm": "s", "container": "o", "host": "^"}
-HATCHES = {"vm": "////", "container": "", "host": "...."}
 LINES: dict[str, Any] = {"vm": "--", "container": "-", "host": ":"}
 """An arm is told by shape, never by colour."""
 
@@ -78,7 +83,6 @@ _STYLE = {
     "lines.markersize": 4.5,
     "xtick.major.size": 3.5,
     "ytick.major.size": 3.5,
-    "hatch.linewidth": 0.7,
     "figure.constrained_layout.use": True,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
@@ -136,8 +140,8 @@ def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
     return paths
 
 
-def preview(figure: Figure, dpi: int = 72, colours: int = 64) -> bytes:
-    """Return a figure as a small PNG, for a notebook that is kept with its outputs.
+def preview(figure: Figure, dpi: int, colours: int = 64) -> bytes:
+    """Return a figure as a small PNG, for a page that is kept with it.
 
     Parameters
     ----------

@@ -27,18 +27,18 @@ def _wait_before_and_after(item: Statement, _: pd.DataFrame) -> Judgement:
     printed = printed_wait_ms("normal, difference")
     holds = abs(before - after - printed) < 0.05
     reason = (
-        f"W_New is said to be the wait before the overloaded container appears ({before:g} ms), "
-        f"W_Pre after it ({after:g} ms): by these words the difference is "
-        f"{before - after:.1f} ms, and the paper prints {printed:+g}."
+        f"The paper calls the wait before the overloaded container appears W_New ({before:g} ms), "
+        f"and the wait after it W_Pre ({after:g} ms). By these words, the difference is "
+        f"{before - after:.1f} ms, but the paper prints {printed:+g}."
     )
     if not holds:
-        reason += " The two are swapped."
+        reason += " The two names are swapped."
     return Judgement(reproduced_if(holds), f"{before - after:.1f} ms", reason)
 
 
 def _two_waits(item: Statement, _: pd.DataFrame) -> Judgement:
     used = printed_wait_ms("normal, with overload (in the subtraction)")
-    reason = f"The same sentence subtracts from {used:g}; {item.number:g} is its misprint."
+    reason = f"The same sentence subtracts from {used:g}, so {item.number:g} is a misprint."
     return Judgement(reproduced_if(abs(used - item.number) < 0.05), used, reason)
 
 
@@ -47,8 +47,8 @@ def _one_curve(item: Statement, _: pd.DataFrame) -> Judgement:
     low, high = 138.5 / 27.5, 139.5 / 26.5
     reason = (
         f"Figure 2 is Figure 1 times the size of a write: {first:.3g} KB at 1 container, {low:.3g} "
-        f"to {high:.3g} at 20. One curve cannot decline as a power of n (heading, Figure 1) and "
-        "exponentially (below it)."
+        f"to {high:.3g} at 20. One curve cannot decline both as a power of n (heading, Figure 1) "
+        "and exponentially (the text below it)."
     )
     return Judgement(reproduced_if(not low <= first <= high), f"{first:.3g} KB a write", reason)
 
@@ -57,9 +57,9 @@ def _unit(item: Statement, _: pd.DataFrame) -> Judgement:
     bits = endpoint("write_kb_s", 1) * 1000 / endpoint("iops", 1)
     sectors = bits / SECTOR_BITS
     reason = (
-        f"In kilobits a write would have {bits / 8:.0f} bytes, {sectors:.2f} sectors; a "
-        f"disk is written in whole ones. In kilobytes it has {bits / 1000:.3g} KB. Section 4 "
-        "writes 4.5Mb/S and 1 MB/s in one sentence."
+        f"In kilobits, a write would have {bits / 8:.0f} bytes, or {sectors:.2f} sectors; a disk "
+        f"is written in whole sectors. In kilobytes, a write has {bits / 1000:.3g} KB. Section 4 "
+        "has 4.5Mb/S and 1 MB/s in one sentence."
     )
     whole = abs(sectors - max(1, round(sectors))) < 0.01  # rounding leaves 0.2 %
     return Judgement(reproduced_if(whole), f"{bits / 8:.0f} bytes", reason)
@@ -79,8 +79,8 @@ def _queue_is_utilization(item: Statement, _: pd.DataFrame) -> Judgement:
     worst = max(abs(queue / busy - 1) for busy, queue in pairs.values())
     text = ", ".join(f"{busy:g} and {queue:g} at {n}" for n, (busy, queue) in pairs.items())
     reason = (
-        f"Utilisation and queue length: {text}. With one write outstanding both are the share of "
-        f"time with a write in flight; they differ by {worst:.1%}."
+        f"Utilisation and queue length: {text}. With one write outstanding, both are the share of "
+        f"time with a write in flight. They differ by {worst:.1%} at most."
     )
     return Judgement(reproduced_if(worst <= item.tolerance), text, reason)
 
@@ -127,12 +127,12 @@ def _knee_of_the_axis(item: Statement, _: pd.DataFrame) -> Judgement:
     further = range_knee(endpoint("utilization_percent", 1) / 100, 0.99)
     holds = all(0.7 <= knee <= 0.8 for knee in (found, further))
     reason = (
-        f"Every law W = c + d / (1 - U), M/M/1 and the closed law alike, has its knee at "
-        f"{found:.1%} when it is drawn from 26.98 % to 92 %, whatever c and d: drawn to 99 %, at "
-        f"{further:.1%}."
+        "M/M/1 and the closed law both have the form W = c + d / (1 - U). Drawn from 26.98 % to "
+        f"92 %, every law of this form has its knee at {found:.1%}, for any c and d. Drawn to "
+        f"99 %, it has its knee at {further:.1%}."
     )
     if not holds:
-        reason += " So 70 to 80 % tells the range of the drawing, not a threshold of the system."
+        reason += " So 70 to 80 % comes from the range of the drawing, not from the system."
     return Judgement(reproduced_if(holds), round(100 * found, 1), reason)
 
 

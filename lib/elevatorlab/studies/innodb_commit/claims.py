@@ -14,17 +14,21 @@ from ...analysis.improvement import ratio_range
 from ...analysis.intervals import Interval, mean_interval
 from ...judging import claims
 from ...judging.claims import Claim
+from ...judging.constants import TIES, DecidedBy
 from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
     TIE_MARGIN,
+    Evidence,
     Judgement,
     Verdict,
     compare,
     not_testable,
     ordering,
+    repetitions_to_decide,
     reproduced_if,
     six_digits,
+    to_decide_sides,
     undecided,
     widened,
 )
@@ -72,14 +76,14 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
         "repetition",
     ]
     expect_once(measured, cell, "each cell once per repetition")
-    return claims.judge(statements(NAME), JUDGES, measured)
+    return claims.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
 
 
 def _absent(rows: pd.DataFrame) -> Judgement:
     ran = ", ".join(sorted(set(rows["scheduler"])))
     threads = ", ".join(map(str, sorted(set(rows["threads"]))))
     return not_testable(
-        f"Not run here with what it is relative to (ran: {ran or 'nothing'}; threads {threads})."
+        f"Not run here together with its reference (ran: {ran or 'nothing'}; threads {threads})."
     )
 
 
@@ -97,7 +101,7 @@ def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
     measured = ratio(rows, cell, beside, quantity)
     above, below = printed(cell, quantity), printed(beside, quantity)
     if item.select["ioutil_is_bound"] and quantity == "utilization_ratio":
-        return _bound(rows, cell, beside, above / below)
+        return _bound(rows, cell, beside, above / below)._replace(cell=_measured_cell(item, cell))
     if measured is None:
         return _absent(rows)
     low, high = ratio_range(above, below, HALF_STEP[quantity])
@@ -112,7 +116,8 @@ def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
         f"{allowed[1]:.3g}): {why}."
     )
     said = told(reason, [cell["scheduler"]])
-    return Judgement(verdict, six_digits(measured.value * below), said, evidence)
+    measured_cell = _measured_cell(item, cell)
+    return Judgement(verdict, six_digits(measured.value * below), said, evidence, measured_cell)
 
 
 def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgement:
@@ -130,6 +135,11 @@ def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgem
         f"Relative to {_named(beside)}: {found.text()}; printed less than {bound:.3g}: {why}.",
         evidence,
     )
+
+
+def _measured_cell(item: Statement, cell: Cell) -> str:
+    """Name what was measured, for claims that share it; not what it is relative to."""
+    return f"{item.select.get('experiment', TABLE)}: {_named(cell)}"
 
 
 def _named(cell: Cell) -> str:
@@ -176,7 +186,8 @@ def _over(item: Statement, table: pd.DataFrame, claimed: tuple[float, float]) ->
         f"{why}.{_idle(rows, above)}"
     )
     said = told(reason, [above["scheduler"], below["scheduler"]])
-    return Judgement(verdict, six_digits(measured.value), said, evidence)
+    cell = _measured_cell(item, above)
+    return Judgement(verdict, six_digits(measured.value), said, evidence, cell)
 
 
 def _similar(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -189,7 +200,8 @@ def _similar(item: Statement, table: pd.DataFrame) -> Judgement:
     verdict, why, evidence = compare(
         measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
     )
-    return Judgement(verdict, six_digits(measured.value), f"{measured.text()}: {why}.", evidence)
+    reason, shared = f"{measured.text()}: {why}.", _measured_cell(item, none)
+    return Judgement(verdict, six_digits(measured.value), reason, evidence, shared)
 
 
 def _said(low: float, high: float) -> str:
@@ -201,7 +213,7 @@ def _idle(rows: pd.DataFrame, cell: Cell) -> str:
     shares = by_repetition(rows, "idle_while_waiting_ratio", **cell).dropna()
     if shares.empty:
         return ""
-    return f" The device idled over waiting requests for {shares.mean():.1%} of the time."
+    return f" The device stood idle while requests waited for {shares.mean():.1%} of the time."
 
 
 def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -219,7 +231,8 @@ def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
     directions = [found.direction(1, margin) for found, _ in pairs.values()]
     _, reason, _ = ordering(pairs, margin)
     if None in directions and -1 not in directions:
-        return undecided(f"{reason}.", f"{len(pairs)} pairs")
+        needed = to_decide_sides([found for found, _ in pairs.values()], margin)
+        return undecided(f"{reason}.", f"{len(pairs)} pairs", needed)
     verdict = reproduced_if(-1 not in directions)
     return Judgement(verdict, f"{directions.count(-1)} of {len(pairs)} faster", f"{reason}.")
 
@@ -242,14 +255,9 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
         return _absent(rows)
     more = mean_interval(waits[common] - base[common])
     smallest = item.threshold
-    if not more.bounded:
-        verdict = Verdict.UNDECIDED
-    elif more.low > smallest:
-        verdict = Verdict.REPRODUCED
-    elif more.high <= smallest:
-        verdict = Verdict.CONTRADICTED
-    else:
-        verdict = Verdict.UNDECIDED
+    verdict, needed = _above(more, smallest), None
+    if verdict == Verdict.UNDECIDED:
+        needed = repetitions_to_decide(more, lambda one: _above(one, smallest) != Verdict.UNDECIDED)
     return Judgement(
         verdict,
         six_digits(waits[common].mean()),
@@ -257,7 +265,15 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
         f"against {base[common].mean():.1%} "
         f"{'without slice_idle' if item.select['experiment'] == SWEEP else 'with mq-deadline'}; "
         f"difference {more.text()}.",
+        Evidence(repetitions_to_decide=needed),
     )
+
+
+def _above(measured: Interval, smallest: float) -> Verdict:
+    """Judge whether an estimate is above a bound."""
+    if not measured.bounded or measured.low <= smallest < measured.high:
+        return Verdict.UNDECIDED
+    return reproduced_if(measured.low > smallest)
 
 
 def _merges(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -277,7 +293,8 @@ def _merges(item: Statement, table: pd.DataFrame) -> Judgement:
         measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
     )
     said = told(f"Writes a commit, {name} / none: {measured.text()}: {why}.", [name])
-    return Judgement(verdict, six_digits(measured.value), said, evidence)
+    shared = _measured_cell(item, {**cell, "scheduler": name})
+    return Judgement(verdict, six_digits(measured.value), said, evidence, shared)
 
 
 def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -289,8 +306,8 @@ def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
         return _absent(rows)
     reason = told(
         f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: "
-        "ours learns from the disk what a wait would gain, and of the disks here it ran on the "
-        "one without an arm; the article's kernel waited for a set time on any disk.",
+        "our anticipatory learns from the disk what a wait would gain, and it ran only on the disk "
+        "without an arm. The article's kernel waited for a set time on any disk.",
         [above["scheduler"], below["scheduler"]],
     )
     return not_testable(reason)._replace(measured=six_digits(measured.value))
@@ -305,6 +322,10 @@ def _only_writes(item: Statement, table: pd.DataFrame) -> Judgement:
     reason = f"{totals['reads']:.0f} read requests during {totals['commits']:.0f} commits."
     return Judgement(verdict, f"{totals['reads']:.0f} reads", reason)
 
+
+DECIDED_BY: DecidedBy = {
+    TIES: ("cell", "cells_ratio", "much_faster", "slightly_slower", "similar", "merges"),
+}
 
 JUDGES: dict[str, claims.Judge] = {
     **document.JUDGES,

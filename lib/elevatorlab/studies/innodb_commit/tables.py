@@ -12,26 +12,25 @@ from .claims import judge
 from .measures import NO_CACHE, SWEEP, TABLE
 from .trials import MAPPING
 
-MAPPED = "Schedulers by their names now and in the article: " + ", ".join(
+MAPPED = "Schedulers are named as now, and as in the article: " + ", ".join(
     f"{now} for {then}" for now, then in MAPPING.items() if "not in it" not in then
 )
 MAPPED += (
-    "; kyber came later, and bfq as the successor of cfq. cfq and anticipatory have left the "
-    "kernel: these are our reimplementations, from the documents of kernel 4.9 and the paper "
-    "of 2001."
+    "; kyber and bfq came later, bfq as the successor of cfq. cfq and anticipatory have left the "
+    "kernel: they are our reimplementations, from the documents of kernel 4.9 and a paper of 2001."
 )
 
 OVERVIEW = (
     "Measured: commits a second (geometric mean over repetitions, and its 95 % confidence "
-    "interval), latency, share of the time in which the device had anything to do (ioutil), writes "
-    "and calls of fsync for each commit, and the share of the time in which the device stood idle "
-    f"while a request waited in the scheduler. {MAPPED}"
+    "interval), latency, and writes and calls of fsync for each commit. ioutil is the share of the "
+    "time in which the device had anything to do. Idle while waiting is the share in which the "
+    f"device stood idle while a request waited in the scheduler. {MAPPED}"
 )
 SWEPT = (
-    "bfq over slice_idle, the time that it may wait for the next request of the same process: as "
-    "it comes, without its favour to interactive programs (low_latency off), and with "
-    "strict_guarantees, which always idles and lets only one request into the device. Idle time "
-    "that stays with slice_idle 0 is not slice_idle's doing."
+    "bfq over slice_idle, the time that bfq may wait for the next request of the same process. bfq "
+    "runs as shipped, without its favour to interactive programs (low_latency off), and with "
+    "strict_guarantees. With strict_guarantees, bfq always idles, and lets only one request into "
+    "the device. Where idle time stays with slice_idle 0, slice_idle is not the cause."
 )
 
 WHERE = {name: name for name in (*PLACE, "arm")}

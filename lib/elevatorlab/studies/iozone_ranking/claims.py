@@ -8,22 +8,26 @@ rates belong to the author's hardware; ratios, places and points are compared.
 
 from __future__ import annotations
 
+from datetime import date
 from itertools import combinations
 
 import pandas as pd
 
 from ...analysis.intervals import Interval, mean_interval
+from ...analysis.ranking import DECIDED
 from ...errors import ElevatorLabError
 from ...judging import claims
 from ...judging.claims import Claim
+from ...judging.constants import TIES, DecidedBy
 from ...judging.expectations import expect_columns, expect_once
-from ...judging.families import Statement, statements
+from ...judging.families import Constant, Statement, statements
 from ...judging.verdicts import (
     TIE_MARGIN,
     Judgement,
     Verdict,
     compare,
     not_testable,
+    repetitions_to_decide,
     reproduced_if,
     six_digits,
     undecided,
@@ -39,6 +43,9 @@ from .published import MOST_POINTS, NAME, RUNS, sample_log
 
 #: The computer whose log the article prints; what names none is held against this one.
 LOGGED = "laptop"
+
+#: The article prints points, and gains in percent, without decimals.
+HALF_A_STEP = 0.5
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -62,7 +69,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     """
     expect_columns(measured, COLUMNS, "test")
     _refuse_what_cannot_be_compared(measured)
-    return claims.judge(statements(NAME), JUDGES, measured)
+    return claims.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
 
 
 def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
@@ -94,7 +101,9 @@ def _stamped(judged: claims.Judge) -> claims.Judge:
         tool = (
             "" if set(rows["tool"]) == {"iozone"} else " (fio with the same patterns, not iozone)"
         )
-        return judgement._replace(reason=f"{judgement.reason} Device: {arm_name(arm)}{tool}.")
+        reason = f"{judgement.reason} Device: {arm_name(arm)}{tool}."
+        cell = judgement.cell and f"{judgement.cell}, {arm_name(arm)}"
+        return judgement._replace(reason=reason, cell=cell)
 
     return judge_one
 
@@ -132,7 +141,8 @@ def _relative_to_initial_write(item: Statement, rows: pd.DataFrame) -> Judgement
         ratio, (printed, printed), neutral=1, margin=TIE_MARGIN, allowed=allowed
     )
     reason = f"{TESTS[taken]} / initial write: {ratio.text()}; printed {printed:.3g}: {why}."
-    return Judgement(verdict, six_digits(ratio.value * base_kib_s), reason, evidence)
+    cell = f"{where['scheduler']}, {TESTS[taken]}"
+    return Judgement(verdict, six_digits(ratio.value * base_kib_s), reason, evidence, cell)
 
 
 def _absolute_rate(item: Statement, rows: pd.DataFrame) -> Judgement:
@@ -155,8 +165,8 @@ def _reads_from_the_disk(item: Statement, rows: pd.DataFrame) -> Judgement:
         return Judgement(
             Verdict.CONTRADICTED,
             f"{share.value:.2%}",
-            f"Of the bytes that both tests read, {share.value:.2%} came from the disk: they "
-            "measured the page cache, and no scheduler had anything to decide.",
+            f"Of the bytes that both tests read, {share.value:.2%} came from the disk. So the "
+            "tests measured the page cache, and no scheduler had anything to decide.",
         )
     return Judgement(
         Verdict.REPRODUCED, f"{share.value:.2%}", "The disk had to deliver what the tests read."
@@ -172,9 +182,9 @@ def _mixed_is_read(item: Statement, rows: pd.DataFrame) -> Judgement:
         return Judgement(
             Verdict.CONTRADICTED,
             f"{files.value:.3g} files read",
-            f"Random read and mixed workload together read the file {files.value:.3g} times: with "
-            "one thread the mixed workload is a second random read (iozone lets whole threads "
-            "read or write: the first, third ... read).",
+            f"Random read and mixed workload together read the file {files.value:.3g} times. So "
+            "with one thread, the mixed workload is a second random read. (In iozone, a thread "
+            "only reads or only writes: the first, third ... read.)",
         )
     return Judgement(
         Verdict.REPRODUCED,
@@ -201,11 +211,11 @@ def _points_of_30(item: Statement, rows: pd.DataFrame) -> Judgement:
         points,
         (printed, printed),
         neutral=MOST_POINTS / 2,
-        margin=0.5,
+        margin=HALF_A_STEP,
         allowed=(printed - tolerance, printed + tolerance),
     )
     reason = f"{_interval(points)} points: {why}."
-    return Judgement(verdict, round(points.value, 2), reason, evidence)
+    return Judgement(verdict, round(points.value, 2), reason, evidence, _ranked(item))
 
 
 def _winner(item: Statement, rows: pd.DataFrame) -> Judgement:
@@ -221,11 +231,17 @@ def _winner(item: Statement, rows: pd.DataFrame) -> Judgement:
         reason = f"{reason}: {found.says}."
         if found.runs > 1:
             reason += f" Chance alone lets {found.runs} runs agree in {by_chance:.0%} of cases."
-        return undecided(reason, found.winner)
+        needed = found.fewest_runs if found.runs < found.fewest_runs else None
+        return undecided(reason, found.winner, needed)._replace(cell=_ranked(item))
     expected = {**HERE, "cfq": _cfq(item)}[item.select["winner"]]
     same = found.winner == expected
     verdict = reproduced_if(same)
-    return Judgement(verdict, found.winner, f"{reason}: decided.")
+    return Judgement(verdict, found.winner, f"{reason}: decided.", cell=_ranked(item))
+
+
+def _ranked(item: Statement) -> str:
+    """Name the measurement behind every claim about points: who has more, another has less."""
+    return f"points of none, mq-deadline and {_cfq(item)}"
 
 
 def _gains(item: Statement, rows: pd.DataFrame) -> dict[str, tuple[str, str, Interval]]:
@@ -249,23 +265,32 @@ def _improvement(item: Statement, rows: pd.DataFrame) -> Judgement:
         percent,
         (printed, printed),
         neutral=0,
-        margin=0.5,
+        margin=HALF_A_STEP,
         allowed=(printed - tolerance, printed + tolerance),
     )
     reason = f"Nearest: {TESTS[test]}, {best} over {worst}, {percent.text(' %')}: {why}."
-    return Judgement(verdict, float(f"{percent.value:.4g}"), reason, evidence)
+    cell = f"{best} over {worst}, {TESTS[test]}"
+    return Judgement(verdict, float(f"{percent.value:.4g}"), reason, evidence, cell)
 
 
 def _best_depends_on_test(item: Statement, rows: pd.DataFrame) -> Judgement:
+    gains, margin = _gains(item, rows), 100 * TIE_MARGIN
     decided = {
         test: best
-        for test, (best, _, percent) in _gains(item, rows).items()
-        if percent.direction(0, 100 * TIE_MARGIN) == 1
+        for test, (best, _, percent) in gains.items()
+        if percent.direction(0, margin) == 1
     }
     if len(decided) < 2:
+        others = [one[2] for test, one in gains.items() if test not in decided]
+        runs = (
+            repetitions_to_decide(one, lambda more: more.direction(0, margin) == 1)
+            for one in others
+        )
+        enough = sorted(count for count in runs if count)[: 2 - len(decided)]
         return undecided(
             f"The runs decide the best scheduler of {len(decided)} of {len(TESTS)} tests; two are "
-            "needed."
+            "needed.",
+            needed=enough[-1] if len(enough) == 2 - len(decided) else None,
         )
     words = "; ".join(f"{TESTS[test]}: {best}" for test, best in decided.items())
     several = len(set(decided.values())) > 1
@@ -291,7 +316,11 @@ def _order_flips(item: Statement, rows: pd.DataFrame) -> Judgement:
     tests = len({words.split(":")[0] for words in flipped})
     measured = f"{tests} of {wide.index.get_level_values('test').nunique()} tests"
     if runs < RUNS and not flipped:
-        return undecided(f"The article has {RUNS} runs; here {runs}, in which none do.", measured)
+        return undecided(
+            f"The article has {RUNS} runs. This run has {runs}, and no schedulers change places.",
+            measured,
+            RUNS,
+        )
     said = f"In {runs} runs these change places: {'; '.join(flipped) or 'none'}."
     return Judgement(reproduced_if(bool(flipped)), measured, said)
 
@@ -309,6 +338,24 @@ def _interval(value: Interval) -> str:
         f"{value.value:.3g} (95 % CI {value.low:.3g} to {value.high:.3g}, n = {value.repetitions})"
     )
 
+
+DECIDED_BY: DecidedBy = {
+    TIES: ("relative_to_initial_write", "best_depends_on_test"),
+    Constant(
+        name="HALF_A_STEP",
+        value=HALF_A_STEP,
+        of="of a point or of a percent: the smallest difference",
+        reason="half of the last digit that the article prints",
+        fixed=date(2026, 11, 21),
+    ): ("points_of_30", "improvement"),
+    Constant(
+        name="DECIDED",
+        value=DECIDED,
+        of="of the resampled runs at least have the same winner",
+        reason="as firm as an interval",
+        fixed=date(2026, 11, 21),
+    ): ("winner",),
+}
 
 JUDGES: dict[str, claims.Judge] = {
     **document.JUDGES,

@@ -29,9 +29,9 @@ def _rewrite_is_random_write(item: Statement, _: pd.DataFrame) -> Judgement:
     return Judgement(
         Verdict.CONTRADICTED,
         value,
-        "The lines Rewrite and Random write have the same figure to the last digit: the script "
-        "prints $RWRITE, the random-write figure, in both; the rewrite figure is nowhere in its "
-        "log. Our log has it.",
+        "The lines Rewrite and Random write have the same number to the last digit. The script "
+        "prints $RWRITE, the random-write throughput, in both lines. Its log has the rewrite "
+        "throughput nowhere. Our log has it.",
     )
 
 
@@ -43,9 +43,10 @@ def _implied_disk_rate(item: Statement, _: pd.DataFrame) -> Judgement:
     return Judgement(
         Verdict.CONTRADICTED,
         item.published,
-        f"{rate_mb_s:.0f} MB/s is more than any SATA link carries ({limit_mb_s:.0f} MB/s): these "
-        "reads came from the page cache, which iozone had just filled by writing the same file "
-        "(the script drops it before iozone starts, not between its tests). No scheduler saw them.",
+        f"{rate_mb_s:.0f} MB/s is more than any SATA link carries ({limit_mb_s:.0f} MB/s). So "
+        "these reads came from the page cache, because iozone had just written the same file. (The "
+        "script drops the cache before iozone starts, but not between iozone's tests.) No "
+        "scheduler saw these reads.",
     )
 
 
@@ -58,10 +59,10 @@ def _logged_threads(item: Statement, _: pd.DataFrame) -> Judgement:
     return Judgement(
         reproduced_if(logged == values[-1] != values[0]),
         f"{values.index(logged) + 1} process",
-        f"With -l 1 -u {threads} iozone runs 1 to {threads} processes and reports one figure for "
-        f"each ({', '.join(plain(value, 6) for value in values)} KiB/s in the recorded run); the "
-        f"script takes the first, {plain(logged, 6)}, which is that of one process. So its log has "
-        "nothing about more than one.",
+        f"With -l 1 -u {threads}, iozone runs 1 to {threads} processes, and reports one throughput "
+        f"for each number ({', '.join(plain(value, 6) for value in values)} KiB/s in the recorded "
+        f"run). The script takes the first, {plain(logged, 6)}, which belongs to one process. So "
+        "the script's log has nothing about several processes.",
     )
 
 
@@ -75,17 +76,21 @@ def _points_sum(item: Statement, _: pd.DataFrame) -> Judgement:
         return Judgement(
             verdict,
             f"{total} points",
-            f"{terms} = {total}; {COMPARISONS} comparisons give away {whole}. One point is "
-            "missing, and the article's method has no rule for ties that would lose one.",
+            f"{terms} = {total}, but {COMPARISONS} comparisons give {whole} points. One point is "
+            "missing, and the article's method has no rule for ties that could lose it.",
         )
     rest = whole - total
     possible = printed.min() <= rest <= printed.max()
     return Judgement(
         reproduced_if(possible),
         f"{rest} points left",
-        f"{terms} = {total}; of the {whole} points of {COMPARISONS} comparisons {rest} are left "
-        "for deadline, which is not printed"
-        + (" and lies between winner and loser, as it must." if possible else "; it cannot be."),
+        f"{terms} = {total}. {COMPARISONS} comparisons give {whole} points, so {rest} are left for "
+        "deadline, whose points are not printed. "
+        + (
+            "This number lies between winner and loser, as it must."
+            if possible
+            else "This number is impossible."
+        ),
     )
 
 
@@ -93,7 +98,7 @@ def _best_on_every_test(item: Statement, _: pd.DataFrame) -> Judgement:
     return Judgement(
         reproduced_if(item.number == MOST_POINTS),
         MOST_POINTS,
-        f"Better on all of {COMPARISONS} comparisons gives {MOST_POINTS} points; "
+        f"A scheduler that is better in all {COMPARISONS} comparisons has {MOST_POINTS} points; "
         f"{item.number:g} are printed.",
     )
 
@@ -104,8 +109,8 @@ def _command_writes(item: Statement, _: pd.DataFrame) -> Judgement:
     reason = (
         "Its output goes to the file."
         if writes
-        else "A shell finds no > in it, so it prints both words and changes nothing. The script of "
-        "the same article has one."
+        else "The command has no >, so a shell prints both words and changes nothing. The "
+        "article's own script has the >."
     )
     return Judgement(reproduced_if(writes), "written" if writes else "printed", reason)
 

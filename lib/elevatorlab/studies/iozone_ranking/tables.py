@@ -18,19 +18,19 @@ from .measures import TESTS, VARIANTS, arm_name, comparisons, gain, over_tests, 
 WHERE = (*PLACE, "tool", "arm", "variant")
 
 OVERVIEW = (
-    "Measured: throughput of each test in MiB/s, the sum over threads, its geometric mean "
-    "over runs and the 95 % confidence interval. Column tool: fio ran the same patterns where "
-    "iozone could not be had."
+    "Measured: throughput of each test in MiB/s, summed over threads, as geometric mean over runs "
+    "and 95 % confidence interval. Where iozone could not be had, fio ran the same patterns "
+    "(column tool)."
 )
 POINTS = (
-    "The article's points, for any number of schedulers: one for each other scheduler beaten and "
-    "half a one for each tie, in every test, number of threads and run. Then what the article "
-    "lacked: how often each wins in resampled runs, and Friedman's test over tests and numbers of "
-    "threads with mean ranks (1 is best)."
+    "The article's points, for any number of schedulers: one for each scheduler beaten and half a "
+    "point for each tie, in every test, number of threads and run. The other columns are not "
+    "in the article: how often each scheduler wins in resampled runs, and Friedman's test with "
+    "mean ranks over tests and numbers of threads (1 is best)."
 )
 GAINS = (
-    "Size of the effect: throughput of the best scheduler over that of the worst in percent, for "
-    "one thread and for the most; with 95 % confidence interval over runs."
+    "Size of the effect: gain of the best scheduler's throughput over the worst's, in percent, "
+    "with one thread and with the most. The 95 % confidence interval is over runs."
 )
 
 LOG_HEADER = ("Test", "Throughput (KB/s)", "I/O Scheduler", "Threads", "n")

@@ -11,9 +11,9 @@ from ...judging.verdicts import Verdict
 from .tables import Captioned
 
 CAPTION = (
-    "What the arm turns: each claim whose verdict on a disk without an arm is another than on a "
-    "drive, {turned} of {decided} that both decide. Why: what was found without the arm, then with "
-    "it."
+    "What the arm turns: each claim with one verdict on a disk without an arm, and another on a "
+    "drive. These are {turned} of {decided} claims that could be tested on both. Column why tells "
+    "what was found without the arm, and then with it."
 )
 COLUMNS = ["claim", "without arm", "with arm", "why"]
 

@@ -23,59 +23,58 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 _DISK = (
-    "The disk (one server, 1.85 ms a write, a memory for one write) was calibrated at the ends of "
-    "Figure 1, at the wait of one container and at that of the overloaded one alone."
+    "The disk is one server (1.85 ms a write, memory for one), calibrated at the ends of Figure 1 "
+    "and at two waits (one container, the overloaded one alone)."
 )
 _OF_N = (
-    "Counterpart of the paper's Figure {number}: its published ends, each repetition, rival "
-    "curves with residuals below (measured less curve), and the exact solution (mean-value "
-    "analysis) of one server. The band is the 95 % confidence band of the best curve.{limit} "
-    + _DISK
+    "Counterpart of the paper's Figure {number}: published ends, repetitions, rival curves with "
+    "residuals (measured less curve), and the exact solution of one server (mean-value analysis). "
+    "{see} " + _DISK
 )
+_BAND = "The band is the 95 % confidence band of the best curve."
 _LIMIT = (
-    " The paper's logarithm has no upper limit, although one write outstanding keeps both "
-    "utilisation and queue length at 1 or less."
+    "The paper's logarithm has no upper limit, but one write outstanding keeps utilisation and "
+    "queue length at 1 or less (band: 95 % confidence, best curve)."
 )
 OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
 """What Figures 1 to 4 show of equal containers."""
 
 CAPTIONS = {
     "overview": "Counterpart of the paper's Figure 5: wait over the utilisation of a container's "
-    "own device; dotted lines are laws, drawn without a fit. One write outstanding makes "
-    "W = Z U / (1 - U) an identity, whatever the disk, and M/M/1 through the same first point "
-    "misses the paper's own points. " + _DISK,
+    "own device; dotted lines are laws, drawn without a fit. With one write outstanding, "
+    "W = Z U / (1 - U) holds for any disk, but M/M/1 through the first point misses the paper's "
+    "others. " + _DISK,
     **{
         f"figure-{number}": _OF_N.format(
-            number=number, limit=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else ""
+            number=number, see=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else _BAND
         )
         for number, quantity in enumerate(OF_EQUAL, 1)
     },
-    "figure-6": "Counterpart of the paper's Figure 6: waits of normal containers with and without "
-    "an overloaded one, of that one (0: alone), and the rises, with 95 % confidence intervals. "
-    "Hold a normal container's rise (right) against the overloaded one's. " + _DISK,
+    "figure-6": "Counterpart of the paper's Figure 6: waits of normal and overloaded containers "
+    "together and apart (0: overloaded alone), and their rises, with 95 % confidence intervals. "
+    "Compare a normal container's rise (right) with the overloaded one's. " + _DISK,
     "open-and-closed": "Wait over the utilisation of the shared server, by the server's own "
-    "account (the kernel's busy time is too low by a third where it is saturated). Open arrivals "
-    "follow M/M/1 or M/D/1, which are predictions from the disk's own S (dotted), and closed "
-    "writers follow neither.",
+    "account. (At saturation, the kernel's busy time is too low by a third.) Open arrivals follow "
+    "M/M/1 or M/D/1, drawn from the disk's own S without a fit (dotted); closed writers follow "
+    "neither.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
-    "over containers and repetitions. The paper does not say which algorithm drew it, so both are "
-    "shown, as the paper gives them and with what this project adds. " + _DISK,
-    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers; the wait before "
-    "the regulator begins is a calibration point (three writers), and the wait after it a "
-    "prediction. SLAE ensures a wait; UTE ensures a utilisation, and so promises no wait. " + _DISK,
-    "comparison": "The regulator beside what the kernel offers, with 95 % confidence intervals "
-    "where repetitions differ: seconds in which a normal container waits longer than 5 ms, time "
-    "until none does (never: still so at the end), the disk's share of its time at work (dotted: "
-    "the target of 90 %), and the offenders' rate. io.max is fixed at the 1 MB/s that the paper "
-    f"set by hand, so it knows the offenders beforehand. {UNTESTED}",
-    "comparison-over-time": "The longest of the normal containers' mean waits, second by second, "
-    "mean over repetitions; the thin line is where the overload begins. A mechanism works once its "
-    "curve stays below the dotted SLA. " + _DISK,
-    "frontier": "What the offenders write over the longest of the normal containers' mean waits, "
-    "averaged over seconds: each mechanism in each of its settings, and a line through those that "
-    "none of its own beats. A second with a wait above the SLA of 5 ms is missed, from 250 ms "
-    "after the overload begins. Bars are 95 % confidence intervals over seeds; settings with a "
-    "wait above 1.5 SLAs are in the table alone. " + _DISK,
+    "over containers and repetitions. The paper names no algorithm for this figure, so both are "
+    "shown, word for word and with what this project adds. " + _DISK,
+    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers, before the "
+    "regulator begins (calibrated: three writers) and after (predicted). SLAE ensures a wait; UTE "
+    "ensures a utilisation, and promises no wait. " + _DISK,
+    "comparison": "The regulator beside the kernel's mechanisms, with 95 % confidence intervals "
+    "where repetitions differ. From the left: seconds with a normal container's wait above 5 ms, "
+    "time until none has one (never: not until the end), the disk's share of time at work (dotted: "
+    "the target of 90 %), and the offenders' rate. io.max knows the offenders beforehand: it is "
+    f"fixed at the 1 MB/s that the paper set by hand. {UNTESTED}",
+    "comparison-over-time": "The longest of the normal containers' mean waits in each second, mean "
+    "over repetitions. The overload begins at the thin line; a mechanism works once its curve "
+    "stays below the dotted SLA. " + _DISK,
+    "frontier": "The offenders' write rate over the longest of the normal containers' mean waits, "
+    "averaged over seconds, with 95 % confidence intervals over seeds. Each dot is a setting "
+    "with a wait of at most 1.5 SLAs (filled: no wait above the SLA of 5 ms, from 250 ms after the "
+    "overload begins). A line joins a mechanism's best settings. " + _DISK,
 }
 """What each figure shows; where it was measured is added to it."""
 KEPT = ("overview", "figure-6", "comparison")

@@ -1,7 +1,8 @@
-"""The colour of each mechanism, in every figure."""
+"""The colour and the marker of each mechanism, in every figure."""
 
 from __future__ import annotations
 
+from ....plugins.schedulers import marker_of as of_scheduler
 from ....showing.style import COLOURS as OF_SCHEDULERS
 from ....showing.style import GREY
 
@@ -29,3 +30,8 @@ which share a hue and have panels or lines of their own; bfq has the scheduler's
 
 FRONTIER_COLOURS = {**COLOURS, "alone": GREY, "bfq_tuned": "#661100"}
 """Those of experiment ``frontier``, which has two mechanisms more."""
+
+
+def marker_of(mechanism: str) -> str:
+    """Return the marker of a mechanism: the scheduler's, where it is one."""
+    return of_scheduler("bfq") if mechanism in ("bfq", "bfq_tuned") else "o"

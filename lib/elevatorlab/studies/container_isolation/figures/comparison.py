@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import seaborn as sns
@@ -19,7 +19,7 @@ from ....showing.style import GREY, TWO_COLUMNS
 from ..measures.mechanisms import LABELS, LOAD_LABELS, loads_in, present
 from ..measures.regulation import LEAST_SHARE, of_trials, rate_mb_s, seconds, share_of_rate, totals
 from ..trials.containers import NORMAL, OVERLOADED
-from .colours import COLOURS
+from .colours import COLOURS, marker_of
 
 
 class Measure(NamedTuple):
@@ -73,7 +73,11 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
         for name in shown
         if (one := measure.reduce(rows[rows["mechanism"] == name])) is not None
     }
-    dots(axis, found, shown, lambda name, _: {"color": COLOURS[name], "clip_on": False})
+
+    def look(name: str, _: None) -> dict[str, Any]:
+        return {"color": COLOURS[name], "marker": marker_of(name), "clip_on": False}
+
+    dots(axis, found, shown, look)
     for place, name in enumerate(shown):
         if (name, None) not in found:
             axis.text(0, place, "not run", fontsize=7.5, va="center", color=GREY)

@@ -14,7 +14,7 @@ from ....showing.style import GREY
 from ...kit.cells import mean_of
 from ..measures.frontier import CELL, cells_of, front, points
 from ..measures.mechanisms import FRONTIER_LABELS, FRONTIER_LOADS
-from .colours import FRONTIER_COLOURS
+from .colours import FRONTIER_COLOURS, marker_of
 
 MOST_COLUMNS = 3
 WIDEST = 1.5
@@ -50,7 +50,7 @@ def frontier(measured: pd.DataFrame) -> Figure:
 def _handles(found: pd.DataFrame) -> list[Line2D]:
     """Return the legend: each mechanism, the two kinds of dot, and the SLA."""
     handles = [
-        Line2D([], [], color=FRONTIER_COLOURS[name], marker="o", label=label)
+        Line2D([], [], color=FRONTIER_COLOURS[name], marker=marker_of(name), label=label)
         for name, label in FRONTIER_LABELS.items()
         if name in set(found["mechanism"])
     ]
@@ -70,7 +70,8 @@ def _panel(axis: Axes, found: pd.DataFrame) -> None:
             assert rate is not None  # every cell has a trial
             filled = colour if not cell["missed_s"].any() else "white"
             wait_ms = cell["wait_ms"].mean()
-            axis.plot(wait_ms, rate.value, "o", color=colour, markerfacecolor=filled, markersize=4)
+            look = {"color": colour, "marker": marker_of(str(name)), "markerfacecolor": filled}
+            axis.plot(wait_ms, rate.value, markersize=4, **look)
             if rate.bounded:
                 axis.plot([wait_ms] * 2, (rate.low, rate.high), color=colour, linewidth=0.8)
         best = front(cells_of(of_one), cost="wait_ms")

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ....analysis.intervals import mean_interval
+from ....showing.labels import End, label_ends
 from ....showing.panels import curve
 from ....showing.style import TWO_COLUMNS
 from ..measures.interference import rises, waits
@@ -40,20 +41,27 @@ def overload(measured: pd.DataFrame) -> Figure:
     )
     left.plot(*zip(*published, strict=True), "k*", markersize=8, zorder=5, label="published")
     rise = rises(measured)
+    names = []
     for column, colour, label in (
-        ("rise_ms", MEASURED, "ΔW, a normal container"),
+        ("rise_ms", MEASURED, "ΔW, a normal one"),
         ("overloaded_rise_ms", OVERLOADED_COLOUR, "ΔW, the overloaded one"),
         ("system_rise_ms", SUM_COLOUR, "ΔSW, sum over all"),
     ):
         _line(right, rise, column, colour, colour, label)
+        known = rise.dropna(subset=[column])
+        if len(known):
+            last = known[known["containers"] == known["containers"].max()]
+            names.append(End(label, colour, float(last[column].mean())))
     ends = [printed_wait_ms(f"{who}, difference") for who in ("normal", "overloaded")]
-    right.plot([1, 1], ends, "k*", markersize=8, zorder=5, label="published")
+    right.plot([1, 1], ends, "k*", markersize=8, zorder=5)
     for axis, name in ((left, "wait (ms)"), (right, "rise of the wait (ms)")):
         axis.set_xlabel("normal containers")
         axis.set_ylabel(name)
-        axis.set_ylim(0, 1.35 * axis.get_ylim()[1])  # room for the legend
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.legend()
+        axis.set_ylim(bottom=0)
+    left.set_ylim(top=1.35 * left.get_ylim()[1])  # room for the legend
+    left.legend()
+    label_ends(right, names)
     figure.suptitle("What an overloaded container does to the waits of the others")
     return figure
 

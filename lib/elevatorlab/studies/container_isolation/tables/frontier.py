@@ -13,12 +13,12 @@ from ..measures.frontier import CELL, cells_of, front, points
 from ..measures.mechanisms import FRONTIER_LABELS, FRONTIER_LOADS
 
 FRONTIER = (
-    "Beyond the paper: each mechanism in those of its settings that no other of its settings beats "
-    "in both the seconds in which a normal container missed the SLA (by its mean wait) and the "
-    "offenders' rate. The first 250 ms are not judged. Missed by p99 are the seconds in which the "
-    "99th percentile of a normal container's waits was above the SLA. Oscillation is the standard "
-    "deviation of the offenders' rate over its mean; more busy is the disk's share of time beyond "
-    "that of the normal containers alone."
+    "Beyond the paper: each mechanism in its best settings. No other setting of the mechanism "
+    "beats these both in missed seconds and in the offenders' rate. A second is missed when a "
+    "normal container's mean wait is above the SLA, and missed by p99 when the 99th percentile of "
+    "its waits is. The first 250 ms are not judged. Oscillation is the standard deviation of the "
+    "offenders' rate over its mean. More busy is the disk's share of time beyond that of the "
+    "normal containers alone."
 )
 MEASURES = {
     "missed_s": "missed (s)",

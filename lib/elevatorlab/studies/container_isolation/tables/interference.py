@@ -26,27 +26,28 @@ WAITS = ["normal_ms", "overloaded_ms", "rise_ms", "overloaded_rise_ms", "system_
 
 LOADS = (
     "Measured at each load: means over containers and repetitions, with the 95 % confidence "
-    "interval of the wait. disk busy is the server's own account, kernel's busy time what "
-    "/proc/diskstats says of the same disk; MVA is the exact wait of one server without a memory."
+    "interval of the wait. disk busy is the server's own account; kernel's busy time is what "
+    "/proc/diskstats says of the same disk. MVA is the exact wait of one server without a memory."
 )
 FITS = (
-    "Rival curves, best first, and what can be said against each. R2, AICc relative to the best; "
-    "all repetitions are points of their own."
+    "Rival curves, best first, with R2, AICc relative to the best, and what speaks against each. "
+    "Each repetition is a point of its own."
 )
 QUEUED = (
-    "M/M/1 and M/D/1 fitted to the wait over the utilisation of the shared server. Its mean "
-    f"service time is {service_ms():.2f} ms: a law that holds comes near it. Closed writers can be "
-    "fitted, too; what comes out has nothing to do with the disk."
+    "M/M/1 and M/D/1 fitted to the wait over the utilisation of the shared server. The server's "
+    f"mean service time is {service_ms():.2f} ms, and a law that holds comes near it. The laws can "
+    "be fitted to closed writers, too, but the result has nothing to do with the disk."
 )
 OVERLOADS = (
-    "What the paper leaves open of Figure 6: how many writers overload the disk. Each number has "
-    "the size of writes with which they wait, alone, about as long as the paper says. Mean waits, "
-    "and their rises against without the others."
+    "Mean waits of Figure 6, and their rises over the waits without the other containers. The "
+    "paper does not say how many writers overload the disk, so several numbers were measured. With "
+    "each number, the writes have a size with which the writers wait alone about as long as the "
+    "paper says."
 )
 LAWS = (
     "Operational laws as checks on every trial: how many samples were tested, how many are off by "
     f"more than {laws.TOLERANCE_PERCENT:g} %, and the worst. Queue length and wait come from the "
-    "same counters, so Little's law is also held against the wait that the container itself saw."
+    "same counters. So Little's law is also checked with the wait that the container itself saw."
 )
 
 

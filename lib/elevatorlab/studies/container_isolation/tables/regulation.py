@@ -25,14 +25,14 @@ from ..measures.schedulers import runs_by_scheduler, without_needless_scheduler
 from ..trials.containers import NORMAL, OVERLOADED
 
 COMPARISON = (
-    "Beyond the paper: three normal containers beside those that overload the disk. A period of "
-    "1 s in which any of the three waits longer than the SLA is a violation; the disk's share is "
-    "that of the time in which its server worked, since the overload began. " + UNTESTED
+    "Beyond the paper: three normal containers beside those that overload the disk. A violation is "
+    "a period of 1 s in which any of the three waits longer than the SLA. The disk's share is the "
+    "share of time in which its server worked, since the overload began. " + UNTESTED
 )
 TARGETS = (
-    "The targets that this project set for itself, under the step load: recovery within "
+    "This project's own targets under the step load, set on 2026-11-21: recovery within "
     f"{SETTLING_S} control periods, no violation after that, and {LEAST_SHARE:.0%} of the disk's "
-    "rate in use. Kernel mechanisms are held to the same."
+    "rate in use. The kernel's mechanisms have the same targets."
 )
 REGULATION = (
     "Figures 8 and 9: before the regulator began, and after it had two control periods to settle."

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 CAPTIONS = {
-    "commits": "Commits a second relative to deadline with 1 thread, as the article's table prints "
-    "them and as measured, with 95 % confidence intervals; flush=0 is mq-deadline with the log "
-    f"flushed once a second. {MAPPED} An arrow says how far an interval goes beyond the frame.",
-    "slice-idle": "Commits a second with bfq, relative to mq-deadline with as many threads, by "
-    "slice_idle, its time to wait for the next request of a process; right with strict_guarantees "
-    "(it always idles, and lets one request into the device), 95 % confidence intervals. What is "
-    "lost with slice_idle 0, too, is not slice_idle's doing; the dotted line is the article's cfq.",
+    "commits": "Commits a second relative to deadline with 1 thread, as printed and as measured, "
+    "with 95 % confidence intervals (arrow: how far an interval goes beyond the frame). At "
+    f"flush=0, mq-deadline's log is flushed once a second. {MAPPED}",
+    "slice-idle": "Commits a second with bfq relative to mq-deadline, by bfq's slice_idle, with "
+    "95 % confidence intervals (dotted: the article's cfq). At the right, strict_guarantees makes "
+    "bfq always idle, and lets one request into the device. Where bfq loses with slice_idle 0, "
+    "too, slice_idle is not the cause.",
     "idle": "Share of the time in which requests waited in the scheduler and the device had none, "
-    "from the kernel's tracepoints: means with 95 % confidence intervals, cut at 0 and 1, and each "
-    "repetition as a small dot. Time that bfq loses with slice_idle 0, too, is not slice_idle's "
-    "doing.",
+    "from the kernel's tracepoints. Large dots are means with 95 % confidence intervals, cut at 0 "
+    "and 1; small dots are repetitions. Where bfq idles with slice_idle 0, too, slice_idle is not "
+    "the cause.",
     "group-commit": "Writes that reached the device, and flushes that the server asked for, per "
-    "commit, with 95 % confidence intervals. With 8 threads one flush serves several commits; a "
+    "commit, with 95 % confidence intervals. With 8 threads, one flush serves several commits. A "
     "flush of a device without volatile cache ends in the kernel.",
 }
 """What each figure shows; where it was measured is added to it."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from ....analysis.intervals import Interval
-from ....showing.bars import estimates
-from ....showing.dots import dots
-from ....showing.panels import slant
-from ....showing.style import COLOURS, GREY, TWO_COLUMNS
+from ....showing.estimates import estimates
+from ....showing.style import GREY, TWO_COLUMNS
 from ...kit.cells import rows_of
 from ..measures import SWEEP, TABLE
-from .panels import DURABLE_CELL, legend_of_threads, of_threads, schedulers_in, words
+from .panels import DURABLE_CELL, legend_of_threads, of_threads, schedulers_in
 
 
 def idle(rows: pd.DataFrame) -> Figure:
@@ -27,39 +23,31 @@ def idle(rows: pd.DataFrame) -> Figure:
     left, right = figure.subplots(1, 2, sharex=True, width_ratios=(3, 2))
     table = rows_of(rows, experiment=TABLE, **DURABLE_CELL)
     known = table["idle_while_waiting_ratio"].notna().any()
-    _shares_of_threads(left, table, "scheduler", schedulers_in(table), COLOURS)
+    _shares_of_threads(left, table, "scheduler", schedulers_in(table))
     left.set_title("as it comes" if known else "not known: the kernel offers no tracepoints")
     sweep = rows_of(rows, experiment=SWEEP, idling="strict_guarantees")
     sweep = sweep.assign(wait=sweep["slice_idle_ms"].map("{:g}".format))
     waits = [f"{wait:g}" for wait in sorted(set(sweep["slice_idle_ms"]))]
-    _shares_of_threads(right, sweep, "wait", waits, dict.fromkeys(waits, COLOURS["bfq"]))
+    _shares_of_threads(right, sweep, "wait", waits, dict.fromkeys(waits, "bfq"))
     right.set_ylabel("slice_idle (ms)")
     right.set_title("bfq, strict_guarantees" + ("" if waits else ": not run"))
     left.set_xlim(-0.03, 1.03)
     for axis in (left, right):
         axis.set_xlabel("device idle while a request waited,\nshare of the time")
-    handles = [
-        Line2D([], [], color=GREY, label=words(threads), linestyle="", **_face(threads, GREY))
-        for threads in sorted(set(table["threads"]))
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=max(1, len(handles)))
+    legend_of_threads(figure, table["threads"])
     figure.suptitle("The device stands idle while a commit waits")
     return figure
 
 
-def _face(threads: int, colour: str) -> dict[str, Any]:
-    return {"marker": "o", "markerfacecolor": "white" if threads == 1 else colour}
-
-
 def _shares_of_threads(
-    axis: Axes, rows: pd.DataFrame, group: str, order: Sequence[str], colours: Mapping[str, str]
+    axis: Axes,
+    rows: pd.DataFrame,
+    group: str,
+    order: Sequence[str],
+    schedulers: Mapping[str, str] | None = None,
 ) -> None:
     """Draw the mean for each group and number of threads, and every repetition as a small dot."""
     threads = sorted(set(rows["threads"]))
-
-    def look(name: str, count: int) -> dict[str, Any]:
-        return {"color": colours[name], **_face(count, colours[name])}
-
     if rows["idle_while_waiting_ratio"].notna().any():
         sns.stripplot(
             rows.astype({"idle_while_waiting_ratio": float}),
@@ -76,7 +64,7 @@ def _shares_of_threads(
             zorder=5,
             legend=False,
         )
-    dots(axis, _shares(rows, group), order, look, threads)
+    of_threads(axis, _shares(rows, group), order, schedulers)
     axis.set_ylabel("")
 
 
@@ -88,19 +76,18 @@ def _shares(rows: pd.DataFrame, group: str) -> dict[tuple[str, int], Interval]:
 
 def group_commit(rows: pd.DataFrame) -> Figure:
     """Draw what reaches the device for each commit."""
-    figure = Figure(figsize=(TWO_COLUMNS, 2.8))
-    axes = figure.subplots(1, 2)
+    figure = Figure(figsize=(TWO_COLUMNS, 2.5))
+    axes = figure.subplots(1, 2, sharey=True)
     table = rows_of(rows, experiment=TABLE, **DURABLE_CELL)
     quantities = {
         "writes_per_commit": "writes per commit",
         "fsyncs_per_commit": "fsyncs per commit",
     }
     for axis, (quantity, name) in zip(axes, quantities.items(), strict=True):
-        heights = estimates(table, "scheduler", quantity, "threads")
-        of_threads(axis, heights, schedulers_in(table))
-        slant(axis)
-        axis.set_ylabel(name)
-        axis.axhline(1, color=GREY, linewidth=0.8)
+        of_threads(axis, estimates(table, "scheduler", quantity, "threads"), schedulers_in(table))
+        axis.set_xlabel(name)
+        axis.set_xlim(left=0)
+        axis.axvline(1, color=GREY, linewidth=0.8)
     legend_of_threads(figure, table["threads"])
     figure.suptitle("With more threads, one write and one flush serve several commits")
     return figure

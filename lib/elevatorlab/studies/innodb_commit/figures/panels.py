@@ -1,4 +1,4 @@
-"""What the study's figures share: schedulers by colour, numbers of threads by hatching."""
+"""What the study's figures share: schedulers by colour and marker, open with one thread."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.lines import Line2D
 
 from ....analysis.intervals import Interval
-from ....showing.bars import grouped_bars
-from ....showing.style import COLOURS, GREY
+from ....showing.dots import dots
+from ....showing.style import GREY, look_of
 from ...kit.cells import in_order
 from ..measures import SCHEDULERS
 from ..trials import DURABLE
 
 DURABLE_CELL = {"flush_log_at_trx_commit": DURABLE}
-_HATCH = {1: "", 8: "////"}
 
 
 def schedulers_in(rows: pd.DataFrame) -> list[str]:
@@ -26,42 +25,43 @@ def schedulers_in(rows: pd.DataFrame) -> list[str]:
     return in_order(rows, "scheduler", SCHEDULERS)
 
 
+def look_with(scheduler: str, threads: int) -> dict[str, Any]:
+    """Return how a scheduler is drawn: its marker is open with one thread."""
+    own = look_of(scheduler)
+    return {**own, "markerfacecolor": "white"} if threads == 1 else own
+
+
 def of_threads(
     axis: Axes,
-    heights: Mapping[tuple[str, int], Interval],
+    values: Mapping[tuple[str, int], Interval],
     order: Sequence[str],
-    colours: Mapping[str, str] = COLOURS,
-    faint: str = "",
+    schedulers: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw a bar for each number of threads, side by side.
+    """Draw a line of dots for each group, one dot for each number of threads.
 
     Parameters
     ----------
     axis : matplotlib.axes.Axes
-    heights : mapping
+    values : mapping
         By group and number of threads.
     order : sequence of str
-        The groups.
-    colours : mapping
-        Of the groups; by default they are schedulers.
-    faint : str
-        The group to draw lightly.
+        The groups from top to bottom.
+    schedulers : mapping, optional
+        The scheduler of each group that is not called like its scheduler.
     """
-    threads = sorted({count for _, count in heights})
+    known = schedulers or {}
 
-    def look(group: str, count: int) -> dict[str, Any]:
-        hatch = _HATCH.get(count, "....")
-        alpha = 0.35 if group == faint else 1
-        return {"facecolor": colours[group], "hatch": hatch, "alpha": alpha}
+    def look(group: str, threads: int) -> dict[str, Any]:
+        return look_with(known.get(group, group), threads)
 
-    grouped_bars(axis, heights, order, look, threads)
+    dots(axis, values, order, look, sorted({threads for _, threads in values}))
 
 
 def legend_of_threads(figure: Figure, threads: Iterable[int]) -> None:
-    """Say which hatching is which number of threads, below the panels."""
-    look: dict[str, Any] = {"facecolor": GREY, "edgecolor": "white"}
+    """Say which marker is which number of threads, below the panels."""
+    look: dict[str, Any] = {"color": GREY, "marker": "o", "linestyle": ""}
     handles = [
-        Patch(**look, hatch=_HATCH.get(count, "...."), label=words(count))
+        Line2D([], [], **look, markerfacecolor="white" if count == 1 else GREY, label=words(count))
         for count in sorted(set(threads))
     ]
     if handles:

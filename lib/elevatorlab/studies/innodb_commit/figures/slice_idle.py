@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....analysis.intervals import Interval
-from ....showing.bars import say_where_cut
+from ....showing.estimates import say_where_cut
 from ....showing.panels import curve
-from ....showing.style import COLOURS, GREY, ONE_COLUMN, WARNING
+from ....showing.style import GREY, ONE_COLUMN, WARNING
 from ...kit.cells import in_order, rows_of
 from ..measures import SWEEP, TABLE, ratio
 from ..trials import IDLING
-from .panels import DURABLE_CELL, words
+from .panels import DURABLE_CELL, look_with, words
 
 
 def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
@@ -62,8 +62,9 @@ def _line(axis: Axes, rows: pd.DataFrame, base: pd.DataFrame, number: int) -> No
         both = pd.concat([some.assign(side=1), base.assign(side=0)])
         if (one := ratio(both, {"side": 1}, {"side": 0})) is not None:
             found.append((cast(float, wait) + number / 5, one))
-    look = {"marker": "osD^v"[number % 5], "linestyle": "-" if threads == 1 else "--"}
-    curve(axis, found, COLOURS["bfq"], **look, ecolor=COLOURS["bfq"], label=words(threads))
+    look = {**look_with("bfq", threads), "linestyle": "-" if threads == 1 else "--"}
+    colour = look.pop("color")
+    curve(axis, found, colour, **look, ecolor=colour, label=words(threads))
 
 
 def _article(published: pd.DataFrame) -> float:

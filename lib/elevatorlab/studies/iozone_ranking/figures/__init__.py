@@ -22,23 +22,23 @@ def _charts_of(variant: str) -> str:
 
 
 CAPTIONS = {
-    "points": "Points for places in every test, number of threads and run: the article's at the "
-    "left, and one for each other scheduler beaten and half a one for each tie in the reruns, with "
-    "95 % confidence intervals over runs. The percentage is how often a scheduler wins when the "
-    "runs are resampled (bootstrap).",
+    "points": "Points over all tests, numbers of threads and runs: the article's (left), and those "
+    "of the reruns with 95 % confidence intervals over runs. A rerun gives one point for each "
+    "scheduler beaten, and half a point for each tie. The percentage is how often a scheduler wins "
+    "when the runs are resampled (bootstrap).",
     "critical-difference": "Mean rank of each scheduler over tests and numbers of threads (1 is "
-    "best); a line joins those that Nemenyi's test at 5 % does not tell apart. Friedman's p is the "
-    "probability of such ranks where no scheduler differs from another; it is too small here, as "
-    "the five tests share files and a disk.",
+    "best). A line joins schedulers that Nemenyi's test at 5 % does not tell apart. Friedman's p "
+    "is the probability of such ranks if all schedulers were alike (too small here: the tests "
+    "share files and a disk).",
     "gain": "Gain of the best scheduler over the worst in each test, with 95 % confidence "
-    "intervals over runs: filled with one thread, open with the most. Colour and marker name the "
-    "best one, the article's 30 % end the grey band, and an interval that leaves its panel means "
-    "that the runs do not bound the gain.",
+    "intervals over runs (filled: one thread, open: most threads). Colour and marker name the "
+    "best scheduler, and the grey band ends at the article's 30 %. Where an interval leaves its "
+    "panel, the runs do not bound the gain.",
     **{
         _charts_of(variant): "Counterpart of the article's charts: throughput of each scheduler "
         "relative to the mean of all in the same run, with 95 % confidence intervals over runs "
-        f"({name}). Dots on the line mean that the choice changes nothing, and an interval that "
-        "leaves its panel means that the runs decide nothing."
+        f"({name}). Where all dots are on the line, the choice of a scheduler changes nothing. "
+        "Where an interval leaves its panel, the runs decide nothing."
         for variant, name in VARIANTS.items()
     },
 }

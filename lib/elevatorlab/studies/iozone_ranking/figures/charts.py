@@ -48,12 +48,13 @@ def charts(rows: pd.DataFrame) -> Figure:
     for line, device in zip(grid.axes, devices, strict=True):
         spread = shown.loc[shown["arm"] == device, "percent"].abs().max()
         line[0].set_ylim(-1.2 * spread - 1, 1.2 * spread + 1)
-        line[0].set_ylabel(f"{SHORT.get(device, device)}\nfrom the mean, %")
+        line[0].set_ylabel(SHORT.get(device, device))
     handles = [
         Line2D([], [], linestyle="", label=shown_name(name), **look_of(name)) for name in schedulers
     ]
     figure: Figure = grid.figure
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    figure.supylabel("throughput, above or below the mean of all schedulers (%)")
     figure.suptitle("Throughput with each scheduler, relative to the mean of all")
     return figure
 

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....showing.bars import estimates
 from ....showing.dots import dots
+from ....showing.estimates import estimates
 from ....showing.panels import say
 from ....showing.style import GREY, ONE_COLUMN, look_of
 from ...kit.cells import in_order

@@ -1,0 +1,79 @@
+"""Tables in a notebook: words begin at the left, numbers end at the right.
+
+``%load_ext elevatorlab.notebook.tables`` shows all tables of a notebook so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+_LEFT = ' style="text-align: left"'
+"""In each cell: of a notebook that it does not trust, JupyterLab shows no style sheet."""
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Show tables by `as_html`.
+
+    Parameters
+    ----------
+    shell : IPython.core.interactiveshell.InteractiveShell
+        IPython gives its own.
+    """
+    shell.display_formatter.formatters["text/html"].for_type(pd.DataFrame, as_html)
+
+
+def as_html(table: pd.DataFrame) -> str | None:
+    """Return the table as pandas shows it, but with words at the left.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+
+    Returns
+    -------
+    str or None
+        None where pandas is asked for no HTML.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"scheduler": ["none"], "ms": [1.5]})
+    >>> re.findall("<td.*", as_html(table))
+    ['<td style="text-align: left">none</td>', '<td>1.5</td>']
+    """
+    html: str | None = table._repr_html_()
+    if html is None:
+        return None
+    columns = [_has_words(table.iloc[:, place]) for place in range(table.shape[1])]
+    head, begin, body = html.partition("<tbody>")
+    if table.columns.nlevels == 1:
+        head = _in_rows(head, "th", columns)
+    body = _in_rows(body, "td", columns)
+    index = table.index
+    if all(_has_words(index.get_level_values(level)) for level in range(index.nlevels)):
+        body = re.sub(r"<th\b", f"<th{_LEFT}", body)
+    return head + begin + body
+
+
+def _has_words(values: Iterable[object]) -> bool:
+    return any(isinstance(value, str) for value in values)
+
+
+def _in_rows(html: str, tag: str, columns: Sequence[bool]) -> str:
+    """Align the cells of each row that has a cell for every column."""
+
+    def aligned(row: re.Match[str]) -> str:
+        before, *cells = re.split(rf"(?=<{tag}\b)", row[0])
+        first = len(cells) - len(columns)
+        if first < 0:
+            return row[0]
+        words = [False] * first + list(columns)
+        return before + "".join(
+            cell.replace(f"<{tag}", f"<{tag}{_LEFT}", 1) if left else cell
+            for cell, left in zip(cells, words, strict=True)
+        )
+
+    return re.sub(r"<tr\b.*?</tr>", aligned, html, flags=re.DOTALL)

@@ -1,0 +1,58 @@
+"""Tables of a notebook: words at the left, numbers at the right, whatever the table's shape."""
+
+import re
+from types import SimpleNamespace
+
+import pandas as pd
+from IPython.core.formatters import DisplayFormatter
+
+from elevatorlab.notebook.tables import as_html, load_ipython_extension
+
+REASONS = pd.DataFrame(
+    {"verdict": ["reproduced", "contradicted"], "ms": [1.5, 20.0], "reason": ["a <b> c", "d"]}
+)
+
+
+def cells(html, tag):
+    """Return whether each cell is at the left, and what it holds."""
+    found = re.findall(rf"<{tag}\b([^>]*)>(.*?)</{tag}>", html)
+    return [("left" in attributes, words) for attributes, words in found]
+
+
+def test_words_are_at_the_left_below_their_title():
+    html = as_html(REASONS)
+    assert cells(html, "td")[:3] == [(True, "reproduced"), (False, "1.5"), (True, "a &lt;b&gt; c")]
+    titles = [(False, ""), (True, "verdict"), (False, "ms"), (True, "reason")]
+    assert cells(html, "th")[:4] == titles
+    assert cells(html, "th")[4:] == [(False, "0"), (False, "1")]
+
+
+def test_rows_that_have_names_have_them_at_the_left():
+    html = as_html(REASONS.set_index(["verdict", "reason"]))
+    assert all(left for left, words in cells(html.partition("<tbody>")[2], "th"))
+    assert [left for left, _ in cells(html, "td")] == [False, False]
+
+
+def test_titles_of_two_lines_stay_where_pandas_puts_them():
+    table = pd.DataFrame([["none", 1.0]], columns=pd.MultiIndex.from_product([["VM"], ["a", "b"]]))
+    html = as_html(table)
+    assert [left for left, _ in cells(html, "td")] == [True, False]
+    assert not any(left for left, _ in cells(html.partition("<tbody>")[0], "th")[-2:])
+
+
+def test_a_table_without_words_or_rows_is_as_pandas_shows_it():
+    for table in (pd.DataFrame({"ms": [1.0]}), pd.DataFrame(columns=["reason"]), pd.DataFrame()):
+        assert as_html(table) == table._repr_html_()
+
+
+def test_a_table_that_pandas_shortens_keeps_its_cells():
+    wide = pd.DataFrame({f"column {number}": ["word"] for number in range(30)})
+    with pd.option_context("display.max_columns", 6):
+        assert re.sub(' style="text-align: left"', "", as_html(wide)) == wide._repr_html_()
+
+
+def test_the_extension_is_used_by_ipython():
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    load_ipython_extension(shell)
+    formatted, _ = shell.display_formatter.format(REASONS)
+    assert formatted["text/html"] == as_html(REASONS)

@@ -70,8 +70,8 @@ def point_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
 
 #: Why `point_table` has empty cells.
 NO_BATCH = (
-    "none makes no batches, so nothing releases them; and without a network nothing is sent to "
-    "the target."
+    "none makes no batches, so nothing releases them. Without a network, nothing is sent to the "
+    "target."
 )
 
 

@@ -177,7 +177,7 @@ def wait_table(ran: Mapping[str, Ran], kinds: Callable[[pd.DataFrame], pd.Series
 #: Why `wait_table` has empty cells.
 NO_WAIT = (
     "no scheduler holds a request under none. It goes to the driver at once, and all of its time "
-    "is between issue and end; what finds no room there waits in its own program."
+    "is between issue and end. A request that finds no room there waits in its own program."
 )
 
 

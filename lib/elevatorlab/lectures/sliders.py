@@ -7,7 +7,7 @@ import ipywidgets
 from IPython.display import Image, display
 from matplotlib.figure import Figure
 
-from ..showing import style
+from ..showing.pictures import picture
 
 #: Lowest, highest, step, and the value to begin with.
 Control = tuple[float, float, float, float]
@@ -30,7 +30,7 @@ def explore(draw: Callable[..., Figure], **controls: Control) -> None:
     sliders = {name: _slider(name, *control) for name, control in controls.items()}
 
     def drawn() -> Image:
-        return _picture(draw(**{name: slider.value for name, slider in sliders.items()}))
+        return picture(draw(**{name: slider.value for name, slider in sliders.items()}))
 
     shown = display(drawn(), display_id=True)
 
@@ -42,11 +42,7 @@ def explore(draw: Callable[..., Figure], **controls: Control) -> None:
 
 def show(figure: Figure) -> None:
     """Show a figure."""
-    display(_picture(figure))
-
-
-def _picture(figure: Figure) -> Image:
-    return Image(style.preview(figure, dpi=100), format="png")
+    display(picture(figure))
 
 
 def _slider(name: str, low: float, high: float, step: float, value: float) -> ipywidgets.Widget:

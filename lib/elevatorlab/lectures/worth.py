@@ -25,7 +25,7 @@ ARM = "disk with an arm"
 PERCENTILES = "latency_percentile_ns"
 
 #: Why `table` has empty cells.
-NO_TRAVEL = "a disk without an arm was not traced, since tracing costs the processor time."
+NO_TRAVEL = "a disk without an arm was not traced, because tracing costs processor time."
 
 
 def devices() -> dict[str, DeviceModel]:

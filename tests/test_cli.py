@@ -106,7 +106,13 @@ def test_what_is_wrong_is_said_in_one_sentence(case):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["frobnicate"], ["run", STUDY, "--nope"], ["run"], ["verify", "--sample", "0"]],
+    [
+        ["frobnicate"],
+        ["run", STUDY, "--nope"],
+        ["run"],
+        ["verify", "--sample", "0"],
+        ["verify", "b.zip", "--sample", "0", "--image", "a.tar.xz"],
+    ],
 )
 def test_wrong_usage(arguments):
     run = cli(*arguments)

@@ -29,7 +29,7 @@ def build(site: Path) -> int:
     gather.gather(sources)
     reference.write(sources / "reference")
     gallery.write(sources / "gallery")
-    asked = ["-q", "-W", "--keep-going", "-c", f"{HERE}", "-d", f"{sources}.cache"]
+    asked = ["-q", "-W", "--keep-going", "-j", "auto", "-c", f"{HERE}", "-d", f"{sources}.cache"]
     status = sphinx([*asked, f"{sources}", f"{site}"])
     if status == 0:
         print(f"site     {site / 'index.html'}")

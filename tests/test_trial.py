@@ -189,7 +189,7 @@ REFUSED = {
     ),
     "a device of an unknown kind": (
         {"device": {"kind": "floppy", "size_mib": 1}},
-        ["device", "'disk', 'drive', 'file_backed', 'null_blk', 'nvme_tcp' or 'paced_disk'"],
+        ["device", "'disk', 'drive', 'file_backed', 'null_blk', 'nvme_tcp'", "or 'paced_disk'"],
     ),
     "a machine that is neither": ({"machine": "cloud"}, ["machine", "'host' or 'virtual_machine'"]),
     "unknown key": ({"sed": 1}, ["sed", "no such parameter", "given: 1"]),

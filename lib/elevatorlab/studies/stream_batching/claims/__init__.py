@@ -66,7 +66,7 @@ def _once(judge: Judge) -> Judge:
 _POINTS = ("point_gain", "noop_shape")
 
 DECIDED_BY: DecidedBy = {
-    TIES: (*_POINTS, "cores", "peak_ratio", "latency_price", "local_loss"),
+    TIES: (*_POINTS, "cores", "many_cores", "peak_ratio", "latency_price", "local_loss"),
     Constant(
         name="FEWEST_FOR_P99",
         value=FEWEST_FOR_P99,

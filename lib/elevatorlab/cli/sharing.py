@@ -82,6 +82,7 @@ def verify(
 
     where = testbeds.get(DEFAULT)
     count = None if everything else sample
+    attested: list[str] = []
 
     def run_again(stored: Stored) -> str:
         digests = {one.image_digest for one in stored.values()}
@@ -90,7 +91,8 @@ def verify(
             print(*found, sep="\n")
             answer = verification.outcome(found)
             if attest and answer == verification.SAME:
-                print(attestation.of_verification(stored, found, where.identity()).line())
+                line = attestation.of_verification(stored, found, where.identity()).line()
+                attested.append(line)
         return answer
 
     def run_beside(name: str) -> str:
@@ -111,6 +113,7 @@ def verify(
         answers += [run_beside(name) for name in others]
     else:
         answers = [_check(bundle, run_again if everything or sample else None)]
+    print(*attested, sep="\n", end="\n" if attested else "")
     if verification.DIFFERENT in answers:
         raise typer.Exit(EXIT_ERROR)
     if verification.ANOTHER_IMAGE in answers:

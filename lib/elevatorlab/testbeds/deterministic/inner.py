@@ -72,8 +72,13 @@ class Nested(ParallelRounds):
         """Return the options for QEMU's file system.
 
         The kernel numbers these in the order of a hash of their names: with this one it is last.
+
+        Raises
+        ------
+        NotReady
+            See `ready`.
         """
-        size_mib = (folder() / FILES[0]).stat().st_size >> 20
+        size_mib = (ready() / FILES[0]).stat().st_size >> 20
         piece = qemu.memory(KIND, image / KIND / FILES[0], size_mib, "share=on,readonly=on")
         return [*piece, "-device", f"nvdimm,id=nvdimm3,slot=2,memdev={KIND},unarmed=on"]
 

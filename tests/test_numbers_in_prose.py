@@ -16,6 +16,8 @@ from elevatorlab.studies.container_isolation.measures import regulation
 from elevatorlab.studies.stream_batching.published import gain_by_depth, single_core_latency
 from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2
 
+STUDY_2 = "iozone_ranking"
+
 EXPLANATION = PROJECT / "docs/explanation"
 FINDINGS = " ".join((EXPLANATION / "findings.md").read_text().split())
 LIMITS = " ".join((EXPLANATION / "limits.md").read_text().split())
@@ -228,6 +230,21 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_4():
     assert (
         f"for {idle['cfq']:.0f} % of the time under cfq, and for {idle['bfq']:.0f} % under `bfq`"
     ) in TURNED
+
+
+def test_the_page_of_limits_tells_what_more_repetitions_changed_in_study_2():
+    few, many = (
+        {claim.id: claim.verdict for claim in kept.judge(STUDY_2, f"reference/{preset}").claims}
+        for preset in ("quick", "paper")
+    )
+    assert set(few) == set(many)
+    changed = [(few[claim], many[claim]) for claim in few if few[claim] != many[claim]]
+    words = {4: "four", 5: "five"}
+    undecided = [pair for pair in changed if pair[0] == Verdict.UNDECIDED]
+    assert f"changed {words[len(changed)]} of {len(few)} verdicts" in LIMITS
+    assert f"{words[len(undecided)]} were *undecided* in `quick`" in LIMITS
+    (other,) = (pair for pair in changed if pair[0] != Verdict.UNDECIDED)
+    assert "one turned from *{}* to *{}*".format(*other) in LIMITS
 
 
 def test_the_page_of_virtual_machines_tells_what_was_measured():

@@ -44,7 +44,8 @@ def as_html(table: pd.DataFrame) -> str | None:
     >>> re.findall("<td.*", as_html(table))
     ['<td style="text-align: left">none</td>', '<td>1.5</td>']
     """
-    html: str | None = table._repr_html_()
+    # The stubs of pandas do not know what it is for IPython alone.
+    html: str | None = table._repr_html_()  # type: ignore[operator]
     if html is None:
         return None
     columns = [_has_words(table.iloc[:, place]) for place in range(table.shape[1])]

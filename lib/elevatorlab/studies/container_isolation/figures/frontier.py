@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -70,7 +71,8 @@ def _panel(axis: Axes, found: pd.DataFrame) -> None:
             assert rate is not None  # every cell has a trial
             filled = colour if not cell["missed_s"].any() else "white"
             wait_ms = cell["wait_ms"].mean()
-            look = {"color": colour, "marker": marker_of(str(name)), "markerfacecolor": filled}
+            look: dict[str, Any] = {"color": colour, "markerfacecolor": filled}
+            look["marker"] = marker_of(str(name))
             axis.plot(wait_ms, rate.value, markersize=4, **look)
             if rate.bounded:
                 axis.plot([wait_ms] * 2, (rate.low, rate.high), color=colour, linewidth=0.8)

@@ -89,7 +89,8 @@ def _of(table: pd.DataFrame, cores: int) -> pd.DataFrame:
 def _rate(table: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series[float]:
     """Return noop's rate at a point by repetition: requests, of Figure 6 bytes."""
     where = {**where_of(row, table), "scheduler": "none"}
-    return at(_of(table, row["cores"]), THROUGHPUT, **where) * row.get("request_kb", 1)
+    request_kb: float = row.get("request_kb", 1)
+    return at(_of(table, row["cores"]), THROUGHPUT, **where) * request_kb
 
 
 def _column(row: Mapping[str, Any]) -> tuple[str, float]:

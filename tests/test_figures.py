@@ -1,12 +1,15 @@
 """Figures: there, deterministic, legible to everyone."""
 
 import io
+import re
 
 import pandas as pd
 import pytest
 from PIL import Image, ImageColor
 
+from elevatorlab.plugins import studies
 from elevatorlab.results import store
+from elevatorlab.showing import figures as showing
 from elevatorlab.showing import pictures, style
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.figures import CAPTIONS, figures
@@ -69,31 +72,51 @@ def test_machines_and_presets_are_drawn_apart():
     drawn = figures(times(), pd.concat([HOST, REAL, other]))
     assert len(drawn) == 3 * len(USUAL)
     table_5 = drawn["table-5"]  # the default testbed's, which other pages link to
-    assert "Measured on deterministic, quick (a simulated disk), 3 repetitions;" in table_5.caption
+    assert "Measured on deterministic, quick (a simulated disk), 3 repetitions." in table_5.caption
     real = drawn["overview--docker-host-vagrant-full-fedcba98"]
-    for part in (
-        "machine fedcba98",
-        "(a real machine, physical disk: none), 3 repetitions",
-        "of container and host: none (bare metal); of VM: KVM.",
-    ):
+    for part in ("machine fedcba98", "(a real machine, physical disk: none), 3 repetitions."):
         assert part in real.caption
+    assert "of container and host: none (bare metal); of VM: KVM." in real.details
     assert "overview--docker-host-vagrant-full-01234567" in drawn
 
 
 def test_one_repetition_is_said():
     """In the singular."""
     once = as_printed(arms=ARMS, repetitions=1)
-    assert "), 1 repetition; " in figures(times(), once)["table-5"].caption
+    assert figures(times(), once)["table-5"].caption.endswith("), 1 repetition.")
 
 
 def test_the_repetitions_are_those_of_what_is_shown():
     """Part of a study may have been repeated less often than the rest."""
     fewer = REAL[(REAL["test"] != TEST_2) | (REAL["repetition"] == 1)]
     drawn = figures(times(), fewer)
-    assert "), 1 repetition; " in drawn["table-5"].caption
-    assert "), 3 repetitions; " in drawn["figure-1-none"].caption
+    assert drawn["table-5"].caption.endswith("), 1 repetition.")
+    assert drawn["figure-1-none"].caption.endswith("), 3 repetitions.")
     without = figures(times(), REAL[REAL["test"] != TEST_2])
     assert without["table-5"].caption == CAPTIONS["table-5"]
+
+
+def sentences(text):
+    """Divide a text where a sentence ends: a point, and then a space."""
+    return re.split(r"(?<=[.!?])\s+|(?<=[.!?]\))\s+", text.strip())
+
+
+@pytest.mark.parametrize("name", [name for name, _ in studies.STUDIES.items()])
+def test_a_caption_has_at_most_three_sentences(name, monkeypatch):
+    """What is drawn, what to see, and where it was measured; without drawing anything."""
+
+    def undrawn(measured, draw, captions, *arms_and_needs, **more):
+        more["remark"] = lambda name, run: ""
+        return of_every_run(measured, lambda *_: captions, captions, *arms_and_needs, **more)
+
+    of_every_run = showing.of_every_run
+    monkeypatch.setattr(showing, "of_every_run", undrawn)
+    study = studies.get(name)
+    for measured in (store.load(name), store.load(name, "published")):
+        drawn = study.figures(study.published(), measured)
+        assert drawn
+        for title, one in drawn.items():
+            assert len(sentences(one.caption)) <= 3, (title, one.caption)
 
 
 @pytest.mark.parametrize("name", ["figure-1-none", "table-5"])
@@ -119,7 +142,7 @@ def test_the_overview_says_that_the_vm_is_emulated():
     drawn = figures(times(), EMULATED)["overview"].figure
     assert "VM (rerun: emulated)" in [text.get_text() for text in drawn.legends[0].get_texts()]
     alone = figures(times(), emulated(as_printed(arms=("vm",))))["overview"]
-    assert f"accelerator of VM: {TCG}" in alone.caption
+    assert f"Accelerator of VM: {TCG}" in alone.details
 
 
 def test_schedulers_crossed_have_a_figure():
@@ -134,7 +157,7 @@ def test_schedulers_crossed_have_a_figure():
     labels = [label.get_text() for label in axes[0].get_yticklabels()]
     assert labels == ["none", "as it was", "bfq"]
     assert axes[0].texts[0].get_text() == "1.00×"
-    assert "Shown: caches dropped" in drawn["crossing"].caption
+    assert "Shown: caches dropped" in drawn["crossing"].details
     few = crossed[(crossed["backing_scheduler"] == "none") | (crossed["scheduler"] == "bfq")]
     cells = [text.get_text() for text in figures(times(), few)["crossing"].figure.axes[0].texts]
     assert cells.count("not run") == 6
@@ -164,7 +187,7 @@ def test_the_guests_and_the_hosts_schedulers_have_a_figure(tmp_path):
     guests = {one.hash for one in shown if one.labels["arm"] == "vm"}
     assert pairs.trials == guests and len(guests) == 16 * 2 * 2
     assert "nested, quick, machine 5d5d5d5d" in pairs.caption
-    assert "Shown: caches dropped" in pairs.caption
+    assert "Shown: caches dropped" in pairs.details
 
 
 def test_what_was_not_run_is_said_not_drawn():

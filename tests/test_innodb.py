@@ -404,8 +404,8 @@ def test_a_table_without_a_column_is_refused():
 def test_every_figure_is_drawn_and_says_how_schedulers_are_mapped(tmp_path):
     drawn = innodb_commit.figures(innodb_commit.published(), as_printed())
     assert set(drawn) == {"commits", "idle", "group-commit"}
-    assert "deadline for mq-deadline" not in drawn["commits"].caption
-    assert "mq-deadline for deadline" in drawn["commits"].caption
+    assert "deadline for mq-deadline" not in drawn["commits"].details
+    assert "mq-deadline for deadline" in drawn["commits"].details
     for name, (figure, *_) in drawn.items():
         assert all(
             path.stat().st_size > 5000 for path in style.save(figure, tmp_path, name).values()

@@ -320,7 +320,7 @@ def test_open_arrivals_are_told_from_closed_writers_by_the_service_time_that_a_q
     assert best["parameters"].str.startswith("service_ms = 1.85 ").tolist() == [True, True, False]
     assert "Closed data in an open model" in best["against it"].iloc[-1]
     assert "exponential service: M/M/1 is" in (
-        study.figures(study.published(), measured)["open-and-closed"].caption
+        study.figures(study.published(), measured)["open-and-closed"].details
     )
 
 
@@ -351,11 +351,11 @@ def test_a_curve_that_leaves_most_unexplained_is_not_supported(scatter, said):
     assert interference._named_curve(item, linear).verdict == said
 
 
-def test_captions_say_what_the_fits_are_worth():
+def test_details_say_what_the_fits_are_worth():
     drawn = study.figures(study.published(), paper())
-    assert "Knee at" in drawn["overview"].caption
-    assert "closed share is supported best" in drawn["figure-1"].caption
-    assert "closed busy share is supported best" in drawn["figure-3"].caption
+    assert "Knee at" in drawn["overview"].details
+    assert "closed share is supported best" in drawn["figure-1"].details
+    assert "closed busy share is supported best" in drawn["figure-3"].details
 
 
 def test_a_table_of_another_study_is_refused(error_of):

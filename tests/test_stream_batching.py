@@ -530,10 +530,10 @@ def test_captions_say_what_was_done_with_times_and_where_host_and_target_were():
     two = measured(as_published, **real, target_sends_per_request=float("nan"))
     apart = study.figures(study.published(), two)
     for name, one in simulated.items():
-        assert "Host and target share the machine's processors" in one.caption
-        assert name == "unscaled" or re.search(r"by 7\.|× 7;", one.caption), name
+        assert "Host and target share the machine's processors" in one.details
+        assert name == "unscaled" or re.search(r"by 7\.|× 7;", one.details), name
     for one in apart.values():
-        assert "Times are not scaled. Host and target are two machines" in one.caption
+        assert "Times are not scaled. Host and target are two machines" in one.details
 
 
 def test_a_percentile_of_a_few_requests_is_not_drawn():
@@ -595,7 +595,7 @@ def test_measurements_are_drawn_with_captions():
     drawn = study.figures(study.published(), measured(as_published))
     assert list(drawn) == list(CAPTIONS)
     caption = drawn["overview"].caption
-    assert "Measured on deterministic, quick (a simulated disk), 2 repetitions;" in caption
+    assert "Measured on deterministic, quick (a simulated disk), 2 repetitions." in caption
 
 
 def test_measured_curves_are_solid_and_published_ones_dashed():

@@ -86,7 +86,7 @@ def test_a_stranger_s_scheduler_is_shown_by_its_label(name, one_list):
     mine = table[table["scheduler"] == own]
     mine = mine.assign(scheduler="one-list", trial=mine["trial"] + "-mine")
     both = drawn(name, pd.concat([table, mine], ignore_index=True))
-    said = {title: words(one.figure) | {one.caption} for title, one in both.items()}
+    said = {title: words(one.figure) | {one.caption, one.details} for title, one in both.items()}
     assert [title for title, texts in said.items() if any("one list" in text for text in texts)]
     assert {
         title: [text for text in texts if "one-list" in text] for title, texts in said.items()
@@ -143,7 +143,7 @@ def test_rows_without_numbers_are_left_out_and_the_captions_say_so(name):
     assert all(one.caption.endswith(said) and not one.trials for one in nothing.values())
     some = table.copy()
     some.loc[some.index[0], FEW[name][1]] = float("nan")
-    said = f"Not shown: 1 of {len(some)} rows of the results, which have no number as "
+    said = f"ot shown: 1 of {len(some)} rows of the results, which have no number as "
     assert all(said in one.caption for one in drawn(name, some).values())
 
 

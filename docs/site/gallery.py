@@ -85,6 +85,8 @@ def _page(study: Any, folder: Path) -> str:
         with style():
             one.figure.savefig(file, dpi=100)
         words += [f"## {name}", "", f"![{name}](figures/{file.name})", "", one.caption, ""]
+        if one.details:
+            words += ["<details><summary>Details</summary>", "", one.details, "", "</details>", ""]
         words += ["<details><summary>The code that draws it</summary>", ""]
         words += ["```python", sources[id(one.figure)].rstrip(), "```", "", "</details>", ""]
     return "\n".join(words)

@@ -16,13 +16,23 @@ from .style import style
 class Drawn(NamedTuple):
     """A figure, the words that belong to it, and the hashes of the trials that it shows.
 
-    One for the appendix holds details that a paper would leave out.
+    Attributes
+    ----------
+    figure : matplotlib.figure.Figure
+    caption : str
+        At most three sentences: what is drawn, what to see, and where it was measured.
+    trials : frozenset of str
+    appendix : bool
+        Whether it holds what a paper would leave out.
+    details : str
+        What a page shows behind a fold: methods, fits, and the accelerator.
     """
 
     figure: Figure
     caption: str
     trials: frozenset[str] = frozenset()
     appendix: bool = False
+    details: str = ""
 
 
 def of_every_run(
@@ -35,6 +45,7 @@ def of_every_run(
     shows: Mapping[str, Mapping[str, Any]] | None = None,
     remark: Callable[[str, Run], str] = lambda name, run: "",
     kept: Collection[str] | None = None,
+    details: Mapping[str, str] | None = None,
 ) -> dict[str, Drawn]:
     """Draw a study's figures once for every run, and say below each where it was measured.
 
@@ -46,7 +57,7 @@ def of_every_run(
         Called with the rows of each run and the run, or once with no rows and None where nothing
         was measured; returns figures by name.
     captions : mapping
-        What each figure shows, by name.
+        What each figure shows, by name, in at most two sentences.
     arms : mapping
         What the arms are called.
     needs : str
@@ -57,10 +68,12 @@ def of_every_run(
     shows : mapping
         By figure: which rows it shows (column and value), where it does not show all.
     remark : callable
-        Called with a figure's name and each run: what its caption says of that run beyond
-        `captions`.
+        Called with a figure's name and each run: what its details say of that run beyond
+        `details`.
     kept : collection of str, optional
         The figures that a paper would keep; the others are for the appendix. By default all.
+    details : mapping, optional
+        By figure: how it was made, and how to read its finer points.
 
     Returns
     -------
@@ -74,11 +87,16 @@ def of_every_run(
 
     whole = measured[measured[needs].notna()]
     gaps = _gaps(len(measured) - len(whole), len(measured), needs)
-    several = runs(whole)
+    several, details = runs(whole), details or {}
     with style():
         if not several:
             return {
-                name: Drawn(figure, _joined(captions[name], gaps), appendix=is_appendix(name))
+                name: Drawn(
+                    figure,
+                    _joined(captions[name], gaps),
+                    appendix=is_appendix(name),
+                    details=details.get(name, ""),
+                )
                 for name, figure in draw(whole, None).items()
             }
         drawn = {}
@@ -87,10 +105,14 @@ def of_every_run(
                 rows = run.crossed if name in crossed else run.rows
                 for column, value in (shows or {}).get(name, {}).items():
                     rows = rows[rows[column] == value]
-                said = captions[name], remark(name, run), _measured_on(run, rows, arms), gaps
-                caption = _joined(*said)
-                trials = frozenset(rows["trial"])
-                drawn[name + suffix] = Drawn(figure, caption, trials, is_appendix(name))
+                accelerator = _accelerator(rows, arms)
+                drawn[name + suffix] = Drawn(
+                    figure,
+                    _joined(captions[name], _measured_on(run, rows, gaps)),
+                    frozenset(rows["trial"]),
+                    is_appendix(name),
+                    _joined(details.get(name, ""), remark(name, run), accelerator),
+                )
         return drawn
 
 
@@ -127,18 +149,23 @@ def _backing(run: Run) -> str:
     return f", physical disk: {run.backing_scheduler}" if run.backing_scheduler else ""
 
 
-def _measured_on(run: Run, shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
-    """Say in a sentence where the run was made, on what, and how often what is shown was."""
+def _measured_on(run: Run, shown: pd.DataFrame, gaps: str) -> str:
+    """Say in a sentence where the run was made, how often what is shown was, and what is not."""
     if shown.empty:
-        return ""
+        return gaps
     kind = "a simulated disk" if run.deterministic else "a real machine"
     counts = sorted({rows["repetition"].nunique() for _, rows in shown.groupby("arm")})
     often = " or ".join(map(str, counts)) + (" repetition" if counts == [1] else " repetitions")
+    left_out = f"; {gaps[0].lower()}{gaps[1:]}" if gaps else "."
+    return f"Measured on {run.label} ({kind}{_backing(run)}), {often}{left_out}"
+
+
+def _accelerator(shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
+    """Say in a sentence what ran the instructions of each arm that is shown."""
+    if shown.empty:
+        return ""
     by_accelerator: dict[str, list[str]] = {}
     for arm, text in accelerators(shown).items():
         by_accelerator.setdefault(text, []).append(arms[arm])
     processors = [f"of {' and '.join(names)}: {text}" for text, names in by_accelerator.items()]
-    return (
-        f"Measured on {run.label} ({kind}{_backing(run)}), {often}; accelerator "
-        f"{'; '.join(processors)}."
-    )
+    return f"Accelerator {'; '.join(processors)}."

@@ -46,11 +46,13 @@ class ReportFigure(NamedTuple):
     files : dict of str to Path
         By format, as `figures.save` returns them; "png" is shown, the others are linked.
     caption : str
-        What it shows; also the text for readers who do not see it.
+        What it shows. It is also the text for readers who cannot see the figure.
     trials : collection of str
         The hashes of the trials that it shows.
     appendix : bool
         Whether it stands behind the figures that a paper would keep.
+    details : str
+        How it was made, behind a fold.
     """
 
     study: str
@@ -59,6 +61,7 @@ class ReportFigure(NamedTuple):
     caption: str
     trials: Iterable[str] = ()
     appendix: bool = False
+    details: str = ""
 
 
 class ReportTable(NamedTuple):
@@ -317,6 +320,7 @@ def _shown(figure: ReportFigure, out: Path, origins: Sequence[Origin]) -> dict[s
         "name": figure.name.partition("--")[0],
         "id": re.sub(r"[^A-Za-z0-9-]+", "-", figure.name),
         "caption": figure.caption,
+        "details": figure.details,
         "appendix": figure.appendix,
         "links": links,
         "width": width // 2,  # sharp on dense screens, too

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from IPython.display import Image
+from IPython.display import Image, Markdown
 from matplotlib.figure import Figure
 
+from .figures import Drawn
 from .style import preview
 
 DPI = 144
@@ -23,3 +24,17 @@ def picture(figure: Figure) -> Image:
     """
     width = round(PAGE_DPI * figure.get_size_inches()[0])
     return Image(preview(figure, dpi=DPI), format="png", width=width)
+
+
+def captioned(name: str, one: Drawn) -> tuple[Image, Markdown]:
+    """Return a figure and the words below it, for ``display``; its details are behind a fold.
+
+    Parameters
+    ----------
+    name : str
+    one : Drawn
+    """
+    words = f"**{name}.** {one.caption}"
+    if one.details:
+        words += f"\n\n<details><summary>How it was made</summary>\n\n{one.details}\n\n</details>"
+    return picture(one.figure), Markdown(words)

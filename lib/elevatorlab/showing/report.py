@@ -92,6 +92,7 @@ def write_report(
                     caption=one.caption,
                     trials=one.trials,
                     appendix=one.appendix,
+                    details=one.details,
                 )
             )
         tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]

@@ -23,18 +23,21 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 _DISK = (
-    "The disk is one server (1.85 ms a write, memory for one), calibrated at the ends of Figure 1 "
-    "and at two waits (one container, the overloaded one alone)."
+    "The disk is one server: it takes 1.85 ms for a write, and has memory for one write. It is "
+    "calibrated at the ends of Figure 1 and at two waits. These are the wait of one container, and "
+    "that of the overloaded container alone."
 )
 _OF_N = (
-    "Counterpart of the paper's Figure {number}: published ends, repetitions, rival curves with "
-    "residuals (measured less curve), and the exact solution of one server (mean-value analysis). "
-    "{see} " + _DISK
+    "Counterpart of the paper's Figure {number}: published ends, repetitions, rival curves, and "
+    "the exact solution of one server. {see}"
 )
 _BAND = "The band is the 95 % confidence band of the best curve."
 _LIMIT = (
     "The paper's logarithm has no upper limit, but one write outstanding keeps utilisation and "
-    "queue length at 1 or less (band: 95 % confidence, best curve)."
+    "queue length at 1 or less."
+)
+_RESIDUALS = (
+    "Below are the residuals: measured less curve. The exact solution is mean-value analysis. "
 )
 OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
 """What Figures 1 to 4 show of equal containers."""
@@ -43,7 +46,7 @@ CAPTIONS = {
     "overview": "Counterpart of the paper's Figure 5: wait over the utilisation of a container's "
     "own device; dotted lines are laws, drawn without a fit. With one write outstanding, "
     "W = Z U / (1 - U) holds for any disk, but M/M/1 through the first point misses the paper's "
-    "others. " + _DISK,
+    "others.",
     **{
         f"figure-{number}": _OF_N.format(
             number=number, see=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else _BAND
@@ -52,31 +55,48 @@ CAPTIONS = {
     },
     "figure-6": "Counterpart of the paper's Figure 6: waits of normal and overloaded containers "
     "together and apart (0: overloaded alone), and their rises, with 95 % confidence intervals. "
-    "Compare a normal container's rise (right) with the overloaded one's. " + _DISK,
+    "Compare a normal container's rise (right) with the overloaded one's.",
     "open-and-closed": "Wait over the utilisation of the shared server, by the server's own "
-    "account. (At saturation, the kernel's busy time is too low by a third.) Open arrivals follow "
-    "M/M/1 or M/D/1, drawn from the disk's own S without a fit (dotted); closed writers follow "
-    "neither.",
+    "account. Open arrivals follow M/M/1 or M/D/1 (dotted, drawn without a fit); closed writers "
+    "follow neither.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
     "over containers and repetitions. The paper names no algorithm for this figure, so both are "
-    "shown, word for word and with what this project adds. " + _DISK,
+    "shown, word for word and with what this project adds.",
     "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers, before the "
     "regulator begins (calibrated: three writers) and after (predicted). SLAE ensures a wait; UTE "
-    "ensures a utilisation, and promises no wait. " + _DISK,
-    "comparison": "The regulator beside the kernel's mechanisms, with 95 % confidence intervals "
-    "where repetitions differ. From the left: seconds with a normal container's wait above 5 ms, "
-    "time until none has one (never: not until the end), the disk's share of time at work (dotted: "
-    "the target of 90 %), and the offenders' rate. io.max knows the offenders beforehand: it is "
-    f"fixed at the 1 MB/s that the paper set by hand. {UNTESTED}",
+    "ensures a utilisation, and promises no wait.",
+    "comparison": "The regulator beside the kernel's mechanisms: time with waits above 5 ms, time "
+    "until they end, the disk's share of time at work, and the offenders' rate. A good mechanism "
+    "has short times at the left, and lets disk and offenders work at the right.",
     "comparison-over-time": "The longest of the normal containers' mean waits in each second, mean "
     "over repetitions. The overload begins at the thin line; a mechanism works once its curve "
-    "stays below the dotted SLA. " + _DISK,
-    "frontier": "The offenders' write rate over the longest of the normal containers' mean waits, "
-    "averaged over seconds, with 95 % confidence intervals over seeds. Each dot is a setting "
-    "with a wait of at most 1.5 SLAs (filled: no wait above the SLA of 5 ms, from 250 ms after the "
-    "overload begins). A line joins a mechanism's best settings. " + _DISK,
+    "stays below the dotted SLA.",
+    "frontier": "The offenders' write rate over the longest of the normal containers' mean waits; "
+    "each dot is a setting of a mechanism. A line joins a mechanism's best settings; filled dots "
+    "kept the SLA of 5 ms.",
 }
 """What each figure shows; where it was measured is added to it."""
+DETAILS = {
+    **dict.fromkeys(("overview", "figure-6", "figure-8", "figure-9"), _DISK),
+    **{
+        f"figure-{number}": _RESIDUALS
+        + (f"{_BAND} " if CLOSED_BUSY in RIVALS[quantity] else "")
+        + _DISK
+        for number, quantity in enumerate(OF_EQUAL, 1)
+    },
+    "open-and-closed": "At saturation, the kernel's busy time is too low by a third. The dotted "
+    "laws use the disk's own service time S.",
+    "comparison": "Intervals are 95 % confidence intervals, drawn where repetitions differ. The "
+    "first panel counts the seconds in which a normal container waits longer than 5 ms. The second "
+    "says when the last of them ends (never: not until the end). The dotted line of the third is "
+    "the target of 90 %. io.max knows the offenders beforehand: it is fixed at the 1 MB/s that the "
+    f"paper set by hand. {UNTESTED}",
+    "comparison-over-time": _DISK,
+    "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
+    "seeds. Settings with a wait above 1.5 SLAs are not drawn. A dot is filled if no wait was "
+    f"above the SLA from 250 ms after the overload began. {_DISK}",
+}
+"""How each figure was made; what the analysis says of a run is added to it."""
 KEPT = ("overview", "figure-6", "comparison")
 """The figures that a paper would keep."""
 
@@ -113,16 +133,17 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
                 drawn[name + ending] = figure
         return drawn | _of_mechanisms(rows)
 
-    captions, shows = dict(CAPTIONS), dict(SHOWS)
+    captions, details, shows = dict(CAPTIONS), dict(DETAILS), dict(SHOWS)
     several = dict(_of_schedulers(measured))
     for ending, some in several.items():
         above = {"scheduler": some["scheduler"].iloc[0]} if len(several) > 1 else {}
         words = f" Scheduler of the disk: {shown_name(above['scheduler'])}." if above else ""
         for name in OF_CONTAINERS:
-            captions[name + ending] = CAPTIONS[name] + words
+            captions[name + ending] = CAPTIONS[name]
+            details[name + ending] = DETAILS[name] + words
             shows[name + ending] = {**SHOWS.get(name, {}), **above}
     arms = {"container": "containers"}
-    says: dict[str, Any] = {"shows": shows, "remark": _judged, "kept": KEPT}
+    says: dict[str, Any] = {"shows": shows, "remark": _judged, "kept": KEPT, "details": details}
     return of_every_run(measured, draw, captions, arms, "write_kib_s", **says)
 
 

@@ -17,21 +17,27 @@ if TYPE_CHECKING:
 
 CAPTIONS = {
     "commits": "Commits a second relative to deadline with 1 thread, as printed and as measured, "
-    "with 95 % confidence intervals (arrow: how far an interval goes beyond the frame). At "
-    f"flush=0, mq-deadline's log is flushed once a second. {MAPPED}",
+    "with 95 % confidence intervals. Compare the order of the schedulers in the panels, for the "
+    "same number of threads.",
     "slice-idle": "Commits a second with bfq relative to mq-deadline, by bfq's slice_idle, with "
-    "95 % confidence intervals (dotted: the article's cfq). At the right, strict_guarantees makes "
-    "bfq always idle, and lets one request into the device. Where bfq loses with slice_idle 0, "
+    "95 % confidence intervals (dotted: the article's cfq). Where bfq loses with slice_idle 0, "
     "too, slice_idle is not the cause.",
-    "idle": "Share of the time in which requests waited in the scheduler and the device had none, "
-    "from the kernel's tracepoints. Large dots are means with 95 % confidence intervals, cut at 0 "
-    "and 1; small dots are repetitions. Where bfq idles with slice_idle 0, too, slice_idle is not "
-    "the cause.",
+    "idle": "Share of the time in which requests waited in the scheduler and the device had none "
+    "(means with 95 % confidence intervals; small dots: repetitions). Where bfq idles with "
+    "slice_idle 0, too, slice_idle is not the cause.",
     "group-commit": "Writes that reached the device, and flushes that the server asked for, per "
-    "commit, with 95 % confidence intervals. With 8 threads, one flush serves several commits. A "
-    "flush of a device without volatile cache ends in the kernel.",
+    "commit, with 95 % confidence intervals. With 8 threads, one flush serves several commits.",
 }
 """What each figure shows; where it was measured is added to it."""
+DETAILS = {
+    "commits": "An arrow says how far an interval goes beyond the frame. At flush=0, mq-deadline's "
+    f"log is flushed once a second. {MAPPED}",
+    "slice-idle": "At the right, strict_guarantees makes bfq always idle, and lets one request "
+    "into the device.",
+    "idle": "The times come from the kernel's tracepoints. Intervals are cut at 0 and 1.",
+    "group-commit": "A flush of a device without volatile cache ends in the kernel.",
+}
+"""How each figure was made."""
 KEPT = ("commits", "idle")
 """The figures that a paper would keep."""
 
@@ -68,4 +74,4 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
             drawn["slice-idle"] = slice_idle(published, swept)
         return drawn
 
-    return of_every_run(measured, draw, CAPTIONS, ARMS, "tps", kept=KEPT)
+    return of_every_run(measured, draw, CAPTIONS, ARMS, "tps", kept=KEPT, details=DETAILS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -23,26 +23,34 @@ def _charts_of(variant: str) -> str:
 
 CAPTIONS = {
     "points": "Points over all tests, numbers of threads and runs: the article's (left), and those "
-    "of the reruns with 95 % confidence intervals over runs. A rerun gives one point for each "
-    "scheduler beaten, and half a point for each tie. The percentage is how often a scheduler wins "
-    "when the runs are resampled (bootstrap).",
+    "of the reruns with 95 % confidence intervals over runs. The percentage is how often a "
+    "scheduler wins when the runs are resampled.",
     "critical-difference": "Mean rank of each scheduler over tests and numbers of threads (1 is "
-    "best). A line joins schedulers that Nemenyi's test at 5 % does not tell apart. Friedman's p "
-    "is the probability of such ranks if all schedulers were alike (too small here: the tests "
-    "share files and a disk).",
+    "best). A line joins schedulers that Nemenyi's test at 5 % does not tell apart.",
     "gain": "Gain of the best scheduler over the worst in each test, with 95 % confidence "
     "intervals over runs (filled: one thread, open: most threads). Colour and marker name the "
-    "best scheduler, and the grey band ends at the article's 30 %. Where an interval leaves its "
-    "panel, the runs do not bound the gain.",
+    "best scheduler, and the grey band ends at the article's 30 %.",
     **{
         _charts_of(variant): "Counterpart of the article's charts: throughput of each scheduler "
-        "relative to the mean of all in the same run, with 95 % confidence intervals over runs "
-        f"({name}). Where all dots are on the line, the choice of a scheduler changes nothing. "
-        "Where an interval leaves its panel, the runs decide nothing."
+        f"relative to the mean of all in the same run ({name}). Where all dots are on the line, "
+        "the choice of a scheduler changes nothing."
         for variant, name in VARIANTS.items()
     },
 }
 """What each figure shows; where it was measured is added to it."""
+DETAILS = {
+    "points": "A rerun gives one point for each scheduler beaten, and half a point for each tie. "
+    "The runs are resampled by the bootstrap.",
+    "critical-difference": "Friedman's p is the probability of such ranks if all schedulers were "
+    "alike. It is too small here, because the tests share files and a disk.",
+    "gain": "Where an interval leaves its panel, the runs do not bound the gain.",
+    **{
+        _charts_of(variant): "Whiskers are 95 % confidence intervals over runs. Where one leaves "
+        "its panel, the runs decide nothing."
+        for variant in VARIANTS
+    },
+}
+"""How each figure was made."""
 KEPT = ("points", "gain")
 """The figures that a paper would keep."""
 
@@ -85,7 +93,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
     arms = {arm: arm_name(arm) for arm in devices_in(measured)}
     shows = {_charts_of(variant): {"variant": variant} for variant in VARIANTS}
-    return of_every_run(measured, draw, CAPTIONS, arms, "throughput_kib_s", shows=shows, kept=KEPT)
+    says: dict[str, Any] = {"shows": shows, "kept": KEPT, "details": DETAILS}
+    return of_every_run(measured, draw, CAPTIONS, arms, "throughput_kib_s", **says)
 
 
 def _stamped(figure: Figure, rows: pd.DataFrame) -> Figure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -19,35 +19,31 @@ ARMS = {"host": "the machine"}
 _LIKE = "Counterpart of the document's Figure {}: "
 CAPTIONS = {
     "overview": "Throughput of SBQ relative to noop over I/O depth, and the processor's time for a "
-    "request at depth 64 (4 KiB random reads, 95 % confidence intervals). SBQ gains where the "
-    "ratio is above 1, and loses where it is below. Crosses are a local null_blk, without a "
-    "network.",
+    "request at depth 64 (crosses: a local null_blk). SBQ gains where the "
+    "ratio is above 1, and loses where it is below.",
     "figure-1-ssd": _LIKE.format(1) + "latency against throughput, one point for each I/O depth, "
-    "with 95 % confidence intervals. Where kyber lies on mq-deadline, only kyber is seen. Points "
-    f"with fewer than {FEWEST_FOR_P99} requests have no 99th percentile.",
-    "figure-2-ram": _LIKE.format(2) + "as Figure 1, with a RAM target. Points with fewer than "
-    f"{FEWEST_FOR_P99} requests have no 99th percentile.",
+    "with 95 % confidence intervals. Where kyber lies on mq-deadline, only kyber is seen.",
+    "figure-2-ram": _LIKE.format(2) + "latency against throughput with a RAM target, one point for "
+    "each I/O depth. Where kyber lies on mq-deadline, only kyber is seen.",
     "figure-3-ssd-cores": _LIKE.format(3) + "throughput by cores; dashed curves are published. "
-    "One core is measured (markers with 95 % confidence intervals). The dotted lines beyond one "
-    "core are predictions from its cost of a request.",
-    "figure-4-ram-cores": _LIKE.format(4) + "as Figure 3, with a RAM target. One core is "
-    "measured. The dotted lines beyond one core are predictions.",
-    "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads. The "
-    "document has 4 and 16 cores; the measurement has one job of fio, with 95 % confidence "
-    "intervals. Compare the ratios (below), not the rates.",
-    "figure-6-request-size": _LIKE.format(6) + "throughput by request size. The document (dashed) "
-    "has 16 cores and a link of 100 Gb/s; the measurement has one job of fio, with 95 % confidence "
-    "intervals. Compare the distance between the schedulers, not the rates.",
+    "Only one core is measured (markers); the dotted lines beyond it are predictions.",
+    "figure-4-ram-cores": _LIKE.format(4) + "throughput by cores with a RAM target; dashed curves "
+    "are published. Only one core is measured (markers); the dotted lines beyond it are "
+    "predictions.",
+    "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads. "
+    "Compare the ratios (below), not the rates: the document has 4 and 16 cores, the measurement "
+    "one job of fio.",
+    "figure-6-request-size": _LIKE.format(6) + "throughput by request size (dashed: the document). "
+    "Compare the distance between the schedulers, not the rates: the document has 16 cores, the "
+    "measurement one job of fio.",
     "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
-    "processor's time, TCP segments with data, and context switches. Where instructions are "
-    "counted, 1 us is a thousand instructions. Compare the schedulers with each driver: lower "
-    "costs explain the gain.",
-    "processor-time": "For whose work a request takes the processor's time, from the kernel's own "
-    "events (see `agent.observe.processor_time`), without the cost of recording these. The sums "
-    "are host + target. With two machines, each would keep its own part.",
+    "processor's time, TCP segments with data, and context switches. Compare the schedulers with "
+    "each driver: lower costs explain the gain.",
+    "processor-time": "For whose work a request takes the processor's time, by the kernel's own "
+    "events. The sums are host + target; with two machines, each would keep its own part.",
     "price": "Mean latency at depth 1 with the stock driver (left), and throughput on a local "
-    "null_blk (right). Both are relative to noop, with 95 % confidence intervals. Holding requests "
-    "back costs where the left panel is above 1, and where the right panel is below 1.",
+    "null_blk (right), both relative to noop. Holding requests back costs where the left panel is "
+    "above 1, and where the right panel is below 1.",
     "knobs": "Throughput relative to noop for each pair of SBQ's batch size and timeout, and the "
     "requests in a batch. A batch ends when it is full or when its timeout ends, whichever comes "
     "first.",
@@ -55,7 +51,24 @@ CAPTIONS = {
     "scaled, with 95 % confidence intervals. If a dot crossed 1 when times are scaled, the finding "
     "would change.",
 }
-"""What each figure shows; `_remark` and where it was measured are added to it."""
+"""What each figure shows; where it was measured is added to it."""
+_INTERVALS = "Whiskers are 95 % confidence intervals."
+_FEW = f"Points with fewer than {FEWEST_FOR_P99} requests have no 99th percentile."
+_PREDICTED = f"The predictions come from the cost of a request on one core. {_INTERVALS}"
+DETAILS = {
+    "overview": f"Requests are random reads of 4 KiB. null_blk has no network. {_INTERVALS}",
+    "figure-1-ssd": _FEW,
+    "figure-2-ram": f"{_INTERVALS} {_FEW}",
+    "figure-3-ssd-cores": _PREDICTED,
+    "figure-4-ram-cores": _PREDICTED,
+    "figure-5-read-share": _INTERVALS,
+    "figure-6-request-size": f"The document's link has 100 Gb/s. {_INTERVALS}",
+    "explanation": "Where instructions are counted, 1 us is a thousand instructions.",
+    "processor-time": "The cost of recording these events is left out. Module "
+    "elevatorlab.agent.observe.processor_time lists them.",
+    "price": _INTERVALS,
+}
+"""How each figure was made; `_remark` is added to it."""
 KEPT = ("overview", "processor-time")
 """The figures that a paper would keep."""
 
@@ -87,9 +100,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         drawn = _of_the_document(published, rows)
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
-    return of_every_run(
-        shared(measured), draw, CAPTIONS, ARMS, "throughput_iops", remark=_remark, kept=KEPT
-    )
+    says: dict[str, Any] = {"remark": _remark, "kept": KEPT, "details": DETAILS}
+    return of_every_run(shared(measured), draw, CAPTIONS, ARMS, "throughput_iops", **says)
 
 
 def _remark(name: str, run: Run) -> str:
@@ -113,8 +125,8 @@ def _remark(name: str, run: Run) -> str:
         machines = "Host and target are two machines, as in the document."
     else:
         machines = (
-            "Host and target share the machine's processors, so whatever a batch saves on either "
-            "of them counts. The document's host and target are two machines."
+            "Host and target share the machine's processors, so what a batch saves on either side "
+            "counts. The document's host and target are two machines."
         )
     return f"{times} {machines}".strip()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,18 +18,22 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 _INTERVALS = (
-    "Whiskers are 95 % intervals (Student's t on logarithms); where one leaves its panel, the "
+    "Whiskers are 95 % intervals (Student's t on logarithms). Where one leaves its panel, the "
     "repetitions do not bound the time."
 )
 _TIMES = (
-    "{counterpart} geometric mean of the time to read one file under {scheduler} while another is "
-    "written, printed (left) and rerun. Compare slopes and the distance between arms: the machines "
-    "differ in seconds, and only the preset full reads files of the article's sizes. " + _INTERVALS
+    "{counterpart} time to read one file under {scheduler} while another is written, printed "
+    "(left) and rerun. Compare slopes and the distance between arms, not seconds: the machines "
+    "differ."
+)
+_OF_TIMES = (
+    "Each time is a geometric mean. Only the preset full reads files of the article's sizes. "
+    + _INTERVALS
 )
 CAPTIONS = {
     "overview": "Time with each scheduler relative to none, as printed and as measured for each "
-    "kind of read. Where 0 % of the timed bytes were fetched from the disk, the scheduler had "
-    "nothing to decide (above 100 %: the reader's program was fetched, too). " + _INTERVALS,
+    "kind of read (whiskers: 95 % intervals). Where 0 % of the timed bytes came from the disk, the "
+    "scheduler had nothing to decide.",
     **{
         f"figure-{number}-{scheduler}": _TIMES.format(
             counterpart=f"Counterpart of the article's Figure {number}:", scheduler=scheduler
@@ -38,16 +42,22 @@ CAPTIONS = {
     },
     "table-5": "Counterpart of the article's Table 5: time to read a tree of small files while a "
     "big file is read, printed (left) and rerun. Compare the schedulers within a panel, not "
-    "seconds between panels. " + _INTERVALS,
+    "seconds between panels.",
     "crossing": "Time relative to the top left pair of schedulers, with 95 % confidence intervals. "
-    "Across is the scheduler of the device under test, and down that of the physical disk below. "
-    "All other figures and every verdict use the first row alone.",
+    "Across is the scheduler of the device under test, and down that of the physical disk below.",
     "guest-or-host": "Time with each scheduler in the virtual machine (across) and on its host "
-    "(down), relative to none in both, with 95 % confidence intervals. A number above 1 is slower. "
-    "The top row schedules in the guest alone, the left column on the host alone. All other "
-    "figures and every verdict use the top row alone.",
+    "(down), relative to none in both, with 95 % confidence intervals. A number above 1 is slower; "
+    "the top row schedules in the guest alone, the left column on the host alone.",
 }
 """What each figure shows; where it was measured is added to it."""
+DETAILS = {
+    "overview": f"Above 100 %, the reader's program was fetched, too. {_INTERVALS}",
+    **{f"figure-{number}-{scheduler}": _OF_TIMES for number, scheduler in enumerate(SCHEDULERS, 1)},
+    "table-5": _INTERVALS,
+    "crossing": "All other figures and every verdict use the first row alone.",
+    "guest-or-host": "All other figures and every verdict use the top row alone.",
+}
+"""How each figure was made; what of it was shown is added to some."""
 KEPT = ("overview",)
 """The figures that a paper would keep."""
 
@@ -93,8 +103,9 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
     #: On the deterministic machine, the disk below a virtual machine's own is its host's.
     pairs_of = {False: ("crossing", crossing), True: ("guest-or-host", guest_or_host)}
-    shown = "" if measured.empty else f" Shown: {VARIANTS[shown_variant(measured)]}."
-    captions = {**CAPTIONS, **{name: CAPTIONS[name] + shown for name, _ in pairs_of.values()}}
+    shown = "" if measured.empty else f"Shown: {VARIANTS[shown_variant(measured)]}. "
+    captions = dict(CAPTIONS)
+    details = {**DETAILS, **{name: shown + DETAILS[name] for name, _ in pairs_of.values()}}
     shows = dict(SHOWS)
     if not measured.empty:
         shows["guest-or-host"] = {"arm": "vm", "variant": shown_variant(measured)}
@@ -103,11 +114,11 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         captions[name] = _TIMES.format(
             counterpart="Beyond the article:", scheduler=shown_name(scheduler)
         )
+        details[name] = _OF_TIMES
         shows[name] = {"test": TEST_1, "scheduler": scheduler}
     pairs = tuple(name for name, _ in pairs_of.values())
-    return of_every_run(
-        measured, draw, captions, ARMS, "time_s", crossed=pairs, shows=shows, kept=KEPT
-    )
+    says: dict[str, Any] = {"shows": shows, "kept": KEPT, "details": details}
+    return of_every_run(measured, draw, captions, ARMS, "time_s", crossed=pairs, **says)
 
 
 def _of(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Figure]:

@@ -38,7 +38,7 @@ ReferenceOption = Annotated[
     str, typer.Option("--preset", metavar="quick|paper", help="which reference")
 ]
 TestbedOption = Annotated[
-    str, typer.Option(help=f"one of {', '.join(testbeds.forms())}; or several, with commas between")
+    str, typer.Option(help=f"one of {', '.join(testbeds.forms())}; or several, separated by commas")
 ]
 ResultsOption = Annotated[
     Path | None, typer.Option(help="folder of results; by default one below build/ for each image")
@@ -47,8 +47,8 @@ ResultsOption = Annotated[
 ReadOption = Annotated[
     str | None,
     typer.Option(
-        help="folder of results; by default the stored reference (of the preset paper where it is "
-        "stored; 'reference/quick': of quick); 'published': no measurement"
+        help="folder of results; by default the stored reference, of the preset paper if that is "
+        "stored; 'reference/quick' is the one of quick; 'published' is no measurement"
     ),
 ]
 OutOption = Annotated[

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 cache_app = typer.Typer(
     invoke_without_command=True,
-    help="What took minutes to build, kept for all checkouts of a user.",
+    help="The cache of what takes minutes to build; all checkouts of a user share it.",
 )
 app.add_typer(cache_app, name="cache")
 
 
 @cache_app.callback()
 def show(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List what is kept for all checkouts of this user: what, digest, size, when last used.
+    """List the entries of the cache with digest, size, and time of last use.
 
-    It is in the user's cache folder; ELEVATORLAB_CACHE names another one.
+    All checkouts of a user share the cache. It is in the user's cache folder, unless
+    ELEVATORLAB_CACHE names another folder.
     """
     if context.invoked_subcommand:
         return
@@ -51,10 +52,10 @@ def prune(
     everything: Annotated[bool, typer.Option("--all", help="remove all of it")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove what is damaged, half-made, or unused for 30 days; with --all, everything.
+    """Remove entries that are damaged, incomplete, or unused for 30 days; with --all, all entries.
 
-    What killed processes have left in the folder for temporary files goes, too.
-    What a checkout has taken out of the cache stays in its build folder.
+    It also removes what killed processes have left in the folder for temporary files.
+    What a checkout has copied from the cache stays in its build folder.
     """
     from .. import cache, scratch
 

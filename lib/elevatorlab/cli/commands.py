@@ -37,8 +37,8 @@ def options(
 ) -> None:
     """Rerun published studies of Linux I/O schedulers, and judge every published number.
 
-    Without --results, claims, report and results read the stored reference;
-    what runs or packs trials uses a folder below build/, one for each image.
+    Without --results, the commands claims, report and results read the stored reference.
+    Commands that run or pack trials use a folder below build/, one for each image.
     """
 
 

@@ -28,7 +28,7 @@ FigureOption = Annotated[
 
 @drive_app.command("show")
 def show(name: DriveArgument, as_json: JsonOption = False, out: FigureOption = None) -> None:
-    """Show a drive: seek curve, zones, what random reads take, and where the numbers are from."""
+    """Show a drive: seek curve, zones, times of random reads, and the sources of the numbers."""
     from ..drives import shown
     from ..paths import BUILD
     from ..showing.style import save
@@ -61,11 +61,11 @@ def show(name: DriveArgument, as_json: JsonOption = False, out: FigureOption = N
 @drive_app.command("replay")
 def replay(
     name: DriveArgument,
-    trace: Annotated[Path, typer.Argument(metavar="TRACE.csv", help="what a real drive was given")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE.csv", help="requests of a real drive")],
     as_json: JsonOption = False,
     out: FigureOption = None,
 ) -> None:
-    """Give a drive the requests of a real one's trace, and say how near its times are."""
+    """Replay a real drive's trace on a modelled drive, and say how near its times are."""
     from ..drives import replaying, shown, traces
     from ..paths import BUILD
     from ..showing.style import save

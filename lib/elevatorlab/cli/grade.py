@@ -14,10 +14,10 @@ from .base import ClusterOption, WorkersOption, app, tell
 @app.command()
 def grade(
     submissions: Annotated[
-        Path, typer.Argument(help="a folder with a folder, or an archive, for each student")
+        Path, typer.Argument(help="a folder that has a folder or an archive for each student")
     ],
     assignment: Annotated[
-        str, typer.Option(help="sstf, look, c-look, open, or the file of your own")
+        str, typer.Option(help="sstf, look, c-look, open, or the file of an assignment of your own")
     ],
     out: Annotated[
         Path | None, typer.Option(help="folder of grades and pages; by default one below build/")
@@ -27,7 +27,7 @@ def grade(
 ) -> None:
     """Build and run each submission in a machine of its own, and write marks and feedback.
 
-    What is graded is not graded again; a submission that has changed is.
+    A submission is graded again only if it has changed.
     """
     from ..elevators.grading import assignments, campaign, pages
     from ..paths import BUILD

@@ -28,7 +28,7 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 def regulate(context: typer.Context) -> None:
     """Regulate the I/O of this host's containers (SLAE, UTE); see docs/regulator.md.
 
-    The options are the agent's own: elevatorlab regulate --help. Its --config may be YAML.
+    elevatorlab regulate --help prints the options. The file of --config may be YAML.
     """
     _agent_job("regulate", context.args)
 
@@ -37,7 +37,7 @@ def regulate(context: typer.Context) -> None:
 def apply(context: typer.Context) -> None:
     """Make the scheduler of a device of this machine permanent (a udev rule), or undo it.
 
-    Prints the rule; --write installs and proves it. The options: elevatorlab apply --help.
+    It prints the rule; --write installs and proves it. elevatorlab apply --help prints the options.
     """
     _agent_job("apply", context.args)
 
@@ -93,7 +93,7 @@ def _hang_up(running: subprocess.Popen[bytes], copy: JsonCopy | None) -> None:
 def agent(
     out: Annotated[Path, typer.Argument(help="the file to write")] = Path("agent.pyz"),
 ) -> None:
-    """Write the agent as one file, for a service on a host: any Python from 3.9 on runs it."""
+    """Write the agent as one file, for a service on a host. Python 3.9 or newer runs it."""
     from ..testbeds import agent_archive
 
     try:

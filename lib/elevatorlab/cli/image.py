@@ -17,10 +17,11 @@ app.add_typer(image_app, name="image", help="The image of the deterministic test
 def build(
     force: Annotated[bool, typer.Option(help="build anyway, for newer packages")] = False,
     virtual_machines: Annotated[
-        bool, typer.Option("--virtual-machines", help="QEMU for machines inside, too")
+        bool,
+        typer.Option("--virtual-machines", help="also QEMU for virtual machines inside"),
     ] = False,
 ) -> None:
-    """Build the deterministic image where it is missing or its recipe has changed."""
+    """Build the deterministic image if it is missing, or if its recipe has changed."""
     from ..testbeds.deterministic import image, inner, template
 
     built = image.build(force)
@@ -36,7 +37,7 @@ def build(
 def export(
     out: Annotated[Path, typer.Option(help="folder of the file", file_okay=False)] = Path("."),
 ) -> None:
-    """Write the image to one file, which an archive can keep (a minute or two)."""
+    """Write the image to one file that an archive can keep. This takes a minute or two."""
     from .. import cache
     from ..testbeds.deterministic import image_archive
 
@@ -49,7 +50,7 @@ def export(
 def import_(
     file: Annotated[Path, typer.Argument(help="a file that `elevatorlab image export` wrote")],
 ) -> None:
-    """Check every byte of an exported image, and take it in place of the one that is here."""
+    """Check every byte of an exported image, and use it in place of the present image."""
     from ..testbeds.deterministic import image_archive
 
     described = image_archive.take(file)
@@ -72,7 +73,7 @@ def emulator(
         ),
     ] = None,
 ) -> None:
-    """Build the emulator whose processors work in parallel, where it is not built yet."""
+    """Build the emulator whose processors work in parallel, if it is not built yet."""
     from ..testbeds.deterministic import rounds
 
     built = rounds.build(source)

@@ -32,7 +32,9 @@ def _only_in_a_checkout() -> None:
 
 
 @app.command()
-def tiles(folder: Annotated[Path, typer.Argument(help="where to")] = BUILD / "lab") -> None:
+def tiles(
+    folder: Annotated[Path, typer.Argument(help="the folder")] = BUILD / "lab",
+) -> None:
     """Write a tile for each study, for JupyterLab's launcher (`make lab` does)."""
     _only_in_a_checkout()
     from ..notebook import launcher
@@ -46,7 +48,8 @@ def reference(
     preset: ReferenceOption = "quick",
     parameter: ParameterOption = None,
     testbed: Annotated[
-        str, typer.Option(help="where it was measured; one of other machines needs a study")
+        str,
+        typer.Option(help="where it was measured; any but the default needs a study"),
     ] = DEFAULT,
     results: ResultsOption = None,
 ) -> None:
@@ -103,9 +106,9 @@ def sensitivity(
     preset: PresetOption = "quick",
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
-    dry_run: Annotated[bool, typer.Option(help="say what is to be run, and stop")] = False,
+    dry_run: Annotated[bool, typer.Option(help="say what would run, and stop")] = False,
 ) -> None:
-    """Judge a study on other machines; store which verdicts stand in data/sensitivity."""
+    """Judge a study on other machines, and store in data/sensitivity which verdicts stand."""
     _only_in_a_checkout()
     from ..judging import sensitivity as tables
     from ..running import sensitivity as running

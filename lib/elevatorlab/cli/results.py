@@ -11,7 +11,7 @@ from .base import JsonOption, OutOption, ReadOption, SomeStudy, app, console, te
 
 AgainstOption = Annotated[
     str | None,
-    typer.Option(help="another folder of results, or 'reference': a page shows both side by side"),
+    typer.Option(help="another folder of results, or 'reference', to show side by side"),
 ]
 
 
@@ -36,7 +36,7 @@ def claims_command(
     everything: Annotated[bool, typer.Option("--all", help="all studies, claim by claim")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the verdicts; of one study, or with --all, print each claim with its reason."""
+    """Count the verdicts; with one study, or with --all, print each claim with its reason."""
     from ..judging import claims, kept
     from ..paths import command
 
@@ -55,7 +55,7 @@ def claims_command(
 def report_command(
     results: ReadOption = None, out: OutOption = None, against: AgainstOption = None
 ) -> None:
-    """Build the HTML report, its figures and its tables; say where they are."""
+    """Build the HTML report with figures and tables, and say where they are."""
     from ..showing.report import write_report
 
     tell(write_report(results, out, against))

@@ -27,9 +27,9 @@ FolderArgument = Annotated[
 
 @scheduler_app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="what the kernel will call it; also the folder")],
+    name: Annotated[str, typer.Argument(help="its name in the kernel, and the name of its folder")],
     template: Annotated[
-        str, typer.Option(help="fifo or deadline (whole), sstf or look (for you to finish)")
+        str, typer.Option(help="fifo or deadline (complete), sstf or look (for you to finish)")
     ] = "fifo",
 ) -> None:
     """Write the folder of a new scheduler: short, working, and commented."""
@@ -45,8 +45,8 @@ def new(
 def build(folder: FolderArgument, as_json: JsonOption = False) -> None:
     """Compile a scheduler for the kernel of the deterministic image.
 
-    The compiler is locked in: it has no network, and sees nothing but its own root and FOLDER.
-    What it makes is kept in the user's cache, where every other command takes it from.
+    The compiler is locked in: it has no network, and sees only its own root and FOLDER.
+    The module is kept in the user's cache, and all other commands use it from there.
     """
     from ..plugins import scheduler_folders
     from ..testbeds.deterministic import modules
@@ -80,14 +80,14 @@ def check(
         Path | None, typer.Option(help="the page; by default one for each scheduler below build/")
     ] = None,
     case: Annotated[
-        list[str] | None, typer.Option(help="only this case, and what it needs; repeatable")
+        list[str] | None, typer.Option(help="only this case and those it needs; may be repeated")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check that a scheduler does what the block layer asks of one.
 
-    It runs in the deterministic machine alone. A failure is named, with the line of your source
-    where the kernel says one. Exit status 0: it passed every case.
+    It runs in the deterministic machine alone. The check names each failure, and the line of your
+    source if the kernel tells it. Exit status 0: the scheduler passed every case.
     """
     from ..elevators.check import check as checked
     from ..elevators.check import page
@@ -123,8 +123,8 @@ def compare(
 ) -> None:
     """Measure a scheduler beside none, mq-deadline, kyber and bfq, and write a page.
 
-    What it costs, its reads a second, latencies beside a load, fairness, starvation and travel.
-    What was measured before is only read: after a change, the new version alone runs.
+    The page has costs, reads a second, latencies beside a load, fairness, starvation and travel.
+    Trials that were measured before do not run again: after a change, only the new version runs.
     """
     from ..elevators.compare import comparison, measures, page
     from ..paths import BUILD

@@ -101,7 +101,7 @@ def schemas_command(
         str | None, typer.Argument(help=f"one of {', '.join(SCHEMAS)}; by default all")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="folder to write them to, a file each, instead")
+        Path | None, typer.Option(help="write them to this folder instead, a file for each")
     ] = None,
 ) -> None:
     """Print the JSON Schemas of trials, results, claims and bundles."""

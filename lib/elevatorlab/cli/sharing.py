@@ -45,16 +45,16 @@ def verify(
         Path | None, typer.Argument(help="a bundle; by default the stored reference")
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=0, help="how many trials to run again; of a bundle also none")
+        int, typer.Option(min=0, help="how many trials to run again; 0 only with a bundle")
     ] = 3,
     preset: ReferenceOption = "quick",
     everything: Annotated[
-        bool, typer.Option("--all", help="run all again, and compare the verdicts, too")
+        bool, typer.Option("--all", help="run all trials again, and also compare the verdicts")
     ] = False,
-    seed: Annotated[int, typer.Option(help="which ones")] = 0,
+    seed: Annotated[int, typer.Option(help="decides which trials are in the sample")] = 0,
     image: Annotated[
         Path | None,
-        typer.Option(help="run them with this file, which `elevatorlab image export` wrote"),
+        typer.Option(help="an image for the trials, from `elevatorlab image export`"),
     ] = None,
     attest: Annotated[
         bool, typer.Option("--attest", help="print this machine's line for data/attested.csv")
@@ -63,7 +63,7 @@ def verify(
 ) -> None:
     """Check a bundle's files; run a sample of the trials again and compare the bits.
 
-    A reference of another deterministic testbed is run again, too, where that testbed is ready.
+    Where another deterministic testbed is ready, a sample of its reference also runs again.
 
     Exit status: 0 same bits, or with --all and another image the same verdicts; 1 something is
     not what it is said to be; 4 another image, where bits may differ.

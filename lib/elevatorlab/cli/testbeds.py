@@ -21,7 +21,7 @@ def doctor(
 ) -> None:
     """Say what each testbed can do on this machine, and what is missing.
 
-    Exit status 0 when what was asked for can run trials: the testbed named, or the default one.
+    Exit status 0: the testbed that was named, or else the default one, can run trials.
     """
     from .. import testbeds
     from ..plugins.packages import of_others
@@ -51,7 +51,7 @@ def doctor(
 
 @app.command()
 def clean(testbed: TestbedOption = "host") -> None:
-    """Finish what killed runs left changed on a testbed's machine: devices, schedulers, VMs."""
+    """Undo what killed runs left behind on a testbed's machine: devices, schedulers, VMs."""
     from .. import testbeds
 
     for where in testbeds.several(testbed):

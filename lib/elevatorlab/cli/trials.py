@@ -30,7 +30,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="FOLDER",
-            help="one more scheduler: a name, or the folder of your own; may be repeated",
+            help="one more scheduler: its name, or the folder of your own one; may be repeated",
         ),
     ] = None,
     testbed: TestbedOption = "deterministic",

@@ -306,7 +306,7 @@ def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
         return _absent(rows)
     reason = told(
         f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: "
-        "our anticipatory learns from the disk what a wait would gain, and it ran only on the disk "
+        "our anticipatory learns from the disk what a wait would gain. It ran only on the disk "
         "without an arm. The article's kernel waited for a set time on any disk.",
         [above["scheduler"], below["scheduler"]],
     )

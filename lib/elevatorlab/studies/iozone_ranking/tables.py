@@ -23,10 +23,11 @@ OVERVIEW = (
     "(column tool)."
 )
 POINTS = (
-    "The article's points, for any number of schedulers: one for each scheduler beaten and half a "
-    "point for each tie, in every test, number of threads and run. The other columns are not "
-    "in the article: how often each scheduler wins in resampled runs, and Friedman's test with "
-    "mean ranks over tests and numbers of threads (1 is best)."
+    "The article's points, for any number of schedulers, from every test, number of threads and "
+    "run. A scheduler gets one point for each scheduler beaten, and half a point for each tie. The "
+    "other columns are not in the article. They tell how often each scheduler wins in resampled "
+    "runs. They also have Friedman's test, with mean ranks over tests and numbers of threads (1 is "
+    "best)."
 )
 GAINS = (
     "Size of the effect: gain of the best scheduler's throughput over the worst's, in percent, "

@@ -27,8 +27,8 @@ from .published import NOOP, SBQ, SCHEDULER, core_scaling, gain_by_depth, single
 from .trials import LOCAL
 
 OVERVIEW = (
-    "Measured at depth 64 with 4 KiB random reads: thousand requests a second (means over "
-    "repetitions), and SBQ relative to noop with its 95 % confidence interval. For each "
+    "Measured at depth 64 with 4 KiB random reads: thousand requests a second, as means over "
+    "repetitions. SBQ is also shown relative to noop, with a 95 % confidence interval. For each "
     "request, the table also has the processor's time and the TCP segments with data that the host "
     "sent."
 )
@@ -53,9 +53,10 @@ PREDICTION = (
 )
 ON_CORES = (
     "Host and target on processors of their own, depth 64, 4 KiB: requests a second on the "
-    "document's scale, and SBQ relative to noop as the emulated processors have it with its 95 % "
-    "confidence interval, beside what one core's cost of a request predicts (where one core was "
-    "measured) and what is published. docs/multicore.md says what these processors leave out."
+    "document's scale. SBQ relative to noop is shown as the emulated processors have it, with a 95 "
+    "% confidence interval. Beside it is the published ratio, and the prediction from one core's "
+    "cost of a request, where one core was measured. docs/multicore.md says what these processors "
+    "leave out."
 )
 _RIG = ("target", "driver", "time_scale")
 CORES = (1, 2, 4, 8, 16, 24)

@@ -23,16 +23,18 @@ MORE_INSTRUCTIONS = (-1000, 1000, 4000)
 THROUGH_THE_DISK = "direct"
 
 COSTS = (
-    "Exits of the virtual machine: how many KVM counted for each request of the disk under test, "
-    "and how many instructions the machine executed from one exit to the next. Only with direct "
-    "I/O does all work end in requests, so only there the last three columns say more: the "
-    "instructions for a request in a container, those that the virtual machine adds for each of "
-    "its exits (all of KVM, QEMU and virtio), and the ratio of the two."
+    "Exits of the virtual machine. KVM counted them for each request of the disk under test. The "
+    "table also has the instructions that the machine executed from one exit to the next. Only "
+    "with direct I/O does all work end in requests, so only there the last three columns have "
+    "values. These are the instructions for a request in a container, those that the virtual "
+    "machine adds for each of its exits, and their ratio. What it adds is all of KVM, QEMU and "
+    "virtio."
 )
 SENSITIVITY = (
-    "What hangs on the cost of an exit: every time in the virtual machine, longer by its trial's "
-    "exits times so many instructions (1 instruction = 1 ns). It is an upper bound, since an exit "
-    "can fall into a time when the reader waits for the disk."
+    "What hangs on the cost of an exit. If an exit cost so many more instructions, each time in "
+    "the virtual machine would be longer by that cost for each exit of its trial (1 instruction = "
+    "1 ns). It is an upper bound, since an exit can fall into a time when the reader waits for the "
+    "disk."
 )
 KEYS = ["test", "variant", "scheduler"]
 

@@ -28,14 +28,14 @@ OVERVIEW = (
     "for each byte that it read."
 )
 ON_A_DRIVE = (
-    "The article's question on a disk with an arm: time for all reads relative to none, on the "
-    "study's SSD without an arm and on a drive. The reads had dropped caches, or went around the "
-    "page cache."
+    "The article's question on a disk with an arm. The table has the time for all reads relative "
+    "to none, on the study's SSD without an arm and on a drive. The reads had dropped caches, or "
+    "went around the page cache."
 )
 GUEST_OR_HOST = (
-    "Who should schedule, guest or host? Time for all reads relative to none in both, with a "
-    "scheduler in the virtual machine alone, on its host alone, and in both, with caches dropped. "
-    "The ratio of the first to the second says where it is better."
+    "Who should schedule, guest or host? The table has the time for all reads relative to none in "
+    "both, with caches dropped. A scheduler runs in the virtual machine alone, on its host alone, "
+    "or in both. The ratio of the first to the second says where it is better."
 )
 STABILITY = (
     "Would other repetitions rank the schedulers the same? The table has the share of resampled "

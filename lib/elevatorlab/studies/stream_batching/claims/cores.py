@@ -219,12 +219,12 @@ def _unless_unsteady(claim: Claim, verdicts: Mapping[Arrangement, Verdict]) -> C
     if len(set(verdicts.values())) > 1:
         why = (
             "The verdict depends on the length of the emulated machine's slots, or on what moving "
-            "a cache line costs, so that it says nothing of real processors."
+            "a cache line costs. So it says nothing of real processors."
         )
     elif len(slots) < 2 or len(transfers) < 2:
         why = (
             "A verdict about emulated processors takes two slot lengths and two costs of moving a "
-            f"cache line (slot=200, transfer=100); this was run with slots of {_list(slots)} and "
+            f"cache line (slot=200, transfer=100). This was run with slots of {_list(slots)} and "
             f"costs of {_list(transfers)}."
         )
     else:

@@ -48,8 +48,10 @@ def test_another_table_is_judged_anew(times, monkeypatch, tmp_path):
     monkeypatch.setattr(store, "REFERENCE", tmp_path / "reference")
     kept.judge(STUDY)
     assert len(times) == 1  # a copy is the same table
-    lines = (tmp_path / "reference" / f"{STUDY}.csv").read_text().splitlines()
-    (tmp_path / "reference" / f"{STUDY}.csv").write_text("\n".join(lines[:-1]) + "\n")
+    shown = store.reference_folder(store.reference_preset(STUDY)) / f"{STUDY}.csv"
+    assert shown.is_relative_to(tmp_path)
+    lines = shown.read_text().splitlines()
+    shown.write_text("\n".join(lines[:-1]) + "\n")
     kept.judge(STUDY)
     assert times[1] == times[0] - 1
 

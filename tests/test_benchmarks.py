@@ -1,0 +1,24 @@
+"""What the programs in benchmarks/ say to options that make no sense."""
+
+import subprocess
+import sys
+
+import pytest
+
+from elevatorlab.paths import PROJECT
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "sentence"),
+    [
+        ("soak", ("--minutes", "0"), "expected a number above 0, found '0'"),
+        ("soak", ("--minutes", "long"), "expected a number above 0, found 'long'"),
+        ("soak", ("--kills", "-1"), "expected a whole number from 0 on, found '-1'"),
+        ("soak", ("--seed", "1.5"), "expected a whole number from 0 on, found '1.5'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_in_one_sentence(program, options, sentence):
+    command = [sys.executable, PROJECT / f"benchmarks/{program}.py", *options]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.splitlines()[-1].endswith(sentence)

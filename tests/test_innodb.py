@@ -366,7 +366,7 @@ def test_anticipatory_is_measured_without_a_verdict_and_says_why():
     one = verdicts(table)["sentence/anticipatory"]
     assert one.verdict == "not testable here" and one.measured == pytest.approx(1.05)
     assert "learns from the disk what a wait would gain" in one.reason
-    assert "it ran only on the disk without an arm" in one.reason
+    assert "It ran only on the disk without an arm" in one.reason
     drive = as_printed(device="drive, cheetah-15k-5").query("scheduler != 'bfq'")
     beside = verdicts(pd.concat([table, drive]))["sentence/anticipatory"]
     assert beside == one  # drives do not run it

@@ -33,6 +33,7 @@ OUTER, INNER = ("init", "outer.py"), ("init", "inner.py")
 #: Virtio-serial ports: one says that the machine is ready, one is the agent's, others a workload's.
 PORTS = 6
 
+MISSING = "QEMU for virtual machines inside is missing"
 BUILD_IT = f"Build it: {command('image build --virtual-machines')} (half a minute)"
 
 
@@ -76,9 +77,11 @@ class Nested(ParallelRounds):
         Raises
         ------
         NotReady
-            See `ready`.
+            When that was never built.
         """
-        size_mib = (ready() / FILES[0]).stat().st_size >> 20
+        if not (folder() / FILES[0]).exists():
+            raise NotReady(MISSING, BUILD_IT)
+        size_mib = (folder() / FILES[0]).stat().st_size >> 20
         piece = qemu.memory(KIND, image / KIND / FILES[0], size_mib, "share=on,readonly=on")
         return [*piece, "-device", f"nvdimm,id=nvdimm3,slot=2,memdev={KIND},unarmed=on"]
 
@@ -137,7 +140,7 @@ def ready() -> Path:
     """
     described = folder() / "made_of"
     if not all((folder() / name).exists() for name in FILES) or not described.exists():
-        raise NotReady("QEMU for virtual machines inside is missing", BUILD_IT)
+        raise NotReady(MISSING, BUILD_IT)
     if described.read_text() != made_of():
         raise NotReady("QEMU for virtual machines inside belongs to another image", BUILD_IT)
     wanted = (image.FOLDER / INITRAMFS).read_bytes() + _archive(OUTER)

@@ -27,6 +27,11 @@ def test_words_are_at_the_left_below_their_title():
     assert cells(html, "th")[4:] == [(False, "0"), (False, "1")]
 
 
+def test_no_cell_is_cut_off():
+    words = "mq-deadline 273.5, kyber 271, none 264.5, cfq 255, bfq 236 and many more words"
+    assert cells(as_html(pd.DataFrame({"points": [words]})), "td") == [(True, words)]
+
+
 def test_rows_that_have_names_have_them_at_the_left():
     html = as_html(REASONS.set_index(["verdict", "reason"]))
     assert all(left for left, words in cells(html.partition("<tbody>")[2], "th"))

@@ -39,5 +39,21 @@ def borne(value: float, half_width: float) -> int:
     return min(EXACT_DIGITS, max(1, math.floor(math.log10(abs(value))) - power + 1))
 
 
+def within(value: float, low: float, high: float) -> str:
+    """Write a number and the ends of its interval, in digits that the interval bears.
+
+    Examples
+    --------
+    >>> within(12.3456, 11.914, 12.707), within(0.01568, -0.003, 0.0344), within(2, 2, 2)
+    ('12.3 (11.9 to 12.7)', '0.016 (-0.003 to 0.034)', '2')
+    """
+    digits = borne(value, (high - low) / 2)
+    if low == high or not value:
+        return plain(value, digits)
+    step = math.floor(math.log10(abs(value))) - digits + 1
+    ends = " to ".join(f"{round(end, -step) + 0.0:.10g}" for end in (low, high))
+    return f"{plain(value, digits)} ({ends})"
+
+
 EXACT_DIGITS = 4
 """What does not scatter is written with so many: nobody compares more."""

@@ -27,7 +27,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def as_html(table: pd.DataFrame) -> str | None:
-    """Return the table as pandas shows it, but with words at the left.
+    """Return the table as pandas shows it, but with words at the left, and none left out.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ def as_html(table: pd.DataFrame) -> str | None:
     ['<td style="text-align: left">none</td>', '<td>1.5</td>']
     """
     # The stubs of pandas do not know what it is for IPython alone.
-    html: str | None = table._repr_html_()  # type: ignore[operator]
+    with pd.option_context("display.max_colwidth", None):
+        html: str | None = table._repr_html_()  # type: ignore[operator]
     if html is None:
         return None
     columns = [_has_words(table.iloc[:, place]) for place in range(table.shape[1])]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..analysis.wording import EXACT_DIGITS, borne, plain
+from ..analysis.wording import EXACT_DIGITS, plain, within
 from ..judging.claims import Claim
 from ..judging.compared import Compared, Range
 
@@ -156,9 +156,4 @@ def measured_text(claim: Claim) -> str:
     # The claim's unit may be another than that of the comparison: seconds, and not a ratio.
     scale = claim.measured / one.value
     low, high = sorted((scale * one.low, scale * one.high))
-    digits = borne(claim.measured, (high - low) / 2)
-    if low == high:
-        return plain(claim.measured, digits)
-    step = math.floor(math.log10(abs(claim.measured))) - digits + 1
-    ends = " to ".join(f"{round(end, -step):.10g}" for end in (low, high))
-    return f"{plain(claim.measured, digits)} ({ends})"
+    return within(claim.measured, low, high)

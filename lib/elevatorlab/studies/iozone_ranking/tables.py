@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ...analysis.intervals import Interval, geometric_interval
+from ...analysis.wording import EXACT_DIGITS, plain, within
 from ..kit.cells import rows_of
 from ..kit.contrast import turned, with_arm
 from ..kit.tables import PLACE, Captioned, cells, machine_name
@@ -123,8 +124,8 @@ def _listed(values: pd.Series, form: str) -> str:
 
 def _interval(value: Interval) -> str:
     if not value.bounded or value.identical:
-        return f"{value.value:.4g}"
-    return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
+        return plain(value.value, EXACT_DIGITS)
+    return within(value.value, value.low, value.high)
 
 
 # The article's log: tab-separated, so that spreadsheets made for it go on working

@@ -6,9 +6,10 @@ Needs root, a Docker engine with the image debian:bookworm-slim, and nothing els
 share one slow disk through a loop device each: four write little, two overload it. Each runs for
 half a minute or so and goes; another one takes its place. All the while `elevatorlab regulate`
 keeps them apart. In the first half of the time it is killed at random moments, by SIGKILL and by
-SIGTERM in turns, and started again at once. The whole second half is one life, so that its memory
-can be seen to stay. That life ends by SIGKILL while a limit is in force, too. The regulator that
-comes next is told to end at once, so it can only restore.
+SIGTERM in turns, and started again at once. Four kills in five come after it has begun to regulate.
+The whole second half is one life, so that its memory can be seen to stay. That life ends by SIGKILL
+while a limit is in force, too. The regulator that comes next is told to end at once, so it can only
+restore. A busy machine, on which each start takes long, adds to the time.
 
 No limit may be left after a SIGTERM, nor at the end, and nothing in the journal. The memory at the
 end of the long life may be that at its beginning times MEMORY_BAR. Otherwise the status is 1.
@@ -48,6 +49,8 @@ SAMPLE_S = 5
 #: A container that the engine does not start is tried again later, so often in all.
 MOST_REFUSALS = 10
 MEMORY_BAR = 1.1
+#: One kill in five hits a regulator within its first two seconds, in which it starts.
+ONE_KILL_IN_A_START, MOST_OF_A_START_S = 5, 2
 #: A file of a cgroup in which limits are, by the version of cgroups.
 LIMITS = {1: "blkio.throttle.*_bps_device", 2: "io.max"}
 
@@ -208,6 +211,12 @@ class Soak:
             self.check()
             time.sleep(min(0.5, rest_s))
 
+    def wait_for_the_start(self):
+        """Wait until the regulator has begun to regulate."""
+        while not self.regulator.events("start"):
+            self.check()
+            time.sleep(0.1)
+
     def live(self, end_s):
         """Let the regulator live until a moment; return [(moment, KiB)] of its memory."""
         samples = []
@@ -237,12 +246,15 @@ def soak(folder, loops, options):
     try:
         begin_s, half_s = time.monotonic(), options.minutes * 30
         run = Soak(folder, loops, containers)
-        moments_s = sorted(begin_s + chance.uniform(0, half_s) for _ in range(options.kills))
-        for number, moment_s in enumerate(moments_s):
-            run.until(moment_s)
+        for number in range(options.kills):
+            latest_s = MOST_OF_A_START_S
+            if number % ONE_KILL_IN_A_START:
+                run.wait_for_the_start()
+                latest_s = 2 * half_s / options.kills
+            run.until(time.monotonic() + chance.uniform(0, latest_s))
             run.kill((signal.SIGKILL, signal.SIGTERM)[number % 2])
             run.regulator = Regulator(folder)
-        samples = run.live(begin_s + 2 * half_s)
+        samples = run.live(max(begin_s + 2 * half_s, time.monotonic() + half_s))
         missed = sum(line["control_periods"] for line in run.regulator.events("missed"))
         wait_until(lambda: limits_of(loops))
         run.kill(signal.SIGKILL)

@@ -15,6 +15,9 @@ from elevatorlab.paths import PROJECT
         ("soak", ("--minutes", "long"), "expected a number above 0, found 'long'"),
         ("soak", ("--kills", "-1"), "expected a whole number from 0 on, found '-1'"),
         ("soak", ("--seed", "1.5"), "expected a whole number from 0 on, found '1.5'"),
+        ("inversion", ("--limit-mib-s", "-1"), "expected a number above 0, found '-1'"),
+        ("inversion", ("--limit-mib-s", "nan"), "expected a number above 0, found 'nan'"),
+        ("inversion", ("--seeds", "0"), "expected a whole number from 1 to 100, found '0'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_one_sentence(program, options, sentence):

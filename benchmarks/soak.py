@@ -144,10 +144,17 @@ class Regulator:
         return None
 
     def end(self, how):
-        """Send a signal to the program and to the agent, and wait until both have ended."""
+        """Send a signal, and wait until the program and the agent, which does the work, have ended.
+
+        SIGTERM goes to the agent alone once it regulates: the program would pass on another one.
+        """
         started = bool(self.events("start"))
         agents = list(children(self.process.pid))
-        os.killpg(self.process.pid, how)
+        if how == signal.SIGTERM and started:
+            for agent in agents:
+                os.kill(agent, how)
+        else:
+            os.killpg(self.process.pid, how)
         status = self.process.wait()
         wait_until(lambda: not any(running(agent) for agent in agents))
         if how == signal.SIGTERM and started and status:

@@ -27,7 +27,7 @@ ONE_LIST = Path(__file__).with_name("fixtures") / "schedulers" / "one-list"
 
 
 def few(name):
-    return load(name).query(FEW[name][0])
+    return load(name, "reference/quick").query(FEW[name][0])
 
 
 def drawn(name, measured):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from ...trial import Count, DeviceModel, NullBlk, Record, WorkloadModel, capabilities, measurements
+from ...trial import DeviceModel, FioPoints, NullBlk, capabilities
 
 _BESIDE_DISK = "elevatorlab.studies.stream_batching.beside_disk.apart"
 
@@ -60,7 +60,7 @@ class NvmeTcpApart(DeviceModel):
         return self.backing.memory_mib
 
 
-class FioPointsApart(WorkloadModel):
+class FioPointsApart(FioPoints):
     """``fio_points`` with a job on each of the host's processors, and proof of who works where.
 
     Attributes
@@ -69,39 +69,15 @@ class FioPointsApart(WorkloadModel):
         As the device has it.
     traced_points : tuple of int
         Where the proof is taken: at one point or more.
-    options, points, ramp_ms, counted_ms, window_ms
-        See `elevatorlab.trial.FioPoints`.
     """
 
     agent: ClassVar[str] = f"{_BESIDE_DISK}:FioPointsApart"
-    measurements: ClassVar[type[Record] | None] = measurements.FioPoints
-    needs_filesystem: ClassVar[bool] = False
 
-    kind: Literal["fio_points_apart"] = "fio_points_apart"
-    options: dict[str, str | int]
-    points: Annotated[tuple[dict[str, str | int], ...], Field(min_length=1)]
-    ramp_ms: Count
-    counted_ms: Count
-    window_ms: Count
+    kind: Literal["fio_points_apart"] = "fio_points_apart"  # type: ignore[assignment]
     traced_points: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
     cores: Cores
 
     @property
     def requires(self) -> tuple[str, ...]:
         """Fio, and what the proof is made of."""
-        return (capabilities.program("fio"), capabilities.Capability.TRACEPOINTS)
-
-    @model_validator(mode="after")
-    def _traced_points_exist(self) -> FioPointsApart:
-        if beyond := [number for number in self.traced_points if number >= len(self.points)]:
-            raise ValueError(
-                f"traced_points: expected numbers of the {len(self.points)} points, from 0; "
-                f"found {beyond[0]}"
-            )
-        return self
-
-    @property
-    def duration_s(self) -> float:
-        """How long all points take together."""
-        points_ms = len(self.points) * (self.ramp_ms + self.counted_ms + self.window_ms)
-        return (points_ms + len(self.traced_points) * self.counted_ms) / 1000
+        return (*super().requires, capabilities.Capability.TRACEPOINTS)

@@ -124,7 +124,7 @@ def _backing(backing: Mapping[str, Any], journal: Journal, proofs: Proofs) -> st
         proofs.compare(f"{RAM_DISK} sectors", backing["size_mib"] << 11, sectors)
         return RAM_DISK
     load_module("null_blk", "nr_devices=0")
-    folder = block_device.CONFIG / "elevatorlab"
+    folder: pathlib.Path = block_device.CONFIG / "elevatorlab"
     journal.will("remove_folder", folder)
     folder.mkdir()
     journal.will_write(folder / "power", "0")
@@ -168,7 +168,8 @@ def _write(port: cable.Port, masks: list[tuple[str, int]]) -> None:
     run(*place, "sh", "-ec", script)
 
 
-class FioPointsApart(FioPoints):
+# Beside the disk the agent is another package, whose types mypy does not see.
+class FioPointsApart(FioPoints):  # type: ignore[misc]
     """The same on several of the host's processors, with proof of who works where."""
 
     def prepare(self) -> None:
@@ -184,7 +185,7 @@ class FioPointsApart(FioPoints):
         self.processor_time = _Watched(self.device, self.journal, places, self.proofs)
 
 
-class _Watched(processor_time.ProcessorTime):
+class _Watched(processor_time.ProcessorTime):  # type: ignore[misc]
     """Says whose work the processors do, and proves that each side keeps to its own."""
 
     def __init__(self, device: str, journal: Journal, places: Places, proofs: Proofs) -> None:

@@ -113,7 +113,8 @@ def verify(
         answers += [run_beside(name) for name in others]
     else:
         answers = [_check(bundle, run_again if everything or sample else None)]
-    print(*attested, sep="\n", end="\n" if attested else "")
+    for line in attested:
+        print(line)
     if verification.DIFFERENT in answers:
         raise typer.Exit(EXIT_ERROR)
     if verification.ANOTHER_IMAGE in answers:

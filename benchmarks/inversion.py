@@ -9,10 +9,11 @@ deterministic testbed, with cgroup v2 and the profile sata_ssd: the same trial g
 """
 
 import argparse
-import contextlib
 import json
 import statistics
 import sys
+
+from options import positive
 
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from elevatorlab.trial import Trial, checked, profile
@@ -77,14 +78,6 @@ def mean_and_range(values, digits):
     if f"{min(values):.{digits}f}" == f"{max(values):.{digits}f}":
         return text
     return f"{text} ({min(values):.{digits}f} to {max(values):.{digits}f})"
-
-
-def positive(text):
-    """Return a number above 0."""
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) < float("inf"):
-            return float(text)
-    raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
 
 
 def seeds(text):

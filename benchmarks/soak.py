@@ -34,6 +34,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from options import positive
+
 from elevatorlab.agent.regulator import cgroups
 from helpers import children, running, wait_until
 from regulator_containers import IMAGE, start_normal, start_overload, stop
@@ -296,14 +298,6 @@ def soak(folder, loops, options):
         print("   ", what)
     bad = run.left or at_end or journal or last_kib > MEMORY_BAR * first_kib
     return 1 if bad else 0
-
-
-def positive(text):
-    """Return a number above 0."""
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) < float("inf"):
-            return float(text)
-    raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
 
 
 def count(text):

@@ -44,7 +44,7 @@ def charts(rows: pd.DataFrame) -> Figure:
     for axis, title in zip(grid.axes[0], TESTS.values(), strict=True):
         axis.set_title(title)
     for axis in grid.axes[-1]:
-        axis.set_xlabel("threads\n(mean, MiB/s)")
+        axis.set_xlabel("threads\nmean (MiB/s)")
     for line, device in zip(grid.axes, devices, strict=True):
         spread = shown.loc[shown["arm"] == device, "percent"].abs().max()
         line[0].set_ylim(-1.2 * spread - 1, 1.2 * spread + 1)
@@ -70,7 +70,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, schedulers: list[str]) -> None:
         ]
         curve(axis, points, COLOURS[name], marker=marker_of(name), linestyle="none", markersize=3.5)
     means = rows.groupby("threads")["throughput_kib_s"].mean() / 1024
-    axis.set_xticks(range(len(threads)), [f"{count:g}\n({means[count]:.0f})" for count in threads])
+    axis.set_xticks(range(len(threads)), [f"{count:g}\n{means[count]:.0f}" for count in threads])
     axis.set_xlim(-0.5, len(threads) - 0.5)
     axis.grid(axis="x", visible=False)
     axis.axhline(0, color=GREY, linewidth=0.8)

@@ -176,7 +176,7 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_1():
     without, turned = (ratio.loc[TEST_1, name] for name in ("dropped", "dropped_drive"))
     assert f"reads in {without['bfq']:.2f} of the time of `none` without an arm" in TURNED
     assert f"and in {turned['bfq']:.2f} on the drive" in TURNED
-    assert f"in this one it takes {turned['mq-deadline']:.2f}" in TURNED
+    assert f"with the present image it takes {turned['mq-deadline']:.2f}" in TURNED
 
 
 def test_the_page_of_drives_tells_where_the_arm_goes_in_study_1(causes):
@@ -297,9 +297,9 @@ def test_how_far_the_start_matters_in_study_2():
     cells = rows.groupby(["variant", "arm", "scheduler", "threads", "test"])["throughput_kib_s"]
     spread = 100 * cells.std() / cells.mean()
     published, direct = spread["as_published"], spread["direct"]
-    assert f"the middle spread is {published.median():.1f} %" in LIMITS
+    assert f"the median spread is {published.median():.1f} %" in LIMITS
     assert f"and the largest {published.max():.0f} %" in LIMITS
-    assert f"the middle one is {direct.median():.3f} %" in LIMITS
+    assert f"the median is {direct.median():.3f} %" in LIMITS
 
 
 def test_every_study_has_a_line_of_how_far_repetitions_differ():

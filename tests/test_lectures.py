@@ -59,7 +59,7 @@ def test_a_lecture_runs_and_shows_the_same_again(notebook, tmp_path):
 @pytest.mark.parametrize("notebook", LECTURES, ids=lambda path: path.stem)
 def test_a_lecture_has_goals_and_a_prediction_before_each_run(notebook):
     cells = nbformat.read(notebook, as_version=4).cells
-    assert "After it you can" in cells[0].source
+    assert "After this lecture you can" in cells[0].source
     predicted = False
     for cell in cells:
         predicted = predicted or "**Predict" in cell.source

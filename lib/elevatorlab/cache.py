@@ -89,9 +89,9 @@ class Entry:
 
 
 def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = False) -> Path:
-    """Return the folder of an entry, which `make` fills where there is none, or a damaged one.
+    """Return the folder of an entry. If it is missing or damaged, `make` fills it first.
 
-    Its files are only read. Who asks while another process makes the entry waits for it.
+    Callers may only read its files. A caller waits while another process makes the entry.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
     make : callable
         ``make(folder)`` writes the content into an empty folder, or raises.
     anew : bool
-        Make it even where it is there.
+        Make the entry even if it exists.
 
     Returns
     -------

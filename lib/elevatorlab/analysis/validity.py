@@ -53,7 +53,7 @@ def of_points(model: Model, x: np.ndarray, inside: np.ndarray) -> list[str]:
 
 
 def of_solution(solution: lmfit.model.ModelResult, errors: list[float]) -> list[str]:
-    """Judge what the solver came back with, and whether it determines the parameters."""
+    """Judge the solver's result, and whether the result determines the parameters."""
     found = []
     if not solution.success:
         found.append(f"The fit did not converge: {solution.message}")

@@ -64,9 +64,9 @@ class Replayed:
 def trial_of(drive: Drive, requests: pd.DataFrame) -> Trial:
     """Return the trial in which a drive is given the requests of a trace.
 
-    Each comes `next_after_us` after the answer to the one before. That is how the traces of
-    DiskSim were measured: counted from arrival to arrival, a drive that serves one request after
-    the other would have answered every sixth of the HP C3323A before the one before it.
+    Each request comes `next_after_us` after the answer to the one before it. The traces of DiskSim
+    were measured in this way. If the times counted from arrival to arrival, the HP C3323A would
+    have answered every sixth request before the request that precedes it.
     """
     gaps_us = requests["next_after_us"].shift(fill_value=0)
     writes = (requests["op"] == "W").astype(int)

@@ -290,7 +290,7 @@ def summary(claims: Sequence[Claim]) -> str:
 
 
 def how_many(claims: Iterable[Claim]) -> str:
-    """Say how many claims these are, "3 claims"; runs do not multiply them."""
+    """Say how many claims these are, "3 claims"; a claim that several runs judge counts once."""
     count = len({(claim.study, claim.id) for claim in claims})
     return f"{count} claim{'' if count == 1 else 's'}"
 

@@ -47,7 +47,7 @@ def compared(
     neutral: float,
     what: str = "",
 ) -> Compared:
-    """Keep an estimate and what it is held against.
+    """Keep an estimate with the published range to which it is compared.
 
     Examples
     --------

@@ -165,7 +165,7 @@ def draw_model(
     batch_nr: int = BATCH_NR,
     timeout_us: float = BATCH_TIMEOUT_US * SCALE,
 ) -> Figure:
-    """Draw what two costs foresee over depth, and where batching begins to gain."""
+    """Draw the throughput that two costs predict over depth, and where batching begins to gain."""
     shown = np.geomspace(1, 64, 400)
     none, sbq = model(shown, burst_us, request_us, batch_nr, timeout_us)
     turn = turning_depth(burst_us, batch_nr, timeout_us)

@@ -132,7 +132,7 @@ def film(name: str, ran: Ran) -> None:
 
 
 def table(ran: Mapping[str, Ran]) -> pd.DataFrame:
-    """Return what each scheduler's order costs: travel, and the waits in it."""
+    """Return what each scheduler's order costs: the arm's travel, and the requests' waits."""
     rows = {}
     for name, one in ran.items():
         waits_ms = 1000 * (one.requests["issued_s"] - one.requests["inserted_s"])

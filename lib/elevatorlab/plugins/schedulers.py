@@ -134,7 +134,7 @@ def colour_of(name: str) -> str:
 
 
 def label_of(name: str) -> str:
-    """Return what figures call a scheduler; one that nobody has registered has its name."""
+    """Return what figures call a scheduler; without a record, that is the scheduler's name."""
     return _record(name).label
 
 

@@ -26,7 +26,7 @@ class Stored:
     folder : Path
         Its name is the trial's hash.
     trial : mapping
-        ``trial.json``, perhaps another version's (`elevatorlab.trial.parse` tells).
+        ``trial.json``; another version may have written it (`elevatorlab.trial.parse` tells).
     """
 
     folder: Path

@@ -44,7 +44,7 @@ HOST_DECIDES = ("provenance.json", "log.txt")
 
 
 class Identified(Protocol):
-    """Where results come from: as much of a testbed as the store must know."""
+    """Where results come from: the part of a testbed that the store needs to know."""
 
     name: str
     identity_is: str
@@ -433,7 +433,7 @@ def reference_provenance(preset: str = "quick", testbed: str = DEFAULT) -> dict[
 def reference_parameters(
     study_name: str, preset: str = "quick", testbed: str = DEFAULT
 ) -> dict[str, Any]:
-    """Return in which of its parameters a study's reference differs from the preset."""
+    """Return the parameters in which a study's reference differs from the preset."""
     parameters = reference_provenance(preset, testbed).get("parameters", {})
     found: dict[str, Any] = parameters.get(study_name, {})
     return found

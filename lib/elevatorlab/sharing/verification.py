@@ -56,14 +56,14 @@ class Expected:
 
 @dataclass(frozen=True)
 class Verification:
-    """How something that was made again compares with what was stored.
+    """How a rerun compares with what was stored.
 
     Attributes
     ----------
     what : str
         The study, and the trial or "verdicts".
     answer : str
-        ``same``, ``different``, or ``another image``: nothing can be said of bits then.
+        ``same``, ``different``, or ``another image``: then bits cannot be compared.
     """
 
     what: str

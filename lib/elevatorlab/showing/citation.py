@@ -133,7 +133,7 @@ FILES: dict[str, Callable[[], Fields]] = {
 
 
 def text(name: str) -> str:
-    """Return what is to be in a file of `FILES`."""
+    """Return the text that a file of `FILES` must have."""
     return json.dumps(FILES[name](), indent=2, ensure_ascii=False) + "\n"
 
 

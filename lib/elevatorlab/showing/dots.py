@@ -16,7 +16,7 @@ SPREAD = 0.8
 
 
 def offset(number: int, count: int, spread: float = SPREAD) -> float:
-    """Return how far from a group's middle one of its `count` members is drawn."""
+    """Return the distance from a group's middle at which one of its `count` members is drawn."""
     return spread * ((number + 0.5) / count - 0.5)
 
 

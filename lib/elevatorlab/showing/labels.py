@@ -24,8 +24,8 @@ class End(NamedTuple):
 def label_ends(axis: Axes, ends: Sequence[End], gap: float = GAP) -> None:
     """Write each line's name to the right of the panel, as high as the line ends.
 
-    Names that would touch are moved apart, all of them together by as little as can be. The panel's
-    range must be the final one.
+    Names that would overlap are moved apart, with the least total movement. Set the panel's range
+    before the call.
 
     Parameters
     ----------

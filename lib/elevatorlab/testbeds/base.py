@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """What it is for; "" where it is the testbed's own need."""
+        """What the finding is for; "" if the testbed itself needs it."""
         return sentence_of(self.what)
 
 
@@ -82,7 +82,7 @@ class Testbed(Protocol):
     def identity(self) -> str:
         """Return what, besides the trial, decides the results (the image digest, say).
 
-        Empty as long as it is not known: a virtual machine must be up before it can tell.
+        Empty as long as the identity is not known: a virtual machine must be running to tell.
         """
 
     def run(self, trial: Trial, note: Say) -> Outcome:

@@ -86,8 +86,8 @@ class Aimd(PolicyModel):
     Attributes
     ----------
     increase_ratio, decrease_ratio : float
-        What is added in a period that meets the SLA, and left after one that does not; shares of
-        what the overload did before it was limited.
+        What is added in a period that meets the SLA, as a share of the overload's load before its
+        limit; and the factor that applies after a period that misses the SLA.
     """
 
     number: ClassVar[str | None] = "sla_wait_ms"

@@ -30,7 +30,7 @@ class Part(Record):
 
 
 class Conformity(Part):
-    """Cases of the check (`elevatorlab.elevators.check`): the marks are for those that pass."""
+    """Cases of the check (`elevatorlab.elevators.check`); each case that passes earns marks."""
 
     cases: Annotated[tuple[str, ...], Field(min_length=1)]
 

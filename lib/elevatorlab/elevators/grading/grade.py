@@ -73,7 +73,7 @@ class Grade(Record):
 
     @property
     def marks(self) -> float:
-        """All of them together."""
+        """The sum of the marks of all parts."""
         return sum(part.marks for part in self.parts)
 
 

@@ -51,7 +51,7 @@ class Workers:
         self._far: set[distributed.Future[Any]] = set()
 
     def submit(self, testbed: Testbed, trial: Trial, note: Say) -> Future[Outcome]:
-        """Run a trial when its turn comes; a worker has nothing to note before it ends."""
+        """Run a trial when its turn comes; a worker reports nothing before the trial ends."""
         return self.call(task.run_for, self._campaign, testbed, testbed.identity(), trial)
 
     def call(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
@@ -139,13 +139,13 @@ def local(count: int) -> Iterator[Workers]:
 
 @contextmanager
 def kept_up(cluster: distributed.LocalCluster, count: int) -> Iterator[None]:
-    """Start anew what Dask gives up, while the context lasts: a worker that dies while it starts.
+    """Replace workers that die while they start, as long as the context lasts; Dask does not.
 
     Parameters
     ----------
     cluster : distributed.LocalCluster
     count : int
-        Workers that it is to have.
+        How many workers the cluster shall have.
     """
     ended = threading.Event()
 

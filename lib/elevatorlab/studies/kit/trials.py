@@ -35,9 +35,9 @@ class CommonParameters(Record):
     deadline_s : float
         A trial that has not ended by then has failed.
     repetitions : int
-        How often all is repeated, each time with another seed.
+        How often every trial is repeated, each time with another seed.
     first_seed : int
-        Seed of the first repetition; that of each other one is one more.
+        Seed of the first repetition; each further repetition adds one.
     """
 
     preset: Literal["smoke", "quick", "paper", "full"] = "quick"

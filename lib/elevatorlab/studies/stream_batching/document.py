@@ -128,7 +128,7 @@ def size_ratios(operation: str) -> pd.Series:
 
 
 def gone_from(ratios: pd.Series) -> int | None:
-    """Return from which place on the document shows no gain; None: it does to the end.
+    """Return the place from which on the document shows no gain; None: it gains to the end.
 
     Parameters
     ----------

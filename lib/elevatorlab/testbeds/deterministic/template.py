@@ -87,9 +87,10 @@ def _folder(memory_mib: int, emulator: qemu.Emulator) -> Path:
 def take_back_idle_time(state: Path) -> int:
     """Set the idle time in a saved state (QEMU's ``qemu_icount_bias``) to none.
 
-    While the guest stops the machine, QEMU's main loop may still take it for an idle one and
-    book the time up to the next timer, or not: the host decides, and the results differ.
-    The guest itself is never idle before it stops, so whatever is booked is that slip.
+    While the guest stops the machine, QEMU's main loop may take the machine for idle, and count the
+    time up to the next timer as idle time. Whether it does depends on the host, so results would
+    differ. The guest itself is never idle before it stops, so all idle time that was counted is
+    wrong.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def take_back_idle_time(state: Path) -> int:
     Returns
     -------
     int
-        What was booked, in nanoseconds.
+        The idle time that had been counted, in nanoseconds.
     """
     content = bytearray(state.read_bytes())
     place = content.index(ICOUNT_NAME) + len(ICOUNT_NAME)

@@ -53,7 +53,7 @@ class ContainerShell:
             ) from None
 
     def run(self, argv: Sequence[str], timeout_s: float = 60) -> str:
-        """Run a command and return what it printed; its deadline is its own."""
+        """Run a command and return what it printed; `timeout_s` is a deadline of its own."""
         with self._lost():
             command = Command(self.container(), ["timeout", str(timeout_s), *argv])
             parts = list(command.parts())

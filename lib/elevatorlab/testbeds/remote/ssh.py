@@ -44,7 +44,7 @@ class ShellTestbed(RealTestbed):
         return trial.machine == "host" and processes
 
     def site(self) -> dict[str, Any]:
-        """Return what the agent is told of the place."""
+        """Return what the agent needs to know about the machine."""
         return {"scratch": self.far.scratch}
 
     def _run(self, trial: Trial, note: Say) -> dict[str, bytes]:

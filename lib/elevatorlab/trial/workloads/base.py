@@ -46,7 +46,7 @@ class WorkloadModel(Record):
 
     @property
     def duration_s(self) -> float:
-        """How long its parameters say that it takes; 0 where the machine decides that."""
+        """How long the workload takes by its parameters; 0 if the machine decides that."""
         return 0
 
     @property

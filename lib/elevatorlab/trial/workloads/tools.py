@@ -18,7 +18,7 @@ class Iozone(WorkloadModel):
     Attributes
     ----------
     tool : str
-        ``iozone``, or ``fio`` for the same five patterns where iozone cannot be had.
+        ``iozone``, or ``fio`` with the same five patterns if iozone is not available.
     threads : tuple of int
         Numbers of threads, one run each.
     size_mib, record_kib : int
@@ -26,9 +26,9 @@ class Iozone(WorkloadModel):
     direct : bool
         Around the page cache (``-I``), which the article did not do.
     dirty_mib : float or None
-        How much of what is written may wait in memory (``vm.dirty_bytes``) before writers must
-        wait for the disk; None leaves the machine's own limit. A file scaled down with memory
-        as it was would never meet the disk.
+        How much of what is written may wait in memory (``vm.dirty_bytes``) before writers must wait
+        for the disk; None leaves the machine's own limit. Without this limit, a scaled-down file
+        would never reach the disk.
     """
 
     measurements: ClassVar[type[Record] | None] = measurements.Iozone
@@ -42,7 +42,7 @@ class Iozone(WorkloadModel):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """What a testbed must have for it: the tool, and caches that can be dropped."""
+        """What a testbed needs for this workload: the tool, and caches that can be dropped."""
         return (program(self.tool), Capability.PAGE_CACHE_DROP)
 
     @model_validator(mode="after")

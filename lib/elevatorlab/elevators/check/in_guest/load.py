@@ -33,19 +33,19 @@ def content(sector: int, number: int) -> bytes:
 
 
 class Program(threading.Thread):
-    """One of them.
+    """One program of a load: a thread that reads and writes its part of a disk.
 
     Parameters
     ----------
     disk : Disk
     first, sectors : int
-        Its part of the disk.
+        The program's part of the disk.
     requests : int or None
         How many it makes; None: it goes on until it is stopped, or the disk fails.
     sizes : iterable of int
-        Sectors of a request; it takes any of them by chance.
+        Sectors of a request; the program chooses one of these sizes at random.
     reads : float
-        How many of its requests read.
+        Share of its requests that read.
     """
 
     def __init__(
@@ -165,13 +165,13 @@ class Load:
         return sum(program.made for program in self.programs)
 
     def wait_for(self, requests: int) -> None:
-        """Wait until so many more requests have been made than now, or a program has ended."""
+        """Wait until the programs have made so many more requests, or one of them has ended."""
         goal = self.made + requests
         while self.made < goal and all(program.is_alive() for program in self.programs):
             time.sleep(0.001)
 
     def end(self) -> None:
-        """Let each make its last request, and wait for that."""
+        """Let each program make its last request, and wait until they all have ended."""
         for program in self.programs:
             program.ended.set()
         self._join()

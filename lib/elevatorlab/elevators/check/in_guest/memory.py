@@ -44,7 +44,7 @@ def snapshot() -> Snapshot:
 
 
 def check_all_objects() -> None:
-    """Let the kernel look at the guard bytes of every object; it says what it finds."""
+    """Let the kernel check the guard bytes of every object; the kernel logs what it finds."""
     for file in sorted(ALL_CACHES.glob("kmalloc-*/validate")):
         file.write_text("1\n")
 

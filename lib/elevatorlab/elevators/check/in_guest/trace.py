@@ -23,7 +23,7 @@ LINE = re.compile(r" (\d+\.\d+): (block_\w+): (\d+,\d+) (\S+) (?:\d+ )?(?:\(.*?\
 
 @dataclass
 class Request:
-    """One that was made.
+    """A request that a program made.
 
     Attributes
     ----------

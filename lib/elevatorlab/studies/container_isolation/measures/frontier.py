@@ -80,7 +80,7 @@ def cells_of(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def front(cells: pd.DataFrame, cost: str = "missed_s") -> pd.DataFrame:
-    """Return the cells that no other one beats in both: what it costs, and the offenders' rate.
+    """Return the cells that no other cell beats both in cost and in the offenders' rate.
 
     Parameters
     ----------

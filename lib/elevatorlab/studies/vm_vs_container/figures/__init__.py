@@ -85,9 +85,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     -------
     dict of str to Drawn
         "overview", "figure-1-none" ... "figure-4-kyber" and "table-5", "times-NAME" for every
-        scheduler that the article has not, and "crossing" where several schedulers of the
-        physical disk were measured; for each run (see
-        `showing.figures.of_every_run`).
+        scheduler that the article lacks, and "crossing" where several schedulers of the physical
+        disk were measured; for each run (see `showing.figures.of_every_run`).
     """
     # Drawing needs libraries that judging, and so the study, does without.
     from ....showing.figures import of_every_run

@@ -31,7 +31,7 @@ def loads(scheduler: Scheduler) -> str:
 
 
 def is_selected(scheduler: Scheduler) -> str:
-    """An idle disk takes it, shows its files, and gives it back."""
+    """An idle disk takes the scheduler, shows its files, and gives it back."""
     with NullBlk() as disk:
         disk.select(scheduler.name)
         folder = disk.folder / "queue/iosched"

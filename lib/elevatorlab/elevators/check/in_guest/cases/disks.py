@@ -107,7 +107,7 @@ def merges(scheduler: Scheduler) -> str:
 
 
 def takes_requests_back(scheduler: Scheduler) -> str:
-    """A disk that is busy, or does half of a request, gives it back; it comes in at the head."""
+    """A disk that is busy, or does half of a request, requeues it at the head of the queue."""
     short_transfer, busy = 0x100, 0x8000
     made = 0
     for refusal in busy, short_transfer:

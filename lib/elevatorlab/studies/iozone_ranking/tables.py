@@ -20,8 +20,8 @@ WHERE = (*PLACE, "tool", "arm", "variant")
 
 OVERVIEW = (
     "Measured: throughput of each test in MiB/s, summed over threads, as geometric mean over runs "
-    "and 95 % confidence interval. Where iozone could not be had, fio ran the same patterns "
-    "(column tool)."
+    "and 95 % confidence interval. Where iozone was not available, fio ran the same "
+    "patterns (see column tool)."
 )
 POINTS = (
     "The article's points, for any number of schedulers, from every test, number of threads and "

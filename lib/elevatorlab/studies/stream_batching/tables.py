@@ -53,10 +53,10 @@ PREDICTION = (
 )
 ON_CORES = (
     "Host and target on processors of their own, depth 64, 4 KiB: requests a second on the "
-    "document's scale. SBQ relative to noop is shown as the emulated processors have it, with a 95 "
-    "% confidence interval. Beside it is the published ratio, and the prediction from one core's "
-    "cost of a request, where one core was measured. docs/multicore.md says what these processors "
-    "leave out."
+    "document's scale. SBQ relative to noop was measured on the emulated processors, and has a 95 "
+    "% confidence interval. Beside it is the published ratio. Where one core was measured, the "
+    "table also has the prediction from one core's cost of a request. docs/multicore.md says what "
+    "these processors leave out."
 )
 _RIG = ("target", "driver", "time_scale")
 CORES = (1, 2, 4, 8, 16, 24)

@@ -35,7 +35,8 @@ ON_A_DRIVE = (
 GUEST_OR_HOST = (
     "Who should schedule, guest or host? The table has the time for all reads relative to none in "
     "both, with caches dropped. A scheduler runs in the virtual machine alone, on its host alone, "
-    "or in both. The ratio of the first to the second says where it is better."
+    "or in both. The ratio divides the time with the scheduler in the virtual machine alone by "
+    "that with it on the host alone. Below 1, the scheduler is better in the virtual machine."
 )
 STABILITY = (
     "Would other repetitions rank the schedulers the same? The table has the share of resampled "

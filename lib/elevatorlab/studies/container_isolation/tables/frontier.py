@@ -15,10 +15,10 @@ from ..measures.mechanisms import FRONTIER_LABELS, FRONTIER_LOADS
 FRONTIER = (
     "Beyond the paper: each mechanism in its best settings. No other setting of the mechanism "
     "beats these both in missed seconds and in the offenders' rate. A second is missed when a "
-    "normal container's mean wait is above the SLA. It is missed by p99 when the 99th percentile "
-    "of its waits is above the SLA. The first 250 ms are not judged. Oscillation is the standard "
-    "deviation of the offenders' rate over its mean. More busy is the disk's share of time beyond "
-    "that of the normal containers alone."
+    "normal container's mean wait is above the SLA. A second is missed by p99 when the 99th "
+    "percentile of a normal container's waits is above the SLA. The first 250 ms are not judged. "
+    "Oscillation is the standard deviation of the offenders' rate over its mean. More busy is the "
+    "share of time in which the disk works, less that share with the normal containers alone."
 )
 MEASURES = {
     "missed_s": "missed (s)",

@@ -40,9 +40,9 @@ QUEUED = (
 )
 OVERLOADS = (
     "Mean waits of Figure 6, and their rises over the waits without the other containers. The "
-    "paper does not say how many writers overload the disk, so several numbers were measured. With "
-    "each number, the writes have a size with which the writers wait alone about as long as the "
-    "paper says."
+    "paper does not say how many writers overload the disk, so several numbers were measured. For "
+    "each number, the size of the writes was chosen so that the writers alone wait about as long "
+    "as the paper says."
 )
 LAWS = (
     "Operational laws as checks on every trial: how many samples were tested, how many are off by "

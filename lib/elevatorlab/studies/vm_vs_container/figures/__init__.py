@@ -44,10 +44,10 @@ CAPTIONS = {
     "big file is read, printed (left) and rerun. Compare the schedulers within a panel, not "
     "seconds between panels.",
     "crossing": "Time relative to the top left pair of schedulers, with 95 % confidence intervals. "
-    "Across is the scheduler of the device under test, and down that of the physical disk below.",
+    "Each column is a scheduler of the device under test, and each row one of the disk below.",
     "guest-or-host": "Time with each scheduler in the virtual machine (across) and on its host "
     "(down), relative to none in both, with 95 % confidence intervals. A number above 1 is slower; "
-    "the top row schedules in the guest alone, the left column on the host alone.",
+    "in the top row the host has none, in the left column the guest has none.",
 }
 """What each figure shows; where it was measured is added to it."""
 DETAILS = {

@@ -20,8 +20,7 @@ BLKIO = Path("/sys/fs/cgroup/blkio")
 #: The list of packages that has a program; of every other, environments/provision.sh has it.
 LISTS = {
     browser.PROGRAM: "test-packages.txt",
-    "sshd": "test-real-packages.txt",
-    "sudo": "test-real-packages.txt",
+    **dict.fromkeys(("podman", "runc", "sshd", "sudo", "systemd"), "test-real-packages.txt"),
 }
 
 

@@ -43,7 +43,8 @@ def names(source):
         ("system.slice/nginx.service", ["nginx.service"]),
         ("/system.slice/nginx.service", ["nginx.service"]),
         ("system.slice/*.service", ["db@1.service", "nginx.service"]),
-        ("machine.slice/libpod-*", ["libpod-1f.scope"]),
+        ("machine.slice/libpod-*", ["libpod-c1f.scope", "libpod-conmon-c1f.scope"]),
+        ("machine.slice/libpod-[0-9a-f][0-9a-f]*", ["libpod-c1f.scope"]),
         ("kubepods.slice/*/*-pod?.slice", ["burstable-pod1.slice", "burstable-pod2.slice"]),
         ("kubepods.slice/**/*.scope", ["cri-1.scope"]),
         ("no.slice/*", []),
@@ -53,7 +54,8 @@ def test_patterns_level_by_level(tree, pattern, found):
     for path in (
         "system.slice/nginx.service",
         "system.slice/db@1.service",
-        "machine.slice/libpod-1f.scope",
+        "machine.slice/libpod-c1f.scope",
+        "machine.slice/libpod-conmon-c1f.scope",
         "kubepods.slice/burstable.slice/burstable-pod1.slice/cri-1.scope",
         "kubepods.slice/burstable.slice/burstable-pod2.slice",
     ):

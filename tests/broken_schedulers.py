@@ -1,4 +1,4 @@
-"""Fourteen schedulers, each broken in one way: the template fifo with a few words changed."""
+"""Sixteen schedulers, each broken in one way: the template fifo with a few words changed."""
 
 import json
 from pathlib import Path
@@ -96,6 +96,18 @@ BROKEN = {
         f"{PREPARED}\tblk_queue_flag_clear(QUEUE_FLAG_WC, q);\n",
         "keeps_flushes",
         "The flush did not reach the disk",
+    ),
+    "ignores_fua": Broken(
+        PREPARED,
+        f"{PREPARED}\tblk_queue_flag_clear(QUEUE_FLAG_FUA, q);\n",
+        "keeps_flushes",
+        "0 were marked with FUA, on a disk that takes it",
+    ),
+    "feigns_fua": Broken(
+        PREPARED,
+        f"{PREPARED}\tblk_queue_flag_set(QUEUE_FLAG_FUA, q);\n",
+        "keeps_flushes",
+        "40 were marked with FUA, on a disk that takes no FUA",
     ),
     "uses_freed": Broken(
         GIVEN_BACK,

@@ -48,9 +48,12 @@ class NetworkBlockDevice(Disk):
     Parameters
     ----------
     size_mib : int
+    takes_fua : bool
+        Whether a write may ask to be durable by itself. The kernel must flush after it if not.
     """
 
-    def __init__(self, size_mib: int = 2) -> None:
+    def __init__(self, size_mib: int = 2, takes_fua: bool = True) -> None:
+        self._takes_fua = takes_fua
         self.seen: list[Seen] = []
         self.cached = bytearray(size_mib << 20)
         self.durable = bytearray(size_mib << 20)
@@ -60,7 +63,7 @@ class NetworkBlockDevice(Disk):
         self._tell(CLEAR_SOCK)
         self._tell(SET_BLOCK_SIZE, SECTOR_BYTES)
         self._tell(SET_SIZE_BLOCKS, (size_mib << 20) // SECTOR_BYTES)
-        self._tell(SET_FLAGS, HAS_FLAGS | SENDS_FLUSH | SENDS_FUA)
+        self._tell(SET_FLAGS, HAS_FLAGS | SENDS_FLUSH | (SENDS_FUA if takes_fua else 0))
         self._tell(SET_SOCK, self._kernel_end.fileno())
         self._threads = [self._start(self._serve), self._start(lambda: self._tell(DO_IT))]
         super().__init__("nbd0")
@@ -108,7 +111,7 @@ class NetworkBlockDevice(Disk):
             elif operation == WRITE:
                 self.cached[at : at + length] = self._receive(length)
                 self._dirty.append((at, length))
-                if kind & FUA:
+                if kind & FUA and self._takes_fua:
                     self.durable[at : at + length] = self.cached[at : at + length]
             elif operation == FLUSH:
                 self._flush()

@@ -21,7 +21,7 @@ from ...trial.capabilities import Capability, device, driver, program, scheduler
 from ...trial.modules import Module
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Finding, Say, refuse_what_is_missing
-from . import brought, exchange, image, qemu, template
+from . import brought, exchange, image, patience, qemu, template
 from .brought import Brought
 from .monitor import converse
 
@@ -257,7 +257,7 @@ class DeterministicTestbed:
             machine.kill()
         try:
             converse(template.resume(Path(place, "monitor"), machine, kept / "state", limit_s))
-            return machine.wait(limit_s)
+            return patience.wait(machine, limit_s)
         except subprocess.TimeoutExpired:
             raise TrialFailed(
                 f"the guest did not end within {limit_s:.0f} s of wall time; it was stopped. "

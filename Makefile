@@ -7,8 +7,10 @@ LAB    := $(BIN)/elevatorlab
 
 # The two tiers of tests. Those of real machines change devices and schedulers, and need services.
 REAL   := docker or root or ssh or vagrant
-# A tier of its own, which nobody needs and CI does not run: an emulator is compiled for it first.
-OPTIONAL := multicore or virtual_machines
+# Two tiers of their own, which nobody needs and CI does not run. For the first one an emulator is
+# compiled; the second one is the whole check of every scheduler, a quarter of an hour of a processor.
+MULTICORE := multicore or virtual_machines
+OPTIONAL := $(MULTICORE) or every_scheduler
 # Of the others, those that start no machine and no browser, and are quick.
 UNIT   := not ($(REAL) or $(OPTIONAL) or browser or image or notebooks or slow or static)
 # Not SOURCE: that names the archive of `make multicore`.
@@ -17,7 +19,7 @@ LINTED := lib tests environments benchmarks docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check test test-multicore test-real lab doctor clean lock docs slides host image environment-image box multicore virtual-machines
+.PHONY: help setup reproduce check test test-multicore test-schedulers test-real lab doctor clean lock docs slides host image environment-image box multicore virtual-machines
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,7 +49,10 @@ test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need the
 	@environments/test-real.sh -m "$(REAL)" $(ARGS)
 
 test-multicore: setup virtual-machines  ## build that emulator, run the tests of what needs it
-	$(BIN)/python -m pytest -m "$(OPTIONAL)" $(ARGS)
+	$(BIN)/python -m pytest -m "$(MULTICORE)" $(ARGS)
+
+test-schedulers: setup  ## the whole check of every template and of every scheduler of ours
+	$(BIN)/python -m pytest -n 2 -m every_scheduler $(ARGS)
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.
 lab: $(VENV)/installed  ## open JupyterLab at the first notebook

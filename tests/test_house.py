@@ -273,7 +273,9 @@ def test_the_tiers_share_no_test():
     real = re.search(r"^REAL +:= (.*)$", makefile, re.MULTILINE)[1]
     assert set(real.split(" or ")) == {"docker", "root", "ssh", "vagrant"}
     assert '-m "not ($(REAL) or $(OPTIONAL))"' in makefile
-    assert 'test-real.sh -m "$(REAL)"' in makefile and 'pytest -m "$(OPTIONAL)"' in makefile
+    assert 'test-real.sh -m "$(REAL)"' in makefile and 'pytest -m "$(MULTICORE)"' in makefile
+    assert "OPTIONAL := $(MULTICORE) or every_scheduler\n" in makefile
+    assert re.search(r"pytest .*-m every_scheduler \$\(ARGS\)$", makefile, re.MULTILINE)
 
 
 SOURCES = ["lib", "tests", "environments", "benchmarks"]

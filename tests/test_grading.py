@@ -33,6 +33,7 @@ from elevatorlab.elevators.grading.assignments import Scenario
 from elevatorlab.elevators.grading.grade import Grade
 from elevatorlab.elevators.grading.marking import Marked
 from elevatorlab.elevators.grading.submissions import Submission
+from elevatorlab.errors import NotReady
 from elevatorlab.paths import ENVIRONMENTS
 from elevatorlab.plugins.schedulers import SCHEDULERS
 from helpers import children
@@ -396,6 +397,19 @@ def test_what_fails_the_laboratory_is_a_sentence(monkeypatch):
     monkeypatch.setattr(campaign.task, "unlike", lambda *_: "")
     job = (Submission("ada"), "")
     assert campaign._graded(job, assignments.read("sstf"), {}, "") == "ValueError: a bug of ours"
+
+
+def test_who_is_graded_where_nothing_compiles_has_no_marks(monkeypatch):
+    """A machine without namespaces, say: nobody gets 0 marks for that."""
+
+    def cannot(folder):
+        raise NotReady("no namespaces", "Grade elsewhere")
+
+    monkeypatch.setattr(grade.modules, "build", cannot)
+    monkeypatch.setattr(campaign.task, "unlike", lambda *_: "")
+    job = (Submission("ada", scheduler_of("fifo")), "")
+    found = campaign._graded(job, assignments.read("open"), {}, "")
+    assert found == "NotReady: no namespaces. Grade elsewhere"
 
 
 def files_of(folder):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...errors import ElevatorLabError, TrialFailed
+from ...errors import ElevatorLabError, NotReady, TrialFailed
 from ...plugins import scheduler_folders
 from ...plugins.schedulers import SCHEDULERS, SchedulerRecord
 from ...records import Record
@@ -104,6 +104,11 @@ def grade(
     assignment : Assignment
     right : mapping of str to Ran
         What `reference` returned.
+
+    Raises
+    ------
+    NotReady
+        When this machine cannot grade, whatever is handed in.
     """
     blank = Grade(student=submission.student, digest=digest)
     if submission.problem:
@@ -123,6 +128,8 @@ def grade(
             why, *lines = str(problem).replace(f"{folder}: ", "").splitlines()
             error = next((line for line in lines if " error: " in line), "")
             return _failed(blank, assignment, f"{why} {error}".strip(), problem.said)
+        except NotReady:  # that is no fault of the submission's
+            raise
         except ElevatorLabError as problem:
             return _failed(blank, assignment, str(problem).replace(str(folder), "the folder"))
     named = blank.model_copy(update={"scheduler": record.name, "compiler": compiler})

@@ -18,6 +18,8 @@ from elevatorlab.paths import PROJECT
         ("inversion", ("--limit-mib-s", "-1"), "expected a number above 0, found '-1'"),
         ("inversion", ("--limit-mib-s", "nan"), "expected a number above 0, found 'nan'"),
         ("inversion", ("--seeds", "0"), "expected a whole number from 1 to 100, found '0'"),
+        ("monitor", ("--sizes", "20,many"), "expected whole numbers above 1, found '20,many'"),
+        ("monitor", ("--sizes", "1,20"), "expected whole numbers above 1, found '1,20'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_one_sentence(program, options, sentence):

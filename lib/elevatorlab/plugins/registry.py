@@ -61,6 +61,7 @@ class Registry(Generic[T]):
         self._order, self._collections, self._check = order, collections, check
         self._known: dict[str, T] = {}
         self._waiting: dict[str, EntryPoint] | None = None
+        self._packages: dict[str, Package] = {}
 
     def register(self, name: str, entry: T) -> T:
         """Add an entry for as long as this process runs.
@@ -120,7 +121,10 @@ class Registry(Generic[T]):
         point = self._installed().get(name)
         if point is None or point.dist is None:
             return None
-        return Package(point.dist.name, point.dist.version)
+        # Kept, since a distribution reads its metadata from disk each time that it is asked.
+        if name not in self._packages:
+            self._packages[name] = Package(point.dist.name, point.dist.version)
+        return self._packages[name]
 
     def items(self) -> Iterator[tuple[str, T]]:
         """Yield every name with its entry, in the registry's order; this imports them all."""

@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-import os
 import random
 import shutil
 import subprocess
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -315,17 +313,17 @@ class Again:
         return self.name
 
     def prepare(self, trials):
-        """Note which folders there are that `scratch.sweep` removes after a kill."""
-        self.owned = [*Path(tempfile.gettempdir()).glob(f"elevatorlab-{os.getpid()}-*")]
+        """Need nothing."""
 
     stop = close = lambda self: None
 
     def run(self, trial, note):
+        factor = self.factor(trial)
         stored = Path(self.folder, self.name, trial.hash)
         content = json.loads((stored / "result.json").read_text())
         for workload in content["workloads"].values():
             for read in workload.get("reads", ()):
-                read["time_ns"] = round(read["time_ns"] * self.factor(trial))
+                read["time_ns"] = round(read["time_ns"] * factor)
         provenance = json.loads((stored / "provenance.json").read_text())
         return Outcome({"result.json": json.dumps(content).encode()}, provenance)
 
@@ -336,8 +334,9 @@ def no_report(results, out):
 
 
 @pytest.fixture(scope="module")
-def verified(simulated):
+def verified(simulated, tmp_path_factory):
     """Return a function that verifies a bundle of `simulated` on a machine that gives `factor`."""
+    build = tmp_path_factory.mktemp("build")
     file = simulated.with_name("b.zip")
     bundles.write(simulated, file, no_report)
     with bundles.Bundle(file) as bundle:
@@ -346,8 +345,10 @@ def verified(simulated):
 
     def again(identity, factor=lambda trial: 1, sample=None):
         machine = Again(simulated, identity, factor)
-        found = verification.again(stored, machine, sample)
-        assert machine.owned and not any(folder.exists() for folder in machine.owned)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(verification, "BUILD", build)
+            found = verification.again(stored, machine, sample)
+        assert list((build / "verify").iterdir()) == []
         return found
 
     return again
@@ -357,6 +358,28 @@ def test_the_same_image_and_the_same_bits(verified):
     found = verified(IMAGE, sample=2)
     assert [one.answer for one in found] == ["same"] * 2
     assert verification.outcome(found) == "same"
+
+
+def test_an_interrupted_verification_goes_on_where_it_stopped(verified):
+    ran = []
+
+    def interrupted(trial):
+        if len(ran) == 3:
+            raise KeyboardInterrupt
+        ran.append(trial.hash)
+        return 1
+
+    def counted(trial):
+        ran.append(trial.hash)
+        return 1
+
+    with pytest.raises(KeyboardInterrupt):
+        verified(IMAGE, interrupted, sample=8)
+    found = verified(IMAGE, counted, sample=8)
+    assert [one.answer for one in found] == ["same"] * 8
+    assert len(ran) == len(set(ran)) == 8
+    verified(IMAGE, counted, sample=8)  # what was compared is not kept
+    assert len(ran) == 16
 
 
 def test_another_image_with_other_times_is_compared_by_rows(verified):

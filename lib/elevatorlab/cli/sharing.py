@@ -64,6 +64,7 @@ def verify(
     """Check a bundle's files; run a sample of the trials again and compare the bits.
 
     Where another deterministic testbed is ready, a sample of its reference also runs again.
+    After Ctrl-C the same command goes on where it stopped.
 
     Exit status: 0 same bits, or with --all and another image the same verdicts; 1 something is
     not what it is said to be; 4 another image, where bits may differ.

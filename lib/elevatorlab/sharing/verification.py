@@ -6,17 +6,20 @@ rows of the tables are compared, and, where every trial of a study was run again
 
 from __future__ import annotations
 
+import hashlib
 import random
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from .. import scratch
 from ..errors import ElevatorLabError
 from ..judging.matching import DETERMINISTIC
+from ..paths import BUILD
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..plugins.testbeds import DEFAULT
@@ -214,6 +217,8 @@ def again(
 ) -> list[Verification]:
     """Run a random sample again and compare.
 
+    What an interrupted call has run is kept, and the next call for the same trials goes on from it.
+
     Parameters
     ----------
     stored : Stored
@@ -231,7 +236,7 @@ def again(
     """
     count = len(stored) if sample is None else min(sample, len(stored))
     chosen = random.Random(seed).sample(sorted(stored), count)
-    with scratch.folder() as place:
+    with _kept_until_compared(chosen, testbed) as place:
         share = Share(testbed, [stored[key].trial for key in chosen])
         jobs.run_shares([share], place, workers)
         folders = Path(place, testbed.name)
@@ -246,6 +251,15 @@ def again(
             rows = pd.concat([stored[key].rows for key in sorted(of_study)])
             found.append(_compare_verdicts(name, rows, tables[name]))
     return found
+
+
+@contextmanager
+def _kept_until_compared(chosen: Sequence[tuple[str, str]], testbed: Testbed) -> Iterator[Path]:
+    """Give a folder for what is run again; an interruption leaves it to the next call."""
+    which = " ".join([testbed.identity(), *sorted(name for _, name in chosen)])
+    place = BUILD / "verify" / hashlib.sha256(which.encode()).hexdigest()[:12]
+    yield place
+    shutil.rmtree(place)
 
 
 def _compare(

@@ -12,7 +12,8 @@ from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.paths import PROJECT
+from elevatorlab.paths import BUILD, PROJECT
+from elevatorlab.results import store
 from synthetic import write_results
 
 pytestmark = [pytest.mark.notebooks, pytest.mark.timeout(1200)]
@@ -20,6 +21,20 @@ pytestmark = [pytest.mark.notebooks, pytest.mark.timeout(1200)]
 NOTEBOOKS = PROJECT / "notebooks"
 EXPERIMENTS = sorted((NOTEBOOKS / "experiments").glob("*.ipynb"))
 STORED = [NOTEBOOKS / "00-start-here.ipynb", *sorted((NOTEBOOKS / "analysis").glob("*.ipynb"))]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_build(tmp_path_factory):
+    """Give the notebooks a build folder of their own, whose results they share.
+
+    The first notebook measures the first study's smoke preset, and so does its experiment.
+    """
+    folder = tmp_path_factory.mktemp("build")
+    if (BUILD / "image").exists():
+        (folder / "image").symlink_to(BUILD / "image")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ELEVATORLAB_BUILD", str(folder))
+        yield folder
 
 
 def run(notebook, folder, **parameters):
@@ -92,11 +107,17 @@ def test_places_are_found_where_there_are_some():
 
 @pytest.mark.image
 @pytest.mark.parametrize("notebook", EXPERIMENTS, ids=lambda path: path.stem)
-def test_measurement_then_analysis_of_fresh_results(notebook, elsewhere):
-    run("notebooks" / notebook.relative_to(NOTEBOOKS), elsewhere, preset="smoke", results="results")
-    assert list(elsewhere.glob("results/*/*/result.json"))
+def test_measurement_then_analysis_of_fresh_results(notebook, elsewhere, own_build):
+    run("notebooks" / notebook.relative_to(NOTEBOOKS), elsewhere, preset="smoke")
     assert places_named_in((elsewhere / "out.ipynb").read_text()) == []
-    run(Path("notebooks/analysis", notebook.name), elsewhere, results="results")
+    (results,) = own_build.glob("results/*")
+    assert study_of(notebook) in {one.trial["study"] for one in store.results_in(results)}
+    run(Path("notebooks/analysis", notebook.name), elsewhere, results=str(results))
+
+
+def study_of(notebook):
+    """Return the name of the study that an experiment's notebook measures."""
+    return re.search(r"notebook\.check\(\\?\"(\w+)", notebook.read_text())[1]
 
 
 def run_here(notebook, **parameters):

@@ -362,3 +362,28 @@ def test_a_terminal_that_closes_ends_a_regulator_without_a_file(program, tmp_pat
             process.send_signal(signal.SIGHUP)
             assert process.wait(300) == 0
     assert len(events(log, "stop")) == 1
+
+
+def test_a_second_signal_after_everything_was_put_back_is_no_failure():
+    """A group of processes is signalled at once: the program, and the command that passes it on."""
+    program = (
+        "import os, signal, time\n"
+        "def put_back(*_):\n"
+        "    signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
+        "    print('back', flush=True)\n"
+        "signal.signal(signal.SIGTERM, put_back)\n"
+        "print(os.getpid(), flush=True)\n"
+        "while True: time.sleep(60)\n"
+    )
+    command = (
+        "import sys; from elevatorlab.cli import main\n"
+        "from elevatorlab.testbeds import agent_archive\n"
+        f"agent_archive.agent_archive = lambda: {program.encode()!r}\n"
+        "sys.argv[1:] = ['regulate']; main()"
+    )
+    run = [sys.executable, "-c", command]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, text=True) as process:
+        os.kill(int(process.stdout.readline()), signal.SIGTERM)
+        assert process.stdout.readline() == "back\n"
+        process.terminate()
+        assert process.wait(60) == 0

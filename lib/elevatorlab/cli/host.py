@@ -55,10 +55,21 @@ def _agent_job(job: str, arguments: list[str]) -> None:
         # Ctrl-C and SIGTERM are the program's: it puts back what it changed, then ends.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         running = subprocess.Popen([sys.executable, program, job, *arguments])
-        signal.signal(signal.SIGTERM, lambda *_: running.terminate())
+        asked_to_end: list[int] = []
+        signal.signal(signal.SIGTERM, lambda number, _: _end(running, asked_to_end, number))
         signal.signal(signal.SIGHUP, lambda *_: _hang_up(running, copy))
         status = running.wait()
+    # Who signals a whole group of processes, as systemd does, ends the program twice: by itself and
+    # through us. The second signal may find it with everything put back and its handler gone.
+    if asked_to_end and status == -signal.SIGTERM:
+        status = 0
     raise typer.Exit(status)
+
+
+def _end(running: subprocess.Popen[bytes], asked: list[int], number: int) -> None:
+    """Pass a signal on that ends the program, and note it."""
+    asked.append(number)
+    running.send_signal(number)
 
 
 def _of_the_regulator(arguments: list[str], folder: Path) -> tuple[list[str], JsonCopy | None]:

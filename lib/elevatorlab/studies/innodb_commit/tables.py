@@ -28,7 +28,7 @@ OVERVIEW = (
 )
 SWEPT = (
     "bfq over slice_idle, the time that bfq may wait for the next request of the same process. bfq "
-    "runs as shipped, without its favour to interactive programs (low_latency off), and with "
+    "runs as shipped, without preferring interactive programs (low_latency off), and with "
     "strict_guarantees. With strict_guarantees, bfq always idles, and lets only one request into "
     "the device. Where idle time stays with slice_idle 0, slice_idle is not the cause."
 )

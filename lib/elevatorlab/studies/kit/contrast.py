@@ -12,8 +12,8 @@ from .tables import Captioned
 
 CAPTION = (
     "What the arm turns: each claim with one verdict on a disk without an arm, and another on a "
-    "drive. These are {turned} of {decided} claims that could be tested on both. Column why tells "
-    "what was found without the arm, and then with it."
+    "drive. The table has {turned} of the {decided} claims that could be tested on both. Column "
+    "why tells what was found without the arm, and then with it."
 )
 COLUMNS = ["claim", "without arm", "with arm", "why"]
 

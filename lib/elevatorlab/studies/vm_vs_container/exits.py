@@ -27,14 +27,14 @@ COSTS = (
     "table also has the instructions that the machine executed from one exit to the next. Only "
     "with direct I/O does all work end in requests, so only there the last three columns have "
     "values. These are the instructions for a request in a container, those that the virtual "
-    "machine adds for each of its exits, and their ratio. What it adds is all of KVM, QEMU and "
-    "virtio."
+    "machine adds for each of its exits, and their ratio. KVM, QEMU and virtio together execute "
+    "the instructions that the virtual machine adds."
 )
 SENSITIVITY = (
     "What hangs on the cost of an exit. If an exit cost so many more instructions, each time in "
     "the virtual machine would be longer by that cost for each exit of its trial (1 instruction = "
-    "1 ns). It is an upper bound, since an exit can fall into a time when the reader waits for the "
-    "disk."
+    "1 ns). The real increase is smaller where an exit falls into a time when the reader waits for "
+    "the disk."
 )
 KEYS = ["test", "variant", "scheduler"]
 

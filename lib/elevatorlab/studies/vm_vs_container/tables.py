@@ -24,8 +24,8 @@ WHERE |= {"test": "test", "variant": "variant", "arm": "arm", "backing_scheduler
 
 OVERVIEW = (
     "Measured: time for all reads of a repetition, as geometric mean and 95 % confidence interval "
-    "over repetitions. Column fetched a byte tells how many bytes the reader fetched from storage "
-    "for each byte that it read."
+    "over repetitions. The column storage / read divides the bytes that came from storage by the "
+    "bytes that the reader read."
 )
 ON_A_DRIVE = (
     "The article's question on a disk with an arm. The table has the time for all reads relative "
@@ -41,10 +41,10 @@ GUEST_OR_HOST = (
 STABILITY = (
     "Would other repetitions rank the schedulers the same? The table has the share of resampled "
     "repetitions (bootstrap) that keep the whole order, and the share that keep the winner. Below "
-    f"{DECIDED:.0%}, the ranking is undecided. A bootstrap knows only the repetitions that there "
-    "are, and a few of them may agree by chance alone. For two schedulers that do not differ, n "
-    "repetitions agree once in 2^(n-1) times. Where chance alone makes them agree in more than "
-    f"{1 - DECIDED:.0%} of cases, the repetitions are too few."
+    f"{DECIDED:.0%}, the ranking is undecided. A few repetitions may agree by chance alone. If two "
+    "schedulers do not differ, five repetitions still name the same winner in 1 of 16 cases. Where "
+    f"chance alone makes all repetitions agree in more than {1 - DECIDED:.0%} of cases, there are "
+    "too few of them."
 )
 
 
@@ -122,10 +122,10 @@ def overview_table(measured: pd.DataFrame) -> Captioned:
                 "repetitions": len(runs),
                 "time_ms": f"{time.value * 1000:.2f}",
                 "95 % interval_ms": _interval(time),
-                "fetched a byte": f"{runs.storage_read_bytes.sum() / runs.bytes_read.sum():.2f}",
+                "storage / read": f"{runs.storage_read_bytes.sum() / runs.bytes_read.sum():.2f}",
             }
         )
-    figures = ["repetitions", "time_ms", "95 % interval_ms", "fetched a byte"]
+    figures = ["repetitions", "time_ms", "95 % interval_ms", "storage / read"]
     return OVERVIEW, _table(rows, [*names.values(), *figures])
 
 

@@ -88,9 +88,9 @@ DETAILS = {
     "laws use the disk's own service time S.",
     "comparison": "Intervals are 95 % confidence intervals, drawn where repetitions differ. The "
     "first panel counts the seconds in which a normal container waits longer than 5 ms. The second "
-    "says when the last of them ends (never: not until the end). The dotted line of the third is "
-    "the target of 90 %. io.max knows the offenders beforehand: it is fixed at the 1 MB/s that the "
-    f"paper set by hand. {UNTESTED}",
+    "says when the last of them ends (never: a container still waits too long at the end). The "
+    "dotted line of the third is the target of 90 %. io.max knows the offenders beforehand: it is "
+    f"fixed at the 1 MB/s that the paper set by hand. {UNTESTED}",
     "comparison-over-time": _DISK,
     "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
     "seeds. Settings with a wait above 1.5 SLAs are not drawn. A dot is filled if no wait was "
@@ -214,7 +214,7 @@ def _judged_above(name: str, rows: pd.DataFrame) -> str:
 
 def _knee(found: Knee | None) -> str:
     if found is None:
-        return "Too few loads for a knee."
+        return "There are too few loads to find a knee in the curve."
     return f"Grey: the knee and its 95 % interval (Kneedle, wild bootstrap). {found.text()}"
 
 

@@ -35,8 +35,9 @@ FITS = (
 )
 QUEUED = (
     "M/M/1 and M/D/1 fitted to the wait over the utilisation of the shared server. The server's "
-    f"mean service time is {service_ms():.2f} ms, and a law that holds comes near it. The laws can "
-    "be fitted to closed writers, too, but the result has nothing to do with the disk."
+    f"mean service time is {service_ms():.2f} ms. If a law holds, the service time that it fits is "
+    "near that. The laws can be fitted to closed writers, too, but the result has nothing to do "
+    "with the disk."
 )
 OVERLOADS = (
     "Mean waits of Figure 6, and their rises over the waits without the other containers. The "

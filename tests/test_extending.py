@@ -65,7 +65,7 @@ def test_the_defaults_of_a_trial_are_as_listed():
 
 
 def test_the_profiles_that_are_there_are_listed():
-    listed = PAGE.partition("The disks that are there are ")[2].partition(";")[0]
+    listed = PAGE.partition("The available disks are ")[2].partition(";")[0]
     assert re.findall(r"`(\w+)`", listed) == list(profiles.OURS)
 
 

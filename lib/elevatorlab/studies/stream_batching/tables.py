@@ -48,8 +48,8 @@ CALIBRATION = (
 PREDICTION = (
     "How far you can trust the prediction of Figures 3 and 4: predicted throughput over the "
     "published one, by number of cores. The prediction multiplies the throughput of one core, as "
-    "far as link or SSD allow. Above 1, the document's cores slow each other down, which the "
-    "prediction leaves out."
+    "far as link or SSD allow. Above 1, the document's cores slow each other down; the prediction "
+    "leaves this out."
 )
 ON_CORES = (
     "Host and target on processors of their own, depth 64, 4 KiB: requests a second on the "

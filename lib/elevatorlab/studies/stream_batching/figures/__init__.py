@@ -39,9 +39,9 @@ CAPTIONS = {
     "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
     "processor's time, TCP segments with data, and context switches. Compare the schedulers with "
     "each driver: lower costs explain the gain.",
-    "processor-time": "Processor time for one request, by the part of the system that spent it. "
-    "The times come from the kernel's own events. The sums are host + target; with two machines, "
-    "each would keep its own part.",
+    "processor-time": "Processor time for one request, by the part of the system that spent it, "
+    "from the kernel's own events. The sums are host + target; with two machines, each would keep "
+    "its own part.",
     "price": "Mean latency at depth 1 with the stock driver (left), and throughput on a local "
     "null_blk (right), both relative to noop. Holding requests back costs where the left panel is "
     "above 1, and where the right panel is below 1.",

@@ -90,6 +90,7 @@ def test_every_judge_is_used():
     assert {item.judge for item in statements(STUDY)} == set(JUDGES)
 
 
+@pytest.mark.slow
 def test_one_verdict_for_each_machine_and_preset():
     """Never pooled; the arms of a machine are compared; the document is judged once."""
     runs = pd.concat(
@@ -209,6 +210,7 @@ def test_its_sentences_hold_where_the_tables_support_them(exact):
         assert exact[f"ranking/{test}/vm/dropped"].verdict == Verdict.REPRODUCED
 
 
+@pytest.mark.slow
 def test_a_seed_of_noise_does_not_matter_but_a_lot_does():
     """The same jitter for all cancels in pairs; the shape is still there."""
     paired = verdicts(as_printed(jitter=0.2), "ranking/high_read_latency/vm/dropped")
@@ -226,6 +228,7 @@ def test_a_seed_of_noise_does_not_matter_but_a_lot_does():
 # Reruns that say something else
 
 
+@pytest.mark.slow
 def test_the_same_order_with_other_sizes_is_direction_only():
     """Differences ten times as large as printed."""
     wider = as_printed(factor=lambda row: 3 if row["scheduler"] == "bfq" else 1)
@@ -236,6 +239,7 @@ def test_the_same_order_with_other_sizes_is_direction_only():
     }
 
 
+@pytest.mark.slow
 def test_a_measurement_can_contradict():
     """none the slowest, and containers slower than the VM."""
     none_last = as_printed(factor=lambda row: 3 if row["scheduler"] == "none" else 1)
@@ -251,6 +255,7 @@ def test_a_measurement_can_contradict():
     assert Verdict.CONTRADICTED in better.values()
 
 
+@pytest.mark.slow
 def test_schedulers_that_make_no_difference_contradict_the_sentence():
     """All pairs tie, with intervals that exclude a difference."""
     table = as_printed()
@@ -278,6 +283,7 @@ def test_without_a_vm_the_container_layer_is_told():
     assert by_id[f"{STUDY}/table-2/40mb/container/time"].verdict == Verdict.REPRODUCED
 
 
+@pytest.mark.slow
 def test_one_repetition_calls_no_order():
     """Nor a value: one repetition does not say how far off it may be."""
     once = as_printed(repetitions=1)
@@ -311,6 +317,7 @@ def test_arms_of_one_machine_are_held_against_each_other():
     assert claim.where == "docker+host+vagrant, full, machine 01234567"
 
 
+@pytest.mark.slow
 def test_arms_of_two_machines_are_not():
     """The VM ran elsewhere."""
     elsewhere = as_printed(arms=("vm",), machine="fedcba9876543210")
@@ -344,6 +351,7 @@ def test_emulated_alike_is_comparable():
     assert "No VM arm on testbed deterministic" in reason
 
 
+@pytest.mark.slow
 def test_only_none_below_is_compared():
     """Other schedulers of the physical disk are not pooled with it, however different."""
     slow = as_printed(arms=ARMS, backing_scheduler="bfq", factor=lambda row: row["repetition"])
@@ -351,6 +359,7 @@ def test_only_none_below_is_compared():
     assert both == judge(as_printed(arms=ARMS))
 
 
+@pytest.mark.slow
 def test_a_stable_order_is_told_and_an_unstable_one_is_not_called_one():
     """In the reason of each ranking."""
     name = f"{STUDY}/ranking/high_read_latency/vm/dropped"
@@ -387,6 +396,7 @@ def test_the_overview_counts_study_by_study():
     assert second.startswith("other: 3 claims\n")
 
 
+@pytest.mark.slow
 def test_the_summary_adds_no_two_runs_up():
     """One sentence each."""
     text = summary(judge(pd.concat([deterministic(), as_printed()])))

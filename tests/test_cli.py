@@ -130,6 +130,7 @@ def test_claims_of_the_published_data_alone():
     assert {claim["study"] for claim in claims} == {STUDY}
 
 
+@pytest.mark.slow
 def test_claims_are_counted_and_listed_on_request():
     """Of all studies the counts; of one, or with --all, each claim."""
     published = ("--results", "published")

@@ -184,6 +184,7 @@ def verdicts(table):
     return {one.id.partition("/")[2]: one for one in judged if one.machine == "m-1000-0"}
 
 
+@pytest.mark.slow
 def test_several_cores_are_judged_by_themselves():
     found = verdicts(band())
     four = found["figure-3a/sbq-4-cores/stock/throughput"]
@@ -192,6 +193,7 @@ def test_several_cores_are_judged_by_themselves():
     assert found["figure-5a/sbq-100-reads/stock/throughput"].verdict != Verdict.NOT_TESTABLE
 
 
+@pytest.mark.slow
 def test_noops_own_curve_is_relative_to_one_core():
     found = verdicts(band())
     two = found["figure-3a/noop-2-cores/throughput"]
@@ -237,6 +239,7 @@ def test_a_verdict_that_depends_on_the_emulator_is_none():
     assert found.reason.startswith("The verdict depends on the length of the emulated machine's")
 
 
+@pytest.mark.slow
 def test_the_verdicts_of_one_core_stay_as_a_contrast():
     """The default machine's are another run's, and the same with and without it."""
     usual = measured(as_published)

@@ -95,6 +95,7 @@ def test_what_is_no_reference_is_refused_in_one_sentence(given, arguments, said)
     assert said in found and "\n" not in found
 
 
+@pytest.mark.slow
 def test_its_claims_are_judged_beside_the_default_ones(measured):
     assert {one.testbed for one in kept.judge(STUDY).claims} == {"host", claims.PUBLISHED_DATA}
     store_it(measured)
@@ -151,6 +152,7 @@ def test_it_is_verified_where_the_emulator_is(measured, monkeypatch, capsys):
     )
 
 
+@pytest.mark.slow
 def test_its_tables_say_who_should_schedule_and_what_exits_cost(measured):
     table = store.tidy(measured, vm_vs_container)
     guests = table[table["arm"] == "vm"]

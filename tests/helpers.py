@@ -68,10 +68,16 @@ def every_core_busy():
             other.wait()
 
 
+def of_each_process(name):
+    """Yield the path of a file of every process; it cannot be read once the process has ended."""
+    # glob("[0-9]*/NAME") asks for the file, and fails where its process has just ended.
+    return (folder / name for folder in Path("/proc").glob("[0-9]*"))
+
+
 def children(pid):
     """Return the running children of a process: process id -> name."""
     found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for stat in of_each_process("stat"):
         with contextlib.suppress(OSError):  # ended meanwhile
             name, fields = stat.read_text().split("(", 1)[1].rsplit(")", 1)
             state, parent = fields.split()[:2]

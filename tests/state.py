@@ -4,6 +4,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from helpers import of_each_process
+
 CGROUPS = ("/sys/fs/cgroup/elevatorlab", "/sys/fs/cgroup/*/elevatorlab")
 
 
@@ -76,7 +78,7 @@ def files():
 def agents():
     """Return the process ids of agents that run a trial: supervisors, agents, workers."""
     found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
+    for file in of_each_process("cmdline"):
         try:
             words = file.read_bytes().split(b"\0")
         except OSError:  # ended meanwhile

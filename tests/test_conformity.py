@@ -14,7 +14,7 @@ from elevatorlab.elevators.check.conformity import Conformity, Verdict
 from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
 from elevatorlab.errors import ElevatorLabError
-from helpers import cli
+from helpers import cli, of_each_process
 
 NO_MODULE = Path("x-iosched.debug.ko")
 
@@ -205,7 +205,7 @@ def test_an_unknown_case_is_refused_before_anything_starts(tmp_path):
 def running_machines():
     """Return the command lines of machines that this process has started."""
     mark = f"elevatorlab-{os.getpid()}-"
-    files = Path("/proc").glob("[0-9]*/cmdline")
+    files = of_each_process("cmdline")
     found = []
     for file in files:
         try:

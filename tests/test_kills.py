@@ -10,7 +10,6 @@ import random
 import signal
 import time
 from collections import Counter
-from pathlib import Path
 
 import docker
 import pytest
@@ -20,7 +19,7 @@ import sshd
 from elevatorlab import testbeds
 from elevatorlab.testbeds.docker import groups
 from elevatorlab.testbeds.docker import testbed as docker_testbed
-from helpers import fio, wait_until
+from helpers import fio, of_each_process, wait_until
 from state import agents, assert_restored, machine_state
 
 pytestmark = [
@@ -59,7 +58,7 @@ def die(pid):
 def processes(job):
     """Return the process ids of agents that do a job."""
     found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
+    for file in of_each_process("cmdline"):
         with contextlib.suppress(OSError):  # ended meanwhile
             words = file.read_bytes().decode().split("\0")
             if len(words) > 3 and words[1].endswith(".pyz") and words[2] == job:

@@ -12,7 +12,7 @@ from elevatorlab import cache
 from elevatorlab.errors import NotReady
 from elevatorlab.plugins import module_folders
 from elevatorlab.testbeds.deterministic import modules
-from helpers import children, running, wait_until
+from helpers import children, of_each_process, running, wait_until
 
 KERNEL, OTHER = "6.1.0-1-amd64", "6.1.0-2-amd64"
 
@@ -131,7 +131,7 @@ def compilers(pid):
 def descendants(pid):
     """Return the process ids of all that a process has started, and those have started."""
     parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for stat in of_each_process("stat"):
         if content := _content(stat):
             parents[int(stat.parent.name)] = int(content.rpartition(b")")[2].split()[1])
     found, new = set(), {pid}
@@ -173,7 +173,7 @@ class TestLockedIn:
         endless = self.kbuild(folder, "$(info $(shell sleep 7357 & while :; do :; done))\n")
         said = error_of(modules.build, endless)
         assert said.endswith("expected one-list-iosched.ko; it did not compile within 5 s")
-        files = Path("/proc").glob("[0-9]*/cmdline")
+        files = of_each_process("cmdline")
         assert not [file for file in files if b"7357" in _content(file)]
 
     @pytest.mark.timeout(600)
@@ -199,7 +199,7 @@ class TestLockedIn:
         said = error_of(modules.build, self.kbuild(folder, BOMB))
         assert "expected one-list-iosched.ko; it does not compile:" in said
         assert "Cannot fork" in said
-        files = Path("/proc").glob("[0-9]*/cmdline")
+        files = of_each_process("cmdline")
         assert not [file for file in files if b"bomb() {" in _content(file)]
 
     def test_what_makes_no_module_says_so(self, folder, error_of):

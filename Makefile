@@ -6,7 +6,8 @@ LAB    := $(BIN)/elevatorlab
 # .venv is made of the first suitable python3; `make PYTHON=python3.12 ...` names another.
 
 # The two tiers of tests. Those of real machines change devices and schedulers, and need services.
-REAL   := docker or root or ssh or vagrant
+# Most of them wait, so those that compute for minutes are in their tier.
+REAL   := docker or root or ssh or vagrant or long
 # Two tiers of their own, which nobody needs and CI does not run. For the first one an emulator is
 # compiled; the second one is the whole check of every scheduler, a quarter of an hour of a processor.
 MULTICORE := multicore or virtual_machines
@@ -43,10 +44,10 @@ test: setup  ## run the tests that leave the machine as it is (one part: ARGS="-
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
-	@echo "make test: those of real machines (root, SSH, Docker, Vagrant): sudo make test-real"
+	@echo "make test: those of real machines (root, SSH, Docker, Vagrant), and long ones: sudo make test-real"
 
-test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root; skip none
-	@environments/test-real.sh -m "$(REAL)" $(ARGS)
+test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root, and long ones; skip none
+	@environments/test-real.sh "$(REAL)" $(ARGS)
 
 test-multicore: setup virtual-machines  ## build that emulator, run the tests of what needs it
 	$(BIN)/python -m pytest -m "$(MULTICORE)" $(ARGS)

@@ -4,12 +4,14 @@ import os
 from collections import Counter
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 import machines
 import needs
 from disks import by_id, disk  # noqa: F401  (fixtures)
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.paths import BUILD
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from elevatorlab.trial import Trial, profile
 from helpers import ATTESTED, fio
@@ -19,6 +21,16 @@ FORBID_SKIPS = "ELEVATORLAB_FORBID_SKIPS"
 # An example may take as long as a slow machine takes.
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Let one test at a time use the Docker engine, which some of them count or restart."""
+    if not item.get_closest_marker("docker"):
+        return (yield)
+    BUILD.mkdir(exist_ok=True)
+    with FileLock(BUILD / "tests-docker.lock"):
+        return (yield)
 
 
 def pytest_runtest_setup(item):

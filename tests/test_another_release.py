@@ -23,6 +23,7 @@ from helpers import cli
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.own_root,
     pytest.mark.image,
     pytest.mark.programs("mmdebstrap"),
     pytest.mark.timeout(900),

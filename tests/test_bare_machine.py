@@ -18,7 +18,11 @@ import needs
 from elevatorlab import cache
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
 
-pytestmark = [pytest.mark.root, pytest.mark.programs("mmdebstrap"), pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.programs("mmdebstrap"),
+    pytest.mark.timeout(900),
+]
 
 SUITE, ITS_PYTHON = "bookworm", (3, 11)
 

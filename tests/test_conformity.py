@@ -216,6 +216,7 @@ def running_machines():
 
 
 @pytest.mark.image
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 class TestInTheMachine:
     """Schedulers that are right, and some that are not."""

@@ -271,9 +271,9 @@ def test_the_tiers_share_no_test():
     """What one selects the other leaves out: the Makefile names the markers once."""
     makefile = (PROJECT / "Makefile").read_text()
     real = re.search(r"^REAL +:= (.*)$", makefile, re.MULTILINE)[1]
-    assert set(real.split(" or ")) == {"docker", "root", "ssh", "vagrant"}
+    assert set(real.split(" or ")) == {"docker", "root", "ssh", "vagrant", "long"}
     assert '-m "not ($(REAL) or $(OPTIONAL))"' in makefile
-    assert 'test-real.sh -m "$(REAL)"' in makefile and 'pytest -m "$(MULTICORE)"' in makefile
+    assert 'test-real.sh "$(REAL)"' in makefile and 'pytest -m "$(MULTICORE)"' in makefile
     assert "OPTIONAL := $(MULTICORE) or every_scheduler\n" in makefile
     assert re.search(r"pytest .*-m every_scheduler \$\(ARGS\)$", makefile, re.MULTILINE)
 

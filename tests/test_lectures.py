@@ -48,6 +48,7 @@ def outputs(notebook, folder):
 
 @pytest.mark.notebooks
 @pytest.mark.image
+@pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("notebook", [*LECTURES, *SOLUTIONS], ids=lambda path: str(path)[-40:])
 def test_a_lecture_runs_and_shows_the_same_again(notebook, tmp_path):

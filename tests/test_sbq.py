@@ -21,7 +21,7 @@ import harness  # noqa: E402  (it boots the image; a program of its own, not par
 import rig  # noqa: E402
 import stress  # noqa: E402
 
-pytestmark = [pytest.mark.image, pytest.mark.timeout(5400)]
+pytestmark = [pytest.mark.image, pytest.mark.long, pytest.mark.timeout(5400)]
 
 STRESS = [test.__name__ for test in stress.TESTS]
 

@@ -139,6 +139,7 @@ def marks(typed):
 
 
 @pytest.mark.image
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_who_types_what_the_page_says_has_a_look_of_their_own_graded(typed):
     """The student writes what the teacher's solution has; all else is typed from the page."""

@@ -573,6 +573,32 @@ def test_a_leaderboard_has_the_best_first(tmp_path):
     assert page.index("carl") < page.index("ada") and "bob" not in page
 
 
+@pytest.mark.image
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_an_open_assignment_is_run_scored_and_ranked(tmp_path):
+    """As a teacher types it: the solution that is kept apart, and two that are not as good."""
+    solution = assignments.COURSE / "solutions" / "open"
+    handed_in = {
+        "ada": scheduler_of("fifo"),
+        "bob": {file.name: file.read_bytes() for file in solution.iterdir()},
+        "carl": HANDED_IN["typo"],
+    }
+    for name, files in handed_in.items():
+        (tmp_path / "in" / name).mkdir(parents=True)
+        for file_name, content in files.items():
+            (tmp_path / "in" / name / file_name).write_bytes(content)
+    command_grade(tmp_path / "in", "open", tmp_path / "out", workers=1)
+    rows = csv.DictReader((tmp_path / "out" / "marks.csv").read_text().splitlines())
+    scores = {row["student"]: float(row["score"]) for row in rows if row["score"]}
+    # First come, first served gives up two of the three measures; the solution gives up none.
+    assert scores.keys() == {"ada", "bob"} and scores["ada"] < 100 < scores["bob"]
+    page = (tmp_path / "out" / "leaderboard.html").read_text()
+    ranked = re.findall(r'<td>(\d+)</td><th scope="row">(\w+)</th><td>[\w-]+</td><td>(.*?)<', page)
+    assert ranked == [("1", "bob", f"{scores['bob']}"), ("2", "ada", f"{scores['ada']}")]
+    assert "carl" not in page
+
+
 def test_every_assignment_stands_for_valid_trials():
     for name in assignments.names():
         assignment = assignments.read(name)

@@ -5,12 +5,14 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from elevatorlab.cli.commands import app
+from elevatorlab.cli.commands import app, main
 from elevatorlab.results import store
 from elevatorlab.testbeds.deterministic import image
 from helpers import ATTESTED, cli, cli_without
@@ -93,15 +95,38 @@ WRONG = {
 }
 
 
+@pytest.fixture
+def cli_here(monkeypatch, capfd):
+    """Run the command in this process, which has imported what it needs; return how it ended."""
+    kept = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["elevatorlab", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capfd.readouterr()
+        return SimpleNamespace(returncode=ended.value.code, stdout=said.out, stderr=said.err)
+
+    yield run
+    signal.signal(signal.SIGTERM, kept)
+
+
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_said_in_one_sentence(case):
+def test_what_is_wrong_is_said_in_one_sentence(case, cli_here):
     arguments, sentence = WRONG[case]
-    run = cli(*arguments)
+    run = cli_here(*arguments)
     assert run.returncode == 1
     assert sentence in run.stderr
     assert run.stderr.startswith("elevatorlab: ")
     assert run.stderr.count("\n") == 1
     assert run.stdout == ""
+
+
+def test_a_shell_is_told_the_same():
+    arguments, sentence = WRONG["no value"]
+    run = cli(*arguments)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == f"elevatorlab: {sentence}\n"
 
 
 @pytest.mark.parametrize(
@@ -114,8 +139,8 @@ def test_what_is_wrong_is_said_in_one_sentence(case):
         ["verify", "b.zip", "--sample", "0", "--image", "a.tar.xz"],
     ],
 )
-def test_wrong_usage(arguments):
-    run = cli(*arguments)
+def test_wrong_usage(arguments, cli_here):
+    run = cli_here(*arguments)
     assert run.returncode == 2
     assert "Usage: elevatorlab" in run.stderr and "Traceback" not in run.stderr
 

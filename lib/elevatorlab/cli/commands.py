@@ -47,7 +47,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
     try:
         # typer turns Ctrl-C into a status and, like every other status, returns it.
-        status = app(standalone_mode=False)
+        status = app(standalone_mode=False, prog_name="elevatorlab")
     except SystemExit as end:
         status = end.code
     except ElevatorLabError as problem:

@@ -4,14 +4,13 @@ import os
 from collections import Counter
 
 import pytest
-from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+import locks
 import machines
 import needs
 from disks import by_id, disk  # noqa: F401  (fixtures)
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.paths import BUILD
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from elevatorlab.trial import Trial, profile
 from helpers import ATTESTED, fio
@@ -25,11 +24,14 @@ settings.load_profile("any")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Let one test at a time use the Docker engine, which some of them count or restart."""
+    """Let one test at a time make trials' containers on the Docker engine: some count them.
+
+    What leaves none of those, and nothing else of this machine's, only needs an engine that stays.
+    """
     if not item.get_closest_marker("docker"):
         return (yield)
-    BUILD.mkdir(exist_ok=True)
-    with FileLock(BUILD / "tests-docker.lock"):
+    name = "engine" if item.get_closest_marker("own_root") else "containers"
+    with locks.held(name):
         return (yield)
 
 

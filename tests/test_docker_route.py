@@ -8,7 +8,12 @@ import pytest
 from elevatorlab.paths import PROJECT
 from elevatorlab.results import store
 
-pytestmark = [pytest.mark.docker, pytest.mark.image, pytest.mark.timeout(2400)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.image,
+    pytest.mark.own_root,
+    pytest.mark.timeout(2400),
+]
 
 TAG = "elevatorlab-test"
 CHOICE = ["vm_vs_container", "--preset", "smoke", "-p", "variants=dropped", "-p", "arms=container"]

@@ -7,6 +7,7 @@ import docker
 import pytest
 
 import clients
+import locks
 import needs
 from elevatorlab import testbeds
 from elevatorlab.paths import BUILD, PROJECT
@@ -28,13 +29,16 @@ def engine():
     """Return the engine, where it is ours to stop: started by the script, with no other work."""
     if not (BUILD / "dockerd.pid").exists():
         needs.skip_on_this_machine(f"a Docker engine that {START.name} started, ours to stop")
-    client = docker.from_env()
-    others = [one.name for one in client.containers.list() if "elevatorlab" not in one.name]
-    if others:
-        pytest.skip(f"other containers run on the Docker engine ({', '.join(others)}); end them")
-    yield client
-    subprocess.run([START], check=True, capture_output=True)
-    client.close()
+    with locks.held("engine"):
+        client = docker.from_env()
+        others = [one.name for one in client.containers.list() if "elevatorlab" not in one.name]
+        if others:
+            pytest.skip(
+                f"other containers run on the Docker engine ({', '.join(others)}); end them"
+            )
+        yield client
+        subprocess.run([START], check=True, capture_output=True)
+        client.close()
 
 
 def test_an_engine_that_is_restarted_in_the_middle(engine, make_real_trial, tmp_path):

@@ -7,9 +7,9 @@ import random
 import signal
 import time
 
-import distributed
 import pytest
 from distributed.core import Status
+from distributed.nanny import WorkerProcess
 
 from elevatorlab.results import store
 from helpers import wait_until
@@ -66,13 +66,16 @@ def given_up(monkeypatch):
     It ends one that it lost a while before, and that is away again: in such a storm one that has
     just begun a trial, too.
     """
-    ended, close = set(), distributed.Nanny.close
+    ended, kill = set(), WorkerProcess.kill
 
-    def noting(nanny, *arguments, **more):
-        ended.add(nanny.pid)
-        return close(nanny, *arguments, **more)
+    async def noting(process, *arguments, **more):
+        # One that still starts is given the time to do so, and may begin a trial meanwhile.
+        if process.status == Status.starting:
+            await process.running.wait()
+        ended.add(process.pid)
+        await kill(process, *arguments, **more)
 
-    monkeypatch.setattr(distributed.Nanny, "close", noting)
+    monkeypatch.setattr(WorkerProcess, "kill", noting)
     return ended
 
 

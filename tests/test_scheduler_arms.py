@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -119,6 +120,36 @@ def test_jain():
     assert measures.jain([1, 0, 0, 0]) == 0.25
 
 
+@pytest.mark.parametrize("question", ["bulk", "writer"])
+def test_the_longest_latency_is_fios_last_percentile(question):
+    latency_ns = {"50.000000": 2000.0, "99.000000": 7000.0, "100.000000": 9000.0}
+    workloads = {
+        "reader": {"read": {"latency_percentile_ns": latency_ns}},
+        "bulk": {"read": {"kib_s": 2048}},
+    }
+    result = SimpleNamespace(as_given=lambda: {"workloads": workloads})
+    found = dict(
+        measures.of_trial(SimpleNamespace(result=result, trial={"labels": {"question": question}}))
+    )
+    in_us = {name: found[f"{question}_{name}"] for name in ("median", "p99", "longest")}
+    assert in_us == {"median": 2, "p99": 7, "longest": 9}
+    assert set(found) <= set(measures.QUANTITIES)
+
+
+def test_the_page_says_that_a_longest_latency_bounds_nothing(tmp_path):
+    schedulers = ("none", "kyber")
+    rows = [(name, one, 1, 1.0) for name in measures.QUANTITIES for one in schedulers]
+    measured = pd.DataFrame(rows, columns=["quantity", "scheduler", "repetition", "value"])
+    text = page.write(measured, schedulers, tmp_path / "page.html").read_text()
+    assert "in 0.5 s beside bulk reads or beside a writer, and in 4 s on the disk" in text
+    assert "It bounds nothing beyond what was run" in text
+    for question, seconds in ("bulk", 0.5), ("writer", 0.5), ("order", 4):
+        runtimes = {
+            one["options"]["runtime"] for one in of_comparison.QUESTIONS[question]["workloads"]
+        }
+        assert [pd.Timedelta(runtime).total_seconds() for runtime in runtimes] == [seconds]
+
+
 def test_every_question_is_asked_of_every_scheduler(folder):
     scheduler_folders.register(folder)
     asked = comparison.prepare("one-list", Path("nowhere")).share.trials
@@ -158,6 +189,9 @@ def test_a_comparison_answers_every_question(folder, tmp_path):
     assert set(measured["quantity"]) == set(measures.QUANTITIES)
     found = measured.set_index("quantity")["value"]
     assert found["cost_1"] > 1000 and 1 / 3 <= found["jain"] <= 1
+    for question in "bulk", "writer":
+        median, p99, longest = (found[f"{question}_{one}"] for one in ("median", "p99", "longest"))
+        assert median <= p99 <= longest
     # A list is first come, first served: whoever is alone waits for the whole crowd, and no longer.
     one_read_ms = 1000 / found["drive_iops"]
     assert 20 * one_read_ms < found["longest_wait"] < 60 * one_read_ms

@@ -13,7 +13,7 @@ from ...plugins.schedulers import label_of
 from ...results import trace
 from ...results.reading import Stored
 from ...showing.travel import travel_mib
-from .trials import COST_DEPTHS, GROUP_DEPTHS, SPEED_DEPTHS
+from .trials import ARM_WINDOW_S, COST_DEPTHS, GROUP_DEPTHS, SPEED_DEPTHS, WINDOW_S
 
 
 class Quantity(NamedTuple):
@@ -48,9 +48,15 @@ QUANTITIES: dict[str, Quantity] = {
     },
     "bulk_median": Quantity("median latency of a read beside bulk reads", "us", "lower"),
     "bulk_p99": Quantity("99th percentile of latency beside bulk reads", "us", "lower"),
+    "bulk_longest": Quantity(
+        f"longest latency of a read beside bulk reads, in {WINDOW_S} s", "us", "lower"
+    ),
     "bulk_share": Quantity("rate of the bulk reads meanwhile", "MiB/s", "higher"),
     "writer_median": Quantity("median latency of a read beside a writer", "us", "lower"),
     "writer_p99": Quantity("99th percentile of latency beside a writer", "us", "lower"),
+    "writer_longest": Quantity(
+        f"longest latency of a read beside a writer, in {WINDOW_S} s", "us", "lower"
+    ),
     "jain": Quantity(
         "Jain's index of the requests of groups with "
         + ", ".join(map(str, GROUP_DEPTHS.values()))
@@ -60,7 +66,9 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "drive_iops": Quantity("reads a second on a disk with an arm, by a crowd", "1/s", "higher"),
     "longest_wait": Quantity(
-        "longest latency there of a reader that is alone, far from the crowd", "ms", "lower"
+        f"longest latency there, in {ARM_WINDOW_S} s, of a reader alone, far from the crowd",
+        "ms",
+        "lower",
     ),
     "travel": Quantity("way of the arm there from request to request", "GiB", "lower"),
 }
@@ -93,6 +101,7 @@ def of_trial(stored: Stored) -> Iterator[tuple[str, float]]:
         latency_ns = _latency_ns(measured["reader"])
         yield f"{question}_median", latency_ns["50"] / 1e3
         yield f"{question}_p99", latency_ns["99"] / 1e3
+        yield f"{question}_longest", latency_ns["100"] / 1e3
         if question == "bulk":
             yield "bulk_share", measured["bulk"]["read"]["kib_s"] / 1024
     elif question == "fairness":

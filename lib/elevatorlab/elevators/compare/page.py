@@ -21,6 +21,7 @@ from ...showing.pages import template_environment
 from ...showing.panels import errors
 from ...showing.style import preview, style
 from .measures import QUANTITIES, interval
+from .trials import ARM_WINDOW_S, WINDOW_S
 
 COLUMNS = 3
 
@@ -50,6 +51,8 @@ def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
             for name, quantity in QUANTITIES.items()
         ],
         repetitions=int(measured["repetition"].max()),
+        window_s=WINDOW_S,
+        arm_window_s=ARM_WINDOW_S,
         figure=base64.b64encode(preview(draw(measured, schedulers), dpi=150)).decode(),
         version=__version__,
     )

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.elevators.compare import comparison, measures
+from elevatorlab.elevators.compare import comparison, measures, page
+from elevatorlab.elevators.compare.trials import FOUR_SERVERS, GROUP_DEPTHS, SPEED_DEPTHS
 from elevatorlab.plugins import scheduler_folders
 from elevatorlab.plugins.schedulers import SCHEDULERS
 from elevatorlab.results import store
 from helpers import cli
 
 PACE = Path(__file__).with_name("fixtures") / "schedulers" / "pace"
+
+#: What the disk of the comparison takes for a request, whoever chooses it.
+SERVICE_US = FOUR_SERVERS.service_time_us
 
 pytestmark = [pytest.mark.image, pytest.mark.timeout(1800)]
 
@@ -25,14 +29,35 @@ def test_it_passes_the_check(tmp_path):
     assert told["passed"] and {one["outcome"] for one in told["verdicts"]} == {"passed"}
 
 
-def test_it_is_compared(tmp_path):
-    scheduler_folders.register(PACE)
+def test_it_is_compared_with_a_scheduler_of_the_kernel(tmp_path):
+    record = scheduler_folders.register(PACE)
     try:
-        measured = comparison.prepare("pace", tmp_path, beside=(), repetitions=1).measure()
+        chosen = comparison.prepare("pace", tmp_path, beside=("mq-deadline",), repetitions=1)
+        measured = chosen.measure()
+        text = page.write(measured, chosen.schedulers, tmp_path / "page.html").read_text()
     finally:
         SCHEDULERS.unregister("pace")
-    assert set(measured["quantity"]) == set(measures.QUANTITIES)
-    assert measured["value"].gt(0).all()
+    found = measured.pivot(index="quantity", columns="scheduler", values="value")
+    assert set(found.index) == set(measures.QUANTITIES)
+    assert set(found.columns) == {"pace", "mq-deadline"}
+    assert found.gt(0).all(axis=None)
+    for name in found.columns:
+        assert_possible(found[name])
+    assert "<h1>PACE 0.3 beside the kernel" in text
+    assert all(f'<th scope="col">{name}</th>' in text for name in ("PACE 0.3", "mq-deadline"))
+    assert f"<code>{record.folder.digest}</code>" in text
+
+
+def assert_possible(found):
+    """Hold the answers of a scheduler to what no scheduler can change."""
+    for question in "bulk", "writer":
+        median, p99, longest = (found[f"{question}_{one}"] for one in ("median", "p99", "longest"))
+        assert SERVICE_US <= median <= p99 <= longest
+    for depth in SPEED_DEPTHS:
+        most = min(depth, FOUR_SERVERS.parallelism) * 1e6 / SERVICE_US
+        # What was begun before the counted time may end in it.
+        assert found[f"iops_{depth}"] <= 1.05 * most
+    assert 1 / len(GROUP_DEPTHS) <= found["jain"] <= 1
 
 
 @pytest.mark.parametrize("study", ["iozone_ranking", "stream_batching"])

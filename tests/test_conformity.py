@@ -1,20 +1,25 @@
 """The check of a scheduler: its words for the kernel's, and the machine that runs it."""
 
+import contextlib
 import json
 import os
 import re
+import signal
+import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import broken_schedulers
+from elevatorlab import scratch
 from elevatorlab.elevators import templates
 from elevatorlab.elevators.check import cases, check, kernel_log, page
 from elevatorlab.elevators.check.conformity import Conformity, Verdict
 from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
 from elevatorlab.errors import ElevatorLabError
-from helpers import cli, of_each_process
+from helpers import cli, of_each_process, wait_until
 
 NO_MODULE = Path("x-iosched.debug.ko")
 
@@ -202,17 +207,45 @@ def test_an_unknown_case_is_refused_before_anything_starts(tmp_path):
         check(tmp_path, only=["speed"])
 
 
-def running_machines():
-    """Return the command lines of machines that this process has started."""
-    mark = f"elevatorlab-{os.getpid()}-"
-    files = of_each_process("cmdline")
-    found = []
-    for file in files:
-        try:
-            found.append(file.read_text())
-        except OSError:  # it has ended
-            continue
-    return [line for line in found if line.startswith("qemu") and mark in line]
+@pytest.fixture
+def place(monkeypatch):
+    """Give all that a check starts a folder of its own for temporary files; return the folder."""
+    with tempfile.TemporaryDirectory(prefix="check-") as folder:  # short, for sockets are in it
+        Path(folder).chmod(0o755)  # mmdebstrap's helpers must reach it
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        monkeypatch.setenv("TMPDIR", folder)
+        yield Path(folder)
+
+
+def left_in(place):
+    """Return the scratch folders in `place`, and the processes of the whole system that know it.
+
+    A machine's command line names its scratch folder. What else a check starts has inherited the
+    environment, whoever its parent is by now.
+    """
+    processes = []
+    for command in of_each_process("cmdline"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            words = command.read_bytes()
+            known = words
+            with contextlib.suppress(PermissionError):  # somebody else's
+                known += command.with_name("environ").read_bytes()
+            if bytes(place) in known:
+                processes.append(words.replace(b"\0", b" ").decode(errors="replace"))
+    return [*(folder.name for folder in place.iterdir()), *processes]
+
+
+def test_what_a_check_would_leave_is_seen(place):
+    assert left_in(place) == []
+    with scratch.folder() as folder:
+        assert left_in(place) == [Path(folder).name]
+    # Its parent has ended, so it is nobody's child here.
+    orphan = subprocess.check_output("sleep 600 >/dev/null & echo $!", shell=True, text=True)
+    try:
+        assert left_in(place) == ["sleep 600 "]
+    finally:
+        os.kill(int(orphan), signal.SIGKILL)
+    wait_until(lambda: left_in(place) == [])
 
 
 @pytest.mark.image
@@ -221,7 +254,7 @@ def running_machines():
 class TestInTheMachine:
     """Schedulers that are right, and some that are not."""
 
-    def test_a_skeleton_passes_every_case(self, tmp_path):
+    def test_a_skeleton_passes_every_case(self, tmp_path, place):
         folder = templates.new("mine", "look", tmp_path)
         page_file = tmp_path / "check.html"
         run = cli("scheduler", "check", folder, "--json", "--out", page_file)
@@ -231,9 +264,10 @@ class TestInTheMachine:
         assert [one["case"] for one in told["verdicts"]] == [case.name for case in cases.CASES]
         assert {one["outcome"] for one in told["verdicts"]} == {"passed"}
         assert "it passes the check" in page_file.read_text()
+        assert left_in(place) == []
 
     @pytest.mark.parametrize("name", broken_schedulers.BROKEN)
-    def test_a_broken_one_is_caught_and_named(self, name, tmp_path):
+    def test_a_broken_one_is_caught_and_named_and_leaves_nothing(self, name, tmp_path, place):
         broken = broken_schedulers.BROKEN[name]
         folder = broken_schedulers.folder(name, tmp_path)
         others = [case.name for case in cases.OTHERS]
@@ -245,4 +279,4 @@ class TestInTheMachine:
             (number,) = re.findall(rf"{name}-iosched\.c:(\d+)", failure.said)
             source = (folder / f"{name}-iosched.c").read_text().splitlines()
             assert broken.line in source[int(number) - 1]
-        assert running_machines() == []
+        assert left_in(place) == []

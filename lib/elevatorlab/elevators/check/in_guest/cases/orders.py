@@ -42,8 +42,8 @@ def keeps_flushes(scheduler: Scheduler) -> str:
 def _compare_marks(disk: nbd.NetworkBlockDevice, takes_fua: bool) -> None:
     """See whether the kernel still knows what the disk takes.
 
-    No hook is given a write with FUA, and the kernel flushes after a write with O_DSYNC to a whole
-    disk anyway. So only the marks tell.
+    This disk gives no write back, so no scheduler is handed one with FUA. And the kernel flushes
+    after a write with O_DSYNC to a whole disk anyway. So only the marks tell.
     """
     marked = sum(one.fua for one in disk.seen)
     expected = COMMITS if takes_fua else 0

@@ -2,11 +2,12 @@
 
 import json
 import random
+import re
 
 import pytest
 
 from decisions import decisions
-from elevatorlab.paths import ENVIRONMENTS
+from elevatorlab.paths import ENVIRONMENTS, PROJECT
 from elevatorlab.plugins.scheduler_folders import ZOO
 from elevatorlab.results import trace
 from helpers import fio, run_into
@@ -66,21 +67,44 @@ def decided(ran):
     return decide
 
 
-#: `cfq` has what its documents have, and `sbq` came from a study.
+SCHEDULERS = ENVIRONMENTS / "kernel" / "schedulers"
+
+#: `cfq` has what its documents have, and `sbq` came from a study. Two pages say how long they are.
 LONGER = ("cfq", "sbq")
+PAGES = (SCHEDULERS / "README.md", PROJECT / "docs" / "elevators.md")
+
+
+def lines_of(file):
+    """Return how many lines a source has, and how many without comments and blank lines."""
+    text = file.read_text()
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    return len(text.splitlines()), sum(bool(line.strip()) for line in code.splitlines())
 
 
 def test_each_says_what_it_is_from_and_what_it_leaves_out():
-    folders = ENVIRONMENTS / "kernel" / "schedulers"
-    assert {folder.name for folder in folders.iterdir() if folder.is_dir()} == set(ZOO)
+    assert {folder.name for folder in SCHEDULERS.iterdir() if folder.is_dir()} == set(ZOO)
     for name in ZOO:
-        text = (folders / name / "README.md").read_text()
+        text = (SCHEDULERS / name / "README.md").read_text()
         assert "Source: " in text and "Left out: " in text, name
         lines = 0
-        for file in (folders / name).glob("*.[ch]"):
-            lines += len(file.read_text().splitlines())
+        for file in (SCHEDULERS / name).glob("*.[ch]"):
+            lines += lines_of(file)[0]
             assert "SPDX-License-Identifier: GPL-2.0-only" in file.read_text().splitlines()[0]
         assert lines < 300 or name in LONGER, name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=["beside them", "in docs"])
+def test_the_pages_count_the_lines_of_the_longer_ones(page):
+    text = page.read_text()
+    for name in LONGER:
+        files = [lines_of(file) for file in (SCHEDULERS / name).glob("*.[ch]")]
+        lines, code = map(sum, zip(*files, strict=True))
+        (said,) = re.findall(
+            rf"^- `{name}` has ({lines} lines\b.*?)(?:\n- |\n\n|\Z)", text, re.M | re.S
+        )
+        assert str(code) in re.findall(r"\d+", said)
+        if len(files) > 1:
+            assert f"of at most {max(one for one, _ in files)} lines" in said
 
 
 @pytest.mark.image

@@ -25,8 +25,9 @@ RUN apt-get update && apt-get install --yes --no-install-recommends make
 COPY Makefile environments/host-packages.txt environments/host-setup.sh ./
 RUN mkdir environments && mv host-packages.txt host-setup.sh environments/ && make host
 COPY requirements.lock pyproject.toml README.md LICENSE ./
+COPY environments/python_packages.py environments/
 COPY lib lib
-RUN make .venv/installed
+RUN make .venv/installed && rm -r ~/.cache/elevatorlab/python-packages
 COPY environments environments
 RUN make image
 COPY . .

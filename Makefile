@@ -20,7 +20,7 @@ LINTED := lib tests environments benchmarks docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check test test-multicore test-schedulers test-real lab doctor clean lock docs slides host image environment-image box multicore virtual-machines
+.PHONY: help setup reproduce check test test-multicore test-schedulers test-real lab doctor clean lock docs slides course host image environment-image box multicore virtual-machines
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,11 +39,12 @@ check: $(VENV)/installed  ## lint, types, import layers and unit tests, before e
 	$(BIN)/python -m pytest -n 2 -m "$(UNIT)" $(ARGS)
 
 # Side by side, since neighbours change nothing in them but the time. One more than the two cores that
-# CI has: some wait for a browser, a deadline or a disk.
+# CI has: some wait for a browser, a deadline or a disk. In the order of tests/conftest.py: pytest's own
+# begins with the files of many tests, and ends with those of few long ones, one of them alone.
 test: setup  ## run the tests that leave the machine as it is (one part: ARGS="-k sampler")
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
 	@echo "make test: those of real machines (root, SSH, Docker, Vagrant), and long ones: sudo make test-real"
 
 test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root, and long ones; skip none
@@ -90,6 +91,15 @@ docs: $(VENV)/installed  ## build the documentation site, build/site (a minute o
 slides: setup  ## run the lectures, make slides of them with the teacher's notes: build/slides
 	@$(BIN)/python docs/slides/build.py build/slides
 
+# Schedulers of ours that assignments ask for stay in it: lecture 6 runs them, and marks need them.
+COURSE := build/elevatorlab-course.tar.gz
+NOT_FOR_STUDENTS := courses/elevators/solutions notebooks/lectures/solutions docs/teaching.md tests
+
+course:  ## write the archive for a course's students, the last commit without solutions: COURSE=FILE
+	@mkdir -p $(dir $(COURSE))
+	@git archive --prefix=elevatorlab/ --output=$(COURSE) HEAD . $(addprefix ':!',$(NOT_FOR_STUDENTS))
+	@echo "course: $(COURSE), without $(NOT_FOR_STUDENTS)"
+
 clean:  ## remove everything built here (build/, .venv/, caches); data/ and out/ stay
 	@[ ! -e build/vagrant/machine.json ] || $(LAB) clean --testbed vagrant
 	@environments/start-libvirt.sh --stop
@@ -125,17 +135,17 @@ image:
 	@$(LAB) image build
 
 # Two stamps, because the second step takes a second and the first a minute or more.
-# The environment gets exactly what the lock file names: what is there and fits stays, so that
-# programs that run from it go on. Another Python gets another environment.
-$(VENV)/locked: requirements.lock
-	@echo "Python environment: installing the locked packages into $(VENV) (a few minutes, 1 GB)"
+# Another Python gets another environment. What the program that installs needs comes first.
+INSTALLER := filelock platformdirs uv
+$(VENV)/locked: requirements.lock environments/python_packages.py
+	@echo "Python environment: installing the locked packages into $(VENV) (1 GB)"
 	@python=$$(environments/host-setup.sh --python) && \
 	if [ "$$($(BIN)/python -V 2>&1)" != "$$("$$python" -V)" ]; then "$$python" -m venv --clear $(VENV); fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip freeze --exclude-editable | sed 's/[= ].*//' | tr 'A-Z_.' 'a-z--' | \
-	    while read -r package; do grep -q "^$$package==" requirements.lock || echo "$$package"; done | \
-	    xargs -r $(BIN)/python -m pip uninstall --quiet --yes
+	@for package in $(INSTALLER); do sed -n "/^$$package==/,/[^\\\\]$$/p" requirements.lock; done \
+	    >$(VENV)/installer.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	    --require-hashes -r $(VENV)/installer.txt
+	@PYTHONPATH=lib $(BIN)/python environments/python_packages.py
 	@touch $@
 
 # --no-build-isolation: the build tool comes from the lock file, too.

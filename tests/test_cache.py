@@ -209,12 +209,33 @@ class TestPrune:
         folder = cache.obtain("thing", DIGEST, make)
         assert removed == [] and (folder / "kernel").exists()
 
+    def test_nor_does_what_its_maker_has_compiled_so_far(self, recipe):
+        def make(folder):
+            work.mkdir()
+            removed.extend(cache.prune(everything=True))
+            recipe(folder)
+
+        work, removed = cache.work_folder("thing", DIGEST), []
+        cache.obtain("thing", DIGEST, make)
+        assert removed == [] and work.exists()
+        (_, left) = cache.entries()
+        assert left.damage() == "is being built, or was interrupted"
+        assert cache.prune() == [left]
+
 
 class TestCommand:
     def test_it_is_shown(self, recipe, root):
         cache.obtain("image", DIGEST, recipe)
-        shown = cli("cache").stdout
+        shown = cli("cache", "--all").stdout
         assert "image" in shown and DIGEST[:12] in shown and f"entries: 1, in {root}" in shown
+
+    def test_entries_of_a_kind_share_a_row(self, recipe, root):
+        for digest in (DIGEST, "e" * 64):
+            cut_short(cache.obtain("claims", digest, recipe))
+        shown = cli("cache").stdout
+        (row,) = [line.split() for line in shown.splitlines() if "claims" in line]
+        assert row[1::2][:3] == ["claims", "2", "0.0"] and "another size" in shown
+        assert DIGEST[:12] not in shown and f"entries: 2, in {root}" in shown
 
     def test_it_is_shown_to_machines(self, recipe):
         cut_short(cache.obtain("image", DIGEST, recipe))

@@ -35,7 +35,10 @@ REMEDY = "Set ELEVATORLAB_CACHE to another folder"
 
 #: What the files of an entry are.
 INDEX = "entry.json"
+
+#: What the folders of an entry that is being made are called after its digest.
 _HALF_MADE = ".part"
+_WORK = ".work"
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ class Entry:
         thorough : bool
             Read every file and compare its SHA-256; otherwise sizes alone are compared.
         """
+        if self.folder.suffix in (_HALF_MADE, _WORK):
+            return "is being built, or was interrupted"
         try:
             expected = json.loads((self.folder / INDEX).read_text())
         except (OSError, ValueError):
@@ -128,7 +133,17 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
 
 def _lock(entry: Entry) -> FileLock:
     """Return the lock of an entry, half-made or whole."""
-    return FileLock(entry.folder.with_name(entry.digest.removesuffix(_HALF_MADE) + ".lock"))
+    whole = entry.digest.removesuffix(_HALF_MADE).removesuffix(_WORK)
+    return FileLock(entry.folder.with_name(f"{whole}.lock"))
+
+
+def work_folder(kind: str, digest: str) -> Path:
+    """Return where the maker of an entry may put what the next one goes on from.
+
+    It stays where making fails or is killed. `prune` removes it, but not while `obtain` makes the
+    entry.
+    """
+    return ROOT / kind / f"{digest}{_WORK}"
 
 
 def _fill(entry: Entry, make: Callable[[Path], None]) -> None:

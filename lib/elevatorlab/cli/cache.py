@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,8 +23,12 @@ app.add_typer(cache_app, name="cache")
 
 
 @cache_app.callback()
-def show(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List the entries of the cache with digest, size, and time of last use.
+def show(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="a row for each entry")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List what the cache has, kind by kind, with size and time of last use.
 
     All checkouts of a user share the cache. It is in the user's cache folder, unless
     ELEVATORLAB_CACHE names another folder.
@@ -37,14 +42,17 @@ def show(context: typer.Context, as_json: JsonOption = False) -> None:
     if as_json:
         _print_json(cache.entries())
         return
-    table = Table("what", "digest", "MiB", "last used", "")
-    for entry in cache.entries():
-        used = datetime.fromtimestamp(entry.last_used_s).isoformat(" ", "minutes")
-        size = f"{entry.size_bytes / 2**20:.1f}"
-        table.add_row(entry.kind, entry.digest[:12], size, used, entry.damage())
-    if table.row_count:
+    found = list(cache.entries())
+    table = Table("what", "digest" if everything else "entries", "MiB", "last used", "")
+    for kind, group in groupby(found, key=lambda entry: entry.kind):
+        entries = list(group)
+        rows = [[entry] for entry in entries] if everything else [entries]
+        for row in rows:
+            named = row[0].digest[:12] if everything else str(len(row))
+            table.add_row(kind, named, *_summed(row))
+    if found:
         console().print(table)
-    print(f"entries: {table.row_count}, in {cache.ROOT}")
+    print(f"entries: {len(found)}, in {cache.ROOT}")
 
 
 @cache_app.command()
@@ -69,6 +77,14 @@ def prune(
         print(f"removed {entry.kind} {entry.digest[:12]}")
     freed_mib = sum(sizes.get(entry, 0) for entry in removed) / 2**20
     print(f"removed in all: {len(removed)}, {freed_mib:.1f} MiB")
+
+
+def _summed(entries: Sequence[cache.Entry]) -> tuple[str, str, str]:
+    """Return the cells of a row: MiB, when one of them was used last, and what is wrong."""
+    size_mib = sum(entry.size_bytes for entry in entries) / 2**20
+    used = datetime.fromtimestamp(max(entry.last_used_s for entry in entries))
+    wrong = "; ".join(sorted({entry.damage() for entry in entries} - {""}))
+    return f"{size_mib:.1f}", used.isoformat(" ", "minutes"), wrong
 
 
 def _print_json(entries: Iterable[cache.Entry]) -> None:

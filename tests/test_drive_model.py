@@ -7,7 +7,7 @@ import pytest
 
 import drive_model
 from elevatorlab.analysis.demerit import demerit
-from elevatorlab.paths import DATA
+from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.trial.drive_records import DriveRecord
 from elevatorlab.trial.drives import drive
 
@@ -55,6 +55,21 @@ def test_it_takes_what_the_real_drive_took(program, name):
     assert demerit(model_ms, real_ms) <= 1.5 * described.disksim_demerit_ms
     tolerance = MEAN_IS_OFF_BY.get(name, 0.03)
     assert model_ms.mean() == pytest.approx(real_ms.mean(), rel=tolerance)
+
+
+@pytest.mark.parametrize("name", ["cheetah4lp", "atlas-iii"])
+def test_the_page_of_drives_tells_of_hits_that_took_a_real_drive_longer(program, name):
+    trace = pd.read_csv(DATA / f"drives/traces/{name}.csv.gz")
+    gaps_ns = (trace["next_after_us"].shift(fill_value=0) * 1000).round().astype(int)
+    requests = zip(gaps_ns, trace["op"], trace["sector"], trace["sectors"], strict=True)
+    served = drive_model.serve(program, drive(name).drive, requests)
+    longer_ms = trace["response_us"] / 1e3 - served["response"] / 1e6
+    hits = (trace["op"] == "R") & (served["hit"] == 1)
+    late = hits & (longer_ms > 2)
+    percent = 100 * longer_ms[late].sum() / (trace["response_us"].sum() / 1e3)
+    page = (PROJECT / "docs/drives.md").read_text()
+    assert f"| {hits.sum():,} | {late.sum()} | {percent:.1f} % |" in page
+    assert (trace.loc[late, "cache"] == "hit").all()
 
 
 def test_it_is_nearer_to_some_real_drives_than_disksim(program):

@@ -1,16 +1,21 @@
 """The files of drives: what stands in them, and what is refused, with its line."""
 
+import gzip
 import json
+import math
 
 import pandas as pd
 import pytest
 
 from elevatorlab.agent.devices import drive as beside_disk
+from elevatorlab.cli.drive import replays
 from elevatorlab.drives import replaying, traces
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.plugins.drives import OURS
+from elevatorlab.showing import style
 from elevatorlab.trial import has_arm, simulated
-from elevatorlab.trial.drives import Drive, drive, read
+from elevatorlab.trial.drive_files import read
+from elevatorlab.trial.drives import Drive, drive
 
 CHEETAH = OURS["cheetah9lp"]
 
@@ -126,11 +131,47 @@ def wide_skew(content):
 
 
 def beyond(content):
-    content["zones"][-1]["last_cylinder"] = 6962
+    content["zones"][-1]["last_cylinder"] = 6963
 
 
 def misspelled(content):
     content["zones"][0]["first_cilinder"] = 0
+
+
+def misspelled_by_us(content):
+    content["buffer"]["segmets"] = 3
+
+
+def misspelled_above(content):
+    content["Rotation"] = 7200
+
+
+def no_zones(content):
+    content["zones"] = []
+
+
+def without_a_field(content):
+    del content["zones"][2]["sectors_per_track"]
+
+
+def no_distance(content):
+    content["seek_curve_ms_by_cylinders"].insert(0, [0, 0.0])
+
+
+def endless_seek(content):
+    content["seek_curve_ms_by_cylinders"][-1][1] = 1e30
+
+
+def many_surfaces(content):
+    content["surfaces"] = 10**30
+
+
+def true_speed(content):
+    content["rotation_rpm"] = True
+
+
+def speed_in_quotes(content):
+    content["rotation_rpm"] = "7200"
 
 
 @pytest.mark.parametrize(
@@ -141,8 +182,17 @@ def misspelled(content):
         (overlapping, ('"first_cylinder": 800', 1), "zone 2: .*behind cylinder 846.*overlap"),
         (too_large, ('"sectors": 1000000000', 1), "sectors: expected at most the 17918387 that"),
         (wide_skew, ('"track_skew_sectors": 238', 1), "zone 3: .*less than a track, which has 238"),
-        (beyond, ('"last_cylinder": 6962', 1), "zone 11: expected to end at cylinder 6518 to 6961"),
-        (misspelled, ('"first_cilinder": 0', 1), "first_cilinder: no such parameter"),
+        (beyond, ('"last_cylinder": 6963', 1), "zone 11: expected to end at cylinder 6518 to 6961"),
+        (misspelled, ('"first_cilinder": 0', 1), "zone 1: first_cilinder: no such parameter"),
+        (misspelled_by_us, ('"segmets": 3', 1), "buffer.segmets: no such parameter"),
+        (misspelled_above, ('"Rotation": 7200', 1), "Rotation: no such parameter"),
+        (no_zones, ('"zones": []', 1), "zones: expected at least 1 item; found none"),
+        (without_a_field, ("  {", 3), "zone 3: sectors_per_track: required, and not given"),
+        (no_distance, ("   0,", 1), "cylinders: point 1: cylinders: Input should be greater"),
+        (endless_seek, ("1e+30", 1), "cylinders: point 106: time_ms: .* than or equal to 10000"),
+        (many_surfaces, ('"surfaces": 1000', 1), "surfaces: .* less than or equal to 256"),
+        (true_speed, ('"rotation_rpm": true', 1), "rotation_rpm: expected a number"),
+        (speed_in_quotes, ('"rotation_rpm": "7200"', 1), "rotation_rpm: expected a number"),
     ],
 )
 def test_a_drive_that_cannot_be_is_refused_with_its_line(changed, change, at, sentence):
@@ -187,15 +237,165 @@ def test_one_point_that_falls_is_no_misreading_unless_it_is_the_shortest_seek(ch
         read(file)
 
 
+def spiky():
+    """Return a curve of 138 points that is measured as badly as the Quantum Atlas 10K's.
+
+    Two points are far too high, and four near the beginning are a little too high.
+    """
+    curve = [[number, 1.2 + math.sqrt(number) / 1.2] for number in range(1, 139)]
+    for number, above_ms in ((60, 1.6), (80, 2.0), (20, 0.39), (22, 0.45), (24, 0.3), (25, 0.3)):
+        curve[number][1] += above_ms
+    return curve
+
+
+def with_curve(curve):
+    return lambda content: content.update(seek_curve_ms_by_cylinders=curve)
+
+
+def test_a_badly_measured_curve_is_read_and_what_is_far_too_high_is_left_out(changed):
+    described = read(changed(with_curve(spiky())))
+    assert len(described.seek_curve_ms_by_cylinders) == 136
+    (said,) = described.assumptions
+    assert said.startswith("Left out of the seek curve, as misread: ")
+    assert "for 61 cylinders" in said and "for 81 cylinders" in said
+
+
+def reversed_curve(times_ms):
+    return times_ms[::-1]
+
+
+def with_last_third_falling(times_ms):
+    points = len(times_ms)
+    end = 2 * points // 3
+    falling = [times_ms[end] * (1 - over / points / 2) for over in range(points - end)]
+    return times_ms[:end] + falling
+
+
+def with_middle_halved(times_ms):
+    middle = len(times_ms) // 2
+    return [*times_ms[:middle], times_ms[middle] / 2, *times_ms[middle + 1 :]]
+
+
+def with_middle_above_the_longest(times_ms):
+    middle = len(times_ms) // 2
+    return [*times_ms[:middle], times_ms[-1] * 1.1, *times_ms[middle + 1 :]]
+
+
+def with_a_hump(times_ms):
+    middle = len(times_ms) // 2
+    hump = [time_ms + 2 for time_ms in times_ms[middle : middle + 4]]
+    return [*times_ms[:middle], *hump, *times_ms[middle + 4 :]]
+
+
+@pytest.mark.parametrize("points", [10, 51, 138])
+@pytest.mark.parametrize(
+    "fallen",
+    [
+        reversed_curve,
+        with_last_third_falling,
+        with_middle_halved,
+        with_middle_above_the_longest,
+        with_a_hump,
+    ],
+)
+def test_a_curve_that_really_falls_is_refused(changed, points, fallen):
+    times_ms = [2 + 8 * math.sqrt(number / points) for number in range(1, points + 1)]
+    curve = [[40 * (at + 1), time_ms] for at, time_ms in enumerate(fallen(times_ms))]
+    with pytest.raises(ElevatorLabError, match=r"drive\.json:\d+: seek curve: expected it not to"):
+        read(changed(with_curve(curve)))
+
+
+def test_a_write_that_shortens_a_seek_settles_at_once(changed):
+    described = read(changed(lambda content: content.update(write_settle_ms=-0.642)))
+    assert described.write_settle_ms == 0
+    assert "write settling of -0.642 ms was taken as 0" in described.assumptions[0]
+
+
+def test_a_last_zone_that_counts_the_last_cylinder_is_believed(changed):
+    def change(content):
+        content["zones"][-1]["last_cylinder"] = content["cylinders"]
+
+    described = read(changed(change))
+    assert described.cylinders == 6963
+    assert "6963 were taken" in described.assumptions[0]
+
+
+def test_what_disksim_has_and_the_model_has_not_is_named(changed):
+    def change(content):
+        content["buffer"]["Low (write) water mark"] = 0.25
+        content["overheads_ms"]["Extra write disconnect"] = 0.0
+
+    described = read(changed(change))
+    (said,) = described.assumptions
+    assert said == "Not modelled: Low (write) water mark (0.25), Extra write disconnect (0.0)."
+    assert described.buffer == read(CHEETAH).buffer
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_second_line(changed):
+    file = changed(lambda content: None)
+    text = file.read_text().replace('"surfaces": 12,', '"surfaces": 12,\n "surfaces": 3,')
+    file.write_text(text)
+    line = line_with(file, '"surfaces": 3')
+    with pytest.raises(ElevatorLabError, match=f":{line}: expected surfaces once; found it twice"):
+        read(file)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(changed):
+    file = changed(lambda content: None)
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert read(file) == read(CHEETAH)
+
+
 @pytest.mark.parametrize(
     "text, sentence",
-    [('{\n "drive": ,', r":2: expected JSON"), ("[1]", ":1: expected the description of a drive")],
+    [
+        ('{\n "drive": ,', r":2: expected JSON"),
+        ("[1]", ":1: expected the description of a drive"),
+        ("[" * 100_000, ":1: expected JSON; found more brackets"),
+        ('{"sectors": ' + "1" * 5000 + "}", "expected JSON; found a number that is too long"),
+    ],
 )
 def test_what_is_no_description_is_refused(tmp_path, text, sentence):
     file = tmp_path / "drive.json"
     file.write_text(text)
     with pytest.raises(ElevatorLabError, match=sentence):
         read(file)
+
+
+HEADER = "op,sector,sectors,response_us,next_after_us\n"
+ROW = "R,5,4,10.5,10\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [HEADER + ROW * 2, HEADER + ROW * 2 + "\n \n", "\ufeff" + HEADER + ROW * 2],
+    ids=["as it should be", "empty last lines", "byte order mark"],
+)
+@pytest.mark.parametrize("name", ["trace.csv", "trace.csv.gz"])
+def test_a_trace_is_read(tmp_path, text, name):
+    content = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert len(traces.read(tmp_path / name, read(CHEETAH))) == 2
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        (HEADER + ROW + "R,²,4,10,10\n", ":3: sector: expected a whole number; found '²'"),
+        (HEADER + ROW + f"R,{'1' * 5000},4,10,10\n", ":3: sector: expected a whole number"),
+        (HEADER + ROW + "R,5,4,10,1e300\n", ":3: next_after_us: .* at most a day; found '1e300'"),
+        (HEADER + ROW + "\n" + ROW, ":3: expected a request; found an empty line"),
+        (HEADER + ROW + ROW.strip(), ":3: expected the line to end; the file is cut off here"),
+        (HEADER + ROW + "R,5\n", ":3: expected 5 fields"),
+        (HEADER + ROW * 100_001, ":100002: expected at most 100000 requests"),
+    ],
+    ids=["digit", "long", "late", "empty line", "cut off", "cut off in a row", "many"],
+)
+def test_what_is_no_trace_is_refused_with_its_line(tmp_path, text, sentence):
+    file = tmp_path / "trace.csv"
+    file.write_text(text)
+    with pytest.raises(ElevatorLabError, match=sentence):
+        traces.read(file, read(CHEETAH))
 
 
 def test_the_last_sector_of_a_drive_can_be_replayed():
@@ -235,3 +435,22 @@ def test_a_simulated_disk_is_a_profile_or_a_drive():
     assert isinstance(simulated("notebook-5400", 64), Drive) and has_arm("notebook-5400")
     slow = simulated("sata_ssd", 64, slowdown=4)
     assert slow.kind == "null_blk" and slow.slowdown == 4 and not has_arm("sata_ssd")
+
+
+def test_all_stored_traces_are_drawn_in_one_picture(tmp_path, monkeypatch, capsys):
+    """Each panel says which drive it is, how far the curves are apart, and the real mean."""
+
+    def replayed(device, requests, say):
+        one = replaying.Replayed(device, requests, tmp_path)
+        one.__dict__["response_ms"] = one.real_response_ms + 0.5
+        return one
+
+    drawn = []
+    monkeypatch.setattr(replaying, "replay", replayed)
+    monkeypatch.setattr(style, "save", lambda figure, folder, name: drawn.append(figure) or {})
+    replays(tmp_path)
+    titles = [axis.get_title() for axis in drawn[0].axes]
+    assert len(titles) == 6
+    assert "SEAGATE ST39102LW\n0.500 ms apart, mean 4.27 ms" in titles
+    row = "| cheetah9lp | 10,000 | 0.500 ms | 0.107 ms | 4.77 ms | 4.27 ms |"
+    assert row in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Commands about disks with an arm."""
+"""Commands about hard disks: the modelled ones, and how close they are to real ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from ..trial.drive_records import DriveRecord
 
 drive_app = typer.Typer(no_args_is_help=True)
-app.add_typer(drive_app, name="drive", help="Disks with an arm.")
+app.add_typer(
+    drive_app, name="drive", help="Show the modelled hard disks, or compare them with real ones."
+)
 
 DriveArgument = Annotated[
     str, typer.Argument(metavar="NAME|FILE.json", help=f"one of {', '.join(DRIVES.names())}")
@@ -65,7 +67,7 @@ def replay(
     as_json: JsonOption = False,
     out: FigureOption = None,
 ) -> None:
-    """Replay a real drive's trace on a modelled drive, and say how near its times are."""
+    """Replay the trace of a real drive on a modelled one; say how close the modelled times are."""
     from ..drives import replaying, shown, traces
     from ..paths import BUILD
     from ..showing.style import save
@@ -87,6 +89,26 @@ def replay(
     print(f"demerit     {told['demerit_ms']:.3f} ms{beside}")
     figure = f"{Path(name).stem}-replay"
     tell(save(shown.response_times([replayed]), out or BUILD / "drives" / "figures", figure))
+
+
+@drive_app.command("replays")
+def replays(out: FigureOption = None) -> None:
+    """Replay every stored trace; show how close modelled drives are to real ones (docs/drives.md).
+
+    A drive takes one to three minutes. A trace that was replayed before is not replayed again.
+    """
+    from ..drives import replaying, shown, traces
+    from ..paths import BUILD, DATA
+    from ..showing.style import save
+    from ..trial.drives import drive
+
+    found = []
+    for trace in sorted((DATA / "drives" / "traces").glob("*.csv.gz")):
+        device = drive(trace.name.removesuffix(".csv.gz"))
+        requests = traces.read(trace, device.drive)
+        found.append(replaying.replay(device, requests, say=lambda text: print(text)))
+    print(shown.nearness(found))
+    tell(save(shown.response_times(found), out or BUILD / "drives" / "figures", "drives"))
 
 
 def _tell_assumptions(record: DriveRecord, file: TextIO | None = None) -> None:

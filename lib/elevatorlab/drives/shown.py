@@ -128,11 +128,26 @@ def _draw_times(axes: Axes, drive: DriveRecord) -> None:
     axes.set(title="Random reads of 4 KiB", xlabel="service time (ms)", yticks=[])
 
 
+def nearness(replayed: Sequence[Replayed]) -> str:
+    """Return how near drives are to the real ones, as the table of docs/drives.md."""
+    rows = ["| drive | requests | demerit here | DiskSim's | mean here | mean, real |"]
+    rows.append("| --- " * 6 + "|")
+    for one in replayed:
+        figures, known_ms = one.as_json(), one.drive.drive.disksim_demerit_ms
+        cells = [
+            *(one.drive.profile, f"{figures['requests']:,}", f"{figures['demerit_ms']:.3f} ms"),
+            "" if known_ms is None else f"{known_ms:.3f} ms",
+            *(f"{figures[mean]:.2f} ms" for mean in ("mean_ms", "real_mean_ms")),
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def response_times(replayed: Sequence[Replayed]) -> Figure:
     """Draw the cumulative distributions of response time: the real drives', and ours."""
     columns = min(3, len(replayed))
     rows = -(-len(replayed) // columns)
-    size = (1 + 3.4 * columns, 0.4 + 2.6 * rows)
+    size = (1.0 + 2.0 * columns, 0.4 + 2.0 * rows)
     with style():
         drawn, grid = plt.subplots(
             rows, columns, figsize=size, layout="constrained", sharey=True, squeeze=False
@@ -143,7 +158,7 @@ def response_times(replayed: Sequence[Replayed]) -> Figure:
         for axes in grid[-1]:
             axes.set_xlabel("response time (ms)")
         for axes in grid[:, 0]:
-            axes.set_ylabel("share of requests")
+            axes.set_ylabel("share of requests (ratio)")
     return drawn
 
 
@@ -152,10 +167,11 @@ def _draw_responses(axes: Axes, replayed: Replayed) -> None:
     share = np.arange(1, requests + 1) / requests
     for times_ms, label, colour, line in (
         (replayed.real_response_ms, "the real drive", THEIRS, "-"),
-        (replayed.response_ms, "here", OURS, "--"),
+        (replayed.response_ms, "the modelled drive", OURS, "--"),
     ):
         axes.plot(np.sort(times_ms), share, line, color=colour, label=label)
     longest_ms = float(replayed.real_response_ms.quantile(0.999))
     axes.set(ylim=(0, 1), xlim=(0, longest_ms))
     name = replayed.drive.drive.drive
-    axes.set_title(f"{name}: {figures['demerit_ms']:.3f} of {figures['real_mean_ms']:.2f} ms")
+    apart = f"{figures['demerit_ms']:.3f} ms apart, mean {figures['real_mean_ms']:.2f} ms"
+    axes.set_title(f"{name.replace('_', ' ')}\n{apart}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import math
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,11 @@ from ..errors import ElevatorLabError
 from ..trial.drive_records import DriveRecord
 
 COLUMNS = ("op", "sector", "sectors", "response_us", "next_after_us")
+
+#: A trial takes no more, and none of them waits longer than a day.
+MOST_REQUESTS, LONGEST_US = 100_000, 86_400e6
+
+_DIGITS = re.compile("[0-9]{1,18}")
 
 
 def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
@@ -32,7 +38,8 @@ def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
     Raises
     ------
     ElevatorLabError
-        When it is none, is cut off, or asks for what the drive has not; with the line.
+        When the file is no trace, is cut off, or asks for a place beyond the drive's end; the
+        message names the line.
     """
     rows: list[tuple[Any, ...]] = []
     try:
@@ -52,8 +59,8 @@ def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
 
 def _opened(file: Path) -> IO[str]:
     if file.suffix == ".gz":
-        return gzip.open(file, "rt", newline="")
-    return open(file, newline="")
+        return gzip.open(file, "rt", newline="", encoding="utf-8-sig")
+    return open(file, newline="", encoding="utf-8-sig")
 
 
 def _rows(file: Path, lines: IO[str], drive: DriveRecord) -> Iterator[tuple[Any, ...]]:
@@ -62,8 +69,16 @@ def _rows(file: Path, lines: IO[str], drive: DriveRecord) -> Iterator[tuple[Any,
         raise ElevatorLabError(
             f"{file}:1: expected a header with {', '.join(COLUMNS)}; it lacks {', '.join(missing)}"
         )
+    empty = None
     for number, line in enumerate(lines, start=2):
         at = f"{file}:{number}"
+        if not line.strip():
+            empty = empty or at
+            continue
+        if empty:  # the last lines may be
+            raise ElevatorLabError(f"{empty}: expected a request; found an empty line")
+        if number > MOST_REQUESTS + 1:
+            raise ElevatorLabError(f"{at}: expected at most {MOST_REQUESTS} requests; found more")
         if not line.endswith("\n"):
             raise ElevatorLabError(f"{at}: expected the line to end; the file is cut off here")
         fields = line.rstrip("\r\n").split(",")
@@ -88,7 +103,7 @@ def _row(at: str, fields: dict[str, str], drive: DriveRecord) -> tuple[Any, ...]
 
 
 def _whole(at: str, name: str, text: str) -> int:
-    if not text.isdigit():
+    if not _DIGITS.fullmatch(text):
         raise ElevatorLabError(f"{at}: {name}: expected a whole number; found {text!r}")
     return int(text)
 
@@ -98,6 +113,8 @@ def _time(at: str, name: str, text: str) -> float:
         time_us = float(text)
     except ValueError:
         time_us = math.nan
-    if not 0 <= time_us < math.inf:
-        raise ElevatorLabError(f"{at}: {name}: expected a time in us; found {text!r}")
+    if not 0 <= time_us <= LONGEST_US:
+        raise ElevatorLabError(
+            f"{at}: {name}: expected a time in us, at most a day; found {text!r}"
+        )
     return time_us

@@ -10,7 +10,8 @@ from pydantic_core import PydanticCustomError
 from ..plugins.drives import DRIVES
 from ..plugins.profiles import PROFILES
 from .devices import DeviceModel, Disk, FileBacked, profile
-from .drives import drive, file_of, outermost, read, with_cache
+from .drive_files import read
+from .drives import drive, file_of, outermost, with_cache
 from .registered import name_in
 
 
@@ -49,10 +50,10 @@ def simulated(name: str, size_mib: int, slowdown: float = 1, cache_ratio: float 
     name : str
         See `DiskName`.
     size_mib : int
-        Of a drive, this much at its rim is used.
+        Size of the disk. Of a drive, only this much is used, counted from its outer edge.
     slowdown : float
-        Factor on the times of a disk without an arm. A drive keeps its own times: the kernel's
-        waits are as long as they are, too.
+        Factor on the times of a disk without an arm. The times of a drive are not scaled,
+        because the kernel's own waits are not scaled either.
     cache_ratio : float
         How much of a drive's cache is left, where all sizes are scaled down.
     """

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from ..records import Count, NotNegative, Positive, Record
+from ..records import Record
 
 #: A measured curve falls a little here and there. What falls by more than both is none.
 NOISE_MS, NOISE_RATIO = 0.25, 0.05
 
+#: What differs by so many times the noise is no noise even where a curve is measured badly.
+FAR = 3
+
+#: One point in so many of a seek curve may be a misreading.
+POINTS_A_MISREADING = 20
+
 #: More would not fit into the kernel's argument of the module.
 LARGEST_ZONES, LARGEST_CURVE = 512, 2048
 
-_Whole = Annotated[int, Field(ge=0)]
+#: The driver multiplies these by one another. Below these bounds no product exceeds 64 bits,
+#: and they are beyond every drive that was built.
+LONGEST_MS, FEWEST_RPM, MOST_RPM = 10_000, 6, 1_000_000
+MOST_SECTORS, MOST_CYLINDERS, MOST_SURFACES = 2**36, 2**24, 256
+MOST_SECTORS_A_TRACK = 2**16
+
+
+def _number(value: object) -> object:
+    """Refuse what would become a number, but is none: `true` and text."""
+    if isinstance(value, bool | str):
+        raise PydanticCustomError("number", "expected a number")
+    return value
+
+
+_IsNumber = BeforeValidator(_number)
+_Sectors = Annotated[int, Field(ge=0, le=MOST_SECTORS), _IsNumber]
+_SomeSectors = Annotated[int, Field(ge=1, le=MOST_SECTORS), _IsNumber]
+_Cylinder = Annotated[int, Field(ge=0, le=MOST_CYLINDERS), _IsNumber]
+_Cylinders = Annotated[int, Field(ge=1, le=MOST_CYLINDERS), _IsNumber]
+_Segments = Annotated[int, Field(ge=1, le=65536), _IsNumber]
+_Skew = Annotated[float, Field(ge=0, allow_inf_nan=False), _IsNumber]
+_Ms = Annotated[float, Field(ge=0, le=LONGEST_MS, allow_inf_nan=False), _IsNumber]
 
 
 def _on(value: object) -> object:
@@ -43,36 +72,36 @@ class Zone(Record):
         What no sector's number leads to.
     """
 
-    first_cylinder: _Whole
-    last_cylinder: _Whole
-    sectors_per_track: Count
-    offset_of_first_sector: NotNegative = 0
-    track_skew_sectors: NotNegative = 0
-    cylinder_skew_sectors: NotNegative = 0
-    spare_sectors: _Whole = 0
+    first_cylinder: _Cylinder
+    last_cylinder: _Cylinder
+    sectors_per_track: Annotated[int, Field(ge=1, le=MOST_SECTORS_A_TRACK), _IsNumber]
+    offset_of_first_sector: _Skew = 0
+    track_skew_sectors: _Skew = 0
+    cylinder_skew_sectors: _Skew = 0
+    spare_sectors: _Sectors = 0
 
 
 class Overheads(_Aliased):
     """Times in ms that the drive's electronics take, by what is asked and what came before."""
 
-    read_hit_after_read: NotNegative = Field(0, alias="Read hit over. after read")
-    read_hit_after_write: NotNegative = Field(0, alias="Read hit over. after write")
-    read_miss_after_read: NotNegative = Field(0, alias="Read miss over. after read")
-    read_miss_after_write: NotNegative = Field(0, alias="Read miss over. after write")
-    write_hit_after_read: NotNegative = Field(0, alias="Write hit over. after read")
-    write_hit_after_write: NotNegative = Field(0, alias="Write hit over. after write")
-    write_miss_after_read: NotNegative = Field(0, alias="Write miss over. after read")
-    write_miss_after_write: NotNegative = Field(0, alias="Write miss over. after write")
-    read_completion: NotNegative = Field(0, alias="Read completion overhead")
-    write_completion: NotNegative = Field(0, alias="Write completion overhead")
+    read_hit_after_read: _Ms = Field(0, alias="Read hit over. after read")
+    read_hit_after_write: _Ms = Field(0, alias="Read hit over. after write")
+    read_miss_after_read: _Ms = Field(0, alias="Read miss over. after read")
+    read_miss_after_write: _Ms = Field(0, alias="Read miss over. after write")
+    write_hit_after_read: _Ms = Field(0, alias="Write hit over. after read")
+    write_hit_after_write: _Ms = Field(0, alias="Write hit over. after write")
+    write_miss_after_read: _Ms = Field(0, alias="Write miss over. after read")
+    write_miss_after_write: _Ms = Field(0, alias="Write miss over. after write")
+    read_completion: _Ms = Field(0, alias="Read completion overhead")
+    write_completion: _Ms = Field(0, alias="Write completion overhead")
     #: These end before the arm has come; they take none of a request's time.
-    read_disconnect_after_read: NotNegative = Field(0, alias="Read disconnect afterread")
-    read_disconnect_after_write: NotNegative = Field(0, alias="Read disconnect afterwrite")
-    write_disconnect: NotNegative = Field(0, alias="Write disconnect overhead")
-    data_preparation: NotNegative = Field(0, alias="Data preparation overhead")
-    first_reselect: NotNegative = Field(0, alias="First reselect overhead")
+    read_disconnect_after_read: _Ms = Field(0, alias="Read disconnect afterread")
+    read_disconnect_after_write: _Ms = Field(0, alias="Read disconnect afterwrite")
+    write_disconnect: _Ms = Field(0, alias="Write disconnect overhead")
+    data_preparation: _Ms = Field(0, alias="Data preparation overhead")
+    first_reselect: _Ms = Field(0, alias="First reselect overhead")
     #: Only where the buffer runs empty within a request, which the model's bus waits for.
-    other_reselect: NotNegative = Field(0, alias="Other reselect overhead")
+    other_reselect: _Ms = Field(0, alias="Other reselect overhead")
 
 
 class Buffer(_Aliased):
@@ -89,14 +118,12 @@ class Buffer(_Aliased):
         the buffer while it has room, and reads pass them.
     """
 
-    segments: Annotated[int, Field(ge=1, le=65536)] = Field(alias="Number of buffer segments")
-    segment_sectors: Count = Field(alias="Segment size (in blks)")
-    write_segments: Annotated[int, Field(ge=1, le=65536)] = Field(
-        1, alias="Maximum number of write segments"
-    )
+    segments: _Segments = Field(alias="Number of buffer segments")
+    segment_sectors: _SomeSectors = Field(alias="Segment size (in blks)")
+    write_segments: _Segments = Field(1, alias="Maximum number of write segments")
     caching: _Switch = Field(True, alias="Enable caching in buffer")
     continuous_read: Annotated[int, Field(ge=0, le=4)] = Field(0, alias="Buffer continuous read")
-    read_ahead_sectors: _Whole = Field(0, alias="Maximum read-ahead (blks)")
+    read_ahead_sectors: _Sectors = Field(0, alias="Maximum read-ahead (blks)")
     read_ahead_over_requested: _Switch = Field(False, alias="Read-ahead over requested")
     fast_write: Annotated[int, Field(ge=0, le=3)] = Field(0, alias="Fast write level")
     immediate_read: Annotated[int, Field(ge=0, le=2)] = Field(0, alias="Immediate buffer read")
@@ -123,14 +150,14 @@ class Array(Record):
     """So many drives, striped; each has an arm and buffer of its own, as described."""
 
     members: Annotated[int, Field(ge=1, le=64)] = 1
-    stripe_sectors: _Whole = 0
+    stripe_sectors: _Sectors = 0
 
 
 class SeekPoint(NamedTuple):
     """What the arm takes for a distance."""
 
-    cylinders: Count
-    time_ms: Positive
+    cylinders: _Cylinders
+    time_ms: Annotated[float, Field(gt=0, le=LONGEST_MS, allow_inf_nan=False), _IsNumber]
 
 
 class Misfit(ValueError):
@@ -177,24 +204,24 @@ class DriveRecord(Record):
     sources: dict[str, str] = {}
     assumptions: tuple[str, ...] = ()
     sector_bytes: Literal[512] = 512
-    surfaces: Count
-    cylinders: Count
-    sectors: Count
-    rotation_rpm: Positive
-    head_switch_ms: NotNegative
-    write_settle_ms: NotNegative
+    surfaces: Annotated[int, Field(ge=1, le=MOST_SURFACES), _IsNumber]
+    cylinders: _Cylinders
+    sectors: _SomeSectors
+    rotation_rpm: Annotated[float, Field(ge=FEWEST_RPM, le=MOST_RPM), _IsNumber]
+    head_switch_ms: _Ms
+    write_settle_ms: _Ms
     layout_mapping: Annotated[int, Field(ge=0, le=2)] = 0
     zones: Annotated[tuple[Zone, ...], Field(min_length=1, max_length=LARGEST_ZONES)]
     seek_curve_ms_by_cylinders: Annotated[
         tuple[SeekPoint, ...], Field(min_length=1, max_length=LARGEST_CURVE)
     ]
     overheads_ms: Overheads
-    bus_ms_per_sector: NotNegative
+    bus_ms_per_sector: _Ms
     buffer: Buffer
     queue: Queue = Queue()
     array: Array = Array()
     volatile_write_cache: bool = True
-    disksim_demerit_ms: NotNegative | None = None
+    disksim_demerit_ms: _Ms | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> DriveRecord:
@@ -263,7 +290,6 @@ def _zone_misfits(drive: DriveRecord, zone: Zone, before: int) -> Iterator[tuple
 
 
 def _curve_misfits(curve: tuple[SeekPoint, ...]) -> Iterator[tuple[int, str]]:
-    highest = curve[0]
     for number, point in enumerate(curve[1:], start=1):
         before = curve[number - 1]
         if point.cylinders <= before.cylinders:
@@ -272,20 +298,38 @@ def _curve_misfits(curve: tuple[SeekPoint, ...]) -> Iterator[tuple[int, str]]:
                 f"expected a longer distance than the {before.cylinders} cylinders before; "
                 f"found {point.cylinders}",
             )
-        if falls(highest.time_ms, point.time_ms):
-            yield (
-                number,
-                f"expected it not to fall; found {point.time_ms:g} ms for {point.cylinders} "
-                f"cylinders after {highest.time_ms:g} ms for {highest.cylinders}",
-            )
-        highest = max(highest, point, key=lambda one: one.time_ms)
+    for number, higher in fallen(curve):
+        yield (
+            number,
+            f"expected it not to fall; found {curve[number].time_ms:g} ms for "
+            f"{curve[number].cylinders} cylinders after {higher.time_ms:g} ms for "
+            f"{higher.cylinders}",
+        )
 
 
-def falls(from_ms: float, to_ms: float) -> bool:
-    """Tell whether a seek curve falls by more than its measurement's noise."""
-    return from_ms > to_ms and not within_noise(from_ms, to_ms)
+def fallen(curve: tuple[SeekPoint, ...]) -> Iterator[tuple[int, SeekPoint]]:
+    """Yield the position of each point that lies too low, and a point before it that tells so.
+
+    No point may lie far below the highest before it. Nor may it lie by more than the noise below
+    the others before it: of those, some of the highest do not count in a curve of many points,
+    since a few readings that are too high do not make the rest of a curve fall.
+    """
+    too_high = len(curve) // POINTS_A_MISREADING
+    ranked = [curve[0]]
+    for number, point in enumerate(curve[1:], start=1):
+        highest, level = ranked[-1], ranked[max(0, len(ranked) - 1 - too_high)]
+        if falls(highest.time_ms, point.time_ms, FAR):
+            yield number, highest
+        elif falls(level.time_ms, point.time_ms):
+            yield number, level
+        insort(ranked, point, key=lambda one: one.time_ms)
 
 
-def within_noise(time_ms: float, other_ms: float) -> bool:
+def falls(from_ms: float, to_ms: float, times: float = 1) -> bool:
+    """Tell whether a seek curve falls by more than so many times its measurement's noise."""
+    return from_ms > to_ms and not within_noise(from_ms, to_ms, times)
+
+
+def within_noise(time_ms: float, other_ms: float, times: float = 1) -> bool:
     """Tell whether the noise of its measurement may make the one seek's time the other's."""
-    return abs(time_ms - other_ms) <= max(NOISE_MS, NOISE_RATIO * time_ms)
+    return abs(time_ms - other_ms) <= times * max(NOISE_MS, NOISE_RATIO * time_ms)

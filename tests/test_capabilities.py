@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from elevatorlab.testbeds.base import Finding, requirements
+from elevatorlab.testbeds.base import Readiness, requirements
 from elevatorlab.testbeds.capabilities import capabilities
 from elevatorlab.trial.capabilities import Capability, sentence_of
 from helpers import cli
@@ -42,7 +42,7 @@ def test_what_is_missing_has_the_capability_s_remedy():
 
 
 def test_a_testbed_s_own_needs_are_none():
-    assert Finding("deterministic", "QEMU", "7.2", True).sentence == ""
+    assert Readiness("deterministic", "QEMU", "7.2", True).sentence == ""
 
 
 def test_the_doctor_says_what_each_is_for():

@@ -169,6 +169,22 @@ def test_the_scheduler_of_the_disk_below_is_set_and_restored(run, make_real_tria
     assert (proof["written"], proof["read"]) == (other, other)
 
 
+def test_while_a_disk_serves_a_virtual_machine_no_other_trial_touches_it(
+    host, run, make_real_trial
+):
+    """Both would give back the scheduler that the other one had chosen."""
+    other = "kyber" if selected(own_disk()) != "kyber" else "bfq"
+    what = "backing-scheduler", other, "/var/tmp"
+    with host.far.held("no", *what, say=pytest.fail, alone=True) as proofs:
+        assert [proof["read"] for proof in proofs] == [other]
+        with pytest.raises(TrialFailed, match="another trial runs on this machine"):
+            run(make_real_trial())
+        with pytest.raises(TrialFailed, match="no: another trial runs on this machine"):
+            with host.far.held("no", *what, say=pytest.fail, alone=True):
+                pytest.fail("it was done beside the first")
+    assert result_of(run(make_real_trial()))["outcome"] == "finished"
+
+
 def test_tunables_are_set(run, make_real_trial):
     scheduler = {"name": "mq-deadline", "tunables": {"fifo_batch": 3, "nr_requests": 32}}
     proofs = result_of(run(make_real_trial(scheduler=scheduler)))["proofs"]

@@ -170,11 +170,12 @@ class TestLockedIn:
 
     def test_an_endless_one_is_ended(self, folder, monkeypatch, error_of):
         monkeypatch.setattr(modules, "LIMIT_S", 5)
-        endless = self.kbuild(folder, "$(info $(shell sleep 7357 & while :; do :; done))\n")
+        seconds = f"{os.getpid()}7357"  # nobody else's, in another run of the tests either
+        endless = self.kbuild(folder, f"$(info $(shell sleep {seconds} & while :; do :; done))\n")
         said = error_of(modules.build, endless)
         assert said.endswith("expected one-list-iosched.ko; it did not compile within 5 s")
         files = of_each_process("cmdline")
-        assert not [file for file in files if b"7357" in _content(file)]
+        assert not [file for file in files if seconds.encode() in _content(file)]
 
     @pytest.mark.timeout(600)
     def test_each_has_as_many_processes_as_if_alone(self, folder, tmp_path):

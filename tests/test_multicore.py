@@ -79,11 +79,23 @@ def test_results_of_other_arrangements_have_other_folders():
     assert found == {"multicore-2-1000-0", "multicore-2-200-0", "multicore-2-1000-100"}
 
 
+def test_more_processors_have_more_wall_time(make_trial):
+    """So that the guest's own deadline ends what hangs, with the right sentence."""
+    trial = make_trial(deadline_s=100)
+    limits_s = {
+        address: testbeds.get(address, say=None).wall_limit_s(trial)
+        for address in ("deterministic", "deterministic?cpus=1", "deterministic?cpus=32")
+    }
+    assert list(limits_s.values()) == [6060, 6060, 60 + 32 * 6000]
+
+
 def test_without_the_build_it_is_refused_with_the_remedy(tmp_path, monkeypatch, make_trial):
     monkeypatch.setattr(cache, "ROOT", tmp_path)
     testbed = testbeds.get("deterministic?cpus=4", say=None)
-    (finding,) = [one for one in testbed.findings() if one.what == "QEMU"]
+    monkeypatch.setattr(testbed, "identity", testbed.emulator.version)  # as where the image is
+    finding, image = (one for one in testbed.findings() if one.what in ("QEMU", "image"))
     assert finding.needed and not finding.ready
+    assert (image.found, image.remedy) == (finding.found, rounds.BUILD_IT)
     assert finding.found == "the emulator with processors in parallel: it is not built"
     with pytest.raises(NotReady, match="it is not built. Build it, once: make multicore"):
         testbed.prepare([make_trial()])

@@ -17,7 +17,7 @@ from elevatorlab.studies import container_isolation
 from elevatorlab.studies.container_isolation.tables import regulation as tables_regulation
 from helpers import wait_until
 from state import assert_restored, machine_state
-from test_kills import kill_both, killed_again_and_again, processes
+from test_kills import NOT_BEFORE, kill_both, killed_again_and_again, processes
 
 pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(300)]
 
@@ -65,6 +65,10 @@ def kill_both_while_it_is_there(**tools):
     wait_until(lambda: processes("paced-disk"))
     time.sleep(MOMENTS.uniform(0, 0.8))
     return kill_both(**tools)
+
+
+# Earlier, nobody is left to hear that the disk is ready, and the disk ends by an error of its own.
+NOT_BEFORE[kill_both_while_it_is_there] = "is ready, with"
 
 
 def test_a_killed_agent_is_recovered_from(make_trial, tmp_path):

@@ -17,6 +17,7 @@ NOTEBOOK = PROJECT / "notebooks/experiments/01-vm-vs-container.ipynb"
 
 
 @pytest.mark.vagrant
+@pytest.mark.root  # it chooses the scheduler of this machine's disk
 @pytest.mark.timeout(1800)
 def test_a_trial_in_the_virtual_machine(vm, make_real_trial, tmp_path):
     trial = make_real_trial(machine="virtual_machine", backing_scheduler="none")
@@ -57,7 +58,10 @@ def papermill(testbed, folder):
     [
         pytest.param("host", marks=[pytest.mark.root, HOST_PROGRAMS]),
         pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.environment_image]),
-        pytest.param("vagrant", marks=[pytest.mark.vagrant, pytest.mark.timeout(1800)]),
+        pytest.param(
+            "vagrant",
+            marks=[pytest.mark.root, pytest.mark.vagrant, pytest.mark.timeout(1800)],
+        ),
     ],
 )
 def test_the_notebook_runs_on(testbed, tmp_path):

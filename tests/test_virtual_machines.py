@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import threading
 from dataclasses import replace
@@ -10,12 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from elevatorlab import testbeds
+from elevatorlab import cache, testbeds
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.groups import inside, virtual_machine
 from elevatorlab.agent.groups.qmp import Monitor
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.judging import matching
+from elevatorlab.paths import PROJECT
 from elevatorlab.results import reading, store
 from elevatorlab.running.expansion import parameters
 from elevatorlab.studies import vm_vs_container
@@ -26,6 +28,7 @@ from elevatorlab.testbeds.deterministic.inner import Nested
 from elevatorlab.testbeds.deterministic.nested import NestedTestbed
 from elevatorlab.trial import parse
 from elevatorlab.trial.capabilities import Capability
+from elevatorlab.trial.trial import LARGEST_HOST_MIB
 from helpers import every_core_busy, fio, run_into
 
 ADDRESS = "deterministic?processor=Opteron_G3"
@@ -155,7 +158,10 @@ def test_the_default_processor_is_refused_with_the_remedy(make_guest, testbed, e
     assert {str(Capability.VIRTUAL_MACHINES), "scheduler bfq"} <= requirements(trial)
     found = [one for one in testbed.findings() if one.what == Capability.VIRTUAL_MACHINES]
     assert [(one.found, one.remedy) for one in found] == [
-        ("the processor model Nehalem-v1 has no SVM", f"use --testbed {ADDRESS}")
+        (
+            "the processor model Nehalem-v1 has no SVM",
+            f"use --testbed '{ADDRESS}' (docs/virtual_machines.md). {inner.BUILD_IT}",
+        )
     ]
 
 
@@ -201,7 +207,12 @@ def test_without_qemu_for_the_guest_it_is_refused_with_the_remedy(tmp_path, monk
     found = NestedTestbed(ADDRESS, say=None)._virtual_machines()
     assert (found.ready, found.needed) == (False, True)
     assert found.found == "QEMU for virtual machines inside is missing"
-    assert "image build --virtual-machines" in found.remedy
+    assert "make virtual-machines" in found.remedy
+
+
+def test_without_the_emulator_the_remedy_is_the_whole_way(tmp_path, monkeypatch, error_of):
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
+    assert "it is not built. Build it, once: make virtual-machines" in error_of(Nested().version)
 
 
 @pytest.mark.image
@@ -335,6 +346,22 @@ def test_the_guests_parameters_are_checked(error_of):
 def test_a_guest_that_does_not_fit_the_machine(error_of):
     sentence = error_of(trials_of, guest_mib=2048)
     assert "memory_mib: expected at most 3072" in sentence and "\n" not in sentence
+    assert sentence.endswith("docs/virtual_machines.md has parameters that fit")
+
+
+@pytest.mark.parametrize("preset", ["paper", "full"])
+def test_the_documented_parameters_fit_files_of_the_articles_sizes(preset, error_of):
+    defaults = NestedTestbed.defaults
+    assert "expected at most 3072" in error_of(
+        lambda: vm_vs_container.trials(parameters(vm_vs_container, preset, {}, defaults))
+    )
+    page = (PROJECT / "docs/virtual_machines.md").read_text()
+    fitting = dict(re.findall(r"-p (device_mib|memory_mib|guest_mib)=(\d+)", page))
+    given = {"repetitions": 1, **{name: int(size_mib) for name, size_mib in fitting.items()}}
+    chosen = parameters(vm_vs_container, preset, given, defaults)
+    assert len(fitting) == 3 and chosen.scale == 1
+    found = vm_vs_container.trials(chosen)
+    assert max(trial.memory_mib for trial in found) <= LARGEST_HOST_MIB
 
 
 def test_arms_of_one_emulated_machine_are_compared():

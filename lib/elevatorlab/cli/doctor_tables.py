@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 from rich.table import Column, Table
 
+from ..testbeds.base import alike
+
 if TYPE_CHECKING:
-    from ..testbeds.base import Finding
+    from ..testbeds.base import Readiness
 
 READY, MISSING = "[green]yes[/]", "[red]no[/]"
 
 
-def overview(findings: Mapping[str, Sequence[Finding]]) -> Table:
+def overview(findings: Mapping[str, Sequence[Readiness]]) -> Table:
     """Return a table: what there is, by testbed.
 
     Parameters
     ----------
-    findings : dict of str to list of Finding
+    findings : dict of str to list of Readiness
         By testbed.
     """
     table = Table("", *findings)
@@ -30,15 +32,11 @@ def overview(findings: Mapping[str, Sequence[Finding]]) -> Table:
     return table
 
 
-def gaps(findings: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
+def gaps(findings: Mapping[str, Sequence[Readiness]]) -> Iterator[str]:
     """Yield a line for each gap with what to do about it; things missing alike share theirs."""
     for testbed, some in findings.items():
-        alike: dict[tuple[str, str], list[str]] = {}
-        for finding in some:
-            if not finding.ready:
-                alike.setdefault((finding.found, finding.remedy), []).append(finding.what)
-        for (found, remedy), missing in alike.items():
-            yield f"[red]{testbed}, {', '.join(missing)}:[/] {found}; {remedy}"
+        for missing, found, remedy in alike(some):
+            yield f"[red]{testbed}, {missing}:[/] {found}; {remedy}"
 
 
 def packages(brought: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -47,7 +45,7 @@ def packages(brought: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield f"plug-in {package}: {', '.join(entries)}"
 
 
-def details(findings: Sequence[Finding]) -> Table:
+def details(findings: Sequence[Readiness]) -> Table:
     """Return a table of one testbed's findings."""
     testbed = Column("testbed", no_wrap=True)  # an address cut short may be another's
     table = Table(testbed, "what", "what for", "found", "", "what to do")

@@ -37,7 +37,8 @@ def regulate(context: typer.Context) -> None:
 def apply(context: typer.Context) -> None:
     """Make the scheduler of a device of this machine permanent (a udev rule), or undo it.
 
-    It prints the rule; --write installs and proves it. elevatorlab apply --help prints the options.
+    It only prints the rule; --write installs it and checks that it takes effect. `elevatorlab apply
+    --help` prints the options.
     """
     _agent_job("apply", context.args)
 

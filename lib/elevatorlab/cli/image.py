@@ -18,7 +18,10 @@ def build(
     force: Annotated[bool, typer.Option(help="build anyway, for newer packages")] = False,
     virtual_machines: Annotated[
         bool,
-        typer.Option("--virtual-machines", help="also QEMU for virtual machines inside"),
+        typer.Option(
+            "--virtual-machines",
+            help="also build QEMU, for virtual machines inside the deterministic machine",
+        ),
     ] = False,
 ) -> None:
     """Build the deterministic image if it is missing, or if its recipe has changed."""

@@ -15,7 +15,8 @@ from .base import EXIT_ERROR, JsonOption, TestbedOption, app, console
 @app.command()
 def doctor(
     testbed: Annotated[
-        str | None, typer.Option(help=f"in detail: one of {', '.join(registered.forms())}")
+        str | None,
+        typer.Option(help=f"show this testbed in detail; one of {', '.join(registered.forms())}"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

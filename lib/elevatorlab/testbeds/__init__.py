@@ -22,7 +22,7 @@ from ..plugins.testbeds import (
 )
 
 if TYPE_CHECKING:
-    from .base import Finding, Testbed
+    from .base import Readiness, Testbed
 
 __all__ = ["ADDRESSES", "DEFAULT", "TESTBEDS", "each"]
 __all__ += ["findings", "forms", "get", "names", "several"]
@@ -84,7 +84,7 @@ def several(listed: str, say: Callable[[str], object] = print) -> list[Testbed]:
     Raises
     ------
     ElevatorLabError
-        For a name that is none, or one that is there twice.
+        For an unknown name, or a name that occurs twice.
     """
     return [get(name, say) for name in each(listed)]
 
@@ -97,7 +97,7 @@ def each(listed: str) -> list[str]:
     return found
 
 
-def findings(name: str) -> list[Finding]:
+def findings(name: str) -> list[Readiness]:
     """Return what there is of what a testbed needs, and what it can do.
 
     A testbed whose libraries are not installed has one finding, which says so.
@@ -107,14 +107,14 @@ def findings(name: str) -> list[Finding]:
     name : str
         See `get`.
     """
-    from .base import Finding
+    from .base import Readiness
 
     try:
         testbed = get(name)
     except MissingExtra as problem:
         extra = f"extra {problem.extra}"
         found = f"{problem.module} is not installed"
-        return [Finding(name, extra, found, False, problem.remedy, needed=True)]
+        return [Readiness(name, extra, found, False, problem.remedy, needed=True)]
     try:
         return list(testbed.findings())
     finally:

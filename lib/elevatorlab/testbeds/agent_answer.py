@@ -36,7 +36,8 @@ def result_files(sent: Mapping[str, bytes], log: bytes) -> dict[str, bytes]:
     Raises
     ------
     TrialFailed
-        With the agent's own sentence, or with the end of its log; and with the whole log.
+        The message is the agent's own sentence, or else the end of its log; the whole log is
+        attached.
     """
     if sent.get("status") != b"0":
         said = sent.get("result/failure.txt", b"").decode().strip()

@@ -1,20 +1,23 @@
 """What every testbed offers, so that they can be exchanged for one another."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..errors import NotReady
 from ..results.outcome import Outcome
 from ..trial import Trial
-from ..trial.capabilities import Capability, scheduler, sentence_of
+from ..trial.capabilities import Capability, remedy_of, scheduler, sentence_of
+
+#: What a testbed is said to have of something that it does not even look for.
+NOT_HERE = "not to be had here"
 
 #: Receives a line for the person at the keyboard.
 Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Readiness:
     """One thing that a testbed needs or can do, as `elevatorlab doctor` shows it.
 
     Attributes
@@ -50,8 +53,8 @@ class Testbed(Protocol):
     slots : int
         Trials that may run at the same time.
     anywhere : bool
-        Whether a trial gives the same bits on every machine, idle or busy, so that any worker of
-        a cluster may run it. Where a device is measured it does not, and nobody else uses it.
+        Whether a trial gives the same bits on every machine, idle or busy. Then any worker of a
+        cluster may run it. Otherwise it measures a real device, which nothing else may use.
     identity_is : str
         What makes its identity, as the end of a sentence.
     defaults : dict
@@ -64,8 +67,8 @@ class Testbed(Protocol):
     identity_is: str
     defaults: dict[str, Any]
 
-    def findings(self) -> Iterable[Finding]:
-        """Say what there is of what the testbed needs, and what it can do. Changes nothing."""
+    def findings(self) -> Iterable[Readiness]:
+        """Say which needs of the testbed are met, and what it can do. Changes nothing."""
 
     def takes(self, trial: Trial) -> bool:
         """Tell whether the trial's arm is one of this testbed's, whatever else it requires."""
@@ -74,7 +77,7 @@ class Testbed(Protocol):
         """Make ready for `trials`, or raise `NotReady` before anything starts."""
 
     def machine(self) -> str:
-        """Return what tells the physical machine below from others; its arms are compared."""
+        """Return an id that only this physical machine has; arms with the same id are compared."""
 
     def folder_name(self) -> str:
         """Return the name of the folder that this testbed's results go to."""
@@ -139,23 +142,66 @@ def requirements(trial: Trial) -> set[str]:
     return set(map(str, required))
 
 
-def refuse_what_is_missing(name: str, findings: Iterable[Finding], trials: list[Trial]) -> None:
+def alike(findings: Iterable[Readiness]) -> Iterator[tuple[str, str, str]]:
+    """Group what is missing by cause and remedy.
+
+    Yield the names of each group, what was found, and the remedy.
+    """
+    names: dict[tuple[str, str], list[str]] = {}
+    for one in findings:
+        if not one.ready:
+            names.setdefault((one.found, one.remedy), []).append(one.what)
+    for (found, remedy), several in names.items():
+        yield ", ".join(dict.fromkeys(several)), found, remedy
+
+
+def refuse_what_is_missing(name: str, findings: Iterable[Readiness], trials: list[Trial]) -> None:
     """Refuse, before anything starts, trials that require what the testbed `name` lacks.
 
     Raises
     ------
     NotReady
-        One sentence for each thing that is missing.
+        One sentence for each thing that is missing, and one for what to do about it.
     """
+    _refuse(name, _missing(name, findings, trials))
+
+
+def refuse_what_is_never_there(
+    name: str, findings: Iterable[Readiness], trials: list[Trial]
+) -> None:
+    """Refuse trials that require what `name` lacks even when all that it needs is built.
+
+    Raises
+    ------
+    NotReady
+        As `refuse_what_is_missing`.
+    """
+    missing = _missing(name, findings, trials)
+    # What a testbed finds of itself may be more once it is built.
+    is_built = not any(one.needed for one in missing)
+    never = [one for one in missing if is_built or one.found != NOT_HERE]
+    _refuse(name, [one for one in never if not one.needed])
+
+
+def _missing(name: str, findings: Iterable[Readiness], trials: list[Trial]) -> list[Readiness]:
+    """Return what the trials lack: what the testbed itself needs, and what they require of it."""
     by_name = {finding.what: finding for finding in findings}
-    missing = [finding for finding in by_name.values() if finding.needed and not finding.ready]
-    for what in sorted({what for trial in trials for what in requirements(trial)}):
-        finding = by_name.get(what)
-        if finding is None:
-            remedy = "use another testbed"
-            finding = Finding(name, what, "not to be had here", False, remedy)
-        if not finding.ready:
-            missing.append(finding)
-    if missing:
-        sentences = (f"{one.what}: {one.found}. {one.remedy}".rstrip(". ") for one in missing)
-        raise NotReady(f"testbed {name} cannot run this; " + "; ".join(sentences))
+    required = sorted({what for trial in trials for what in requirements(trial)})
+    absent = [
+        Readiness(name, what, NOT_HERE, False, remedy_of(what))
+        for what in required
+        if what not in by_name
+    ]
+    needed = [finding for finding in by_name.values() if finding.needed]
+    asked = [by_name[what] for what in required if what in by_name]
+    return [one for one in (*needed, *asked, *absent) if not one.ready]
+
+
+def _refuse(name: str, missing: Iterable[Readiness]) -> None:
+    """Refuse where anything is missing."""
+    sentences = [
+        f"{what}: {found.rstrip('.')}. {remedy[:1].upper()}{remedy[1:]}".rstrip(". ")
+        for what, found, remedy in alike(missing)
+    ]
+    if sentences:
+        raise NotReady(f"testbed {name} cannot run this; " + ". ".join(sentences))

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..plugins.schedulers import SCHEDULERS, SchedulerRecord
 from ..trial.capabilities import Capability, device, driver, program, scheduler
-from .base import Finding
+from .base import Readiness
 
 #: NVMe/TCP drivers: the module of each, and what to do where it is not there.
 DRIVERS = {
@@ -24,7 +24,7 @@ INSTALL_IOZONE = (
 )
 
 
-def capabilities(name: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+def capabilities(name: str, facts: Mapping[str, Any]) -> Iterator[Readiness]:
     """Yield what a machine with these facts can do, one finding for each thing.
 
     Parameters
@@ -37,8 +37,8 @@ def capabilities(name: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
 
     def finding(
         what: str, ready: object, found: str, remedy: str = "", needed: bool = False
-    ) -> Finding:
-        return Finding(name, str(what), found, bool(ready), "" if ready else remedy, needed)
+    ) -> Readiness:
+        return Readiness(name, str(what), found, bool(ready), "" if ready else remedy, needed)
 
     version = facts["cgroup"]
     yield finding(
@@ -79,7 +79,7 @@ def capabilities(name: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
         device("paced_disk"),
         facts["loop"] and facts["fuse"] and facts["programs"]["losetup"],
         "loop device over FUSE" if facts["fuse"] else "no FUSE, or no loop devices",
-        "modprobe fuse loop",
+        "run modprobe fuse loop",
     )
     yield finding(
         Capability.IO_COST,

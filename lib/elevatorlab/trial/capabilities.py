@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from ..plugins.testbeds import ADDRESSES, MULTICORE, NESTED
+
 VERSION_2 = "boot with systemd.unified_cgroup_hierarchy=1"
 
 
@@ -45,7 +47,7 @@ class Capability(StrEnum):
     TRACEPOINTS = (
         "tracepoints",
         "The kernel tells each request's way through the block layer.",
-        "mount -t tracefs tracefs /sys/kernel/tracing",
+        "run mount -t tracefs tracefs /sys/kernel/tracing",
     )
     LINK = (
         "link",
@@ -55,13 +57,26 @@ class Capability(StrEnum):
     VIRTUAL_MACHINES = (
         "virtual machines",
         "A group is a virtual machine of its own, made by KVM inside the machine.",
-        "use the deterministic testbed with a processor that has SVM",
+        f"use --testbed '{ADDRESSES[NESTED]}' (docs/virtual_machines.md)",
+    )
+    PROCESSORS = (
+        "processors",
+        "An NVMe/TCP host and its target have processors of their own on one machine.",
+        f"use --testbed '{ADDRESSES[MULTICORE]}' (docs/multicore.md)",
     )
     BACKING_SCHEDULER = (
         "backing scheduler",
         "The scheduler of the physical disk below the device is set.",
         "keep /var/tmp on a local disk",
     )
+
+
+def remedy_of(what: str) -> str:
+    """Return what to do where a capability is not to be had."""
+    for capability in Capability:
+        if what == capability:
+            return capability.remedy
+    return "use another testbed"
 
 
 def scheduler(name: str) -> str:
@@ -94,7 +109,7 @@ _NAMED = {
 
 
 def sentence_of(what: str) -> str:
-    """Return what a capability is for; "" for what is none, such as a testbed's own needs.
+    """Return what a capability is for; "" for anything else, such as a testbed's own needs.
 
     >>> sentence_of("limits")
     "A group's bytes or requests a second are limited."

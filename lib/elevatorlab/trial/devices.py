@@ -54,7 +54,7 @@ class DeviceModel(Record):
 
     @property
     def memory_mib(self) -> int:
-        """How much of the memory of the machine that runs the trial it takes."""
+        """How much memory the device takes from the machine that runs the trial."""
         return 0
 
 
@@ -201,7 +201,7 @@ class NvmeTcp(DeviceModel):
 
     @property
     def memory_mib(self) -> int:
-        """What the target takes, where it is the same machine."""
+        """Memory that the target takes, where host and target are one machine."""
         return self.backing.memory_mib
 
 
@@ -229,7 +229,7 @@ def profile(name: str, size_mib: int, slowdown: float = 1) -> NullBlk:
         Capacity; it is held in the memory of the machine that runs the trial.
     slowdown : float
         Factor on all of the profile's times. The deterministic testbed's processor executes
-        one instruction a nanosecond; a slower disk keeps its proportion to a faster processor.
+        one instruction per nanosecond; a slower disk keeps its proportion to a faster processor.
     """
     figures = PROFILES.get(name)
     return NullBlk(

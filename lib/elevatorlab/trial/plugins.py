@@ -59,7 +59,7 @@ class Plugin(Record):
 
 
 def installed(kind: str, name: str) -> Plugin | None:
-    """Return what is known of a plug-in here; None where there is none, or the agent has it.
+    """Return an installed plug-in; None if none is installed, or if the agent already has it.
 
     What is ours is in the agent, unless it names a far side of its own. A scheduler that comes as
     a folder is none: a trial names its sources (`trial.modules`).

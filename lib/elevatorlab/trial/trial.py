@@ -146,7 +146,7 @@ class Trial(Record):
 
     @model_serializer(mode="wrap")
     def _without_what_is_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what most trials have none of: their hashes are older than plug-ins."""
+        """Leave out empty fields, so that trials older than these fields keep their hashes."""
         content: dict[str, Any] = handler(self)
         for field in ("plugins", "modules"):
             if not content[field]:
@@ -234,7 +234,7 @@ class Trial(Record):
         if self.memory_mib > LARGEST_HOST_MIB:
             raise ValueError(
                 f"memory_mib: expected at most {LARGEST_HOST_MIB} with a virtual machine inside; "
-                f"found {self.memory_mib}"
+                f"found {self.memory_mib}. docs/virtual_machines.md has parameters that fit"
             )
         most_mib = self.memory_mib - self.device.memory_mib - HOST_MIB
         if machine.memory_mib > most_mib:

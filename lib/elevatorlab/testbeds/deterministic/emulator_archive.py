@@ -43,7 +43,7 @@ def write(out: Path) -> None:
     Raises
     ------
     NotReady
-        When there is none, or it is no program with a loader and libraries.
+        When QEMU is missing, or is not a dynamically linked program.
     """
     with tarfile.open(out, "w", format=tarfile.USTAR_FORMAT) as archive:
         _add(archive, qemu.NAME, io.BytesIO(WRAPPER.encode()), len(WRAPPER.encode()))
@@ -80,7 +80,7 @@ def members() -> dict[str, Path]:
 
 
 def _libraries(program: Path) -> list[Path]:
-    """Return the libraries of a program, and its loader, by the loader's own account."""
+    """Return a program's loader, and the libraries that the loader lists."""
     shown = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
     found = [Path(path) for path in re.findall(r"(/\S+) \(0x[0-9a-f]+\)", shown)]
     if not any(LOADER.fullmatch(path.name) for path in found):

@@ -165,8 +165,8 @@ def take(file: Path) -> Description:
     Raises
     ------
     ElevatorLabError
-        When it is no archive of an image, is damaged or cut off, or belongs to another version of
-        the recipe. The image that was here stays then.
+        When the file is no archive of an image, is damaged or cut off, or belongs to another
+        version of the recipe. The image that was here stays then.
     """
     with _opened_file(file) as opened:
         image.install(opened.unpack)

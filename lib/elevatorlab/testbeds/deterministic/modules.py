@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -17,7 +18,7 @@ from pathlib import Path
 from ... import cache, scratch
 from ...errors import ElevatorLabError, NotReady
 from ...paths import ENVIRONMENTS
-from ...plugins.module_folders import ModuleFolder
+from ...plugins.module_folders import ModuleFolder, made_in
 from . import image
 
 RECIPE = ENVIRONMENTS / "module-root"
@@ -39,6 +40,12 @@ class DoesNotCompile(ElevatorLabError):
         super().__init__(f"{folder.path}: expected {folder.module}.ko; {found}\n{said}".rstrip())
         self.said = said
 
+    @property
+    def error(self) -> str:
+        """The first line with an error of the compiler, of modpost or of make; "" without one."""
+        lines = self.said.splitlines()
+        return next((line for line in lines if re.search(r"\b(error|ERROR): |\*\*\* ", line)), "")
+
 
 @dataclass(frozen=True)
 class Built:
@@ -49,7 +56,7 @@ class Built:
     file : Path
         What the kernel loads.
     with_lines : Path
-        The same with what tells the lines of its source (DWARF).
+        The same module, with the lines of its source (DWARF).
     said : str
         The compiler's warnings.
     """
@@ -78,7 +85,7 @@ def root(of_kernel: str) -> Path:
     Raises
     ------
     NotReady
-        When it cannot be made.
+        When the archive cannot be made.
     """
     digest = hashlib.sha256(of_kernel.encode())
     for file in (RECIPE / "make.sh", ENVIRONMENTS / "debian-sources.sh"):
@@ -142,7 +149,9 @@ def _compile(folder: ModuleFolder, archive: Path, into: Path) -> None:
     if (into / "status").read_text() != "0":
         raise DoesNotCompile(folder, "it does not compile:", said)
     if not (into / f"{folder.module}.ko").exists():
-        raise DoesNotCompile(folder, "its Kbuild makes none (obj-m)", said)
+        named = made_in(folder.files["Kbuild"].decode(errors="replace"))
+        others = " and ".join(f"{name}.ko" for name in named if name != folder.module)
+        raise DoesNotCompile(folder, f"its Kbuild makes {others or 'none'} (obj-m)", said)
 
 
 def _run(folder: ModuleFolder, arguments: list[Path], answer: Path) -> None:

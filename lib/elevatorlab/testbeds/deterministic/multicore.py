@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from ...errors import ElevatorLabError
-from ..base import Finding, Say
-from .rounds import BUILD_IT, MOST_CPUS, ParallelRounds
+from ...trial.capabilities import Capability
+from ..base import Readiness, Say
+from .rounds import MOST_CPUS, ParallelRounds
 from .testbed import DeterministicTestbed
 
 FORM = "deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]"
@@ -17,7 +17,7 @@ FORM = "deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]"
 #: What each may be. A slot above a millisecond is longer than what locks and timers are about.
 RANGES = {"cpus": (1, MOST_CPUS), "slot": (20, 1_000_000), "transfer": (0, 10_000)}
 
-#: Wall seconds a guest second, all processors busy, slots of 1000 (docs/multicore.md).
+#: Wall seconds a guest second, all processors busy, slots of 1000.
 WALL_SECONDS_PER_PROCESSOR = 5
 
 
@@ -75,20 +75,12 @@ class MulticoreTestbed(DeterministicTestbed):
         self.emulator: ParallelRounds = parse(address)
         self.boots_in = f"about {20 + 20 * self.emulator.cpus} s"
 
-    def findings(self) -> Iterator[Finding]:
-        """Say what this machine has, and what the processors cost."""
-        for one in super().findings():
-            yield self._emulators(one) if one.what == "QEMU" else one
+    def _processors(self) -> Readiness:
+        """Say how many there are, and what they cost."""
         cost_s = WALL_SECONDS_PER_PROCESSOR * self.emulator.cpus
         found = f"{self.emulator.cpus}, slots of {self.emulator.slot} instructions"
-        yield Finding(
-            self.name, "processors", f"{found}; about {cost_s} wall seconds a guest second", True
-        )
-
-    def _emulators(self, one: Finding) -> Finding:
-        if one.ready:
-            return one
-        return Finding(self.name, one.what, one.found, False, BUILD_IT, needed=True)
+        found = f"{found}; about {cost_s} wall seconds a guest second"
+        return Readiness(self.name, str(Capability.PROCESSORS), found, True)
 
     def folder_name(self) -> str:
         """Return the folder of results: each arrangement of processors has its own."""

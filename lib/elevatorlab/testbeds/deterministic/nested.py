@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,9 @@ from urllib.parse import parse_qsl
 from ...errors import ElevatorLabError, NotReady
 from ...trial import Trial
 from ...trial.capabilities import Capability
-from ..base import Finding, Say
+from ..base import Readiness, Say
 from . import inner, qemu
 from .inner import Nested
-from .rounds import BUILD_IT
 from .testbed import DeterministicTestbed
 
 #: QEMU's models with SVM and without instructions that give random numbers.
@@ -75,24 +73,18 @@ class NestedTestbed(DeterministicTestbed):
         super().__init__(say, limit_s)
         self.emulator: Nested = parse(address)
 
-    def findings(self) -> Iterator[Finding]:
-        """Say what this machine has; the emulator is built, not installed."""
-        for one in super().findings():
-            built = one.what != "QEMU" or one.ready
-            yield one if built else replace(one, remedy=BUILD_IT)
-
     def _emulator_of(self, trial: Trial) -> qemu.Emulator:
         machines = [group.virtual_machine for group in trial.groups if group.virtual_machine]
         return replace(self.emulator, inner_mib=machines[0].memory_mib if machines else 0)
 
-    def _virtual_machines(self) -> Finding:
+    def _virtual_machines(self) -> Readiness:
         what = str(Capability.VIRTUAL_MACHINES)
         try:
             version = inner.packages()["qemu-system-x86"]
         except NotReady as problem:
-            return Finding(self.name, what, problem.lack, False, inner.BUILD_IT, needed=True)
+            return Readiness(self.name, what, problem.lack, False, inner.BUILD_IT, needed=True)
         found = f"QEMU {version} in the guest, with KVM on {self.emulator.cpu}"
-        return Finding(self.name, what, found, True)
+        return Readiness(self.name, what, found, True)
 
     def _provenance(self, kept: Path, wall_s: float) -> dict[str, Any]:
         found = super()._provenance(kept, wall_s)

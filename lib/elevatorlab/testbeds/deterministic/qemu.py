@@ -25,7 +25,7 @@ BINARY = os.environ.get(OTHER) or NAME
 FINISHED = 33
 
 #: A named model ages better than "max". This one copies memory by words (rep movsq), eight bytes
-#: an instruction; newer ones count one instruction a byte (ERMS).
+#: an instruction; newer ones count one instruction per byte (ERMS).
 CPU = "Nehalem-v1"
 
 EXCHANGE_MIB = 128
@@ -69,7 +69,7 @@ class Emulator(Protocol):
 
     @property
     def boots_as(self) -> Emulator:
-        """What boots the machine that this one continues: itself, or one that is quicker."""
+        """The emulator that boots what this one continues: itself, or a quicker one."""
 
     @property
     def binary(self) -> str:
@@ -78,6 +78,10 @@ class Emulator(Protocol):
     @property
     def data(self) -> list[str]:
         """The options that say where its firmware is; nothing where it knows."""
+
+    @property
+    def cpus(self) -> int:
+        """How many processors there are."""
 
     @property
     def processors(self) -> list[str]:
@@ -146,6 +150,7 @@ class Stock(Plain):
     idle_time_slips = True
     binary = BINARY
     data: ClassVar[list[str]] = []
+    cpus: ClassVar[int] = 1
     processors: ClassVar[list[str]] = ["-smp", "1"]
 
     @property

@@ -137,7 +137,7 @@ def build(source: Path | None = None) -> bool:
     Raises
     ------
     NotReady
-        When it cannot be.
+        When the emulator cannot be built.
     """
     built = False
 
@@ -151,8 +151,7 @@ def build(source: Path | None = None) -> bool:
 
 
 def _compile(folder: Path, source: Path | None) -> None:
-    # Named like an entry of the cache, so that `elevatorlab cache prune` removes what is left.
-    work = cache.ROOT / f"{KIND}-work" / digest()
+    work = cache.work_folder(KIND, digest())
     make_folder(work, "cache", cache.REMEDY)
     free_mib = os.statvfs(work).f_bavail * os.statvfs(work).f_frsize >> 20
     if free_mib < DISK_MIB:

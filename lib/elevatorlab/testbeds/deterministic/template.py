@@ -135,9 +135,9 @@ def boot(memory_mib: int, folder: Path, emulator: qemu.Emulator = qemu.STOCK) ->
 
 
 async def keep_when_stopped(socket: Path, machine: subprocess.Popen[str], state: Path) -> None:
-    """Wait until the guest stops the machine; save processor and devices, and end it.
+    """Wait until the guest stops the machine, save its state, and quit QEMU.
 
-    Its memory is in a file already.
+    The state is that of processor and devices. The machine's memory is in a file already.
     """
     async with Monitor(socket, machine, BOOT_TIMEOUT_S) as monitor:
         await monitor.stopped()

@@ -14,18 +14,17 @@ from ... import scratch
 from ...errors import NotReady, TrialFailed
 from ...paths import command
 from ...plugins.schedulers import SCHEDULERS
-from ...plugins.testbeds import ADDRESSES, NESTED
 from ...results.outcome import Outcome
 from ...trial import Trial
 from ...trial.capabilities import Capability, device, driver, program, scheduler
 from ...trial.modules import Module
 from .. import agent_answer, agent_archive, plugin_archive
-from ..base import Finding, Say, refuse_what_is_missing
-from . import brought, exchange, image, patience, qemu, template
+from ..base import Readiness, Say, refuse_what_is_missing
+from . import brought, exchange, image, inner, patience, qemu, rounds, template
 from .brought import Brought
 from .monitor import converse
 
-#: One guest second costs 3 to 6 s of wall time when the guest is busy. A machine far slower
+#: One guest second costs 3 to 6 s of wall time for each busy processor. A machine far slower
 #: than that is stopped: its guest hangs.
 WALL_SECONDS_PER_GUEST_SECOND = 60
 
@@ -86,14 +85,12 @@ class DeterministicTestbed:
         self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Readiness]:
         """Say what this machine has of what the testbed needs."""
-        yield self._finding("QEMU", self.emulator.version, "make setup")
-        yield self._finding(
-            "image", lambda: "digest " + self.identity()[:12], command("image build")
-        )
+        yield self._needed("QEMU", self.emulator.version)
+        yield self._needed("image", lambda: "digest " + self.identity()[:12])
         free_mib = available_memory_mib()
-        yield Finding(
+        yield Readiness(
             self.name,
             "memory",
             f"{free_mib} MiB free",
@@ -105,20 +102,28 @@ class DeterministicTestbed:
             found, remedy = ("in the guest", "") if there else ("not in the image", NOT_IN_IMAGE)
             if record.folder is not None:
                 found = f"built from {record.folder.path}"
-            yield Finding(self.name, scheduler(name), found, there, remedy)
+            yield Readiness(self.name, scheduler(name), found, there, remedy)
         for what in CAPABILITIES:
-            yield Finding(self.name, str(what), "in the guest", True)
+            yield Readiness(self.name, str(what), "in the guest", True)
         yield self._virtual_machines()
+        yield self._processors()
         if image.manifest():
             yield self._iozone()
 
-    def _virtual_machines(self) -> Finding:
+    def _virtual_machines(self) -> Readiness:
         """Say whether a virtual machine can be inside this one."""
         found = f"the processor model {self.emulator.cpu} has no SVM"
-        remedy = f"use --testbed {ADDRESSES[NESTED]}"
-        return Finding(self.name, str(Capability.VIRTUAL_MACHINES), found, False, remedy)
+        return self._elsewhere(Capability.VIRTUAL_MACHINES, found, inner.BUILD_IT)
 
-    def _iozone(self) -> Finding:
+    def _processors(self) -> Readiness:
+        """Say whether host and target can have processors of their own."""
+        return self._elsewhere(Capability.PROCESSORS, "there is one", rounds.BUILD_IT)
+
+    def _elsewhere(self, what: Capability, found: str, build_it: str) -> Readiness:
+        """Name the testbed that has what this one lacks, and what that testbed costs."""
+        return Readiness(self.name, str(what), found, False, f"{what.remedy}. {build_it}")
+
+    def _iozone(self) -> Readiness:
         """Say whether the image has iozone: Debian's component non-free is not everywhere."""
         there = "iozone3" in (image.manifest() or {}).get("packages", ())
         found = "in the guest" if there else "not in the image"
@@ -126,13 +131,13 @@ class DeterministicTestbed:
             "build it where Debian's component non-free can be had "
             f"({command('image build --force')}), or take fio for the same patterns: -p tool=fio"
         )
-        return Finding(self.name, program("iozone"), found, there, "" if there else remedy)
+        return Readiness(self.name, program("iozone"), found, there, "" if there else remedy)
 
-    def _finding(self, what: str, look: Callable[[], str], remedy: str) -> Finding:
+    def _needed(self, what: str, look: Callable[[], str]) -> Readiness:
         try:
-            return Finding(self.name, what, look(), True, needed=True)
+            return Readiness(self.name, what, look(), True, needed=True)
         except NotReady as problem:
-            return Finding(self.name, what, problem.lack, False, remedy, needed=True)
+            return Readiness(self.name, what, problem.lack, False, problem.remedy, needed=True)
 
     def identity(self) -> str:
         """Return the image digest."""
@@ -216,8 +221,7 @@ class DeterministicTestbed:
             memory = Path(place, "exchange")
             modules = self._bring(trial)
             exchange.write(memory, plugin_archive.files_of(trial, modules.archive))
-            limit_s = self._limit_s or 60 + WALL_SECONDS_PER_GUEST_SECOND * trial.deadline_s
-            status = self._continue(kept, wanted, memory, place, limit_s)
+            status = self._continue(kept, wanted, memory, place, self.wall_limit_s(trial))
             if status != qemu.FINISHED:
                 raise TrialFailed(
                     f"the guest stopped without a result (QEMU status {status}, expected "
@@ -231,6 +235,11 @@ class DeterministicTestbed:
         if trial.modules:
             provenance["modules"] = brought.provenance(trial, modules)
         return Outcome(files, provenance)
+
+    def wall_limit_s(self, trial: Trial) -> float:
+        """Return after what wall time a trial is stopped whose guest does not keep its deadline."""
+        guest_s = trial.deadline_s * self.emulator.cpus
+        return self._limit_s or 60 + WALL_SECONDS_PER_GUEST_SECOND * guest_s
 
     def _continue(
         self,

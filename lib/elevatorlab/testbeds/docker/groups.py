@@ -145,7 +145,7 @@ def remove(client: docker.DockerClient, run: str | None = None) -> int:
 
 
 def _remove(thing: Container | Volume, patience_s: float = 10, **how: bool) -> None:
-    """Remove a container or volume, also where the engine is about to do so or it is in use yet."""
+    """Remove a container or volume, even while the engine removes it or something still uses it."""
     until_s = time.monotonic() + patience_s
     while True:
         try:

@@ -13,7 +13,7 @@ from ...errors import ElevatorLabError, NotReady, TrialFailed
 from ...paths import command
 from ...trial import Trial
 from .. import agent_archive
-from ..base import Finding, Say
+from ..base import Readiness, Say
 from ..remote import far_agent
 from ..remote.shell import ConnectionLost, LocalShell
 from ..remote.ssh import ShellTestbed
@@ -27,9 +27,6 @@ IMAGE = "elevatorlab-environment"
 CAPABILITIES = ["SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE"]
 
 AGENT_NAME = f"elevatorlab-agent-{agent_archive.agent_digest()[:12]}"
-
-#: Held by the agent that runs a trial (agent/journal.py).
-ONE_TRIAL = "/run/elevatorlab/trial.lock"
 
 #: Where the agent's things are, in its container and on the engine's machine.
 FOLDER = "/var/tmp/elevatorlab-0"
@@ -92,15 +89,15 @@ class DockerTestbed(ShellTestbed):
                 remedy += f", and bring it: docker save {IMAGE} | docker -H {self.address} load"
             raise NotReady(f"the engine has no image {IMAGE}", remedy) from None
 
-    def reachable(self) -> Iterator[Finding]:
+    def reachable(self) -> Iterator[Readiness]:
         """Say whether engine and image are there."""
         try:
             version = self.client.version()["Version"]
-            yield Finding(self.name, "engine", f"version {version}", True, needed=True)
-            yield Finding(self.name, "image", self.image.short_id, True, needed=True)
+            yield Readiness(self.name, "engine", f"version {version}", True, needed=True)
+            yield Readiness(self.name, "image", self.image.short_id, True, needed=True)
         except NotReady as problem:
             what, lack = "engine and image", problem.lack
-            yield Finding(self.name, what, lack, False, problem.remedy, needed=True)
+            yield Readiness(self.name, what, lack, False, problem.remedy, needed=True)
 
     # ---- the agent's container --------------------------------------------------------
 
@@ -157,7 +154,7 @@ class DockerTestbed(ShellTestbed):
         return there
 
     def takes(self, trial: Trial) -> bool:
-        """Containers on a machine that nothing of ours has made."""
+        """Take trials whose groups are all containers, on a machine that already exists."""
         containers = all(group.isolation == "container" for group in trial.groups)
         return trial.machine == "host" and containers
 
@@ -226,7 +223,7 @@ class DockerTestbed(ShellTestbed):
         """Remove the agent's container, unless a trial runs in it that nobody waits for."""
         try:
             container = self.client.containers.get(AGENT_NAME)
-            trial_runs, _ = container.exec_run(["flock", "--nonblock", ONE_TRIAL, "true"])
+            trial_runs, _ = container.exec_run(["flock", "--nonblock", far_agent.ONE_TRIAL, "true"])
             if container.status != "running" or not trial_runs:
                 container.remove(force=True)
         except (NotReady, *BROKEN):

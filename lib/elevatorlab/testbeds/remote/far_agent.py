@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar, cast
 import tenacity
 
 from ...errors import NotReady, TrialFailed
+from ...paths import command
 from ...plugins import schedulers
 from .. import agent_answer, agent_archive
 from ..base import Say
@@ -20,6 +21,19 @@ OLDEST_PYTHON = (3, 9)
 
 RECONNECT_S = 300
 
+#: Held while a trial changes a machine (agent/lifecycle/journal.py).
+ONE_TRIAL = "/run/elevatorlab/trial.lock"
+
+#: Shell: do a job while holding that lock, or say why not.
+ALONE = f"""
+mkdir -p {ONE_TRIAL.rpartition("/")[0]} && exec 9>{ONE_TRIAL} || exit
+flock --nonblock 9 || {{
+    echo "another trial runs on this machine; expected none, since both would measure each other." \
+        "Wait for it to end, or see: {command("clean")}" >&2
+    exit 1
+}}
+exec "$@"
+"""
 
 T = TypeVar("T")
 
@@ -171,7 +185,7 @@ class FarAgent:
         return files
 
     def _persist(self, note: Say, action: Callable[..., T], *arguments: Any, **more: Any) -> T:
-        """Do what may be done twice until the connection holds, and return its answer.
+        """Try an action, which may happen twice, until the connection holds; return its answer.
 
         Raises
         ------
@@ -228,7 +242,7 @@ class FarAgent:
 
     @contextlib.contextmanager
     def held(
-        self, failure: str, job: str, *arguments: str, say: Say
+        self, failure: str, job: str, *arguments: str, say: Say, alone: bool = False
     ) -> Iterator[list[dict[str, Any]]]:
         """Have a job of the agent done there until the context is left; yield its proofs.
 
@@ -240,16 +254,21 @@ class FarAgent:
             One of `elevatorlab.agent.lifecycle.second_machine`.
         say : callable
             Receives what could not be restored there.
+        alone : bool
+            Whether no trial of that machine may run meanwhile; for jobs that do not see to it.
 
         Raises
         ------
         TrialFailed
         """
         self.install()
+        argv = self.argv(job, *arguments)
+        if alone:
+            argv = [*self.as_root, "sh", "-c", ALONE, "sh", *argv[len(self.as_root) :]]
         shell = cast(HoldingShell, self.shell)  # a machine's: no container is asked
         with contextlib.ExitStack() as held:
             try:
-                said = held.enter_context(shell.held(self.argv(job, *arguments), say))
+                said = held.enter_context(shell.held(argv, say))
             except CommandFailed as problem:
                 raise TrialFailed(f"{failure}: {problem.said}") from None
             yield json.loads(said)

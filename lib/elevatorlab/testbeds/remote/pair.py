@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import ElevatorLabError, NotReady
 from ...trial import Trial, capabilities
 from ...trial.devices import NvmeTcp
-from ..base import Finding, Say
+from ..base import Readiness, Say
 from . import far_agent
 from .ssh import SET_UP_S, ShellTestbed, parse
 from .ssh_shell import SshShell
@@ -60,13 +60,13 @@ class PairTestbed(ShellTestbed):
         except NotReady as problem:
             raise NotReady(f"the target: {problem}") from None
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Readiness]:
         """Say what host and target have for trials."""
         try:
             target = self.target_facts
         except NotReady as problem:
             target = None
-            yield Finding(self.name, "target", str(problem), False, needed=True)
+            yield Readiness(self.name, "target", str(problem), False, needed=True)
         for finding in super().findings():
             if finding.what == capabilities.Capability.LINK:
                 yield replace(finding, **NO_LINK)
@@ -75,7 +75,7 @@ class PairTestbed(ShellTestbed):
             elif target:
                 yield self._rig(target)
 
-    def _rig(self, target: Mapping[str, Any]) -> Finding:
+    def _rig(self, target: Mapping[str, Any]) -> Readiness:
         there = {"nvme-tcp (host)": self.facts["modules"]["nvme-tcp"]}
         there |= {"nvmet-tcp (target)": target["modules"]["nvmet-tcp"]}
         there |= {"ip (host)": self.facts["programs"]["ip"]}
@@ -84,7 +84,7 @@ class PairTestbed(ShellTestbed):
         if lacking:
             found += f", but there is no {' and no '.join(lacking)}"
         remedy = "install the kernel's modules there, and iproute2" if lacking else ""
-        return Finding(self.name, capabilities.device("nvme_tcp"), found, not lacking, remedy)
+        return Readiness(self.name, capabilities.device("nvme_tcp"), found, not lacking, remedy)
 
     def prepare(self, trials: list[Trial]) -> None:
         """Refuse what host or target cannot run, and a network that is not the trials'."""
@@ -133,7 +133,7 @@ class PairTestbed(ShellTestbed):
         return port, int(self.shell.run(["cat", f"/sys/class/net/{port}/mtu"]))
 
     def machine(self) -> str:
-        """Return what tells these two machines from other pairs."""
+        """Return an id that only these two machines have as a pair."""
         both = f"{super().machine()} {self.target_facts['machine_id']}"
         return hashlib.sha256(both.encode()).hexdigest()[:16]
 

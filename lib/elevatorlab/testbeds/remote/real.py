@@ -13,7 +13,7 @@ from ...paths import ENVIRONMENTS
 from ...results.outcome import Outcome
 from ...trial import Trial
 from .. import agent_archive
-from ..base import Finding, Say, refuse_what_is_missing
+from ..base import Readiness, Say, refuse_what_is_missing
 from ..capabilities import capabilities
 
 #: A difference of the clocks that a reader of two logs would stumble over.
@@ -50,11 +50,14 @@ class RealTestbed:
 
     # ---- what it can do ---------------------------------------------------------------
 
-    def reachable(self) -> Iterator[Finding]:
-        """Yield findings about the way to the machine; the facts come after it."""
+    def reachable(self) -> Iterator[Readiness]:
+        """Yield findings about the connection to the machine.
+
+        The facts about the machine itself are asked for only afterwards.
+        """
         return iter(())
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Readiness]:
         """Say what there is of what the testbed needs, and what it can do."""
         way = list(self.reachable())
         yield from way
@@ -63,7 +66,7 @@ class RealTestbed:
         try:
             facts = self.facts
         except NotReady as problem:
-            yield Finding(self.name, "machine", str(problem), False, needed=True)
+            yield Readiness(self.name, "machine", str(problem), False, needed=True)
             return
         yield from capabilities(self.name, facts)
 
@@ -86,7 +89,7 @@ class RealTestbed:
         raise NotImplementedError
 
     def machine(self) -> str:
-        """Return what tells the physical machine below from others."""
+        """Return an id that only this physical machine has."""
         return str(self.facts["machine_id"])
 
     def accelerator(self) -> str:

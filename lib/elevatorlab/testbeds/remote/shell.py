@@ -73,7 +73,7 @@ class HoldingShell(Shell, Protocol):
     """A shell of a machine, where a command may be held."""
 
     def held(self, argv: Sequence[str], say: Say) -> AbstractContextManager[str]:
-        """Run a command that says a line when it is ready, and ends when its input does."""
+        """Run a command that prints a line once it is ready, and ends with its standard input."""
         ...
 
 
@@ -109,7 +109,7 @@ class LocalShell:
 
     @contextlib.contextmanager
     def held(self, argv: Sequence[str], say: Say) -> Iterator[str]:
-        """Run a command that says a line when it is ready, and ends when its input does.
+        """Run a command that prints a line once it is ready, and ends with its standard input.
 
         Yields the line; the command has ended when the context is left. `say` receives its
         complaints.

@@ -39,7 +39,7 @@ class ShellTestbed(RealTestbed):
         return self.far.facts()
 
     def takes(self, trial: Trial) -> bool:
-        """Plain processes on a machine that nothing of ours has made."""
+        """Tell whether a trial has only plain processes, on the host, which we did not make."""
         processes = all(group.isolation == "process" for group in trial.groups)
         return trial.machine == "host" and processes
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,9 @@ from ...errors import NotReady
 from ...paths import command
 from ..base import Say
 from .shell import CommandFailed, ConnectionLost, Unreachable, pass_on
+
+# Where a connection breaks, its thread would print a traceback beside the exception that we get.
+logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
 CONNECT_TIMEOUT_S = 15
 

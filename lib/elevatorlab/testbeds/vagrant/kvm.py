@@ -1,4 +1,4 @@
-"""Whether KVM works here. /dev/kvm alone does not tell: what tells is a kernel that boots."""
+"""Whether KVM works here. The file /dev/kvm does not prove it; a kernel that boots does."""
 
 import functools
 import json

@@ -157,7 +157,7 @@ def remove(name: str) -> None:
     """Remove the domain, the pool with its volumes, and the network called `name`.
 
     A client that was killed may have left a request that libvirtd still carries out, so
-    nothing is believed gone until it is gone twice.
+    an object counts as removed only after two checks in a row have not found it.
 
     Raises
     ------

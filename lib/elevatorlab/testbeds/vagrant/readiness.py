@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import NotReady
-from ..base import Finding
+from ..base import Readiness
 from . import commands, kvm, libvirt
 
 PUBLIC_BOX = "debian/bookworm64"
@@ -61,12 +61,12 @@ def boxes() -> list[str]:
     return [box for box in wanted if (home / "boxes" / box.replace("/", "-VAGRANTSLASH-")).is_dir()]
 
 
-def findings() -> Iterator[Finding]:
+def findings() -> Iterator[Readiness]:
     """Say what there is here of what a virtual machine needs.
 
     Yields
     ------
-    Finding
+    Readiness
     """
     chosen = provider()
     for what, check in (
@@ -75,15 +75,15 @@ def findings() -> Iterator[Finding]:
     ):
         try:
             check()
-            yield Finding("vagrant", what, "ready", True, needed=True)
+            yield Readiness("vagrant", what, "ready", True, needed=True)
         except NotReady as problem:
             found, _, remedy = str(problem).partition("; ")
-            yield Finding("vagrant", what, found, False, remedy or INSTALL, needed=True)
+            yield Readiness("vagrant", what, found, False, remedy or INSTALL, needed=True)
     here = boxes()
     remedy = f"`make box` builds one; where {PUBLIC_BOX} can be pulled, `vagrant up` does so itself"
-    yield Finding("vagrant", "box", ", ".join(here) or "none here yet", bool(here), remedy)
+    yield Readiness("vagrant", "box", ", ".join(here) or "none here yet", bool(here), remedy)
     if chosen == "libvirt":
         why_not = kvm.why_not()
         found = f"no: {why_not}" if why_not else "works"
         remedy = "without it the virtual machine is emulated, and not comparable with containers"
-        yield Finding("vagrant", "KVM", found, not why_not, remedy)
+        yield Readiness("vagrant", "KVM", found, not why_not, remedy)

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import NotReady
 from ...paths import BUILD
 from ...trial import Trial
-from ..base import Finding, Say
+from ..base import Readiness, Say
 from ..remote import far_agent
 from ..remote.shell import LocalShell
 from ..remote.ssh import ShellTestbed
@@ -53,7 +53,7 @@ class VagrantTestbed(ShellTestbed):
 
     # ---- what it can do ---------------------------------------------------------------
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Readiness]:
         """Say what this machine has for virtual machines; what is inside is known once it is up."""
         yield from findings()
         if self.vm is not None:
@@ -74,7 +74,7 @@ class VagrantTestbed(ShellTestbed):
         }
 
     def machine(self) -> str:
-        """Return what tells the physical machine below from others."""
+        """Return an id that only this physical machine has."""
         return str(self.below.facts(root=False)["machine_id"])
 
     def identity(self) -> str:
@@ -133,7 +133,8 @@ class VagrantTestbed(ShellTestbed):
             return
         what = f"the physical disk below the virtual machine did not get scheduler {scheduler}"
         disk = str(self._up().storage())
-        with self.below.held(what, "backing-scheduler", scheduler, disk, say=self.say) as proofs:
+        held = self.below.held(what, "backing-scheduler", scheduler, disk, say=self.say, alone=True)
+        with held as proofs:
             yield proofs
 
     def clean(self) -> str:

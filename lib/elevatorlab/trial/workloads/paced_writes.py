@@ -32,7 +32,7 @@ class Phase(Record):
 
 
 class PacedWrites(WorkloadModel):
-    """Synchronous writes around the page cache, one after the other, with time between them.
+    """Synchronous writes that bypass the page cache, one after the other, with time between them.
 
     Attributes
     ----------

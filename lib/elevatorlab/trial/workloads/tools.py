@@ -24,7 +24,7 @@ class Iozone(WorkloadModel):
     size_mib, record_kib : int
         Size of each thread's file, and of each request.
     direct : bool
-        Around the page cache (``-I``), which the article did not do.
+        Bypass the page cache (``-I``), which the article did not do.
     dirty_mib : float or None
         How much of what is written may wait in memory (``vm.dirty_bytes``) before writers must wait
         for the disk; None leaves the machine's own limit. Without this limit, a scaled-down file

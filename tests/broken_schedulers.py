@@ -1,4 +1,4 @@
-"""Sixteen schedulers, each broken in one way: the template fifo with a few words changed."""
+"""Seventeen schedulers, each broken in one way: the template fifo with a few words changed."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ CHOSEN = "\trq = list_first_entry_or_null"
 PREPARED = "\tINIT_LIST_HEAD(&data->requests);\n"
 ALLOCATED = "\tdata = kzalloc_node(sizeof(*data), GFP_KERNEL, q->node);\n\tif (!data) {"
 GIVEN_BACK = "\tkfree(data);\n}"
-HEADERS = "#include <linux/blk-mq.h>\n#include <linux/delay.h>"
+COMES_BACK = "\t\tif (at_head)\n"
 SOME = "blk_rq_pos(rq) % 800 == 8"
 
 
@@ -108,6 +108,12 @@ BROKEN = {
         f"{PREPARED}\tblk_queue_flag_set(QUEUE_FLAG_FUA, q);\n",
         "keeps_flushes",
         "40 were marked with FUA, on a disk that takes no FUA",
+    ),
+    "drops_fua": Broken(
+        COMES_BACK,
+        f"{COMES_BACK}\t\t\trq->cmd_flags &= ~REQ_FUA;\n{COMES_BACK}",
+        "keeps_flushes",
+        "had FUA, and lost it after the driver had given it back",
     ),
     "uses_freed": Broken(
         GIVEN_BACK,

@@ -19,6 +19,11 @@ from elevatorlab.paths import PROJECT
         ("inversion", ("--limit-mib-s", "nan"), "expected a number above 0, found 'nan'"),
         ("inversion", ("--seeds", "0"), "expected a whole number from 1 to 100, found '0'"),
         ("monitor", ("--sizes", "20,many"), "expected whole numbers above 1, found '20,many'"),
+        (
+            "multicore_iops",
+            ("--schedulers", "none,nowhere"),
+            "found no such folder. Begin a new one: elevatorlab scheduler new mine",
+        ),
         ("monitor", ("--sizes", "1,20"), "expected whole numbers above 1, found '1,20'"),
     ],
 )

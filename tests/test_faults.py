@@ -105,7 +105,7 @@ class TestMachine:
 
     def test_doctor_tells_all_of_it(self, other_image, testbed):
         missing = {finding.what: finding for finding in testbed.findings() if not finding.ready}
-        assert missing["image"].remedy == "elevatorlab image build"
+        assert missing["image"].remedy == "Build it: elevatorlab image build"
         assert "missing or damaged" in missing["image"].found
 
     def test_no_disk_for_an_image(self, other_image, monkeypatch, tmp_path):

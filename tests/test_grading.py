@@ -16,6 +16,8 @@ import pytest
 import yaml
 
 import elevator_rules as rules
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.lifecycle.proofs import Proofs
 from elevatorlab.cli.grade import grade as command_grade
 from elevatorlab.elevators import check
 from elevatorlab.elevators.check.cases import OTHERS
@@ -33,9 +35,10 @@ from elevatorlab.elevators.grading.assignments import Scenario
 from elevatorlab.elevators.grading.grade import Grade
 from elevatorlab.elevators.grading.marking import Marked
 from elevatorlab.elevators.grading.submissions import Submission
-from elevatorlab.errors import NotReady
+from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.paths import ENVIRONMENTS
 from elevatorlab.plugins.schedulers import SCHEDULERS
+from elevatorlab.testbeds.deterministic import modules
 from helpers import children
 from stubs import Stub, cluster
 from test_module_root import BOMB
@@ -130,6 +133,15 @@ def test_a_number_is_said_without_an_exponent():
     assert says == "5150 reads/s; the reference has 5080: 1.01 times as good."
 
 
+@pytest.mark.parametrize("said", ["It leaks 3 objects.", "It leaks 3 objects"])
+def test_what_is_wrong_is_said_in_sentences(said):
+    case = OTHERS[0]
+    verdicts = (check.Verdict(case.name, "failed", said),)
+    marked = marking.conformity(SCENARIO, check.Conformity("x", "0" * 64, verdicts))
+    assert marked.says.endswith(f"Not so: {case.title} It leaks 3 objects. {case.means}")
+    assert marked.marks == 0
+
+
 def test_a_score_needs_every_part():
     parts = [Marked(what="a", marks=1, of=1, says="", ratio=2.0), marking.nothing(SCENARIO, "")]
     assert marking.score(parts, 1) == 200 and marking.score(parts, 2) is None
@@ -212,7 +224,6 @@ def test_a_submission_is_found_wherever_it_is_in_an_archive(tmp_path):
 
 BAD = {
     "empty": (lambda at: at.mkdir(), "expected the folder of a scheduler; found no file in it"),
-    "text.txt": (lambda at: at.write_text("x"), "found 'text.txt'"),
     "no.zip": (lambda at: at.write_bytes(b"PK no"), "that can be read; found File is not a zip"),
     "no.tar": (lambda at: at.write_bytes(b"no"), "that can be read; found"),
     "large.zip": (lambda at: zipped(at, {"x.c": bytes(5 << 20)}), "and 4 MiB; found more"),
@@ -236,6 +247,24 @@ def test_a_bad_submission_is_one_sentence(name, tmp_path):
     make(tmp_path / name)
     (found,) = submissions.find(tmp_path)
     assert not found.files and sentence in found.problem and "\n" not in found.problem
+
+
+def test_what_nobody_has_handed_in_is_ignored_and_named(tmp_path, no_machine, capsys, monkeypatch):
+    for name in ("ada", "bob"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+    for name in ("notes.txt", "marks.ods"):
+        (tmp_path / "in" / name).write_text("x")
+    assert [one.student for one in submissions.find(tmp_path / "in")] == ["ada", "bob"]
+
+    def graded(jobs, assignment, *_):
+        return ((job, grade.grade(*job, assignment, {})) for job in jobs)
+
+    monkeypatch.setattr(campaign, "_several", graded)
+    command_grade(tmp_path / "in", "sstf", tmp_path / "out")
+    told = capsys.readouterr()
+    stray = "ignored, since each is neither a folder nor an archive: marks.ods, notes.txt\n"
+    assert stray in told.out and "graded: 2, of which 2 did not" in told.out
+    assert "submissions: 2 of 2" in told.err
 
 
 def test_odd_names_have_addresses_of_their_own():
@@ -412,6 +441,48 @@ def test_who_is_graded_where_nothing_compiles_has_no_marks(monkeypatch):
     assert found == "NotReady: no namespaces. Grade elsewhere"
 
 
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("x.c: In function 'error':\nx.c:7:2: error: 'y' undeclared", "x.c:7:2: error: 'y' undecl"),
+        ('WARNING: no\nERROR: modpost: "y" [fifo-iosched.ko] undefined!', 'ERROR: modpost: "y" ['),
+        ("make[1]: *** No rule to make target 'x.o'.  Stop.", "make[1]: *** No rule to make"),
+    ],
+)
+def test_why_it_does_not_compile_is_what_the_check_says(said, sentence, monkeypatch):
+    def cannot(folder):
+        raise modules.DoesNotCompile(folder, "it does not compile:", said)
+
+    monkeypatch.setattr(modules, "build", cannot)
+    files = scheduler_of("fifo")
+    problem = grade.grade(Submission("ada", files), "", assignments.read("sstf"), {}).problem
+    assert problem.startswith(f"expected fifo-iosched.ko; it does not compile: {sentence}")
+    assert problem.endswith(check.check(ZOO / "fifo").failures[0].said)
+
+
+def test_a_build_that_ends_without_a_word_has_a_whole_sentence(monkeypatch):
+    def cannot(folder):
+        raise modules.DoesNotCompile(folder, "it does not compile:", "")
+
+    monkeypatch.setattr(modules, "build", cannot)
+    found = grade.grade(Submission("a", scheduler_of("fifo")), "", assignments.read("sstf"), {})
+    assert found.problem == "expected fifo-iosched.ko; it does not compile."
+    assert [part.says for part in found.parts[:2]] == [
+        found.problem,
+        "Not run, since the scheduler could not be built and checked.",
+    ]
+
+
+def test_a_tunable_that_is_not_there_is_said_in_words(tmp_path):
+    """The agent's own sentence names a file of its machine."""
+    *_, bound = assignments.read("look").scenarios
+    with pytest.raises(AgentError) as missing:
+        Proofs().set(tmp_path / "iosched" / "expire_ms", 250)
+    why = grade._why(bound, TrialFailed(str(missing.value)))
+    assert why == "your scheduler has no tunable expire_ms, which this part sets to 250"
+    assert grade._why(SCENARIO, TrialFailed("it hangs")) == "it hangs"
+
+
 def files_of(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
 
@@ -552,7 +623,7 @@ def test_a_part_that_hangs_is_stopped(monkeypatch):
     found = grade.grade(lost, "", assignments.read("sstf"), {})
     assert "did not end within 15 s" in found.problem
     assert [part.marks for part in found.parts] == [2, 6, 0, 0, 0]
-    assert found.parts[-1].says == "Not run, since a part before it went wrong."
+    assert found.parts[-1].says == "Not run, since this went wrong: A burst."
     assert SCHEDULERS.get("fifo").folder.path == ZOO / "fifo"
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sys
+import threading
 import zipfile
 from typing import ClassVar, Literal
 
@@ -88,7 +89,7 @@ def test_one_wrong_field_gives_one_sentence(make_trial, error_of):
     said = error_of(parse, wrong)
     assert said.startswith("trial: workloads.0.name: ") and said.endswith("(given: 'a b')")
     said = error_of(parse, content_of(make_trial, workloads=[]))
-    assert said.startswith("trial: workloads: Tuple should have at least 1 item")
+    assert said.startswith("trial: workloads: expected at least 1 item; found none")
 
 
 def test_a_trial_names_what_it_uses_and_ours_name_nothing(naps, make_trial):
@@ -378,3 +379,34 @@ def test_an_address_reaches_the_testbed_that_it_begins_with(monkeypatch, error_o
 )
 def test_an_address_too_many_or_too_few_is_said(name, said, error_of):
     assert said in error_of(testbeds.get, name)
+
+
+def test_a_stand_in_hides_no_other_entry_from_another_thread(monkeypatch):
+    """A cluster's worker reads trials in one thread while another one ends a grading."""
+    ended, seen = threading.Event(), set()
+
+    def read():
+        while not ended.is_set():
+            seen.add(type(SCHEDULERS.get("none")))
+
+    SCHEDULERS.names()  # loads them, so that what is copied here is whole
+    monkeypatch.setattr(SCHEDULERS, "_known", dict(SCHEDULERS._known))
+    often, before_s = 1e-6, sys.getswitchinterval()
+    sys.setswitchinterval(often)
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(20_000):
+        with SCHEDULERS.standing_in("mine", SchedulerRecord("mine")):
+            pass
+    ended.set()
+    reader.join()
+    sys.setswitchinterval(before_s)
+    assert seen == {SchedulerRecord} and "mine" not in SCHEDULERS
+
+
+def test_a_stand_in_may_come_before_anything_was_asked():
+    """As in a worker whose first job is a submission that is called like one of our schedulers."""
+    fresh = Registry("scheduler", "elevatorlab.schedulers", collections=True)
+    with fresh.standing_in("sstf", SchedulerRecord("sstf", source="a student")):
+        assert fresh.get("sstf").source == "a student"
+    assert fresh.get("sstf").folder is not None and fresh.get("none").source == "linux"

@@ -1,6 +1,8 @@
 """A scheduler of somebody's own as an arm: of a study, in tables, a bundle, and a comparison."""
 
 import json
+import math
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,10 +10,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from elevatorlab.elevators.check.cases import CASES
+from elevatorlab.elevators.check.in_guest.cases.orders import WAITS_AT_MOST_S
 from elevatorlab.elevators.compare import comparison, measures, page
 from elevatorlab.elevators.compare import trials as of_comparison
 from elevatorlab.plugins import scheduler_folders, studies
-from elevatorlab.plugins.schedulers import SCHEDULERS, colour_of, label_of
+from elevatorlab.plugins.schedulers import OTHER_COLOURS, SCHEDULERS, colour_of, label_of
 from elevatorlab.results import schedulers, store
 from elevatorlab.running import expansion, jobs
 from elevatorlab.sharing import bundles, verification
@@ -67,6 +71,13 @@ def test_the_command_refuses_a_folder_that_is_none(tmp_path):
     assert "expected the folder of a scheduler" in run.stderr
 
 
+def test_a_folder_without_a_slash_is_no_name(folder, monkeypatch, error_of):
+    monkeypatch.chdir(folder.parent)
+    asked = {"schedulers": "none,one-list"}
+    said = error_of(expansion.parameters, studies.get("stream_batching"), "smoke", asked)
+    assert said.endswith("Write ./one-list, or give --scheduler one-list")
+
+
 def test_a_study_without_schedulers_takes_none(folder, error_of):
     class Other:
         NAME = "other"
@@ -87,6 +98,25 @@ def test_results_keep_the_sources(folder, tmp_path, make_trial):
     found = SCHEDULERS.get("one-list")
     assert found.folder.digest == record.folder.digest
     assert (label_of("one-list"), colour_of("one-list")) == ("one list", "#117733")
+
+
+def test_stored_results_give_the_same_colours_each_time(folder, tmp_path, make_trial):
+    """Whatever was registered first when they ran: what nobody gave is not kept."""
+    names = ("zeta", "alpha")
+    for name in names:
+        place = shutil.copytree(folder, tmp_path / name)
+        (place / "scheduler.json").write_text(f'{{"name": "{name}", "module": "{name}"}}')
+        scheduler_folders.register(place)
+        schedulers.keep(tmp_path / "results", [make_trial(scheduler={"name": name})])
+    found = []
+    for _ in range(2):
+        for name in names:
+            SCHEDULERS.unregister(name)
+        schedulers.register(tmp_path / "results")
+        found.append({name: colour_of(name) for name in names})
+    for name in names:
+        SCHEDULERS.unregister(name)
+    assert found[0] == found[1] == {"alpha": OTHER_COLOURS[0], "zeta": OTHER_COLOURS[1]}
 
 
 def test_sources_that_were_changed_are_refused(folder, tmp_path, make_trial, error_of):
@@ -120,34 +150,103 @@ def test_jain():
     assert measures.jain([1, 0, 0, 0]) == 0.25
 
 
-@pytest.mark.parametrize("question", ["bulk", "writer"])
-def test_the_longest_latency_is_fios_last_percentile(question):
-    latency_ns = {"50.000000": 2000.0, "99.000000": 7000.0, "100.000000": 9000.0}
-    workloads = {
-        "reader": {"read": {"latency_percentile_ns": latency_ns}},
-        "bulk": {"read": {"kib_s": 2048}},
-    }
+PERCENTILE_NAMES = [measures.percentile_name(one) for one in of_comparison.PERCENTILES]
+
+LATENCY_NS = {
+    **{"50.000000": 2000.0, "95.000000": 5000.0, "99.000000": 7000.0},
+    **{"99.900000": 8000.0, "100.000000": 9000.0},
+}
+
+
+def answers(question, **workloads):
+    """Return what a trial of a question answers, by quantity."""
     result = SimpleNamespace(as_given=lambda: {"workloads": workloads})
     found = dict(
         measures.of_trial(SimpleNamespace(result=result, trial={"labels": {"question": question}}))
     )
-    in_us = {name: found[f"{question}_{name}"] for name in ("median", "p99", "longest")}
-    assert in_us == {"median": 2, "p99": 7, "longest": 9}
     assert set(found) <= set(measures.QUANTITIES)
+    return found
+
+
+@pytest.mark.parametrize("question", ["bulk", "writer"])
+@pytest.mark.parametrize(
+    "reads, borne",
+    [(58, ""), (59, "p95"), (298, "p95"), (299, "p95 p99"), (2995, "p95 p99 p99_9")],
+)
+def test_a_percentile_is_shown_where_the_reads_are_enough_for_it(question, reads, borne):
+    reader = {"read": {"requests": reads, "latency_percentile_ns": LATENCY_NS}}
+    found = answers(question, reader=reader, bulk={"read": {"kib_s": 2048}})
+    in_us = {"median": 2, "p95": 5, "p99": 7, "p99_9": 8, "longest": 9}
+    shown = {name for name in in_us if not math.isnan(found[f"{question}_{name}"])}
+    assert shown == {"median", "longest", *borne.split()}
+    assert all(found[f"{question}_{name}"] == in_us[name] for name in shown)
+    assert found[f"{question}_reads"] == reads
+
+
+def test_starvation_is_the_longest_wait_of_reads_and_writes_over_the_bound():
+    short = {"latency_percentile_ns": {"100.000000": 1e9}}
+    long = {"latency_percentile_ns": {"100.000000": 5e9}}
+    for programs in {"read": short, "write": long}, {"read": long, "write": short}:
+        assert answers("starvation", programs=programs) == {"starvation": 5 / 4}
+    (load,) = of_comparison.QUESTIONS["starvation"]["workloads"]
+    assert pd.Timedelta(load["options"]["runtime"]).total_seconds() > WAITS_AT_MOST_S
+
+
+def made_up(schedulers, **values):
+    """Return a comparison in which each answer is 1, but for the given ones of the last."""
+    rows = [
+        (name, one, repetition, values.get(name, 1.0) if one == schedulers[-1] else 1.0)
+        for name in measures.QUANTITIES
+        for one in schedulers
+        for repetition in (1, 2)
+    ]
+    return pd.DataFrame(rows, columns=["quantity", "scheduler", "repetition", "value"])
+
+
+def cells_of(text, quantity):
+    """Return the numbers of a quantity in the page's table."""
+    row = text.split(f'<th scope="row">{measures.QUANTITIES[quantity].text}</th>')[1]
+    cells = re.findall(r"<td>(.*?)</td>", row.split("</tr>")[0])
+    return [re.sub("</?b>", "", cell) for cell in cells[2:]]
+
+
+def test_a_dash_stands_for_what_was_not_measured_often_enough(tmp_path):
+    schedulers = ("none", "kyber")
+    measured = made_up(schedulers, bulk_p99_9=math.nan, starvation=1.5)
+    text = page.write(measured, schedulers, tmp_path / "page.html").read_text()
+    assert cells_of(text, "bulk_p99_9") == ["1", "–"]
+    assert cells_of(text, "writer_p99_9") == ["1", "1"]
+    assert cells_of(text, "starvation") == ["1", "1.5"]
+    assert "59 for the 95th, 299 for the 99th, and 2995 for the 99.9th" in text
+    (row,) = [
+        one
+        for one in measures.as_json(measured, schedulers)
+        if (one["quantity"], one["scheduler"]) == ("bulk_p99_9", "kyber")
+    ]
+    assert (row["mean"], row["low"], row["repetitions"]) == (None, None, 0)
+    once = measured["quantity"].eq("bulk_p99") & measured["repetition"].eq(1)
+    measured.loc[once & measured["scheduler"].eq("kyber"), "value"] = math.nan
+    assert measures.interval(measured, "bulk_p99", "kyber") is None
 
 
 def test_the_page_says_that_a_longest_latency_bounds_nothing(tmp_path):
     schedulers = ("none", "kyber")
-    rows = [(name, one, 1, 1.0) for name in measures.QUANTITIES for one in schedulers]
-    measured = pd.DataFrame(rows, columns=["quantity", "scheduler", "repetition", "value"])
-    text = page.write(measured, schedulers, tmp_path / "page.html").read_text()
-    assert "in 0.5 s beside bulk reads or beside a writer, and in 4 s on the disk" in text
+    text = page.write(made_up(schedulers), schedulers, tmp_path / "page.html").read_text()
+    assert "in 4 s beside bulk reads, beside a writer, and on the disk" in text
     assert "It bounds nothing beyond what was run" in text
-    for question, seconds in ("bulk", 0.5), ("writer", 0.5), ("order", 4):
+    for question in "bulk", "writer", "order":
         runtimes = {
             one["options"]["runtime"] for one in of_comparison.QUESTIONS[question]["workloads"]
         }
-        assert [pd.Timedelta(runtime).total_seconds() for runtime in runtimes] == [seconds]
+        assert [pd.Timedelta(runtime).total_seconds() for runtime in runtimes] == [4]
+
+
+def test_the_page_says_how_the_check_bounds_the_wait(tmp_path):
+    schedulers = ("none", "sstf")
+    text = page.write(made_up(schedulers), schedulers, tmp_path / "page.html").read_text()
+    assert "waits for more than 4&nbsp;s while more than 1000 later requests are served" in text
+    case = re.search(r"elevatorlab scheduler check FOLDER --case (\w+)", text)[1]
+    assert case in [one.name for one in CASES]
 
 
 def test_every_question_is_asked_of_every_scheduler(folder):
@@ -190,8 +289,11 @@ def test_a_comparison_answers_every_question(folder, tmp_path):
     found = measured.set_index("quantity")["value"]
     assert found["cost_1"] > 1000 and 1 / 3 <= found["jain"] <= 1
     for question in "bulk", "writer":
-        median, p99, longest = (found[f"{question}_{one}"] for one in ("median", "p99", "longest"))
-        assert median <= p99 <= longest
+        known = [found[f"{question}_{one}"] for one in PERCENTILE_NAMES]
+        known = [one for one in known if not math.isnan(one)]
+        assert len(known) >= 2 and known == sorted(known)
+    # First come, first served: one of sixteen programs waits for the fifteen others.
+    assert 0.03 / WAITS_AT_MOST_S < found["starvation"] < 0.04 / WAITS_AT_MOST_S
     # A list is first come, first served: whoever is alone waits for the whole crowd, and no longer.
     one_read_ms = 1000 / found["drive_iops"]
     assert 20 * one_read_ms < found["longest_wait"] < 60 * one_read_ms

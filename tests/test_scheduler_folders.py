@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from matplotlib.markers import MarkerStyle
 
 from elevatorlab.agent.devices import modules as of_the_agent
 from elevatorlab.agent.devices import schedulers
@@ -79,18 +80,51 @@ BAD = {
         "expected the folder of a scheduler",
     ),
     "no_json": (lambda at: (at / "scheduler.json").write_text("{"), "expected JSON; found"),
+    "a_makefile": (
+        lambda at: (at / "Kbuild").rename(at / "Makefile"),
+        "one-list.h and a Makefile, which is not read. Copy its obj-m to a Kbuild",
+    ),
     "no_sources": (lambda at: (at / "one-list-iosched.c").unlink(), "expected a Kbuild (obj-m :="),
     "no_kbuild": (lambda at: (at / "Kbuild").unlink(), "expected a Kbuild (obj-m :="),
     "a_link": (lambda at: (at / "x.h").symlink_to("/etc/shadow"), "expected plain files; x.h is"),
     "a_folder": (lambda at: (at / "x.c").mkdir(), "expected plain files; x.c is"),
     "too_much": (
         lambda at: (at / "x.c").write_bytes(bytes(5 << 20)),
-        "expected at most 4 MiB of sources; found 5 MiB",
+        "expected at most 4194304 bytes of sources (4 MiB); found 524",
     ),
-    "a_long_name": (lambda at: changed(at, name="a" * 16), "name: String should match pattern"),
-    "a_path": (lambda at: changed(at, tunables="../../x"), "tunables: String should match pattern"),
-    "a_typo": (lambda at: changed(at, coulor="#000000"), "coulor: no such parameter"),
+    "a_long_name": (
+        lambda at: changed(at, name="a" * 16),
+        "name: expected a small letter, and up to 14 small letters, digits, - and _ (given: 'aaaa",
+    ),
+    "a_number": (lambda at: changed(at, name=5), "digits, - and _ (given: 5)"),
+    "a_name_of_the_kernel": (
+        lambda at: changed(at, name="bfq"),
+        "expected a name that is not the kernel's; found 'bfq'. Choose another",
+    ),
+    "a_path": (
+        lambda at: changed(at, tunables="../../x"),
+        "tunables: expected the name of a file, without a path (given: '../../x')",
+    ),
+    "a_typo": (lambda at: changed(at, coulor="#000000"), "label, colour, marker, source; found 'c"),
+    "a_list": (
+        lambda at: (at / "scheduler.json").write_text("[]"),
+        'weight_files, label, colour, marker, source, such as {"name": "mine"}; found []',
+    ),
+    "a_colour": (
+        lambda at: changed(at, colour="green"),
+        "colour: expected a colour such as #117733 (given: 'green')",
+    ),
+    "a_marker": (lambda at: changed(at, marker="Q"), "marker: expected a marker of matplotlib's, "),
+    "a_label": (
+        lambda at: changed(at, label="x" * 25),
+        "label: expected a text of at most 24 letters (given: 'xxx",
+    ),
 }
+
+
+def test_the_markers_are_those_that_matplotlib_draws():
+    drawn = {one for one in MarkerStyle.markers if isinstance(one, str) and len(one) == 1}
+    assert set(scheduler_folders.MARKERS) == drawn - {" "}
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -107,13 +141,46 @@ def test_a_bad_folder_is_one_sentence(name, folder, error_of):
 
 def test_no_folder_is_one_sentence(tmp_path, error_of):
     said = error_of(scheduler_folders.register, tmp_path / "nowhere")
-    assert "expected the folder of a scheduler" in said and "elevatorlab scheduler new" in said
+    assert "expected the folder of a scheduler; found no such folder" in said
+    assert said.endswith("Begin a new one: elevatorlab scheduler new mine")
+    said = error_of(scheduler_folders.register, tmp_path)
+    assert "expected the folder of a scheduler; found no scheduler.json in it. Begin" in said
 
 
-def test_a_name_of_the_kernel_is_taken(folder, error_of):
-    changed(folder, name="kyber")
+@pytest.mark.parametrize("kbuild", ["Kbuild", "Makefile"])
+def test_a_stranger_s_folder_lacks_one_line_which_is_shown(kbuild, folder, error_of):
+    """With that line, it is the folder of the scheduler that its sources make."""
+    (folder / "scheduler.json").unlink()
+    text = (folder / "Kbuild").read_text().replace("one-list-iosched.o", "list.o")
+    (folder / "Kbuild").rename(folder / kbuild).write_text(text)
+    said = error_of(scheduler_folders.read, folder)
+    assert "found sources without a scheduler.json. It needs one line: " in said
+    (folder / "scheduler.json").write_text(said.partition("one line: ")[2])
+    (folder / kbuild).rename(folder / "Kbuild")
+    record = scheduler_folders.read(folder)
+    assert (record.name, record.module) == ("one-list", "list")
+
+
+def test_a_name_stands_for_the_folder_of_ours(folder, monkeypatch, error_of):
+    ours = SCHEDULERS.get("sstf").folder.path
+    assert scheduler_folders.named("sstf") == "sstf"
+    assert scheduler_folders.folder_of("sstf") == ours
+    assert scheduler_folders.folder_of(str(folder)) == folder
+    said = error_of(scheduler_folders.folder_of, "kyber")
+    assert said.endswith("'kyber' has no sources here")
+    monkeypatch.chdir(folder.parent)
+    folder.rename("sstf")
+    said = error_of(scheduler_folders.named, "sstf")
+    assert "'sstf' is both here. Write ./sstf for the folder" in said
+    assert scheduler_folders.named("./sstf") == Path("./sstf")
+    monkeypatch.chdir(ours.parent)
+    assert scheduler_folders.folder_of("sstf") == ours
+
+
+def test_a_name_of_ours_is_taken(folder, error_of):
+    changed(folder, name="sstf")
     said = error_of(scheduler_folders.register, folder)
-    assert "expected a name that is not taken; found 'kyber'" in said
+    assert "expected a name that is not taken; found 'sstf'" in said
 
 
 def test_a_trial_names_the_sources(registered, folder, make_trial):
@@ -171,6 +238,11 @@ class TestInTheMachine:
         (proof,) = [one for one in result["proofs"] if one["knob"].endswith("queue/scheduler")]
         assert (proof["read"], proof["probe"]) == ("one-list", "tunables: waiting")
         assert result["workloads"]["reader"]["read"]["requests"] > 100
+
+    def test_a_module_of_another_name_is_named(self, folder, error_of):
+        (folder / "Kbuild").write_text("obj-m += one.o\none-y := one-list-iosched.o\n")
+        said = error_of(modules.build, scheduler_folders.read(folder).folder)
+        assert "expected one-list-iosched.ko; its Kbuild makes one.ko (obj-m)" in said
 
     def test_a_mistake_is_told_as_the_compiler_does(self, folder, error_of):
         with open(folder / "one-list-iosched.c", "a") as source:

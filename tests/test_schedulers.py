@@ -12,6 +12,7 @@ from elevatorlab.agent.devices import schedulers as of_the_agent
 from elevatorlab.agent.groups import hierarchies
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import schedulers
+from elevatorlab.plugins.scheduler_folders import ZOO
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.testbeds.agent_archive import agent_archive
 from elevatorlab.testbeds.capabilities import capabilities
@@ -21,9 +22,20 @@ from test_pair import facts
 
 LIB = PROJECT / "lib/elevatorlab"
 
-#: Where the names of schedulers stand beside their records: in what a document or a lecture is
-#: about. Templates have the names of what they teach.
-NAMED_BY_DOCUMENTS = ("studies/", "lectures/", "elevators/", "cli/scheduler.py")
+#: Where names of schedulers stand beside their records, and which: a lecture is about some of
+#: ours, a study has those of its document and cfq's successor, and a template is called like what
+#: it teaches. "look" is an ordinary word, too.
+NAMED = {
+    "cli/scheduler.py": {"fifo"},
+    "elevators/templates/": {"fifo", "look", "sstf"},
+    "lectures/": set(SCHEDULERS.names()),
+    "studies/container_isolation/": {"bfq"},
+    "studies/innodb_commit/": {"anticipatory", "bfq", "cfq", "mq-deadline"},
+    "studies/iozone_ranking/": {"bfq", "cfq", "look", "mq-deadline"},
+    "studies/kit/": {"anticipatory", "bfq", "cfq"},
+    "studies/stream_batching/": {"look", "sbq"},
+    "studies/vm_vs_container/": {"bfq", "kyber", "mq-deadline"},
+}
 
 
 @pytest.fixture
@@ -37,12 +49,11 @@ def adios():
 def test_a_scheduler_is_named_in_its_record_alone():
     names = "|".join(re.escape(name) for name in SCHEDULERS.names() if name != "none")
     pattern = re.compile(rf"[\"'`]({names})[\"'`]|_({names})|({names})-")
-    found = {
-        str(file.relative_to(LIB)): match.group()
-        for file in sorted(LIB.rglob("*.py"))
-        if (match := pattern.search(file.read_text()))
-    }
-    assert {k: v for k, v in found.items() if not k.startswith(NAMED_BY_DOCUMENTS)} == {}
+    for file in sorted(LIB.rglob("*.py")):
+        found = {"".join(groups) for groups in pattern.findall(file.read_text())}
+        place = str(file.relative_to(LIB))
+        may = [names for where, names in NAMED.items() if place.startswith(where)]
+        assert found <= set().union(*may), place
 
 
 def test_the_agent_has_the_records_without_their_looks():
@@ -66,6 +77,30 @@ def test_a_scheduler_that_nobody_registered_can_be_shown():
     assert look[0] == look[1] and re.fullmatch("#[0-9A-F]{6}", look[0]) and look[2]
     assert schedulers.label_of("x") == "x"
     assert look[0] not in {record.colour for record in SCHEDULERS.values()}
+
+
+def looks(*names):
+    return [(schedulers.colour_of(one), schedulers.marker_of(one)) for one in names]
+
+
+def test_two_schedulers_without_a_look_do_not_look_alike():
+    """Nor like one of ours; their names, which once chose, choose the same of six here."""
+    names = ("a", "c")
+    assert schedulers.colour_of("a") == schedulers.colour_of("c")
+    try:
+        for name in names:
+            SCHEDULERS.register(name, SchedulerRecord(name))
+        (first, second), ours = looks(*names), looks(*schedulers.OURS, *ZOO)
+        for at in (0, 1):
+            assert len({one[at] for one in (first, second, *ours)}) == 2 + len(ours)
+        SCHEDULERS.register("a", SchedulerRecord("a", remedy="mend it"), anew=True)
+        assert looks(*names) == [first, second]
+        taken = SchedulerRecord("c", colour=first[0])
+        SCHEDULERS.register("c", taken, anew=True)
+        assert schedulers.colour_of("a") == second[0] and schedulers.colour_of("c") == first[0]
+    finally:
+        for name in names:
+            SCHEDULERS.unregister(name)
 
 
 def scheduler_findings(**changed):

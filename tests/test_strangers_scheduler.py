@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from elevatorlab.elevators.compare import comparison, measures, page
-from elevatorlab.elevators.compare.trials import FOUR_SERVERS, GROUP_DEPTHS, SPEED_DEPTHS
+from elevatorlab.elevators.compare.trials import (
+    FOUR_SERVERS,
+    GROUP_DEPTHS,
+    PERCENTILES,
+    SPEED_DEPTHS,
+)
 from elevatorlab.plugins import scheduler_folders
 from elevatorlab.plugins.schedulers import SCHEDULERS
 from elevatorlab.results import store
@@ -40,7 +45,7 @@ def test_it_is_compared_with_a_scheduler_of_the_kernel(tmp_path):
     found = measured.pivot(index="quantity", columns="scheduler", values="value")
     assert set(found.index) == set(measures.QUANTITIES)
     assert set(found.columns) == {"pace", "mq-deadline"}
-    assert found.gt(0).all(axis=None)
+    assert found.fillna(1).gt(0).all(axis=None)  # NaN: too few reads for this percentile
     for name in found.columns:
         assert_possible(found[name])
     assert "<h1>PACE 0.3 beside the kernel" in text
@@ -51,8 +56,9 @@ def test_it_is_compared_with_a_scheduler_of_the_kernel(tmp_path):
 def assert_possible(found):
     """Hold the answers of a scheduler to what no scheduler can change."""
     for question in "bulk", "writer":
-        median, p99, longest = (found[f"{question}_{one}"] for one in ("median", "p99", "longest"))
-        assert SERVICE_US <= median <= p99 <= longest
+        names = (f"{question}_{measures.percentile_name(one)}" for one in PERCENTILES)
+        known = [found[name] for name in names if found[name] == found[name]]
+        assert known[0] >= SERVICE_US and known == sorted(known)
     for depth in SPEED_DEPTHS:
         most = min(depth, FOUR_SERVERS.parallelism) * 1e6 / SERVICE_US
         # What was begun before the counted time may end in it.

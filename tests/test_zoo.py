@@ -107,6 +107,20 @@ def test_the_pages_count_the_lines_of_the_longer_ones(page):
             assert f"of at most {max(one for one, _ in files)} lines" in said
 
 
+def test_the_page_counts_the_lines_of_the_shared_header():
+    lines, code = lines_of(ENVIRONMENTS / "module-root" / "include" / "one-arm.h")
+    text = PAGES[1].read_text()
+    assert f"`one-arm.h`, which has {lines} lines, {code} of them without comments" in text
+    without = [
+        name
+        for name in ZOO
+        if not any("one-arm.h" in one.read_text() for one in (SCHEDULERS / name).glob("*.[ch]"))
+    ]
+    assert "All but " + " and ".join(f"`{name}`" for name in without) + " also share" in text
+    of_one = lines_of(SCHEDULERS / "c-look" / "c-look-iosched.c")[0]
+    assert f"reads as {of_one} lines is {of_one + lines} in all" in text
+
+
 @pytest.mark.image
 class TestOrders:
     """Which of those that wait goes next."""

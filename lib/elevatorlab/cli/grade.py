@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import ElevatorLabError
-from .base import ClusterOption, WorkersOption, app, tell
+from .base import ClusterOption, app, tell
 
 
 @app.command()
@@ -22,7 +22,10 @@ def grade(
     out: Annotated[
         Path | None, typer.Option(help="folder of grades and pages; by default one below build/")
     ] = None,
-    workers: WorkersOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="submissions at the same time; by default one per core"),
+    ] = None,
     cluster: ClusterOption = None,
 ) -> None:
     """Build and run each submission in a machine of its own, and write marks and feedback.
@@ -30,13 +33,16 @@ def grade(
     A submission is graded again only if it has changed.
     """
     from ..elevators.grading import assignments, campaign, pages
+    from ..elevators.grading.submissions import ignored
     from ..paths import BUILD
     from ..running import progress
 
     asked = assignments.read(assignment)
     place = out or BUILD / "grades" / asked.name
-    with progress.shown() as (update, _):
+    with progress.shown("submissions") as (update, _):
         grades, right = campaign.run(submissions, asked, place, workers, cluster, update)
+    if stray := ignored(submissions):
+        print(f"ignored, since each is neither a folder nor an archive: {', '.join(stray)}")
     graded = [one for one in grades if one.parts]
     failed = sum(bool(one.problem) for one in graded)
     print(f"graded: {len(graded)}, of which {failed} did not run to the end")

@@ -21,7 +21,11 @@ scheduler_app = typer.Typer(
 app.add_typer(scheduler_app, name="scheduler")
 
 FolderArgument = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="the scheduler's folder, with scheduler.json")
+    str,
+    typer.Argument(
+        metavar="FOLDER|NAME",
+        help="the scheduler's folder, with scheduler.json; or the name of one that has a folder",
+    ),
 ]
 
 
@@ -45,13 +49,13 @@ def new(
 def build(folder: FolderArgument, as_json: JsonOption = False) -> None:
     """Compile a scheduler for the kernel of the deterministic image.
 
-    The compiler is locked in: it has no network, and sees only its own root and FOLDER.
+    The compiler runs in a sandbox: it has no network, and sees only its own root and FOLDER.
     The module is kept in the user's cache, and all other commands use it from there.
     """
     from ..plugins import scheduler_folders
     from ..testbeds.deterministic import modules
 
-    record = scheduler_folders.read(folder)
+    record = scheduler_folders.read(scheduler_folders.folder_of(folder))
     assert record.folder is not None
     start_s = time.monotonic()
     release = modules.release()
@@ -84,20 +88,21 @@ def check(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that a scheduler does what the block layer asks of one.
+    """Check that a scheduler does what the block layer requires.
 
-    It runs in the deterministic machine alone. The check names each failure, and the line of your
-    source if the kernel tells it. Exit status 0: the scheduler passed every case.
+    The check runs only in the deterministic machine. It names each failure, and the line of your
+    source if the kernel reports it. Exit status 0: the scheduler passed every case.
     """
     from ..elevators.check import check as checked
     from ..elevators.check import page
     from ..paths import BUILD
+    from ..plugins import scheduler_folders
 
     def show(verdict: Verdict) -> None:
         told = sys.stderr if as_json else sys.stdout
         print(*page.lines(verdict), sep="\n", file=told, flush=True)
 
-    conformity = checked(folder, show, case)
+    conformity = checked(scheduler_folders.folder_of(folder), show, case)
     file = out or BUILD / "check" / f"{conformity.name}.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page.html(conformity))
@@ -112,7 +117,7 @@ def check(
 @scheduler_app.command()
 def compare(
     scheduler: Annotated[
-        str, typer.Argument(metavar="FOLDER", help="the scheduler's folder, or a name")
+        str, typer.Argument(metavar="FOLDER|NAME", help="the scheduler's folder, or a name")
     ],
     out: Annotated[
         Path | None, typer.Option(help="the page; by default one for each scheduler below build/")
@@ -121,18 +126,18 @@ def compare(
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure a scheduler beside none, mq-deadline, kyber and bfq, and write a page.
+    """Measure a scheduler beside those of the kernel, and write a page.
 
-    The page has costs, reads a second, latencies beside a load, fairness, starvation and travel.
+    The page shows instructions per request, reads per second, latencies under a competing load,
+    fairness, starvation, and how far the disk's arm travels.
     Trials that were measured before do not run again: after a change, only the new version runs.
     """
     from ..elevators.compare import comparison, measures, page
     from ..paths import BUILD
     from ..plugins import scheduler_folders
-    from ..plugins.schedulers import SCHEDULERS
 
-    known = scheduler in SCHEDULERS
-    name = scheduler if known else scheduler_folders.register(scheduler).name
+    known = scheduler_folders.named(scheduler)
+    name = known if isinstance(known, str) else scheduler_folders.register(known).name
     chosen = comparison.prepare(name)
     print(chosen.announcement(workers), file=sys.stderr)
     measured = chosen.measure(workers, cluster)

@@ -13,7 +13,7 @@ from .registry import OURS, Package, Registry
 
 
 def _without_a_far_side(name: str, model: Any, package: Package | None) -> str:
-    """Say what is missing of a model that nothing does beside the disk; ours the agent does."""
+    """Say what a model lacks if no code beside the disk implements it; the agent has ours."""
     if package is not None and package.name == OURS:
         return ""
     if getattr(model, "agent", None):

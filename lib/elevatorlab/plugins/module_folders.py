@@ -81,17 +81,25 @@ def read(path: Path, module: str, more: Mapping[str, bytes] | None = None) -> Mo
                 f"{path}: expected plain files; {name} is none. Copy what it stands for there"
             )
     if "Kbuild" not in files or not any(name.endswith(".c") for name in files):
+        makefile = "Kbuild" not in files and (path / "Makefile").is_file()
         raise ElevatorLabError(
             f"{path}: expected a Kbuild (obj-m := {module}.o) and C sources; "
             f"found {', '.join(files) or 'neither'}"
+            + (" and a Makefile, which is not read. Copy its obj-m to a Kbuild" if makefile else "")
         )
     if (bytes_found := sum(file.stat().st_size for file in files.values())) > LARGEST_BYTES:
         raise ElevatorLabError(
-            f"{path}: expected at most {LARGEST_BYTES >> 20} MiB of sources; "
-            f"found {bytes_found >> 20} MiB"
+            f"{path}: expected at most {LARGEST_BYTES} bytes of sources "
+            f"({LARGEST_BYTES >> 20} MiB); found {bytes_found}"
         )
     content = {name: file.read_bytes() for name, file in files.items()}
     return ModuleFolder(path, module, {**_included(content), **content, **(more or {})})
+
+
+def made_in(kbuild: str) -> list[str]:
+    """Return the modules that a Kbuild names, as far as its lines tell."""
+    lines = re.findall(r"^\s*obj-m\s*[:+?]?=(.*)", kbuild, re.M)
+    return re.findall(r"([\w-]+)\.o\b", " ".join(lines))
 
 
 def _included(content: Mapping[str, bytes]) -> dict[str, bytes]:

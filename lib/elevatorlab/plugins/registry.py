@@ -63,15 +63,23 @@ class Registry(Generic[T]):
         self._waiting: dict[str, EntryPoint] | None = None
         self._packages: dict[str, Package] = {}
 
-    def register(self, name: str, entry: T) -> T:
+    def register(self, name: str, entry: T, anew: bool = False) -> T:
         """Add an entry for as long as this process runs.
+
+        Parameters
+        ----------
+        name : str
+        entry : object
+        anew : bool
+            What was registered under this name gives way. Its place in the order stays.
 
         Raises
         ------
         ElevatorLabError
             When the name is taken by something else, or the entry is none of this kind.
         """
-        if name in self._installed() or self._known.get(name, entry) is not entry:
+        taken = self._known.get(name, entry) is not entry and not anew
+        if name in self._installed() or taken:
             raise ElevatorLabError(
                 f"{self.kind}: expected a name that is not taken; found {name!r}. Choose another"
             )
@@ -86,13 +94,16 @@ class Registry(Generic[T]):
     @contextmanager
     def standing_in(self, name: str, entry: T) -> Iterator[None]:
         """Let `entry` stand for `name` while the context is open, whoever else is called that."""
-        known = dict(self._known)
+        self._installed()  # loads collections, whose entries must outlast the context
+        before = {name: self._known[name]} if name in self._known else {}
         self._known[name] = entry
         try:
             yield
         finally:
-            self._known.clear()
-            self._known.update(known)
+            # Of this name alone: a cluster's worker has another thread that asks for the others.
+            self._known.update(before)
+            if not before:
+                del self._known[name]
 
     def names(self) -> list[str]:
         """Return the names of all entries: ours, those of other packages, those registered."""

@@ -21,14 +21,10 @@ FILE = Path(__file__).resolve().parents[1] / "agent/devices/schedulers.json"
 #: What the agent needs of a record: all but how it is shown, and told of.
 AGENT_FIELDS = ("module", "tunables", "signature", "counters", "weight_files")
 
-#: For schedulers without a record: told apart with any colour vision, from each other and from
-#: those of the records (after Tol, "Colour Schemes", 2021: bright and muted).
-_OTHER_COLOURS = ("#56B4E9", "#882255", "#999933", "#332288", "#44AA99", "#661100")
-_OTHER_MARKERS = ("P", "X", "p", "h", "<", ">", "*")
-
-
-def _one_of(choices: tuple[str, ...], name: str) -> str:
-    return choices[zlib.crc32(name.encode()) % len(choices)]
+#: For schedulers whose records have no look: told apart with any colour vision, from each other and
+#: from those of ours (after Tol, "Colour Schemes", 2021: bright and muted).
+OTHER_COLOURS = ("#56B4E9", "#882255", "#999933", "#332288", "#44AA99", "#661100")
+OTHER_MARKERS = ("d", "+", "H", "1", "2", "3", "8")
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class SchedulerRecord:
     label : str
         What figures call it; by default its name.
     colour, marker : str
-        How figures draw it.
+        How figures draw it; "": see `colour_of` and `marker_of`.
     source : str
         Who brings it: ``linux``, ``elevatorlab`` (environments/kernel), or somebody else.
     remedy : str
@@ -75,14 +71,8 @@ class SchedulerRecord:
     folder: ModuleFolder | None = None
 
     def __post_init__(self) -> None:
-        look = {
-            "label": self.name,
-            "colour": _one_of(_OTHER_COLOURS, self.name),
-            "marker": _one_of(_OTHER_MARKERS, self.name),
-        }
-        for attribute, value in look.items():
-            if not getattr(self, attribute):
-                object.__setattr__(self, attribute, value)
+        if not self.label:
+            object.__setattr__(self, "label", self.name)
 
     def offered(self, facts: Mapping[str, Any]) -> bool:
         """Tell whether a machine with these facts (`agent.observe.facts`) can run it."""
@@ -129,13 +119,17 @@ def modules() -> list[str]:
 
 
 def colour_of(name: str) -> str:
-    """Return a scheduler's colour; one that nobody has registered gets one by its name."""
-    return _record(name).colour
+    """Return a scheduler's colour: its own, or the first one that no other scheduler has.
+
+    Those without a colour get theirs in the order in which they were registered. A scheduler that
+    nobody has registered gets one by its name.
+    """
+    return _drawn(name, "colour", OTHER_COLOURS)
 
 
 def label_of(name: str) -> str:
     """Return what figures call a scheduler; without a record, that is the scheduler's name."""
-    return _record(name).label
+    return SCHEDULERS.get(name).label if name in SCHEDULERS else name
 
 
 def shown_name(group: object) -> str:
@@ -148,9 +142,14 @@ def shown_name(group: object) -> str:
 
 
 def marker_of(name: str) -> str:
-    """Return a scheduler's marker; one that nobody has registered gets one by its name."""
-    return _record(name).marker
+    """Return a scheduler's marker; see `colour_of`."""
+    return _drawn(name, "marker", OTHER_MARKERS)
 
 
-def _record(name: str) -> SchedulerRecord:
-    return SCHEDULERS.get(name) if name in SCHEDULERS else SchedulerRecord(name)
+def _drawn(name: str, attribute: str, choices: tuple[str, ...]) -> str:
+    if name not in SCHEDULERS:
+        return choices[zlib.crc32(name.encode()) % len(choices)]
+    own = {one: str(getattr(record, attribute)) for one, record in SCHEDULERS.items()}
+    without = [one for one in own if not own[one]]
+    free = [one for one in choices if one not in own.values()] or choices
+    return own[name] or free[without.index(name) % len(free)]

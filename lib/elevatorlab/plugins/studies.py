@@ -76,7 +76,7 @@ STUDIES: Registry[Any] = Registry("study", "elevatorlab.studies", order=place)
 
 
 def ours() -> list[Any]:
-    """Return this package's own studies: those that the reference and its artifact are of."""
+    """Return this package's own studies: the reference and the artifact have these alone."""
     return [study for name, study in STUDIES.items() if is_ours(name)]
 
 

@@ -52,7 +52,7 @@ def is_current(trial: Mapping[str, Any], digests: Mapping[str, str]) -> bool:
 
 
 def register(results: str | Path) -> None:
-    """Make known what schedulers there are in `results` and nowhere else: names and colours.
+    """Register the schedulers that only `results` has: their names and colours.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Check that a scheduler does what the block layer asks of one, in the deterministic machine."""
+"""Check that a scheduler does what the block layer requires, in the deterministic machine."""
 
 from .conformity import Conformity, Verdict, check
 

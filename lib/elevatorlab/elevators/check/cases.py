@@ -85,8 +85,8 @@ OTHERS = (
     Case(
         "keeps_flushes",
         "What fdatasync or O_DSYNC acknowledged outlives a power cut.",
-        "Flushes pass a scheduler by. It must leave the queue's cache flags and the requests' "
-        "flags as they are.",
+        "Flushes pass a scheduler by, and a write with FUA comes to it only if the driver gave it "
+        "back. It must leave the queue's cache flags and the requests' flags as they are.",
     ),
     Case(
         "starves_nobody",

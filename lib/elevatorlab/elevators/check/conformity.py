@@ -101,7 +101,7 @@ def check(
     Raises
     ------
     ElevatorLabError
-        When it is no such folder, or this machine cannot check it.
+        When the path is no folder of a scheduler, or this machine cannot check it.
     """
     cases = _chosen(only)
     record = scheduler_folders.read(folder)
@@ -110,8 +110,7 @@ def check(
     try:
         built = modules.build(record.folder)
     except modules.DoesNotCompile as problem:
-        said = problem.said.splitlines()
-        wrong = next((line for line in said if re.search(r"error|ERROR", line)), str(problem))
+        wrong, said = problem.error or str(problem), problem.said.splitlines()
         run.reach(Verdict(BUILDS.name, "failed", wrong, tuple(said)))
         return run.end("it did not compile")
     run.reach(Verdict(BUILDS.name, "passed", "with warnings" if built.said else ""))

@@ -35,7 +35,7 @@ FAULTS = (
         "It waits for a spinlock that nobody gives back: its own caller holds it, or an "
         "interrupt took it.",
     ),
-    Fault(r"NMI: Not continuing", "It keeps the processor for ever: an endless loop."),
+    Fault(r"NMI received|NMI: Not continuing", "It keeps the processor for ever: an endless loop."),
     Fault(
         r"(?s)list_add double add.*dispatch_sched|WARNING: \S+ .* blk_mq_start_request",
         "It issues a request twice: dispatch_request returned one that it had returned before.",
@@ -52,6 +52,9 @@ FAULTS = (
     Fault(r"WARNING:", "The kernel warns of something that must never happen."),
     Fault(r"kernel BUG at|Oops|Kernel panic|BUG", "The kernel cannot go on."),
 )
+
+#: Where none is found.
+OTHER = "The kernel was in trouble; its trace says more."
 
 _STAMP = re.compile(r"^\[ *\d+\.\d+\] ?", re.M)
 _BEGINS = re.compile(r"BUG|WARNING:|general protection|list_(?:add|del)|NMI received|Kernel panic")
@@ -73,7 +76,7 @@ def trouble(console: str, module: Path) -> tuple[str, list[str]]:
     console : str
         What the kernel printed.
     module : Path
-        The module with what tells the lines of its source.
+        The module, with the lines of its source (DWARF).
 
     Returns
     -------
@@ -85,7 +88,8 @@ def trouble(console: str, module: Path) -> tuple[str, list[str]]:
     said = [line.rstrip() for line in lines[begin:] if not _NOISE.search(line)]
     if not said:
         return "The machine ended without a word.", []
-    sentence = next(one.sentence for one in FAULTS if re.search(one.pattern, "\n".join(said)))
+    named = (one.sentence for one in FAULTS if re.search(one.pattern, "\n".join(said)))
+    sentence = next(named, OTHER)
     trace = [_with_line(line, module) for line in said[:LONGEST]]
     where = next((at for line in trace if (at := _own_place(line))), "")
     return f"{sentence}{f' See {where}.' if where else ''}", trace
@@ -113,7 +117,7 @@ def place(module: Path, symbol: str, offset: int) -> str:
     Parameters
     ----------
     module : Path
-        With what tells the lines of its source.
+        With the lines of its source (DWARF).
     symbol : str
         A function, or a section.
     offset : int

@@ -124,7 +124,7 @@ async def _interrupt(socket: Path, machine: subprocess.Popen[str]) -> None:
 
 
 def _processor_s(machine: subprocess.Popen[str]) -> float:
-    """Return the processor time that a machine has used; none is known of one that has ended."""
+    """Return the processor time that a machine has used; 0 for a machine that has ended."""
     try:
         stat = Path(f"/proc/{machine.pid}/stat").read_text()
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,7 +14,19 @@ from ...plugins.schedulers import label_of
 from ...results import trace
 from ...results.reading import Stored
 from ...showing.travel import travel_mib
-from .trials import ARM_WINDOW_S, COST_DEPTHS, GROUP_DEPTHS, SPEED_DEPTHS, WINDOW_S
+from ..check.in_guest.cases.orders import WAITS_AT_MOST_S
+from .trials import (
+    COST_DEPTHS,
+    GROUP_DEPTHS,
+    LONG_WINDOW_S,
+    PERCENTILES,
+    PROGRAMS,
+    SPEED_DEPTHS,
+    STARVATION_WINDOW_S,
+)
+
+#: With this probability, one of the requests behind a percentile takes longer than the true one.
+SURE = 0.95
 
 
 class Quantity(NamedTuple):
@@ -33,6 +46,36 @@ class Quantity(NamedTuple):
     better: str
 
 
+def percentile_name(percent: float) -> str:
+    """Return what a percentile is called in names of quantities.
+
+    >>> [percentile_name(percent) for percent in (50, 99.9, 100)]
+    ['median', 'p99_9', 'longest']
+    """
+    special: dict[float, str] = {50: "median", 100: "longest"}
+    return special.get(percent, f"p{percent:g}".replace(".", "_"))
+
+
+def _latencies(question: str, beside: str) -> dict[str, Quantity]:
+    """Return the quantities of a reader's latency beside something else."""
+    texts = {
+        percent: f"{percent:g}th percentile of latency beside {beside}" for percent in PERCENTILES
+    }
+    texts[50] = f"median latency of a read beside {beside}"
+    texts[100] = f"longest latency of a read beside {beside}, in {LONG_WINDOW_S} s"
+    return {
+        **{
+            f"{question}_{percentile_name(percent)}": Quantity(text, "us", "lower")
+            for percent, text in texts.items()
+        },
+        f"{question}_reads": Quantity(
+            f"reads beside {beside} in {LONG_WINDOW_S} s: what the latencies rest on",
+            "reads",
+            "higher",
+        ),
+    }
+
+
 QUANTITIES: dict[str, Quantity] = {
     **{
         f"cost_{depth}": Quantity(
@@ -46,17 +89,9 @@ QUANTITIES: dict[str, Quantity] = {
         f"iops_{depth}": Quantity(f"random reads a second, depth {depth}", "1/s", "higher")
         for depth in SPEED_DEPTHS
     },
-    "bulk_median": Quantity("median latency of a read beside bulk reads", "us", "lower"),
-    "bulk_p99": Quantity("99th percentile of latency beside bulk reads", "us", "lower"),
-    "bulk_longest": Quantity(
-        f"longest latency of a read beside bulk reads, in {WINDOW_S} s", "us", "lower"
-    ),
+    **_latencies("bulk", "bulk reads"),
     "bulk_share": Quantity("rate of the bulk reads meanwhile", "MiB/s", "higher"),
-    "writer_median": Quantity("median latency of a read beside a writer", "us", "lower"),
-    "writer_p99": Quantity("99th percentile of latency beside a writer", "us", "lower"),
-    "writer_longest": Quantity(
-        f"longest latency of a read beside a writer, in {WINDOW_S} s", "us", "lower"
-    ),
+    **_latencies("writer", "a writer"),
     "jain": Quantity(
         "Jain's index of the requests of groups with "
         + ", ".join(map(str, GROUP_DEPTHS.values()))
@@ -64,9 +99,15 @@ QUANTITIES: dict[str, Quantity] = {
         "ratio",
         "higher",
     ),
-    "drive_iops": Quantity("reads a second on a disk with an arm, by a crowd", "1/s", "higher"),
+    "starvation": Quantity(
+        f"longest wait among {PROGRAMS} programs in {STARVATION_WINDOW_S:g} s, as a multiple of "
+        f"the bound of {WAITS_AT_MOST_S:g} s (above 1: a request starved)",
+        "ratio",
+        "lower",
+    ),
+    "drive_iops": Quantity("reads per second on a hard disk, by a crowd", "1/s", "higher"),
     "longest_wait": Quantity(
-        f"longest latency there, in {ARM_WINDOW_S} s, of a reader alone, far from the crowd",
+        f"longest latency there, in {LONG_WINDOW_S} s, of a reader alone, far from the crowd",
         "ms",
         "lower",
     ),
@@ -98,24 +139,47 @@ def of_trial(stored: Stored) -> Iterator[tuple[str, float]]:
         for depth, point in zip(SPEED_DEPTHS, measured["reader"]["points"], strict=True):
             yield f"iops_{depth}", point["read"]["iops"]
     elif question in ("bulk", "writer"):
-        latency_ns = _latency_ns(measured["reader"])
-        yield f"{question}_median", latency_ns["50"] / 1e3
-        yield f"{question}_p99", latency_ns["99"] / 1e3
-        yield f"{question}_longest", latency_ns["100"] / 1e3
+        yield from _latencies_of(question, measured["reader"]["read"])
         if question == "bulk":
             yield "bulk_share", measured["bulk"]["read"]["kib_s"] / 1024
     elif question == "fairness":
         yield "jain", jain(measured[group]["read"]["requests"] for group in GROUP_DEPTHS)
+    elif question == "starvation":
+        longest_ns = max(_latency_ns(one)["100"] for one in measured["programs"].values())
+        yield "starvation", longest_ns / 1e9 / WAITS_AT_MOST_S
     else:
         yield "drive_iops", measured["crowd"]["read"]["iops"]
-        yield "longest_wait", _latency_ns(measured["alone"])["100"] / 1e6
+        yield "longest_wait", _latency_ns(measured["alone"]["read"])["100"] / 1e6
         requests = trace.requests(trace.read(stored.folder))
         yield "travel", travel_mib(requests) / 1024 / max(1, len(requests) - 1)
 
 
-def _latency_ns(measured: Mapping[str, Any]) -> dict[str, float]:
+def fewest(percent: float) -> int:
+    """Return how many requests a percentile needs: of fewer, it may just be the longest.
+
+    With a probability of ``(percent / 100) ** n``, all of `n` requests are below the true one.
+
+    >>> [fewest(percent) for percent in (50, 95, 99, 99.9, 100)]
+    [5, 59, 299, 2995, 1]
+    """
+    if percent == 100:
+        return 1
+    return math.ceil(math.log(1 - SURE) / math.log(percent / 100))
+
+
+def _latencies_of(question: str, reads: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield a reader's latencies; NaN for a percentile that its reads are too few for."""
+    latency_ns = _latency_ns(reads)
+    for percent in PERCENTILES:
+        borne = reads["requests"] >= fewest(percent)
+        value = latency_ns[f"{percent:g}"] / 1e3 if borne else math.nan
+        yield f"{question}_{percentile_name(percent)}", value
+    yield f"{question}_reads", reads["requests"]
+
+
+def _latency_ns(direction: Mapping[str, Any]) -> dict[str, float]:
     """Return the percentiles of the latency, by number: fio spells 99 as 99.000000."""
-    found = measured["read"]["latency_percentile_ns"]
+    found = direction["latency_percentile_ns"]
     return {f"{float(name):g}": value for name, value in found.items()}
 
 
@@ -125,7 +189,7 @@ def table(results: Iterable[Stored]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        quantity, scheduler, repetition, value.
+        quantity, scheduler, repetition, value (NaN: too few requests for this percentile).
     """
     rows = [
         (quantity, one.trial["scheduler"]["name"], one.trial["repetition"], value)
@@ -135,14 +199,18 @@ def table(results: Iterable[Stored]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["quantity", "scheduler", "repetition", "value"])
 
 
-def interval(measured: pd.DataFrame, quantity: str, scheduler: str) -> Interval:
-    """Return the mean over the repetitions, with its 95 % confidence interval."""
+def interval(measured: pd.DataFrame, quantity: str, scheduler: str) -> Interval | None:
+    """Return the mean over the repetitions, with its 95 % confidence interval.
+
+    None where a repetition has too few requests for this percentile.
+    """
     chosen = measured["quantity"].eq(quantity) & measured["scheduler"].eq(scheduler)
-    return mean_interval(measured[chosen]["value"])
+    values = measured[chosen]["value"]
+    return None if values.isna().any() else mean_interval(values)
 
 
 def as_json(measured: pd.DataFrame, schedulers: Iterable[str]) -> list[dict[str, Any]]:
-    """Return all answers as JSON has them."""
+    """Return all answers as JSON has them; null for a percentile of too few requests."""
     schedulers = list(schedulers)
     return [
         {
@@ -152,10 +220,10 @@ def as_json(measured: pd.DataFrame, schedulers: Iterable[str]) -> list[dict[str,
             "better": quantity.better,
             "scheduler": scheduler,
             "label": label_of(scheduler),
-            "mean": found.value,
-            "low": found.low if found.bounded else None,
-            "high": found.high if found.bounded else None,
-            "repetitions": found.repetitions,
+            "mean": found.value if found else None,
+            "low": found.low if found and found.bounded else None,
+            "high": found.high if found and found.bounded else None,
+            "repetitions": found.repetitions if found else 0,
         }
         for name, quantity in QUANTITIES.items()
         for scheduler in schedulers

@@ -20,8 +20,9 @@ from ...plugins.schedulers import SCHEDULERS, colour_of, label_of
 from ...showing.pages import template_environment
 from ...showing.panels import errors
 from ...showing.style import preview, style
-from .measures import QUANTITIES, interval
-from .trials import ARM_WINDOW_S, WINDOW_S
+from ..check.in_guest.cases.orders import OVERTAKEN_AT_MOST, WAITS_AT_MOST_S
+from .measures import QUANTITIES, fewest, interval
+from .trials import LONG_WINDOW_S, PERCENTILES, PROGRAMS, STARVATION_WINDOW_S
 
 COLUMNS = 3
 
@@ -51,8 +52,12 @@ def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
             for name, quantity in QUANTITIES.items()
         ],
         repetitions=int(measured["repetition"].max()),
-        window_s=WINDOW_S,
-        arm_window_s=ARM_WINDOW_S,
+        window_s=LONG_WINDOW_S,
+        starvation_window_s=STARVATION_WINDOW_S,
+        programs=PROGRAMS,
+        needed={f"{one:g}": fewest(one) for one in PERCENTILES[1:-1]},
+        bound_s=WAITS_AT_MOST_S,
+        overtaken=OVERTAKEN_AT_MOST,
         figure=base64.b64encode(preview(draw(measured, schedulers), dpi=150)).decode(),
         version=__version__,
     )
@@ -63,14 +68,18 @@ def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
     return out
 
 
-def spelled(found: Interval) -> str:
+def spelled(found: Interval | None) -> str:
     """Return a mean with half the width of its interval, in as many digits as that allows.
+
+    A dash stands for a value for which too few requests were measured.
 
     >>> spelled(Interval(1234.4, 1200.1, 1268.7, 3)), spelled(Interval(0.0262, 0.0258, 0.0266, 3))
     ('1234 ± 34', '0.02620 ± 0.00040')
     >>> spelled(Interval(18414.3, 18414.3, 18414.3, 2))
     '18410'
     """
+    if found is None:
+        return "–"
     half = (found.high - found.low) / 2 if found.bounded else 0.0
     if half < 0.005 * abs(found.value):
         return f"{float(f'{found.value:.4g}'):g}"
@@ -78,15 +87,23 @@ def spelled(found: Interval) -> str:
     return f"{found.value:.{digits}f} ± {half:.{digits}f}"
 
 
-def best(found: Sequence[Interval], better: str) -> list[bool]:
+def best(found: Sequence[Interval | None], better: str) -> list[bool]:
     """Tell which of some schedulers no other one surely beats: their intervals overlap the best's.
 
     >>> some = [Interval(1, 0.9, 1.1, 3), Interval(1.1, 1.0, 1.2, 3), Interval(2, 1.9, 2.1, 3)]
-    >>> best(some, "lower")
-    [True, True, False]
+    >>> best([*some, None], "lower")
+    [True, True, False, False]
     """
-    first = (min if better == "lower" else max)(found, key=lambda one: one.value)
-    return [one is first or not (one.low > first.high or one.high < first.low) for one in found]
+    known = [one for one in found if one]
+    if not known:
+        return [False] * len(found)
+    first = (min if better == "lower" else max)(known, key=lambda one: one.value)
+    return [one is not None and _meets(one, first) for one in found]
+
+
+def _meets(one: Interval, other: Interval) -> bool:
+    """Tell whether two intervals overlap; after one repetition, nobody can say that they do not."""
+    return not (one.low > other.high or one.high < other.low)
 
 
 def draw(measured: pd.DataFrame, schedulers: Sequence[str]) -> Figure:
@@ -100,11 +117,15 @@ def draw(measured: pd.DataFrame, schedulers: Sequence[str]) -> Figure:
         for panel, (name, quantity) in zip(panels, QUANTITIES.items(), strict=False):
             for place, scheduler in enumerate(schedulers):
                 found = interval(measured, name, scheduler)
-                colour = colour_of(scheduler)
-                panel.bar(place, found.value, color=colour, yerr=errors([found]), capsize=3)
+                if found:
+                    colour = colour_of(scheduler)
+                    panel.bar(place, found.value, color=colour, yerr=errors([found]), capsize=3)
+                else:
+                    panel.text(place, 0, "–", ha="center", va="bottom")
             panel.set_title(textwrap.fill(quantity.text, 38), fontsize=9)
             panel.set_ylabel(f"{quantity.unit}, {quantity.better} is better", fontsize=8)
             panel.set_ylim(bottom=0)
+            panel.set_xlim(-0.6, len(schedulers) - 0.4)
             panel.set_xticks([])
             panel.tick_params(labelsize=8)
         patches = [Patch(color=colour_of(one), label=label_of(one)) for one in schedulers]

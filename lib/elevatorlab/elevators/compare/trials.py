@@ -7,6 +7,7 @@ from typing import Any
 from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import NullBlk, Trial, checked, profile
 from ...trial.drives import drive
+from ..check.in_guest.cases.orders import SERVICE_NS, WAITS_AT_MOST_S
 
 STUDY = "compare"
 
@@ -26,15 +27,28 @@ HELD = 256
 #: Requests under way of each group of the question of fairness.
 GROUP_DEPTHS = {"one": 1, "eight": 8, "many": 32}
 
-#: A disk with an arm, held against a real one. It serves one request at a time: a drive with a
+#: A hard disk, held against a real one. It serves one request at a time: a drive with a
 #: queue of its own would choose by itself.
 DRIVE = "barracuda"
 
 #: Four requests at once, 10,000 a second: the disk, not the processor, is what they wait for.
 FOUR_SERVERS = NullBlk(profile="four_servers", size_mib=64, service_time_us=400, parallelism=4)
 
-#: How long the programs of a trial run; a disk with an arm takes longer for each request.
-WINDOW_S, ARM_WINDOW_S = 0.5, 4
+#: One request after the other, as the check's case `starves_nobody` has it.
+ONE_SERVER = NullBlk(
+    profile="one_server", size_mib=64, service_time_us=SERVICE_NS // 1000, parallelism=1
+)
+
+#: Programs of the question of starvation, as many as the check has.
+PROGRAMS = 16
+
+#: How long the programs of a trial run. Rare latencies need many requests, and a hard disk takes
+#: long for each. Who starves must be able to wait longer than the bound.
+WINDOW_S, LONG_WINDOW_S = 0.5, 4
+STARVATION_WINDOW_S = 1.5 * WAITS_AT_MOST_S
+
+#: Percentiles of a latency that are measured; the last is the longest.
+PERCENTILES = (50, 95, 99, 99.9, 100)
 
 
 def trials(schedulers: tuple[str, ...], repetitions: int = REPETITIONS) -> list[Trial]:
@@ -75,7 +89,7 @@ def _trial(question: str, scheduler: str, repetition: int, **fields: Any) -> Tri
 
 
 def _fio(name: str, group: str = "main", **options: Any) -> dict[str, Any]:
-    """Return fio for as long as the others: 4 KiB, around the page cache, at random places."""
+    """Return a fio workload of `WINDOW_S`: random reads of 4 KiB that bypass the page cache."""
     usual = {
         "rw": "randread",
         "bs": "4k",
@@ -83,9 +97,24 @@ def _fio(name: str, group: str = "main", **options: Any) -> dict[str, Any]:
         "direct": 1,
         "time_based": 1,
         "runtime": f"{WINDOW_S * 1000:g}ms",
-        "percentile_list": "50:99:100",
+        "percentile_list": ":".join(f"{one:g}" for one in PERCENTILES),
     }
     return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
+
+
+def _reader(**options: Any) -> dict[str, Any]:
+    """Return a program that makes one read after the other, for `LONG_WINDOW_S`.
+
+    Its calls are synchronous: with libaio, fio would leave out the time that a program waits until
+    the kernel takes its request.
+    """
+    usual = {"ioengine": "psync", "runtime": f"{LONG_WINDOW_S * 1000:g}ms"}
+    return _fio(options.pop("name", "reader"), **{**usual, **options})
+
+
+def _beside(name: str, **options: Any) -> dict[str, Any]:
+    """Return a program that runs as long as a reader."""
+    return _fio(name, runtime=f"{LONG_WINDOW_S * 1000:g}ms", iodepth=32, **options)
 
 
 def _points(depths: tuple[int, ...]) -> dict[str, Any]:
@@ -107,11 +136,11 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "speed": {"device": FOUR_SERVERS, "workloads": (_points(SPEED_DEPTHS),)},
     "bulk": {
         "device": FOUR_SERVERS,
-        "workloads": (_fio("reader"), _fio("bulk", rw="read", bs="128k", iodepth=32)),
+        "workloads": (_reader(), _beside("bulk", rw="read", bs="128k")),
     },
     "writer": {
         "device": FOUR_SERVERS,
-        "workloads": (_fio("reader"), _fio("writer", rw="randwrite", bs="64k", iodepth=32)),
+        "workloads": (_reader(), _beside("writer", rw="randwrite", bs="64k")),
     },
     "fairness": {
         "device": FOUR_SERVERS,
@@ -120,13 +149,30 @@ QUESTIONS: dict[str, dict[str, Any]] = {
             _fio(group, group, iodepth=depth) for group, depth in GROUP_DEPTHS.items()
         ),
     },
+    # Programs with parts of the disk of their own, each with one request at a time.
+    "starvation": {
+        "device": ONE_SERVER,
+        "workloads": (
+            _fio(
+                "programs",
+                rw="randrw",
+                ioengine="psync",
+                thread=1,
+                numjobs=PROGRAMS,
+                group_reporting=1,
+                size="256k",
+                offset_increment=f"{ONE_SERVER.size_mib // PROGRAMS}m",
+                runtime=f"{STARVATION_WINDOW_S * 1000:g}ms",
+            ),
+        ),
+    },
     # A crowd at one end of the disk, and somebody alone at the other.
     "order": {
         "device": drive(DRIVE),
         "trace": True,
         "workloads": (
-            _fio("crowd", iodepth=32, size="40%", runtime=f"{ARM_WINDOW_S}s"),
-            _fio("alone", offset="95%", size="5%", runtime=f"{ARM_WINDOW_S}s"),
+            _beside("crowd", size="40%"),
+            _reader(name="alone", offset="95%", size="5%"),
         ),
     },
 }

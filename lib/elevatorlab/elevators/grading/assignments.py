@@ -167,7 +167,7 @@ def read(name: str) -> Assignment:
     Raises
     ------
     ElevatorLabError
-        When there is none, or it is not as an assignment is, in one sentence.
+        When no assignment has this name, or when the file is no valid assignment.
     """
     file = next((one for one in COURSE.glob("*/*.yaml") if one.stem == name), Path(name))
     if file.suffix != ".yaml" or not file.is_file():

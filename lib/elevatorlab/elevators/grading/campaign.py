@@ -23,7 +23,7 @@ from .grade import Grade, Ran
 from .submissions import Submission
 
 #: What the grading itself is: another number, and everything is graded anew.
-VERSION = 1
+VERSION = 2
 
 #: Called as ``progress(done, total, grade)``, before the first and after each.
 Progress = Callable[[int, int, Any], object]

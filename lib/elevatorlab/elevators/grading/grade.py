@@ -120,14 +120,13 @@ def grade(
             (folder / name).write_bytes(content)
         try:
             record = scheduler_folders.read(folder)
-            _refuse_the_kernel_s_name(record.name)
             assert record.folder
             compiler = modules.build(record.folder).said
             conformity = check.check(folder, only=assignment.conformity.cases)
         except modules.DoesNotCompile as problem:
-            why, *lines = str(problem).replace(f"{folder}: ", "").splitlines()
-            error = next((line for line in lines if " error: " in line), "")
-            return _failed(blank, assignment, f"{why} {error}".strip(), problem.said)
+            why = str(problem).splitlines()[0].replace(f"{folder}: ", "")
+            why = f"{why} {problem.error}" if problem.error else f"{why.removesuffix(':')}."
+            return _failed(blank, assignment, why, problem.said)
         except NotReady:  # that is no fault of the submission's
             raise
         except ElevatorLabError as problem:
@@ -137,16 +136,12 @@ def grade(
         return _run_and_mark(named, assignment, record, conformity, right)
 
 
-def _refuse_the_kernel_s_name(name: str) -> None:
-    if name in SCHEDULERS and SCHEDULERS.get(name).folder is None:
-        raise ElevatorLabError(
-            f"scheduler.json: expected a name that is not the kernel's; found {name!r}. "
-            "Choose another"
-        )
-
-
 def _failed(blank: Grade, assignment: Assignment, why: str, compiler: str = "") -> Grade:
-    marked = tuple(marking.nothing(part, "Not run.") for part in assignment.parts)
+    others = "Not run, since the scheduler could not be built and checked."
+    marked = tuple(
+        marking.nothing(part, why if part is assignment.build else others)
+        for part in assignment.parts
+    )
     return blank.model_copy(update={"problem": why, "compiler": compiler, "parts": marked})
 
 
@@ -168,18 +163,29 @@ def _run_and_mark(
     # What the check could not go on with would hang, or take the machine with it, here, too.
     stopped = any(one.outcome == "not run" for one in conformity.verdicts)
     problem = ". ".join(f"{one.case}: {one.said}" for one in conformity.failures if stopped)
+    wrong = assignment.conformity.what
     for part in assignment.runs:
         if problem:
-            parts.append(marking.nothing(part, "Not run, since a part before it went wrong."))
+            parts.append(marking.nothing(part, f"Not run, since this went wrong: {wrong}."))
             continue
         try:
             ran[part.what] = _run(testbed, of[part.what], part)
             parts.append(_marked(assignment, part, ran[part.what], right[part.what]))
         except TrialFailed as failure:
-            problem = f"{part.what}: {str(failure).splitlines()[0]}"
-            parts.append(marking.nothing(part, str(failure)))
+            wrong, why = part.what, _why(part, failure)
+            problem = f"{wrong}: {why.splitlines()[0]}"
+            parts.append(marking.nothing(part, why))
     found = {"parts": tuple(parts), "ran": ran, "problem": problem}
     return blank.model_copy(update={**found, "score": marking.score(parts, len(assignment.scored))})
+
+
+def _why(part: Scenario | Workload, failure: TrialFailed) -> str:
+    """Return why a part failed; of a tunable that is not there, in the assignment's words."""
+    why = str(failure)
+    for tunable, value in part.tunables.items() if isinstance(part, Scenario) else ():
+        if f"/{tunable} does not exist" in why:
+            return f"your scheduler has no tunable {tunable}, which this part sets to {value}"
+    return why
 
 
 def _run(testbed: DeterministicTestbed, trial: Trial, part: Scenario | Workload) -> Ran:

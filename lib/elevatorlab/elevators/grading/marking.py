@@ -50,7 +50,9 @@ def conformity(part: Part, checked: check.Conformity) -> Marked:
     says = [f"{passed} of {len(checked.verdicts)} cases passed."]
     titles = {case.name: case for case in CASES}
     for one in checked.failures:
-        says.append(f"Not so: {titles[one.case].title} {one.said}. {titles[one.case].means}")
+        # What a case says is a sentence, and what its kernel or compiler says none.
+        said = one.said.removesuffix(".")
+        says.append(f"Not so: {titles[one.case].title} {said}. {titles[one.case].means}")
     return Marked(what=part.what, marks=marks, of=part.marks, says=" ".join(says))
 
 

@@ -80,15 +80,27 @@ def find(folder: Path) -> list[Submission]:
             f"{folder}: expected a folder with a folder, or an archive, for each student; found "
             "a scheduler's own. Put it into a folder, and give that"
         )
-    found = [read(one) for one in sorted(folder.iterdir()) if not one.name.startswith(".")]
+    entries = (one for one in sorted(folder.iterdir()) if not one.name.startswith("."))
+    found = [read(one) for one in entries if not _is_stray(one)]
     if not found:
         raise ElevatorLabError(f"{folder}: expected at least one submission; found none")
     students = [one.student for one in found]
     if twice := [student for student in students if students.count(student) > 1]:
         raise ElevatorLabError(
-            f"{folder}: expected one submission a student; found two of {twice[0]!r}. Remove one"
+            f"{folder}: expected one submission per student; found two of {twice[0]!r}. Remove one"
         )
     return found
+
+
+def ignored(folder: Path) -> list[str]:
+    """Return the names of files in a folder of submissions that nobody has handed in."""
+    return sorted(one.name for one in folder.iterdir() if _is_stray(one))
+
+
+def _is_stray(entry: Path) -> bool:
+    """Tell whether it is a plain file and no archive: notes of the teacher's, say."""
+    plain = entry.is_file() and not entry.is_symlink()
+    return plain and not entry.name.endswith(_ARCHIVES)
 
 
 def read(entry: Path) -> Submission:

@@ -104,7 +104,7 @@ def run_cases() -> None:
 
 
 def main() -> None:
-    """Do it all; the machine ends by itself."""
+    """Receive the scheduler, run all cases, and then shut the machine down."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     prepare()
     ports.write(ports.PAUSE, 1)

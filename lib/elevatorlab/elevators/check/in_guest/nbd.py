@@ -13,6 +13,7 @@ import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .disks import SECTOR_BYTES, Disk
@@ -20,7 +21,7 @@ from .disks import SECTOR_BYTES, Disk
 # linux/nbd.h
 SET_SOCK, SET_BLOCK_SIZE, DO_IT, CLEAR_SOCK = 0xAB00, 0xAB01, 0xAB03, 0xAB04
 SET_SIZE_BLOCKS, DISCONNECT, SET_FLAGS = 0xAB07, 0xAB08, 0xAB0A
-HAS_FLAGS, SENDS_FLUSH, SENDS_FUA = 1, 4, 8
+HAS_FLAGS, SENDS_FLUSH, SENDS_FUA, SEVERAL_CONNECTIONS = 1, 4, 8, 256
 READ, WRITE, DISCONNECTED, FLUSH = 0, 1, 2, 3
 FUA = 1 << 16
 REQUEST, REPLY = struct.Struct(">II8sQI"), struct.Struct(">II8s")
@@ -50,22 +51,38 @@ class NetworkBlockDevice(Disk):
     size_mib : int
     takes_fua : bool
         Whether a write may ask to be durable by itself. The kernel must flush after it if not.
+    connections : int
+        The kernel uses the first until that breaks, then the second, and so on.
+    lasts : int, optional
+        Requests after which a connection takes no more; the last connection never breaks. The
+        kernel requeues the request that it then cannot send.
     """
 
-    def __init__(self, size_mib: int = 2, takes_fua: bool = True) -> None:
+    def __init__(
+        self,
+        size_mib: int = 2,
+        takes_fua: bool = True,
+        connections: int = 1,
+        lasts: int | None = None,
+    ) -> None:
         self._takes_fua = takes_fua
         self.seen: list[Seen] = []
         self.cached = bytearray(size_mib << 20)
         self.durable = bytearray(size_mib << 20)
         self._dirty: list[tuple[int, int]] = []
         self._device = open("/dev/nbd0", "r+b", buffering=0)  # noqa: SIM115 (closed on exit)
-        self._kernel_end, self._server_end = socket.socketpair()
+        self._sockets = [socket.socketpair() for _ in range(connections)]
         self._tell(CLEAR_SOCK)
         self._tell(SET_BLOCK_SIZE, SECTOR_BYTES)
         self._tell(SET_SIZE_BLOCKS, (size_mib << 20) // SECTOR_BYTES)
-        self._tell(SET_FLAGS, HAS_FLAGS | SENDS_FLUSH | (SENDS_FUA if takes_fua else 0))
-        self._tell(SET_SOCK, self._kernel_end.fileno())
-        self._threads = [self._start(self._serve), self._start(lambda: self._tell(DO_IT))]
+        flags = HAS_FLAGS | SENDS_FLUSH | (SENDS_FUA if takes_fua else 0)
+        self._tell(SET_FLAGS, flags | (SEVERAL_CONNECTIONS if connections > 1 else 0))
+        self._threads = []
+        for number, (kernel_end, server_end) in enumerate(self._sockets, 1):
+            self._tell(SET_SOCK, kernel_end.fileno())
+            breaks = lasts if number < connections else None
+            self._threads.append(self._start(partial(self._serve, server_end, breaks)))
+        self._threads.append(self._start(partial(self._tell, DO_IT)))
         super().__init__("nbd0")
         while not self.size_bytes:
             pass
@@ -87,36 +104,42 @@ class NetworkBlockDevice(Disk):
             thread.join()
         self._tell(CLEAR_SOCK)
         self._device.close()
-        self._kernel_end.close()
-        self._server_end.close()
+        for both in self._sockets:
+            for end in both:
+                end.close()
 
     def _tell(self, command: int, value: int = 0) -> None:
         fcntl.ioctl(self._device, command, value)
 
-    def _receive(self, length: int) -> bytes:
-        return self._server_end.recv(length, socket.MSG_WAITALL)
-
-    def _serve(self) -> None:
-        while header := self._receive(REQUEST.size):
+    def _serve(self, connection: socket.socket, lasts: int | None) -> None:
+        """Serve a connection; let the kernel send no more on it after so many requests."""
+        while header := connection.recv(REQUEST.size, socket.MSG_WAITALL):
             _, kind, handle, at, length = REQUEST.unpack(header)
-            operation = kind & 0xFFFF
-            if operation == DISCONNECTED:
-                break
-            self.seen.append(
-                Seen(operation, at // SECTOR_BYTES, length // SECTOR_BYTES, bool(kind & FUA))
-            )
-            answer = REPLY.pack(REPLY_MAGIC, 0, handle)
-            if operation == READ:
-                answer += self.cached[at : at + length]
-            elif operation == WRITE:
-                self.cached[at : at + length] = self._receive(length)
-                self._dirty.append((at, length))
-                if kind & FUA and self._takes_fua:
-                    self.durable[at : at + length] = self.cached[at : at + length]
-            elif operation == FLUSH:
-                self._flush()
-            self._server_end.sendall(answer)
-        self._server_end.shutdown(socket.SHUT_RDWR)
+            if kind & 0xFFFF == DISCONNECTED:
+                connection.shutdown(socket.SHUT_RDWR)
+                return
+            data = connection.recv(length, socket.MSG_WAITALL) if kind & 0xFFFF == WRITE else b""
+            answer = REPLY.pack(REPLY_MAGIC, 0, handle) + self._do(kind, at, length, data)
+            if lasts is not None:
+                lasts -= 1
+                if not lasts:  # before the answer, after which the kernel may send the next one
+                    connection.shutdown(socket.SHUT_RD)
+            connection.sendall(answer)
+
+    def _do(self, kind: int, at: int, length: int, data: bytes) -> bytes:
+        """Do what was asked for; return what a read reads."""
+        operation, fua = kind & 0xFFFF, bool(kind & FUA)
+        self.seen.append(Seen(operation, at // SECTOR_BYTES, length // SECTOR_BYTES, fua))
+        if operation == READ:
+            return bytes(self.cached[at : at + length])
+        if operation == WRITE:
+            self.cached[at : at + length] = data
+            self._dirty.append((at, length))
+            if fua and self._takes_fua:
+                self.durable[at : at + length] = data
+        elif operation == FLUSH:
+            self._flush()
+        return b""
 
     def _flush(self) -> None:
         for at, length in self._dirty:

@@ -30,7 +30,7 @@ COMPLAINT = re.compile(r"BUG |BUG:|WARNING:|Oops|corrupt")
 
 
 class KernelComplained(Exception):
-    """The kernel said that something is wrong; the console has it."""
+    """The kernel reported an error; the message is on the console."""
 
 
 def run(case: Callable[[Scheduler], str], scheduler: Scheduler) -> str:

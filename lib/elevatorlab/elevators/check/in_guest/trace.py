@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TRACING = Path("/sys/kernel/tracing")
 BUFFER_KIB = 16384
-EVENTS = ("block_getrq", "block_rq_issue", "block_rq_complete")
+EVENTS = ("block_getrq", "block_rq_issue", "block_rq_requeue", "block_rq_complete")
 
 #: time: event: major,minor kind [bytes] (command) sector + sectors
 LINE = re.compile(r" (\d+\.\d+): (block_\w+): (\d+,\d+) (\S+) (?:\d+ )?(?:\(.*?\) )?(\d+) \+ (\d+)")
@@ -36,7 +36,7 @@ class Request:
     order : int
         How many requests had been made before.
     issued : bool
-        Whether it was handed to the disk.
+        Whether it was handed to the disk, which did not give it back.
     overtaken_by : int
         How many were made after it, and completed before.
     took_s : float
@@ -98,7 +98,7 @@ def requests(disk: Disk) -> tuple[list[Request], list[Request]]:
             continue
         inside = [one for one in waiting if sector <= one.sector < sector + sectors]
         for one in inside:
-            one.issued = True
+            one.issued = event != "block_rq_requeue"
             if event == "block_rq_complete":
                 one.took_s = at_s - one.made_s
                 waiting.remove(one)
@@ -106,3 +106,8 @@ def requests(disk: Disk) -> tuple[list[Request], list[Request]]:
                 for other in waiting[:]:
                     other.overtaken_by += other.order < one.order
     return waiting, done
+
+
+def given_back(disk: Disk) -> list[str]:
+    """Return the kind of each request that a disk's driver gave back, as traces show it."""
+    return [kind for _, event, kind, *_ in _events(disk) if event == "block_rq_requeue"]

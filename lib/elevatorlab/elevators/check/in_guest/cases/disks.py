@@ -119,7 +119,7 @@ def takes_requests_back(scheduler: Scheduler) -> str:
 
 
 def serves_a_full_queue(scheduler: Scheduler) -> str:
-    """More requests than the disk takes: one at a time, and 64."""
+    """More requests wait than the disk takes at once: one, and then 64."""
     made = 0
     for depth in 1, 64:
         with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=depth) as disk:

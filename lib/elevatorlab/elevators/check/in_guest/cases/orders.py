@@ -12,6 +12,10 @@ from ..scheduler import Scheduler
 
 COMMITS = 40
 
+#: Of a disk whose connections break one after the other. Each but the last takes three requests:
+#: where each write is followed by a flush, writes and flushes are given back in turn.
+CONNECTIONS, LASTS = 12, 3
+
 #: The load's, which takes 2 ms a request: time in which the machine is idle costs nothing.
 REQUESTS = 3000
 SERVICE_NS = 2_000_000
@@ -36,7 +40,40 @@ def keeps_flushes(scheduler: Scheduler) -> str:
             _compare_marks(disk, takes_fua)
             flushes += sum(one.operation == nbd.FLUSH for one in disk.seen)
             marked += sum(one.fua for one in disk.seen)
-    return f"{flushes} flushes, {marked} writes with FUA"
+    given_back = _commit_while_connections_break(scheduler)
+    return f"{flushes} flushes, {marked} writes with FUA, {given_back} given back"
+
+
+def _commit_while_connections_break(scheduler: Scheduler) -> int:
+    """Commit to a disk whose driver gives requests back; return how many.
+
+    What it gives back comes to the scheduler, unless it is a flush: a write with FUA, too, which
+    passed the scheduler by at first.
+    """
+    given_back = 0
+    for flags, way in (os.O_DSYNC, "a write with O_DSYNC"), (0, "fdatasync"):
+        with nbd.NetworkBlockDevice(connections=CONNECTIONS, lasts=LASTS) as disk:
+            disk.select(scheduler.name)
+            trace.forget()
+            _commit(disk, flags, way)
+            kinds = trace.given_back(disk)
+            if len(kinds) != CONNECTIONS - 1 or not any("F" in kind for kind in kinds):
+                raise RuntimeError(f"expected {CONNECTIONS - 1} requests given back, found {kinds}")
+            given_back += len(kinds)
+            if flags:
+                _require_fua(disk)
+    return given_back
+
+
+def _require_fua(disk: nbd.NetworkBlockDevice) -> None:
+    """See that each write still asked to be durable by itself."""
+    writes = [one for one in disk.seen if one.operation == nbd.WRITE]
+    for one in writes:
+        require(
+            one.fua,
+            f"The write of sector {one.sector} had FUA, and lost it after the driver had given it "
+            "back. Do not change cmd_flags of a request.",
+        )
 
 
 def _compare_marks(disk: nbd.NetworkBlockDevice, takes_fua: bool) -> None:

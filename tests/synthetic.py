@@ -1,5 +1,6 @@
 """Synthetic measured tables for the tests of study 1."""
 
+import functools
 import itertools
 import json
 
@@ -8,6 +9,7 @@ import pandas as pd
 import stored
 from elevatorlab import studies
 from elevatorlab.studies import vm_vs_container
+from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.columns import COLUMNS
 from elevatorlab.studies.vm_vs_container.measures import SCHEDULERS
 from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2, times
@@ -20,6 +22,12 @@ TCG = "TCG (QEMU, no hardware virtualisation)"
 BARE = "none (bare metal)"
 MACHINE = "0123456789abcdef"
 NESTED = "5d" * 32
+
+
+@functools.cache
+def judged(*arms):
+    """Return the claims, judged on `as_printed` of these arms: once for all tests of a process."""
+    return judge(as_printed(arms=arms))
 
 
 def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None, **columns):

@@ -24,6 +24,7 @@ FIXED = {
     "LARGEST_P": (0.05, date(2026, 11, 22)),
     "LEAST_SIZE": (0.9, date(2026, 11, 22)),
     "MOST_REPETITIONS": (200, date(2026, 11, 22)),
+    "ORDER_OF_MAGNITUDE": (10, date(2026, 11, 24)),
     "PERIOD_S": (1, date(2026, 11, 21)),
     "SETTLING_S": (2, date(2026, 11, 21)),
     "TIE_MARGIN": (0.01, date(2026, 11, 21)),

@@ -228,7 +228,7 @@ def swept(*factors):
         ((1, 1, 1), Verdict.REPRODUCED, "each number that was measured gives the same verdict"),
         ((2, 3, 0.5), Verdict.CONTRADICTED, "each number that was measured gives the same verdict"),
         ((2, 1, 2), Verdict.NOT_TESTABLE, "the verdict depends on it"),
-        ((2, 3), Verdict.NOT_TESTABLE, "not all numbers were measured"),
+        ((2, 3), Verdict.NOT_TESTABLE, "not all of these numbers were measured"),
         ((2, 2, 1.1), Verdict.UNDECIDED, "some numbers leave the claim undecided"),
     ],
 )
@@ -297,6 +297,7 @@ def test_figures_and_tables_of_what_there_is(measured):
     assert set(drawn) == {
         *("overview", "figure-1", "figure-2", "figure-3", "figure-4", "figure-6"),
         *("open-and-closed", "figure-8", "figure-9", "comparison", "comparison-over-time"),
+        "waits-by-second",
     }
     assert all(one.caption for one in drawn.values())
     observed = study.tables(measured)[:3]
@@ -319,7 +320,7 @@ def test_open_arrivals_are_told_from_closed_writers_by_the_service_time_that_a_q
     assert best.loc["open arrivals, constant service", "curve"] == "M/D/1"
     assert best["parameters"].str.startswith("service_ms = 1.85 ").tolist() == [True, True, False]
     assert "Closed data in an open model" in best["against it"].iloc[-1]
-    assert "exponential service: M/M/1 is" in (
+    assert "exponential service: The curve “M/M/1” fits best" in (
         study.figures(study.published(), measured)["open-and-closed"].details
     )
 
@@ -354,8 +355,8 @@ def test_a_curve_that_leaves_most_unexplained_is_not_supported(scatter, said):
 def test_details_say_what_the_fits_are_worth():
     drawn = study.figures(study.published(), paper())
     assert "Knee at" in drawn["overview"].details
-    assert "closed share is supported best" in drawn["figure-1"].details
-    assert "closed busy share is supported best" in drawn["figure-3"].details
+    assert "The curve “closed share” fits best" in drawn["figure-1"].details
+    assert "The curve “closed busy share” fits best" in drawn["figure-3"].details
 
 
 def test_a_table_of_another_study_is_refused(error_of):

@@ -119,7 +119,7 @@ def test_a_drive_s_times_stand_beside_those_without_an_arm():
     )
     slower = armed["time_s"].where(armed["scheduler"] == "none", 2 * armed["time_s"])
     (caption, rows), *more = drive_table(pd.concat([table, armed.assign(time_s=slower)]))
-    assert "relative to none" in caption and not more and len(rows) == 2 * 3
+    assert "relative to the scheduler none" in caption and not more and len(rows) == 2 * 3
     bfq = rows[rows["scheduler"] == "bfq"].iloc[0]
     without, with_arm = (float(bfq[name].split()[0]) for name in ("without arm", "with arm"))
     assert with_arm == pytest.approx(2 * without, rel=0.01)

@@ -10,6 +10,8 @@ from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
 from elevatorlab.judging.verdicts import DECIDED, Verdict
+from elevatorlab.plugins.schedulers import colour_of
+from elevatorlab.showing.style import GREY
 from elevatorlab.studies import stream_batching as study
 from elevatorlab.studies.stream_batching.claims.curves import crossing
 from elevatorlab.studies.stream_batching.document import core_ratios, gone, gone_from, size_ratios
@@ -78,6 +80,17 @@ def test_a_disk_of_ones_own_replaces_the_simulated_ssd():
     local = {t.labels["target"] for t in trials if t.labels["driver"] == "local"}
     assert local == {"ram"}  # a simulated SSD says nothing about a real one
     assert {trial.labels["time_scale"] for trial in trials} == {"1"}
+
+
+@pytest.mark.parametrize("preset", study.PRESETS)
+def test_one_of_ours_is_also_compared_without_a_network(preset):
+    trials = expanded(preset, schedulers="none,sbq,mq-deadline,fifo", repetitions=1)
+    targets = {trial.labels["target"] for trial in trials}
+    local = [trial for trial in trials if trial.labels["driver"] == "local"]
+    found = {(trial.scheduler.name, trial.labels["target"]) for trial in local}
+    assert found == {(name, one) for name in ("none", "sbq", "fifo") for one in targets}
+    for trial in local:
+        assert [point["iodepth"] for point in trial.workloads[0].points] == [1, 64]
 
 
 def test_where_the_gain_is_explained_it_is_traced():
@@ -341,7 +354,7 @@ def test_cores_are_predicted_not_tested(judged):
     ]
     assert claim.verdict == Verdict.NOT_TESTABLE
     # 20 thousand a second x 1.56 x the scale of time, on 16 cores: more than the link carries
-    assert "3052 kIOPS are predicted: 1.46 of what is published" in claim.reason
+    assert "3052 kIOPS are predicted: 1.46 times the published value" in claim.reason
 
 
 def claim_of(name, table):
@@ -395,9 +408,9 @@ def test_the_shapes_point_of_reference_is_held_against_the_others(factor, verdic
             "figure-2b/noop-depth-64/p99-latency",
             "The other points of noop in this figure are relative to it",
         ),
-        ("figure-6a/noop-32-kb/throughput", "One core's work is measured here"),
+        ("figure-6a/noop-32-kb/throughput", "Here, only one core was measured"),
         ("figure-6a/noop-4-kb/throughput", "Gb/s; the document's link carries 100."),
-        ("figure-5b/noop-50-reads/throughput", "One core's work is measured here"),
+        ("figure-5b/noop-50-reads/throughput", "Here, only one core was measured"),
         ("figure-5b/sbq-100-reads/stock/throughput", "SBQ / noop on one core is 1.56"),
     ],
 )
@@ -531,7 +544,7 @@ def test_captions_say_what_was_done_with_times_and_where_host_and_target_were():
     apart = study.figures(study.published(), two)
     for name, one in simulated.items():
         assert "Host and target share the machine's processors" in one.details
-        assert name == "unscaled" or re.search(r"by 7\.|× 7;", one.details), name
+        assert name == "unscaled" or re.search(r"by 7\.|× 7[.;]", one.details), name
     for one in apart.values():
         assert "Times are not scaled. Host and target are two machines" in one.details
 
@@ -595,7 +608,7 @@ def test_measurements_are_drawn_with_captions():
     drawn = study.figures(study.published(), measured(as_published))
     assert list(drawn) == list(CAPTIONS)
     caption = drawn["overview"].caption
-    assert "Measured on deterministic, quick (a simulated disk), 2 repetitions." in caption
+    assert "the preset quick: simulated disk, 2 repetitions." in caption
 
 
 def test_measured_curves_are_solid_and_published_ones_dashed():
@@ -603,6 +616,50 @@ def test_measured_curves_are_solid_and_published_ones_dashed():
     axis = drawn["overview"].figure.axes[0]
     styles = [line.get_linestyle() for line in axis.lines if len(line.get_xdata()) > 2]
     assert styles.count("--") == 1 and styles.count("-") == 2
+
+
+def test_panels_of_one_quantity_share_their_range_and_cut_no_point():
+    drawn = study.figures(study.published(), measured(as_published))
+    ssd, ram, _ = drawn["overview"].figure.axes
+    assert ssd.get_ylim() == ram.get_ylim()
+    for axis in (ssd, ram, *drawn["figure-1-ssd"].figure.axes):
+        low, high = axis.get_ylim()
+        values = [value for line in axis.lines for value in line.get_ydata()]
+        assert low <= min(values) and max(values) <= high
+
+
+def with_one_more(name):
+    """Return rows of noop and SBQ, and of one more scheduler that is three times as fast as SBQ."""
+    rows = measured(as_published).query("driver == 'stock'")
+    rows = pd.concat([rows, rows.assign(driver="local", trial="l")])
+    more = rows.query("scheduler == 'sbq'").assign(scheduler=name, batch_nr=None, trial="m")
+    more["batch_timeout_us"] = None
+    more["throughput_iops"] *= 3
+    return pd.concat([rows, more.astype({"batch_nr": float, "batch_timeout_us": float})])
+
+
+def test_a_scheduler_of_ones_own_is_in_a_table_with_and_without_a_network():
+    caption, table = study.tables(with_one_more("mine"))[-1]
+    assert "neither in the document" in caption
+    assert set(table["scheduler"]) == {"mine"}
+    assert set(table["driver"]) == {"stock driver", "no network"}
+    at_64 = table[table["depth"] == "64"]
+    assert set(at_64["relative to noop"].str[:4]) == {"4.68"}
+    assert set(at_64["kIOPS"]) == {"93.61"}
+    assert len(table) == 2 * 2 * 3
+
+
+def test_without_one_there_is_no_such_table():
+    captions = [caption for caption, _ in study.tables(measured(as_published))]
+    assert not any("neither in the document" in caption for caption in captions)
+
+
+def test_a_scheduler_of_ones_own_has_a_cross_of_its_own_colour_without_a_network():
+    drawn = study.figures(study.published(), with_one_more("mine"))
+    axis = drawn["overview"].figure.axes[1]
+    crosses = {line.get_color(): line for line in axis.lines if line.get_marker() == "x"}
+    assert set(crosses) == {GREY, colour_of("mine")}
+    assert crosses[colour_of("mine")].get_ydata()[-1] == pytest.approx(4.68, abs=0.01)
 
 
 def test_the_table_recomputes_the_scale_of_time():

@@ -3,6 +3,7 @@
 import importlib
 import io
 import json
+import os
 import sys
 import zipfile
 
@@ -14,12 +15,17 @@ from elevatorlab.errors import NotReady
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.paths import PACKAGE
 from elevatorlab.results import store
+from elevatorlab.showing.style import COLOURS
 from elevatorlab.studies import stream_batching as study
 from elevatorlab.studies.stream_batching.tables import cores_table
-from elevatorlab.testbeds.base import refuse_what_is_missing, requirements
+from elevatorlab.testbeds.base import (
+    refuse_what_is_missing,
+    refuse_what_is_never_there,
+    requirements,
+)
 from elevatorlab.testbeds.plugin_archive import plugin_archive
 from elevatorlab.trial import parse
-from helpers import every_core_busy, run_into
+from helpers import cli, every_core_busy, run_into
 from test_stream_batching import as_published, measured
 
 AT_64 = {"iodepth": 64, "rwmixread": 100, "bs": "4k"}
@@ -75,16 +81,34 @@ def test_all_times_have_the_scale_of_a_core_of_ones_own():
 @pytest.mark.parametrize("cores", [0, 17])
 def test_more_than_half_of_the_builds_processors_are_refused(cores, error_of):
     said = error_of(studies.parameters, study, "smoke", {"cores": (cores,)})
-    assert f"found {cores}" in said or "cores" in said
+    assert "cores" in said and "\n" not in said
+    if cores:
+        assert "expected at most 16, since the target has as many" in said and "found 17" in said
 
 
 def test_the_default_machine_has_no_processors_apart():
     (one,) = expanded("smoke", cores=(1,), schedulers=("none",))
     assert "processors" in requirements(one)
-    with pytest.raises(NotReady, match="processors: not to be had here"):
-        refuse_what_is_missing("deterministic", [], [one])
+    use = r"Use --testbed 'deterministic\?cpus=N' \(docs/multicore.md\)"
+    with pytest.raises(NotReady, match=f"processors: not to be had here. {use}"):
+        refuse_what_is_missing("host", [], [one])
+    default = testbeds.get("deterministic", say=None)
+    said = f"processors: there is one. {use}. Build it, once: make multicore"
+    with pytest.raises(NotReady, match=said):
+        refuse_what_is_never_there("deterministic", default.findings(), [one])
     several = testbeds.get("deterministic?cpus=2", say=None)
     assert "processors" in {finding.what for finding in several.findings()}
+
+
+def test_a_dry_run_is_refused_where_it_never_runs_and_planned_where_nothing_is_built(tmp_path):
+    asked = ("run", study.NAME, "--preset", "smoke", "-p", "experiments=cores", "--dry-run")
+    empty = {**os.environ, "ELEVATORLAB_CACHE": str(tmp_path), "ELEVATORLAB_BUILD": str(tmp_path)}
+    refused = cli(*asked, env=empty)
+    assert refused.returncode == 1 and "deterministic?cpus=N" in refused.stderr
+    planned = cli(*asked, "--testbed", "deterministic?cpus=8", env=empty)
+    first, *trials = planned.stdout.splitlines()
+    assert planned.returncode == 0 and "6 trials to run" in first and "Build it" in first
+    assert len(trials) == 6 and {one.split()[0] for one in trials} == {"multicore"}
 
 
 def test_what_does_it_beside_the_disk_travels():
@@ -189,7 +213,7 @@ def test_several_cores_are_judged_by_themselves():
     found = verdicts(band())
     four = found["figure-3a/sbq-4-cores/stock/throughput"]
     assert four.verdict == Verdict.REPRODUCED  # 1.56 here, 615 / 400 published
-    assert four.reason.startswith("4 cores of the host, as many of the target: 1.56")
+    assert four.reason.startswith("4 cores of the host, as many of the target: Measured: 1.56 ")
     assert found["figure-5a/sbq-100-reads/stock/throughput"].verdict != Verdict.NOT_TESTABLE
 
 
@@ -263,6 +287,24 @@ def test_figures_and_other_tables_are_those_of_the_other_runs():
         study.tables(usual), study.tables(both)[:-1], strict=True
     ):
         assert alone.equals(beside), caption
+
+
+def test_emulated_cores_are_in_the_figures_by_cores():
+    usual = measured(as_published)
+    drawn = study.figures(study.published(), pd.concat([usual, on_cores(), on_cores(200)]))
+    alone = study.figures(study.published(), usual)
+    assert list(drawn) == list(alone)
+    one = drawn["figure-3-ssd-cores"]
+    found = [line for line in one.figure.axes[0].lines if line.get_marker() == "d"]
+    points = {(line.get_xdata()[0], round(line.get_ydata()[0])) for line in found}
+    noop = {(cores, 4 * thousands) for cores, thousands in ((1, 35), (2, 58), (4, 99))}
+    assert len(found) == 12 and noop < points  # two schedulers, three numbers, two arrangements
+    colours = {(line.get_color(), line.get_linestyle()) for line in found}
+    assert colours == {(COLOURS["none"], "None"), (COLOURS["sbq"], "None")}
+    assert "Diamonds are emulated cores" in one.caption and "Only one core" not in one.caption
+    without = alone["figure-3-ssd-cores"]
+    assert "Diamonds" not in without.caption
+    assert not [line for line in without.figure.axes[0].lines if line.get_marker() == "d"]
 
 
 # In the machine

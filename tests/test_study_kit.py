@@ -7,7 +7,7 @@ import pytest
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging.verdicts import Verdict, reproduced_if, widened
 from elevatorlab.records import checked
-from elevatorlab.studies.kit.cells import by_repetition, paired_ratio, rows_of
+from elevatorlab.studies.kit.cells import by_repetition, once_a_table, paired_ratio, rows_of
 from elevatorlab.studies.kit.tables import cells
 from elevatorlab.studies.kit.trials import DiskParameters, on_arm, trial
 from elevatorlab.trial import Scheduler, TimedReads, profile
@@ -87,3 +87,17 @@ def test_what_holds_is_reproduced_and_a_tolerance_is_a_share_of_each_end():
         Verdict.CONTRADICTED,
     ]
     assert widened((2, 4), 0.5) == (1, 6)
+
+
+def test_what_is_made_of_a_table_is_made_once_and_goes_with_it():
+    made = []
+
+    @once_a_table
+    def length(table):
+        made.append(len(table))
+        return len(table)
+
+    one, other = pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [1, 2, 3]})
+    assert [length(table) for table in (one, other, one, other)] == [2, 3, 2, 3] and made == [2, 3]
+    for size in range(20):  # one of these gets the place in memory of another
+        assert length(pd.DataFrame({"a": range(size)})) == size

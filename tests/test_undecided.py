@@ -14,15 +14,16 @@ from elevatorlab.judging.families import Role, Source
 from elevatorlab.judging.verdicts import (
     MOST_REPETITIONS,
     Verdict,
+    bounded,
     compare,
     excluding,
     to_decide_sides,
     undecided,
     would_decide,
 )
+from elevatorlab.judging.verdicts import together as both
 from elevatorlab.showing import pages
 from elevatorlab.studies.container_isolation.claims import regulation
-from elevatorlab.studies.innodb_commit import claims as innodb
 
 
 def claim(**changes):
@@ -66,12 +67,22 @@ NOT_KNOWN = "How many repetitions would decide it cannot be estimated from these
 )
 def test_page_and_terminal_say_how_many_would(changes, said, tmp_path):
     one = claim(**changes)
-    assert one.to_decide == said
+    (one,) = together([one])
     page = pages.build(tmp_path, [one]).with_name("claims.html").read_text()
     shown = " ".join(claims.as_text([one], width=1000).split())
     for text in (shown, page):
         assert text.count("repetitions would decide it") == bool(said)
         assert said in text
+
+
+def test_a_reason_that_no_other_claim_has_is_told_with_its_claim():
+    """Not counted: a reader must learn why this one has no verdict."""
+    same = {"verdict": Verdict.NOT_TESTABLE, "reason": "No VM arm. Run one."}
+    alone = claim(id="x/alone", verdict=Verdict.NOT_TESTABLE, reason="By another rule. No match.")
+    shown = claims.as_text([claim(id="x/b", **same), claim(id="x/c", **same), alone], width=1000)
+    assert "2 \N{MULTIPLICATION SIGN} No VM arm\n" in shown and "x/b" not in shown
+    head, said = shown.splitlines()[-2:]
+    assert head.endswith("alone") and said.endswith("By another rule. No match.")
 
 
 def test_a_verdict_that_may_be_chance_among_many_says_how_many_would_let_it_stand():
@@ -85,14 +96,14 @@ def test_a_verdict_that_may_be_chance_among_many_says_how_many_would_let_it_stan
     for count, stands in ((needed, True), (needed - 1, False)):
         p_then = measured.with_repetitions(count).p_value(0.3)
         assert (p_then * strictness <= LARGEST_P) == stands
-    assert found.to_decide == f"Some {needed} repetitions would decide it."
+    assert found.reason.endswith(f" Some {needed} repetitions would decide it.")
 
 
 def test_one_whose_repetitions_are_not_known_says_so():
     lucky = claim(verdict=Verdict.REPRODUCED, p_value=0.04)
     found = together([lucky, *(claim(id=f"s/{n}", p_value=1.0) for n in range(4))])[0]
     assert (found.verdict, found.repetitions_to_decide) == (Verdict.UNDECIDED, None)
-    assert found.to_decide == NOT_KNOWN
+    assert found.reason.endswith(NOT_KNOWN)
 
 
 def test_a_change_is_decided_by_as_many_as_part_the_two_intervals():
@@ -111,15 +122,74 @@ def test_a_change_is_decided_by_as_many_as_part_the_two_intervals():
     ("ends", "verdict"),
     [
         ((0.06, 0.09), Verdict.REPRODUCED),
-        ((0.01, 0.05), Verdict.CONTRADICTED),
-        ((0.05, 0.09), Verdict.UNDECIDED),
+        ((0.01, 0.04), Verdict.CONTRADICTED),
+        ((0.05, 0.09), Verdict.REPRODUCED),
+        ((0.01, 0.05), Verdict.UNDECIDED),
         ((0.01, 0.06), Verdict.UNDECIDED),
         ((math.nan, math.nan), Verdict.UNDECIDED),
     ],
 )
-def test_a_share_is_above_a_bound_with_its_whole_interval(ends, verdict):
+def test_a_share_keeps_a_bound_with_its_whole_interval(ends, verdict):
     repetitions = 1 if math.isnan(ends[0]) else 3
-    assert innodb._above(Interval(0.05, *ends, repetitions), 0.05) == verdict
+    found = bounded(Interval(0.05, *ends, repetitions), (0.05, math.inf), neutral=0)
+    assert found.verdict == verdict
+
+
+def test_a_bound_is_kept_by_what_is_just_as_much():
+    exactly = Interval(2.0, 2.0, 2.0, 3)
+    assert bounded(exactly, (-math.inf, 2), neutral=0).verdict == Verdict.REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("low", "verdict"),
+    [
+        ([1.5, 1.6, 1.7], Verdict.REPRODUCED),
+        ([1.5, 0.4, 1.7], Verdict.UNDECIDED),
+        ([0.4, 0.5, 0.6], Verdict.CONTRADICTED),
+    ],
+)
+def test_what_holds_only_if_each_of_several_does(low, verdict):
+    above = (1.0, math.inf)
+    one, other = (
+        bounded(mean_interval(values), above, neutral=0) for values in (low, [2.0, 2.1, 2.2])
+    )
+    found, evidence = both([other, one])
+    assert found == verdict and len(evidence.compared) == 2
+    assert evidence.p_value == {
+        Verdict.REPRODUCED: one.evidence.p_value,
+        Verdict.UNDECIDED: 1.0,
+        Verdict.CONTRADICTED: 2 * (one.evidence.p_value or 0),
+    }.get(verdict)
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ((0.80, 0.98), Verdict.REPRODUCED),
+        ((0.80, 0.995), Verdict.UNDECIDED),  # reaches into what is called a tie, from one side
+        ((1.003, 1.034), Verdict.UNDECIDED),  # and from the other one
+        ((1.02, 1.05), Verdict.CONTRADICTED),
+        ((0.995, 1.005), Verdict.CONTRADICTED),
+    ],
+)
+def test_what_may_be_a_tie_decides_nothing_about_a_side(ends, verdict):
+    measured = Interval(sum(ends) / 2, *ends, 8)
+    assert compare(measured, (0.7, 0.99), neutral=1, margin=0.01).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("published", "value", "verdict"),
+    [
+        (0.9, 0.5, Verdict.DIRECTION_ONLY),
+        (0.9, 0.05, Verdict.CONTRADICTED),
+        (1.2, 11.0, Verdict.DIRECTION_ONLY),
+        (1.2, 14.0, Verdict.CONTRADICTED),
+    ],
+)
+def test_the_direction_alone_counts_within_one_order_of_magnitude(published, value, verdict):
+    measured = Interval(value, 0.99 * value, 1.01 * value, 8)
+    found = compare(measured, (published, published), neutral=1, margin=0.01)
+    assert found.verdict == verdict
 
 
 def test_sides_are_decided_by_as_many_as_the_last_of_them_needs():

@@ -17,8 +17,7 @@ from elevatorlab.running import provenance
 from elevatorlab.sharing import verification
 from elevatorlab.showing import artifact, report
 from elevatorlab.studies import vm_vs_container
-from elevatorlab.studies.vm_vs_container import exits
-from elevatorlab.studies.vm_vs_container.tables import pairs_table
+from elevatorlab.studies.vm_vs_container.tables import exits, pairs_table
 from synthetic import NESTED, nested_trials, write_nested_results, write_results
 
 STUDY = "vm_vs_container"
@@ -103,13 +102,16 @@ def test_its_claims_are_judged_beside_the_default_ones(measured):
     places = Counter(one.where for one in judged)
     nested = "nested, quick, machine 5d5d5d5d"
     assert places[nested] == places["host, quick, machine 01234567"] > 0
-    missing = {one.id for one in judged if one.reason.startswith("No VM arm")}
+    missing = {one.id for one in judged if one.reason.startswith("No VM was measured")}
     assert missing
     of_nested = {one.id: one for one in judged if one.where == nested}
-    assert not any(of_nested[name].reason.startswith("No VM arm") for name in missing)
+    assert not any(of_nested[name].reason.startswith("No VM was measured") for name in missing)
     verdicts = {of_nested[name].verdict for name in missing}
     assert verdicts - {Verdict.NOT_TESTABLE}
-    assert "Measured on nested, quick, machine 5d5d5d5d" in claims.overview(judged)
+    assert (
+        "Measured on the testbed nested with the preset quick (machine 5d5d5d5d)"
+        in claims.overview(judged)
+    )
 
 
 def test_both_are_loaded_and_each_has_its_origin(measured):
@@ -169,6 +171,16 @@ def test_its_tables_say_who_should_schedule_and_what_exits_cost(measured):
     assert set(costs_of[direct]["added an exit"]) == {"0"}
     assert set(costs_of[~direct]["added an exit"]) == {"–"}
     assert list(hangs["instructions more an exit"]) == list(exits.MORE_INSTRUCTIONS)
+    measured_here = [one for one in vm_vs_container.judge(table) if one.testbed == "nested"]
+    judged = [one for one in measured_here if one.verdict != Verdict.NOT_TESTABLE]
+    assert set(hangs["claims judged"]) == {len(judged)}
+
+
+def test_without_a_request_there_are_no_exits_a_request(measured):
+    table = store.tidy(measured, vm_vs_container)
+    (_, costs_of), _ = exits.exit_tables(table.assign(requests=0))
+    assert set(costs_of["exits a request"]) == {"–"}
+    assert set(costs_of["added an exit"]) == {"–"}
 
 
 def test_exits_lengthen_the_virtual_machine_alone(measured):

@@ -1,4 +1,4 @@
-"""Least-squares fits that say where they are not to be trusted."""
+"""Least-squares fits, with a warning wherever a fit cannot be trusted."""
 
 from __future__ import annotations
 

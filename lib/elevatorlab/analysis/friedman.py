@@ -52,8 +52,8 @@ def friedman(throughput: pd.DataFrame) -> Friedman | None:
     Parameters
     ----------
     throughput : pandas.DataFrame
-        One row a block (a test and a number of threads, its runs averaged: runs of one test are
-        no blocks of their own), one column a scheduler, more is better. Blocks that lack a
+        One row per block (a test and a number of threads, its runs averaged: runs of one test are
+        no blocks of their own), one column per scheduler, more is better. Blocks that lack a
         scheduler are left out.
 
     Returns

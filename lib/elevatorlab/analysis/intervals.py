@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from .wording import EXACT_DIGITS, plain, rounded
+
 CONFIDENCE = 0.95
 
 
@@ -45,6 +47,14 @@ class Interval:
         """Whether all repetitions gave the same value: no variance to estimate."""
         return self.bounded and self.low == self.high
 
+    def not_negative(self) -> Interval:
+        """Return the interval of a quantity that cannot be negative, for a reader.
+
+        >>> mean_interval([0.0, 0.0, 3.0]).not_negative().text(" s")
+        '1 s (95% CI 0 to 5.303, n = 3)'
+        """
+        return self.map(lambda value: max(0.0, value))
+
     def map(self, function: Callable[[float], float]) -> Interval:
         """Apply a monotonic function to the estimate and to both bounds."""
         ends = function(self.low), function(self.high)
@@ -63,8 +73,8 @@ class Interval:
         Returns
         -------
         int or None
-            1 above, -1 below, 0 a tie (the whole interval is within the margin), None
-            when the repetitions do not decide it.
+            1 above, -1 below (the whole interval is beyond the margin), 0 a tie (all of it is
+            within the margin), None when the repetitions do not decide it.
 
         Examples
         --------
@@ -79,9 +89,7 @@ class Interval:
             return None
         if max(abs(self.low - neutral), abs(self.high - neutral)) <= margin:
             return 0
-        if self.low <= neutral <= self.high or abs(self.value - neutral) <= margin:
-            return None
-        return 1 if self.value > neutral else -1
+        return 1 if self.low > neutral + margin else -1 if self.high < neutral - margin else None
 
     def p_value(self, truth: float) -> float:
         """Return the two-sided p-value of Student's test for one value of the truth.
@@ -129,13 +137,15 @@ class Interval:
 
     def text(self, unit: str = "", confidence: float = CONFIDENCE) -> str:
         """Write the estimate, its interval and the number of repetitions for a reader."""
-        number = f"{self.value:.4g}{unit}"
         if not self.bounded:
-            return f"{number} (one repetition, so no interval)"
+            return f"{plain(self.value, EXACT_DIGITS)}{unit} (one repetition, so no interval)"
         if self.identical:
-            return f"{number} (identical in all {self.repetitions} repetitions: zero variance)"
-        bounds = f"{self.low:.4g} to {self.high:.4g}"
-        return f"{number} ({confidence:.0%} CI {bounds}, n = {self.repetitions})"
+            number = plain(self.value, EXACT_DIGITS)
+            same = f"identical in all {self.repetitions} repetitions: zero variance"
+            return f"{number}{unit} ({same})"
+        number, ends = rounded(self.value, self.low, self.high)
+        bounds = ends or "narrower than the last digit"
+        return f"{number}{unit} ({confidence:.0%} CI {bounds}, n = {self.repetitions})"
 
 
 @cache
@@ -150,7 +160,7 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
     Parameters
     ----------
     values : iterable of float
-        One value a repetition. Equal values give an interval of zero width.
+        One value per repetition. Equal values give an interval of zero width.
     confidence : float
         Coverage of the interval, between 0 and 1.
 
@@ -216,6 +226,40 @@ def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) 
     if np.ptp(sample) == 0:
         return mean_interval(sample, confidence)
     return replace(mean_interval(np.log(sample), confidence).map(math.exp), logarithmic=True)
+
+
+def differ(one: Interval, other: Interval) -> float | None:
+    """Return the two-sided p-value of Welch's test that two means are the same.
+
+    Parameters
+    ----------
+    one, other : Interval
+        Of `mean_interval`.
+
+    Returns
+    -------
+    float or None
+        None where one has no spread.
+
+    References
+    ----------
+    Welch, "The generalization of Student's problem when several different population variances
+    are involved", Biometrika 34(1-2), 1947.
+
+    Examples
+    --------
+    >>> round(differ(mean_interval([1.0, 2.0, 3.0]), mean_interval([4.0, 6.0, 8.0])), 4)
+    0.0548
+    """
+    if not (one.bounded and other.bounded) or one.identical or other.identical:
+        return None
+    errors = [(each.high - each.low) / 2 / _student(each.repetitions) for each in (one, other)]
+    shares = [
+        error**4 / (each.repetitions - 1) for error, each in zip(errors, (one, other), strict=True)
+    ]
+    variance = sum(error**2 for error in errors)
+    distance = (one.value - other.value) / math.sqrt(variance)
+    return float(2 * special.stdtr(variance**2 / sum(shares), -abs(distance)))
 
 
 def ratio_interval(

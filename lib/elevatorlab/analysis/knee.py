@@ -115,7 +115,7 @@ def knee(
     Parameters
     ----------
     utilization_ratio, wait_ms : array of float
-        One point a load, for example a number of containers; average repetitions before.
+        One point per load, for example a number of containers; average repetitions before.
         Eight points or more, rising from the first to the last.
     resamples, seed : int
         Of the bootstrap; the same seed gives the same interval.

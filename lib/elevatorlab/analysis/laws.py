@@ -62,7 +62,7 @@ def check(
     Parameters
     ----------
     samples : pandas.DataFrame
-        One row a sample, with the law's columns: iops (requests per second), wait_ms,
+        One row per sample, with the law's columns: iops (requests per second), wait_ms,
         service_ms, queue_length (requests), utilization_ratio.
     law : Law
         `LITTLE`, `UTILIZATION` or `DEPTH_ONE`.
@@ -72,7 +72,7 @@ def check(
     Returns
     -------
     pandas.DataFrame
-        One row a sample, same index: law, expected, found, violation_percent (found over
+        One row per sample, same index: law, expected, found, violation_percent (found over
         expected minus 1; infinite where nothing was expected, NaN where something was not
         measured) and beyond (whether it exceeds the tolerance; a row that was not measured
         does not).

@@ -1,4 +1,4 @@
-"""The curves that are held against each other, each with its equation, units and validity.
+"""The curves that are compared with each other, each with its equation, units and validity.
 
 A model is a function, a guess and bounds, as in lmfit; on top of that it says on which x it
 means anything (`domain`) and whether it is about an open or a closed system.
@@ -143,8 +143,8 @@ def closed_share(n: np.ndarray, z: float, s: float) -> np.ndarray:
     n : array
         Number of writers, positive.
     z, s : float
-        In the inverse unit of y (for IOPS: seconds), not negative. z is the time of a cycle
-        that does not depend on n, s is what each writer adds to it.
+        In the inverse unit of y (for IOPS: seconds), not negative. z is the part of
+        a cycle's time that does not depend on n; s is what each writer adds to the cycle's time.
     """
     return 1 / (z + s * n)
 

@@ -50,7 +50,7 @@ class Points:
 
     @property
     def fewest_runs(self) -> int:
-        """How many runs it takes, so that chance alone rarely lets all of them agree."""
+        """The fewest runs for which it is unlikely that all agree by chance alone."""
         # Where nothing differs, the other runs have the first one's winner this often.
         by_chance = ((runs, len(self.total) ** (1 - runs)) for runs in itertools.count(2))
         return next(runs for runs, share in by_chance if share <= 1 - DECIDED)
@@ -74,7 +74,7 @@ def points(throughput: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Point
     Parameters
     ----------
     throughput : pandas.DataFrame
-        One row a comparison (a test, number of threads and run), one column a scheduler, in any
+        One row per comparison (a test, number of threads and run), one column per scheduler, in any
         one unit, more is better. An index level ``repetition`` tells the run. Comparisons that
         lack a scheduler are left out.
     seed : int

@@ -78,7 +78,7 @@ def rank(times: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Ranking | No
     Parameters
     ----------
     times : pandas.DataFrame
-        Positive times, one row a repetition, one column a scheduler, in any one unit. Rows that
+        Positive times, one row per repetition, one column per scheduler, in any one unit. Rows that
         lack one are left out.
     seed : int
         The same seed draws the same resamples.

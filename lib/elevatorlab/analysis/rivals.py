@@ -28,7 +28,7 @@ class Comparison:
     fits : tuple of Fit
         The best one first.
     table : pandas.DataFrame
-        One row a model, same order: model, equation, noise (that of its fit), parameters (how
+        One row per model, same order: model, equation, noise (that of its fit), parameters (how
         many), rss, r2, aicc, delta_aicc (to the best) and evidence_ratio (how many times better
         the best one is supported: exp(delta / 2)).
     sentence : str
@@ -127,12 +127,12 @@ def _sentence(fits: list[Fit], table: pd.DataFrame) -> str:
             f"(AICc within {tied['delta_aicc'].max():.2g})"
         )
     else:
-        text = f"{best['model']} is supported best (R2 {best['r2']:.4f})"
+        text = f"The curve “{best['model']}” fits best (R2 {best['r2']:.4f})"
     if len(rest):
         second = rest.iloc[0]
         text += (
-            f". The next, {second['model']} (R2 {second['r2']:.4f}), is "
-            f"{_times(second['evidence_ratio'])} less supported"
+            f". The next, “{second['model']}” (R2 {second['r2']:.4f}), is "
+            f"{_times(second['evidence_ratio'])} less likely (AICc)"
         )
     text += "."
     if fits[0].warnings:

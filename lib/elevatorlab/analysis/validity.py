@@ -82,7 +82,7 @@ def of_system(
     ----------
     model : Model
     utilization_ratio, wait_ms, iops : numpy.ndarray
-        One row an observation; `iops` of one writer, NaN where unknown.
+        One row per observation; `iops` of one writer, NaN where unknown.
 
     Returns
     -------

@@ -39,20 +39,44 @@ def borne(value: float, half_width: float) -> int:
     return min(EXACT_DIGITS, max(1, math.floor(math.log10(abs(value))) - power + 1))
 
 
+def rounded(value: float, low: float, high: float) -> tuple[str, str]:
+    """Write a number, and its interval as "from to to", with the same decimals.
+
+    Returns
+    -------
+    (str, str)
+        The number and its interval in digits that the interval bears. The interval is empty where
+        it is narrower than the last digit.
+
+    Examples
+    --------
+    >>> rounded(37.2, 37.13, 37.27), rounded(12.3456, 11.914, 12.707)
+    (('37.20', '37.13 to 37.27'), ('12.3', '11.9 to 12.7'))
+    >>> rounded(2, 2, 2), rounded(26.98, 26.9799, 26.9801)
+    (('2', ''), ('26.98', ''))
+    """
+    if low == high:
+        return plain(value, EXACT_DIGITS), ""
+    half_width = (high - low) / 2
+    if value:
+        step = math.floor(math.log10(abs(value))) - borne(value, half_width) + 1
+    else:
+        step = math.floor(math.log10(half_width))
+    # Adding zero makes a rounded -0.0 a 0.
+    number, *ends = (f"{round(one, -step) + 0.0:.{max(0, -step)}f}" for one in (value, low, high))
+    return number, "" if set(ends) == {number} else " to ".join(ends)
+
+
 def within(value: float, low: float, high: float) -> str:
-    """Write a number and the ends of its interval, in digits that the interval bears.
+    """Write a number and its interval in parentheses; see `rounded`.
 
     Examples
     --------
     >>> within(12.3456, 11.914, 12.707), within(0.01568, -0.003, 0.0344), within(2, 2, 2)
     ('12.3 (11.9 to 12.7)', '0.016 (-0.003 to 0.034)', '2')
     """
-    digits = borne(value, (high - low) / 2)
-    if low == high or not value:
-        return plain(value, digits)
-    step = math.floor(math.log10(abs(value))) - digits + 1
-    ends = " to ".join(f"{round(end, -step) + 0.0:.10g}" for end in (low, high))
-    return f"{plain(value, digits)} ({ends})"
+    number, interval = rounded(value, low, high)
+    return f"{number} ({interval})" if interval else number
 
 
 EXACT_DIGITS = 4

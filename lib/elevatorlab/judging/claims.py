@@ -15,20 +15,19 @@ from typing import Any
 import pandas as pd
 from pydantic import field_validator
 
-from ..analysis.wording import plain
 from ..records import Record
 from . import evidence
 from .compared import Compared
 from .constants import DecidedBy, of_judge
 from .families import Constant, Role, Source, Statement, Threshold, Tolerance
-from .matching import label, runs
+from .matching import in_words, label, runs
+from .values import measured_text, published_text
 from .verdicts import (
     DECIDED,
-    MOST_REPETITIONS,
+    Evidence,
     Judgement,
     Verdict,
     not_testable,
-    would_decide,
 )
 
 PUBLISHED_DATA = "published data"
@@ -46,7 +45,7 @@ class Claim(Record):
     id, study, source, quantity, unit : str, str, Source, str, str
         What was published, and where.
     published, measured : float or str
-        The printed value and the one that it is held against, both in `unit`; `measured`
+        The printed value and the one that it is compared with, both in `unit`; `measured`
         is None where there is none.
     role, datum : Role, str
         What it is worth as evidence, and the published datum that it stands on.
@@ -105,19 +104,6 @@ class Claim(Record):
         """Name the run that it was judged on: "docker+host, quick, machine 1a2b3c4d"."""
         return label(self.testbed, self.preset, self.machine)
 
-    @property
-    def to_decide(self) -> str:
-        """Say how many repetitions would decide what is undecided, where the reason does not."""
-        needed = self.repetitions_to_decide
-        if self.verdict != Verdict.UNDECIDED or (needed and would_decide(needed) in self.reason):
-            return ""
-        if needed:
-            return f"Some {needed} repetitions would decide it."
-        return (
-            "How many repetitions would decide it cannot be estimated from these, or is above "
-            f"{MOST_REPETITIONS}."
-        )
-
     @field_validator("measured")
     @classmethod
     def _no_nan(cls, measured: float | str | None) -> float | str | None:
@@ -127,7 +113,8 @@ class Claim(Record):
 ROLES = {
     Role.PREDICTION: "predictions",
     Role.CALIBRATION: "calibrations",
-    Role.ARITHMETIC: "of its own arithmetic",
+    Role.IDENTITY: "identities",
+    Role.ARITHMETIC: "arithmetic checks",
     Role.BEYOND: "beyond the document",
 }
 """What claims of a role are called, counted."""
@@ -178,7 +165,28 @@ def judge(
             where = {"testbed": testbed, "machine": machine, "preset": preset}
             constants = of_judge(item.judge, decided_by or {})
             found.append(_claim(item, judgement, where, constants))
-    return evidence.together(found)
+    return evidence.together(_on_met_calibrations(found, items))
+
+
+def _on_met_calibrations(found: Sequence[Claim], items: Iterable[Statement]) -> list[Claim]:
+    """Take the verdict from each claim that stands on a calibration which this run missed."""
+    stands_on = {item.claim["id"]: item.stands_on for item in items if item.stands_on}
+    missed = {(one.id, one.where) for one in found if one.verdict == Verdict.CALIBRATION_MISSED}
+    return [
+        _without_calibration(one, stands_on[one.id])
+        if (stands_on.get(one.id), one.where) in missed
+        else one
+        for one in found
+    ]
+
+
+def _without_calibration(claim: Claim, calibration: str) -> Claim:
+    if claim.verdict == Verdict.NOT_TESTABLE:
+        return claim
+    name = calibration.removeprefix(f"{claim.study}/")
+    why = f"The calibration that this stands on was missed: {name}. {claim.reason}"
+    update = {"verdict": Verdict.NOT_TESTABLE, "reason": why, **Evidence()._asdict()}
+    return claim.model_copy(update={**update, "compared": claim.compared})
 
 
 def _claim(
@@ -216,7 +224,7 @@ def to_json(claims: Iterable[Claim]) -> list[dict[str, Any]]:
 
 
 def to_frame(claims: Iterable[Claim]) -> pd.DataFrame:
-    """Return claims as a table with one row a claim and testbed; source as one text."""
+    """Return claims as a table with one row per claim and testbed; source as one text."""
     rows = [{**claim.model_dump(mode="json"), "source": str(claim.source)} for claim in claims]
     return pd.DataFrame(rows, columns=list(Claim.model_fields))
 
@@ -249,13 +257,26 @@ def counted(claims: Sequence[Claim]) -> str:
     parts = []
     for role, counts in role_counts(claims).items():
         some = [one for one in claims if one.role == role]
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        parts.append(f"{ROLES[role]} ({evidence.independent(some)} independent): {verdicts}")
+        verdicts = ", ".join(
+            f"{count} {verdict}{independently(some, verdict)}" for verdict, count in counts.items()
+        )
+        parts.append(f"{ROLES[role]}: {verdicts}")
     return "; ".join(parts)
 
 
+def independently(claims: Iterable[Claim], verdict: Verdict) -> str:
+    """Say on how many independent data a verdict rests, " (20 independent)".
+
+    Nothing where each claim has its own, or the verdict says nothing.
+    """
+    some = [one for one in claims if one.verdict == verdict]
+    count = evidence.independent(some)
+    silent = verdict == Verdict.NOT_TESTABLE or count == len(some)
+    return "" if silent else f" ({count} independent)"
+
+
 def is_measured(claim: Claim) -> bool:
-    """Tell whether a claim was held against a testbed, not its own document or nothing."""
+    """Tell whether a claim was compared with a measurement, and not with its document alone."""
     return claim.testbed not in (PUBLISHED_DATA, UNMEASURED)
 
 
@@ -312,8 +333,12 @@ def _counts(claims: Iterable[Claim]) -> Iterable[str]:
             yield f"Not judged, because nothing was measured: {len(some)}."
             continue
         measured = is_measured(some[0])
-        title = f"Measured on {some[0].where}" if measured else "The documents' own arithmetic"
+        title = f"Measured on {_place(some[0])}" if measured else "The documents' own arithmetic"
         yield f"{title}: {counted(some)}."
+
+
+def _place(claim: Claim) -> str:
+    return in_words(claim.testbed, claim.preset, claim.machine)
 
 
 def as_text(claims: Sequence[Claim], width: int = 80) -> str:
@@ -341,38 +366,39 @@ def as_text(claims: Sequence[Claim], width: int = 80) -> str:
 def _one_by_one(claims: Iterable[Claim], width: int) -> Iterable[str]:
     for claim in claims:
         yield f"  {claim.id.removeprefix(claim.study + '/')}"
-        values = f"published {_value(claim.published, claim.unit)}"
+        values = f"published {_quoted(published_text(claim), claim.published)}"
         if claim.measured is not None:
-            values += f"; found {_value(claim.measured, claim.unit)}"
+            values += f"; found {_quoted(measured_text(claim), claim.measured)}"
         yield textwrap.fill(f"{values}. {claim.reason}{_company(claim)}", width, **_INDENT)
 
 
-def _company(claim: Claim) -> str:
-    """Say what a verdict is worth among the others: its p-values, and what shares its cell.
+def _quoted(text: str, value: float | str) -> str:
+    """Put several words in quotation marks."""
+    return f'"{text}"' if isinstance(value, str) and " " in text else text
 
-    Of what is undecided, say how many repetitions would decide it.
-    """
-    said = claim.to_decide and f" {claim.to_decide}"
+
+def _company(claim: Claim) -> str:
+    """Say how much a verdict counts: its p-values, and the claims on the same measurement."""
+    said = ""
     if claim.p_value is not None and claim.verdict in DECIDED:
         said += f" p = {claim.p_value:.2g}, adjusted {claim.p_adjusted:.2g}."
-    if claim.shared_with:
-        said += f" From the measurement of {len(claim.shared_with)} more claims ({claim.cell})."
+    if others := len(claim.shared_with):
+        who = "1 other claim rests" if others == 1 else f"{others} other claims rest"
+        said += f" {who} on the same measurement ({claim.cell})."
     return said
 
 
-def _by_reason(claims: Iterable[Claim], width: int) -> Iterable[str]:
-    reasons = Counter(claim.reason.partition(". ")[0].rstrip(".") for claim in claims)
-    shared = [(reason, count) for reason, count in reasons.most_common() if count > 1]
-    if alone := len(reasons) - len(shared):
-        shared.append(("not decided, each for a reason of its own", alone))
-    for reason, count in shared:
-        yield textwrap.fill(f"{count} \N{MULTIPLICATION SIGN} {reason}", width, **_INDENT)
+def _by_reason(claims: Sequence[Claim], width: int) -> Iterable[str]:
+    """Count those that share a reason, and tell each one whose reason is its own."""
+    reasons = Counter(map(_short_reason, claims))
+    for reason, count in reasons.most_common():
+        if count > 1:
+            yield textwrap.fill(f"{count} \N{MULTIPLICATION SIGN} {reason}", width, **_INDENT)
+    yield from _one_by_one((one for one in claims if reasons[_short_reason(one)] == 1), width)
+
+
+def _short_reason(claim: Claim) -> str:
+    return claim.reason.partition(". ")[0].rstrip(".")
 
 
 _INDENT: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 6}
-
-
-def _value(value: float | str, unit: str) -> str:
-    if isinstance(value, str):
-        return f'"{value}"' if " " in value else value
-    return f"{plain(value, 6)} {unit}".rstrip()

@@ -1,4 +1,4 @@
-"""What an interval was held against, kept beside the verdict so that it can be drawn."""
+"""What an interval was compared with, kept beside the verdict so that it can be drawn."""
 
 from __future__ import annotations
 

@@ -33,6 +33,13 @@ SHARED = (
         fixed=date(2026, 11, 20),
     ),
     Constant(
+        name="ORDER_OF_MAGNITUDE",
+        value=verdicts.ORDER_OF_MAGNITUDE,
+        of="times the published value, or a part of it: further off, no direction counts",
+        reason="a value of another order of magnitude does not support the document in part",
+        fixed=date(2026, 11, 24),
+    ),
+    Constant(
         name="LARGEST_P",
         value=evidence.LARGEST_P,
         of="is the largest adjusted p-value of a verdict that stands",

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .verdicts import DECIDED, MOST_REPETITIONS, Verdict
+from .verdicts import DECIDED, MOST_REPETITIONS, Verdict, would_decide
 
 if TYPE_CHECKING:
     from .claims import Claim
@@ -57,7 +57,21 @@ def _in_company(claim: Claim, p_adjusted: float | None, of_cell: Sequence[str]) 
             f"all that was tested here it may be chance (adjusted p = {p_adjusted:.2g})."
         )
         update["repetitions_to_decide"] = _repetitions_to_stand(claim, p_adjusted)
-    return claim.model_copy(update=update)
+    found = claim.model_copy(update=update)
+    return found.model_copy(update={"reason": f"{found.reason}{_to_decide(found)}"})
+
+
+def _to_decide(claim: Claim) -> str:
+    """Say how many repetitions would decide what is undecided, where the reason does not."""
+    needed = claim.repetitions_to_decide
+    if claim.verdict != Verdict.UNDECIDED or (needed and would_decide(needed) in claim.reason):
+        return ""
+    if needed:
+        return f" Some {needed} repetitions would decide it."
+    return (
+        " How many repetitions would decide it cannot be estimated from these, or is above "
+        f"{MOST_REPETITIONS}."
+    )
 
 
 def _repetitions_to_stand(claim: Claim, p_adjusted: float) -> int | None:

@@ -42,14 +42,16 @@ class Source(Record):
 class Role(StrEnum):
     """What a claim is worth as evidence; see the words of the design.
 
-    A *prediction* is held against a measurement that nothing was fitted to. A *calibration* is met
-    because the simulated device was set from it, or from what it follows from. What the document
-    alone settles is its *arithmetic*. And what the document did not have (another driver, disk,
-    scheduler or state of the cache) is *beyond* it.
+    A *prediction* is compared with a measurement that nothing was fitted to. A *calibration* is met
+    because the simulated device was set from it, or from what it follows from. An *identity* holds
+    whatever a scheduler does: the time of a read goes with its size, and the wait in a full queue
+    with its depth (Little's law). What the document alone settles is its *arithmetic*. And what the
+    document did not have (another driver, disk, scheduler or state of the cache) is *beyond* it.
     """
 
     PREDICTION = "prediction"
     CALIBRATION = "calibration"
+    IDENTITY = "identity"
     ARITHMETIC = "arithmetic of the document"
     BEYOND = "beyond the document"
 
@@ -107,12 +109,16 @@ class Constant(Chosen):
 
 
 class Statement(NamedTuple):
-    """A claim that has not been judged yet; `select` says what of the table it is about."""
+    """A claim that has not been judged yet; `select` says what of the table it is about.
+
+    `stands_on` is the id of the calibration without which it means nothing; empty: there is none.
+    """
 
     judge: str
     select: dict[str, Any]
     published: float | str
     claim: dict[str, Any]
+    stands_on: str = ""
 
     @property
     def role(self) -> Role:
@@ -158,13 +164,16 @@ class Family(Record):
     column, text : str
         The published value: a column of the row (a pattern), or a quoted sentence.
     place, row : str
-        The source where it is not a row of `rows`; patterns.
+        The source of the published value, if that is not a row of `rows`; patterns.
     datum : str
         The published datum that the claim stands on; a pattern. By default place, row, and column
         or sentence. Claims of one datum are counted as one.
     tolerance, threshold : Tolerance, Threshold
         How far the measured value may lie from the published one beyond rounding (not at all by
         default), and any other number that the judge decides by.
+    stands_on : str
+        The id, without the study's name, of a calibration that the claims stand on. If the
+        calibration is missed, the claims are not testable.
     unit : str
         Of the published value.
     """
@@ -175,6 +184,7 @@ class Family(Record):
     formula: str
     role: Role
     datum: str | None = None
+    stands_on: str | None = None
     tolerance: Tolerance | None = None
     threshold: Threshold | None = None
     unit: str = ""
@@ -211,16 +221,20 @@ class About(Record):
 
 
 class ClaimsFile(Record):
-    """The content of `data/claims/<study>.yaml`."""
+    """The content of `data/claims/<study>.yaml`.
+
+    `labels` are what a reader calls values that fill the quantities' patterns.
+    """
 
     study: str
     document: str
     about: About = About()
+    labels: dict[str, str] = {}
     families: list[Family]
 
 
 def read_once(read: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFrame]:
-    """Make a function that reads a table do so once; what a caller does to its table is its own.
+    """Make a function read each table once, and give every caller a copy.
 
     pandas copies on write, so nothing is copied for a caller that changes nothing.
     """
@@ -269,7 +283,8 @@ def statements(study: str, data: Path = DATA) -> list[Statement]:
     Raises
     ------
     ElevatorLabError
-        When the YAML file has an unknown or missing field, or two claims share an id.
+        When the YAML file has an unknown or missing field, two claims share an id, or one stands
+        on what is no calibration.
     """
     path = _claims_path(study, data)
     file = _claims_file(path)
@@ -277,6 +292,12 @@ def statements(study: str, data: Path = DATA) -> list[Statement]:
     repeated = [name for name, n in Counter(one.claim["id"] for one in found).items() if n > 1]
     if repeated:
         raise ElevatorLabError(f"{path}: expected one claim per id, found several for {repeated}")
+    calibrations = {one.claim["id"] for one in found if one.role == Role.CALIBRATION}
+    if unknown := {one.stands_on for one in found if one.stands_on} - calibrations:
+        raise ElevatorLabError(
+            f"{path}: expected claims to stand on a calibration, found {sorted(unknown)}: name one "
+            f"of {sorted(calibrations)}"
+        )
     return found
 
 
@@ -312,6 +333,7 @@ def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]
         rows = table.to_dict("records")
     for row, *values in itertools.product(rows, *family.each.values()):
         names = {**row, **dict(zip(family.each, values, strict=True))}
+        called = {name: file.labels.get(str(value), value) for name, value in names.items()}
         # One of both is there, and a place where there is no row (`_one_published_value`).
         published = row[family.column.format_map(names)] if family.column else family.text or ""
         source = Source(
@@ -329,14 +351,34 @@ def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]
                 "source": source,
                 "role": family.role,
                 "datum": _datum(family, source, names),
-                "quantity": " ".join(family.quantity.format_map(names).split()),
+                "quantity": _quantity(family.quantity.format_map(called)),
                 "published": published,
                 "unit": family.unit,
                 "formula": " ".join(family.formula.format_map(names).split()),
                 "tolerance": family.tolerance,
                 "threshold": family.threshold,
             },
+            stands_on=f"{file.study}/{family.stands_on}" if family.stands_on else "",
         )
+
+
+def _quantity(filled: str) -> str:
+    """Write a filled pattern as one would say it: singular or plural, and no name twice.
+
+    Examples
+    --------
+    >>> _quantity("commits with cfq and 1 thread(s), here cfq"), _quantity("8 thread(s), here bfq")
+    ('commits with cfq and 1 thread', '8 threads, here bfq')
+    >>> _quantity("the winner, with cfq for cfq"), _quantity("the winner, with bfq for cfq")
+    ('the winner', 'the winner, with bfq for cfq')
+    """
+    text = " ".join(filled.split())
+    text = re.sub(r"\b1 ((?:equal )?\w+)\(s\)", r"1 \1", text).replace("(s)", "s")
+    text = re.sub(r", with (\S+) for \1\b", "", text)
+    named = re.search(r", here (\S+)", text)
+    if named and re.search(rf"\b(?<!-){re.escape(named[1])}\b", text[: named.start()]):
+        text = text[: named.start()] + text[named.end() :]
+    return text
 
 
 def _datum(family: Family, source: Source, names: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Verdicts, kept by the digest of everything they follow from: judging takes seconds.
+"""Verdicts, cached by the digest of everything that decides them, because judging takes seconds.
 
 What is kept is in the user's cache (`elevatorlab.cache`). Another table, claim, version of this
 package or of a library that computes has another digest, and is judged anew.
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from .. import cache
 from ..errors import ElevatorLabError, NoFolder
-from ..paths import DATA, PACKAGE
+from ..paths import DATA, PACKAGE, SHARED
 from ..plugins import studies
 from ..results import store
 from .claims import Claim, to_json
@@ -107,9 +107,17 @@ def _digest(name: str, results: str | Path | None) -> str:
     return total.hexdigest()
 
 
+def modules() -> list[Path]:
+    """Return the modules of this package: the same ones in a checkout and installed from a wheel.
+
+    What a wheel carries of the checkout beside them is no part of the package.
+    """
+    return sorted(one for one in PACKAGE.rglob("*.py") if not one.is_relative_to(SHARED))
+
+
 def _inputs(name: str, results: str | Path | None) -> Iterator[tuple[str, Path]]:
     """Yield what is read or executed on the way to the verdicts, each with a name of its own."""
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in modules():
         module = file.relative_to(PACKAGE)
         if module.parts[0] not in WITHOUT_A_SAY:
             yield f"package/{module.as_posix()}", file

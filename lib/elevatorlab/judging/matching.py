@@ -1,4 +1,4 @@
-"""Which measured rows may be held against each other.
+"""Which measured rows may be compared with each other.
 
 Times are compared only where one machine gave them: arms that different testbeds measured on the
 same physical machine belong together; machines, presets and schedulers of the physical disk below
@@ -65,7 +65,7 @@ class Run(NamedTuple):
 
     @property
     def deterministic(self) -> bool:
-        """Whether a deterministic machine gave all of it, of whatever processors."""
+        """Whether all rows come from deterministic machines, with any number of processors."""
         if self.machine == DETERMINISTIC:
             return True
         return all(COUNTED in text for text in accelerators(self.rows).values())
@@ -81,6 +81,20 @@ def label(testbed: str, preset: str, machine: str) -> str:
     """
     real = [] if machine in ("", DETERMINISTIC) else [f"machine {machine[:8]}"]
     return ", ".join(part for part in (testbed, preset, *real) if part)
+
+
+def in_words(testbed: str, preset: str, machine: str) -> str:
+    """Name a run within a sentence, after "on" or "of".
+
+    Examples
+    --------
+    >>> in_words("docker+host", "quick", "b3b104e57a10774d")
+    'the testbeds docker and host with the preset quick (machine b3b104e5)'
+    """
+    *others, last = testbed.split("+")
+    named = f"the testbeds {', '.join(others)} and {last}" if others else f"the testbed {testbed}"
+    real = "" if machine in ("", DETERMINISTIC) else f" (machine {machine[:8]})"
+    return f"{named}{f' with the preset {preset}' if preset else ''}{real}"
 
 
 def runs(measured: pd.DataFrame) -> list[Run]:
@@ -112,7 +126,7 @@ def runs(measured: pd.DataFrame) -> list[Run]:
 
 
 def _choices(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Yield the rows with one testbed an arm, in each way in which that can be chosen."""
+    """Yield the rows with one testbed per arm, in each way in which that can be chosen."""
     arm = rows["arm"] if "arm" in rows else pd.Series("", rows.index)
     testbeds = rows["testbed"].groupby(arm).unique().map(sorted)
     for chosen in itertools.product(*testbeds):

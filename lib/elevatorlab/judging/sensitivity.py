@@ -26,7 +26,7 @@ def file(study: str) -> Path:
 
 
 def table(usual: Iterable[Claim], others: Mapping[str, Iterable[Claim]]) -> pd.DataFrame:
-    """Put the verdicts on each claim beside each other.
+    """Return one row for each claim, with its verdict on each machine.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def table(usual: Iterable[Claim], others: Mapping[str, Iterable[Claim]]) -> pd.D
     Returns
     -------
     pandas.DataFrame
-        One row a claim that any of these machines could test; `stands` says whether all of them
+        One row per claim that any of these machines could test; `stands` says whether all of them
         come to one verdict.
     """
     verdicts = {
@@ -66,7 +66,7 @@ def counts(found: pd.DataFrame) -> list[str]:
 
 
 def flips(found: pd.DataFrame) -> dict[str, str]:
-    """Say of each claim whose verdict does not stand where it is another one, by its id."""
+    """Say on which machines a claim has another verdict; by id, for claims that have one."""
     names = [name for name in found if name not in COLUMNS]
     said = {}
     for row in found[found["stands"] == "no"].to_dict("records"):

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 TIE_MARGIN = 0.01
 """Differences of less than 1 % are called a tie."""
 
+ORDER_OF_MAGNITUDE = 10
+"""A value that is further off than this factor agrees with the document in nothing."""
+
 MOST_REPETITIONS = 200
 """What would take more of them is not going to be decided."""
 
@@ -45,7 +48,8 @@ class Evidence(NamedTuple):
         without a spread to test against: one repetition, or all the same.
     repetitions_to_decide : int or None
         For what is undecided: how many repetitions would decide it, if more of them scattered as
-        these do around the same estimate. None: no more than `MOST_REPETITIONS`.
+        these do around the same estimate. None: no number up to `MOST_REPETITIONS` would, or
+        nothing scatters.
     compared : tuple of Compared
         The estimates that it rests on, each with the published range.
     repetitions : int or None
@@ -141,10 +145,11 @@ def compare(
     """Hold an estimate against a published range.
 
     *Reproduced*: the whole interval lies in the allowed range and, where the document says that
-    something differs, on its side of `neutral`. *Direction only*: it is on that side, and not
-    within the allowed range. *Contradicted*: it is on the other side, shows no difference where
-    one is claimed, or lies wholly outside the allowed range. *Undecided*: the repetitions decide
-    none of this, or there is only one; imprecision never reproduces anything.
+    something differs, on its side of `neutral`. *Direction only*: it is on that side, not within
+    the allowed range, and of the same order of magnitude. *Contradicted*: it is on the other side,
+    shows no difference where one is claimed, is of another order of magnitude, or lies wholly
+    outside the allowed range. *Undecided*: the repetitions decide none of this, or there is only
+    one; imprecision never reproduces anything. What may be a tie decides nothing about a side.
 
     Parameters
     ----------
@@ -162,11 +167,70 @@ def compare(
     ends = allowed or published
 
     def decide(estimate: Interval) -> _Decision:
-        return _decide(estimate, claimed, ends, neutral, margin)
+        found = _decide(estimate, claimed, ends, neutral, margin)
+        if found.verdict == Verdict.DIRECTION_ONLY:
+            return _of_the_same_order(found, estimate, published)
+        return found
 
     held = _held(decide(measured), measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
     drawn = (compared(measured, published, ends, neutral),)
     return held._replace(evidence=held.evidence._replace(compared=drawn))
+
+
+def bounded(measured: Interval, ends: tuple[float, float], neutral: float) -> Held:
+    """Hold an estimate against a bound, such as "<1 %" or "within 2 s": no difference is claimed.
+
+    Parameters
+    ----------
+    measured : Interval
+        *Reproduced* where the whole interval keeps the bound, *contradicted* where all of it breaks
+        it, else *undecided*.
+    ends : tuple of float
+        What the bound allows; infinite on one side.
+    neutral : float
+        For the drawing alone.
+    """
+
+    def decide(estimate: Interval) -> _Decision:
+        return _decide(estimate, 0, ends, neutral, 0)
+
+    held = _held(decide(measured), measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
+    drawn = (compared(measured, ends, ends, neutral),)
+    return held._replace(evidence=held.evidence._replace(compared=drawn))
+
+
+def together(found: Sequence[Held]) -> tuple[Verdict, Evidence]:
+    """Judge what holds only if each of several does: contradicted by one, reproduced by all.
+
+    Parameters
+    ----------
+    found : sequence of Held
+        One or more of `bounded`.
+
+    Returns
+    -------
+    Verdict, Evidence
+        The p-value is that of the weakest where all are needed, and else of the firmest, as one
+        of so many.
+    """
+    verdicts = [one.verdict for one in found]
+    verdict = next(
+        one
+        for one in (Verdict.CONTRADICTED, Verdict.UNDECIDED, Verdict.REPRODUCED)
+        if one in verdicts
+    )
+    of_it = [one.evidence for one in found if one.verdict == verdict]
+    p_values = [one.p_value for one in of_it if one.p_value is not None]
+    counts = [one.repetitions for one in of_it if one.repetitions is not None]
+    needed = [one.repetitions_to_decide for one in of_it]
+    if verdict == Verdict.CONTRADICTED and p_values:
+        p_values = [min(1.0, len(found) * min(p_values))]
+    return verdict, Evidence(
+        p_value=max(p_values, default=None),
+        repetitions_to_decide=None if None in needed else max(n for n in needed if n),
+        compared=tuple(one for held in found for one in held.evidence.compared),
+        repetitions=min(counts, default=None),
+    )
 
 
 class _Decision(NamedTuple):
@@ -188,24 +252,44 @@ def _decide(
 ) -> _Decision:
     low, high = allowed
     if not measured.bounded:
-        return _Decision(Verdict.UNDECIDED, "one repetition does not decide it")
+        return _Decision(Verdict.UNDECIDED, "one repetition does not decide the claim")
     side = measured.direction(neutral, margin)
+    if claimed and side is None and not measured.low <= neutral <= measured.high:
+        return _Decision(Verdict.UNDECIDED, "the interval reaches into what is called a tie")
     if claimed and side == 0:
         tie = neutral - margin, neutral + margin
-        return _Decision(Verdict.CONTRADICTED, "no difference, where one is claimed", tie)
+        return _Decision(Verdict.CONTRADICTED, "there is no difference, where one is claimed", tie)
+    edge = neutral + (side or 0) * margin  # of what is called a tie
     if claimed and side == -claimed:
-        return _Decision(Verdict.CONTRADICTED, "the opposite direction", (neutral,))
+        return _Decision(Verdict.CONTRADICTED, "the direction is the opposite one", (edge,))
     if low <= measured.low and measured.high <= high and (side == claimed or not claimed):
-        needed = (low, high, neutral) if claimed else (low, high)
+        needed = (low, high, edge) if claimed else (low, high)
         why = "the whole interval is within the allowed range"
         return _Decision(Verdict.REPRODUCED, why, needed)
     if claimed and side == claimed:
-        return _Decision(Verdict.DIRECTION_ONLY, "the same direction, another size", (neutral,))
+        return _Decision(
+            Verdict.DIRECTION_ONLY, "the direction is the same, but the size differs", (edge,)
+        )
     if measured.low > high or measured.high < low:
         nearest = high if measured.low > high else low
         why = "the interval excludes the allowed range"
         return _Decision(Verdict.CONTRADICTED, why, (nearest,))
-    return _Decision(Verdict.UNDECIDED, "the repetitions do not decide it")
+    return _Decision(Verdict.UNDECIDED, "the repetitions do not decide the claim")
+
+
+def _of_the_same_order(
+    found: _Decision, measured: Interval, published: tuple[float, float]
+) -> _Decision:
+    """Contradict a value that agrees in direction, but is of another order of magnitude."""
+    near, far = sorted(map(abs, published))
+    least, most = near / ORDER_OF_MAGNITUDE, far * ORDER_OF_MAGNITUDE
+    low, high = sorted(map(abs, (measured.low, measured.high)))
+    if least <= high and low <= most:
+        return found
+    nearest = math.copysign(least if high < least else most, measured.value)
+    factor = f"a factor of {ORDER_OF_MAGNITUDE}"
+    why = f"the direction is the same, but the size is off by more than {factor}"
+    return _Decision(Verdict.CONTRADICTED, why, (nearest,))
 
 
 def _held(found: _Decision, measured: Interval, decides: Callable[[Interval], bool]) -> Held:
@@ -217,7 +301,7 @@ def _held(found: _Decision, measured: Interval, decides: Callable[[Interval], bo
 
 
 def excluding(measured: Interval, excluded: Iterable[float]) -> Evidence:
-    """Return the evidence that a truth is none of some values."""
+    """Return the evidence that the true value differs from each of some values."""
     return Evidence(p_value(measured, excluded), repetitions=measured.repetitions)
 
 
@@ -252,7 +336,24 @@ def repetitions_to_decide(measured: Interval, decides: Callable[[Interval], bool
 
 def would_decide(needed: int | None) -> str:
     """Say how many repetitions would decide something, as the end of a sentence."""
-    return f"; about {needed} with the same scatter would decide it" if needed else ""
+    return f"; about {needed} repetitions with the same scatter would" if needed else ""
+
+
+def sentence(why: str) -> str:
+    """Return `why` with a capital first letter, as the beginning of a sentence."""
+    return f"{why[:1].upper()}{why[1:]}"
+
+
+def rounding_alone(low: float, high: float) -> str:
+    """Say which values the rounding of a printed number leaves.
+
+    Examples
+    --------
+    >>> rounding_alone(0.4857, 0.5758), rounding_alone(0.89851, 0.89853)
+    ('rounding alone allows 0.4857 to 0.5758', 'rounding alone allows only 0.8985')
+    """
+    ends = list(dict.fromkeys((f"{low:.4g}", f"{high:.4g}")))
+    return f"rounding alone allows {' to '.join(ends) if len(ends) > 1 else f'only {ends[0]}'}"
 
 
 def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
@@ -318,8 +419,7 @@ def _p_value_of_order(
 ) -> float | None:
     """Return the p-value of an order: of its firmest pair, or of all where all are needed."""
     found = {
-        name: p_value(ratio, (1 - margin, 1 + margin) if sides[name] == 0 else (1.0,))
-        for name, (ratio, _) in pairs.items()
+        name: p_value(ratio, _outside(sides[name], margin)) for name, (ratio, _) in pairs.items()
     }
     wanted = {Verdict.REPRODUCED: 1, Verdict.DIRECTION_ONLY: 1, Verdict.CONTRADICTED: -1}[verdict]
     decisive = [p for name, p in found.items() if sides[name] == wanted] or list(found.values())
@@ -329,3 +429,8 @@ def _p_value_of_order(
     if verdict == Verdict.REPRODUCED or wanted not in sides.values():
         return max(numbers)
     return min(1.0, len(pairs) * min(numbers))
+
+
+def _outside(side: int | None, margin: float) -> tuple[float, ...]:
+    """Return the ratios that the truth must not have for a side to stand; see `_decide`."""
+    return (1 - margin, 1 + margin) if side == 0 else (1 + (side or 0) * margin,)

@@ -8,7 +8,7 @@ from .published import numbers as published
 from .tables import overview_table, tables
 from .trials import PRESETS, Parameters, trials
 
-TITLE = "How do containers disturb each other's I/O, and what keeps them apart?"
+TITLE = "How do containers disturb each other's I/O, and what isolates them?"
 NUMBER = 3
 
 __all__ = ["COLUMNS", "NAME", "NUMBER", "ORDER", "PRESETS", "TABLE", "TITLE", "Parameters"]

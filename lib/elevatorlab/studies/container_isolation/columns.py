@@ -1,11 +1,11 @@
-"""The tidy table of the study: one row a container and trial.
+"""The tidy table of the study: one row per container and trial.
 
-Experiments ``regulation``, ``comparison`` and ``frontier`` have one row a container and second
+Experiments ``regulation``, ``comparison`` and ``frontier`` have one row per container and second
 besides, with ``time_s``. What does not apply to an experiment is empty.
 
-The waits of seconds are those that the containers saw themselves, around the system call. They are
-a little longer than the device's, by which the regulator decides; so the judgement is the stricter
-one.
+The waits of seconds are those that the containers saw themselves, around the system call. The
+regulator decides by the device's own waits, which are a little shorter. So the claims are judged
+more strictly.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def limits_of(decisions: list[dict[str, Any]], subject: str) -> list[tuple[float
 
 
 def waits_ms(result: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Return the mean wait of each normal container in each period; one row a container.
+    """Return the mean wait of each normal container in each period; one row per container.
 
     A period in which none of a container's writes ended has no mean; it counts as a wait of
     the whole period.

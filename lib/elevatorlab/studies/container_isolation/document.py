@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ...analysis.knee import range_knee
 from ...analysis.queueing import interactive_wait_ms, mm1_wait_ms, queue_length, think_time_ms
 from ...judging.claims import Judge
 from ...judging.families import Statement
@@ -121,21 +120,6 @@ def _mm1_through_the_first_point(item: Statement, _: pd.DataFrame) -> Judgement:
     )
 
 
-def _knee_of_the_axis(item: Statement, _: pd.DataFrame) -> Judgement:
-    ends = (endpoint("utilization_percent", n) / 100 for n in (1, 20))
-    found = range_knee(*ends)
-    further = range_knee(endpoint("utilization_percent", 1) / 100, 0.99)
-    holds = all(0.7 <= knee <= 0.8 for knee in (found, further))
-    reason = (
-        "M/M/1 and the closed law both have the form W = c + d / (1 - U). Drawn from 26.98 % to "
-        f"92 %, every law of this form has its knee at {found:.1%}, for any c and d. Drawn to "
-        f"99 %, it has its knee at {further:.1%}."
-    )
-    if not holds:
-        reason += " So 70 to 80 % comes from the range of the drawing, not from the system."
-    return Judgement(reproduced_if(holds), round(100 * found, 1), reason)
-
-
 JUDGES: dict[str, Judge] = {
     "difference": _difference,
     "wait_before_and_after": _wait_before_and_after,
@@ -145,5 +129,4 @@ JUDGES: dict[str, Judge] = {
     "load_is_rate_times_wait": _load_is_rate_times_wait,
     "queue_is_utilization": _queue_is_utilization,
     "mm1_through_the_first_point": _mm1_through_the_first_point,
-    "knee_of_the_axis": _knee_of_the_axis,
 }

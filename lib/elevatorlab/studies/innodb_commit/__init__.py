@@ -8,7 +8,7 @@ from .published import table as published
 from .tables import overview_table, tables
 from .trials import PRESETS, VARIATIONS, Parameters, trials
 
-TITLE = "I/O schedulers seriously revisited: rows a second into InnoDB"
+TITLE = "I/O schedulers seriously revisited: rows inserted into InnoDB per second"
 NUMBER = 4
 
 __all__ = ["COLUMNS", "NAME", "NUMBER", "ORDER", "PRESETS", "TABLE", "TITLE"]

@@ -1,6 +1,6 @@
 """How each claim of the article is judged; the claims are in data/claims/innodb_commit.yaml.
 
-Only ratios between cells are held against the article: its commits a second come from another
+Only ratios between cells are compared with the article: its commits a second come from another
 machine. Cells are paired by repetition.
 """
 
@@ -19,20 +19,19 @@ from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
     TIE_MARGIN,
-    Evidence,
     Judgement,
     Verdict,
+    bounded,
     compare,
     not_testable,
     ordering,
-    repetitions_to_decide,
-    reproduced_if,
+    rounding_alone,
+    sentence,
     six_digits,
-    to_decide_sides,
-    undecided,
+    together,
     widened,
 )
-from ..kit.cells import by_repetition, rows_of
+from ..kit.cells import by_repetition, mean_of, rows_of
 from ..kit.reasons import named_reason
 from ..kit.reimplemented import told
 from . import document
@@ -40,6 +39,7 @@ from .columns import COLUMNS
 from .document import cells_of
 from .measures import SWEEP, TABLE, Cell, main_rows, ratio, rows_without_an_arm
 from .published import CELL, NAME, printed
+from .published import table as printed_table
 from .trials import DURABLE, LAZY, MAPPING
 
 #: The cell that the others are relative to; it is itself relative to the one below.
@@ -58,7 +58,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Parameters
     ----------
     measured : pandas.DataFrame
-        One row a run of sysbench, with `COLUMNS`; empty for published data alone.
+        One row per run of sysbench, with `COLUMNS`; empty for published data alone.
 
     Raises
     ------
@@ -111,9 +111,9 @@ def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
         measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
     )
     reason = (
-        f"Relative to {_named(beside)}: {measured.text()}; printed {above / below:.3g} "
-        f"(rounding allows {low:.3g} to {high:.3g}, the tolerance {allowed[0]:.3g} to "
-        f"{allowed[1]:.3g}): {why}."
+        f"The value relative to {_named(beside)} is {measured.text()}. Printed: "
+        f"{above / below:.3g}; with the tolerance, {allowed[0]:.3g} to {allowed[1]:.3g} is allowed "
+        f"({rounding_alone(low, high)}). {sentence(why)}."
     )
     said = told(reason, [cell["scheduler"]])
     measured_cell = _measured_cell(item, cell)
@@ -128,11 +128,12 @@ def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgem
     if common.empty:
         return _absent(rows)
     found = mean_interval(shares[common] / reference[common])
-    verdict, why, evidence = compare(found, (-math.inf, bound), neutral=1, margin=TIE_MARGIN)
+    verdict, why, evidence = bounded(found, (-math.inf, bound), neutral=1)
     return Judgement(
         verdict,
         six_digits(found.value * printed(beside, "utilization_ratio")),
-        f"Relative to {_named(beside)}: {found.text()}; printed less than {bound:.3g}: {why}.",
+        f"The value relative to {_named(beside)} is {found.not_negative().text()}. Printed: less "
+        f"than {bound:.3g}. {sentence(why)}.",
         evidence,
     )
 
@@ -227,14 +228,21 @@ def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
             pairs[f"none / {other}"] = (found, False)
     if not pairs:
         return _absent(rows)
-    margin = item.threshold
-    directions = [found.direction(1, margin) for found, _ in pairs.values()]
-    _, reason, _ = ordering(pairs, margin)
-    if None in directions and -1 not in directions:
-        needed = to_decide_sides([found for found, _ in pairs.values()], margin)
-        return undecided(f"{reason}.", f"{len(pairs)} pairs", needed)
-    verdict = reproduced_if(-1 not in directions)
-    return Judgement(verdict, f"{directions.count(-1)} of {len(pairs)} faster", f"{reason}.")
+    behind, margin = (1 - item.threshold, math.inf), item.threshold
+    held = [bounded(one, behind, neutral=1) for one, _ in pairs.values()]
+    _, reason, drawn = ordering(pairs, margin)
+    verdict, evidence = together(held)
+    faster, ahead = (
+        [one.verdict for one in held].count(which)
+        for which in (Verdict.CONTRADICTED, Verdict.REPRODUCED)
+    )
+    return Judgement(
+        verdict,
+        f"{faster} of {len(pairs)} faster",
+        f"{reason}. In {ahead} of {len(pairs)} pairs, the interval excludes that none is behind.",
+        evidence._replace(compared=drawn.compared),
+        _measured_cell(item, {**cell, "scheduler": "none"}),
+    )
 
 
 def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -254,30 +262,23 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
     if common.empty:
         return _absent(rows)
     more = mean_interval(waits[common] - base[common])
-    smallest = item.threshold
-    verdict, needed = _above(more, smallest), None
-    if verdict == Verdict.UNDECIDED:
-        needed = repetitions_to_decide(more, lambda one: _above(one, smallest) != Verdict.UNDECIDED)
+    verdict, why, evidence = bounded(more, (item.threshold, math.inf), neutral=0)
+    there, beside = (
+        mean_interval(100 * share[common]).not_negative().text(" %") for share in (waits, base)
+    )
     return Judgement(
         verdict,
         six_digits(waits[common].mean()),
-        f"Idle while requests waited, {cell['idling']}: {waits[common].mean():.1%} of the time, "
-        f"against {base[common].mean():.1%} "
+        f"Idle while requests waited, {cell['idling']}: {there} of the time, against {beside} "
         f"{'without slice_idle' if item.select['experiment'] == SWEEP else 'with mq-deadline'}; "
-        f"difference {more.text()}.",
-        Evidence(repetitions_to_decide=needed),
+        f"difference {more.text()}: {why}.",
+        evidence,
+        _measured_cell(item, cell),
     )
 
 
-def _above(measured: Interval, smallest: float) -> Verdict:
-    """Judge whether an estimate is above a bound."""
-    if not measured.bounded or measured.low <= smallest < measured.high:
-        return Verdict.UNDECIDED
-    return reproduced_if(measured.low > smallest)
-
-
 def _merges(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge "requests to merge do not come in": as many writes a commit as without a scheduler."""
+    """Judge "requests to merge do not come in": no fewer writes a commit than with none."""
     cell = {"flush_log_at_trx_commit": DURABLE, "threads": 1}
     name = str(item.select["scheduler"])
     measured = ratio(
@@ -288,11 +289,14 @@ def _merges(item: Statement, table: pd.DataFrame) -> Judgement:
     )
     if measured is None:
         return _absent(table)
-    tolerance = item.tolerance
     verdict, why, evidence = compare(
-        measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
+        measured,
+        (1, math.inf),
+        neutral=1,
+        margin=TIE_MARGIN,
+        allowed=(1 - item.tolerance, math.inf),
     )
-    said = told(f"Writes a commit, {name} / none: {measured.text()}: {why}.", [name])
+    said = told(f"Writes per commit, {name} / none: {measured.text()}. {sentence(why)}.", [name])
     shared = _measured_cell(item, {**cell, "scheduler": name})
     return Judgement(verdict, six_digits(measured.value), said, evidence, shared)
 
@@ -314,13 +318,27 @@ def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _only_writes(item: Statement, table: pd.DataFrame) -> Judgement:
-    totals = main_rows(table)[["reads", "commits"]].sum()
-    if not totals["commits"]:
-        return _absent(table)
-    share = totals["reads"] / totals["commits"]
-    verdict = reproduced_if(share <= item.threshold)
-    reason = f"{totals['reads']:.0f} read requests during {totals['commits']:.0f} commits."
-    return Judgement(verdict, f"{totals['reads']:.0f} reads", reason)
+    """Judge "there were only writes" by each cell of the article's table that ran."""
+    rows = _experiment(item, table)
+    rows = rows.assign(share=rows["reads"] / rows["commits"])
+    found = {}
+    for printed_cell in printed_table()[list(CELL)].to_dict("records"):
+        cell = {str(name): value for name, value in printed_cell.items()}
+        share = mean_of(by_repetition(rows, "share", **cell))
+        if share is not None:
+            found[_named(cell)] = share
+    if not found:
+        return _absent(rows)
+    verdict, evidence = together(
+        [bounded(one, (-math.inf, item.threshold), neutral=0) for one in found.values()]
+    )
+    most = max(found, key=lambda name: found[name].value)
+    reason = (
+        f"Most read requests a commit: {found[most].not_negative().text()} with {most}. Cells of "
+        f"the article's table that ran: {len(found)}."
+    )
+    measured = f"{six_digits(found[most].value)} reads a commit"
+    return Judgement(verdict, measured, reason, evidence, f"{TABLE}: reads of all cells")
 
 
 DECIDED_BY: DecidedBy = {

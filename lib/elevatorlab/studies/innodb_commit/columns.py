@@ -1,4 +1,4 @@
-"""The tidy table of the study: one row a run of sysbench."""
+"""The tidy table of the study: one row per run of sysbench."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the claims are judged that the article alone can settle: its numbers against each other."""
+"""Judge the claims that need the article alone: do its numbers agree with each other?"""
 
 from __future__ import annotations
 

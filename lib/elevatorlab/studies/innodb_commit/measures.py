@@ -8,32 +8,34 @@ from typing import Any
 import pandas as pd
 
 from ...analysis.intervals import Interval
+from ...plugins.schedulers import OF_THE_KERNEL
 from ..kit.cells import by_repetition, paired_ratio, rows_of
 from ..kit.contrast import on_main_disk, with_arm
+from ..kit.reimplemented import REIMPLEMENTED
 
 Cell = Mapping[str, Any]
 """Values of columns that select a cell of the table."""
 
-SCHEDULERS = ("none", "mq-deadline", "cfq", "anticipatory", "bfq", "kyber")
+SCHEDULERS = tuple(dict.fromkeys(("none", "mq-deadline", *REIMPLEMENTED, *OF_THE_KERNEL)))
 ARMS = {"host": "host", "container": "container", "vm": "VM"}
-"""What the arms are called; the first one that was measured is held against the article."""
+"""What the arms are called; the first one that was measured is compared with the article."""
 
 TABLE, NO_CACHE, SWEEP = "table", "no_cache", "sweep"
 
 
 def main_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what is held against the article: one arm, on a drive where one was measured."""
+    """Return the rows to compare with the article: one arm, on a drive where one was measured."""
     return on_main_disk(_first_arm(rows))
 
 
 def rows_without_an_arm(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the same arm of the study on disks that have none themselves."""
+    """Return the rows of the first arm (host or container) on disks without a moving arm."""
     rows = _first_arm(rows)
     return rows[~with_arm(rows)]
 
 
 def swept_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the same arm on the disks of the sweep, and what stands beside it."""
+    """Return the rows of the first arm (host or container) on the disks of the sweep."""
     rows = _first_arm(rows)
     return rows[rows["device"].isin(rows_of(rows, experiment=SWEEP)["device"])]
 

@@ -14,11 +14,11 @@ from ..kit.reimplemented import SUCCEEDS
 NAME = "innodb_commit"
 
 CELL = ("scheduler", "flush_log_at_trx_commit", "threads")
-"""What tells the cells of the table apart."""
+"""The columns whose values identify a cell of the table."""
 
 
 def table() -> pd.DataFrame:
-    """Return the printed table, one row a cell.
+    """Return the printed table, one row per cell.
 
     Returns
     -------

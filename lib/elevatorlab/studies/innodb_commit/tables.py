@@ -10,27 +10,25 @@ from ..kit.contrast import turned, with_arm
 from ..kit.tables import PLACE, Captioned, cells
 from .claims import judge
 from .measures import NO_CACHE, SWEEP, TABLE
-from .trials import MAPPING
 
-MAPPED = "Schedulers are named as now, and as in the article: " + ", ".join(
-    f"{now} for {then}" for now, then in MAPPING.items() if "not in it" not in then
-)
-MAPPED += (
-    "; kyber and bfq came later, bfq as the successor of cfq. cfq and anticipatory have left the "
+MAPPED = (
+    "Schedulers have today's names: mq-deadline is the article's deadline, and none is its noop. "
+    "kyber and bfq came later; bfq is the successor of cfq. cfq and anticipatory have left the "
     "kernel: they are our reimplementations, from the documents of kernel 4.9 and a paper of 2001."
 )
 
 OVERVIEW = (
-    "Measured: commits a second (geometric mean over repetitions, and its 95 % confidence "
+    "Measured: commits per second (geometric mean over repetitions, and its 95 % confidence "
     "interval), latency, and writes and calls of fsync for each commit. ioutil is the share of the "
     "time in which the device had anything to do. Idle while waiting is the share in which the "
     f"device stood idle while a request waited in the scheduler. {MAPPED}"
 )
 SWEPT = (
-    "bfq over slice_idle, the time that bfq may wait for the next request of the same process. bfq "
-    "runs as shipped, without preferring interactive programs (low_latency off), and with "
-    "strict_guarantees. With strict_guarantees, bfq always idles, and lets only one request into "
-    "the device. Where idle time stays with slice_idle 0, slice_idle is not the cause."
+    "bfq with different values of slice_idle, the time that bfq may wait for the next request of "
+    "the same process. bfq runs in three configurations: as shipped; with low_latency off (no "
+    "preference for interactive programs); and with strict_guarantees (low_latency off as well). "
+    "With strict_guarantees, bfq always idles, and lets only one request at a time into the "
+    "device. Where there is idle time even with slice_idle = 0, slice_idle is not its cause."
 )
 
 WHERE = {name: name for name in (*PLACE, "arm")}

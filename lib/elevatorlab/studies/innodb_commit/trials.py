@@ -25,14 +25,12 @@ from ..kit.trials import Arm, DiskParameters, on_arm, trial
 from ..kit.variations import slowdowns
 from .published import NAME
 
-#: What a scheduler is in the article; kyber and bfq came later.
+#: What a scheduler is in the article; others came later.
 MAPPING = {
     "mq-deadline": "deadline",
     "none": "noop",
-    "cfq": "cfq",
-    "anticipatory": "anticipatory",
+    **{name: name for name in REIMPLEMENTED},
     "bfq": "bfq (not in it; cfq's successor)",
-    "kyber": "kyber (not in it)",
 }
 
 #: The controller's write-behind cache is there, or not: eight drives, and without an arm for
@@ -125,7 +123,7 @@ class Parameters(DiskParameters):
 
 
 _ALL: dict[str, Any] = {
-    "schedulers": ("none", "mq-deadline", "bfq", "kyber"),
+    "schedulers": OF_THE_KERNEL,
     "reimplemented": REIMPLEMENTED,
 }
 
@@ -262,7 +260,7 @@ def _schedulers(parameters: Parameters, disk: str) -> Sequence[str]:
 
 
 def _commits(parameters: Parameters, case: Case, threads: int, flush: int) -> int:
-    """Return of how many transactions a measurement is."""
+    """Return how many transactions a measurement commits."""
     without_cache = case.experiment == "no_cache"
     if has_arm(case.disk) and flush == DURABLE:
         wanted = parameters.uncached_drive_commits if without_cache else parameters.drive_commits

@@ -1,4 +1,4 @@
-"""The tidy table of the study: one row a test, number of threads and trial."""
+"""The tidy table of the study: one row per test, number of threads and trial."""
 
 from __future__ import annotations
 

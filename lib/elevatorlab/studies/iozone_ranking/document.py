@@ -1,4 +1,4 @@
-"""How the claims are judged that the article, its script and iozone's own output can settle."""
+"""Judge the claims that need no measurement: the article, its script and iozone's output decide."""
 
 from __future__ import annotations
 

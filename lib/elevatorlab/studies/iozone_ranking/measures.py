@@ -8,12 +8,13 @@ import pandas as pd
 from ...analysis.friedman import Friedman, friedman
 from ...analysis.intervals import Interval, ratio_interval
 from ...analysis.points import Points, points
+from ...plugins.schedulers import OF_THE_KERNEL
 from ..kit.cells import in_order
-
-SCHEDULERS = ("none", "mq-deadline", "cfq", "bfq", "kyber")
 
 HERE = {"noop": "none", "deadline": "mq-deadline", "cfq": "cfq"}
 """The article's schedulers, and what they are here; cfq is a reimplementation."""
+
+SCHEDULERS = tuple(dict.fromkeys((*HERE.values(), *OF_THE_KERNEL)))
 
 TESTS = {
     "initial_write": "Initial write",
@@ -25,8 +26,8 @@ TESTS = {
 """What the article calls its tests, in the order of its list."""
 
 ARMS = {
-    "notebook-5400": "notebook drive with an arm (simulated)",
-    "desktop-7200": "desktop drive with an arm (simulated)",
+    "notebook-5400": "notebook hard disk (simulated)",
+    "desktop-7200": "desktop hard disk (simulated)",
     "single_server_disk": "disk without seeks, one server (simulated)",
     "sata_ssd": "SATA SSD (simulated)",
     "nvme_ssd": "NVMe SSD (simulated)",
@@ -37,8 +38,8 @@ ARMS = {
 """The devices; an arm of this study is a device."""
 
 VARIANTS = {
-    "as_published": "as published (page cache)",
-    "direct": "around the page cache (-I)",
+    "as_published": "with the page cache, as published",
+    "direct": "bypassing the page cache (-I)",
 }
 
 LIKE_THE_ARTICLE = {
@@ -59,7 +60,7 @@ def arm_name(arm: str) -> str:
 
 
 def comparisons(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> pd.DataFrame:
-    """Return throughput, KiB/s: one row a test, number of threads and run, one column a scheduler.
+    """Return throughput, KiB/s: a row per test, number of threads and run, a column per scheduler.
 
     Parameters
     ----------

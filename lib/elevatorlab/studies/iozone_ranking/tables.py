@@ -24,15 +24,16 @@ OVERVIEW = (
     "patterns (see column tool)."
 )
 POINTS = (
-    "The article's points, for any number of schedulers, from every test, number of threads and "
-    "run. A scheduler gets one point for each scheduler beaten, and half a point for each tie. The "
-    "other columns are not in the article. They tell how often each scheduler wins in resampled "
-    "runs. They also have Friedman's test, with mean ranks over tests and numbers of threads (1 is "
-    "best)."
+    "Points by the article's method, extended to any number of schedulers. Every combination of "
+    "test, number of threads and run gives points. A scheduler gets one point for each scheduler "
+    "beaten, and half a point for each tie. The other columns are not in the article. They tell "
+    "how often each scheduler wins in resampled runs. They also have Friedman's test, with mean "
+    "ranks over tests and numbers of threads (1 is best)."
 )
 GAINS = (
-    "Size of the effect: gain of the best scheduler's throughput over the worst's, in percent, "
-    "with one thread and with the most. The 95 % confidence interval is over runs."
+    "Size of the effect: by how many percent the best scheduler's throughput exceeds the worst's, "
+    "with one thread and with the largest number of threads. The 95 % confidence interval is over "
+    "runs."
 )
 
 LOG_HEADER = ("Test", "Throughput (KB/s)", "I/O Scheduler", "Threads", "n")
@@ -135,7 +136,7 @@ def write_log(measured: pd.DataFrame, folder: Path) -> list[Path]:
     """Write the article's log of every device, variant and tool that was measured.
 
     The Rewrite line has the rewrite figure; the article's script put the random-write figure
-    there. Its ``n`` is the run. KB are 1024 bytes, as iozone's.
+    there. The log's column ``n`` is the run. KB are 1024 bytes, as iozone's.
 
     Parameters
     ----------

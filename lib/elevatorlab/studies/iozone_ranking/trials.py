@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import (
     Count,
     DiskName,
@@ -48,7 +49,7 @@ class Parameters(DiskParameters):
     threads : int
         iozone runs with 1 to this many threads, as the article's script.
     variants : tuple of str
-        ``as_published``; ``direct`` is the same around the page cache (iozone's ``-I``).
+        ``as_published``; ``direct`` bypasses the page cache (iozone's ``-I``).
     size_mib, record_kib : int
         File of each thread, and size of a request.
     dirty_mib : float or None
@@ -78,7 +79,7 @@ class Parameters(DiskParameters):
 
 
 _ALL: dict[str, Any] = {
-    "schedulers": ("none", "mq-deadline", "bfq", "kyber"),
+    "schedulers": OF_THE_KERNEL,
     "reimplemented": ("cfq",),
     "variants": ("as_published", "direct"),
     "threads": 3,

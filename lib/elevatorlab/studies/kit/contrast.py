@@ -1,4 +1,4 @@
-"""What an arm turns: a study's verdicts on disks without one beside those on drives."""
+"""Claims whose verdict changes on a hard disk, a disk with an arm."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...judging.verdicts import Verdict
 from .tables import Captioned
 
 CAPTION = (
-    "What the arm turns: each claim with one verdict on a disk without an arm, and another on a "
-    "drive. The table has {turned} of the {decided} claims that could be tested on both. Column "
-    "why tells what was found without the arm, and then with it."
+    "Claims whose verdict changes on a hard disk: {turned} of the {decided} claims that could be "
+    "tested both on disks without an arm and on hard disks (with an arm). The column “why” says "
+    "what was found without the arm, and then with it."
 )
 COLUMNS = ["claim", "without arm", "with arm", "why"]
 
@@ -32,7 +32,9 @@ def on_main_disk(rows: pd.DataFrame) -> pd.DataFrame:
 def turned(
     judge: Callable[[pd.DataFrame], list[Claim]], without: pd.DataFrame, armed: pd.DataFrame
 ) -> list[Captioned]:
-    """Return a caption and one row for each claim that the arm turns; nothing without a contrast.
+    """Return a caption, and one row for each claim whose verdict the arm changes.
+
+    Without results on both kinds of disk, return nothing.
 
     Parameters
     ----------

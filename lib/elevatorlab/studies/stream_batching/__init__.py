@@ -8,7 +8,7 @@ from .published import points as published
 from .tables import overview_table, tables
 from .trials import BATCH_NR, BATCH_TIMEOUT_US, PRESETS, VARIATIONS, Parameters, trials
 
-TITLE = "Does holding requests back pay over NVMe/TCP?"
+TITLE = "Does it pay to hold requests back over NVMe/TCP?"
 NUMBER = 5
 
 __all__ = [

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ...trial import DeviceModel, FioPoints, NullBlk, capabilities
 
 _BESIDE_DISK = "elevatorlab.studies.stream_batching.beside_disk.apart"
 
-#: What a testbed of several processors finds of itself.
-PROCESSORS = "processors"
-
 #: Processors of one side: the emulated machine has at most 32 in all.
-Cores = Annotated[int, Field(ge=1, le=16)]
+MOST_CORES = 16
+
+
+def _fits_twice(cores: int) -> int:
+    if cores > MOST_CORES:
+        raise ValueError(
+            f"cores: expected at most {MOST_CORES}, since the target has as many as the host and "
+            f"the largest machine has {2 * MOST_CORES}; found {cores}"
+        )
+    return cores
+
+
+Cores = Annotated[int, Field(ge=1), AfterValidator(_fits_twice)]
 
 
 class NvmeTcpApart(DeviceModel):
@@ -47,7 +56,8 @@ class NvmeTcpApart(DeviceModel):
     @property
     def requires(self) -> tuple[str, ...]:
         """The rig of a target on the same machine, and processors for both sides."""
-        return (capabilities.device("nvme_tcp"), capabilities.driver(self.driver), PROCESSORS)
+        needs = capabilities.device("nvme_tcp"), capabilities.driver(self.driver)
+        return (*needs, capabilities.Capability.PROCESSORS)
 
     @property
     def capacity_mib(self) -> int | None:

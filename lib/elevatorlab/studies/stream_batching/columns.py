@@ -1,4 +1,4 @@
-"""The tidy table of the study: one row a point of a trial."""
+"""The tidy table of the study: one row per point of a trial."""
 
 from __future__ import annotations
 

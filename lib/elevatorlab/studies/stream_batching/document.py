@@ -25,7 +25,7 @@ from .published import (
 
 
 def _littles_law(item: Statement, _: pd.DataFrame) -> Judgement:
-    """Throughput x mean latency is what is in flight, in any system that loses nothing."""
+    """Little's law: throughput times mean latency is the number of requests in flight."""
     row, tolerance = item.select, item.tolerance
     in_flight = row["throughput_kiops"] * row["latency_us"] / 1000
     share = in_flight / row["io_depth"]
@@ -34,10 +34,11 @@ def _littles_law(item: Statement, _: pd.DataFrame) -> Judgement:
         for sign in (-1, 1)
     )
     fits = low <= 1 + tolerance and high >= 1 - tolerance
+    digits = 1 if f"{low:.0%}" == f"{high:.0%}" else 0
     reason = (
         f"{row['throughput_kiops']:g} kIOPS x {row['latency_us']:g} us = {in_flight:.4g} requests "
-        f"in flight, {share:.0%} of the depth; the figure's resolution allows {low:.0%} to "
-        f"{high:.0%}."
+        f"in flight, {share:.{digits}%} of the depth; the figure's resolution allows "
+        f"{low:.{digits}%} to {high:.{digits}%}."
     )
     if not fits:
         reason += " The rest is in flight, but is not counted as latency."

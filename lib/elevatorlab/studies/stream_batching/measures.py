@@ -25,8 +25,8 @@ READ_PERCENT = {"randread": 100, "randwrite": 0}
 THROUGHPUT, MEAN, P99 = "throughput_iops", "latency_mean_us", "latency_p99_us"
 
 FEWEST_FOR_P99 = 299
-"""With fewer requests even the slowest of them may be below the 99th percentile: that all of n are
-has a probability of 0.99^n, which 299 is the first to bring below 5 %."""
+"""Of fewer requests, even the slowest may be below the 99th percentile. All n requests are below it
+with a probability of 0.99^n. From 299 requests on, this probability is below 5 %."""
 
 
 def with_own_knobs(table: pd.DataFrame) -> pd.DataFrame:
@@ -55,7 +55,10 @@ def apart(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def shared(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the other rows: host and target share all processors, or are two machines."""
+    """Return the rows that `apart` leaves out.
+
+    In these, host and target share all processors, or are two machines.
+    """
     return table[table["cores"].isna()]
 
 
@@ -170,7 +173,10 @@ def words(where: Mapping[str, Any]) -> str:
 
 
 def cell_of(where: Mapping[str, Any]) -> str:
-    """Name the point that measured rows are of (see `where_of`), for claims that share it."""
+    """Return a name for the point to which measured rows belong (see `where_of`).
+
+    Claims that share the point share the name.
+    """
     point = {**WHERE, **where}
     return (
         f"{TARGETS[point['target']]}, {words(where)}, depth {point['depth']:g}, "

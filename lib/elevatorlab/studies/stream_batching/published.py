@@ -77,7 +77,7 @@ def request_size() -> pd.DataFrame:
 
 @read_once
 def points() -> pd.DataFrame:
-    """Return every point of the six figures in one table, one row a point.
+    """Return every point of the six figures in one table, one row per point.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def _noop_points() -> dict[tuple[str, float], dict[str, Any]]:
 
 
 def varied(row: Mapping[str, Any]) -> str:
-    """Return the column that the figure of a row varies."""
+    """Return the column on the x-axis of the figure that the row comes from."""
     return next(name for name in VARIED if name in row and not pd.isna(row[name]))
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import (
     Count,
     Disk,
@@ -23,10 +24,11 @@ from ...trial import (
     checked,
     profile,
 )
+from ..kit.reimplemented import SUCCEEDS
 from ..kit.trials import CommonParameters, DiskId, trial
 from ..kit.variations import slowdowns
 from .apart import Cores, FioPointsApart, NvmeTcpApart
-from .published import LINK_DELAY_US, LINK_GBPS, NAME
+from .published import LINK_DELAY_US, LINK_GBPS, NAME, SCHEDULER
 
 Experiment = Literal["depth", "read_share", "request_size", "unscaled", "knobs", "local", "cores"]
 Target = Literal["nvme_ssd", "ram"]
@@ -35,6 +37,12 @@ Depth = Annotated[int, Field(ge=1, le=1024)]
 Percent = Annotated[int, Field(ge=0, le=100)]
 RequestKib = Annotated[int, Field(ge=1, le=1024)]
 BatchNr = Annotated[int, Field(ge=1, le=1024)]
+
+#: In the order in which they are shown: the document's two, and the kernel's others, but for
+#: cfq's successor.
+SCHEDULERS = tuple(
+    dict.fromkeys((*SCHEDULER.values(), *(one for one in OF_THE_KERNEL if one not in SUCCEEDS)))
+)
 
 #: Profile of the target's disk (see `elevatorlab.plugins.profiles`).
 PROFILE: dict[Target, str] = {"nvme_ssd": "nvme_ssd", "ram": "ram_disk"}
@@ -66,8 +74,9 @@ class Parameters(CommonParameters):
         ``depth`` (the document's Figures 1 and 2, and one core of 3 and 4), ``read_share``
         (Figure 5), ``request_size`` (Figure 6); ``unscaled`` repeats depths 1 and 64 with
         time_scale 1; ``knobs`` crosses `batch_nrs` and `batch_timeouts_us`; ``local`` is the
-        negative control, without a network. ``cores``, which is in no preset, is all six figures
-        with host and target on processors of their own: it needs a testbed that has as many.
+        negative control, without a network, of noop, SBQ and schedulers of one's own. ``cores``,
+        which is in no preset, is all six figures with host and target on processors of their own:
+        it needs a testbed that has as many.
     drivers : tuple of str
         Of NVMe/TCP (`elevatorlab.trial.NvmeTcp`).
     time_scale : float
@@ -97,7 +106,7 @@ class Parameters(CommonParameters):
     experiments: tuple[Experiment, ...]
     targets: tuple[Target, ...] = ("nvme_ssd", "ram")
     drivers: tuple[Driver, ...] = ("stock", "one_send")
-    schedulers: tuple[SchedulerName, ...] = ("none", "sbq", "mq-deadline", "kyber")
+    schedulers: tuple[SchedulerName, ...] = SCHEDULERS
     depths: tuple[Depth, ...]
     read_percents: tuple[Percent, ...]
     request_kib: tuple[RequestKib, ...]
@@ -199,7 +208,7 @@ Point = dict[str, int | str]
 
 
 class Curve(NamedTuple):
-    """What tells a trial from the others of a repetition, and its points.
+    """The parameters in which a trial differs from others of its repetition, and its points.
 
     Attributes
     ----------
@@ -246,12 +255,21 @@ def _curves(parameters: Parameters) -> Iterator[Curve]:
                 if "unscaled" in chosen and scale != 1 and scheduler in ("none", "sbq"):
                     yield Curve(target, scheduler, driver, 1, ends)
             simulated = target == "ram" or not parameters.disk
-            if "local" in chosen and scheduler in ("none", "sbq") and simulated:
+            if "local" in chosen and _is_local(scheduler) and simulated:
                 yield Curve(target, scheduler, LOCAL, scale, ends)
     if "knobs" in chosen and "sbq" in parameters.schedulers:
         yield from _knobs(parameters)
     if "cores" in chosen:
         yield from _apart(parameters)
+
+
+def _is_local(scheduler: str) -> bool:
+    """Tell whether the price of a scheduler without a network is asked.
+
+    It is of the document's two, and of one that somebody brings: its author must know what it
+    costs a local disk. The kernel's others are there to be compared over the network.
+    """
+    return scheduler == "none" or scheduler not in OF_THE_KERNEL
 
 
 def _apart(parameters: Parameters) -> Iterator[Curve]:

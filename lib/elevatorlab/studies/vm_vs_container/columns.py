@@ -1,4 +1,4 @@
-"""The tidy table of the study: one row a timed read."""
+"""The tidy table of the study: one row per timed read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the claims are judged that the article alone can settle: its tables against themselves."""
+"""Judge the claims that need the article alone: do its tables agree with themselves?"""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def _percentage(base: Base) -> Judge:
             "The printed digits follow from the printed times. Rounding these times to 1 ms "
             f"allows {low:.4g} to {high:.4g} %."
             if agrees
-            else f"The printed {item.published:g} % divides by the {other} time, although the "
-            "column has the heading and the meaning of Tables 1 to 4. With the base of these "
-            f"tables, it is {value:g} %."
+            else f"The printed {item.published:g} % is relative to the {other} time, although the "
+            "column has the same heading as in Tables 1 to 4 and should mean the same. Relative "
+            f"to the VM's time, as in those tables, it is {value:g} %."
         )
         return Judgement(reproduced_if(agrees), value, reason)
 

@@ -8,16 +8,18 @@ import pandas as pd
 
 from ...analysis.intervals import Interval, mean_interval
 from ...analysis.ranking import Ranking, rank
-from ..kit.cells import paired_ratio, rows_of
+from ..kit.cells import once_a_table, paired_ratio, values_of
 
 SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
 
 ARMS = {"vm": "VM", "host": "host", "container": "container"}
 """What the arms are called, in the order in which they are shown."""
 
+_READ = ("repetition", "published_size_mb", "time_s")
+
 
 def times_by(key: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return times with one row a repetition and one column a value of `key`."""
+    """Return times with one row per repetition and one column per value of `key`."""
     return rows.pivot(index="repetition", columns=key, values="time_s")
 
 
@@ -38,16 +40,27 @@ def total_ratio(
     Interval or None
         Ratio of times, paired by repetition; None where no repetition has both sides.
     """
-    reads = table[list({*numerator, *denominator, "repetition", "published_size_mb", "time_s"})]
-    reads = reads.fillna({"published_size_mb": 0})
-    sides = [
-        times_by("published_size_mb", rows_of(reads, **side)) for side in (numerator, denominator)
-    ]
+    sides = [_times_of(table, side) for side in (numerator, denominator)]
     sizes = sides[0].columns.intersection(sides[1].columns)
     if sizes.empty:
         return None
     above, below = (side[sizes].dropna().sum(axis=1) for side in sides)
     return paired_ratio(above, below)
+
+
+def _times_of(table: pd.DataFrame, side: Mapping[str, object]) -> pd.DataFrame:
+    """Return the times of one side; many claims ask for the same ones."""
+    known, asked = _known(table), frozenset(side.items())
+    if asked not in known:
+        reads = values_of(table, _READ, **side).fillna({"published_size_mb": 0})
+        known[asked] = times_by("published_size_mb", reads)
+    return known[asked]
+
+
+@once_a_table
+def _known(table: pd.DataFrame) -> dict[frozenset[tuple[str, object]], pd.DataFrame]:
+    """Return what has been asked of a table."""
+    return {}
 
 
 def ranking(rows: pd.DataFrame) -> Ranking | None:

@@ -24,7 +24,7 @@ def writes_starving_reads() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a printed row: document, table, row, scheduler, published_size_mb,
+        One row per printed row: document, table, row, scheduler, published_size_mb,
         vm_time_s, container_time_s, improvement_percent.
     """
     return read_published(NAME, TEST_1)
@@ -43,7 +43,7 @@ def high_read_latency() -> pd.DataFrame:
 
 @read_once
 def times() -> pd.DataFrame:
-    """Return every printed time of Tables 1 to 5, one row a time.
+    """Return every printed time of Tables 1 to 5, one row per time.
 
     Returns
     -------

@@ -274,7 +274,7 @@ def _test_2(parameters: Parameters, cache: Cache) -> tuple[EndlessRead, TimedTre
     """*Effects of high read latency*: an endless cat of a big file, then find over a tree.
 
     The article names neither the size of its big file nor that of its tree (an Android
-    SDK). With a cold cache the background reads around the page cache, or its second
+    SDK). With a cold cache the background bypasses the page cache, or its second
     pass would leave the disk idle.
 
     The tree's files: log-normal sizes with a median of 4 KiB, the median of the five-year

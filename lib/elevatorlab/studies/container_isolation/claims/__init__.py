@@ -8,6 +8,7 @@ from ....judging import claims
 from ....judging.claims import Claim, Judge
 from ....judging.expectations import expect_columns
 from ....judging.families import statements
+from ...kit.reasons import named_reason
 from .. import document
 from ..columns import COLUMNS
 from ..measures.schedulers import of_first_scheduler
@@ -19,6 +20,7 @@ JUDGES: dict[str, Judge] = {
     **interference.JUDGES,
     **overload.JUDGES,
     **regulation.JUDGES,
+    "named_reason": named_reason,
 }
 
 
@@ -28,7 +30,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Parameters
     ----------
     measured : pandas.DataFrame
-        One row a container and trial, with `columns.COLUMNS`; empty for published data alone.
+        One row per container and trial, with `columns.COLUMNS`; empty for published data alone.
 
     Returns
     -------

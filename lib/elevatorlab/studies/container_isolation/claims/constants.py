@@ -18,8 +18,8 @@ _CURVES = (
 )
 _CHANGES = ("rise_changes_little", "system_rise_grows")
 _AFTER = (
-    *("regulation_rate", "regulation_wait", "regulation_threshold", "regulation_longest_wait"),
-    *("regulation_normal_rate_rises", "regulation_utilisation_falls", "highest_is_overloaded"),
+    *("regulation_rate", "regulation_wait", "regulation_longest_wait"),
+    *("regulation_normal_rate_rises", "regulation_utilisation_falls"),
 )
 
 DECIDED_BY: DecidedBy = {

@@ -31,6 +31,12 @@ from ..measures.interference import (
     over_repetitions,
 )
 
+BUILT = (
+    "The paper measured a real disk. This one is built as a closed server, and that decides which "
+    "curve fits. To rank curves gives no p-value."
+)
+"""Said where a claim is about a curve of equal containers; see data/claims."""
+
 KNEE_FROM, KNEE_TO = 0.7, 0.8
 """Below the first utilisation the paper calls the wait linear, above the second exponential."""
 
@@ -104,7 +110,7 @@ def _named_curve(item: Statement, found: Comparison | None) -> Judgement:
     else:
         verdict = Verdict.CONTRADICTED
     reason = f"{name}: R2 {row['r2']:.4f}, AICc {row['delta_aicc']:.3g} above the best. "
-    return Judgement(verdict, found.best.model.name, reason + found.sentence)
+    return Judgement(verdict, found.best.model.name, f"{reason}{found.sentence} {BUILT}")
 
 
 def _wait_at(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -133,7 +139,7 @@ def _knee(item: Statement, table: pd.DataFrame) -> Judgement:
         verdict = Verdict.CONTRADICTED
     else:
         verdict = Verdict.UNDECIDED
-    return Judgement(verdict, round(100 * found.value, 1), found.text())
+    return Judgement(verdict, round(100 * found.value, 1), f"{found.text()} {BUILT}")
 
 
 def _linear_before_knee(item: Statement, table: pd.DataFrame) -> Judgement:

@@ -8,9 +8,7 @@ contradicted only where none explains it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import wraps
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,20 +17,19 @@ from ....analysis.intervals import mean_interval, ratio_interval
 from ....judging.claims import Judge
 from ....judging.families import Role, Statement
 from ....judging.verdicts import (
-    DECIDED,
     TIE_MARGIN,
-    Evidence,
     Judgement,
     Verdict,
     compare,
     not_testable,
 )
 from ...kit.cells import by_repetition
+from ...kit.choices import Choice, together
 from ..measures.interference import overloads, rises, waits
 from ..trials.disks import WRITERS
 from .interference import four_digits, held, not_run
 
-Number = TypeVar("Number", int, float)
+_WRITERS = Choice("The paper does not say how many writers overload the disk", "number")
 
 
 def _whatever_overloads(judge: Judge) -> Judge:
@@ -45,57 +42,9 @@ def _whatever_overloads(judge: Judge) -> Judge:
         if item.role == Role.CALIBRATION or first.verdict == Verdict.NOT_TESTABLE:
             return first
         measured = (one for one in found.items() if one[1].verdict != Verdict.NOT_TESTABLE)
-        return _together(dict(measured))
+        return together(dict(measured), _WRITERS, len(WRITERS))
 
     return judged
-
-
-def _together(found: Mapping[str, Judgement]) -> Judgement:
-    """Make one judgement of those with each number of writers; the first tells the value."""
-    first = next(iter(found.values()))
-    evidence = Evidence(
-        p_value=_most([one.evidence.p_value for one in found.values()]),
-        repetitions=_most([one.evidence.repetitions for one in found.values()]),
-        compared=tuple(
-            each.model_copy(update={"what": words})
-            for words, one in found.items()
-            for each in one.evidence.compared
-        ),
-    )
-    verdict, why = _common({one.verdict for one in found.values()}, len(found) == len(WRITERS))
-    if verdict == Verdict.UNDECIDED:
-        needed = [one.evidence.repetitions_to_decide for one in found.values() if _is_open(one)]
-        evidence = evidence._replace(p_value=1.0, repetitions_to_decide=_most(needed))
-    elif verdict not in DECIDED:
-        evidence = evidence._replace(p_value=None)
-    reasons = " ".join(f"{words}: {one.reason}" for words, one in found.items())
-    return first._replace(verdict=verdict, reason=f"{reasons} {why}", evidence=evidence)
-
-
-def _common(verdicts: set[Verdict], all_measured: bool) -> tuple[Verdict, str]:
-    """Return what the verdicts with each number of writers come to, and why."""
-    against = verdicts & {Verdict.CONTRADICTED, Verdict.DIRECTION_ONLY}
-    open_ones = "The paper does not say how many writers overload the disk"
-    if against and not all_measured:
-        return Verdict.NOT_TESTABLE, f"{open_ones}; not all numbers were measured."
-    if len(verdicts) == 1:
-        (verdict,) = verdicts
-        return verdict, f"{open_ones}; each number that was measured gives the same verdict."
-    if against == verdicts:
-        return Verdict.DIRECTION_ONLY, f"{open_ones}; no number explains the published value."
-    if against and Verdict.REPRODUCED in verdicts:
-        return Verdict.NOT_TESTABLE, f"{open_ones}, and the verdict depends on it."
-    return Verdict.UNDECIDED, f"{open_ones}; some numbers leave the claim undecided."
-
-
-def _is_open(judgement: Judgement) -> bool:
-    return judgement.verdict == Verdict.UNDECIDED
-
-
-def _most(values: Sequence[Number | None]) -> Number | None:
-    """Return the largest; None where one is not known."""
-    known = [value for value in values if value is not None]
-    return max(known) if len(known) == len(values) else None
 
 
 def _overload_wait(item: Statement, table: pd.DataFrame) -> Judgement:

@@ -12,7 +12,7 @@ from functools import wraps
 
 import pandas as pd
 
-from ....analysis.intervals import Interval
+from ....analysis.intervals import Interval, differ
 from ....judging.claims import Judge
 from ....judging.families import Statement
 from ....judging.verdicts import (
@@ -21,21 +21,20 @@ from ....judging.verdicts import (
     Evidence,
     Judgement,
     Verdict,
+    bounded,
     compare,
     excluding,
     not_testable,
-    p_value,
     repetitions_to_decide,
     reproduced_if,
+    sentence,
     six_digits,
-    to_decide_sides,
     undecided,
     widened,
     would_decide,
 )
 from ...kit.cells import mean_of
 from ..measures.regulation import (
-    KIB_S_PER_MB_S,
     PHASES,
     SETTLING_S,
     longest_wait_ms,
@@ -47,9 +46,6 @@ from ..measures.regulation import (
     wait_ms,
 )
 from ..trials.containers import NORMAL, OVERLOADED
-
-#: The measures of "highest first": what the claim calls each, and its column.
-_MEASURES = {"utilisation": "busy", "MB/s": "rate"}
 
 
 def _rate(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -83,27 +79,18 @@ def _longest_wait(item: Statement, table: pd.DataFrame) -> Judgement:
     return Judgement(verdict, _rounded(before), reason, evidence)
 
 
-def _threshold(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge whether a disk that is held at the threshold is one on which nobody waits long."""
-    before, after = _phases(item, table, NORMAL, wait_ms)
-    if before is None or after is None:
-        return _not_run(item)
-    found = _below(item, after, before, limit=item.select["wait_ms"])
-    return found._replace(measured=f"{after.value:.3g} ms")  # the claim's own unit is a ratio
-
-
 def _immediately(item: Statement, table: pd.DataFrame) -> Judgement:
     rows = totals(table, "regulation", mechanism=item.select["policy"])
     found = of_trials(rows, "recovery_s")
     if found is None:
         return _not_run(item)
+    verdict, why, evidence = bounded(found, (-math.inf, SETTLING_S), neutral=SETTLING_S)
     reason = (
-        f"Until no normal container waited longer than {rows['sla_wait_ms'].iloc[0]:g} ms: "
-        f"{found.text(' s')}; allowed: two control periods"
+        f"It took {found.not_negative().text(' s')} until no normal container waited longer than "
+        f"{rows['sla_wait_ms'].iloc[0]:g} ms. Two control periods ({SETTLING_S} s) are allowed. "
+        f"{sentence(why)}."
     )
-    worst = rows["recovery_s"].max()
-    verdict = reproduced_if(worst <= SETTLING_S)
-    return Judgement(verdict, _rounded(found), f"{reason}.")
+    return Judgement(verdict, _rounded(found), reason, evidence)
 
 
 def _normal_rate_rises(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -124,33 +111,6 @@ def _utilisation_falls(item: Statement, table: pd.DataFrame) -> Judgement:
     if before is None or after is None:
         return _not_run(item)
     return _changed(after, before, claimed=-1, unit="")
-
-
-def _highest_is_overloaded(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge whether who overloads is whom the rule "highest first" finds, by both its measures."""
-    rows = phase(seconds(table, "regulation", mechanism=item.select["policy"]), "before")
-    rows = rows.assign(busy=_busy(rows), rate=rows["write_kib_s"] / KIB_S_PER_MB_S)
-    means = rows.groupby(["repetition", "role", "subject"])[["busy", "rate"]].mean()
-    highest = means.groupby(level=["role", "repetition"]).max()
-    if not {NORMAL, OVERLOADED} <= set(highest.index.get_level_values("role")):
-        return _not_run(item)
-    by_role = {name: highest[column].unstack("role") for name, column in _MEASURES.items()}
-    more = {name: mean_of(one[OVERLOADED] - one[NORMAL]) for name, one in by_role.items()}
-    ahead = {name: one for name, one in more.items() if one is not None}
-    reason = "Overloaded less the highest normal one: " + "; ".join(
-        f"{name} {one.text()}" for name, one in ahead.items()
-    )
-    sides = [one.direction(0, 0) for one in ahead.values()]
-    words = f"{sides.count(1)} of {len(_MEASURES)} measures"
-    if None in sides and -1 not in sides:
-        needed = to_decide_sides(ahead.values(), margin=0, neutral=0)
-        return undecided(f"{reason}: the repetitions do not decide it.", words, needed)
-    holds = sides == [1] * len(_MEASURES)
-    tests = [p for one in ahead.values() if (p := p_value(one, (0.0,))) is not None]
-    weakest = (max if holds else min)(tests, default=None)
-    fewest = min((one.repetitions for one in ahead.values()), default=None)
-    evidence = Evidence(weakest, repetitions=fewest)
-    return Judgement(reproduced_if(holds), words, f"{reason}.", evidence)
 
 
 # Shared
@@ -190,11 +150,9 @@ def _about(item: Statement, measured: Interval, neutral: float) -> Judgement:
     return Judgement(verdict, _rounded(measured), reason, evidence)
 
 
-def _below(
-    item: Statement, after: Interval, before: Interval, limit: float | None = None
-) -> Judgement:
+def _below(item: Statement, after: Interval, before: Interval) -> Judgement:
     """Judge "drops below": the limit, or at least the way there."""
-    limit = item.number if limit is None else limit
+    limit = item.number
     reason = f"{before.text(' ms')} before, {after.text(' ms')} after; the limit is {limit:g} ms"
     if not (after.bounded and before.bounded):
         return undecided(f"{reason}: one repetition.", _rounded(after))
@@ -223,7 +181,9 @@ def _changed(after: Interval, before: Interval, claimed: int, unit: str) -> Judg
         needed = next((n for n, one, other in narrower if _apart(one, other)), None)
         return undecided(f"{reason}: the repetitions do not decide it.", _rounded(after), needed)
     verdict = reproduced_if(side == claimed)
-    return Judgement(verdict, _rounded(after), f"{reason}.")
+    repetitions = min(after.repetitions, before.repetitions)
+    evidence = Evidence(differ(after, before), repetitions=repetitions)
+    return Judgement(verdict, _rounded(after), f"{reason}.", evidence)
 
 
 def _apart(one: Interval, other: Interval) -> int:
@@ -257,11 +217,9 @@ def _of_policy(judge: Judge) -> Judge:
 JUDGES = {
     name: _of_policy(judge)
     for name, judge in {
-        "highest_is_overloaded": _highest_is_overloaded,
         "regulation_rate": _rate,
         "regulation_wait": _wait,
         "regulation_longest_wait": _longest_wait,
-        "regulation_threshold": _threshold,
         "regulation_immediately": _immediately,
         "regulation_normal_rate_rises": _normal_rate_rises,
         "regulation_utilisation_falls": _utilisation_falls,

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 _DISK = (
-    "The disk is one server: it takes 1.85 ms for a write, and has memory for one write. It is "
-    "calibrated at the ends of Figure 1 and at two waits. These are the wait of one container, and "
-    "that of the overloaded container alone."
+    "The disk is one server: it takes 1.85 ms for a write, and can buffer one write. Its "
+    "parameters were set to match both end points of Figure 1 and two waits: that of one "
+    "container, and that of the overloaded container alone."
 )
 _OF_N = (
-    "Counterpart of the paper's Figure {number}: published ends, repetitions, rival curves, and "
-    "the exact solution of one server. {see}"
+    "Counterpart of the paper's Figure {number} (stars: the paper's two end points; circles: our "
+    "repetitions; lines: fitted curves and the exact solution of one server). {see}"
 )
 _BAND = "The band is the 95 % confidence band of the best curve."
 _LIMIT = (
@@ -37,41 +37,47 @@ _LIMIT = (
     "queue length at 1 or less."
 )
 _RESIDUALS = (
-    "Below are the residuals: measured less curve. The exact solution is mean-value analysis. "
+    "The lower panel has the residuals: measured value minus curve. The exact solution is "
+    "mean-value analysis. "
 )
 OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
 """What Figures 1 to 4 show of equal containers."""
 
 CAPTIONS = {
-    "overview": "Counterpart of the paper's Figure 5: wait over the utilisation of a container's "
-    "own device; dotted lines are laws, drawn without a fit. With one write outstanding, "
-    "W = Z U / (1 - U) holds for any disk, but M/M/1 through the first point misses the paper's "
-    "others.",
+    "overview": "Counterpart of the paper's Figure 5: wait against the utilisation of a "
+    "container's own device; dotted lines are laws, drawn without a fit. W = Z U / (1 - U) holds "
+    "for any disk with one write outstanding; M/M/1, fitted to the paper's first point, misses "
+    "the others.",
     **{
         f"figure-{number}": _OF_N.format(
             number=number, see=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else _BAND
         )
         for number, quantity in enumerate(OF_EQUAL, 1)
     },
-    "figure-6": "Counterpart of the paper's Figure 6: waits of normal and overloaded containers "
-    "together and apart (0: overloaded alone), and their rises, with 95 % confidence intervals. "
-    "Compare a normal container's rise (right) with the overloaded one's.",
-    "open-and-closed": "Wait over the utilisation of the shared server, by the server's own "
-    "account. Open arrivals follow M/M/1 or M/D/1 (dotted, drawn without a fit); closed writers "
-    "follow neither.",
+    "figure-6": "Counterpart of the paper's Figure 6: wait of normal and overloaded containers, "
+    "alone and together, with 95 % confidence intervals (0 normal containers: overloaded alone). "
+    "Right: how much each wait grows; compare a normal container with the overloaded one.",
+    "open-and-closed": "Wait against the utilisation of the shared server, as the simulated disk "
+    "itself counts it. Open arrivals follow M/M/1 or M/D/1 (dotted, drawn without a fit); closed "
+    "writers follow neither.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
-    "over containers and repetitions. The paper names no algorithm for this figure, so both are "
-    "shown, word for word and with what this project adds.",
-    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers, before the "
-    "regulator begins (calibrated: three writers) and after (predicted). SLAE ensures a wait; UTE "
-    "ensures a utilisation, and promises no wait.",
-    "comparison": "The regulator beside the kernel's mechanisms: time with waits above 5 ms, time "
-    "until they end, the disk's share of time at work, and the offenders' rate. A good mechanism "
-    "has short times at the left, and lets disk and offenders work at the right.",
-    "comparison-over-time": "The longest of the normal containers' mean waits in each second, mean "
-    "over repetitions. The overload begins at the thin line; a mechanism works once its curve "
-    "stays below the dotted SLA.",
-    "frontier": "The offenders' write rate over the longest of the normal containers' mean waits; "
+    "over containers and repetitions. Top: the paper's two algorithms, taken literally (it does "
+    "not say which one it used); bottom: our versions.",
+    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers before the "
+    "regulator begins (calibrated: with three overloading writers, the wait is close to the "
+    "paper's) and after it has begun (predicted). SLAE keeps the wait below a limit; UTE keeps the "
+    "utilisation below a threshold and guarantees nothing about the wait.",
+    "comparison": "The regulator compared with the kernel's mechanisms: for how long waits exceed "
+    "5 ms, when they stop doing so, the share of time in which the disk is busy, and the "
+    "offenders' write rate. Good: small values "
+    "in the two left panels, large ones in the two right panels.",
+    "comparison-over-time": "For each second, the mean wait of the normal container that waits "
+    "longest, over all repetitions. The overload begins at the thin line; a mechanism works once "
+    "its curve stays below the dotted SLA.",
+    "waits-by-second": "Waits of the normal containers while others overload the disk: cumulative "
+    "distributions of the means of each second. A curve further to the left means shorter waits; "
+    "the dotted line is the SLA.",
+    "frontier": "The offenders' write rate against the mean wait of the slowest normal container; "
     "each dot is a setting of a mechanism. A line joins a mechanism's best settings; filled dots "
     "kept the SLA of 5 ms.",
 }
@@ -91,7 +97,7 @@ DETAILS = {
     "says when the last of them ends (never: a container still waits too long at the end). The "
     "dotted line of the third is the target of 90 %. io.max knows the offenders beforehand: it is "
     f"fixed at the 1 MB/s that the paper set by hand. {UNTESTED}",
-    "comparison-over-time": _DISK,
+    **dict.fromkeys(("comparison-over-time", "waits-by-second"), _DISK),
     "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
     "seeds. Settings with a wait above 1.5 SLAs are not drawn. A dot is filled if no wait was "
     f"above the SLA from 250 ms after the overload began. {_DISK}",
@@ -104,7 +110,10 @@ KEPT = ("overview", "figure-6", "comparison")
 SHOWS = {
     **{name: {"experiment": "regulation"} for name in ("figure-8", "figure-9")},
     "frontier": {"experiment": "frontier"},
-    **{name: {"experiment": "comparison"} for name in ("comparison", "comparison-over-time")},
+    **{
+        name: {"experiment": "comparison"}
+        for name in ("comparison", "comparison-over-time", "waits-by-second")
+    },
 }
 
 
@@ -147,7 +156,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     return of_every_run(measured, draw, captions, arms, "write_kib_s", **says)
 
 
-OF_MECHANISMS = ("comparison", "comparison-over-time", "frontier")
+OF_MECHANISMS = ("comparison", "comparison-over-time", "waits-by-second", "frontier")
 OF_CONTAINERS = tuple(name for name in CAPTIONS if name not in OF_MECHANISMS)
 """The figures of the paper's own experiments, above one scheduler; mechanisms choose theirs."""
 
@@ -175,12 +184,13 @@ def _of_containers(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Fig
 
 
 def _of_mechanisms(rows: pd.DataFrame) -> dict[str, Figure]:
-    from .comparison import comparison, comparison_over_time
+    from .comparison import comparison, comparison_over_time, waits_by_second
     from .frontier import frontier
 
     drawn = {
         "comparison": comparison(rows),
         "comparison-over-time": comparison_over_time(rows),
+        "waits-by-second": waits_by_second(rows),
     }
     # Hundreds of trials, which no preset has: most results have none of them.
     return {**drawn, "frontier": frontier(rows)} if "frontier" in set(rows["experiment"]) else drawn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -23,9 +23,10 @@ from .colours import COLOURS, marker_of
 
 
 class Measure(NamedTuple):
-    """A column of the comparison: its heading, the rows it needs, and how they are reduced."""
+    """A column of the comparison: heading, name of its axis, rows it needs, and reduction."""
 
     label: str
+    axis: str
     role: str
     reduce: Callable[[pd.DataFrame], Interval | None]
 
@@ -33,12 +34,15 @@ class Measure(NamedTuple):
 FEW = 7
 """Up to so many lines have their names beside them; more would not fit, and have a legend."""
 
-RECOVERY = "time to recover (s)"
+RECOVERY, SHARE = "time to recover", "disk at work"
 MEASURES = (
-    Measure("SLA missed (s of {watched_s:g})", NORMAL, lambda rows: of_trials(rows, "violation_s")),
-    Measure(RECOVERY, NORMAL, lambda rows: of_trials(rows, "recovery_s")),
-    Measure("disk at work (share)", NORMAL, share_of_rate),
-    Measure("offenders' rate (MB/s)", OVERLOADED, rate_mb_s),
+    Measure(
+        *("SLA missed", "time (s of {watched_s:g})", NORMAL),
+        lambda rows: of_trials(rows, "violation_s"),
+    ),
+    Measure(RECOVERY, "time (s)", NORMAL, lambda rows: of_trials(rows, "recovery_s")),
+    Measure(SHARE, "share (ratio)", NORMAL, share_of_rate),
+    Measure("offenders' rate", "rate (MB/s)", OVERLOADED, rate_mb_s),
 )
 
 
@@ -62,7 +66,9 @@ def comparison(measured: pd.DataFrame) -> Figure:
         line[0].set_yticks(range(len(shown)), [LABELS[name] for name in shown])
         line[0].set_ylabel(LOAD_LABELS[kind].replace(": ", ":\n"))
     for axis, measure in zip(grid[0], MEASURES, strict=True):
-        axis.set_title(measure.label.format(watched_s=watched_s))
+        axis.set_title(measure.label)
+    for axis, measure in zip(grid[-1], MEASURES, strict=True):
+        axis.set_xlabel(measure.axis.format(watched_s=watched_s))
     figure.suptitle("What protects three normal containers from overload")
     return figure
 
@@ -81,7 +87,7 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
     for place, name in enumerate(shown):
         if (name, None) not in found:
             axis.text(0, place, "not run", fontsize=7.5, va="center", color=GREY)
-    if "share" in measure.label:
+    if measure.label == SHARE:
         axis.set_xlim(0, 1.05)
         axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
     else:
@@ -95,7 +101,7 @@ def _watched_s(measured: pd.DataFrame) -> float:
 
 
 def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: float) -> None:
-    """Name the dots that are no times: where the SLA was still missed at the end."""
+    """Write "never" beside each dot for which the SLA was still missed at the end."""
     for place, name in enumerate(shown):
         ended = rows[rows["mechanism"] == name].groupby("repetition")["recovery_s"].first()
         never = int((ended >= watched_s).sum())
@@ -155,11 +161,45 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
         for axis, some in panels_of(grid):  # after all are drawn: they share a range
             label_ends(axis, [*_ends(some), End("SLA", GREY, sla_ms)])
     else:
-        handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in shown]
-        handles.append(Line2D([], [], color=GREY, linestyle=":", label="SLA"))
-        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+        figure.legend(handles=_lines_of(shown), loc="outside lower center", ncols=4)
     figure.suptitle("How fast each mechanism acts after the overload begins")
     return figure
+
+
+def waits_by_second(measured: pd.DataFrame) -> Figure:
+    """Draw how the waits of normal containers are distributed once the overload has begun."""
+    rows = seconds(measured, "comparison", role=NORMAL)
+    rows = rows[rows["time_s"] > rows["onset_s"]].astype({"latency_mean_ms": float})
+    loads, shown = loads_in(rows), present(rows)
+    if not loads:
+        return _nothing(Figure(figsize=(TWO_COLUMNS, 1.2)))
+    size = TWO_COLUMNS, 1.2 + 1.8 * -(-len(loads) // 2)
+    grid = facets(rows, size, col="load", col_order=loads, col_wrap=min(2, len(loads)))
+    for (axis, some), load in zip(panels_of(grid), loads, strict=True):
+        sns.ecdfplot(
+            some,
+            x="latency_mean_ms",
+            hue="mechanism",
+            hue_order=shown,
+            palette=COLOURS,
+            ax=axis,
+            linewidth=1.2,
+            legend=False,
+        )
+        axis.axvline(some["sla_wait_ms"].iloc[0], color=GREY, linestyle=":", linewidth=1)
+        axis.set(xscale="log", title=LOAD_LABELS[load], ylabel="share of the seconds (ratio)")
+        axis.set_xlabel("mean wait in a second (ms, log scale)")
+        marks(axis.xaxis, (3, 5, 10, 20, 50))
+    figure: Figure = grid.figure
+    figure.legend(handles=_lines_of(shown), loc="outside lower center", ncols=4)
+    figure.suptitle("How long normal containers wait while others overload the disk")
+    return figure
+
+
+def _lines_of(shown: Sequence[str]) -> list[Line2D]:
+    """Return legend entries for mechanisms and the SLA."""
+    handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in shown]
+    return [*handles, Line2D([], [], color=GREY, linestyle=":", label="SLA")]
 
 
 def _ends(rows: pd.DataFrame) -> list[End]:

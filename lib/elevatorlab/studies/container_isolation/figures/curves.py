@@ -35,6 +35,12 @@ AXES = {
     "utilization_percent": "utilisation (ratio)",
     "queue_length": "queue length (writes)",
 }
+UNITS = {
+    "iops": "writes/s",
+    "write_kb_s": "KiB/s",
+    "utilization_percent": "ratio",
+    "queue_length": "writes",
+}
 MOST = 20
 
 
@@ -72,13 +78,13 @@ def curves(measured: pd.DataFrame, quantity: str) -> Figure:
             color=MEASURED,
             markerfacecolor="none",
             zorder=4,
-            label="measured (one point a repetition)",
+            label="measured (one point per repetition)",
         )
         _fits(top, below, loads, quantity)
     top.set_ylabel(AXES[quantity])
     figure.legend(loc="outside lower center")
     below.axhline(0, color=GREY, linewidth=0.8)
-    below.set_ylabel("residual")
+    below.set_ylabel(f"residual\n({UNITS[quantity]})")
     below.set_xlabel("equal containers")
     below.set_xlim(0.5, MOST + 0.5)
     below.set_xticks((1, *range(5, MOST + 1, 5)))

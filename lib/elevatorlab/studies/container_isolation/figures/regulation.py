@@ -41,7 +41,7 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         ],
         **_BELOW,
     )
-    figure.suptitle("Write rate; the regulator works from the grey band on")
+    figure.suptitle("Write rate; in the grey band, the regulator is active")
     return figure
 
 
@@ -61,7 +61,7 @@ def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         ],
         **_BELOW,
     )
-    figure.suptitle("Wait of normal containers; the regulator works from the grey band on")
+    figure.suptitle("Wait of normal containers; in the grey band, the regulator is active")
     return figure
 
 

@@ -15,38 +15,39 @@ from ..published import endpoint, printed_wait_ms
 from ..trials.disks import THINK_US, service_ms
 from .curves import MEASURED
 
-CLOSED_LAW, MM1, MD1 = "#CC79A7", "#D55E00", "#009E73"
+MM1, MD1 = "#D55E00", "#009E73"
 TALLEST_MS = 45
 
 
 def wait(measured: pd.DataFrame) -> Figure:
-    """Draw the wait over the utilisation of a container's own device (closed load)."""
-    figure = Figure(figsize=(ONE_COLUMN, 3.6))
+    """Draw the wait against the utilisation of a container's own device (closed load)."""
+    figure = Figure(figsize=(ONE_COLUMN, 3.0))
     axis = figure.subplots()
     across = np.linspace(0.02, 0.97, 300)
     first_ms, first = printed_wait_ms("normal, before"), endpoint("utilization_percent", 1) / 100
     axis.plot(
         across,
         interactive_wait_ms(across, THINK_US / 1e3),
-        color=CLOSED_LAW,
+        color=GREY,
         **PREDICTED,
-        label="closed law W = Z U / (1 - U), Z = 2.23 ms",
+        label="closed law W = Z U / (1 - U),\nZ = 2.23 ms",
     )
     axis.plot(
         across,
         mm1_wait_ms(across, first_ms * (1 - first)),
-        color=MM1,
-        **PREDICTED,
-        label="M/M/1 through the paper's first point",
+        color=GREY,
+        **PREDICTED | {"linestyle": "-."},
+        label="M/M/1 through first published",
     )
     axis.plot(
         [first, 0.71, 0.92],
         [first_ms, printed_wait_ms("71 %"), 30.0],
         "*",
         color="black",
-        markersize=8,
+        markerfacecolor="none",  # so that a circle in it is seen
+        markersize=11,
         zorder=5,
-        label="published (at 92 %: 30 ms or more)",
+        label="published (at 92 %: at least)",
     )
     loads = by_load(measured)
     if len(loads):
@@ -57,15 +58,15 @@ def wait(measured: pd.DataFrame) -> Figure:
             color=MEASURED,
             markerfacecolor="none",
             zorder=4,
-            label="measured (one point a load and repetition)",
+            label="measured, each load and repetition",
         )
         _mark_knee(axis, loads)
     axis.set_ylim(0, TALLEST_MS)
     axis.set_xlim(0, 1)
-    axis.set_xlabel("utilisation of the container's own device")
+    axis.set_xlabel("utilisation of the container's own device (ratio)")
     axis.set_ylabel("wait (ms)")
-    figure.legend(loc="outside lower center")
-    figure.suptitle("Wait over utilisation,\none write outstanding")
+    axis.legend(loc="upper left")
+    figure.suptitle("Wait against utilisation,\none write outstanding")
     return figure
 
 
@@ -80,7 +81,7 @@ def _mark_knee(axis: Axes, loads: pd.DataFrame) -> None:
 
 
 def open_and_closed(measured: pd.DataFrame) -> Figure:
-    """Draw the wait over the utilisation of the shared server: open load, and closed beside it."""
+    """Draw the wait against the shared server's utilisation: open load, and closed beside it."""
     figure = Figure(figsize=(ONE_COLUMN, 3.6))
     axis = figure.subplots()
     across = np.linspace(0, 0.97, 300)
@@ -101,7 +102,7 @@ def open_and_closed(measured: pd.DataFrame) -> Figure:
         )
     axis.set_ylim(0, 25)
     axis.set_xlim(0, 1.02)
-    axis.set_xlabel("utilisation of the shared server")
+    axis.set_xlabel("utilisation of the shared server (ratio)")
     axis.set_ylabel("wait (ms)")
     figure.legend(loc="outside lower center")
     figure.suptitle("Where M/M/1 holds: arrivals\nthat do not wait for earlier ones")

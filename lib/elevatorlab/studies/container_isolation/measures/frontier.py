@@ -53,7 +53,7 @@ def points(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def _waits(normal: pd.DataFrame) -> pd.DataFrame:
-    """Return of each trial what its normal containers waited; rows of their seconds."""
+    """Return for each trial how long its normal containers waited, from rows of single seconds."""
     columns = {"latency_mean_ms": "wait_ms", "latency_p99_ms": "p99_ms"}
     longest = normal.groupby(["trial", "time_s"])[list(columns)].max().rename(columns=columns)
     sla_ms = normal.groupby(["trial", "time_s"])["sla_wait_ms"].first()

@@ -55,7 +55,7 @@ def by_load(
     Returns
     -------
     pandas.DataFrame
-        One row a disk, number of containers, offered load and repetition, sorted; columns as in
+        One row per disk, number of containers, offered load and repetition, sorted; columns as in
         the tidy table.
     """
     rows = table[(table["experiment"] == experiment) & (table["role"] == NORMAL)]
@@ -73,10 +73,11 @@ def over_repetitions(loads: pd.DataFrame, containers: int, column: str) -> Inter
 
 
 def overloads(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows as if the overload had one number of writers, by that in words.
+    """Return the rows for each number of writers of the overload; the key is this number in words.
 
-    One writer, which is experiment ``overload``, is first; each number that experiment ``sweep``
-    has stands in its place in the others.
+    The first entry has one writer: the rows of experiment ``overload``. In each further entry, the
+    rows of experiment ``sweep`` with another number of writers take the place of those. All other
+    rows are the same in every entry.
     """
     swept = table["experiment"] == SWEEP
     others = table[~swept & (table["experiment"] != OVERLOAD)]
@@ -92,7 +93,7 @@ def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a number of normal containers, number of overloaded ones and repetition: columns
+        One row per number of normal containers, number of overloaded ones and repetition: columns
         containers, overloaded, repetition, normal (ms), overloaded_ms.
     """
     rows = table[(table["disk"] == disk) & table["experiment"].isin([EQUAL, OVERLOAD])]
@@ -112,7 +113,7 @@ def rises(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a number of normal containers and repetition: rise_ms (dW of a normal container,
+        One row per number of normal containers and repetition: rise_ms (dW of a normal container,
         their mean), system_rise_ms (dSW: the sum over the normal ones and the overloaded one),
         overloaded_rise_ms (against running alone).
     """

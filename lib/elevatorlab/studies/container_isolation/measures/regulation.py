@@ -1,4 +1,4 @@
-"""What sections 4.2 and 4.3 of the paper are held against: before and after, per repetition."""
+"""What sections 4.2 and 4.3 of the paper are compared with: before and after, per repetition."""
 
 from __future__ import annotations
 

@@ -26,24 +26,25 @@ WAITS = ["normal_ms", "overloaded_ms", "rise_ms", "overloaded_rise_ms", "system_
 
 LOADS = (
     "Measured at each load: means over containers and repetitions, with the 95 % confidence "
-    "interval of the wait. disk busy is the server's own account; kernel's busy time is what "
-    "/proc/diskstats says of the same disk. MVA is the exact wait of one server without a memory."
+    "interval of the wait. “disk busy” is the busy share that the simulated disk itself counts; "
+    "“kernel's busy time” is the same from /proc/diskstats. “MVA” is the exact wait at one server "
+    "with exponentially distributed service times, by mean-value analysis."
 )
 FITS = (
     "Rival curves, best first, with R2, AICc relative to the best, and what speaks against each. "
     "Each repetition is a point of its own."
 )
 QUEUED = (
-    "M/M/1 and M/D/1 fitted to the wait over the utilisation of the shared server. The server's "
-    f"mean service time is {service_ms():.2f} ms. If a law holds, the service time that it fits is "
-    "near that. The laws can be fitted to closed writers, too, but the result has nothing to do "
-    "with the disk."
+    "M/M/1 and M/D/1 fitted to the wait against the utilisation of the shared server. The server's "
+    f"mean service time is {service_ms():.2f} ms. If a law holds, the service time from its fit is "
+    "close to this mean. The laws can be fitted to closed writers, too, but the result has "
+    "nothing to do with the disk."
 )
 OVERLOADS = (
-    "Mean waits of Figure 6, and their rises over the waits without the other containers. The "
-    "paper does not say how many writers overload the disk, so several numbers were measured. For "
-    "each number, the size of the writes was chosen so that the writers alone wait about as long "
-    "as the paper says."
+    "Mean waits of Figure 6, and how much longer they are than the waits without the other "
+    "containers. The paper does not say how many writers overload the disk, so several numbers "
+    "were measured. For each number, the size of the writes was chosen so that the writers alone "
+    "wait about as long as the paper says."
 )
 LAWS = (
     "Operational laws as checks on every trial: how many samples were tested, how many are off by "
@@ -86,7 +87,7 @@ def _load(experiment: str, load: dict[str, Any], some: pd.DataFrame) -> dict[str
 
 
 def _ratio(mean: float) -> str:
-    """Return a mean as a table shows it: a disk with an arm keeps no account of its own."""
+    """Return a mean as a table shows it: a modelled hard disk keeps no account of its own."""
     return "–" if math.isnan(mean) else f"{mean:.3f}"
 
 
@@ -174,7 +175,7 @@ def laws_table(measured: pd.DataFrame) -> Captioned:
 
 
 def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each law that an experiment's rows are held against, by what it says, and the outcome.
+    """Yield each law that an experiment's rows are compared with, in words, and the outcome.
 
     Parameters
     ----------

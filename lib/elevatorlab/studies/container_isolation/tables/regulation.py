@@ -25,14 +25,15 @@ from ..measures.schedulers import runs_by_scheduler, without_needless_scheduler
 from ..trials.containers import NORMAL, OVERLOADED
 
 COMPARISON = (
-    "Beyond the paper: three normal containers beside those that overload the disk. A violation is "
-    "a period of 1 s in which any of the three waits longer than the SLA. The disk's share is the "
-    "share of time in which its server worked, since the overload began. " + UNTESTED
+    "Beyond the paper: three normal containers next to those that overload the disk. A violation "
+    "is a period of 1 s in which any of the three waits longer than the SLA. The disk's share is "
+    "the share of time in which its server worked, since the overload began. " + UNTESTED
 )
 TARGETS = (
     "This project's own targets under the step load, set on 2026-11-21. A mechanism recovers "
     f"within {SETTLING_S} control periods, and has no violation after that. It keeps "
-    f"{LEAST_SHARE:.0%} of the disk's rate in use. The kernel's mechanisms have the same targets."
+    f"the disk busy for at least {LEAST_SHARE:.0%} of the time. The kernel's mechanisms have the "
+    "same targets."
 )
 REGULATION = (
     "Figures 8 and 9: before the regulator began, and after it had two control periods to settle."
@@ -150,15 +151,22 @@ def better_than_slae(measured: pd.DataFrame) -> str:
         if "slae" not in missed_s:
             continue
         better = [
-            f"{LABELS[name]} ({value:.3g} s)"
+            f"{LABELS[name].replace(',', '')} ({value:.3g} s)"
             for name, value in missed_s.items()
             if value < missed_s["slae"]
         ]
         sentences.append(
-            f"Load {kind}: our SLAE missed its SLA for {missed_s['slae']:.3g} s; better: "
-            f"{', '.join(better) or 'none'}."
+            f"Under the load “{LOAD_LABELS[kind]}”, our SLAE missed its SLA for "
+            f"{missed_s['slae']:.3g} s. {_shorter(better)}"
         )
     return " ".join(sentences)
+
+
+def _shorter(better: list[str]) -> str:
+    if not better:
+        return "No other mechanism missed it for a shorter time."
+    missed = "These missed" if len(better) > 1 else "This one missed"
+    return f"{missed} it for a shorter time, or not at all: {'; '.join(better)}."
 
 
 def fairness(measured: pd.DataFrame) -> str:

@@ -52,7 +52,7 @@ def disk(name: str, seed: int) -> DeviceModel:
 
 
 def overload_bytes(writers: int) -> int:
-    """Return the size of writes with which so many writers wait, alone, as long as the paper says.
+    """Return the size of writes for which this many writers alone wait as long as the paper says.
 
     The paper tells neither their number nor their size. On a busy server they wait for one another,
     so more of them need shorter writes; no write is short enough for more than three.

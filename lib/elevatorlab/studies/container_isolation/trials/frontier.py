@@ -17,8 +17,8 @@ bfq_tuned    the same with ``slice_idle`` and ``low_latency`` 0
 policies     the regulator's control period
 ===========  ======================================================================
 
-Offenders begin at `ONSET_S`, a quarter of a second before a full one. So what is judged, second by
-second, begins when a mechanism has had 250 ms.
+Offenders begin at `ONSET_S`, 250 ms before a full second. Results are judged in full seconds. So
+the first second that counts begins when a mechanism has had 250 ms to act.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def overload(parameters: Parameters) -> list[Trial]:
 
 
 def sweep(parameters: Parameters) -> list[Trial]:
-    """Return the trials of experiment ``sweep``: the overload has more writers, of shorter writes.
+    """Return the trials of experiment ``sweep``: more writers overload, each with smaller writes.
 
     Those without the overloaded container are trials of experiment ``equal``.
     """

@@ -16,26 +16,27 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 CAPTIONS = {
-    "commits": "Commits a second relative to deadline with 1 thread, as printed and as measured, "
-    "with 95 % confidence intervals. Compare the order of the schedulers in the panels, for the "
-    "same number of threads.",
-    "slice-idle": "Commits a second with bfq relative to mq-deadline, by bfq's slice_idle, with "
-    "95 % confidence intervals (dotted: the article's cfq). Where bfq loses with slice_idle 0, "
-    "too, slice_idle is not the cause.",
-    "idle": "Share of the time in which requests waited in the scheduler and the device had none "
-    "(means with 95 % confidence intervals; small dots: repetitions). Where bfq idles with "
-    "slice_idle 0, too, slice_idle is not the cause.",
+    "commits": "Commits per second relative to deadline with 1 thread, as printed and as measured, "
+    "with 95 % confidence intervals. For each number of threads, compare the order of the "
+    "schedulers between the panels.",
+    "slice-idle": "Commits per second with bfq relative to mq-deadline, by bfq's slice_idle, with "
+    "95 % confidence intervals (dotted: the article's cfq). Where bfq loses even with "
+    "slice_idle = 0, slice_idle is not the cause.",
+    "idle": "Share of the time in which requests waited in the scheduler while the device was idle "
+    "(means with 95 % confidence intervals; small dots: repetitions). Where bfq idles even with "
+    "slice_idle = 0, slice_idle is not the cause.",
     "group-commit": "Writes that reached the device, and flushes that the server asked for, per "
     "commit, with 95 % confidence intervals. With 8 threads, one flush serves several commits.",
 }
 """What each figure shows; where it was measured is added to it."""
 DETAILS = {
-    "commits": "An arrow says how far an interval goes beyond the frame. At flush=0, mq-deadline's "
-    f"log is flushed once a second. {MAPPED}",
-    "slice-idle": "At the right, strict_guarantees makes bfq always idle, and lets one request "
-    "into the device.",
+    "commits": "An arrow says how far an interval goes beyond the frame. At flush=0, "
+    f"InnoDB flushes its log once a second and not at each commit. {MAPPED}",
+    "slice-idle": "The right panel uses strict_guarantees: bfq then always idles, and lets only "
+    "one request at a time into the device.",
     "idle": "The times come from the kernel's tracepoints. Intervals are cut at 0 and 1.",
-    "group-commit": "A flush of a device without volatile cache ends in the kernel.",
+    "group-commit": "For a device without a volatile cache, the kernel completes a flush itself "
+    "and sends nothing to the device.",
 }
 """How each figure was made."""
 KEPT = ("commits", "idle")

@@ -22,7 +22,7 @@ _LAZY = f"flush={LAZY}"
 def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     """Draw the printed commits a second, and those measured with and without the cache."""
     panels = {"printed": published}
-    titles = {TABLE: "measured, with a cache", NO_CACHE: "measured, without it"}
+    titles = {TABLE: "measured, with a cache", NO_CACHE: "measured, without a cache"}
     real = len(rows) and not rows["device"].str.contains("raid|drive").any()
     for experiment, name in titles.items():
         if experiment in set(rows["experiment"]):
@@ -51,12 +51,12 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     axes[len(axes) // 2].set_xlabel(
         "commits a second, relative to\ndeadline with 1 thread (log scale)"
     )
-    figure.suptitle("Commits a second, by scheduler and number of threads")
+    figure.suptitle("Commits per second, by scheduler and number of threads")
     return figure
 
 
 def _limit(axis: Axes, values: list[float]) -> None:
-    """Show every estimate; the interval of two repetitions may be several times as long."""
+    """Fit the axis to the estimates: intervals of two repetitions may be several times as long."""
     low, high = min(values) / 1.5, max(values) * 1.5
     axis.set_xscale("log")
     axis.set_xlim(low, high)

@@ -18,7 +18,7 @@ from .panels import DURABLE_CELL, legend_of_threads, of_threads, schedulers_in
 
 
 def idle(rows: pd.DataFrame) -> Figure:
-    """Draw the share of the time in which a request waited and the device had none."""
+    """Draw the share of the time in which a request waited while the device was idle."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.9))
     left, right = figure.subplots(1, 2, sharex=True, width_ratios=(3, 2))
     table = rows_of(rows, experiment=TABLE, **DURABLE_CELL)
@@ -86,7 +86,7 @@ def group_commit(rows: pd.DataFrame) -> Figure:
     for axis, (quantity, name) in zip(axes, quantities.items(), strict=True):
         of_threads(axis, estimates(table, "scheduler", quantity, "threads"), schedulers_in(table))
         axis.set_xlabel(name)
-        axis.set_xlim(left=0)
+        axis.set_xlim(0, 1.1 * axis.get_xlim()[1])  # no marker on the frame
         axis.axvline(1, color=GREY, linewidth=0.8)
     legend_of_threads(figure, table["threads"])
     figure.suptitle("With more threads, one write and one flush serve several commits")

@@ -19,7 +19,7 @@ from .panels import DURABLE_CELL, look_with, words
 
 
 def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
-    """Draw bfq's commits a second over slice_idle, relative to mq-deadline."""
+    """Draw bfq's commits per second against slice_idle, relative to mq-deadline."""
     sweep = rows_of(rows, experiment=SWEEP)
     idlings = in_order(sweep, "idling", IDLING)
     figure = Figure(figsize=(max(ONE_COLUMN, 3.1 * len(idlings) + 0.8), 3.0))
@@ -37,7 +37,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     axes[0].set_ylim(0, max([2, *(1.3 * point for point in points)]))
     for axis in axes:
         say_where_cut(axis)
-    axes[0].set_ylabel("commits a second,\nrelative to mq-deadline")
+    axes[0].set_ylabel("commits per second,\nrelative to mq-deadline")
     handles, names = axes[0].get_legend_handles_labels()
     if names:
         figure.legend(handles, names, loc="outside lower center", ncols=len(names))

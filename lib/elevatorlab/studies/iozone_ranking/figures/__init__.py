@@ -29,11 +29,11 @@ CAPTIONS = {
     "best). A line joins schedulers that Nemenyi's test at 5 % does not tell apart.",
     "gain": "Gain of the best scheduler over the worst in each test, with 95 % confidence "
     "intervals over runs (filled: one thread, open: most threads). Colour and marker name the "
-    "best scheduler, and the grey band ends at the article's 30 %.",
+    "best scheduler; the grey band ends at 30 %, the gain that the article mentions.",
     **{
         _charts_of(variant): "Counterpart of the article's charts: throughput of each scheduler "
-        f"relative to the mean of all in the same run ({name}). Where all dots are on the line, "
-        "the choice of a scheduler changes nothing."
+        f"relative to the mean of all schedulers in one run ({name}). Where all dots are on the "
+        "line, the choice of a scheduler changes nothing."
         for variant, name in VARIANTS.items()
     },
 }
@@ -43,10 +43,10 @@ DETAILS = {
     "The runs are resampled by the bootstrap.",
     "critical-difference": "Friedman's p is the probability of such ranks if all schedulers were "
     "alike. It is too small here, because the tests share files and a disk.",
-    "gain": "Where an interval leaves its panel, the runs do not bound the gain.",
+    "gain": "Where the frame cuts an interval off, its end lies too far out to be of use.",
     **{
-        _charts_of(variant): "Whiskers are 95 % confidence intervals over runs. Where one leaves "
-        "its panel, the runs decide nothing."
+        _charts_of(variant): "Whiskers are 95 % confidence intervals over runs. Where the frame "
+        "cuts an interval off, its end lies too far out to be of use."
         for variant in VARIANTS
     },
 }

@@ -36,7 +36,7 @@ def charts(rows: pd.DataFrame) -> Figure:
         shown,
         (TWO_COLUMNS, 0.9 + 1.25 * len(devices)),
         **{"row": "arm", "row_order": devices, "col": "test", "col_order": list(TESTS)},
-        **{"sharex": False, "sharey": "row"},
+        **{"sharex": False, "sharey": True},
     )
     for axis, some in panels_of(grid):
         _panel(axis, some, schedulers)
@@ -45,16 +45,16 @@ def charts(rows: pd.DataFrame) -> Figure:
         axis.set_title(title)
     for axis in grid.axes[-1]:
         axis.set_xlabel("threads\nmean (MiB/s)")
+    spread = shown["percent"].abs().max()
+    grid.axes[0][0].set_ylim(-1.2 * spread - 1, 1.2 * spread + 1)
     for line, device in zip(grid.axes, devices, strict=True):
-        spread = shown.loc[shown["arm"] == device, "percent"].abs().max()
-        line[0].set_ylim(-1.2 * spread - 1, 1.2 * spread + 1)
-        line[0].set_ylabel(SHORT.get(device, device))
+        line[0].set_ylabel(SHORT.get(device, device).replace(" without", "\nwithout"))
     handles = [
         Line2D([], [], linestyle="", label=shown_name(name), **look_of(name)) for name in schedulers
     ]
     figure: Figure = grid.figure
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    figure.supylabel("throughput, above or below the mean of all schedulers (%)")
+    figure.supylabel("throughput beyond the mean (%)")
     figure.suptitle("Throughput with each scheduler, relative to the mean of all")
     return figure
 

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from ....plugins.schedulers import shown_name
 from ....showing.dots import dots
-from ....showing.style import ONE_COLUMN, look_of
+from ....showing.style import GREY, ONE_COLUMN, look_of
 from ...kit.cells import in_order, rows_of
 from ..measures import SCHEDULERS, TESTS, gain
 from .panels import panels
@@ -31,20 +31,34 @@ def gains(rows: pd.DataFrame) -> Figure:
     for axis in grid.T.ravel()[len(shown) :]:
         axis.set_visible(False)
     for axis in grid[-1]:
-        axis.set_xlabel("gain, %")
+        axis.set_xlabel("gain (%)")
     best = in_order(rows, "scheduler", SCHEDULERS)
     handles = [
         Line2D([], [], linestyle="", label=f"best: {shown_name(name)}", **look_of(name))
         for name in best
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(best)) or 1)
+    ends = _ends(rows)
+    handles += [
+        Line2D([], [], color=GREY, marker="o", linestyle="", label=label, markerfacecolor=face)
+        for label, face in zip(map(_threads, ends), (GREY, "white"), strict=False)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle("Gain of the best scheduler over the worst")
     return figure
 
 
+def _ends(rows: pd.DataFrame) -> list[int]:
+    """Return the fewest and the most threads."""
+    return sorted({int(rows["threads"].min()), int(rows["threads"].max())}) if len(rows) else []
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' if count > 1 else ''}"
+
+
 def _gains(axis: Axes, rows: pd.DataFrame) -> None:
     axis.axvspan(0, ARTICLE_PERCENT, color="#EFEFEF", zorder=0)
-    ends = sorted({rows["threads"].min(), rows["threads"].max()})
+    ends = _ends(rows)
     found = {
         (test, threads): one
         for test in TESTS

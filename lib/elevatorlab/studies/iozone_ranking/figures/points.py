@@ -36,7 +36,7 @@ def points_won(rows: pd.DataFrame) -> Figure:
         axis.set_title(title)
     for axis in others[len(measured) :]:
         axis.set_visible(False)
-    figure.suptitle("Points for places")
+    figure.suptitle("Points for ranks")
     return figure
 
 

@@ -40,6 +40,8 @@ def critical_difference(rows: pd.DataFrame) -> Figure:
         axis.grid(visible=False)
         p_value = "" if math.isnan(found.p_value) else f"Friedman p = {found.p_value:.2g}, "
         details = f"{p_value}critical difference {found.critical_difference:.2g}"
+        axis.set_xlabel("mean rank")
+        axis.xaxis.set_label_position("top")
         axis.set_title(f"{title.replace(chr(10), ', ')}\n{details}", pad=8)
     figure.suptitle("Mean ranks and the critical difference")
     return figure

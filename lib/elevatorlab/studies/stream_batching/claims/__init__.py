@@ -30,7 +30,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Parameters
     ----------
     measured : pandas.DataFrame
-        One row a point, with `columns.COLUMNS`; empty for published data alone.
+        One row per point, with `columns.COLUMNS`; empty for published data alone.
 
     Returns
     -------

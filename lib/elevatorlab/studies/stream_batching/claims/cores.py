@@ -1,6 +1,6 @@
 """How Figures 3 to 6 are judged where host and target had several cores of their own.
 
-Only ratios are held against the document, as everywhere: SBQ against noop on the same cores, or
+Only ratios are compared with the document, as everywhere: SBQ against noop on the same cores, or
 noop against its own curve on one core. They are one emulated machine's. A verdict stands only where
 every arrangement of that machine's slots and transfers that was measured gives it (`steadied`).
 """
@@ -38,7 +38,10 @@ ARRANGEMENT = re.compile(r"cpus (\d+), slot (\d+), transfer (\d+)")
 
 
 def on_cores(judge: Judge, of_one_core: Judge) -> Judge:
-    """Judge by the cores that a run has of its own; without any as one core can be judged."""
+    """Judge by the rows in which host and target have cores of their own.
+
+    If there are none, judge as for one core.
+    """
 
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
         measured = apart(table)

@@ -6,7 +6,15 @@ import pandas as pd
 
 from ....judging.claims import Judge
 from ....judging.families import Statement
-from ....judging.verdicts import TIE_MARGIN, Judgement, Verdict, compare, not_testable, undecided
+from ....judging.verdicts import (
+    TIE_MARGIN,
+    Judgement,
+    Verdict,
+    compare,
+    excluding,
+    not_testable,
+    undecided,
+)
 from ...kit.cells import paired_ratio
 from ..document import core_ratios, gone, gone_from, size_ratios
 from ..measures import (
@@ -85,7 +93,9 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
         return Judgement(Verdict.CONTRADICTED, "no crossing", said)
     overlap = printed is not None and here[0] < printed[1] and printed[0] < here[1]
     verdict = Verdict.REPRODUCED if overlap else Verdict.DIRECTION_ONLY
-    return Judgement(verdict, f"between {_between(here)}", said)
+    sides = [excluding(ratio, (1.0,)) for depth, ratio in found if depth in here]
+    weakest = max(sides, key=lambda one: one.p_value or 0)
+    return Judgement(verdict, f"between {_between(here)}", said, weakest)
 
 
 def crossing(ratios: list[tuple[float, float]]) -> tuple[float, float] | None:

@@ -1,6 +1,6 @@
 """How a point of the document's curves is judged: SBQ's beside noop's, and noop's own shape.
 
-What is shown as measured is a ratio on the document's scale.
+The value shown as “measured” is the measured ratio times the published value of its reference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pandas as pd
 from ....analysis.intervals import Interval
 from ....judging.claims import Judge
 from ....judging.families import Statement
-from ....judging.verdicts import TIE_MARGIN, Judgement, compare, not_testable, widened
+from ....judging.verdicts import TIE_MARGIN, Judgement, compare, not_testable, sentence, widened
 from ...kit.cells import paired_ratio
 from ..measures import (
     FEWEST_FOR_P99,
@@ -39,7 +39,7 @@ from ..published import (
     noop_beside,
 )
 
-ONE_CORE = "One core's work is measured here; the document's scale with cores."
+ONE_CORE = "Here, only one core was measured; the document's curves go on to several cores."
 
 
 def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -95,8 +95,9 @@ def held_against(
         measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
     )
     reason = (
-        f"{measured.text()}; published {published:.3g} (reading the figure, and a tolerance of "
-        f"{tolerance:.0%}, allow {allowed[0]:.3g} to {allowed[1]:.3g}): {why}. {words(where)}."
+        f"Measured: {measured.text()}. Published: {published:.3g}; reading error and a tolerance "
+        f"of {tolerance:.0%} allow {allowed[0]:.3g} to {allowed[1]:.3g}. {sentence(why)}. The "
+        f"trials had the {words(where)}."
     )
     found = float(f"{measured.value * beside:.4g}")
     return Judgement(verdict, found, reason, evidence, cell_of(where))
@@ -162,8 +163,8 @@ def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
         return not_testable(ONE_CORE)
     share = predicted / item.number
     return not_testable(
-        f"{ONE_CORE} From one core's cost of a request, {predicted:.4g} kIOPS are "
-        f"predicted: {share:.2f} of what is published."
+        f"{ONE_CORE} From the cost of a request on one core, {predicted:.4g} kIOPS are "
+        f"predicted: {share:.2f} times the published value."
     )
 
 

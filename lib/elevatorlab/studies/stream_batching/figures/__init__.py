@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ....judging.matching import Run
-from ..measures import FEWEST_FOR_P99, scale_of, shared, target_is_apart
+from ..measures import FEWEST_FOR_P99, apart, scale_of, shared, target_is_apart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,13 +18,13 @@ ARMS = {"host": "the machine"}
 
 _LIKE = "Counterpart of the document's Figure {}: "
 CAPTIONS = {
-    "overview": "Throughput of SBQ relative to noop over I/O depth, and the processor's time for a "
-    "request at depth 64 (crosses: a local null_blk). SBQ gains where the "
+    "overview": "Left: throughput of SBQ divided by that of noop, against I/O depth (crosses: "
+    "local disk, no network); right: processor time per request at depth 64. SBQ gains where the "
     "ratio is above 1, and loses where it is below.",
-    "figure-1-ssd": _LIKE.format(1) + "latency against throughput, one point for each I/O depth, "
-    "with 95 % confidence intervals. Where kyber lies on mq-deadline, only kyber is seen.",
-    "figure-2-ram": _LIKE.format(2) + "latency against throughput with a RAM target, one point for "
-    "each I/O depth. Where kyber lies on mq-deadline, only kyber is seen.",
+    "figure-1-ssd": _LIKE.format(1) + "latency against throughput, one point per I/O depth, "
+    "with 95 % confidence intervals. kyber hides mq-deadline where both agree.",
+    "figure-2-ram": _LIKE.format(2) + "latency against throughput with a RAM target, one point per "
+    "I/O depth. kyber hides mq-deadline where both agree.",
     "figure-3-ssd-cores": _LIKE.format(3) + "throughput by cores; dashed curves are published. "
     "Only one core is measured (markers); the dotted lines beyond it are predictions.",
     "figure-4-ram-cores": _LIKE.format(4) + "throughput by cores with a RAM target; dashed curves "
@@ -39,18 +39,18 @@ CAPTIONS = {
     "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
     "processor's time, TCP segments with data, and context switches. Compare the schedulers with "
     "each driver: lower costs explain the gain.",
-    "processor-time": "Processor time for one request, by the part of the system that spent it, "
-    "from the kernel's own events. The sums are host + target; with two machines, each would keep "
-    "its own part.",
+    "processor-time": "Processor time per request, by the part of the system that spent it, "
+    "from the kernel's own events. The sums are host + target; on two machines, each would pay "
+    "only its own part.",
     "price": "Mean latency at depth 1 with the stock driver (left), and throughput on a local "
     "null_blk (right), both relative to noop. Holding requests back costs where the left panel is "
     "above 1, and where the right panel is below 1.",
-    "knobs": "Throughput relative to noop for each pair of SBQ's batch size and timeout, and the "
-    "requests in a batch. A batch ends when it is full or when its timeout ends, whichever comes "
-    "first.",
+    "knobs": "Throughput relative to noop for each batch size and timeout of SBQ (in brackets: the "
+    "mean number of requests in a batch). A batch ends when it is full or when its timeout ends, "
+    "whichever comes first.",
     "unscaled": "Throughput of SBQ relative to noop at two depths, with times scaled and not "
-    "scaled, with 95 % confidence intervals. If a dot crossed 1 when times are scaled, the finding "
-    "would change.",
+    "scaled, with 95 % confidence intervals. Scaling the times changes a finding only where it "
+    "moves a dot to the other side of 1.",
 }
 """What each figure shows; where it was measured is added to it."""
 _INTERVALS = "Whiskers are 95 % confidence intervals."
@@ -73,6 +73,9 @@ DETAILS = {
 KEPT = ("overview", "processor-time")
 """The figures that a paper would keep."""
 
+_BY_CORES = ("figure-3-ssd-cores", "figure-4-ram-cores")
+"""Figures that also show emulated cores."""
+
 _LIKE_THE_DOCUMENT = [name for name in CAPTIONS if name.startswith("figure-")]
 """Figures in the document's own units."""
 
@@ -91,48 +94,57 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     -------
     dict of str to Drawn
         By the names in `CAPTIONS`, for each run (see `showing.figures.of_every_run`); what only a
-        measurement can show is left out without one. Cores of their own are in the table
-        (`tables.cores_table`).
+        measurement can show is left out without one. Cores of their own are in the figures by
+        cores, and in the table (`tables.cores_table`).
     """
     # Drawing needs libraries that judging, and so the study, does without.
     from ....showing.figures import of_every_run
 
+    emulated = apart(measured)
+
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
-        drawn = _of_the_document(published, rows)
+        drawn = _of_the_document(published, rows, emulated)
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
     says: dict[str, Any] = {"remark": _remark, "kept": KEPT, "details": DETAILS}
-    return of_every_run(shared(measured), draw, CAPTIONS, ARMS, "throughput_iops", **says)
+    captions = CAPTIONS if emulated.empty else {**CAPTIONS, **_with_emulated_cores()}
+    return of_every_run(shared(measured), draw, captions, ARMS, "throughput_iops", **says)
+
+
+def _with_emulated_cores() -> dict[str, str]:
+    """Return the captions of the figures that show emulated cores, too."""
+    return {
+        name: f"{CAPTIONS[name].replace('Only one', 'One')} Diamonds are emulated cores, one "
+        "diamond for each arrangement of the emulator."
+        for name in _BY_CORES
+    }
 
 
 def _remark(name: str, run: Run) -> str:
     """Say what was done with times, and how many machines are host and target."""
     scale = scale_of(run.rows)
+    chosen = f"The factor {scale:g} was computed from noop's measurements."
     if scale == 1:
         times = "Times are not scaled."
     elif name in _LIKE_THE_DOCUMENT:
-        times = (
-            f"Measured times are divided, and rates multiplied, by {scale:g}. This scale of time "
-            "was chosen from noop alone."
-        )
+        times = f"Measured times are divided, and rates multiplied, by {scale:g}. {chosen}"
     elif name == "unscaled":
         times = ""
     else:
-        times = (
-            f"The disk's time and SBQ's timeout are × {scale:g}; this scale was chosen from noop "
-            "alone."
-        )
+        times = f"The disk's service time and SBQ's timeout are multiplied by {scale:g}. {chosen}"
     if target_is_apart(run.rows):
         machines = "Host and target are two machines, as in the document."
     else:
         machines = (
-            "Host and target share the machine's processors, so what a batch saves on either side "
-            "counts. The document's host and target are two machines."
+            "Host and target share the machine's processors, so time saved on either side raises "
+            "throughput. The document's host and target are two machines."
         )
     return f"{times} {machines}".strip()
 
 
-def _of_the_document(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
+def _of_the_document(
+    published: pd.DataFrame, rows: pd.DataFrame, emulated: pd.DataFrame
+) -> dict[str, Figure]:
     from .cores import cores
     from .latency import latency_against_throughput
     from .mix import read_share, request_size
@@ -142,8 +154,8 @@ def _of_the_document(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, F
         "overview": overview(published, rows),
         "figure-1-ssd": latency_against_throughput(published, rows, "nvme_ssd"),
         "figure-2-ram": latency_against_throughput(published, rows, "ram"),
-        "figure-3-ssd-cores": cores(published, rows, "nvme_ssd"),
-        "figure-4-ram-cores": cores(published, rows, "ram"),
+        "figure-3-ssd-cores": cores(published, rows, emulated, "nvme_ssd"),
+        "figure-4-ram-cores": cores(published, rows, emulated, "ram"),
         "figure-5-read-share": read_share(published, rows),
         "figure-6-request-size": request_size(published, rows),
     }

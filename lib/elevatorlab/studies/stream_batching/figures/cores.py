@@ -1,6 +1,8 @@
-"""Figures 3 and 4: throughput by cores, as published and as one core's cost predicts it."""
+"""Figures 3 and 4: throughput by cores, as published, predicted from one core, and emulated."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,9 +11,19 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from ....analysis.intervals import mean_interval
+from ....judging.matching import runs
 from ....showing.style import COLOURS, GREY, PREDICTED, PUBLISHED, TWO_COLUMNS
 from ...kit.cells import rows_of
-from ..measures import TARGETS, THROUGHPUT, at, limit_kiops, predicted_kiops, where_of
+from ...kit.tables import cells
+from ..measures import (
+    READ_PERCENT,
+    TARGETS,
+    THROUGHPUT,
+    at,
+    limit_kiops,
+    predicted_kiops,
+    where_of,
+)
 from ..published import SCHEDULER
 from .latency import on_scale
 from .panels import compared_schedulers, drivers_in, line, scheduler_handles, source_handles
@@ -19,9 +31,27 @@ from .panels import compared_schedulers, drivers_in, line, scheduler_handles, so
 OPERATIONS = {"randread": "(a) random read", "randwrite": "(b) random write"}
 
 
-def cores(published: pd.DataFrame, measured: pd.DataFrame, target: str) -> Figure:
-    """Draw throughput against cores for one target: published, and predicted from one core."""
+#: Values of emulated cores: no curve, and a marker that no scheduler has.
+EMULATED: dict[str, Any] = {"linestyle": "", "marker": "d", "markersize": 5.5, "zorder": 3}
+
+
+def cores(
+    published: pd.DataFrame, measured: pd.DataFrame, emulated: pd.DataFrame, target: str
+) -> Figure:
+    """Draw throughput against cores for one target.
+
+    Parameters
+    ----------
+    published : pandas.DataFrame
+        From `published.points()`.
+    measured : pandas.DataFrame
+        Rows of one run whose sides share their processors; one core predicts more of them.
+    emulated : pandas.DataFrame
+        Rows of all runs whose sides have processors of their own.
+    target : str
+    """
     rows = rows_of(measured, target=target)
+    own = rows_of(emulated, target=target)
     figure = Figure(figsize=(TWO_COLUMNS, 3.1))
     axes = figure.subplots(1, 2)
     for axis, (operation, title) in zip(axes, OPERATIONS.items(), strict=True):
@@ -36,6 +66,7 @@ def cores(published: pd.DataFrame, measured: pd.DataFrame, target: str) -> Figur
                 some["cores"], some["throughput_kiops"], color=COLOURS[scheduler], **PUBLISHED
             )
         _predicted(axis, rows, target, operation, int(shown["cores"].max()))
+        _emulated(axis, own, operation)
         limit = limit_kiops(target, operation)
         if limit < 1.5 * shown["throughput_kiops"].max():
             axis.axhline(limit, color=GREY, linewidth=0.8)
@@ -58,6 +89,8 @@ def cores(published: pd.DataFrame, measured: pd.DataFrame, target: str) -> Figur
         *source_handles(drivers_in(rows)),
         Line2D([], [], color=GREY, label="predicted from one core", **PREDICTED),
     ]
+    if not own.empty:
+        handles.append(Line2D([], [], color=GREY, label="emulated cores", **EMULATED))
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle(f"{TARGETS[target]}, 4 KiB, depth 64, by cores{on_scale(rows)}")
     return figure
@@ -81,3 +114,14 @@ def _predicted(
             scale = where_of(what, rows)["time_scale"]
             one_core = mean_interval(found * scale / 1000)
             line(axis, [(1, one_core)], scheduler, driver)
+
+
+def _emulated(axis: Axes, own: pd.DataFrame, operation: str) -> None:
+    """Draw what each arrangement of the emulator gave for each number of cores."""
+    for run in runs(own):
+        for what, some in cells(run.rows, ("target", "driver", "time_scale", "cores", "scheduler")):
+            where = {name: what[name] for name in ("target", "driver", "scheduler")}
+            found = at(some, THROUGHPUT, **where, read_percent=READ_PERCENT[operation])
+            if what["scheduler"] in compared_schedulers(own) and not found.empty:
+                kiops = found.mean() * what["time_scale"] / 1000
+                axis.plot(what["cores"], kiops, color=COLOURS[what["scheduler"]], **EMULATED)

@@ -1,4 +1,4 @@
-"""Figures 1 and 2: latency against throughput, one point a depth."""
+"""Figures 1 and 2: latency against throughput, with one point per I/O depth."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def latency_against_throughput(
     rows = rows_of(measured, target=target)
     drivers: list[str | None] = [*drivers_in(rows)] or [None]
     figure = Figure(figsize=(TWO_COLUMNS, 1.0 + 2.1 * len(drivers)))
-    axes = figure.subplots(len(drivers), 2, squeeze=False, sharex=True)
+    axes = figure.subplots(len(drivers), 2, squeeze=False, sharex=True, sharey=True)
     for driver, pair in zip(drivers, axes, strict=True):
         for axis, (kind, (title, column)) in zip(pair, KINDS.items(), strict=True):
             _published(axis, rows_of(published, target=target, latency_kind=kind))
@@ -50,8 +50,7 @@ def latency_against_throughput(
             elif len(measured):
                 say(axis, "this target was not run")
             axis.set(yscale="log", title=title)
-            axis.set_ylim(5, 10000)
-            marks(axis.yaxis, (10, 30, 100, 300, 1000, 3000, 10000))
+            marks(axis.yaxis, (10, 30, 100, 300, 1000, 3000, 10000, 30000))
         pair[0].set_ylabel("latency (us, log scale)")
     for axis in axes[-1]:
         axis.set_xlabel("throughput (kIOPS)")

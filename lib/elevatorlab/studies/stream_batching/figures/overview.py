@@ -30,9 +30,11 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Draw SBQ's throughput relative to noop's against depth, and the cost of a request."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.9))
     axes = figure.subplots(1, 3, width_ratios=[1, 1, 0.9])
+    axes[1].sharey(axes[0])
     for axis, target in zip(axes, TARGETS, strict=False):
         _gains(axis, published, measured, target)
-    axes[0].set_ylabel("throughput, SBQ / noop")
+    axes[0].set_ylim(bottom=0)  # of both, once all is drawn
+    axes[0].set_ylabel("throughput, SBQ / noop (ratio)")
     _costs(axes[2], measured)
     drivers = drivers_in(measured)
     handles = scheduler_handles(compared_schedulers(measured))
@@ -50,10 +52,11 @@ def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: 
         for scheduler in compared_schedulers(measured)[1:]:
             points = gains(measured, "depth", scheduler, **where, driver=driver)
             line(axis, points, scheduler, driver)
-    local = gains(measured, "depth", **where, driver=LOCAL) if len(measured) else []
-    line(axis, local, "sbq", LOCAL, linestyle="none")
+    for scheduler in compared_schedulers(measured)[1:] if len(measured) else []:
+        local = gains(measured, "depth", scheduler, **where, driver=LOCAL)
+        line(axis, local, scheduler, LOCAL, linestyle="none")
     axis.axhline(1, color=GREY, linewidth=0.8)
-    axis.set(xscale="log", xlabel="I/O depth (log scale)", title=TARGETS[target], ylim=(0, None))
+    axis.set(xscale="log", xlabel="I/O depth (log scale)", title=TARGETS[target])
     marks(axis.xaxis, DEPTHS)
 
 

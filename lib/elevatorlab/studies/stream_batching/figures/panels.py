@@ -10,25 +10,27 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from ....analysis.intervals import Interval
-from ....plugins.schedulers import label_of
+from ....plugins.schedulers import colour_of, label_of
 from ....showing.panels import curve
 from ....showing.style import GREY, PUBLISHED, look_of
 from ...kit.cells import in_order
 from ..measures import DRIVERS
+from ..trials import SCHEDULERS
 
 LOCAL = "local"
 """Stands for a driver where there is no network."""
-
-ORDER = ("none", "sbq", "mq-deadline", "kyber")
-"""The schedulers in the order in which they are shown; any others come after them."""
 
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
 
 
 def look_with(scheduler: str, driver: str) -> dict[str, Any]:
-    """Return how a scheduler is drawn: open with the stock driver, a cross without a network."""
+    """Return how a scheduler is drawn: open with the stock driver, a cross without a network.
+
+    The cross of the document's schedulers is grey; that of another one has its colour.
+    """
     if driver == LOCAL:
-        return {"color": GREY, "marker": "x", "markeredgewidth": 1.5}
+        colour = GREY if scheduler in SCHEDULERS else colour_of(scheduler)
+        return {"color": colour, "marker": "x", "markeredgewidth": 1.5}
     own = look_of(scheduler)
     return {**own, "markerfacecolor": "white"} if driver == "stock" else own
 
@@ -63,12 +65,12 @@ def source_handles(drivers: Iterable[str], published: bool = True) -> list[Line2
 
 def schedulers_in(table: pd.DataFrame) -> list[str]:
     """Return the schedulers of a table in the order in which they are shown."""
-    return in_order(table, "scheduler", ORDER)
+    return in_order(table, "scheduler", SCHEDULERS)
 
 
 def compared_schedulers(table: pd.DataFrame) -> list[str]:
     """Return noop, SBQ, and those schedulers of a table that the document has not."""
-    return ["none", "sbq", *(name for name in schedulers_in(table) if name not in ORDER)]
+    return ["none", "sbq", *(name for name in schedulers_in(table) if name not in SCHEDULERS)]
 
 
 def drivers_in(table: pd.DataFrame) -> list[str]:

@@ -39,7 +39,7 @@ WORDS = {
 
 
 def processor_time(measured: pd.DataFrame) -> Figure:
-    """Draw the processor's time for a request by host, target and work, at depth 64."""
+    """Draw the processor's time per request by host, target and work, at depth 64."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.9))
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for axis, target in zip(axes, TARGETS, strict=True):
@@ -53,7 +53,7 @@ def processor_time(measured: pd.DataFrame) -> Figure:
     axes[0].invert_yaxis()
     axes[0].set_xlim(0, ROOM * axes[0].get_xlim()[1])
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    figure.suptitle("Who works for a request at depth 64, 4 KiB reads: host + target")
+    figure.suptitle("Processor time per request at depth 64, 4 KiB reads: host + target")
     return figure
 
 

@@ -2,7 +2,7 @@
 
 A judging function takes a statement and the measured rows of one run: of one machine, preset and
 scheduler of the physical disk below. Times are always paired by repetition, never pooled, and only
-ratios are held against the article: its seconds come from another machine.
+ratios are compared with the article: its seconds come from another machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Parameters
     ----------
     measured : pandas.DataFrame
-        One row a timed read, with `COLUMNS`; empty for published data alone. Times in
+        One row per timed read, with `COLUMNS`; empty for published data alone. Times in
         seconds, sizes as named.
 
     Returns

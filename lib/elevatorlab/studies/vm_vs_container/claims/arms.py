@@ -1,4 +1,4 @@
-"""Which arm a claim is judged on, and why it cannot be where that arm did not run."""
+"""Which arm a claim is judged on. If that arm did not run: why the claim cannot be judged."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pandas as pd
 
 from ....judging.families import Statement
-from ....judging.matching import emulated_apart, joined_testbeds
+from ....judging.matching import emulated_apart, in_words, joined_testbeds
 from ....judging.verdicts import (
     Judgement,
     not_testable,
 )
+from ...kit.choices import continued
 from ..measures import ARMS
 
 
@@ -28,21 +29,21 @@ def with_stand_in(
         return judge_arm(arm)
     reason = no_arm(arm, table)
     if arm == "vm" and "host" in arms:
-        reason += f" With the host arm in its place: {judge_arm('host').reason}"
+        reason += f" With the host arm in its place: {continued(judge_arm('host').reason)}"
     return not_testable(reason)
 
 
 def no_arm(arm: str, table: pd.DataFrame) -> str:
     """Say that an arm did not run, and which did."""
     arms = [ARMS[one] for one in sorted(table["arm"].unique())]
-    where = f"on testbed {joined_testbeds(table)}"
+    where = f"on {in_words(joined_testbeds(table), '', '')}"
     if ARMS[arm] in arms:
         return f"The {ARMS[arm]} arm did not run this read {where}."
-    return f"No {ARMS[arm]} arm {where} (arms: {', '.join(arms)})."
+    return f"No {ARMS[arm]} was measured {where} (arms: {', '.join(arms)})."
 
 
 def not_comparable(table: pd.DataFrame) -> str | None:
-    """Say why VM and container cannot be held against each other, where they cannot."""
+    """Say why VM and container cannot be compared, if they cannot."""
     emulated = emulated_apart(table, ("vm", "container"))
     if not emulated:
         return None

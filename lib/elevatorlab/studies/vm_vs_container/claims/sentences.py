@@ -19,6 +19,9 @@ from ...kit.cells import rows_of
 from ..measures import SCHEDULERS, ranking, total_ratio
 from ..published import HALF_STEP_S, TEST_1, TEST_2, printed_times
 from .arms import not_comparable, with_stand_in
+from .caches import in_each_state
+
+_CALLED = {TEST_1: "Test 1", TEST_2: "Test 2"}
 
 
 def _none_was_best(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -29,7 +32,7 @@ def _none_was_best(item: Statement, table: pd.DataFrame) -> Judgement:
 
     def order(arm: str) -> Judgement:
         sides = {
-            f"{test}: {other} / none": total_ratio(
+            f"{_CALLED[test]}: {other} / none": total_ratio(
                 table,
                 {"test": test, "variant": variant, "arm": arm, "scheduler": other},
                 {"test": test, "variant": variant, "arm": arm, "scheduler": "none"},
@@ -108,7 +111,7 @@ def _ordered(
         if ratio is not None
     }
     if not found:
-        return not_testable("None of the pairs was run here.")
+        return not_testable("No pair of schedulers or arms that this claim compares was run here.")
     verdict, reason, evidence = ordering(found, item.threshold)
     absent = [name for name in sides if name not in found]
     if absent:
@@ -120,7 +123,7 @@ def _ordered(
 
 
 JUDGES: dict[str, Judge] = {
-    "none_was_best": _none_was_best,
-    "container_was_better": _container_was_better,
-    "ranking": _ranking,
+    "none_was_best": in_each_state(_none_was_best),
+    "container_was_better": in_each_state(_container_was_better),
+    "ranking": in_each_state(_ranking),
 }

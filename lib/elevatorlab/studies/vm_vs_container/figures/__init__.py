@@ -18,22 +18,23 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 _INTERVALS = (
-    "Whiskers are 95 % intervals (Student's t on logarithms). Where one leaves its panel, the "
-    "repetitions do not bound the time."
+    "Whiskers are 95 % intervals (Student's t on logarithms). Where the frame cuts an interval "
+    "off, its end lies too far out to be of use."
 )
 _TIMES = (
-    "{counterpart} time to read one file under {scheduler} while another is written, printed "
-    "(left) and rerun. Compare slopes and the distance between arms, not seconds: the machines "
-    "differ."
+    "{counterpart} time to read one file with the scheduler {scheduler} while another file is "
+    "written; left as printed, otherwise as measured in the rerun. Compare the slopes, and compare "
+    "VM with container; do not compare seconds, because the machines differ."
 )
 _OF_TIMES = (
-    "Each time is a geometric mean. Only the preset full reads files of the article's sizes. "
-    + _INTERVALS
+    "Each time is a geometric mean. The files have the article's sizes in the preset full, and "
+    "also in the preset paper where the page cache is warm. In all other cases they are smaller. "
+    f"{_INTERVALS}"
 )
 CAPTIONS = {
-    "overview": "Time with each scheduler relative to none, as printed and as measured for each "
-    "kind of read (whiskers: 95 % intervals). Where 0 % of the timed bytes came from the disk, the "
-    "scheduler had nothing to decide.",
+    "overview": "Time with each scheduler relative to the scheduler none, as printed and as "
+    "measured for each kind of read (whiskers: 95 % intervals). Where 0 % of the timed bytes came "
+    "from the disk, the scheduler had nothing to decide.",
     **{
         f"figure-{number}-{scheduler}": _TIMES.format(
             counterpart=f"Counterpart of the article's Figure {number}:", scheduler=scheduler
@@ -41,17 +42,18 @@ CAPTIONS = {
         for number, scheduler in enumerate(SCHEDULERS, 1)
     },
     "table-5": "Counterpart of the article's Table 5: time to read a tree of small files while a "
-    "big file is read, printed (left) and rerun. Compare the schedulers within a panel, not "
-    "seconds between panels.",
+    "big file is read; left as printed, otherwise as measured in the rerun. Compare the schedulers "
+    "within a panel; do not compare seconds between panels.",
     "crossing": "Time relative to the top left pair of schedulers, with 95 % confidence intervals. "
     "Each column is a scheduler of the device under test, and each row one of the disk below.",
     "guest-or-host": "Time with each scheduler in the virtual machine (across) and on its host "
-    "(down), relative to none in both, with 95 % confidence intervals. A number above 1 is slower; "
-    "in the top row the host has none, in the left column the guest has none.",
+    "(down), relative to none in both, with 95 % confidence intervals (above 1: slower). Top row: "
+    "the host uses none; left column: the virtual machine uses none.",
 }
 """What each figure shows; where it was measured is added to it."""
 DETAILS = {
-    "overview": f"Above 100 %, the reader's program was fetched, too. {_INTERVALS}",
+    "overview": "A share above 100 % means that the disk also delivered the executable of the "
+    f"reading program. {_INTERVALS}",
     **{f"figure-{number}-{scheduler}": _OF_TIMES for number, scheduler in enumerate(SCHEDULERS, 1)},
     "table-5": _INTERVALS,
     "crossing": "All other figures and every verdict use the first row alone.",

@@ -1,4 +1,4 @@
-"""The study at a glance: each scheduler relative to none."""
+"""The study at a glance: each scheduler relative to the scheduler `none`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ UNBOUNDED = 3
 
 
 def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
-    """Draw the time with each scheduler relative to none, by test, arm and variant."""
+    """Draw the time with each scheduler relative to `none`, by test, arm and variant."""
     panels = columns(published, measured)
     shown = _schedulers(measured)
     height = 1.7 + 0.24 * len(shown) * max(2, len(arms_in(published, measured)))
@@ -63,7 +63,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
 
 
 def _schedulers(table: pd.DataFrame) -> list[str]:
-    """Return the article's schedulers, and those of a rerun that it has not."""
+    """Return the article's schedulers, and then those that only a rerun has."""
     return list(SCHEDULERS) + in_order(table[~table["scheduler"].isin(SCHEDULERS)], "scheduler", ())
 
 
@@ -96,7 +96,7 @@ def _legend(figure: Figure, published: pd.DataFrame, measured: pd.DataFrame) -> 
         handle.set_linestyle("")
     legend = figure.legend(
         handles=handles,
-        title="time relative to none in the same arm (log scale)",
+        title="time relative to the scheduler none in the same arm (log scale)",
         loc="outside lower center",
         ncols=len(arms),
     )
@@ -137,7 +137,7 @@ def _point(axis: Axes, ratio: Interval, height: float, scheduler: str, arm: str)
         zorder=3,
     )
     if scheduler != "none":
-        _write(axis, f"{ratio.value:.2f}×" if ratio.value < 10 else f"{ratio.value:.0f}×", height)
+        _write(axis, f"{ratio.value:.2f}×", height)
 
 
 def _write(axis: Axes, text: str, height: float, colour: str = "black") -> None:
@@ -164,8 +164,7 @@ def _device_note(rows: pd.DataFrame) -> str:
     share = device_share(rows)
     if share is None:
         return "not run"
-    amount = f"{share.value:.0%}" if share.value < 2 else f"{share.value:.0f}×"
-    return f"fetched / timed: {amount}"
+    return f"fetched / timed: {share.value:.0%}"
 
 
 def _reads_decide(measured: pd.DataFrame) -> bool:
@@ -185,7 +184,7 @@ def _reads_decide(measured: pd.DataFrame) -> bool:
 
 
 def to_none(rows: pd.DataFrame, arm: str, scheduler: str) -> Interval | None:
-    """Return the time with a scheduler relative to none, both in the same arm."""
+    """Return the time with a scheduler relative to `none`, both in the same arm."""
     return total_ratio(
         rows, {"arm": arm, "scheduler": scheduler}, {"arm": arm, "scheduler": "none"}
     )

@@ -1,4 +1,7 @@
-"""What the study's figures share: the article's panel, then one a variant, arms by marker."""
+"""What the study's figures share: a panel for the article, then one per variant.
+
+Each arm has a marker.
+"""
 
 from __future__ import annotations
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from ...analysis.intervals import Interval, geometric_interval
-from ...analysis.ranking import DECIDED
-from ...judging.matching import runs
-from ...judging.verdicts import TIE_MARGIN
-from ..kit.cells import rows_of
-from ..kit.tables import PLACE, Captioned, cells, machine_name
+from ....analysis.intervals import Interval, geometric_interval
+from ....analysis.ranking import DECIDED
+from ....judging.matching import runs
+from ....judging.verdicts import TIE_MARGIN
+from ...kit.cells import rows_of
+from ...kit.tables import PLACE, Captioned, cells, machine_name
+from ..measures import ranking, total_ratio
+from ..trials import ALONE, CROSSED, DRIVE_SUFFIX
 from .exits import exit_tables
-from .measures import ranking, total_ratio
-from .trials import ALONE, CROSSED, DRIVE_SUFFIX
 
 CELL = ("test", "variant", "arm", "scheduler")
 WHERE = {name: name for name in PLACE}
@@ -28,23 +28,23 @@ OVERVIEW = (
     "bytes that the reader read."
 )
 ON_A_DRIVE = (
-    "The article's question on a disk with an arm. The table has the time for all reads relative "
-    "to none, on the study's SSD without an arm and on a drive. The reads had dropped caches, or "
-    "went around the page cache."
+    "The article's question, asked of a hard disk. The table gives the time for all reads relative "
+    "to the scheduler none, on the study's SSD (without arm) and on a hard disk (with arm). The "
+    "caches were dropped before the reads, or the reads bypassed the page cache (O_DIRECT)."
 )
 GUEST_OR_HOST = (
-    "Who should schedule, guest or host? The table has the time for all reads relative to none in "
-    "both, with caches dropped. A scheduler runs in the virtual machine alone, on its host alone, "
-    "or in both. The ratio divides the time with the scheduler in the virtual machine alone by "
-    "that with it on the host alone. Below 1, the scheduler is better in the virtual machine."
+    "Who should schedule, guest or host? The table has the time for all reads relative to none "
+    "in both, with caches dropped. A scheduler runs in the virtual machine alone, on its host "
+    "alone, or in both. The ratio divides the time with the scheduler in the virtual machine alone "
+    "by that with it on the host alone. Below 1, the scheduler is better in the virtual machine."
 )
 STABILITY = (
     "Would other repetitions rank the schedulers the same? The table has the share of resampled "
     "repetitions (bootstrap) that keep the whole order, and the share that keep the winner. Below "
     f"{DECIDED:.0%}, the ranking is undecided. A few repetitions may agree by chance alone. If two "
-    "schedulers do not differ, five repetitions still name the same winner in 1 of 16 cases. Where "
-    f"chance alone makes all repetitions agree in more than {1 - DECIDED:.0%} of cases, there are "
-    "too few of them."
+    "schedulers do not differ, five repetitions still name the same winner in 1 of 16 cases. If "
+    "chance alone would make all repetitions agree in more than "
+    f"{1 - DECIDED:.0%} of cases, the table says “too few repetitions”."
 )
 
 
@@ -83,7 +83,7 @@ def drive_table(measured: pd.DataFrame) -> list[Captioned]:
 
 
 def pairs_table(measured: pd.DataFrame) -> list[Captioned]:
-    """Return a caption and one row a test and scheduler: the guest's, the host's, or both."""
+    """Return a caption and one row per test and scheduler: the guest's, the host's, or both."""
     rows = []
     for run in runs(measured):
         crossed = rows_of(run.crossed, arm="vm", variant=CROSSED)
@@ -150,7 +150,7 @@ def stability_table(measured: pd.DataFrame) -> Captioned:
 
 
 def _better(ratio: Interval | None) -> str:
-    """Say in which of guest and host a scheduler gives the shorter time, if the interval tells."""
+    """Say whether a scheduler is faster in the guest or on the host, if the interval decides it."""
     if ratio is None:
         return "not run"
     found = ratio.direction(1, TIE_MARGIN)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from ...judging.matching import runs
-from ..kit.cells import paired_ratio
-from ..kit.tables import Captioned, cells
-from .columns import WHERE, WORK, busy_column
-from .measures import (
+from ....judging.matching import runs
+from ...kit.cells import paired_ratio
+from ...kit.tables import Captioned, cells
+from ..columns import WHERE, WORK, busy_column
+from ..measures import (
     DRIVERS,
     READ_PERCENT,
     TARGETS,
@@ -23,40 +23,41 @@ from .measures import (
     scale_of,
     shared,
 )
-from .published import NOOP, SBQ, SCHEDULER, core_scaling, gain_by_depth, single_core_latency
-from .trials import LOCAL
+from ..published import NOOP, SBQ, SCHEDULER, core_scaling, gain_by_depth, single_core_latency
+from ..trials import LOCAL
+from .others import has_others, others_table
 
 OVERVIEW = (
-    "Measured at depth 64 with 4 KiB random reads: thousand requests a second, as means over "
+    "Measured at depth 64 with 4 KiB random reads: thousand requests per second, as means over "
     "repetitions. SBQ is also shown relative to noop, with a 95 % confidence interval. For each "
     "request, the table also has the processor's time and the TCP segments with data that the host "
     "sent."
 )
 APART = (
-    "Host and target apart, depth 64, 4 KiB random reads: the processor's time for a request "
-    "with noop over that with SBQ. Host alone, or target alone, would see this gain if it were the "
-    "limit. Together is the measured gain (SBQ's throughput over noop's). Published is the "
-    "document's gain, whose host and target are two machines."
+    "Host and target apart, depth 64, 4 KiB random reads. “host alone” and “target alone” each "
+    "divide that side's processor time for a request with noop by its time with SBQ: the gain if "
+    "that side alone were the limit. “together” is the measured gain: SBQ's throughput divided by "
+    "noop's. “published” is the document's gain. Its host and target are two machines."
 )
 CALIBRATION = (
-    "The scale of time: what the document's host core does with noop and a RAM target at depth 64, "
-    "relative to this machine. Neither a disk's time nor SBQ's timeout has a part in this. "
-    "`time_scale` is the ratio for the stock driver, rounded: a calibration point, not a result. "
-    "*Host alone* leaves out the target's part of this machine's time. Rows with times × 1 show "
-    "what depends on the scale."
+    "The scale of time. “published / measured” is the throughput of the document's host core "
+    "divided by that of this machine: noop and a RAM target, depth 64. Neither a disk's time nor "
+    "SBQ's timeout has a part in this. “time_scale” is the ratio for the stock driver, rounded: a "
+    "calibration point, not a result. “published / host alone” leaves out the target's part of "
+    "this machine's time. In other tables, rows with times × 1 show what depends on the scale."
 )
 PREDICTION = (
-    "How far you can trust the prediction of Figures 3 and 4: predicted throughput over the "
-    "published one, by number of cores. The prediction multiplies the throughput of one core, as "
-    "far as link or SSD allow. Above 1, the document's cores slow each other down; the prediction "
-    "leaves this out."
+    "How far you can trust the prediction of Figures 3 and 4: predicted throughput divided by the "
+    "published one, by number of cores. The prediction multiplies the throughput of one core by "
+    "the number of cores, up to the limit of the link or the SSD. Above 1, the document's cores "
+    "slow each other down; the prediction leaves this out."
 )
 ON_CORES = (
-    "Host and target on processors of their own, depth 64, 4 KiB: requests a second on the "
+    "Host and target on processors of their own, depth 64, 4 KiB: requests per second on the "
     "document's scale. SBQ relative to noop was measured on the emulated processors, and has a 95 "
     "% confidence interval. Beside it is the published ratio. Where one core was measured, the "
-    "table also has the prediction from one core's cost of a request. docs/multicore.md says what "
-    "these processors leave out."
+    "table also has the prediction from the cost of a request on one core. docs/multicore.md "
+    "says what these processors leave out."
 )
 _RIG = ("target", "driver", "time_scale")
 CORES = (1, 2, 4, 8, 16, 24)
@@ -77,7 +78,11 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
         calibration_table(alike),
         prediction_table(alike),
     ]
-    return of_one_core if own.empty else [*of_one_core, cores_table(own, alike)]
+    return [
+        *of_one_core,
+        *([] if own.empty else [cores_table(own, alike)]),
+        *([others_table(alike)] if has_others(alike) else []),
+    ]
 
 
 def overview_table(measured: pd.DataFrame) -> Captioned:

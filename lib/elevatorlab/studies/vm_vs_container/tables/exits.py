@@ -1,4 +1,4 @@
-"""What a virtual machine's exits cost on the deterministic machine, and what hangs on that.
+"""What a virtual machine's exits cost on the deterministic machine; which verdicts this changes.
 
 There an exit costs the instructions of KVM and QEMU alone. A real processor's switch takes time of
 its own, which no instruction shows (docs/virtual_machines.md).
@@ -10,37 +10,39 @@ from collections import Counter
 
 import pandas as pd
 
-from ...judging.matching import Run, runs
-from ...judging.verdicts import Verdict
-from ..kit.cells import rows_of
-from ..kit.tables import Captioned
-from .claims import judge
+from ....judging.claims import PUBLISHED_DATA
+from ....judging.matching import Run, runs
+from ....judging.verdicts import Verdict
+from ...kit.cells import rows_of
+from ...kit.tables import Captioned
+from ..claims import judge
 
-#: By how many instructions more an exit could cost, in the table of what hangs on it.
+#: How many more instructions an exit could cost, in the table of verdicts that depend on it.
 MORE_INSTRUCTIONS = (-1000, 1000, 4000)
 
 #: The variant in which all that a workload reads or writes becomes requests.
 THROUGH_THE_DISK = "direct"
 
 COSTS = (
-    "Exits of the virtual machine. KVM counted them for each request of the disk under test. The "
-    "table also has the instructions that the machine executed from one exit to the next. Only "
-    "with direct I/O does all work end in requests, so only there the last three columns have "
-    "values. These are the instructions for a request in a container, those that the virtual "
-    "machine adds for each of its exits, and their ratio. KVM, QEMU and virtio together execute "
-    "the instructions that the virtual machine adds."
+    "VM exits, counted by KVM, divided by the requests to the disk under test. A dash stands where "
+    "nothing was requested from the disk. The table also has the instructions that the machine "
+    "executed from one exit to the next. Only with direct I/O does every read or write become a "
+    "request to the disk, so the last three columns have values only for direct I/O. The first is "
+    "the number of instructions per request in a container. The second is the number that the "
+    "virtual machine adds per exit; KVM, QEMU and virtio together execute these. The third is the "
+    "second divided by the first."
 )
 SENSITIVITY = (
-    "What hangs on the cost of an exit. If an exit cost so many more instructions, each time in "
-    "the virtual machine would be longer by that cost for each exit of its trial (1 instruction = "
-    "1 ns). The real increase is smaller where an exit falls into a time when the reader waits for "
-    "the disk."
+    "How verdicts depend on the cost of a VM exit. Each row adds a number of instructions to every "
+    "exit (1 instruction = 1 ns), and judges the claims again (a negative number takes them "
+    "away). On a real machine, a read would take less additional time where an exit happens while "
+    "the reader is waiting for the disk anyway."
 )
 KEYS = ["test", "variant", "scheduler"]
 
 
 def exit_tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the tables of exits and of what hangs on their cost; none where none was counted."""
+    """Return the tables of exits and of the verdicts that depend on them; none without a count."""
     counted = [run for run in runs(measured) if run.rows["exits"].notna().any()]
     if not counted:
         return []
@@ -55,8 +57,9 @@ def _costs(run: Run) -> pd.DataFrame:
     rows = []
     for key, of_guest in guest.items():
         row = {"run": run.label, **dict(zip(KEYS, key, strict=True))}
-        a_request = of_guest["exits"] / max(1, of_guest["requests"])
-        row["exits a request"] = f"{a_request:.1f}"
+        requested = of_guest["requests"] > 0
+        a_request = of_guest["exits"] / of_guest["requests"] if requested else 0
+        row["exits a request"] = f"{a_request:.1f}" if requested else "–"
         row["instructions an exit"] = _rounded(1e9 * of_guest["busy_s"] / max(1, of_guest["exits"]))
         found = ["–"] * 3
         is_counted = key in container and container[key]["busy_s"] > 0 and a_request > 0
@@ -125,4 +128,6 @@ def with_exits_longer(rows: pd.DataFrame, instructions: float) -> pd.DataFrame:
 
 
 def _verdicts(rows: pd.DataFrame) -> dict[str, Verdict]:
-    return {claim.id: claim.verdict for claim in judge(rows)}
+    """Return the verdicts that rest on a measurement, by claim."""
+    judged = (claim for claim in judge(rows) if claim.testbed != PUBLISHED_DATA)
+    return {claim.id: claim.verdict for claim in judged}

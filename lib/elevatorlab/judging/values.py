@@ -1,0 +1,104 @@
+"""The values of a claim in words: what was published, and what was measured with its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..analysis.wording import EXACT_DIGITS, plain, within
+from .compared import Compared, Range
+
+if TYPE_CHECKING:
+    from .claims import Claim
+
+_PUBLISHED_DIGITS = 6
+_RANGE_DIGITS = 3
+
+
+def published_text(claim: Claim) -> str:
+    """Write the published value with its unit; words have none.
+
+    Parameters
+    ----------
+    claim : Claim
+    """
+    if isinstance(claim.published, str):
+        return claim.published
+    return _with_unit(plain(claim.published, _PUBLISHED_DIGITS), claim.unit)
+
+
+def measured_text(claim: Claim) -> str:
+    """Write a measured value and its interval with as many digits as the interval justifies.
+
+    Returns
+    -------
+    str
+        In the claim's own unit: "12.3 (11.9 to 12.7) ms". Empty where nothing was measured.
+    """
+    if claim.measured is None or isinstance(claim.measured, str):
+        return claim.measured or ""
+    one = claim.compared[0] if len(claim.compared) == 1 else None
+    if one is None or not _in_own_unit(claim):
+        return _with_unit(plain(claim.measured, EXACT_DIGITS), claim.unit)
+    return _with_unit(_scaled(one, claim.measured / one.value), claim.unit)
+
+
+def both_texts(claim: Claim, one: Compared) -> tuple[str, str]:
+    """Write the published and the measured value of one comparison of a claim, in one unit.
+
+    Parameters
+    ----------
+    claim : Claim
+    one : Compared
+        Of the claim.
+
+    Returns
+    -------
+    (str, str)
+        In the claim's unit where a number was published; else on the scale of the comparison.
+    """
+    if not isinstance(claim.published, str) and _in_own_unit(claim):
+        scale = float(claim.measured or 0) / claim.compared[0].value
+        return published_text(claim), _with_unit(_scaled(one, scale), claim.unit)
+    return range_text(one.published), _scaled(one, 1)
+
+
+def range_text(published: Range) -> str:
+    """Write a published range.
+
+    Examples
+    --------
+    >>> range_text((1.0, None)), range_text((None, 2.5)), range_text((0.2098, 0.2119))
+    ('above 1', 'below 2.5', '0.21 to 0.212')
+    """
+    low, high = published
+    if low is None or high is None:
+        return f"above {_short(low)}" if low is not None else f"below {_short(high)}"
+    ends = list(dict.fromkeys((_short(low), _short(high))))
+    return " to ".join(ends)
+
+
+def _in_own_unit(claim: Claim) -> bool:
+    """Tell whether the first comparison gives the scale of the claim's own unit.
+
+    That unit may be another than the comparison's: seconds, and not a ratio.
+    """
+    return isinstance(claim.measured, float) and bool(claim.compared and claim.compared[0].value)
+
+
+def _scaled(one: Compared, scale: float) -> str:
+    if one.low is None or one.high is None:
+        return plain(scale * one.value, EXACT_DIGITS)
+    low, high = sorted((scale * one.low, scale * one.high))
+    return within(scale * one.value, low, high)
+
+
+def _short(end: float | None) -> str:
+    return "" if end is None else plain(end, _RANGE_DIGITS)
+
+
+def _with_unit(text: str, unit: str) -> str:
+    if unit == "1/s":
+        unit = "per second"
+    if text == "1" and unit == "requests":
+        unit = "request"
+    return f"{text} {unit}".rstrip()

@@ -462,3 +462,18 @@ def test_several_studies_or_presets_of_one_machine_share_its_program(tmp_path):
     ]
     assert {one["name"] for one in actions} == {f"{STUDY}: host, {p}" for p in ("smoke", "quick")}
     assert len({one["instrument"].id for one in actions}) == 1
+
+
+def test_a_report_reads_bundles_on_both_sides(made, results, tmp_path):
+    """And calls the other side by the name that it was given."""
+    mine = shutil.copyfile(made, tmp_path / "mine.zip")
+    done = cli("report", "--results", str(mine), "--against", str(made))
+    assert done.returncode == 0, done.stderr
+    beside = (tmp_path / "mine-report" / "beside.html").read_text()
+    assert f"Side by side with {made}" in beside
+    assert "The verdicts differ on 0 of them" in beside
+
+
+def test_a_report_refuses_a_damaged_bundle(changed, results, tmp_path):
+    said = cli("report", "--results", str(results), "--against", str(changed({"LICENSE": b"x"})))
+    assert said.returncode == 1 and "LICENSE: CHANGED" in said.stderr

@@ -72,26 +72,27 @@ def test_machines_and_presets_are_drawn_apart():
     drawn = figures(times(), pd.concat([HOST, REAL, other]))
     assert len(drawn) == 3 * len(USUAL)
     table_5 = drawn["table-5"]  # the default testbed's, which other pages link to
-    assert "Measured on deterministic, quick (a simulated disk), 3 repetitions." in table_5.caption
+    where = "Measured on the testbed deterministic with the preset quick"
+    assert f"{where}: simulated disk, 3 repetitions." in table_5.caption
     real = drawn["overview--docker-host-vagrant-full-fedcba98"]
-    for part in ("machine fedcba98", "(a real machine, physical disk: none), 3 repetitions."):
+    for part in ("machine fedcba98", ": real machine, physical disk: none, 3 repetitions."):
         assert part in real.caption
-    assert "of container and host: none (bare metal); of VM: KVM." in real.details
+    assert "Accelerators: none (bare metal) for container and host; KVM for VM." in real.details
     assert "overview--docker-host-vagrant-full-01234567" in drawn
 
 
 def test_one_repetition_is_said():
     """In the singular."""
     once = as_printed(arms=ARMS, repetitions=1)
-    assert figures(times(), once)["table-5"].caption.endswith("), 1 repetition.")
+    assert figures(times(), once)["table-5"].caption.endswith("physical disk: none, 1 repetition.")
 
 
 def test_the_repetitions_are_those_of_what_is_shown():
     """Part of a study may have been repeated less often than the rest."""
     fewer = REAL[(REAL["test"] != TEST_2) | (REAL["repetition"] == 1)]
     drawn = figures(times(), fewer)
-    assert drawn["table-5"].caption.endswith("), 1 repetition.")
-    assert drawn["figure-1-none"].caption.endswith("), 3 repetitions.")
+    assert drawn["table-5"].caption.endswith("physical disk: none, 1 repetition.")
+    assert drawn["figure-1-none"].caption.endswith("physical disk: none, 3 repetitions.")
     without = figures(times(), REAL[REAL["test"] != TEST_2])
     assert without["table-5"].caption == CAPTIONS["table-5"]
 
@@ -142,7 +143,7 @@ def test_the_overview_says_that_the_vm_is_emulated():
     drawn = figures(times(), EMULATED)["overview"].figure
     assert "VM (rerun: emulated)" in [text.get_text() for text in drawn.legends[0].get_texts()]
     alone = figures(times(), emulated(as_printed(arms=("vm",))))["overview"]
-    assert f"Accelerator of VM: {TCG}" in alone.details
+    assert f"Accelerator of the machine: {TCG}" in alone.details
 
 
 def test_schedulers_crossed_have_a_figure():
@@ -186,7 +187,7 @@ def test_the_guests_and_the_hosts_schedulers_have_a_figure(tmp_path):
     shown = [one for one in trials if one.labels["variant"] == "dropped"]
     guests = {one.hash for one in shown if one.labels["arm"] == "vm"}
     assert pairs.trials == guests and len(guests) == 16 * 2 * 2
-    assert "nested, quick, machine 5d5d5d5d" in pairs.caption
+    assert "nested with the preset quick (machine 5d5d5d5d):" in pairs.caption
     assert "Shown: caches dropped" in pairs.details
 
 
@@ -221,6 +222,11 @@ def test_the_title_claims_only_what_was_measured():
 
     assert "Only when reads reach the disk" in title(as_expected)
     assert "Only" not in title(lambda row: 1)
+
+
+def test_reruns_of_the_tree_share_their_range():
+    _, *reruns = figures(times(), HOST)["table-5"].figure.axes
+    assert len(reruns) > 1 and len({axis.get_xlim() for axis in reruns}) == 1
 
 
 def test_all_panels_of_a_row_and_all_schedulers_have_one_range():

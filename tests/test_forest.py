@@ -6,20 +6,19 @@ import pytest
 
 from elevatorlab.analysis.intervals import Interval
 from elevatorlab.judging.compared import Compared, compared
+from elevatorlab.judging.values import measured_text, published_text
 from elevatorlab.judging.verdicts import compare, ordering
 from elevatorlab.showing.forest import (
     MARGIN,
     WIDTH,
     is_relative,
-    measured_text,
     of_claim,
     own_scale,
     relative,
 )
-from elevatorlab.studies.vm_vs_container.claims import judge
-from synthetic import as_printed
+from synthetic import judged
 
-CLAIM = judge(as_printed(arms=("host",)))[0]
+CLAIM = judged("host", "container")[0]
 MIDDLE, LEFT, RIGHT = WIDTH / 2, MARGIN, WIDTH - MARGIN
 
 
@@ -82,11 +81,13 @@ def test_what_may_be_negative_has_a_scale_of_its_own():
 @pytest.mark.parametrize(
     ("value", "low", "high", "text"),
     [
-        (2.0, 1.9, 2.1, "20 (19 to 21)"),
-        (2.01234, 2.0121, 2.0126, "20.12 (20.12 to 20.13)"),
-        (2.0, 2.0, 2.0, "20"),
-        (2.1234, None, None, "21.23"),
-        (2.4, 1.1, 3.7, "24 (11 to 37)"),
+        (2.0, 1.9, 2.1, "20.0 (19.0 to 21.0) ms"),
+        (2.01234, 2.0121, 2.0126, "20.12 (20.12 to 20.13) ms"),
+        (3.72, 3.713, 3.727, "37.20 (37.13 to 37.27) ms"),
+        (2.0, 1.99999, 2.00001, "20.00 ms"),
+        (2.0, 2.0, 2.0, "20 ms"),
+        (2.1234, None, None, "21.23 ms"),
+        (2.4, 1.1, 3.7, "24 (11 to 37) ms"),
     ],
 )
 def test_a_measured_value_has_the_digits_that_its_interval_bears(value, low, high, text):
@@ -98,5 +99,9 @@ def test_a_measured_value_has_the_digits_that_its_interval_bears(value, low, hig
 
 
 def test_words_stay_words():
+    """They have no unit, which is that of what was measured."""
     assert measured_text(CLAIM.model_copy(update={"measured": "2 of 3 pairs"})) == "2 of 3 pairs"
     assert measured_text(CLAIM.model_copy(update={"measured": None})) == ""
+    words = CLAIM.model_copy(update={"published": "implied: the two curves", "unit": "us"})
+    assert published_text(words) == "implied: the two curves"
+    assert published_text(CLAIM.model_copy(update={"published": 2.0, "unit": "us"})) == "2 us"

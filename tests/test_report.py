@@ -25,12 +25,21 @@ from elevatorlab.showing.style import ONE_COLUMN, save
 from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.figures import figures
 from elevatorlab.studies.vm_vs_container.published import times
-from synthetic import ARMS, NONE_YET, TCG, TESTBEDS, as_printed, deterministic, write_results
+from synthetic import (
+    ARMS,
+    NONE_YET,
+    TCG,
+    TESTBEDS,
+    as_printed,
+    deterministic,
+    judged,
+    write_results,
+)
 
 pytestmark = pytest.mark.slow
 
 STUDY = "vm_vs_container"
-CLAIMS = judge(as_printed(arms=("host", "container")))
+CLAIMS = judged("host", "container")
 
 
 class Page(HTMLParser):
@@ -75,8 +84,17 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     drawn = figures(times(), NONE_YET)["overview"]
     files = save(drawn.figure, folder / "drawn", "o")
-    figure = ReportFigure(STUDY, "overview--docker-host-full", files, drawn.caption, ["aa11"])
-    table = ReportTable(STUDY, "A table", pd.DataFrame({"a": [1.0], "b": ["<b>"]}))
+    figure = ReportFigure(
+        STUDY,
+        "overview--docker-host-full",
+        "What matters?",
+        files,
+        "Of `fio`, *not* fsync.",
+        ["aa11"],
+    )
+    table = ReportTable(
+        STUDY, "A table of `time_scale`, *alone*", pd.DataFrame({"a": [1.0], "b": ["<b>"]})
+    )
     return build(
         folder / "report", CLAIMS, [figure], [ORIGIN], [table], {STUDY: "Study one"}
     ).parent
@@ -118,8 +136,10 @@ def test_runs_are_counted_apart(tmp_path):
     labels = re.findall(r'<div class="row"><span class="where">(.*?)</span>', html)
     assert labels == [
         "Measured: deterministic, quick",
+        "Measured: deterministic, quick, identities",
         "Measured: deterministic, quick, beyond the document",
         "Measured: docker+host+vagrant, full, machine 01234567",
+        "Measured: docker+host+vagrant, full, machine 01234567, identities",
         "Measured: docker+host+vagrant, full, machine 01234567, beyond the document",
         "The document&#39;s own arithmetic",
     ]
@@ -162,7 +182,6 @@ def test_pictures_are_no_larger_than_they_were_drawn(report):
     """Half of the PNG's pixels, whose header says how many they are."""
     (picture,) = Page(text(report, f"{STUDY}.html")).all("img")
     assert picture["width"] == str(int(200 * ONE_COLUMN) // 2)
-    assert "<b>overview.</b>" in text(report, f"{STUDY}.html")
 
 
 def test_a_report_has_all_arms_of_all_testbeds(tmp_path):
@@ -325,6 +344,7 @@ def test_nothing_measured_is_said(tmp_path):
     assert re.findall(r'<div class="row"><span class="where">(.*?)</span>', html) == [
         "The document&#39;s own arithmetic",
         "Not judged, because nothing was measured",
+        "Not judged, because nothing was measured, identities",
         "Not judged, because nothing was measured, beyond the document",
     ]
 
@@ -336,7 +356,7 @@ def test_the_published_data_alone_make_a_report(tmp_path):
 
 def test_a_page_says_first_what_came_out(report):
     html = text(report, f"{STUDY}.html")
-    assert html.index('<p class="lead">The run ') < html.index("Figures</h2>")
+    assert html.index(f'<p class="lead">{findings(CLAIMS)[0][:20]}') < html.index("Figures</h2>")
 
 
 def test_the_overview_says_what_was_found_and_who_published_it(tmp_path):
@@ -348,17 +368,20 @@ def test_the_overview_says_what_was_found_and_who_published_it(tmp_path):
 
 
 def test_each_place_of_a_document_is_drawn_with_its_claims(report):
-    """A row a comparison, each with a picture that has words."""
+    """A row a claim, with a line a comparison in a picture that has words."""
     html = text(report, f"{STUDY}.html")
     section = html.partition('<h2 id="forests">')[2].partition("</section>")[0]
-    compared = [one for claim in CLAIMS for one in claim.compared if is_relative(one)]
-    assert section.count('role="img"') == section.count("<circle") == len(compared) > 0
+    drawn = [[one for one in claim.compared if is_relative(one)] for claim in CLAIMS]
+    assert section.count("<circle") == sum(map(len, drawn)) > 0
+    rows = section.count("<tr>") - section.count("<thead>")
+    assert section.count('role="img"') == rows == len([one for one in drawn if one])
+    assert max(map(len, drawn)) > 1 and "from top to bottom: " in section
     assert 'aria-label="published' in section
 
 
 def test_a_figure_that_cannot_be_shown_is_refused(tmp_path):
     """The error names it."""
-    figure = ReportFigure(STUDY, "overview", {"pdf": tmp_path / "o.pdf"}, "words")
+    figure = ReportFigure(STUDY, "overview", "Overview", {"pdf": tmp_path / "o.pdf"}, "words")
     with pytest.raises(ValueError, match="overview.*PNG"):
         build(tmp_path, [], [figure])
 
@@ -366,8 +389,28 @@ def test_a_figure_that_cannot_be_shown_is_refused(tmp_path):
 def test_figures_for_the_appendix_come_last(report, tmp_path):
     """Below a heading of their own, whichever was drawn first."""
     files = {kind: report.parent / "drawn" / f"o.{kind}" for kind in ("png", "svg")}
-    detail = ReportFigure(STUDY, "detail", files, "words", appendix=True)
-    kept = ReportFigure(STUDY, "kept", files, "words")
+    detail = ReportFigure(STUDY, "detail", "Detail", files, "words", appendix=True)
+    kept = ReportFigure(STUDY, "kept", "Kept", files, "words")
     page = build(tmp_path, CLAIMS, [detail, kept], [ORIGIN]).parent / f"{STUDY}.html"
     places = [page.read_text().index(f'id="{name}"') for name in ("kept", "appendix", "detail")]
     assert places == sorted(places)
+
+
+def test_no_page_has_raw_markup(report):
+    """Captions have it for notebooks; pages show what it means."""
+    for page in report.parent.glob("*.html"):
+        shown = re.sub(r"<(code|script|style)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL)
+        assert re.findall(r"`|\*\w[^*\n]*\w\*", re.sub(r"<svg.*?</svg>", "", shown)) == []
+    html = text(report, f"{STUDY}.html")
+    assert "<summary>A table of <code>time_scale</code>, <em>alone</em> (1 rows)" in html
+    assert 'alt="Of fio, not fsync."' in html
+
+
+def test_a_figure_has_a_title_for_people(report):
+    assert "<b>What matters?</b> Of <code>fio</code>" in text(report, f"{STUDY}.html")
+
+
+def test_a_table_without_rows_is_left_out(tmp_path):
+    empty = ReportTable(STUDY, "Nothing here", pd.DataFrame({"a": []}))
+    page = build(tmp_path, CLAIMS, tables=[empty]).with_name(f"{STUDY}.html")
+    assert "Nothing here" not in page.read_text(encoding="utf-8")

@@ -36,7 +36,8 @@ def site(tmp_path_factory):
     trials = {name: "none, seed 1" for name in sorted(set(measured["trial"]))}
     files = save(drawn.figure, folder / "figures", "table-5")
     figures = [
-        ReportFigure(name, "table-5", files, drawn.caption, drawn.trials) for name in STUDIES
+        ReportFigure(name, "table-5", "Table 5", files, drawn.caption, drawn.trials)
+        for name in STUDIES
     ]
     facts = {"kernel": "6.1", "image digest": "1" * 64}
     runs = [

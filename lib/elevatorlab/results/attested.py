@@ -71,7 +71,7 @@ def read(file: Path = FILE) -> list[Attestation]:
     Raises
     ------
     ElevatorLabError
-        When a line is none; it names the line and the field.
+        When a line is not a valid attestation. The message names the line and the field.
     """
     with open(file, newline="") as lines:
         return [

@@ -28,7 +28,7 @@ class Proof(Record):
     Attributes
     ----------
     knob : str
-        A file of the kernel's, or what it stands for.
+        A file of the kernel; without such a file, the name of what was set.
     written, read : str
         What was written to it, and what it showed afterwards.
     probe : str or None
@@ -146,7 +146,7 @@ class Provenance(Record):
     Attributes
     ----------
     testbed, machine : str
-        Its name, and what tells the physical machine from others.
+        Its name, and an id that only this physical machine has.
     accelerator : str
         What executed the processor's instructions.
     image_digest : str
@@ -256,7 +256,7 @@ def _each_renamed(records: Any, names: Mapping[str, str]) -> Any:
 
 
 def _renamed(record: Any, names: Mapping[str, str]) -> Any:
-    """Rename fields of a record; what is none is left for the reader to refuse."""
+    """Rename fields of a record. Return anything else as it is: whoever reads it refuses it."""
     if not isinstance(record, Mapping):
         return record
     return {names.get(name, name): value for name, value in record.items()}
@@ -270,7 +270,7 @@ MIGRATIONS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 
 def current(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what content of an older version is in the current one."""
+    """Return content of an older version in the form of the current version."""
     while (migrate := MIGRATIONS.get(content.get("schema_version", 0))) is not None:
         content = migrate(content)
     return content

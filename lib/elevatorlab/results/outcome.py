@@ -1,4 +1,4 @@
-"""What a trial came to, on its way from the testbed to the store."""
+"""The outcome of a trial, on its way from the testbed to the store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -49,7 +49,8 @@ def read(folder: Path) -> Stored:
     Raises
     ------
     ElevatorLabError
-        When ``trial.json`` is damaged; of the other files when they are asked for.
+        When ``trial.json`` is damaged. Damage in the other files raises it only when they are
+        read.
     """
     trial, what = _content(folder, "trial.json")
     for name in ("study", "preset", "workloads"):
@@ -126,7 +127,7 @@ def read_samples(folder: Path) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row an interval and target; the columns are the fields of `Sample`.
+        One row per interval and target; the columns are the fields of `Sample`.
 
     Raises
     ------

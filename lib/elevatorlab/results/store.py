@@ -1,6 +1,6 @@
 """Results on disk, and the tidy tables made of them.
 
-One folder a trial, ``RESULTS/TESTBED/HASH/`` (on a real testbed the folder's name tells the
+One folder per trial, ``RESULTS/TESTBED/HASH/`` (on a real testbed the folder's name tells the
 machine, too), written under another name and renamed when
 whole. A folder without ``result.json`` was interrupted; a finished one is never written again.
 """
@@ -50,7 +50,7 @@ class Identified(Protocol):
     identity_is: str
 
     def machine(self) -> str:
-        """Return what tells the physical machine below from others."""
+        """Return an id that only this physical machine has."""
         ...
 
     def folder_name(self) -> str:
@@ -262,7 +262,7 @@ def results_in(results: Path | str, study: str | None = None) -> Iterator[Stored
 
 
 def tidy(results: str | Path, study: Study) -> pd.DataFrame:
-    """Return the table of a study: one row a repetition of a quantity's measurement.
+    """Return the table of a study: one row per repetition of a quantity's measurement.
 
     Of a scheduler that was changed, it has the version that was run last.
 
@@ -400,7 +400,7 @@ def references_beside(study_name: str, results: str | Path | None = None) -> dic
     Returns
     -------
     dict of str to str
-        By testbed, one of `BESIDE`: the preset. Empty where none is stored.
+        By testbed, one of `BESIDE`: the preset. Empty if no such reference is stored.
     """
     presets = {testbed: reference_preset(study_name, results, testbed) for testbed in BESIDE}
     return {
@@ -468,7 +468,7 @@ def write_reference(
     testbed : str
         The default one, or one of `BESIDE`.
     parameters : mapping, optional
-        In which the trials differ from the preset's; they are stored, too.
+        Parameters that differ from the preset's. They are stored as well.
     trials : collection of str, optional
         The hashes of those that the reference consists of; by default all that are there.
 

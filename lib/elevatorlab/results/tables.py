@@ -73,7 +73,7 @@ SHARED = {
         text("trial", "hash of the trial: the name of its result's folder"),
         text("study", "name of the study"),
         text("testbed", "where the trial ran"),
-        text("machine", "what tells the physical machine from others"),
+        text("machine", "an id that only this physical machine has"),
         text("accelerator", "what executed the processor's instructions"),
         text("preset", "how large the study was: smoke, quick, paper or full"),
         text("device", "the device under test: kind, profile or id, and size"),
@@ -117,7 +117,7 @@ class Table:
         return [column.name for column in self.columns]
 
     def checked(self, table: pd.DataFrame, what: str) -> pd.DataFrame:
-        """Return a table that is as it should be.
+        """Check that a table has these columns with these types, and return it.
 
         Parameters
         ----------

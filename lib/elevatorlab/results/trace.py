@@ -22,7 +22,7 @@ def read(folder: str | Path) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row an event: time_s (from the first sample on), event (``rq_insert``, ``rq_issue``,
+        One row per event: time_s (from the first sample on), event (``rq_insert``, ``rq_issue``,
         ``rq_complete``, ``bio_backmerge``, ``bio_frontmerge``, ``rq_merge``), operation (the
         kernel's letters: R, W; S synchronous, A ahead of need, F flush, M metadata), sector
         (of 512 bytes), bytes, process (who ran then; nobody at a completion).
@@ -41,7 +41,7 @@ def read(folder: str | Path) -> pd.DataFrame:
 
 
 def arm(folder: str | Path) -> pd.DataFrame:
-    """Return what a disk with an arm did for each request, in the order in which it began them.
+    """Return what a hard disk did for each request, in the order in which it began them.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def requests(events: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         sector, bytes and operation as issued; process: who brought it to the scheduler, or to the
-        driver where there was none between; inserted_s (NaN without a scheduler), issued_s,
+        driver if there was no scheduler; inserted_s (NaN without a scheduler), issued_s,
         completed_s. In the order of issue.
     """
     waiting: dict[Any, Any] = {}

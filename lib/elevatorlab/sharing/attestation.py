@@ -27,15 +27,16 @@ def of_verification(stored: Stored, found: list[Verification], image_digest: str
     Parameters
     ----------
     stored : Stored
-        What was to be found.
+        The reference.
     found : list of Verification
+        The results, compared with the reference.
     image_digest : str
         Of this machine.
 
     Raises
     ------
     ElevatorLabError
-        When not all is the same.
+        When a result differs from the reference.
     """
     others = [one.what for one in found if one.answer != SAME]
     if others:

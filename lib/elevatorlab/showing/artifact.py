@@ -77,7 +77,7 @@ def _of_studies() -> list[Row]:
         rows.append(
             Row(
                 f"C{number}",
-                f"*{study.TITLE}* Its claims: {_roles(study.NAME)}",
+                f"*{study.TITLE}* Claims: {_roles(study.NAME)}",
                 f".venv/bin/elevatorlab run {study.NAME}",
                 f"{float(cost['wall_s']) / 60 / 2:.0f}" if cost else NOT_MEASURED,
                 f"{int(cost['size_bytes']) / 2**20:.0f} MiB" if cost else NOT_MEASURED,

@@ -33,7 +33,7 @@ def page() -> str:
         "",
         "## samples.csv",
         "",
-        "One row an interval and target: the device, or a group.",
+        "One row per interval and target: the device, or a group.",
         "",
         *_lines(_sample_columns()),
     ]

@@ -1,4 +1,4 @@
-"""Estimates as dots from left to right, one line a group, with the intervals of the verdicts."""
+"""Estimates as dots from left to right, one line per group, with the intervals of the verdicts."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def estimates(
     Parameters
     ----------
     rows : pandas.DataFrame
-        One row a repetition; those without a number are left out.
+        One row per repetition; those without a number are left out.
     x, y, hue : str
         Columns: what a group stands for, the quantity, and what a member of a group does.
     interval : callable

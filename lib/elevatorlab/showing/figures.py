@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..judging.matching import DETERMINISTIC, Run, accelerators, runs
+from ..judging.matching import DETERMINISTIC, Run, accelerators, in_words, runs
 from .style import style
 
 
@@ -35,6 +36,18 @@ class Drawn(NamedTuple):
     details: str = ""
 
 
+def title_of(figure: Figure, name: str) -> str:
+    """Return what a reader calls a figure: its own title, or its name in words.
+
+    Examples
+    --------
+    >>> title_of(Figure(), "figure-1-none--docker-host-full")
+    'Figure 1 none'
+    """
+    said = " ".join(figure.get_suptitle().split())
+    return said or name.partition("--")[0].replace("-", " ").capitalize()
+
+
 def of_every_run(
     measured: pd.DataFrame,
     draw: Callable[[pd.DataFrame, Run | None], dict[str, Figure]],
@@ -57,7 +70,8 @@ def of_every_run(
         Called with the rows of each run and the run, or once with no rows and None where nothing
         was measured; returns figures by name.
     captions : mapping
-        What each figure shows, by name, in at most two sentences.
+        What each figure shows, by name, in at most two sentences. A third one is added: where it
+        was measured.
     arms : mapping
         What the arms are called.
     needs : str
@@ -150,22 +164,39 @@ def _backing(run: Run) -> str:
 
 
 def _measured_on(run: Run, shown: pd.DataFrame, gaps: str) -> str:
-    """Say in a sentence where the run was made, how often what is shown was, and what is not."""
+    """Say in one sentence where the run was measured, how often, and what the figure leaves out."""
     if shown.empty:
         return gaps
-    kind = "a simulated disk" if run.deterministic else "a real machine"
+    kind = "simulated disk" if run.deterministic else "real machine"
     counts = sorted({rows["repetition"].nunique() for _, rows in shown.groupby("arm")})
     often = " or ".join(map(str, counts)) + (" repetition" if counts == [1] else " repetitions")
     left_out = f"; {gaps[0].lower()}{gaps[1:]}" if gaps else "."
-    return f"Measured on {run.label} ({kind}{_backing(run)}), {often}{left_out}"
+    where = in_words(run.testbed, run.preset, run.machine)
+    return f"Measured on {where}: {kind}{_backing(run)}, {often}{left_out}"
 
 
 def _accelerator(shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
-    """Say in a sentence what ran the instructions of each arm that is shown."""
+    """Say in a sentence what ran the instructions of each arm that is shown.
+
+    Where all arms have the same accelerator, they are not named.
+    """
     if shown.empty:
         return ""
     by_accelerator: dict[str, list[str]] = {}
     for arm, text in accelerators(shown).items():
         by_accelerator.setdefault(text, []).append(arms[arm])
-    processors = [f"of {' and '.join(names)}: {text}" for text, names in by_accelerator.items()]
-    return f"Accelerator {'; '.join(processors)}."
+    if len(by_accelerator) == 1:
+        return f"Accelerator of the machine: {_processor(*by_accelerator)}."
+    processors = [
+        f"{_processor(text)} for {' and '.join(names)}" for text, names in by_accelerator.items()
+    ]
+    return f"Accelerators: {'; '.join(processors)}."
+
+
+def _processor(accelerator: str) -> str:
+    """Say what the name of an accelerator leaves to be known, where it is QEMU's with slots."""
+    found = re.fullmatch(r"TCG, ([^,]+),\+svm,\+npt, slots of (\d+) (\(.*\))", accelerator)
+    if found is None:
+        return accelerator
+    model, slot, time = found.groups()
+    return f"TCG, CPU model {model} with svm and npt, in turns of up to {slot} instructions {time}"

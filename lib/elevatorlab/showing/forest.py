@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..analysis.wording import EXACT_DIGITS, plain, within
 from ..judging.claims import Claim
 from ..judging.compared import Compared, Range
 
@@ -97,7 +96,7 @@ def own_scale(one: Compared) -> Picture:
 
 
 def of_claim(claim: Claim) -> Picture | None:
-    """Draw what a claim rests on; None where no interval was held against anything."""
+    """Draw what a claim rests on; None if no interval was compared with anything."""
     if not claim.compared:
         return None
     if all(map(is_relative, claim.compared)):
@@ -138,22 +137,3 @@ def _pixel(place: float) -> float:
     """Return where -1 to 1 is in the picture; what is beyond is at its end."""
     inner = WIDTH / 2 - MARGIN
     return round(WIDTH / 2 + inner * min(1.0, max(-1.0, place)), 1)
-
-
-def measured_text(claim: Claim) -> str:
-    """Write a measured value with its interval, in digits that the interval bears.
-
-    Returns
-    -------
-    str
-        In the claim's own unit: "12.3 (11.9 to 12.7)". Empty where nothing was measured.
-    """
-    if claim.measured is None or isinstance(claim.measured, str):
-        return claim.measured or ""
-    one = claim.compared[0] if len(claim.compared) == 1 else None
-    if one is None or one.low is None or one.high is None or not one.value:
-        return plain(claim.measured, EXACT_DIGITS)
-    # The claim's unit may be another than that of the comparison: seconds, and not a ratio.
-    scale = claim.measured / one.value
-    low, high = sorted((scale * one.low, scale * one.high))
-    return within(claim.measured, low, high)

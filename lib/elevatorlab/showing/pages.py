@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from ..analysis.wording import plain
 from ..judging.claims import (
@@ -28,6 +30,7 @@ from ..judging.constants import SHARED
 from ..judging.evidence import independent
 from ..judging.families import About, Role
 from ..judging.matching import DETERMINISTIC
+from ..judging.values import measured_text, published_text
 from ..judging.verdicts import DECIDED, Verdict
 from ..results.attested import Attestation
 from ..running.provenance import Origin
@@ -42,7 +45,9 @@ class ReportFigure(NamedTuple):
     study : str
         On whose page it goes.
     name : str
-        Title, for example "table-5".
+        What files and links call it, for example "table-5".
+    title : str
+        What a reader calls it.
     files : dict of str to Path
         By format, as `figures.save` returns them; "png" is shown, the others are linked.
     caption : str
@@ -57,6 +62,7 @@ class ReportFigure(NamedTuple):
 
     study: str
     name: str
+    title: str
     files: Mapping[str, Path]
     caption: str
     trials: Iterable[str] = ()
@@ -125,7 +131,7 @@ def build(
     Returns
     -------
     Path
-        `out`/index.html; beside it claims.html and one page a study, named like the study. The
+        `out`/index.html; beside it claims.html and one page per study, named like the study. The
         same arguments give the same bytes.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -152,7 +158,7 @@ def build(
                 for one in sorted(figures, key=lambda figure: figure.appendix)
                 if one.study == name
             ],
-            "tables": [one for one in tables if one.study == name],
+            "tables": [one for one in tables if one.study == name and len(one.rows)],
         }
         for name in names
         for some in [[claim for claim in claims if claim.study == name]]
@@ -199,11 +205,27 @@ def template_environment(pages: Mapping[str, str]) -> Environment:
     )
     environment.filters["number"] = _number
     environment.filters["measured"] = _measured
+    environment.filters["published"] = published_text
     environment.filters["picture"] = forest.of_claim
     environment.filters["said"] = _said
+    environment.filters["marked"] = _marked
+    environment.filters["unmarked"] = lambda text: _MARKUP.sub(r"\1\2", text)
     environment.filters["slug"] = lambda text: text.replace(" ", "-")
     environment.globals["pages"] = pages
     return environment
+
+
+_MARKUP = re.compile(r"`([^`\n]+)`|\*([^*\s](?:[^*\n]*[^*\s])?)\*")
+"""Code and emphasis, as captions have them for notebooks."""
+
+
+def _marked(text: str) -> Markup:
+    """Write code and emphasis of a caption as HTML."""
+
+    def tag(found: re.Match[str]) -> str:
+        return f"<code>{found[1]}</code>" if found[1] else f"<em>{found[2]}</em>"
+
+    return Markup(_MARKUP.sub(tag, str(escape(text))))
 
 
 def _write(environment: Environment, path: Path, template: str, content: Mapping[str, Any]) -> None:
@@ -227,44 +249,42 @@ def _rows(study: str, claims: Sequence[Claim]) -> list[dict[str, Any]]:
 
 
 def _forests(claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """Draw each place of the document, as each run measured it, on one axis."""
+    """Draw each place of the document, as each run measured it, on one axis; a row a claim."""
     found = []
     for run in by_place(claims):
-        places: dict[str, list[tuple[Claim, Compared]]] = {}
+        places: dict[str, list[tuple[Claim, list[Compared]]]] = {}
         for claim in run:
-            drawn = places.setdefault(claim.source.place, [])
-            drawn += [(claim, one) for one in claim.compared if forest.is_relative(one)]
-        for place, pairs in places.items():
-            if pairs:
-                picture = forest.relative([one for _, one in pairs])
-                rows = [
-                    {"claim": claim, "picture": row, "label": _said(claim)}
-                    for (claim, _), row in zip(pairs, picture.rows, strict=True)
-                ]
-                part = {"place": place, "where": run[0].where, "rows": rows}
-                found.append({**part, "marks": picture.marks})
+            if drawn := [one for one in claim.compared if forest.is_relative(one)]:
+                places.setdefault(claim.source.place, []).append((claim, drawn))
+        for place, drawings in places.items():
+            picture = forest.relative([one for _, several in drawings for one in several])
+            left = iter(picture.rows)
+            rows = [
+                {
+                    "claim": claim,
+                    "pictures": list(itertools.islice(left, len(several))),
+                    "label": _said(claim),
+                }
+                for claim, several in drawings
+            ]
+            part = {"place": place, "where": run[0].where, "rows": rows}
+            found.append({**part, "marks": picture.marks})
     return found
 
 
 def _said(claim: Claim) -> str:
     """Say what the picture of a claim shows, for those who do not see it."""
-    published = f"published {_number(claim.published)} {claim.unit}".rstrip()
-    return f"{published}; measured {_measured(claim)}: {claim.verdict}"
+    return f"published {published_text(claim)}; measured {_measured(claim)}: {claim.verdict}"
 
 
 def _measured(claim: Claim) -> str:
-    """Write what was measured; the arithmetic of a document does not scatter."""
-    if not is_measured(claim):
-        return f"{_number(claim.measured)} {claim.unit}".rstrip()
-    text = forest.measured_text(claim)
-    if not text:
-        return _number(None)
-    return f"{text} {claim.unit}".rstrip() if isinstance(claim.measured, float) else text
+    return measured_text(claim) or _number(None)
 
 
 _OF_ROLE = {
     Role.PREDICTION: "",
     Role.CALIBRATION: ", calibrations",
+    Role.IDENTITY: ", identities",
     Role.ARITHMETIC: "",
     Role.BEYOND: ", beyond the document",
 }
@@ -317,7 +337,7 @@ def _shown(figure: ReportFigure, out: Path, origins: Sequence[Origin]) -> dict[s
     width, height = _pixels(figure.files["png"])
     uses = _uses(figure, origins)
     return {
-        "name": figure.name.partition("--")[0],
+        "title": figure.title,
         "id": re.sub(r"[^A-Za-z0-9-]+", "-", figure.name),
         "caption": figure.caption,
         "details": figure.details,

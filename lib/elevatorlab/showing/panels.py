@@ -33,7 +33,7 @@ def marks(axis: Axis, values: Iterable[float], form: str = "{:g}") -> None:
 
 def log_marks(axis: Axis, low: float, high: float, form: str = "{:g}") -> None:
     """Put marks at 1, 10, 100 ..., or finer ones until at least three are seen."""
-    for steps in ((1,), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 5), (1, 1.1, 1.2, 1.3, 1.5, 2)):
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 5), (1, 1.1, 1.2, 1.3, 1.5, 2)):
         fine = [step * 10.0**power for power in range(-6, 10) for step in steps]
         seen = [mark for mark in fine if low <= mark <= high]
         if len(seen) > 2:

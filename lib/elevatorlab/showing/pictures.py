@@ -5,7 +5,7 @@ from __future__ import annotations
 from IPython.display import Image, Markdown
 from matplotlib.figure import Figure
 
-from .figures import Drawn
+from .figures import Drawn, title_of
 from .style import preview
 
 DPI = 144
@@ -34,7 +34,8 @@ def captioned(name: str, one: Drawn) -> tuple[Image, Markdown]:
     name : str
     one : Drawn
     """
-    words = f"**{name}.** {one.caption}"
+    title = title_of(one.figure, name)
+    words = f"**{title}{'' if title[-1] in '.?!' else '.'}** {one.caption}"
     if one.details:
         words += f"\n\n<details><summary>How it was made</summary>\n\n{one.details}\n\n</details>"
     return picture(one.figure), Markdown(words)

@@ -13,7 +13,7 @@ from ..plugins import studies
 from ..plugins.studies import Study
 from ..results import attested, store
 from ..running import provenance
-from . import beside, pages, style
+from . import beside, drawn, pages, style
 
 #: What `elevatorlab reproduce` writes.
 REPORT = BUILD / "report"
@@ -35,6 +35,8 @@ def default_place(results: str | Path | None) -> Path:
     """
     if results is None or str(results) in NAMED_REPORTS:
         return NAMED_REPORTS[str(results or "reference")]
+    if Path(results).is_file():  # a bundle
+        return Path(results).with_name(f"{Path(results).stem}-report")
     return Path(results) / "report"
 
 
@@ -42,6 +44,7 @@ def write_report(
     results: str | Path | None,
     out: str | Path | None = None,
     against: str | Path | None = None,
+    called: str | None = None,
 ) -> dict[str, Path]:
     """Judge `results`, draw them, and write the report.
 
@@ -54,6 +57,8 @@ def write_report(
     against : path or "reference", optional
         Other results, which a page of the report shows side by side with these; by default
         quick's reference, where the report is of another one.
+    called : str, optional
+        What the page calls them; by default as they are given.
 
     Returns
     -------
@@ -69,7 +74,9 @@ def write_report(
     measured = {name: store.load(name, results) for name, _ in studies.STUDIES.items()}
     origins = provenance.of(results)
     against = against or _taste(results)
-    other = None if against is None else beside.Other(str(against), kept.every_claim(against))
+    other = None
+    if against is not None:
+        other = beside.Other(called or str(against), kept.every_claim(against))
     try:
         (out / "tables").mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -77,31 +84,19 @@ def write_report(
             f"report: expected {out} to be a folder, or a place for a new one; found otherwise "
             f"({problem.strerror}). Name another with --out"
         ) from None
-    claims, drawn, tables = [], [], []
+    claims, figures, tables = [], [], []
     for name, study in studies.STUDIES.items():
         judged = kept.judge(name, results).claims
         measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
         to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
-        for title, one in study.figures(study.published(), measured[name]).items():
-            files = style.save(one.figure, out / "figures", f"{name}-{title}")
-            drawn.append(
-                pages.ReportFigure(
-                    study=name,
-                    name=title,
-                    files=files,
-                    caption=one.caption,
-                    trials=one.trials,
-                    appendix=one.appendix,
-                    details=one.details,
-                )
-            )
+        figures += drawn.save(study, measured[name], out / "figures")
         tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
         claims += judged
     titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
     about = {name: families.about(name) for name in titles}
     flips = sensitivity.stored_flips()
     page = pages.build(
-        *(out, claims, drawn, origins, tables, titles, attested.read(), about, other, flips)
+        *(out, claims, figures, origins, tables, titles, attested.read(), about, other, flips)
     )
     return {"report": page, "figures": out / "figures", "tables": out / "tables"}
 
@@ -114,9 +109,9 @@ def _taste(results: str | Path | None) -> str | None:
 
 def draw_overview(study: Study) -> None:
     """Draw a study's main figure from the reference, where it has one, for the README."""
-    drawn = study.figures(study.published(), store.load(study.NAME)).get("overview")
-    if drawn is None:
+    overview = study.figures(study.published(), store.load(study.NAME)).get("overview")
+    if overview is None:
         return
-    files = style.save(drawn.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
+    files = style.save(overview.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
     DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
     shutil.copy(files["png"], DOCS_FIGURES)

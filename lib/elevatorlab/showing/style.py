@@ -13,18 +13,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from ..plugins.schedulers import SCHEDULERS, colour_of, marker_of
+from ..plugins.scheduler_folders import ZOO
+from ..plugins.schedulers import OURS, colour_of, marker_of
 
 
 class _Colours(dict[str, str]):
-    """Colours by name, of the schedulers' records; also of schedulers without one."""
+    """Colours by name, of our schedulers and the kernel's; also of all others."""
 
     def __missing__(self, name: str) -> str:
         return colour_of(name)
 
 
-COLOURS = _Colours({name: record.colour for name, record in SCHEDULERS.items()})
-"""One colour a scheduler, in every figure.
+COLOURS = _Colours({name: record.colour for name, record in {**OURS, **ZOO}.items()})
+"""One colour per scheduler, in every figure.
 
 Okabe and Ito, "Color Universal Design", 2008: told apart with any colour vision.
 """

@@ -86,7 +86,7 @@ def _times_ms(requests: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
 def draw_travel(
     traced: Mapping[str, pd.DataFrame], colours: Mapping[str, str] | None = None
 ) -> Figure:
-    """Draw how the travel adds up from dispatch to dispatch, one line a trial.
+    """Draw how the travel adds up from dispatch to dispatch, one line per trial.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ size and the SHA-256 of every file in it.
 """
 
 from .manifest import FORMAT, Manifest
-from .reading import Bundle
+from .reading import Bundle, results_of
 from .writing import write
 
-__all__ = ["FORMAT", "Bundle", "Manifest", "write"]
+__all__ = ["FORMAT", "Bundle", "Manifest", "results_of", "write"]

@@ -14,7 +14,7 @@ from ...trial.plugins import Plugin
 NAME = "manifest.json"
 FORMAT: Literal["elevatorlab-bundle/1"] = "elevatorlab-bundle/1"
 
-#: Where the results are in a bundle, one folder a trial below one folder a testbed.
+#: Where the results are in a bundle, one folder per trial below one folder per testbed.
 RESULTS = "results"
 
 Size = Annotated[int, Field(ge=0)]

@@ -8,9 +8,11 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, Self
 
+from ... import scratch
 from ...errors import ElevatorLabError
 from ...records import checked
 from .manifest import FORMAT, NAME, RESULTS, Entry, Manifest, safe
@@ -33,8 +35,8 @@ class Bundle:
     Raises
     ------
     ElevatorLabError
-        When it is no bundle, is cut off, is of another version, has files that would leave the
-        folder that it is unpacked to, or is too large.
+        When the file is no bundle, is cut off, is of another version or too large, or has files
+        that would leave the folder that it is unpacked to.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -151,7 +153,19 @@ class Bundle:
         return hashlib.sha256(content).hexdigest()
 
     def unpack(self, folder: Path) -> None:
-        """Write the files below `folder`; call it when there is no `damage`."""
+        """Check every file, and write them below `folder`.
+
+        Raises
+        ------
+        ElevatorLabError
+            When a file is not as the manifest says, naming it.
+        """
+        if damage := self.damage() or self.misnamed():
+            more = f"\n... and {len(damage) - 20} more" if len(damage) > 20 else ""
+            raise ElevatorLabError(
+                f"bundle {self.path}: {len(damage)} of {len(self.manifest.files)} files are not "
+                "what they are said to be:\n" + "\n".join(damage[:20]) + more
+            )
         for name, entry in self.manifest.files.items():
             target = Path(folder, name)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -170,3 +184,20 @@ class Bundle:
                 if hashlib.sha256(spelled.encode()).hexdigest()[:20] != parts[2]:
                     found.append(f"{name}: another trial than its folder's name says")
         return found
+
+
+@contextmanager
+def results_of(place: str | Path | None) -> Iterator[str | Path | None]:
+    """Give what `store.load` reads for `place`: of a bundle the unpacked results, for as long.
+
+    Parameters
+    ----------
+    place : path, name of a reference, or None
+        What is no file is given back.
+    """
+    if place is None or not Path(place).is_file():
+        yield place
+        return
+    with Bundle(place) as bundle, scratch.folder() as folder:
+        bundle.unpack(Path(folder))
+        yield Path(folder, RESULTS)

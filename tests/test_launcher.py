@@ -70,7 +70,10 @@ def address_in(folder, running):
     """Return where the server listens, once it answers."""
     assert running.poll() is None
     for file in folder.glob("jpserver-*.json"):
-        address = yaml.safe_load(file.read_text())["url"]
+        said = file.read_text().strip()
+        if not said.endswith("}"):  # it is being written
+            continue
+        address = yaml.safe_load(said)["url"]
         with contextlib.suppress(OSError):  # it tells where it will listen before it does
             with urllib.request.urlopen(address + "api") as answer:
                 return address if answer.status == 200 else None

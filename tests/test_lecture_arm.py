@@ -56,6 +56,6 @@ def test_only_the_drive_that_sorts_has_a_queue():
     assert depths == {"nobody": 1, "the elevator": 1, "the drive": 32, "both": 32}
 
 
-def test_the_hub_is_the_drive_s_last_part():
-    rim, hub = (trial.workloads[0].options["offset"] for trial in arm.edges().values())
-    assert rim == "0m" and drive(arm.FAST_BUS).capacity_mib - int(hub.rstrip("m")) < 100
+def test_the_inner_tracks_are_the_drive_s_last_part():
+    outer, inner = (trial.workloads[0].options["offset"] for trial in arm.edges().values())
+    assert outer == "0m" and drive(arm.FAST_BUS).capacity_mib - int(inner.rstrip("m")) < 100

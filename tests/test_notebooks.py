@@ -56,8 +56,11 @@ def test_analysis_shows_every_arm_of_several_testbeds(tmp_path):
         NOTEBOOKS / "analysis" / "01-vm-vs-container.ipynb", tmp_path, results=f"{tmp_path}/results"
     )
     text = (tmp_path / "out.ipynb").read_text()
-    assert "Measured on docker+host+vagrant, smoke, machine 01234567" in text
-    assert "of VM: TCG (QEMU, no hardware virtualisation)" in text
+    assert (
+        "Measured on the testbeds docker, host and vagrant with the preset smoke (machine 01234567)"
+        in text
+    )
+    assert "TCG (QEMU, no hardware virtualisation) for VM" in text
     assert "not testable here" in text
 
 

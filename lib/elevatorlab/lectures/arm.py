@@ -63,7 +63,7 @@ def edges(megabytes: int = 32) -> dict[str, Trial]:
     reads: dict[str, Any] = {"rw": "read", "bs": "256k", "iodepth": 2, "size": f"{megabytes}m"}
     return {
         name: _trial("none", (experiments.fio("reader", **reads, offset=f"{offset}m"),), device)
-        for name, offset in (("rim", 0), ("hub", innermost_mib))
+        for name, offset in (("outer tracks", 0), ("inner tracks", innermost_mib))
     }
 
 

@@ -88,7 +88,10 @@ def disk(service_time_us: float = 1000, size_mib: int = 64) -> NullBlk:
 
 
 def fio(name: str, group: str = "main", **options: Any) -> dict[str, Any]:
-    """Return a fio workload around the page cache: 4 KiB, asynchronous, but for `options`."""
+    """Return a fio workload that bypasses the page cache.
+
+    It is asynchronous with 4 KiB, unless `options` say otherwise.
+    """
     usual = {"bs": "4k", "ioengine": "libaio", "direct": 1}
     return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
 

@@ -1,4 +1,4 @@
-"""Lecture 3: laws of queues, held against a queue whose service time we chose."""
+"""Lecture 3: laws of queues, compared with a queue whose service time we chose."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ def closed(writers: Sequence[int] = (1, 2, 4, 8, 12), service: str = "exponentia
 def opened(
     utilizations: Sequence[float] = (0.2, 0.4, 0.6, 0.75, 0.85), service: str = "exponential"
 ) -> Trial:
-    """Return a trial in which writes arrive at random, whatever became of those before."""
+    """Return a trial in which writes arrive at random, also if earlier ones are not complete."""
     rates_per_s = [ratio * 1000 / SERVICE_MS for ratio in utilizations]
     phases = [{"writers": 32, "arrivals_per_s": rate_per_s} for rate_per_s in rates_per_s]
     return _trial(phases, service)

@@ -1,5 +1,6 @@
 """Markers, skips and the fixtures that several files share."""
 
+import contextlib
 import os
 from collections import Counter
 
@@ -17,22 +18,71 @@ from helpers import ATTESTED, fio
 
 FORBID_SKIPS = "ELEVATORLAB_FORBID_SKIPS"
 
+#: The places of the files of `make test` that take longest, longest first.
+LONGEST = {
+    name: place
+    for place, name in enumerate(
+        (
+            "test_grading",
+            "test_report",
+            "test_notebooks",
+            "test_strangers_scheduler",
+            "test_unknown_scheduler",
+            "test_extending",
+            "test_readme",
+            "test_cli",
+            "test_innodb_trials",
+            "test_deterministic",
+            "test_figures",
+            "test_bundle",
+            "test_wheel",
+            "test_campaign_kills",
+            "test_campaign_image",
+            "test_scheduler_arms",
+            "test_claims",
+            "test_isolation_interference",
+            "test_zoo",
+            "test_iozone_trials",
+            "test_docs",
+            "test_report_browser",
+            "test_skips",
+            "test_interruptions",
+        )
+    )
+}
+
 # An example may take as long as a slow machine takes.
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any")
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest, where processes share the files: then all end together."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: LONGEST.get(item.path.stem, len(LONGEST)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Let one test at a time make trials' containers on the Docker engine: some count them.
+    """Let one test at a time have what tests of other processes use as well."""
+    with contextlib.ExitStack() as turns:
+        for name in shared_by(item):
+            turns.enter_context(locks.in_turn(name))
+        return (yield)
 
-    What leaves none of those, and nothing else of this machine's, only needs an engine that stays.
+
+def shared_by(item):
+    """Yield what a test needs for itself: this machine's ``disk``, ``containers``, ``engine``.
+
+    The scheduler of this machine's disk is chosen by trials, also by those of virtual machines on
+    it. Some tests count the engine's containers; what makes none only needs an engine that stays.
     """
-    if not item.get_closest_marker("docker"):
-        return (yield)
-    name = "engine" if item.get_closest_marker("own_root") else "containers"
-    with locks.held(name):
-        return (yield)
+    marks = {mark.name for mark in item.iter_markers()}
+    own_root = "own_root" in marks
+    if marks & {"root", "ssh", "docker"} and not own_root:
+        yield "disk"
+    if "docker" in marks:
+        yield "engine" if own_root else "containers"
 
 
 def pytest_runtest_setup(item):

@@ -17,7 +17,7 @@ ATTESTED = "attested"
 
 
 def fio(name="reader", group="main", **options):
-    """Return a fio workload: random reads of 4 KiB around the page cache, but for `options`."""
+    """Return a fio workload: random reads of 4 KiB past the page cache, but for `options`."""
     usual = {"rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": 1, "iodepth": 1}
     return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
 

@@ -8,10 +8,9 @@ from elevatorlab.judging.claims import is_measured
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.showing.beside import Other, pairs
 from elevatorlab.showing.pages import build
-from elevatorlab.studies.vm_vs_container.claims import judge
-from synthetic import as_printed
+from synthetic import judged
 
-CLAIMS = judge(as_printed(arms=("host", "container")))
+CLAIMS = judged("host", "container")
 TESTED = [c for c in CLAIMS if is_measured(c) and c.verdict != Verdict.NOT_TESTABLE]
 
 

@@ -348,3 +348,8 @@ class TestWithImage:
             record_property(ATTESTED, run.stdout.splitlines()[-1])
         else:  # another agent or newer packages than the reference's: bits cannot be compared
             assert (run.returncode, run.stdout.count("differ, as they may")) == (4, 1), run.stdout
+
+
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "elevatorlab", "--version"]
+    assert "elevatorlab" in subprocess.run(command, capture_output=True, text=True).stdout

@@ -34,9 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 def installed(tmp_path_factory):
     """Return an environment that has two wheels: ours, and the example's."""
     place = tmp_path_factory.mktemp("extending")
-    for name in ("ours", "example"):
-        (place / name).mkdir()
-    built = [wheels.build(place / "ours"), wheels.build(place / "example", EXAMPLE)]
+    built = [wheels.ours(tmp_path_factory), wheels.build(place / "example", EXAMPLE)]
     return wheels.Environment(place / "environment", *built)
 
 
@@ -72,7 +70,7 @@ def test_the_profiles_that_are_there_are_listed():
 def test_every_block_of_the_page_is_tested():
     commands = PAGE.count("\n```sh\n")
     assert len(SHOWN.findall(PAGE)) + len(TRIED) + commands == PAGE.count("\n```") / 2
-    assert len(TRIED) == 6 and ON_THE_IMAGE <= set(TRIED)
+    assert len(TRIED) == 8 and ON_THE_IMAGE <= set(TRIED)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from elevatorlab.paths import PROJECT
+from elevatorlab.plugins import studies
 
 AGENT = PROJECT / "lib/elevatorlab/agent"
 GUEST = PROJECT / "environments/deterministic/guest.py"
@@ -278,16 +279,42 @@ def test_the_tiers_share_no_test():
     assert re.search(r"pytest .*-m every_scheduler \$\(ARGS\)$", makefile, re.MULTILINE)
 
 
-SOURCES = ["lib", "tests", "environments", "benchmarks"]
+PARTS = {"claims", "columns", "document", "figures", "measures", "published", "tables", "trials"}
+
+
+@pytest.mark.parametrize("study", studies.STUDIES.names())
+def test_a_study_has_the_parts_that_every_study_has(study):
+    folder = PROJECT / "lib/elevatorlab/studies" / study
+    parts = {one.stem for one in folder.iterdir() if not one.name.startswith("__")}
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    entries = [one for group in project["entry-points"].values() for one in group.values()]
+    registered = {name for name in parts if f"{study}.{name}:" in " ".join(entries)}
+    assert parts - registered - {"beside_disk"} == PARTS
+    said = (PROJECT / "CONTRIBUTING.md").read_text()
+    assert [name for name in PARTS if f"`{name}`" not in said] == []
+
+
+MAKEFILE = (PROJECT / "Makefile").read_text()
+LINTED = re.search(r"^LINTED +:= (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+
+#: The tools of `make check`, with their arguments.
+TOOLS = [
+    line.replace("$(LINTED)", " ".join(LINTED)).split()
+    for line in re.findall(r"^\t\$\(BIN\)/((?:ruff|mypy)\b.*)$", MAKEFILE, re.MULTILINE)
+]
 
 
 @pytest.mark.static
-@pytest.mark.parametrize(
-    "arguments",
-    [["check", *SOURCES, "notebooks"], ["format", "--check", *SOURCES]],
-    ids=["lint", "format"],
-)
-def test_ruff(arguments):
-    command = [sys.executable, "-m", "ruff", arguments[0], "--no-cache", *arguments[1:]]
+@pytest.mark.parametrize("tool", TOOLS, ids=" ".join)
+def test_the_tools_of_make_check_find_nothing(tool):
+    command = [sys.executable, "-m", *tool]
     run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_git_asks_the_same_tools_before_a_commit():
+    assert {tool[0] for tool in TOOLS} == {"ruff", "mypy"} and len(TOOLS) == 4
+    (local,) = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text())["repos"]
+    files = {hook["id"]: hook["files"] for hook in local["hooks"]}
+    assert files["ruff-format"] == f"^({'|'.join(LINTED)})/"
+    assert files["ruff-check"] == f"^({'|'.join([*LINTED, 'notebooks'])})/"

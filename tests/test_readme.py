@@ -9,6 +9,7 @@ import re
 import shlex
 
 import pytest
+import yaml
 
 from elevatorlab.cli import trials
 from elevatorlab.paths import BUILD, PROJECT
@@ -33,13 +34,14 @@ RUN = [
 
 #: Tests elsewhere, for what needs services, a clone, or much time.
 ELSEWHERE = {
-    "make setup": "test_bare_machine.py",
+    "make setup": "test_readme.py::test_ci_sets_up_new_machines",
     "make reproduce": "test_readme.py::test_reproduce_runs_every_study_and_reports",
     "docker build -t elevatorlab .": "test_docker_route.py::"
     "test_the_container_builds_the_same_image",
     'docker run --rm -v "$PWD/out:/out" elevatorlab': "test_docker_route.py::"
     "test_the_container_prints_the_same_bits",
     "make doctor": "test_cli.py::test_doctor",
+    # By the same commands; `make lab` does not end by itself.
     "make lab": "test_launcher.py::test_a_tile_opens_its_study",
     f"{PROGRAM} run vm_vs_container --preset smoke": "test_cli.py::test_provenance",
     f"{PROGRAM} verify --sample 3": "test_cli.py::test_verify",
@@ -80,6 +82,13 @@ def test_the_tests_that_are_named_are_there(test):
     tree = ast.parse((PROJECT / "tests" / file).read_text())
     functions = {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
     assert name in functions or not name
+
+
+def test_ci_sets_up_new_machines():
+    """`make test` begins with `make setup`, and CI runs it where nothing is installed."""
+    assert re.search(r"^test: setup\b", (PROJECT / "Makefile").read_text(), re.M)
+    jobs = yaml.safe_load((PROJECT / ".github/workflows/ci.yml").read_text())["jobs"]
+    assert {"run": "make test"} in jobs["test"]["steps"]
 
 
 def test_the_page_is_short_and_its_first_screen_has_a_picture_and_three_commands():

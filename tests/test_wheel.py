@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    return wheels.build(tmp_path_factory.mktemp("wheel"))
+    return wheels.ours(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +30,30 @@ def installed(built, tmp_path_factory):
     def run(*arguments, **more):
         return environment.elevatorlab(*arguments, cwd=folder / "elsewhere", **own, **more)
 
-    run.folder = folder
+    run.folder, run.environment = folder, environment
     return run
 
 
 def test_a_wheel_has_what_the_commands_need(built):
     names = set(zipfile.ZipFile(built).namelist())
     shared = "elevatorlab/share"
-    for name in ("data/claims", "data/published", "data/reference", "environments/deterministic"):
+    for name in (
+        "courses",
+        "data/claims",
+        "data/published",
+        "data/reference",
+        "environments/deterministic",
+    ):
         assert any(one.startswith(f"{shared}/{name}/") for one in names), name
     assert {f"{shared}/{one}" for one in ("LICENSE", "CITATION.cff", "requirements.lock")} <= names
     assert [name for name in names if "__pycache__" in name] == []
+
+
+def test_what_the_metadata_do_not_demand_is_out_of_sight(installed):
+    asked = ["numpy", "yaml", "qemu.qmp", "distributed", "docker", "IPython", "pytest", "pip"]
+    code = f"from importlib.util import find_spec; print([*filter(find_spec, {asked})])"
+    run = installed.environment.python(code, installed.folder)
+    assert run.stdout == f"{asked[:3]}\n", run.stderr
 
 
 def test_it_judges_like_the_checkout(installed):

@@ -15,7 +15,7 @@ _FOR_USERS = ("remote", "cluster", "notebooks")
 
 
 class MissingExtra(ElevatorLabError):
-    """A part of the package was asked for whose libraries are not installed.
+    """A part of the package was used whose libraries are not installed.
 
     Attributes
     ----------

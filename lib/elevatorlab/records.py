@@ -95,5 +95,18 @@ def sentence(error: Mapping[str, Any], at: tuple[str, ...] = ()) -> str:
         return f"{field}: required, and not given"
     if error["type"] == "value_error":
         return str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] in ("too_short", "too_long"):
+        return f"{field}: expected {_length(error['ctx'])}"
     given = error.get("ctx", {}).get("given", repr(error["input"]))
     return f"{field}: {error['msg']} (given: {given})"
+
+
+def _length(context: Mapping[str, Any]) -> str:
+    """Say how long a list may be, and how long it is."""
+    side, allowed = (
+        ("at least", context["min_length"])
+        if "min_length" in context
+        else ("at most", context["max_length"])
+    )
+    items = "item" if allowed == 1 else "items"
+    return f"{side} {allowed} {items}; found {context['actual_length'] or 'none'}"

@@ -44,19 +44,20 @@ ResultsOption = Annotated[
     Path | None, typer.Option(help="folder of results; by default one below build/ for each image")
 ]
 #: Of the commands that only read: the reference is there before anything was run.
-ReadOption = Annotated[
-    str | None,
-    typer.Option(
-        help="folder of results; by default the stored reference, of the preset paper if that is "
-        "stored; 'reference/quick' is the one of quick; 'published' is no measurement"
-    ),
+_BY_DEFAULT = (
+    "by default the stored reference (preset paper if stored); 'reference/quick': the reference of "
+    "the preset quick; 'published': published numbers only, without measurements"
+)
+ReadOption = Annotated[str | None, typer.Option(help=f"folder of results; {_BY_DEFAULT}")]
+ReportedOption = Annotated[
+    str | None, typer.Option("--results", help=f"folder of results, or a bundle; {_BY_DEFAULT}")
 ]
 OutOption = Annotated[
     Path | None,
     typer.Option(help="folder of the report; by default one of its own for each folder of results"),
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="trials at the same time; by default one a core")
+    int | None, typer.Option(min=1, help="trials at the same time; by default one per core")
 ]
 #: Not called --scheduler: here a scheduler is one of I/O.
 ClusterOption = Annotated[

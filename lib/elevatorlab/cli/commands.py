@@ -32,12 +32,15 @@ def _version(asked: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="print it and stop")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="print the version and exit"
+        ),
     ] = False,
 ) -> None:
     """Rerun published studies of Linux I/O schedulers, and judge every published number.
 
-    Without --results, the commands claims, report and results read the stored reference.
+    Without --results, the commands `claims`, `report` and `results` read the stored reference.
     Commands that run or pack trials use a folder below build/, one for each image.
     """
 

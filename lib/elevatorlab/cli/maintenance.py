@@ -33,7 +33,7 @@ def _only_in_a_checkout() -> None:
 
 @app.command()
 def tiles(
-    folder: Annotated[Path, typer.Argument(help="the folder")] = BUILD / "lab",
+    folder: Annotated[Path, typer.Argument(help="folder to write the tiles to")] = BUILD / "lab",
 ) -> None:
     """Write a tile for each study, for JupyterLab's launcher (`make lab` does)."""
     _only_in_a_checkout()
@@ -83,7 +83,7 @@ def reference(
 def _refuse_what_is_no_reference(
     testbed: str, study: str | None, parameters: list[str] | None
 ) -> None:
-    """Refuse a testbed that no reference is kept of, and parameters of the default one's."""
+    """Refuse a testbed without a stored reference, and parameters for the default testbed."""
     from ..results import store
 
     if testbed not in (DEFAULT, *store.BESIDE):
@@ -142,7 +142,10 @@ def artifact_page(
         bool, typer.Option("--appendix", help="print the artifact appendix of USENIX and ACM")
     ] = False,
 ) -> None:
-    """Bring ARTIFACT.md, badge and files of archives up to date, or print the artifact appendix."""
+    """Bring ARTIFACT.md, the badge and the archives' metadata up to date, or print the appendix.
+
+    The appendix is the artifact appendix of a paper.
+    """
     _only_in_a_checkout()
     from ..showing import artifact, badge, citation
 

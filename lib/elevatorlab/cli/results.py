@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from .base import JsonOption, OutOption, ReadOption, SomeStudy, app, console, tell
+from .base import JsonOption, OutOption, ReadOption, ReportedOption, SomeStudy, app, console, tell
 
 AgainstOption = Annotated[
     str | None,
-    typer.Option(help="another folder of results, or 'reference', to show side by side"),
+    typer.Option(help="another folder of results, a bundle or 'reference', to show side by side"),
 ]
 
 
@@ -53,12 +53,14 @@ def claims_command(
 
 @app.command("report")
 def report_command(
-    results: ReadOption = None, out: OutOption = None, against: AgainstOption = None
+    results: ReportedOption = None, out: OutOption = None, against: AgainstOption = None
 ) -> None:
     """Build the HTML report with figures and tables, and say where they are."""
-    from ..showing.report import write_report
+    from ..sharing import bundles
+    from ..showing.report import default_place, write_report
 
-    tell(write_report(results, out, against))
+    with bundles.results_of(results) as mine, bundles.results_of(against) as other:
+        tell(write_report(mine, out or default_place(results), other, against))
 
 
 def _studies(name: str | None) -> list[Any]:

@@ -63,11 +63,12 @@ def verify(
 ) -> None:
     """Check a bundle's files; run a sample of the trials again and compare the bits.
 
-    Where another deterministic testbed is ready, a sample of its reference also runs again.
+    If a second deterministic testbed is ready on this machine, a sample of that testbed's reference
+    runs again as well.
     After Ctrl-C the same command goes on where it stopped.
 
-    Exit status: 0 same bits, or with --all and another image the same verdicts; 1 something is
-    not what it is said to be; 4 another image, where bits may differ.
+    Exit status 0: same bits; with --all and another image, same verdicts. 1: a file or a result
+    differs from what is stored. 4: another image, so bits may differ.
     """
     if bundle is None and sample == 0:
         raise typer.BadParameter("--sample: expected at least 1 where there is no bundle to check")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import NotReady
 from .base import (
     ClusterOption,
     OutOption,
@@ -20,6 +21,9 @@ from .base import (
     tell,
 )
 
+if TYPE_CHECKING:
+    from ..testbeds.base import Testbed
+
 
 @app.command()
 def run(
@@ -29,7 +33,7 @@ def run(
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FOLDER",
+            metavar="NAME|FOLDER",
             help="one more scheduler: its name, or the folder of your own one; may be repeated",
         ),
     ] = None,
@@ -43,14 +47,23 @@ def run(
 ) -> None:
     """Run the trials of a study that are not finished yet."""
     from .. import testbeds
-    from ..paths import command
+    from ..paths import BUILD, command
+    from ..plugins import scheduler_folders
     from ..running import expansion, jobs
 
     overrides = expansion.parse_overrides(parameter or [])
-    more = [_name_or_folder(one) for one in scheduler or []]
-    job = jobs.prepare(study, preset, overrides, testbeds.several(testbed), results, more)
-    print(job.announcement(workers))
-    print(f"results in {job.results}")
+    more = [scheduler_folders.named(one) for one in scheduler or []]
+    chosen = testbeds.several(testbed)
+    unbuilt = _unbuilt(chosen) if dry_run else ""
+    if unbuilt and results is None:
+        results = BUILD / "results" / "unbuilt"  # the plan needs a folder, and this one is empty
+    job = jobs.prepare(study, preset, overrides, chosen, results, more)
+    job.refuse_what_never_runs()
+    if unbuilt:
+        print(f"{study}, {preset}: {job.plan()}; minutes and place not known: {unbuilt}")
+    else:
+        print(job.announcement(workers))
+        print(f"results in {job.results}")
     if dry_run:
         for place, trial in job.plan().todo:
             labels = [trial.scheduler.name, *trial.labels.values(), f"seed={trial.seed}"]
@@ -61,11 +74,15 @@ def run(
     print(f"with figures and tables: {command(f'report --results {job.results}')}")
 
 
-def _name_or_folder(given: str) -> Path | str:
-    """Return the name of a scheduler that is known, or a folder."""
-    from ..plugins.schedulers import SCHEDULERS
-
-    return given if given in SCHEDULERS else Path(given)
+def _unbuilt(chosen: Sequence[Testbed]) -> str:
+    """Return what is still to be built before a testbed knows where its results go; "": nothing."""
+    for testbed in chosen:
+        if testbed.anywhere:
+            try:
+                testbed.machine()
+            except NotReady as problem:
+                return str(problem)
+    return ""
 
 
 @app.command()
@@ -76,7 +93,10 @@ def reproduce(
     cluster: ClusterOption = None,
     out: OutOption = None,
     attest: Annotated[
-        bool, typer.Option("--attest", help="end with this machine's line for data/attested.csv")
+        bool,
+        typer.Option(
+            "--attest", help="at the end, print this machine's line for data/attested.csv"
+        ),
     ] = False,
 ) -> None:
     """Run every study on the deterministic testbed and build the report."""

@@ -35,7 +35,7 @@ NOTHING = Cost(0, 0)
 
 
 def finished(share: Share, results: str | Path) -> Cost | None:
-    """Return the mean cost of a share's trials that are finished; None where none is."""
+    """Return the mean cost of a share's finished trials; None if no trial is finished."""
     place, found = store.folder(results, share.testbed), []
     for folder in (place / trial.hash for trial in share.trials):
         if store.finished(folder):

@@ -1,4 +1,4 @@
-"""What a study stands for on a testbed: parameters of a preset, and the trials they expand to."""
+"""Expand a study on a testbed: the parameters of a preset, and the trials that follow from them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import ElevatorLabError
 from ..plugins import scheduler_folders, testbeds
+from ..plugins.schedulers import SCHEDULERS
 from ..plugins.studies import Study
 from ..records import checked
 from ..testbeds.base import Testbed
@@ -144,6 +145,11 @@ def _scheduler(value: Any) -> Any:
     """Return a scheduler's name; register it where its folder is given: what has a slash in it."""
     if isinstance(value, Path) or (isinstance(value, str) and "/" in value):
         return scheduler_folders.register(value).name
+    if isinstance(value, str) and value not in SCHEDULERS and Path(value).is_dir():
+        raise ElevatorLabError(
+            f"schedulers: expected names, or folders with a slash; found {value!r}, which is a "
+            f"folder. Write ./{value}, or give --scheduler {value}"
+        )
     return value
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..plugins import studies
 from ..results import store
+from ..testbeds.base import refuse_what_is_never_there
 from . import campaign, estimate, expansion, progress
 from .campaign import Plan, Share
 
@@ -45,6 +46,18 @@ class Job:
         """Say in a line what is to run, and what it will take."""
         cost = estimate.sentence(self.shares, self.results, workers)
         return f"{self.study.NAME}, {self.preset}: {self.plan()}; {cost}"
+
+    def refuse_what_never_runs(self) -> None:
+        """Refuse trials that a testbed cannot run here, as far as that is known without a machine.
+
+        Raises
+        ------
+        NotReady
+        """
+        for share in self.shares:
+            if share.testbed.anywhere:
+                todo = share.todo(self.results)
+                refuse_what_is_never_there(share.testbed.name, share.testbed.findings(), todo)
 
     def run(self, workers: int | None = None, cluster: str | None = None) -> None:
         """Run what is not finished yet, and show progress; see `campaign.run`."""

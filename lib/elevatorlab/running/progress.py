@@ -29,8 +29,13 @@ Note = Callable[[str], None]
 
 
 @contextmanager
-def shown() -> Iterator[tuple[Update, Note]]:
+def shown(what: str = "trials") -> Iterator[tuple[Update, Note]]:
     """Show progress on standard error, or below the cell of a notebook.
+
+    Parameters
+    ----------
+    what : str
+        What is counted.
 
     Yields
     ------
@@ -41,35 +46,35 @@ def shown() -> Iterator[tuple[Update, Note]]:
     """
     console = Console(stderr=True)
     if console.is_jupyter:
-        way = _in_a_cell()
+        way = _in_a_cell(what)
     elif console.is_terminal:
-        way = _in_a_terminal(console)
+        way = _in_a_terminal(console, what)
     else:
-        way = _in_a_log()
+        way = _in_a_log(what)
     with way as (update, note):
         yield update, note
 
 
 @contextmanager
-def _in_a_log() -> Iterator[tuple[Update, Note]]:
-    lines = Lines()
+def _in_a_log(what: str) -> Iterator[tuple[Update, Note]]:
+    lines = Lines(what)
     yield lines.update, lines.note
 
 
 @contextmanager
-def _in_a_terminal(console: Console) -> Iterator[tuple[Update, Note]]:
+def _in_a_terminal(console: Console, what: str) -> Iterator[tuple[Update, Note]]:
     """Draw the bar again and again, and remove it at the end."""
-    with _bar(console) as bar:
+    with _bar(console, what) as bar:
         yield _steps(bar, lambda: None)
         bar.update(bar.task_ids[0], visible=False)
 
 
 @contextmanager
-def _in_a_cell() -> Iterator[tuple[Update, Note]]:
+def _in_a_cell(what: str) -> Iterator[tuple[Update, Note]]:
     """Show the bar below a notebook's cell, where it stays with the time that it took."""
     from IPython.display import display
 
-    bar = _bar(Console())
+    bar = _bar(Console(), what)
     table = bar.make_tasks_table(bar.tasks)
     cell = display(table, display_id=True)
     update, note = _steps(bar, lambda: cell.update(bar.make_tasks_table(bar.tasks)))
@@ -77,9 +82,9 @@ def _in_a_cell() -> Iterator[tuple[Update, Note]]:
     note("")
 
 
-def _bar(console: Console) -> Progress:
+def _bar(console: Console, what: str) -> Progress:
     columns = (
-        TextColumn("trials"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -123,7 +128,8 @@ class TimeLeft(ProgressColumn):
 class Lines:
     """Lines for a log: the first trial, the last one, and one now and then between them."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "trials") -> None:
+        self.what = what
         self.start_s = time.monotonic()
         self.told_s = 0.0
 
@@ -148,4 +154,4 @@ class Lines:
         if self._too_soon() and 1 < done < total:
             return
         left_min = (now_s - self.start_s) / done * (total - done) / 60
-        print(f"trials: {done} of {total}, about {left_min:.0f} min left", file=sys.stderr)
+        print(f"{self.what}: {done} of {total}, about {left_min:.0f} min left", file=sys.stderr)

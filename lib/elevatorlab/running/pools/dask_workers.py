@@ -97,7 +97,7 @@ class Workers:
 
 @contextmanager
 def local(count: int) -> Iterator[Workers]:
-    """Start a cluster of this machine's own, a process a worker; it ends with this one.
+    """Start a Dask cluster on this machine, one process for each worker, until this process ends.
 
     Raises
     ------

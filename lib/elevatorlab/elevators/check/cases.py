@@ -42,7 +42,8 @@ BASIC = (
     Case(
         "is_selected",
         "An idle disk takes the scheduler, shows its files, and gives it back.",
-        "init_sched makes what a disk needs, and exit_sched takes all of it back.",
+        "init_sched makes what a disk needs, and exit_sched takes all of it back. A file in sysfs "
+        "or debugfs can be read at any time.",
     ),
     Case(
         "serves_one_at_a_time",

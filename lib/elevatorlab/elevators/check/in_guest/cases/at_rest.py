@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from .. import memory
@@ -40,8 +41,8 @@ def is_selected(scheduler: Scheduler) -> str:
                 (folder / name).exists(),
                 f"scheduler.json names the file {name}, which queue/iosched does not have.",
             )
-        files = sorted(file for file in folder.iterdir() if file.stat().st_mode & 0o444)
-        for file in files:
+        tunables, debug = readable([folder]), readable(debug_folders(disk.name))
+        for file in (*tunables, *debug):
             file.read_bytes()
         disk.select("none")
         time.sleep(0.1)
@@ -50,7 +51,19 @@ def is_selected(scheduler: Scheduler) -> str:
         f"References to the module are left ({scheduler.references}) after the disk chose another "
         "scheduler: a kobject_get or try_module_get without its put.",
     )
-    return f"{len(files)} files beside it"
+    return f"{len(tunables)} files in queue/iosched, {len(debug)} in debugfs"
+
+
+def debug_folders(disk: str) -> list[Path]:
+    """Return a disk's folders in debugfs that belong to its scheduler and its hardware queues."""
+    folder = Path("/sys/kernel/debug/block", disk)
+    return [*folder.glob("sched"), *folder.glob("hctx*/sched")]
+
+
+def readable(folders: Iterable[Path]) -> list[Path]:
+    """Return the files in some folders that may be read, in a fixed order."""
+    files = (file for folder in folders for file in folder.iterdir())
+    return sorted(file for file in files if file.stat().st_mode & 0o444)
 
 
 def unloads_cleanly(scheduler: Scheduler) -> str:

@@ -5,6 +5,7 @@ import re
 
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 from PIL import Image, ImageColor
 
 from elevatorlab.plugins import studies
@@ -118,6 +119,16 @@ def test_a_caption_has_at_most_three_sentences(name, monkeypatch):
         assert drawn
         for title, one in drawn.items():
             assert len(sentences(one.caption)) <= 3, (title, one.caption)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in studies.STUDIES.items()])
+def test_a_reference_s_figures_fit_a_paper_s_columns_and_type(name):
+    """A column wide, or two; and no word smaller than 8 points."""
+    study = studies.get(name)
+    for drawn in study.figures(study.published(), store.load(name)).values():
+        assert drawn.figure.get_size_inches()[0] in (style.ONE_COLUMN, style.TWO_COLUMNS)
+        shown = (one for one in drawn.figure.findobj(Text) if one.get_text().strip())
+        assert {round(one.get_fontsize(), 1) for one in shown} <= {8.0, 9.0}
 
 
 @pytest.mark.parametrize("name", ["figure-1-none", "table-5"])

@@ -68,7 +68,6 @@ def say_where_cut(axis: Axes, along: Literal["x", "y"] = "y") -> None:
                         place,
                         xytext=(-3, 2) if along == "x" else (4, -1),
                         textcoords="offset points",
-                        fontsize=7,
                         ha="right" if along == "x" else "left",
                         va="bottom" if along == "x" else "top",
                     )

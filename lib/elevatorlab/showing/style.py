@@ -49,6 +49,15 @@ LINES: dict[str, Any] = {"vm": "--", "container": "-", "host": ":"}
 ONE_COLUMN, TWO_COLUMNS = 3.35, 7.0
 """Widths of figures in a paper, in inches; their type has its final size."""
 
+
+def column_width(wanted: float) -> float:
+    """Return the width, in inches, of the column or the two columns that hold `wanted` inches.
+
+    A figure that would be wider than two columns gets two columns.
+    """
+    return ONE_COLUMN if wanted <= ONE_COLUMN else TWO_COLUMNS
+
+
 PUBLISHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "alpha": 0.55}
 """Published curves are dashed and light; measured ones are solid, and have markers."""
 

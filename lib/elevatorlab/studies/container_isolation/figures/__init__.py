@@ -29,12 +29,12 @@ _DISK = (
 )
 _OF_N = (
     "Counterpart of the paper's Figure {number} (stars: the paper's two end points; circles: our "
-    "repetitions; lines: fitted curves and the exact solution of one server). {see}"
+    "repetitions; lines: fitted curves, and the exact solution of a queue with one server). {see}"
 )
 _BAND = "The band is the 95 % confidence band of the best curve."
 _LIMIT = (
-    "The paper's logarithm has no upper limit, but one write outstanding keeps utilisation and "
-    "queue length at 1 or less."
+    "The paper's logarithmic curve has no upper limit, but with one write outstanding neither "
+    "utilisation nor queue length exceeds 1."
 )
 _RESIDUALS = (
     "The lower panel has the residuals: measured value minus curve. The exact solution is "
@@ -45,9 +45,8 @@ OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
 
 CAPTIONS = {
     "overview": "Counterpart of the paper's Figure 5: wait against the utilisation of a "
-    "container's own device; dotted lines are laws, drawn without a fit. W = Z U / (1 - U) holds "
-    "for any disk with one write outstanding; M/M/1, fitted to the paper's first point, misses "
-    "the others.",
+    "container's own device. Both lines are computed from the paper's first point alone; only the "
+    "closed law meets the other points.",
     **{
         f"figure-{number}": _OF_N.format(
             number=number, see=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else _BAND
@@ -61,19 +60,18 @@ CAPTIONS = {
     "itself counts it. Open arrivals follow M/M/1 or M/D/1 (dotted, drawn without a fit); closed "
     "writers follow neither.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
-    "over containers and repetitions. Top: the paper's two algorithms, taken literally (it does "
-    "not say which one it used); bottom: our versions.",
-    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers before the "
-    "regulator begins (calibrated: with three overloading writers, the wait is close to the "
-    "paper's) and after it has begun (predicted). SLAE keeps the wait below a limit; UTE keeps the "
-    "utilisation below a threshold and guarantees nothing about the wait.",
+    "over containers and repetitions. Top: the paper's two algorithms, taken literally (the paper "
+    "does not say which one it used); bottom: our versions.",
+    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers (before the "
+    "regulator begins: calibrated; afterwards: predicted). SLAE keeps the wait below a limit; UTE "
+    "keeps the utilisation below a threshold and guarantees nothing about the wait.",
     "comparison": "The regulator compared with the kernel's mechanisms: for how long waits exceed "
     "5 ms, when they stop doing so, the share of time in which the disk is busy, and the "
     "offenders' write rate. Good: small values "
     "in the two left panels, large ones in the two right panels.",
-    "comparison-over-time": "For each second, the mean wait of the normal container that waits "
-    "longest, over all repetitions. The overload begins at the thin line; a mechanism works once "
-    "its curve stays below the dotted SLA.",
+    "comparison-over-time": "The longest mean wait of a normal container in each second, over all "
+    "containers and repetitions. The overload begins at the thin line; a mechanism works once its "
+    "curve stays below the dotted SLA.",
     "waits-by-second": "Waits of the normal containers while others overload the disk: cumulative "
     "distributions of the means of each second. A curve further to the left means shorter waits; "
     "the dotted line is the SLA.",
@@ -83,24 +81,27 @@ CAPTIONS = {
 }
 """What each figure shows; where it was measured is added to it."""
 DETAILS = {
-    **dict.fromkeys(("overview", "figure-6", "figure-8", "figure-9"), _DISK),
+    **dict.fromkeys(("figure-6", "figure-8"), _DISK),
+    "overview": "The closed law is W = Z U / (1 - U), with wait W, utilisation U, and pause Z "
+    f"between two writes. It holds for any disk with one write outstanding. {_DISK}",
+    "figure-9": f"Three overloading writers bring the wait before near the paper's. {_DISK}",
     **{
         f"figure-{number}": _RESIDUALS
         + (f"{_BAND} " if CLOSED_BUSY in RIVALS[quantity] else "")
         + _DISK
         for number, quantity in enumerate(OF_EQUAL, 1)
     },
-    "open-and-closed": "At saturation, the kernel's busy time is too low by a third. The dotted "
-    "laws use the disk's own service time S.",
+    "open-and-closed": "For the closed writers shown here, the kernel's busy time at saturation is "
+    "too low by a third. The dotted laws use the disk's own service time S.",
     "comparison": "Intervals are 95 % confidence intervals, drawn where repetitions differ. The "
     "first panel counts the seconds in which a normal container waits longer than 5 ms. The second "
-    "says when the last of them ends (never: a container still waits too long at the end). The "
-    "dotted line of the third is the target of 90 %. io.max knows the offenders beforehand: it is "
-    f"fixed at the 1 MB/s that the paper set by hand. {UNTESTED}",
+    "panel shows when the last such second ends (never: a container still waits too long at the "
+    "end). The dotted line of the third panel is the target of 90 %. For io.max, we named the "
+    f"offenders in advance; its limit is the 1 MB/s that the paper set by hand. {UNTESTED}",
     **dict.fromkeys(("comparison-over-time", "waits-by-second"), _DISK),
     "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
-    "seeds. Settings with a wait above 1.5 SLAs are not drawn. A dot is filled if no wait was "
-    f"above the SLA from 250 ms after the overload began. {_DISK}",
+    "seeds. Settings with a wait above 7.5 ms (1.5 times the SLA) are not drawn. A dot is filled "
+    f"if no wait exceeded the SLA later than 250 ms after the overload began. {_DISK}",
 }
 """How each figure was made; what the analysis says of a run is added to it."""
 KEPT = ("overview", "figure-6", "comparison")

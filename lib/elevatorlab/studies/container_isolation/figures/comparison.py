@@ -86,7 +86,7 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
     dots(axis, found, shown, look)
     for place, name in enumerate(shown):
         if (name, None) not in found:
-            axis.text(0, place, "not run", fontsize=7.5, va="center", color=GREY)
+            axis.text(0, place, "not run", va="center", color=GREY)
     if measure.label == SHARE:
         axis.set_xlim(0, 1.05)
         axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
@@ -106,13 +106,18 @@ def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: floa
         ended = rows[rows["mechanism"] == name].groupby("repetition")["recovery_s"].first()
         never = int((ended >= watched_s).sum())
         if never:
+            if never == len(ended):  # no time was measured
+                look: dict[str, Any] = {
+                    "markerfacecolor": "white",
+                    "markeredgecolor": COLOURS[name],
+                }
+                axis.plot(ended.mean(), place, marker_of(name), **look, clip_on=False, zorder=5)
             axis.annotate(
                 "never" if never == len(ended) else f"{never} of {len(ended)} never",
                 (ended.mean(), place),
                 xytext=(-6, 0),
                 textcoords="offset points",
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-                fontsize=7.5,
                 ha="right",
                 va="center",
                 color=GREY,

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ....showing.panels import marks
-from ....showing.style import GREY
+from ....showing.style import GREY, TWO_COLUMNS
 from ...kit.cells import mean_of
 from ..measures.frontier import CELL, cells_of, front, points
 from ..measures.mechanisms import FRONTIER_LABELS, FRONTIER_LOADS
@@ -33,7 +33,7 @@ def frontier(measured: pd.DataFrame) -> Figure:
     loads = [load for load in FRONTIER_LOADS if load in set(found["load"])]
     columns = min(len(loads), MOST_COLUMNS)
     lines = math.ceil(len(loads) / columns)
-    figure = Figure(figsize=(max(4.6, 2.7 * columns), 1.5 + 2.3 * lines))
+    figure = Figure(figsize=(TWO_COLUMNS, 1.5 + 2.3 * lines))
     grid = figure.subplots(lines, columns, squeeze=False).ravel()
     for axis, load in zip(grid, loads, strict=False):
         _panel(axis, found[found["load"] == load])
@@ -80,4 +80,4 @@ def _panel(axis: Axes, found: pd.DataFrame) -> None:
         axis.plot(best["wait_ms"], best["offenders_mb_s"], color=colour, linewidth=1, zorder=1)
     axis.set_xscale("log")
     marks(axis.xaxis, (3.5, 4, 4.5, 5, 6, 7))
-    axis.tick_params(labelsize=7)
+    axis.tick_params(labelsize=8)

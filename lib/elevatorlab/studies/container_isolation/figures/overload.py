@@ -7,12 +7,13 @@ from typing import cast
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from ....analysis.intervals import mean_interval
 from ....showing.labels import End, label_ends
 from ....showing.panels import curve
-from ....showing.style import TWO_COLUMNS
+from ....showing.style import GREY, TWO_COLUMNS
 from ..measures.interference import rises, waits
 from ..published import printed_wait_ms
 from .curves import MEASURED
@@ -33,13 +34,13 @@ def overload(measured: pd.DataFrame) -> Figure:
     ):
         rows = found[found["overloaded"] == overloaded]
         _line(left, rows[rows["containers"] < 10], column, colour, face, label)
-    published = (
-        (0, printed_wait_ms("overloaded, alone")),
-        (1, printed_wait_ms("normal, before")),
-        (1, printed_wait_ms("normal, with overload (in the subtraction)")),
-        (1, printed_wait_ms("overloaded, with normal")),
-    )
-    left.plot(*zip(*published, strict=True), "k*", markersize=8, zorder=5, label="published")
+    for containers, who, colour, face in (
+        (0, "overloaded, alone", OVERLOADED_COLOUR, OVERLOADED_COLOUR),
+        (1, "normal, before", MEASURED, "white"),
+        (1, "normal, with overload (in the subtraction)", MEASURED, MEASURED),
+        (1, "overloaded, with normal", OVERLOADED_COLOUR, OVERLOADED_COLOUR),
+    ):
+        _star(left, containers, printed_wait_ms(who), colour, face)
     rise = rises(measured)
     names = []
     for column, colour, label in (
@@ -52,18 +53,32 @@ def overload(measured: pd.DataFrame) -> Figure:
         if len(known):
             last = known[known["containers"] == known["containers"].max()]
             names.append(End(label, colour, float(last[column].mean())))
-    ends = [printed_wait_ms(f"{who}, difference") for who in ("normal", "overloaded")]
-    right.plot([1, 1], ends, "k*", markersize=8, zorder=5)
+    for who, colour in (("normal", MEASURED), ("overloaded", OVERLOADED_COLOUR)):
+        _star(right, 1, printed_wait_ms(f"{who}, difference"), colour, colour)
     for axis, name in ((left, "wait (ms)"), (right, "rise of the wait (ms)")):
         axis.set_xlabel("normal containers")
         axis.set_ylabel(name)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_ylim(bottom=0)
     left.set_ylim(top=1.35 * left.get_ylim()[1])  # room for the legend
-    left.legend()
+    handles, _ = left.get_legend_handles_labels()
+    star = Line2D([], [], color=GREY, marker="*", markersize=9, linestyle="")
+    star.set_label("published, in these colours")
+    left.legend(handles=[*handles, star])
     label_ends(right, names)
     figure.suptitle("What an overloaded container does to the waits of the others")
     return figure
+
+
+def _star(axis: Axes, containers: int, wait_ms: float, colour: str, face: str) -> None:
+    """Draw a published value in the colours of what was measured."""
+    axis.plot(
+        *(containers, wait_ms, "*"),
+        markeredgecolor=colour,
+        markerfacecolor=face,
+        markersize=9,
+        zorder=5,
+    )
 
 
 def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str, face: str, label: str) -> None:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from ....showing.style import GREY, TWO_COLUMNS
+from ....showing.style import GREY, PUBLISHED, TWO_COLUMNS
 from ..measures.mechanisms import LABELS, present
 from ..measures.regulation import KIB_S_PER_MB_S, seconds
 from ..trials.containers import NORMAL, OVERLOADED
@@ -27,8 +27,8 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Draw Figure 8: the write rate of the overloaded and of the normal containers."""
 
     def draw(axis: Axes, rows: pd.DataFrame, policy: str) -> None:
-        _line(axis, rows[rows["role"] == OVERLOADED], "write_kib_s", COLOURS[policy], "-")
-        _line(axis, rows[rows["role"] == NORMAL], "write_kib_s", GREY, "--")
+        _line(axis, rows[rows["role"] == OVERLOADED], "write_kib_s", COLOURS[policy])
+        _line(axis, rows[rows["role"] == NORMAL], "write_kib_s", GREY)
         _printed(axis, rows, _value(published, "write_mb_s", "before"), "before")
         _printed(axis, rows, _value(published, "write_mb_s", "after"), "after")
 
@@ -36,8 +36,8 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     figure.legend(
         handles=[
             Line2D([], [], color=COLOURS["slae"], label="overloaded (colour of its panel)"),
-            Line2D([], [], color=GREY, linestyle="--", label="a normal container"),
-            Line2D([], [], color=PRINTED, linestyle=":", label="printed, overloaded"),
+            Line2D([], [], color=GREY, label="a normal container"),
+            Line2D([], [], color=PRINTED, **PUBLISHED, label="printed, overloaded"),
         ],
         **_BELOW,
     )
@@ -49,7 +49,7 @@ def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Draw Figure 9: the wait of normal containers; the band has the three of them."""
 
     def draw(axis: Axes, rows: pd.DataFrame, policy: str) -> None:
-        _line(axis, rows[rows["role"] == NORMAL], "latency_mean_ms", COLOURS[policy], "-")
+        _line(axis, rows[rows["role"] == NORMAL], "latency_mean_ms", COLOURS[policy])
         _printed(axis, rows, _value(published, "wait_ms", "before"), "before")
         _printed(axis, rows, _value(published, "wait_ms", "after"), "after")
 
@@ -57,7 +57,7 @@ def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     figure.legend(
         handles=[
             Line2D([], [], color=COLOURS["slae"], label="normal (colour of its panel)"),
-            Line2D([], [], color=PRINTED, linestyle=":", label="printed: 17.7, then below 5 ms"),
+            Line2D([], [], color=PRINTED, **PUBLISHED, label="printed: 17.7, then below 5 ms"),
         ],
         **_BELOW,
     )
@@ -97,7 +97,7 @@ def _of_policies(
     return figure
 
 
-def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str, style: str) -> None:
+def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str) -> None:
     """Draw the mean of all containers and repetitions, and the range that they span."""
     scale = 1 / KIB_S_PER_MB_S if column == "write_kib_s" else 1
     # A row counts the second that ends at its time: it stands in the middle of that second.
@@ -107,7 +107,6 @@ def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str, style: str) 
         y=rows[column].astype(float) * scale,
         ax=axis,
         color=colour,
-        linestyle=style,
         estimator="mean",
         errorbar=("pi", 100),
         err_kws={"alpha": 0.2, "linewidth": 0},
@@ -117,7 +116,7 @@ def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str, style: str) 
 def _printed(axis: Axes, rows: pd.DataFrame, value: float, phase: str) -> None:
     onset_s, end_s = rows["onset_s"].iloc[0], rows["time_s"].max()
     ends = (0, onset_s) if phase == "before" else (onset_s, end_s)
-    axis.plot(ends, (value, value), color=PRINTED, linestyle=":", linewidth=1.2)
+    axis.plot(ends, (value, value), color=PRINTED, **PUBLISHED)
 
 
 def _value(published: pd.DataFrame, quantity: str, phase: str) -> float:

@@ -105,5 +105,7 @@ def open_and_closed(measured: pd.DataFrame) -> Figure:
     axis.set_xlabel("utilisation of the shared server (ratio)")
     axis.set_ylabel("wait (ms)")
     figure.legend(loc="outside lower center")
-    figure.suptitle("Where M/M/1 holds: arrivals\nthat do not wait for earlier ones")
+    figure.suptitle(
+        "Where M/M/1 holds: requests that arrive\nwhether or not earlier ones have ended"
+    )
     return figure

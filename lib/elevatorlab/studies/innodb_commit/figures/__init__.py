@@ -20,7 +20,7 @@ CAPTIONS = {
     "with 95 % confidence intervals. For each number of threads, compare the order of the "
     "schedulers between the panels.",
     "slice-idle": "Commits per second with bfq relative to mq-deadline, by bfq's slice_idle, with "
-    "95 % confidence intervals (dotted: the article's cfq). Where bfq loses even with "
+    "95 % confidence intervals (dashed: the article's cfq). Where bfq loses even with "
     "slice_idle = 0, slice_idle is not the cause.",
     "idle": "Share of the time in which requests waited in the scheduler while the device was idle "
     "(means with 95 % confidence intervals; small dots: repetitions). Where bfq idles even with "
@@ -30,7 +30,7 @@ CAPTIONS = {
 }
 """What each figure shows; where it was measured is added to it."""
 DETAILS = {
-    "commits": "An arrow says how far an interval goes beyond the frame. At flush=0, "
+    "commits": "An arrow marks an interval that goes beyond the frame. At flush=0, "
     f"InnoDB flushes its log once a second and not at each commit. {MAPPED}",
     "slice-idle": "The right panel uses strict_guarantees: bfq then always idles, and lets only "
     "one request at a time into the device.",

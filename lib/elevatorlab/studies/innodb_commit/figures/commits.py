@@ -1,4 +1,4 @@
-"""The article's table: commits a second, relative to its deadline with one thread."""
+"""The article's table: commits per second, relative to its deadline with one thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ....analysis.intervals import Interval
 from ....showing.estimates import say_where_cut
 from ....showing.panels import log_marks, say
-from ....showing.style import GREY, ONE_COLUMN
+from ....showing.style import GREY, column_width
 from ...kit.cells import rows_of
 from ..measures import NO_CACHE, TABLE, ratio
 from ..trials import DURABLE, LAZY
@@ -20,7 +20,7 @@ _LAZY = f"flush={LAZY}"
 
 
 def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
-    """Draw the printed commits a second, and those measured with and without the cache."""
+    """Draw the printed commits per second, and those measured with and without the cache."""
     panels = {"printed": published}
     titles = {TABLE: "measured, with a cache", NO_CACHE: "measured, without a cache"}
     real = len(rows) and not rows["device"].str.contains("raid|drive").any()
@@ -35,7 +35,7 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     names = [*published["scheduler"], *rows["scheduler"]]
     groups = [_LAZY, *schedulers_in(pd.DataFrame({"scheduler": names}))]
     shown = [group for group in groups if group in there]
-    figure = Figure(figsize=(max(ONE_COLUMN, 0.9 + 2.05 * len(panels)), 1.3 + 0.24 * len(shown)))
+    figure = Figure(figsize=(column_width(0.9 + 2.05 * len(panels)), 1.3 + 0.24 * len(shown)))
     axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     for axis, (name, ratios) in zip(axes, found.items(), strict=True):
         if not ratios:
@@ -49,7 +49,7 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         say_where_cut(axis, "x")
     legend_of_threads(figure, {*published["threads"], *rows["threads"]})
     axes[len(axes) // 2].set_xlabel(
-        "commits a second, relative to\ndeadline with 1 thread (log scale)"
+        "commits per second, relative to\ndeadline with 1 thread (log scale)"
     )
     figure.suptitle("Commits per second, by scheduler and number of threads")
     return figure

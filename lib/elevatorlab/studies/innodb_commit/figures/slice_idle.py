@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ....analysis.intervals import Interval
 from ....showing.estimates import say_where_cut
 from ....showing.panels import curve
-from ....showing.style import GREY, ONE_COLUMN, WARNING
+from ....showing.style import GREY, PUBLISHED, WARNING, column_width
 from ...kit.cells import in_order, rows_of
 from ..measures import SWEEP, TABLE, ratio
 from ..trials import IDLING
@@ -22,7 +22,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     """Draw bfq's commits per second against slice_idle, relative to mq-deadline."""
     sweep = rows_of(rows, experiment=SWEEP)
     idlings = in_order(sweep, "idling", IDLING)
-    figure = Figure(figsize=(max(ONE_COLUMN, 3.1 * len(idlings) + 0.8), 3.0))
+    figure = Figure(figsize=(column_width(2.5 * len(idlings) + 0.8), 3.0))
     axes = figure.subplots(1, len(idlings), sharey=True, squeeze=False)[0]
     base = rows_of(rows, experiment=TABLE, scheduler="mq-deadline", **DURABLE_CELL)
     for axis, idling in zip(axes, idlings, strict=True):
@@ -31,7 +31,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
             beside = rows_of(base, threads=threads)
             _line(axis, rows_of(some, threads=threads), beside, number)
         axis.axhline(1, color=GREY, linewidth=0.8)
-        axis.axhline(_article(published), color=WARNING, linewidth=1, linestyle=":")
+        axis.axhline(_article(published), color=WARNING, **PUBLISHED)
         axis.set(title=idling, xlabel="slice_idle (ms)")
     points = [drawn.lines[0].get_ydata().max() for axis in axes for drawn in axis.containers]
     axes[0].set_ylim(0, max([2, *(1.3 * point for point in points)]))
@@ -50,7 +50,9 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         color=WARNING,
         va="bottom",
     )
-    figure.suptitle("bfq by slice_idle, its time to wait for the same process")
+    figure.suptitle(
+        "bfq by slice_idle, the time it waits for\nthe next request of the same process"
+    )
     return figure
 
 
@@ -62,7 +64,7 @@ def _line(axis: Axes, rows: pd.DataFrame, base: pd.DataFrame, number: int) -> No
         both = pd.concat([some.assign(side=1), base.assign(side=0)])
         if (one := ratio(both, {"side": 1}, {"side": 0})) is not None:
             found.append((cast(float, wait) + number / 5, one))
-    look = {**look_with("bfq", threads), "linestyle": "-" if threads == 1 else "--"}
+    look = look_with("bfq", threads)
     colour = look.pop("color")
     curve(axis, found, colour, **look, ecolor=colour, label=words(threads))
 

@@ -32,8 +32,8 @@ CAPTIONS = {
     "best scheduler; the grey band ends at 30 %, the gain that the article mentions.",
     **{
         _charts_of(variant): "Counterpart of the article's charts: throughput of each scheduler "
-        f"relative to the mean of all schedulers in one run ({name}). Where all dots are on the "
-        "line, the choice of a scheduler changes nothing."
+        f"relative to the mean of all schedulers in the same run; {name}. Where all dots are on "
+        "the line, the choice of a scheduler changes nothing."
         for variant, name in VARIANTS.items()
     },
 }
@@ -41,12 +41,13 @@ CAPTIONS = {
 DETAILS = {
     "points": "A rerun gives one point for each scheduler beaten, and half a point for each tie. "
     "The runs are resampled by the bootstrap.",
-    "critical-difference": "Friedman's p is the probability of such ranks if all schedulers were "
-    "alike. It is too small here, because the tests share files and a disk.",
-    "gain": "Where the frame cuts an interval off, its end lies too far out to be of use.",
+    "critical-difference": "Friedman's p is the probability that equal schedulers have mean ranks "
+    "at least this different. The true p is larger than shown, because the tests share files and a "
+    "disk.",
+    "gain": "An interval that reaches the frame is cut off there.",
     **{
-        _charts_of(variant): "Whiskers are 95 % confidence intervals over runs. Where the frame "
-        "cuts an interval off, its end lies too far out to be of use."
+        _charts_of(variant): "Whiskers are 95 % confidence intervals over runs. An interval that "
+        "reaches the frame is cut off there."
         for variant in VARIANTS
     },
 }

@@ -45,8 +45,8 @@ def charts(rows: pd.DataFrame) -> Figure:
         axis.set_title(title)
     for axis in grid.axes[-1]:
         axis.set_xlabel("threads\nmean (MiB/s)")
-    spread = shown["percent"].abs().max()
-    grid.axes[0][0].set_ylim(-1.2 * spread - 1, 1.2 * spread + 1)
+    most = 1.1 * max(abs(end) for axis in grid.axes.flat for end in axis.dataLim.intervaly)
+    grid.axes[0][0].set_ylim(-most - 1, most + 1)
     for line, device in zip(grid.axes, devices, strict=True):
         line[0].set_ylabel(SHORT.get(device, device).replace(" without", "\nwithout"))
     handles = [

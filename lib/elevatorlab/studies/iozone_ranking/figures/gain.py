@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from ....plugins.schedulers import shown_name
 from ....showing.dots import dots
-from ....showing.style import GREY, ONE_COLUMN, look_of
+from ....showing.style import GREY, column_width, look_of
 from ...kit.cells import in_order, rows_of
 from ..measures import SCHEDULERS, TESTS, gain
 from .panels import panels
@@ -23,7 +23,7 @@ def gains(rows: pd.DataFrame) -> Figure:
     """Draw the gain of the best scheduler over the worst, by test."""
     shown = list(panels(rows))
     columns = max(1, -(-len(shown) // 2))
-    figure = Figure(figsize=(max(ONE_COLUMN, 1.2 + 1.45 * columns), 4.2))
+    figure = Figure(figsize=(column_width(1.2 + 1.45 * columns), 4.2))
     grid = figure.subplots(2, columns, squeeze=False, sharey=True)
     for axis, (title, some) in zip(grid.T.ravel(), shown, strict=False):
         _gains(axis, some)

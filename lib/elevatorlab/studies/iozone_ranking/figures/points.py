@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ....showing.dots import dots
 from ....showing.estimates import estimates
 from ....showing.panels import say
-from ....showing.style import GREY, ONE_COLUMN, look_of
+from ....showing.style import GREY, column_width, look_of
 from ...kit.cells import in_order
 from ..measures import HERE, SCHEDULERS, ranking
 from ..published import points
@@ -24,7 +24,7 @@ def points_won(rows: pd.DataFrame) -> Figure:
     names = in_order(rows, "scheduler", [*SCHEDULERS]) if len(rows) else [*HERE.values()]
     measured = list(panels(rows))
     columns = 1 + math.ceil(len(measured) / 2)
-    figure = Figure(figsize=(max(ONE_COLUMN, 0.8 + 1.24 * columns), 3.9))
+    figure = Figure(figsize=(column_width(0.8 + 1.24 * columns), 3.9))
     grid = figure.subplots(2, columns, squeeze=False, sharey=True)
     by_computer = points().groupby("computer", sort=False)
     for axis, (computer, printed) in zip(grid[:, 0], by_computer, strict=True):

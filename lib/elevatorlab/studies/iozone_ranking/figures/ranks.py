@@ -30,6 +30,7 @@ def critical_difference(rows: pd.DataFrame) -> Figure:
             found.ranks.rename(shown_name),
             found.pairs.rename(index=shown_name, columns=shown_name),
             ax=axis,
+            text_h_margin=0.04,
             label_fmt_left="{label} ({rank:.2f})",
             label_fmt_right="({rank:.2f}) {label}",
             color_palette={shown_name(name): COLOURS[name] for name in found.ranks.index},

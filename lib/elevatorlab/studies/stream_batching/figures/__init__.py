@@ -31,20 +31,20 @@ CAPTIONS = {
     "are published. Only one core is measured (markers); the dotted lines beyond it are "
     "predictions.",
     "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads. "
-    "Compare the ratios (below), not the rates: the document has 4 and 16 cores, the measurement "
-    "one job of fio.",
+    "Compare the ratios (below), not the rates: the document used 4 cores for the SSD and 16 for "
+    "RAM, and the measurement one job of fio.",
     "figure-6-request-size": _LIKE.format(6) + "throughput by request size (dashed: the document). "
-    "Compare the distance between the schedulers, not the rates: the document has 16 cores, the "
-    "measurement one job of fio.",
+    "Compare the distance between the schedulers, not the rates: the document used 16 cores, and "
+    "the measurement one job of fio.",
     "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
-    "processor's time, TCP segments with data, and context switches. Compare the schedulers with "
-    "each driver: lower costs explain the gain.",
+    "processor's time, TCP segments with data, and context switches. Compare the schedulers "
+    "separately for each driver: SBQ's lower costs explain its gain in throughput.",
     "processor-time": "Processor time per request, by the part of the system that spent it, "
     "from the kernel's own events. The sums are host + target; on two machines, each would pay "
     "only its own part.",
     "price": "Mean latency at depth 1 with the stock driver (left), and throughput on a local "
-    "null_blk (right), both relative to noop. Holding requests back costs where the left panel is "
-    "above 1, and where the right panel is below 1.",
+    "null_blk (right), both relative to noop. SBQ is worse than noop above 1 in the left panel, "
+    "and below 1 in the right panel.",
     "knobs": "Throughput relative to noop for each batch size and timeout of SBQ (in brackets: the "
     "mean number of requests in a batch). A batch ends when it is full or when its timeout ends, "
     "whichever comes first.",
@@ -57,7 +57,7 @@ _INTERVALS = "Whiskers are 95 % confidence intervals."
 _FEW = f"Points with fewer than {FEWEST_FOR_P99} requests have no 99th percentile."
 _PREDICTED = f"The predictions come from the cost of a request on one core. {_INTERVALS}"
 DETAILS = {
-    "overview": f"Requests are random reads of 4 KiB. null_blk has no network. {_INTERVALS}",
+    "overview": f"Requests are random reads of 4 KiB. The local disk is a null_blk. {_INTERVALS}",
     "figure-1-ssd": _FEW,
     "figure-2-ram": f"{_INTERVALS} {_FEW}",
     "figure-3-ssd-cores": _PREDICTED,
@@ -65,8 +65,8 @@ DETAILS = {
     "figure-5-read-share": _INTERVALS,
     "figure-6-request-size": f"The document's link has 100 Gb/s. {_INTERVALS}",
     "explanation": "Where instructions are counted, 1 us is a thousand instructions.",
-    "processor-time": "The cost of recording these events is left out. Module "
-    "elevatorlab.agent.observe.processor_time lists them.",
+    "processor-time": "The cost of recording these events is left out. The module "
+    "elevatorlab.agent.observe.processor_time lists the events.",
     "price": _INTERVALS,
 }
 """How each figure was made; `_remark` is added to it."""

@@ -16,6 +16,7 @@ from ....showing.style import COLOURS, GREY, PREDICTED, PUBLISHED, TWO_COLUMNS
 from ...kit.cells import rows_of
 from ...kit.tables import cells
 from ..measures import (
+    DRIVERS,
     READ_PERCENT,
     TARGETS,
     THROUGHPUT,
@@ -87,7 +88,10 @@ def cores(
     handles = [
         *scheduler_handles(compared_schedulers(rows)),
         *source_handles(drivers_in(rows)),
-        Line2D([], [], color=GREY, label="predicted from one core", **PREDICTED),
+    ]
+    handles += [
+        Line2D([], [], color=GREY, label=f"predicted, {DRIVERS[driver]}", **_predicted_with(driver))
+        for driver in drivers_in(rows)
     ]
     if not own.empty:
         handles.append(Line2D([], [], color=GREY, label="emulated cores", **EMULATED))
@@ -110,10 +114,15 @@ def _predicted(
             numbers = range(1, most_cores + 1)
             found_kiops = (predicted_kiops(rows, what, number) for number in numbers)
             kiops = [rate for rate in found_kiops if rate is not None]
-            axis.plot(numbers, kiops, color=COLOURS[scheduler], **PREDICTED)
+            axis.plot(numbers, kiops, color=COLOURS[scheduler], **_predicted_with(driver))
             scale = where_of(what, rows)["time_scale"]
             one_core = mean_interval(found * scale / 1000)
             line(axis, [(1, one_core)], scheduler, driver)
+
+
+def _predicted_with(driver: str) -> dict[str, Any]:
+    """Return how a prediction is drawn: with wide gaps for the stock driver."""
+    return {**PREDICTED, "linestyle": (0, (1, 3))} if driver == "stock" else PREDICTED
 
 
 def _emulated(axis: Axes, own: pd.DataFrame, operation: str) -> None:

@@ -43,7 +43,7 @@ def explanation(measured: pd.DataFrame) -> Figure:
             draw_costs(axis, measured, target, column)
         row[0].set_ylabel(TARGETS[target])
     for axis, name in zip(axes[-1], COSTS.values(), strict=True):
-        axis.set_xlabel(f"{name}\na request")
+        axis.set_xlabel(f"{name}\nper request")
     handles = scheduler_handles(compared_schedulers(measured))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle("What a request costs at depth 64, 4 KiB random reads")
@@ -92,7 +92,7 @@ def price(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         Line2D([], [], **{**look_of("sbq"), "markerfacecolor": "white"}, ls="", label="published")
     )
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    figure.suptitle("What holding requests back costs")
+    figure.suptitle("SBQ holds requests back: what it costs")
     return figure
 
 

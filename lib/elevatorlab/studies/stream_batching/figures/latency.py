@@ -79,9 +79,13 @@ def _published(axis: Axes, shown: pd.DataFrame) -> None:
 def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: str) -> None:
     scale = scale_of(rows)
     assert scale  # a driver has rows
+    depths = rows.groupby("scheduler")["depth"].nunique()
     if column == P99:
         rows = rows[rows["requests"] >= FEWEST_FOR_P99]
     for scheduler in schedulers_in(rows_of(rows, driver=driver)):
+        look = look_with(scheduler, driver)
+        if depths[scheduler] < depths.max():  # a line would cross depths that were not measured
+            look["linestyle"] = ""
         where = {"scheduler": scheduler, "driver": driver, "target": target, "time_scale": scale}
         rates = [
             one.map(partial(kiops_of, scale))
@@ -95,7 +99,7 @@ def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: 
             [latency.value for latency in latencies],
             xerr=errors(rates),
             yerr=errors(latencies),
-            **look_with(scheduler, driver),
+            **look,
             elinewidth=0.9,
             capsize=2,
         )

@@ -40,7 +40,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     handles = scheduler_handles(compared_schedulers(measured))
     handles += source_handles([*drivers, LOCAL] if len(measured) else [])
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    figure.suptitle("What holding requests back gains, and where it comes from")
+    figure.suptitle("SBQ holds requests back:\nwhat it gains, and where the gain comes from")
     return figure
 
 
@@ -67,4 +67,4 @@ def _costs(axis: Axes, measured: pd.DataFrame) -> None:
         say(axis, "was not run" if len(measured) else "not measured")
         return
     draw_costs(axis, measured, "ram", "busy_ns_per_request")
-    axis.set(title="RAM target, depth 64", xlabel="processor time a request (us)")
+    axis.set(title="RAM target, depth 64", xlabel="processor time per request (us)")

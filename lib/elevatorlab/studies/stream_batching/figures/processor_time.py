@@ -44,7 +44,7 @@ def processor_time(measured: pd.DataFrame) -> Figure:
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for axis, target in zip(axes, TARGETS, strict=True):
         _stacks(axis, rows_of(measured, target=target))
-        axis.set(title=TARGETS[target], xlabel="processor time a request (us)")
+        axis.set(title=TARGETS[target], xlabel="processor time per request (us)")
     handles = [
         Patch(color=shade, label=f"{endpoint}: {WORDS[work]}")
         for (endpoint, work), shade in SHADES.items()
@@ -74,7 +74,7 @@ def _stacks(axis: Axes, rows: pd.DataFrame) -> None:
             left += time_us
         host_us = sum(time_us for (endpoint, _), time_us in means.items() if endpoint == "host")
         words = f"{host_us:.1f} + {left - host_us:.1f}"
-        axis.text(left, place, f" {words}", va="center", fontsize=7.5, color=GREY)
+        axis.text(left, place, f" {words}", va="center", color=GREY)
     axis.set_yticks(range(len(bars)), [name for name, _ in bars])
     axis.grid(axis="y", visible=False)
 

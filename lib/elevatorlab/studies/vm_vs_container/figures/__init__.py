@@ -18,23 +18,24 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 _INTERVALS = (
-    "Whiskers are 95 % intervals (Student's t on logarithms). Where the frame cuts an interval "
-    "off, its end lies too far out to be of use."
+    "Whiskers are 95 % intervals (Student's t on logarithms). An interval that reaches the frame "
+    "is cut off there."
 )
 _TIMES = (
     "{counterpart} time to read one file with the scheduler {scheduler} while another file is "
-    "written; left as printed, otherwise as measured in the rerun. Compare the slopes, and compare "
-    "VM with container; do not compare seconds, because the machines differ."
+    "written (left panel: printed; other panels: our rerun). Compare the slopes, and VM with "
+    "container, but not seconds: the machines differ."
 )
 _OF_TIMES = (
-    "Each time is a geometric mean. The files have the article's sizes in the preset full, and "
-    "also in the preset paper where the page cache is warm. In all other cases they are smaller. "
+    "Each time is a geometric mean. With the preset “full”, all files have the article's sizes. "
+    "With the preset “paper”, the files that are read from a warm page cache have them. All other "
+    "files are smaller. "
     f"{_INTERVALS}"
 )
 CAPTIONS = {
     "overview": "Time with each scheduler relative to the scheduler none, as printed and as "
-    "measured for each kind of read (whiskers: 95 % intervals). Where 0 % of the timed bytes came "
-    "from the disk, the scheduler had nothing to decide.",
+    "measured for each kind of read (whiskers: 95 % intervals). “fetched / timed” is the share of "
+    "the bytes read that the disk delivered: at 0 %, the scheduler had nothing to decide.",
     **{
         f"figure-{number}-{scheduler}": _TIMES.format(
             counterpart=f"Counterpart of the article's Figure {number}:", scheduler=scheduler
@@ -42,18 +43,18 @@ CAPTIONS = {
         for number, scheduler in enumerate(SCHEDULERS, 1)
     },
     "table-5": "Counterpart of the article's Table 5: time to read a tree of small files while a "
-    "big file is read; left as printed, otherwise as measured in the rerun. Compare the schedulers "
+    "big file is read (left panel: printed; other panels: our rerun). Compare the schedulers "
     "within a panel; do not compare seconds between panels.",
     "crossing": "Time relative to the top left pair of schedulers, with 95 % confidence intervals. "
-    "Each column is a scheduler of the device under test, and each row one of the disk below.",
+    "Columns: schedulers of the device under test; rows: schedulers of the physical disk.",
     "guest-or-host": "Time with each scheduler in the virtual machine (across) and on its host "
-    "(down), relative to none in both, with 95 % confidence intervals (above 1: slower). Top row: "
-    "the host uses none; left column: the virtual machine uses none.",
+    "(down), relative to the scheduler none in both, with 95 % confidence intervals (above 1: "
+    "slower). Top row: none on the host; left column: none in the virtual machine.",
 }
 """What each figure shows; where it was measured is added to it."""
 DETAILS = {
-    "overview": "A share above 100 % means that the disk also delivered the executable of the "
-    f"reading program. {_INTERVALS}",
+    "overview": "Above 100 %, the disk also delivered the executable of the reading program. "
+    f"{_INTERVALS}",
     **{f"figure-{number}-{scheduler}": _OF_TIMES for number, scheduler in enumerate(SCHEDULERS, 1)},
     "table-5": _INTERVALS,
     "crossing": "All other figures and every verdict use the first row alone.",

@@ -12,6 +12,7 @@ from ....analysis.intervals import Interval
 from ....judging.matching import backing_schedulers
 from ....plugins.schedulers import shown_name
 from ....showing.panels import cells
+from ....showing.style import column_width
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS, SCHEDULERS, total_ratio
 from ..trials import ALONE
@@ -42,7 +43,7 @@ def guest_or_host(crossed: pd.DataFrame) -> Figure:
     host = in_order(rows, "backing_scheduler", SCHEDULERS)
     tests = [test for test in TESTS if test in set(rows["test"])]
     size = 1.6 + (0.5 + 0.8 * len(guest)) * len(tests), 1.6 + 0.5 * len(host)
-    figure = Figure(figsize=(max(size[0], 4.8), size[1]))
+    figure = Figure(figsize=(column_width(size[0]), size[1]))
     grid = figure.subplots(1, len(tests), sharex=True, sharey=True, squeeze=False)
     for axis, test in zip(grid[0], tests, strict=True):
         _cells(axis, rows_of(rows, test=test), guest, host)
@@ -66,7 +67,7 @@ def crossing(crossed: pd.DataFrame) -> Figure:
     rows = rows_of(crossed, variant=variant).fillna({"backing_scheduler": AS_IT_WAS})
     above = in_order(rows, "scheduler", SCHEDULERS)
     arms, tests = arms_in(rows), [test for test in TESTS if test in set(rows["test"])]
-    size = max(1.6 + (0.5 + 0.72 * len(above)) * len(arms), 4.8), 1.3 + 1.5 * len(tests)
+    size = column_width(1.6 + (0.5 + 0.72 * len(above)) * len(arms)), 1.3 + 1.5 * len(tests)
     figure = Figure(figsize=size)
     grid = figure.subplots(len(tests), len(arms), sharex=True, sharey=True, squeeze=False)
     for line, test in zip(grid, tests, strict=True):
@@ -94,7 +95,7 @@ def _cells(axis: Axes, rows: pd.DataFrame, above: list[str], below: list[str]) -
     )
     ratios = ratios.rename(columns=shown_name)
     cells(axis, ratios.map(lambda one: one.value if one else math.nan), ratios.map(_words), 2, 6.5)
-    axis.tick_params(labelsize=7.5)
+    axis.tick_params(labelsize=8)
 
 
 def _words(ratio: Interval | None) -> str:

@@ -16,9 +16,9 @@ from ....showing.style import (
     COLOURS,
     GREY,
     MARKERS,
-    ONE_COLUMN,
     WARNING,
     arm_handles,
+    column_width,
     face_colour,
 )
 from ...kit.cells import in_order, rows_of
@@ -30,6 +30,8 @@ TESTS = {
     TEST_1: "Test 1: read files\nwhile writing",
     TEST_2: "Test 2: read small\nfiles while reading",
 }
+MARKS = ((0.3, 1, 3, 10), (1, 2, 3), (0.9, 1, 1.1, 1.2))
+"""Marks of the axis; of those sets with three or more in the panel, the first is taken."""
 DIFFERENCE = 0.05
 """From here on the title calls it a difference."""
 UNBOUNDED = 3
@@ -41,7 +43,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     panels = columns(published, measured)
     shown = _schedulers(measured)
     height = 1.7 + 0.24 * len(shown) * max(2, len(arms_in(published, measured)))
-    figure = Figure(figsize=(max(ONE_COLUMN, 1.2 + 1.45 * len(panels)), height))
+    figure = Figure(figsize=(column_width(1.2 + 1.45 * len(panels)), height))
     grid = figure.subplots(len(TESTS), len(panels), sharex="row", sharey=True, squeeze=False)
     for line, test in zip(grid, TESTS, strict=True):
         for axis, (title, rows) in zip(line, panels.items(), strict=True):
@@ -57,7 +59,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     figure.suptitle(
         "Does the I/O scheduler matter? Only when reads reach the disk"
         if _reads_decide(measured)
-        else "How much slower is each I/O scheduler than none?"
+        else "How much slower is each I/O scheduler than the scheduler none?"
     )
     return figure
 
@@ -81,10 +83,12 @@ def _limit(line: Sequence[Axes], tables: Sequence[pd.DataFrame]) -> None:
     low, high = line[0].get_xlim()
     low, high = max(low, min(ratios) / UNBOUNDED), min(high, max(ratios) * UNBOUNDED)
     span = max(high / low, 1.3)
-    low, high = low / span**0.05, high * span**0.5
-    line[0].set_xlim(low, high)
+    left = low / span**0.05
+    line[0].set_xlim(left, high * span**0.6)
+    seen = ([one for one in some if left <= one <= high] for some in MARKS)
+    shown = max(seen, key=lambda some: min(len(some), 3))
     for axis in line:
-        marks(axis.xaxis, (0.3, 1, 3, 10), "{:g}×")
+        marks(axis.xaxis, shown, "{:g}×")
 
 
 def _legend(figure: Figure, published: pd.DataFrame, measured: pd.DataFrame) -> None:
@@ -149,9 +153,8 @@ def _write(axis: Axes, text: str, height: float, colour: str = "black") -> None:
         ha="right",
         va="center",
         zorder=4,
-        fontsize=7.5,
         color=colour,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0},
     )
 
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ....judging.matching import emulated_apart
 from ....showing.panels import say
-from ....showing.style import ONE_COLUMN, WARNING
+from ....showing.style import WARNING, column_width
 from ...kit.cells import rows_of
 from ..measures import ARMS
 
@@ -63,7 +63,7 @@ def draw_columns(
     apart = emulated_apart(measured, ARMS)
     count = max(len(panels), 2 if nothing else 1)
     lines = 2 if apart else 1
-    figure = Figure(figsize=(max(ONE_COLUMN, 0.6 + 1.6 * count), 0.7 + 2.1 * lines))
+    figure = Figure(figsize=(column_width(0.6 + 1.3 * count), 0.7 + 2.1 * lines))
     grid = figure.subplots(lines, count, squeeze=False)
     for axis, (title, rows) in zip(grid[0], panels.items(), strict=False):
         some = rows[~rows["arm"].isin(apart)] if title != PRINTED else rows

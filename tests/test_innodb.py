@@ -345,7 +345,7 @@ def test_verdicts_are_those_of_the_drive_where_one_was_measured():
 def test_the_claims_that_the_arm_turns_are_listed_with_both_reasons():
     caption, table = innodb_commit.tables(on_both_disks())[-1]
     assert (
-        caption.startswith("Claims whose verdict changes on a hard disk:")
+        caption.startswith("Verdicts that the arm of a hard disk changes:")
         and f"{len(table)} of" in caption
     )
     row = table[table["claim"].str.startswith("commits per second with cfq divided by")].iloc[0]
@@ -382,7 +382,7 @@ def test_anticipatory_is_measured_without_a_verdict_and_says_why():
     one = verdicts(table)["sentence/anticipatory"]
     assert one.verdict == "not testable here" and one.measured == pytest.approx(1.05)
     assert "learns from the disk what a wait would gain" in one.reason
-    assert "It ran only on the disk without an arm" in one.reason
+    assert "it ran only on the disk without an arm" in one.reason
     drive = as_printed(device="drive, cheetah-15k-5").query("scheduler != 'bfq'")
     beside = verdicts(pd.concat([table, drive]))["sentence/anticipatory"]
     assert beside == one  # drives do not run it
@@ -421,7 +421,7 @@ def test_every_figure_is_drawn_and_says_how_schedulers_are_mapped(tmp_path):
     drawn = innodb_commit.figures(innodb_commit.published(), as_printed())
     assert set(drawn) == {"commits", "idle", "group-commit"}
     assert "deadline for mq-deadline" not in drawn["commits"].details
-    assert "mq-deadline is the article's deadline" in drawn["commits"].details
+    assert "The article's deadline is called mq-deadline here" in drawn["commits"].details
     for name, (figure, *_) in drawn.items():
         assert all(
             path.stat().st_size > 5000 for path in style.save(figure, tmp_path, name).values()

@@ -121,6 +121,6 @@ def test_a_drive_s_times_stand_beside_those_without_an_arm():
     (caption, rows), *more = drive_table(pd.concat([table, armed.assign(time_s=slower)]))
     assert "relative to the scheduler none" in caption and not more and len(rows) == 2 * 3
     bfq = rows[rows["scheduler"] == "bfq"].iloc[0]
-    without, with_arm = (float(bfq[name].split()[0]) for name in ("without arm", "with arm"))
+    without, with_arm = (float(bfq[name].split()[0]) for name in ("SSD", "hard disk"))
     assert with_arm == pytest.approx(2 * without, rel=0.01)
     assert drive_table(table) == []

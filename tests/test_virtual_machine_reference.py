@@ -165,12 +165,12 @@ def test_its_tables_say_who_should_schedule_and_what_exits_cost(measured):
     assert bfq["both"].startswith("1.8") and bfq["better in"] == "guest"
     (_, costs_of), (_, hangs) = exits.exit_tables(table)
     # 400 exits, 10 requests and half a second of work a trial.
-    assert set(costs_of["exits a request"]) == {"40.0"}
-    assert set(costs_of["instructions an exit"]) == {"1,250,000"}
+    assert set(costs_of["exits per request"]) == {"40.0"}
+    assert set(costs_of["instructions per exit"]) == {"1,250,000"}
     direct = costs_of["variant"] == "direct"
-    assert set(costs_of[direct]["added an exit"]) == {"0"}
-    assert set(costs_of[~direct]["added an exit"]) == {"–"}
-    assert list(hangs["instructions more an exit"]) == list(exits.MORE_INSTRUCTIONS)
+    assert set(costs_of[direct]["added per exit"]) == {"0"}
+    assert set(costs_of[~direct]["added per exit"]) == {"–"}
+    assert list(hangs["additional instructions per exit"]) == list(exits.MORE_INSTRUCTIONS)
     measured_here = [one for one in vm_vs_container.judge(table) if one.testbed == "nested"]
     judged = [one for one in measured_here if one.verdict != Verdict.NOT_TESTABLE]
     assert set(hangs["claims judged"]) == {len(judged)}
@@ -179,8 +179,8 @@ def test_its_tables_say_who_should_schedule_and_what_exits_cost(measured):
 def test_without_a_request_there_are_no_exits_a_request(measured):
     table = store.tidy(measured, vm_vs_container)
     (_, costs_of), _ = exits.exit_tables(table.assign(requests=0))
-    assert set(costs_of["exits a request"]) == {"–"}
-    assert set(costs_of["added an exit"]) == {"–"}
+    assert set(costs_of["exits per request"]) == {"–"}
+    assert set(costs_of["added per exit"]) == {"–"}
 
 
 def test_exits_lengthen_the_virtual_machine_alone(measured):

@@ -58,7 +58,7 @@ def _reads(count: int) -> dict[str, Any]:
 
 
 def table(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
-    """Return reads a second, times and travel, by disk and scheduler."""
+    """Return reads per second, times and travel, by disk and scheduler."""
     rows = []
     for (place, name), one in ran.items():
         read = one.result["workloads"]["reader"]["read"]
@@ -66,7 +66,7 @@ def table(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
             {
                 "disk": place,
                 "scheduler": name,
-                "reads a second": round(read["iops"]),
+                "reads per second": round(read["iops"]),
                 "mean time (ms)": round(read["latency_mean_ns"] / 1e6, 2),
                 "slowest of 100 (ms)": round(read[PERCENTILES]["99.000000"] / 1e6, 2),
                 "travel a read (MiB)": _travel_a_read_mib(one),
@@ -82,8 +82,8 @@ def _travel_a_read_mib(one: Ran) -> float:
 
 
 def worth(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
-    """Return reads a second, each as a multiple of those without a scheduler."""
-    rates = table(ran)["reads a second"].unstack("scheduler")
+    """Return reads per second, each as a multiple of those without a scheduler."""
+    rates = table(ran)["reads per second"].unstack("scheduler")
     order = list(dict.fromkeys(name for _, name in ran))
     places = list(dict.fromkeys(place for place, _ in ran))
     return rates.div(rates["none"], axis=0).loc[places, order].round(2)
@@ -117,5 +117,5 @@ def draw(ran: Mapping[tuple[str, str], Ran]) -> Figure:
             panel.bar(list(row.index), list(row), color=[COLOURS[name] for name in row.index])
             panel.axhline(1, color="black", lw=0.6)
             panel.set_title(str(place))
-        panels[0].set_ylabel("reads a second (none = 1)")
+        panels[0].set_ylabel("reads per second (none = 1)")
     return figure

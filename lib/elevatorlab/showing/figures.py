@@ -139,8 +139,8 @@ def _gaps(missing: int, rows: int, column: str) -> str:
     if not missing:
         return ""
     if missing == rows:
-        return f"Nothing measured is shown: no row of the results has a number as {column}."
-    return f"Not shown: {missing} of {rows} rows of the results, which have no number as {column}."
+        return f"Nothing measured is shown: no row of the results has a number in {column}."
+    return f"Not shown: {missing} of {rows} rows of the results. They lack a number in {column}."
 
 
 def _suffixes(several: list[Run]) -> list[str]:
@@ -199,4 +199,5 @@ def _processor(accelerator: str) -> str:
     if found is None:
         return accelerator
     model, slot, time = found.groups()
-    return f"TCG, CPU model {model} with svm and npt, in turns of up to {slot} instructions {time}"
+    machine = f"TCG, CPU model {model} with svm and npt"
+    return f"{machine}, whose processors take turns of up to {slot} instructions {time}"

@@ -36,7 +36,7 @@ class Capability(StrEnum):
         return member
 
     CGROUPS = ("cgroups with I/O", "The kernel counts and limits I/O by group.", VERSION_2)
-    LIMITS = ("limits", "A group's bytes or requests a second are limited.", VERSION_2)
+    LIMITS = ("limits", "A group's bytes or requests per second are limited.", VERSION_2)
     WEIGHTS = ("weights", "A group gets a share of the device by its weight.", VERSION_2)
     IO_COST = ("io.cost", "The kernel's cost controller divides the device.", VERSION_2)
     PAGE_CACHE_DROP = (
@@ -112,7 +112,7 @@ def sentence_of(what: str) -> str:
     """Return what a capability is for; "" for anything else, such as a testbed's own needs.
 
     >>> sentence_of("limits")
-    "A group's bytes or requests a second are limited."
+    "A group's bytes or requests per second are limited."
     >>> sentence_of("program fio")
     'A workload or the set-up runs the program fio.'
     """

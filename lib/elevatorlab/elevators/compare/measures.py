@@ -86,7 +86,7 @@ QUANTITIES: dict[str, Quantity] = {
         for depth in COST_DEPTHS
     },
     **{
-        f"iops_{depth}": Quantity(f"random reads a second, depth {depth}", "1/s", "higher")
+        f"iops_{depth}": Quantity(f"random reads per second, depth {depth}", "1/s", "higher")
         for depth in SPEED_DEPTHS
     },
     **_latencies("bulk", "bulk reads"),

@@ -310,8 +310,8 @@ def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
         return _absent(rows)
     reason = told(
         f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: "
-        "our anticipatory learns from the disk what a wait would gain. It ran only on the disk "
-        "without an arm. The article's kernel waited for a set time on any disk.",
+        "our anticipatory learns from the disk what a wait would gain. To save time, it ran only "
+        "on the disk without an arm. The article's kernel waited for a set time on any disk.",
         [above["scheduler"], below["scheduler"]],
     )
     return not_testable(reason)._replace(measured=six_digits(measured.value))

@@ -21,7 +21,7 @@ TABLE = Table(
     whole("threads", "", "connections that inserted at the same time"),
     whole("commits", "", "transactions of all connections together"),
     number("duration_s", "s", "how long the run took"),
-    number("tps", "1/s", "transactions a second"),
+    number("tps", "1/s", "transactions per second"),
     number("latency_mean_ms", "ms", "mean time of a transaction"),
     number("latency_p50_ms", "ms", "median time of a transaction"),
     number("latency_p95_ms", "ms", "95th percentile of the time of a transaction"),

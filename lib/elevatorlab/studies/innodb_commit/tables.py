@@ -12,7 +12,8 @@ from .claims import judge
 from .measures import NO_CACHE, SWEEP, TABLE
 
 MAPPED = (
-    "Schedulers have today's names: mq-deadline is the article's deadline, and none is its noop. "
+    "Schedulers have today's names. The article's deadline is called mq-deadline here, and its "
+    "noop is called “none”. "
     "kyber and bfq came later; bfq is the successor of cfq. cfq and anticipatory have left the "
     "kernel: they are our reimplementations, from the documents of kernel 4.9 and a paper of 2001."
 )
@@ -20,15 +21,16 @@ MAPPED = (
 OVERVIEW = (
     "Measured: commits per second (geometric mean over repetitions, and its 95 % confidence "
     "interval), latency, and writes and calls of fsync for each commit. ioutil is the share of the "
-    "time in which the device had anything to do. Idle while waiting is the share in which the "
-    f"device stood idle while a request waited in the scheduler. {MAPPED}"
+    "time in which the device had anything to do. “idle while waiting” is the share of time in "
+    f"which the device stood idle although a request waited in the scheduler. {MAPPED}"
 )
 SWEPT = (
     "bfq with different values of slice_idle, the time that bfq may wait for the next request of "
-    "the same process. bfq runs in three configurations: as shipped; with low_latency off (no "
-    "preference for interactive programs); and with strict_guarantees (low_latency off as well). "
-    "With strict_guarantees, bfq always idles, and lets only one request at a time into the "
-    "device. Where there is idle time even with slice_idle = 0, slice_idle is not its cause."
+    "the same process. The column “idling” names bfq's configuration: as shipped; with low_latency "
+    "off (no preference for interactive programs; preset “full” only); or with strict_guarantees "
+    "(low_latency off as well). With strict_guarantees, bfq always idles, and lets only one "
+    "request at a time into the device. Where there is idle time even with slice_idle = 0, "
+    "slice_idle is not its cause."
 )
 
 WHERE = {name: name for name in (*PLACE, "arm")}
@@ -36,9 +38,9 @@ MEANS = {
     "latency_p50_ms": "p50_ms",
     "latency_p99_ms": "p99_ms",
     "utilization_ratio": "ioutil",
-    "writes_per_commit": "writes a commit",
-    "fsyncs_per_commit": "fsyncs a commit",
-    "flushes_per_commit": "flushes a commit",
+    "writes_per_commit": "writes per commit",
+    "fsyncs_per_commit": "fsyncs per commit",
+    "flushes_per_commit": "flushes per commit",
     "idle_while_waiting_ratio": "idle while waiting",
 }
 

@@ -11,9 +11,9 @@ from ...judging.verdicts import Verdict
 from .tables import Captioned
 
 CAPTION = (
-    "Claims whose verdict changes on a hard disk: {turned} of the {decided} claims that could be "
-    "tested both on disks without an arm and on hard disks (with an arm). The column “why” says "
-    "what was found without the arm, and then with it."
+    "Verdicts that the arm of a hard disk changes: {turned} of the {decided} verdicts that could "
+    "be reached with and without an arm. The column “why” says what was found without the arm, and "
+    "then with it."
 )
 COLUMNS = ["claim", "without arm", "with arm", "why"]
 

@@ -47,7 +47,7 @@ TABLE = Table(
     whole("request_kib", "KiB", "size of a request"),
     *shared("seed repetition"),
     whole("requests", "", "requests that ended in fio's window"),
-    number("throughput_iops", "1/s", "requests a second"),
+    number("throughput_iops", "1/s", "requests per second"),
     number("latency_mean_us", "us", "mean time of a request, from its submission on"),
     number("latency_p99_us", "us", "99th percentile; of reads and writes the worse one"),
     number("busy_ratio", "1", "busy time of all processors, of the time that passed"),

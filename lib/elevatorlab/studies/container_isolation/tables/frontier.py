@@ -13,12 +13,13 @@ from ..measures.frontier import CELL, cells_of, front, points
 from ..measures.mechanisms import FRONTIER_LABELS, FRONTIER_LOADS
 
 FRONTIER = (
-    "Beyond the paper: each mechanism in its best settings. No other setting of the mechanism "
-    "beats these both in missed seconds and in the offenders' rate. A second is missed when a "
+    "Beyond the paper: each mechanism in its best settings. No other setting of the mechanism has "
+    "both fewer missed seconds and a higher rate of the offenders. A second is missed when a "
     "normal container's mean wait is above the SLA. A second is missed by p99 when the 99th "
     "percentile of a normal container's waits is above the SLA. The first 250 ms are not judged. "
-    "Oscillation is the standard deviation of the offenders' rate over its mean. More busy is the "
-    "share of time in which the disk works, less that share with the normal containers alone."
+    "“oscillation” is the standard deviation of the offenders' rate over its mean. “more busy” is "
+    "the share of time in which the disk is busy, minus that share with the normal containers "
+    "alone."
 )
 MEASURES = {
     "missed_s": "missed (s)",

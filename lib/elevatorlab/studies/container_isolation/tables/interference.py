@@ -40,6 +40,9 @@ QUEUED = (
     "close to this mean. The laws can be fitted to closed writers, too, but the result has "
     "nothing to do with the disk."
 )
+NOTHING_FITTED = (
+    "The table is empty: a fit needs at least four loads of each kind, and this run has fewer."
+)
 OVERLOADS = (
     "Mean waits of Figure 6, and how much longer they are than the waits without the other "
     "containers. The paper does not say how many writers overload the disk, so several numbers "
@@ -113,7 +116,7 @@ def queues_table(measured: pd.DataFrame) -> Captioned:
                 by_load(run, experiment, disk), QUEUES, "disk_busy_ratio", "wait_ms"
             )
             rows += _fits({**place, "load": load}, found)
-    return QUEUED, _shown(rows)
+    return (QUEUED if rows else f"{QUEUED} {NOTHING_FITTED}"), _shown(rows)
 
 
 def _fits(what: dict[str, Any], found: Comparison | None) -> list[dict[str, Any]]:

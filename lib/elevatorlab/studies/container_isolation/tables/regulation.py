@@ -30,13 +30,14 @@ COMPARISON = (
     "the share of time in which its server worked, since the overload began. " + UNTESTED
 )
 TARGETS = (
-    "This project's own targets under the step load, set on 2026-11-21. A mechanism recovers "
-    f"within {SETTLING_S} control periods, and has no violation after that. It keeps "
-    f"the disk busy for at least {LEAST_SHARE:.0%} of the time. The kernel's mechanisms have the "
-    "same targets."
+    "This project's own targets under the step load, set on 2026-11-21, and whether each mechanism "
+    f"meets them. The targets are: recover within {SETTLING_S} control periods, have no violation "
+    f"later, and keep the disk busy for at least {LEAST_SHARE:.0%} of the time. The kernel's "
+    "mechanisms have the same targets."
 )
 REGULATION = (
-    "Figures 8 and 9: before the regulator began, and after it had two control periods to settle."
+    "Write rates and waits of Figures 8 and 9. “before”: before the regulator began. “after”: from "
+    "two control periods after its start."
 )
 
 

@@ -34,23 +34,26 @@ OVERVIEW = (
     "sent."
 )
 APART = (
-    "Host and target apart, depth 64, 4 KiB random reads. “host alone” and “target alone” each "
-    "divide that side's processor time for a request with noop by its time with SBQ: the gain if "
-    "that side alone were the limit. “together” is the measured gain: SBQ's throughput divided by "
-    "noop's. “published” is the document's gain. Its host and target are two machines."
+    "Host and target apart, depth 64, 4 KiB random reads. “host alone” is the host's processor "
+    "time per request with noop, divided by that with SBQ: the gain if the host alone were the "
+    "limit. “target alone” is the same for the target. “together” is the measured gain: SBQ's "
+    "throughput divided by noop's. “published” is the document's gain; there, host and target are "
+    "two machines."
 )
 CALIBRATION = (
     "The scale of time. “published / measured” is the throughput of the document's host core "
     "divided by that of this machine: noop and a RAM target, depth 64. Neither a disk's time nor "
     "SBQ's timeout has a part in this. “time_scale” is the ratio for the stock driver, rounded: a "
     "calibration point, not a result. “published / host alone” leaves out the target's part of "
-    "this machine's time. In other tables, rows with times × 1 show what depends on the scale."
+    "this machine's time. To see what depends on the scale, compare the rows with times × 1 in the "
+    "other tables with the rows beside them."
 )
 PREDICTION = (
     "How far you can trust the prediction of Figures 3 and 4: predicted throughput divided by the "
     "published one, by number of cores. The prediction multiplies the throughput of one core by "
-    "the number of cores, up to the limit of the link or the SSD. Above 1, the document's cores "
-    "slow each other down; the prediction leaves this out."
+    "the number of cores, up to the limit of the link or the SSD. A ratio that rises with the "
+    "number of cores suggests that the document's cores slow each other down. The prediction "
+    "leaves this out."
 )
 ON_CORES = (
     "Host and target on processors of their own, depth 64, 4 KiB: requests per second on the "

@@ -14,7 +14,7 @@ from ..trials import SCHEDULERS
 
 OTHERS = (
     "Schedulers that are neither in the document nor in the study's presets, with 4 KiB random "
-    "reads: thousand requests a second, as means over repetitions. Throughput is also shown "
+    "reads: thousand requests per second, as means over repetitions. Throughput is also shown "
     "relative to noop, with a 95 % confidence interval. “no network” is the same disk on the "
     "machine itself."
 )

@@ -28,23 +28,25 @@ OVERVIEW = (
     "bytes that the reader read."
 )
 ON_A_DRIVE = (
-    "The article's question, asked of a hard disk. The table gives the time for all reads relative "
-    "to the scheduler none, on the study's SSD (without arm) and on a hard disk (with arm). The "
-    "caches were dropped before the reads, or the reads bypassed the page cache (O_DIRECT)."
+    "Do the schedulers differ on a hard disk? The table gives the time for all reads relative to "
+    "the scheduler none, on the study's SSD and on a hard disk. The caches were dropped before the "
+    "reads, or the reads bypassed the page cache (O_DIRECT)."
 )
 GUEST_OR_HOST = (
-    "Who should schedule, guest or host? The table has the time for all reads relative to none "
-    "in both, with caches dropped. A scheduler runs in the virtual machine alone, on its host "
-    "alone, or in both. The ratio divides the time with the scheduler in the virtual machine alone "
-    "by that with it on the host alone. Below 1, the scheduler is better in the virtual machine."
+    "Who should schedule, guest or host? The table has the time for all reads with caches dropped, "
+    "relative to the scheduler none in both. A scheduler runs in the virtual machine alone, on its "
+    "host alone, or in both. The ratio is the time with the scheduler in the virtual machine "
+    "alone, divided by the time with the scheduler on the host alone. Below 1, the scheduler is "
+    "better in the virtual machine."
 )
 STABILITY = (
-    "Would other repetitions rank the schedulers the same? The table has the share of resampled "
-    "repetitions (bootstrap) that keep the whole order, and the share that keep the winner. Below "
-    f"{DECIDED:.0%}, the ranking is undecided. A few repetitions may agree by chance alone. If two "
-    "schedulers do not differ, five repetitions still name the same winner in 1 of 16 cases. If "
-    "chance alone would make all repetitions agree in more than "
-    f"{1 - DECIDED:.0%} of cases, the table says “too few repetitions”."
+    "Would other repetitions rank the schedulers the same? The repetitions are resampled "
+    "(bootstrap). The table has the share of resamples with the same order, and with the same "
+    f"winner. Below {DECIDED:.0%}, the ranking is undecided. A few repetitions may agree by chance "
+    "alone. If two schedulers do not differ, five repetitions still name the same winner in 1 of "
+    f"16 cases. So a share of {DECIDED:.0%} or more does not count if chance alone makes all "
+    f"repetitions agree in more than {1 - DECIDED:.0%} of cases. The table then says “too few "
+    "repetitions”."
 )
 
 
@@ -74,11 +76,11 @@ def drive_table(measured: pd.DataFrame) -> list[Captioned]:
             without = {**cell, "variant": cell["variant"].removesuffix(DRIVE_SUFFIX)}
             found = {
                 name: total_ratio(run.rows, one, {**one, "scheduler": "none"})
-                for name, one in (("without arm", without), ("with arm", cell))
+                for name, one in (("SSD", without), ("hard disk", cell))
             }
             told = {name: "–" if one is None else one.text() for name, one in found.items()}
             rows.append({"run": run.label, **without, **told})
-    columns = ["run", *CELL, "without arm", "with arm"]
+    columns = ["run", *CELL, "SSD", "hard disk"]
     return [(ON_A_DRIVE, pd.DataFrame(rows, columns=columns))] if rows else []
 
 

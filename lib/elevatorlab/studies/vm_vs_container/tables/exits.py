@@ -17,7 +17,7 @@ from ...kit.cells import rows_of
 from ...kit.tables import Captioned
 from ..claims import judge
 
-#: How many more instructions an exit could cost, in the table of verdicts that depend on it.
+#: How many more instructions per exit could cost, in the table of verdicts that depend on it.
 MORE_INSTRUCTIONS = (-1000, 1000, 4000)
 
 #: The variant in which all that a workload reads or writes becomes requests.
@@ -27,16 +27,15 @@ COSTS = (
     "VM exits, counted by KVM, divided by the requests to the disk under test. A dash stands where "
     "nothing was requested from the disk. The table also has the instructions that the machine "
     "executed from one exit to the next. Only with direct I/O does every read or write become a "
-    "request to the disk, so the last three columns have values only for direct I/O. The first is "
-    "the number of instructions per request in a container. The second is the number that the "
-    "virtual machine adds per exit; KVM, QEMU and virtio together execute these. The third is the "
-    "second divided by the first."
+    "request to the disk, so the last three columns have values only for direct I/O. They have the "
+    "instructions per request in a container, the instructions that KVM, QEMU and virtio add for "
+    "each exit, and the second number divided by the first."
 )
 SENSITIVITY = (
-    "How verdicts depend on the cost of a VM exit. Each row adds a number of instructions to every "
-    "exit (1 instruction = 1 ns), and judges the claims again (a negative number takes them "
-    "away). On a real machine, a read would take less additional time where an exit happens while "
-    "the reader is waiting for the disk anyway."
+    "How verdicts depend on the cost of a VM exit. Each row adds instructions to every exit "
+    "(1 instruction = 1 ns); a negative number removes instructions. Then the claims are judged "
+    "again. The table overstates the effect: on a real machine, an exit costs no additional time "
+    "while the reader waits for the disk."
 )
 KEYS = ["test", "variant", "scheduler"]
 
@@ -59,8 +58,10 @@ def _costs(run: Run) -> pd.DataFrame:
         row = {"run": run.label, **dict(zip(KEYS, key, strict=True))}
         requested = of_guest["requests"] > 0
         a_request = of_guest["exits"] / of_guest["requests"] if requested else 0
-        row["exits a request"] = f"{a_request:.1f}" if requested else "–"
-        row["instructions an exit"] = _rounded(1e9 * of_guest["busy_s"] / max(1, of_guest["exits"]))
+        row["exits per request"] = f"{a_request:.1f}" if requested else "–"
+        row["instructions per exit"] = _rounded(
+            1e9 * of_guest["busy_s"] / max(1, of_guest["exits"])
+        )
         found = ["–"] * 3
         is_counted = key in container and container[key]["busy_s"] > 0 and a_request > 0
         if row["variant"] == THROUGH_THE_DISK and is_counted:
@@ -69,7 +70,7 @@ def _costs(run: Run) -> pd.DataFrame:
             )
             added = (inside - outside) / a_request
             found = [_rounded(outside), _rounded(added), f"{added / outside:.2f}"]
-        names = ("a request in a container", "added an exit", "ratio of the two")
+        names = ("a request in a container", "added per exit", "ratio of the two")
         rows.append({**row, **dict(zip(names, found, strict=True))})
     return pd.DataFrame(rows)
 
@@ -104,7 +105,7 @@ def _sensitivity(run: Run) -> pd.DataFrame:
         rows.append(
             {
                 "run": run.label,
-                "instructions more an exit": more,
+                "additional instructions per exit": more,
                 "claims judged": sum(one != Verdict.NOT_TESTABLE for one in before.values()),
                 "verdicts that change": changes.total(),
                 "which": "; ".join(f"{count} {what}" for what, count in changes.items()) or "–",

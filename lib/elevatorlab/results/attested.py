@@ -1,4 +1,4 @@
-"""On which machines the reference's bits were verified: the lines of data/attested.csv."""
+"""The machines on which the reference's bits were verified: the lines of data/attested.csv."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Attestation(Record):
     Attributes
     ----------
     date : str
-        When, as 2026-11-22.
+        Date of the verification, such as 2026-11-22.
     image_digest : str
-        Of the reference, and of the machine that gave the same.
+        Image digest of the reference. The machine's own image had the same digest.
     bits : str
         SHA-256 over the verified results, by study and trial.
     trials : str
-        How many of each study, as ``innodb_commit=2 vm_vs_container=1``.
+        Number of verified trials of each study, such as ``innodb_commit=2 vm_vs_container=1``.
     processor, kernel, distribution : str
-        Of the host.
+        Those of the host.
     route : str
-        How it was run: native, container, or CI.
+        How the verification ran: native, container, or CI.
     """
 
     date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
@@ -49,24 +49,24 @@ class Attestation(Record):
 
     @property
     def counts(self) -> dict[str, int]:
-        """By study: how many trials gave the same bits."""
+        """Number of trials that gave the same bits, by study."""
         pairs = (one.split("=") for one in self.trials.split())
         return {study: int(count) for study, count in pairs}
 
     @property
     def machine(self) -> tuple[str, str, str, str]:
-        """What tells one machine from another."""
+        """The fields that tell one machine from another."""
         return self.processor, self.kernel, self.distribution, self.route
 
     def line(self) -> str:
-        """Return its line of the file, without the line's end."""
+        """Return the attestation as a line of the file, without the newline."""
         text = io.StringIO()
         csv.writer(text, lineterminator="").writerow(self.model_dump().values())
         return text.getvalue()
 
 
 def read(file: Path = FILE) -> list[Attestation]:
-    """Return what was attested, in the order of the file.
+    """Return all attestations, in the order of the file.
 
     Raises
     ------
@@ -81,5 +81,5 @@ def read(file: Path = FILE) -> list[Attestation]:
 
 
 def of_newest_image(attested: Sequence[Attestation]) -> list[Attestation]:
-    """Return the lines that are about the same image as the last one."""
+    """Return the attestations that have the same image digest as the last one."""
     return [one for one in attested if one.image_digest == attested[-1].image_digest]

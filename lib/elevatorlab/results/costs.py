@@ -1,4 +1,4 @@
-"""What the reference's trials took: time and disk space, by study."""
+"""The costs of the reference's trials by study: time and disk space."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import store
 
 
 def file(preset: str = "quick", testbed: str = DEFAULT) -> Path:
-    """Return where the costs of a reference's trials are."""
+    """Return the file with the costs of a reference's trials."""
     return store.reference_folder(preset, testbed) / "costs.csv"
 
 
@@ -23,9 +23,16 @@ def write(
     some: Iterable[Study] | None = None,
     testbed: str = DEFAULT,
 ) -> None:
-    """Store what a preset of some studies, by default of all ours, took: time and disk space.
+    """Store the time and disk space that the trials of a preset took.
 
-    What is known of the other studies stays.
+    Parameters
+    ----------
+    results : Path
+        Folder of the trials' results.
+    preset : str
+    some : iterable of Study, optional
+        By default all studies of this package. The costs of other studies stay as they are.
+    testbed : str
     """
     known = read(preset, testbed)
     rows: dict[str, list[object]] = {name: list(row.values()) for name, row in known.items()}
@@ -42,7 +49,7 @@ def write(
 
 
 def read(preset: str = "quick", testbed: str = DEFAULT) -> dict[str, dict[str, str]]:
-    """Return the rows of `write` by study; none where it was never called."""
+    """Return the rows that `write` stored, by study; empty if nothing was stored."""
     if not file(preset, testbed).exists():
         return {}
     with open(file(preset, testbed), newline="") as lines:

@@ -1,10 +1,10 @@
-"""What a stored result is: ``result.json`` and ``provenance.json``, as records with a version.
+"""The records of a stored result, with a version: ``result.json`` and ``provenance.json``.
 
-The version changes when what a reader must know changes. Version 0 is what was stored before there
-was one: the same fields as version 1. Version 2 names three fields by what they are:
+The version changes when a reader of these files must know of the change. Version 0 lacks the field
+``schema_version``; its other fields are those of version 1. Version 2 renames three fields:
 
 =========================  =============  ===================
-where                      until then     since then
+where                      version 1      version 2
 =========================  =============  ===================
 result                     ``parts``      ``partitions``
 point of a workload        ``sides``      ``processor_time``
@@ -42,7 +42,7 @@ class Proof(Record):
 
 
 class Rates(Record):
-    """What the kernel counted of the device, or of a partition, in `duration_s` (``iostat -x``)."""
+    """Rates of the device, or of a partition, over `duration_s`, as in ``iostat -x``."""
 
     duration_s: Number
     read_iops: Number
@@ -56,7 +56,7 @@ class Rates(Record):
 
 
 class Server(Record):
-    """How busy a disk's server was; None where the disk keeps no account of its own work."""
+    """How busy a disk's server was, and its mean time per request; None if that is unknown."""
 
     busy_ratio: Number | None
     service_ms: Number | None
@@ -68,15 +68,15 @@ class Result(Record):
     Attributes
     ----------
     proofs : tuple of Proof
-        In the order of setting.
+        In the order in which the knobs were set.
     cpu_busy_ratio : float or None
-        The processors' busy time, of all their time.
+        Busy time of the processors, divided by all their time.
     device : Rates
     server : Server
     partitions : dict of Rates
-        By group, where each has a partition of the device of its own.
+        By group, if each group has a partition of its own.
     regulator : tuple of dict, or None
-        The isolation regulator's events (docs/regulator.md); None: none ran.
+        Events of the isolation regulator (docs/regulator.md); None if no regulator ran.
     workloads : dict
         What each workload measured (`elevatorlab.trial.measurements`), by its name.
     """
@@ -93,12 +93,12 @@ class Result(Record):
 
 
 class Host(Record):
-    """The machine that ran the trial, or the emulator that it ran in.
+    """The machine that ran the trial, or that ran the emulator with the trial.
 
     Attributes
     ----------
     disks : tuple of str
-        Those below the files of file-backed devices.
+        Disks below the files of file-backed devices.
     """
 
     cpu: str
@@ -131,9 +131,9 @@ class BuiltModule(Record):
     Attributes
     ----------
     sources : str
-        Digest of its sources, as the trial has it.
+        Digest of the module's sources, as the trial has it.
     sha256 : str
-        Of what was loaded.
+        SHA-256 of the module that was loaded.
     """
 
     sources: str
@@ -141,12 +141,12 @@ class BuiltModule(Record):
 
 
 class Provenance(Record):
-    """Where a result comes from: ``provenance.json``, all that the host decides.
+    """Where a result comes from: ``provenance.json``, with all that the host decides.
 
     Attributes
     ----------
     testbed, machine : str
-        Its name, and an id that only this physical machine has.
+        The testbed's name, and an id that only this physical machine has.
     accelerator : str
         What executed the processor's instructions.
     image_digest : str
@@ -155,21 +155,23 @@ class Provenance(Record):
         SHA-256 of the agent's archive.
     kernel : str
     packages : dict of str to str or None
-        Versions of the Debian packages that trials use; None: not installed.
+        Versions of the Debian packages that trials use; None if a package is not installed.
     package : str
         Version of this package.
     capabilities : tuple of str
-        What the trial required of the testbed, which had it all: it refuses trials otherwise.
+        Capabilities that the trial required. The testbed had all of them: otherwise, it refuses a
+        trial.
     plugins : tuple of dict
         The plug-ins that the trial used.
-    modules : dict of str to Module
-        The kernel modules that were built for it.
+    modules : dict of str to BuiltModule
+        The kernel modules that were built for the trial.
     host, client, target : Host, Client, Target
-        `client` where the trial ran on another machine, perhaps; `target` of a pair.
+        The machines. Only results of real machines have `client`; only results of a pair have
+        `target`.
     qemu, boot_ram_sha256 : str or None
         The emulator's version, and the digest of the booted machine's memory.
     clock_skew_s : float or None
-        By how much the machine's clock is ahead of the client's.
+        Time by which the machine's clock is ahead of the client's.
     wall_s : float
         How long the trial took.
     """
@@ -256,13 +258,13 @@ def _each_renamed(records: Any, names: Mapping[str, str]) -> Any:
 
 
 def _renamed(record: Any, names: Mapping[str, str]) -> Any:
-    """Rename fields of a record. Return anything else as it is: whoever reads it refuses it."""
+    """Rename fields of a record. Return anything else as it is, for the reader to refuse it."""
     if not isinstance(record, Mapping):
         return record
     return {names.get(name, name): value for name, value in record.items()}
 
 
-#: How content of an older version becomes that of the next one.
+#: By version: the function that turns its content into that of the next version.
 MIGRATIONS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     0: _without_version,
     1: _with_new_names,

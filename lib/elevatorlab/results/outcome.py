@@ -7,12 +7,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a finished trial, before anybody has written it down.
+    """The result of a finished trial, before it is stored.
 
     Attributes
     ----------
     files : mapping of str to bytes
-        By their names in the result's folder.
+        Contents of the files, by name in the result's folder.
     provenance : mapping
         Where the result comes from: everything that the host decides.
     """

@@ -19,14 +19,15 @@ REMEDY = "Remove that folder and run the trial again, or read it with the versio
 
 @dataclass(frozen=True)
 class Stored:
-    """A finished trial.
+    """The stored result of a finished trial.
 
     Attributes
     ----------
     folder : Path
-        Its name is the trial's hash.
+        Folder of the result; its name is the trial's hash.
     trial : mapping
-        ``trial.json``; another version may have written it (`elevatorlab.trial.parse` tells).
+        Content of ``trial.json``. Another version may have written it, so it is not validated
+        (`elevatorlab.trial.parse` does that).
     """
 
     folder: Path
@@ -39,7 +40,7 @@ class Stored:
 
     @cached_property
     def provenance(self) -> Provenance:
-        """Where it comes from."""
+        """Where the result comes from."""
         return read_provenance(self.folder)
 
 
@@ -60,17 +61,18 @@ def read(folder: Path) -> Stored:
 
 
 def read_result(folder: Path, trial: Mapping[str, Any]) -> Result:
-    """Return what a trial measured.
+    """Return the measurements of a trial, from its ``result.json``.
 
     Parameters
     ----------
     folder : Path
     trial : mapping
-        Its ``trial.json``, which says of what kind each workload is.
+        Content of ``trial.json``, which has the kind of each workload.
 
     Raises
     ------
     ElevatorLabError
+        When ``result.json`` cannot be read, is damaged, or lacks a workload.
     """
     content, what = _content(folder, "result.json")
     result = _checked(Result, content, what)
@@ -85,26 +87,29 @@ def read_result(folder: Path, trial: Mapping[str, Any]) -> Result:
 
 
 def read_provenance(folder: Path) -> Provenance:
-    """Return where a result comes from.
+    """Return the provenance of a result, from its ``provenance.json``.
 
     Raises
     ------
     ElevatorLabError
+        When ``provenance.json`` cannot be read, or is damaged.
     """
     return _checked(Provenance, *_content(folder, "provenance.json"))
 
 
 def read_exits(folder: Path) -> dict[str, dict[str, int]]:
-    """Return how often each virtual machine inside was left while the workloads ran, by reason.
+    """Return the number of exits of each virtual machine inside while the workloads ran.
 
     Returns
     -------
     dict
-        By group; empty where the trial had no virtual machine.
+        By group, then by reason; ``exits`` is the number of all exits. Empty if the trial had no
+        virtual machine.
 
     Raises
     ------
     ElevatorLabError
+        When a file with these numbers is damaged.
     """
     found = {}
     for file in sorted((folder / "raw").glob("*.exits.json")):
@@ -132,7 +137,7 @@ def read_samples(folder: Path) -> pd.DataFrame:
     Raises
     ------
     ElevatorLabError
-        It names the line, and the column, that is wrong.
+        When the file cannot be read, or is wrong. The message names the wrong line and column.
     """
     file = folder / "samples.csv"
     try:
@@ -160,7 +165,7 @@ def _of(file: Path) -> str:
 
 
 def _content(folder: Path, name: str) -> tuple[Mapping[str, Any], str]:
-    """Return what a file says, in the current version, and what to call it."""
+    """Return the content of a file, in the current version, and its name for messages."""
     what = _of(folder / name)
     try:
         content = json.loads((folder / name).read_text())

@@ -1,8 +1,8 @@
 """The sources of schedulers, kept beside the results that they gave.
 
-``RESULTS/schedulers/MODULE/DIGEST/`` is the folder of a scheduler as it was when its trials ran, so
-that a stranger can build it again; ``current`` beside it names the version that was run last.
-Versions are never pooled: tables have the trials of the current one.
+``RESULTS/schedulers/MODULE/DIGEST/`` is a copy of a scheduler's folder from when its trials ran, so
+that anybody can build the scheduler again. The file ``current`` beside it has the digest of the
+version that ran last. Versions are never pooled: tables have only trials of the current version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CURRENT = "current"
 
 
 def keep(results: str | Path, trials: Iterable[Trial]) -> None:
-    """Keep the sources of the schedulers that `trials` bring along, as the current ones."""
+    """Store the sources of the schedulers that are built for `trials`, as current versions."""
     for name in {name for trial in trials for name in modules.scheduler_names(trial)}:
         record = SCHEDULERS.get(name)
         if record.folder is None:
@@ -40,24 +40,24 @@ def keep(results: str | Path, trials: Iterable[Trial]) -> None:
 
 
 def current(results: str | Path) -> dict[str, str]:
-    """Return the digests of the sources that were run last, by module."""
+    """Return the digests of the sources that ran last, by module."""
     files = sorted(Path(results, FOLDER).glob(f"*/{_CURRENT}"))
     return {file.parent.name: file.read_text().strip() for file in files}
 
 
 def is_current(trial: Mapping[str, Any], digests: Mapping[str, str]) -> bool:
-    """Tell whether a stored trial is of the versions that were run last."""
+    """Tell whether a stored trial has the current version of each of its modules."""
     brought = trial.get("modules", ())
     return all(digests.get(one["name"], one["digest"]) == one["digest"] for one in brought)
 
 
 def register(results: str | Path) -> None:
-    """Register the schedulers that only `results` has: their names and colours.
+    """Register the schedulers that are stored in `results` and not registered yet.
 
     Raises
     ------
     ElevatorLabError
-        When sources are not those that gave the results.
+        When stored sources have changed, so that they are not those that gave the results.
     """
     for module, digest in current(results).items():
         kept = Path(results, FOLDER, module, digest)

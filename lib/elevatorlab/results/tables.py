@@ -1,4 +1,4 @@
-"""What the columns of a tidy table are: said once, checked, and printed as the data dictionary."""
+"""The columns of tidy tables: described once, checked, and printed as the data dictionary."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ class Column:
 
     Attributes
     ----------
+    name : str
     kind : {"text", "whole number", "number"}
     unit : str
-        "" where there is none.
+        "" if there is no unit; "1" for a ratio.
     meaning : str
-        The beginning of a sentence.
+        The column's meaning, as the beginning of a sentence.
     may_lack : bool
         Whether cells may be empty; `meaning` says when they are.
     """
@@ -40,7 +41,7 @@ class Column:
 
     @property
     def expected(self) -> str:
-        """What a cell has, in words: "a number in s, or nothing"."""
+        """The expected content of a cell, in words: "a number in s, or nothing"."""
         unit = f" in {self.unit}" if self.unit and self.unit != "1" else ""
         article = "" if self.kind == "text" else "a "
         return f"{article}{self.kind}{unit}" + (", or nothing" if self.may_lack else "")
@@ -62,7 +63,7 @@ def number(name: str, unit: str, meaning: str) -> Column:
 
 
 def may_lack(column: Column) -> Column:
-    """Return the same column, whose cells may be empty."""
+    """Return a copy of `column` whose cells may be empty."""
     return replace(column, may_lack=True)
 
 
@@ -92,7 +93,7 @@ SHARED = {
 
 
 def shared(names: str) -> tuple[Column, ...]:
-    """Return some of `SHARED`; `names` has spaces between."""
+    """Return the columns of `SHARED` with these names, which are separated by spaces."""
     return tuple(SHARED[name] for name in names.split())
 
 
@@ -123,12 +124,12 @@ class Table:
         ----------
         table : pandas.DataFrame
         what : str
-            What it is, as the beginning of a sentence.
+            Name of the table, as the beginning of the error message.
 
         Raises
         ------
         ElevatorLabError
-            It names the first column that is missing, unknown or wrong.
+            When a column is missing, unknown, wrong or out of order. The message names the columns.
         """
         self._check_names([str(name) for name in table.columns], what)
         import pandera.pandas as pandera  # takes a second to import
@@ -179,7 +180,7 @@ def _is_whole(cell: object) -> bool:
     return isinstance(cell, numbers.Real) and _is_number(cell) and float(cell).is_integer()
 
 
-#: An integer column with an empty cell is one of floats to pandas, so each cell is looked at.
+#: Each cell is checked, since pandas makes a column of integers with an empty cell one of floats.
 _IS: dict[Kind, Callable[[object], bool]] = {
     "text": lambda cell: isinstance(cell, str),
     "whole number": _is_whole,

@@ -17,15 +17,15 @@ def read(folder: str | Path) -> pd.DataFrame:
     Parameters
     ----------
     folder : path
-        A result's.
+        Folder of the trial's result.
 
     Returns
     -------
     pandas.DataFrame
         One row per event: time_s (from the first sample on), event (``rq_insert``, ``rq_issue``,
         ``rq_complete``, ``bio_backmerge``, ``bio_frontmerge``, ``rq_merge``), operation (the
-        kernel's letters: R, W; S synchronous, A ahead of need, F flush, M metadata), sector
-        (of 512 bytes), bytes, process (who ran then; nobody at a completion).
+        kernel's letters: R read, W write, S synchronous, A read-ahead, F flush, M metadata), sector
+        (of 512 bytes), bytes, process (that ran then; empty at a completion).
 
     Raises
     ------
@@ -41,20 +41,21 @@ def read(folder: str | Path) -> pd.DataFrame:
 
 
 def arm(folder: str | Path) -> pd.DataFrame:
-    """Return what a hard disk did for each request, in the order in which it began them.
+    """Return the times of each request to a disk with an arm, in the order in which they began.
 
     Parameters
     ----------
     folder : path
-        Of the result of a traced trial.
+        Folder of the trial's result.
 
     Returns
     -------
     pandas.DataFrame
-        time_s (when it began, from the first sample on), operation (R, W), sector, bytes, hit
-        (1: answered from the buffer); what then passed: overhead_us, waited_us (for an arm that
-        was busy), seek_us, rotation_us, media_us (the sectors under the head), bus_us (beyond
-        that); from_cylinder, cylinder (where the arm was, and is).
+        One row per request: time_s (of its beginning, from the first sample on), operation (R, W),
+        sector, bytes, hit (1: answered from the buffer). The times of its parts: overhead_us,
+        waited_us (for a busy arm), seek_us, rotation_us, media_us (the sectors pass under the
+        head), bus_us (rest of the transfer over the bus). The arm's cylinder before and after:
+        from_cylinder, cylinder.
 
     Raises
     ------
@@ -76,14 +77,14 @@ def requests(events: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     events : pandas.DataFrame
-        As `read` returns it.
+        As `read` returns them.
 
     Returns
     -------
     pandas.DataFrame
-        sector, bytes and operation as issued; process: who brought it to the scheduler, or to the
-        driver if there was no scheduler; inserted_s (NaN without a scheduler), issued_s,
-        completed_s. In the order of issue.
+        In the order of issue: sector, bytes and operation as issued; process (that inserted the
+        request into the scheduler, or issued it if there was no scheduler); inserted_s (NaN
+        without a scheduler), issued_s, completed_s.
     """
     waiting: dict[Any, Any] = {}
     running: dict[Any, int] = {}

@@ -1,1 +1,1 @@
-"""Many trials: what a study expands to, who runs it, how far it is, and what it will take."""
+"""Campaigns: the trials of a study, who runs them, their progress, and how long they take."""

@@ -1,4 +1,4 @@
-"""Many trials, on one testbed or several; what is finished is never run twice."""
+"""Run many trials on one testbed or several; a finished trial is never run again."""
 
 import importlib.util
 import random
@@ -27,31 +27,31 @@ Progress = Callable[[int, int, Trial | None], object]
 
 @dataclass
 class Share:
-    """What one testbed does of a campaign.
+    """The trials of a campaign that one testbed runs.
 
     Attributes
     ----------
     testbed : Testbed
     trials : list of Trial
-        Each once, in no particular order.
+        Each trial once, in any order.
     """
 
     testbed: Testbed
     trials: list[Trial]
 
     def todo(self, results: str | Path) -> list[Trial]:
-        """Return the trials that have no result yet."""
+        """Return the trials that have no result in `results` yet."""
         place = store.folder(results, self.testbed)
         return [trial for trial in self.trials if not store.finished(place / trial.hash)]
 
 
-#: Shares that are not finished, with what is left of each.
+#: Unfinished shares, each with its trials that have no result yet.
 Busy = Sequence[tuple[Share, list[Trial]]]
 
 
 @dataclass
 class Plan:
-    """What a campaign would do: for each testbed the trials to run, and how many are finished."""
+    """What a campaign would do: the trials to run, and how many are finished."""
 
     todo: list[tuple[Testbed, Trial]]
     finished: int
@@ -66,6 +66,7 @@ def divide(expanded: Sequence[tuple[Testbed, list[Trial]]]) -> list[Share]:
     Parameters
     ----------
     expanded : list of (Testbed, list of Trial)
+        Each testbed, with all trials that the study has for the testbed's parameters.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def divide(expanded: Sequence[tuple[Testbed, list[Trial]]]) -> list[Share]:
     Raises
     ------
     NotReady
-        When a trial is taken by none.
+        When no testbed takes a trial.
     """
     shares: list[Share] = []
     taken: set[str] = set()
@@ -112,38 +113,45 @@ def run(
     cluster: str | None = None,
     threads: bool = False,
 ) -> None:
-    """Run what is not finished yet.
+    """Run the trials that are not finished yet.
 
-    Testbeds on different machines work at the same time; those on the same one take turns, in
-    blocks of one repetition, each in random order, so that no arm has the quieter hours.
+    Testbeds on different machines work at the same time. Testbeds on the same machine take turns.
+    Trials run in blocks of one repetition, each block in random order, so that no arm gets the
+    quieter hours.
 
-    Trials that are the same anywhere (`Testbed.anywhere`) run on Dask's workers wherever several
-    may run at the same time; all others, and all where Dask is not installed, run in threads of
-    this process.
+    Trials that give the same bits anywhere (`Testbed.anywhere`) run on Dask's workers, if several
+    may run at the same time. All other trials run in threads of this process. So do all trials if
+    Dask is not installed.
 
     Parameters
     ----------
     shares : list of Share
     results : path
     workers : int, optional
-        Trials at the same time on a testbed that allows several; by default as many as it allows.
+        Largest number of trials at the same time on a machine; by default as many as its testbed
+        allows.
     progress : callable, optional
-        Called as ``progress(done, total, trial)`` before the first trial and after each.
+        Called as ``progress(done, total, trial)`` before the first trial and after each trial.
     note : callable, optional
         Called with a line of text now and then while a long trial runs.
     cluster : str, optional
         Address of the scheduler of a running Dask cluster; by default one is started here, with
         as many workers as trials may run at the same time.
     threads : bool, optional
-        Start no cluster: threads of this process have done a handful of short trials before the
-        workers of a cluster are up.
+        Start no cluster, but use threads of this process. They finish a handful of short trials
+        before the workers of a cluster are up.
 
     Raises
     ------
     NotReady
-        Before anything starts, when a testbed cannot run its trials, or a worker has another image.
+        When a testbed cannot run its trials, or a worker has another image. Nothing has started
+        then.
+    ElevatorLabError
+        When a machine is named twice, or the folder of results cannot be used. Nothing has started
+        then, either.
     TrialFailed
-        After all others have ended, when some failed; the message has each one's sentence.
+        When trials failed, after all others have ended. The message has the sentences of the first
+        five.
     """
     check_cluster(cluster, workers)
     folders = [share.testbed.folder_name() for share in shares]
@@ -178,7 +186,7 @@ def check_cluster(cluster: str | None, workers: int | None) -> None:
     cluster : str or None
         Address of the scheduler of a running Dask cluster.
     workers : int or None
-        Trials at the same time here.
+        Number of trials at the same time, if the user has set it.
 
     Raises
     ------
@@ -204,7 +212,7 @@ def _run_all(
     progress: Progress | None,
     note: Say,
 ) -> None:
-    """Run every trial; a pool for each machine, so that machines do not wait for each other."""
+    """Run every trial, in one pool per machine, so that machines do not wait for each other."""
     failures: list[str] = []
     running: dict[Future[Outcome], tuple[Testbed, Trial]] = {}
     with ExitStack() as stack:
@@ -239,7 +247,7 @@ def _run_all(
 
 
 def _told(failure: TrialFailed, results: str | Path, testbed: Testbed, trial: Trial) -> str:
-    """Return what is said of a failed trial; keep its log."""
+    """Store the log of a failed trial; return what the user is told about it."""
     said = f"trial {trial.hash} ({testbed.name}, {_labels(trial)}): {failure}"
     if failure.log:
         said += f"\nThe whole log: {store.keep_log(results, testbed, trial, failure.log)}"
@@ -247,7 +255,7 @@ def _told(failure: TrialFailed, results: str | Path, testbed: Testbed, trial: Tr
 
 
 def _by_machine(busy: Busy) -> dict[str, list[tuple[Testbed, list[Trial]]]]:
-    """Return what each physical machine has to do: a list of (testbed, trials)."""
+    """Return, by physical machine, its testbeds and the trials that each of them runs."""
     machines: dict[str, list[tuple[Testbed, list[Trial]]]] = {}
     for share, todo in busy:
         machines.setdefault(share.testbed.machine(), []).append((share.testbed, todo))
@@ -262,7 +270,7 @@ def _pool(
     cluster: str | None,
     threads: bool,
 ) -> AbstractContextManager[Pool]:
-    """Return the pool for what one machine has to do."""
+    """Return the pool for the trials of one machine."""
     testbeds = [testbed for testbed, _ in todo]
     anywhere = all(testbed.anywhere for testbed in testbeds)
     # Dask takes half a second to import, so it is imported where it is used.
@@ -289,7 +297,7 @@ def width(testbeds: Sequence[Testbed], workers: int | None = None) -> int:
     ----------
     testbeds : list of Testbed
     workers : int, optional
-        As many as the user wants at most.
+        The user's own limit.
     """
     if len(testbeds) > 1:
         return 1
@@ -297,7 +305,7 @@ def width(testbeds: Sequence[Testbed], workers: int | None = None) -> int:
 
 
 def _in_blocks(busy: Busy) -> Iterator[tuple[Testbed, Trial]]:
-    """Return (testbed, trial) of all testbeds, repetition by repetition, shuffled within each."""
+    """Yield (testbed, trial) of all testbeds, repetition by repetition, shuffled within each."""
     pairs = [(share.testbed, trial) for share, todo in busy for trial in todo]
     blocks: dict[int, list[tuple[Testbed, Trial]]] = {}
     for pair in pairs:

@@ -1,4 +1,4 @@
-"""What a campaign will take, by what its trials have taken so far: minutes, and disk space."""
+"""Estimate the minutes and the disk space of a campaign from trials that have finished."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .campaign import Share
 
 @dataclass(frozen=True)
 class Cost:
-    """What trials take: time of one worker, and disk space.
+    """The cost of trials: wall time of one worker, and disk space.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ def finished(share: Share, results: str | Path) -> Cost | None:
 
 
 def stored(share: Share) -> Cost | None:
-    """Return the mean cost of such trials when the reference was made; None where it has none."""
+    """Return the mean cost of such trials in the stored reference; None if it lacks some."""
     if not share.testbed.anywhere:
         return None
     presets = {trial.preset for trial in share.trials}
@@ -59,7 +59,7 @@ def stored(share: Share) -> Cost | None:
 
 
 def sentence(shares: Sequence[Share], results: str | Path, workers: int | None = None) -> str:
-    """Say how many minutes and how much disk space what is not finished will take.
+    """Say how many minutes and how much disk space the unfinished trials will take.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def sentence(shares: Sequence[Share], results: str | Path, workers: int | None =
 
 
 def _minutes(work: Sequence[tuple[Testbed, Cost]], workers: int | None) -> float:
-    """Return how long one machine works."""
+    """Return how many minutes one machine works."""
     width = campaign.width([testbed for testbed, _ in work], workers)
     return sum(cost.wall_s for _, cost in work) / width / 60
 

@@ -15,10 +15,15 @@ from . import campaign
 
 
 def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
-    """Turn ``NAME=VALUE`` texts into a dictionary; a value is JSON where it reads as JSON.
+    """Turn ``NAME=VALUE`` texts into a dictionary; a value that is JSON is read as JSON.
 
     >>> parse_overrides(["repetitions=2", "arms=host,container"])
     {'repetitions': 2, 'arms': 'host,container'}
+
+    Raises
+    ------
+    ElevatorLabError
+        When a text has another form.
     """
     overrides = {}
     for setting in settings:
@@ -39,14 +44,14 @@ def shares(
     chosen: Sequence[Testbed],
     more_schedulers: Sequence[Path | str] = (),
 ) -> list[campaign.Share]:
-    """Return what each testbed does of a study.
+    """Return the trials of a study that each testbed runs.
 
     Parameters
     ----------
     study : module
     preset : str
     overrides : dict
-        The study's own parameters; None keeps the testbed's or the preset's value.
+        Values of the study's parameters, by name. None keeps the testbed's or the preset's value.
     chosen : list of Testbed
     more_schedulers : sequence of str or Path
         See `parameters`.
@@ -58,7 +63,9 @@ def shares(
     Raises
     ------
     ElevatorLabError
-        When a parameter is wrong, or all of them together stand for no trial.
+        When a parameter is wrong, or the parameters lead to no trial.
+    NotReady
+        When no testbed takes a trial.
     """
     expanded = []
     for testbed in chosen:
@@ -79,7 +86,7 @@ def parameters(
     defaults: Mapping[str, Any] | None = None,
     more_schedulers: Sequence[Path | str] = (),
 ) -> Any:
-    """Return a study's parameters: those of a preset, with the user's own on top.
+    """Return a study's parameters: a preset's values, then the testbed's, then the user's.
 
     Parameters
     ----------
@@ -88,18 +95,18 @@ def parameters(
         ``smoke`` (one to three minutes), ``quick`` (minutes), ``paper`` (every published point, and
         repetitions that decide verdicts; hours) or ``full`` (more than any claim asks for).
     overrides : dict, optional
-        Parameter names and values; a list may be written with commas. Among schedulers, the path
-        of a folder, with a slash in it, stands for the scheduler that it holds.
+        Values by parameter name. A list may be a text with commas. Among ``schedulers``, a path
+        with a slash stands for the scheduler in that folder.
     defaults : dict, optional
-        What the testbed wants where the user says nothing; names that the study lacks are not
-        meant for it. By default those of the deterministic testbed.
+        The testbed's values by parameter name; names that the study lacks are ignored. By default,
+        those of the deterministic testbed.
     more_schedulers : sequence of str or Path
-        Arms beside those of the preset: names, or folders of schedulers.
+        Schedulers beside those of the preset: names, or folders.
 
     Raises
     ------
     ElevatorLabError
-        For a name that the study does not have, or a value that it does not take.
+        When the preset or a parameter's name is unknown, or a value is invalid.
     """
     if preset not in study.PRESETS:
         raise ElevatorLabError(
@@ -110,7 +117,7 @@ def parameters(
     fields = study.Parameters.model_fields
     known = {name: value for name, value in defaults.items() if name in fields}
     if (overrides or {}).get("device") not in (None, "file_backed"):
-        known.pop("backing_schedulers", None)  # there is a disk below a file alone
+        known.pop("backing_schedulers", None)  # only a file-backed device has a disk below it
     content = {**study.PRESETS[preset], **known, "preset": preset}
     for name, value in (overrides or {}).items():
         if name not in fields or name == "preset":
@@ -142,7 +149,7 @@ def _default_schedulers(study: Study) -> Sequence[str]:
 
 
 def _scheduler(value: Any) -> Any:
-    """Return a scheduler's name; register it where its folder is given: what has a slash in it."""
+    """Return a scheduler's name; register the scheduler first if `value` is a path with a slash."""
     if isinstance(value, Path) or (isinstance(value, str) and "/" in value):
         return scheduler_folders.register(value).name
     if isinstance(value, str) and value not in SCHEDULERS and Path(value).is_dir():

@@ -1,4 +1,4 @@
-"""The jobs that the command line and the notebooks share: run trials, and show how far it is."""
+"""The jobs that the command line and the notebooks share: run trials, and show progress."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """One study on some testbeds: which trials that is, and where their results go.
+    """One study on some testbeds: its trials, and the folder of their results.
 
     Attributes
     ----------
     study : module
     preset : str
     shares : tuple of Share
-        What each testbed does of it.
+        The trials that each testbed runs.
     results : Path
     """
 
@@ -39,20 +39,23 @@ class Job:
     results: Path
 
     def plan(self) -> Plan:
-        """Return which trials are still to run."""
+        """Return the trials to run, and how many are finished."""
         return campaign.plan(self.shares, self.results)
 
     def announcement(self, workers: int | None = None) -> str:
-        """Say in a line what is to run, and what it will take."""
+        """Say in a line what is to run, and how much time and disk space it will take."""
         cost = estimate.sentence(self.shares, self.results, workers)
         return f"{self.study.NAME}, {self.preset}: {self.plan()}; {cost}"
 
     def refuse_what_never_runs(self) -> None:
-        """Refuse trials that a testbed cannot run here, as far as that is known without a machine.
+        """Refuse trials that a testbed cannot run here even after all that it needs is built.
+
+        Real machines are not asked, so their trials are never refused here.
 
         Raises
         ------
         NotReady
+            When there are such trials.
         """
         for share in self.shares:
             if share.testbed.anywhere:
@@ -60,11 +63,11 @@ class Job:
                 refuse_what_is_never_there(share.testbed.name, share.testbed.findings(), todo)
 
     def run(self, workers: int | None = None, cluster: str | None = None) -> None:
-        """Run what is not finished yet, and show progress; see `campaign.run`."""
+        """Run the unfinished trials, and show progress; see `campaign.run`."""
         run_shares(self.shares, self.results, workers, cluster)
 
     def table(self) -> pd.DataFrame:
-        """Return the study's tidy table of all that is finished."""
+        """Return the study's tidy table of all finished trials."""
         return store.tidy(self.results, self.study)
 
 
@@ -87,7 +90,7 @@ def prepare(
         The study's own parameters; see `expansion.shares`.
     testbeds : sequence of Testbed
     results : path, optional
-        Folder of the results; by default the first testbed's own one.
+        Folder of the results; by default that of the first testbed (`store.default_results`).
     more_schedulers : sequence of str or Path
         See `expansion.parameters`.
 
@@ -110,7 +113,7 @@ def run_shares(
     workers: int | None = None,
     cluster: str | None = None,
 ) -> None:
-    """Run what is not finished of a campaign, and show progress; see `campaign.run`."""
+    """Run the unfinished trials of a campaign, and show progress; see `campaign.run`."""
     with progress.shown() as (update, note):
         campaign.run(list(shares), results, workers, update, note, cluster)
 

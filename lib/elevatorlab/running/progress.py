@@ -22,7 +22,7 @@ from rich.text import Text
 #: Least time between two lines of a log.
 LINE_EVERY_S = 15
 
-#: Called as ``update(done, total, trial)``, before the first trial and after each.
+#: Called as ``update(done, total, trial)``, before the first trial and after each trial.
 Update = Callable[[int, int, Any], None]
 #: Called as ``note(text)``, now and then within a long trial.
 Note = Callable[[str], None]
@@ -35,14 +35,14 @@ def shown(what: str = "trials") -> Iterator[tuple[Update, Note]]:
     Parameters
     ----------
     what : str
-        What is counted.
+        Name of the things that are counted.
 
     Yields
     ------
     update : callable
-        ``update(done, total, trial)``, before the first trial (with 0 done) and after each.
+        ``update(done, total, trial)``, before the first trial (with 0 done) and after each trial.
     note : callable
-        ``note(text)``, now and then within a long one.
+        ``note(text)``, now and then during a long trial.
     """
     console = Console(stderr=True)
     if console.is_jupyter:
@@ -98,12 +98,12 @@ def _bar(console: Console, what: str) -> Progress:
 
 
 def _steps(bar: Progress, shown_again: Callable[[], None]) -> tuple[Update, Note]:
-    """Return what moves the bar's one task."""
+    """Return the functions that update the bar's only task."""
     (task,) = bar.task_ids
 
     def update(done: int, total: int, trial: Any) -> None:
         if done == 0:
-            bar.reset(task, total=total)  # getting ready is no trial's time
+            bar.reset(task, total=total)  # preparation does not count
         bar.update(task, completed=done, total=total)
         shown_again()
 
@@ -115,7 +115,10 @@ def _steps(bar: Progress, shown_again: Callable[[], None]) -> tuple[Update, Note
 
 
 class TimeLeft(ProgressColumn):
-    """The time left by the mean of all trials: a few finish together, then none for long."""
+    """The time left, from the mean time of all finished trials.
+
+    A mean of the last trials would jump, since several trials finish together.
+    """
 
     def render(self, task: Task) -> Text:
         """Return hours, minutes and seconds; dashes before the first trial is finished."""
@@ -126,7 +129,7 @@ class TimeLeft(ProgressColumn):
 
 
 class Lines:
-    """Lines for a log: the first trial, the last one, and one now and then between them."""
+    """Prints lines to a log: for the first and the last trial, and now and then between."""
 
     def __init__(self, what: str = "trials") -> None:
         self.what = what
@@ -141,12 +144,15 @@ class Lines:
         return False
 
     def note(self, text: str) -> None:
-        """Tell what happens within a trial, unless something was told a moment ago."""
+        """Print a line about a running trial, unless a line was printed a moment ago."""
         if not self._too_soon():
             print(text, file=sys.stderr)
 
     def update(self, done: int, total: int, trial: Any) -> None:
-        """Tell how far it is, unless that was told a moment ago; 0 done starts the clock."""
+        """Print how many trials are done, unless a line was printed a moment ago.
+
+        The first and the last trial always get a line. A call with 0 done starts the clock.
+        """
         now_s = time.monotonic()
         if done == 0:
             self.start_s = now_s

@@ -25,13 +25,13 @@ class Origin(NamedTuple):
     ----------
     study, testbed, preset : str
     trials : dict of str to str
-        By hash: what tells each from the others, in words.
-    facts : dict of str to str
-        What a reader wants to know of the machine.
+        By hash: a description that tells the trial from the others.
+    facts : dict of str to object
+        Facts for the reader about the trials and their machine, by label.
     image_digest : str
-        Of the deterministic image, or of a real machine's environment.
+        Digest of the deterministic image, or of a real machine's environment.
     command : str
-        What makes these trials again; "" where no command alone does.
+        The command that runs these trials again; "" if there is no such command.
     """
 
     study: str
@@ -44,13 +44,13 @@ class Origin(NamedTuple):
 
     @property
     def anchor(self) -> str:
-        """Its place on a page."""
+        """The id of the origin's place on an HTML page."""
         name = f"run-{self.testbed}-{self.preset}-{self.facts.get('machine', '')}"
         return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")
 
 
 def of(results: str | Path | None) -> list[Origin]:
-    """Return the origins of what `store.load` reads with the same argument."""
+    """Return the origins of the results that `store.load` reads with the same argument."""
     if results == "published":
         return []
     if results is None or store.is_named(results):
@@ -125,14 +125,14 @@ def _origin(
 
 
 def words(trial: Mapping[str, Any]) -> str:
-    """Say what tells a trial from the others of its study."""
+    """Return the words that tell a trial from the others: scheduler, labels and seed."""
     return ", ".join(
         [trial["scheduler"]["name"], *trial["labels"].values(), f"seed {trial['seed']}"]
     )
 
 
 def _facts(one: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a reader wants to know of where trials ran, on any testbed."""
+    """Return facts for the reader about the machine on which trials ran, on any testbed."""
     host = one.get("host")
     simulated = "qemu" in one
     found = {
@@ -152,9 +152,10 @@ def _facts(one: Mapping[str, Any]) -> dict[str, str]:
 def _command(
     study: str, testbed: str, preset: str, hashes: set[str], overrides: Mapping[str, Any]
 ) -> str:
-    """Return the command whose trials include all of `hashes`, if the preset leads to one.
+    """Return the command whose trials include all of `hashes`; "" if there is no such command.
 
-    The shortest one: with all of `overrides` that the study knows, or with none of them.
+    Two commands are tried, the shorter one first: the preset alone, and the preset with all
+    `overrides` that the study knows.
     """
     if study not in studies.STUDIES or not _there(testbed):
         return ""
@@ -182,7 +183,7 @@ def _settings(overrides: Mapping[str, Any]) -> list[str]:
 
 
 def _there(testbed: str) -> bool:
-    """Tell whether a testbed is installed: results of others can be read as well."""
+    """Tell whether a testbed is installed; results of other testbeds can be read, too."""
     try:
         return testbed in TESTBEDS and bool(TESTBEDS.get(testbed))
     except MissingExtra:

@@ -1,6 +1,7 @@
-"""The trials behind a table of sensitivity: a study on other machines than it assumes.
+"""The trials behind a table of sensitivity: a study on machines other than the one it assumes.
 
-Each has results of its own: tables do not tell these machines apart, and they are never pooled.
+Each machine has its own folder of results, because tables do not tell these machines apart. Results
+of different machines are never pooled.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from . import jobs
 from .jobs import Job
 
 OTHER_SEED = 101
-"""The first of the other seeds: beyond those of any preset."""
+"""The first of the other seeds. It is larger than any seed of a preset."""
 
 OTHER_PROCESSOR = "SandyBridge-v1"
-"""The next model after the usual one: with vectors twice as wide for programs that copy (AVX), and
-without the copies by single bytes that later ones have instructions for (ERMS)."""
+"""The next processor model after the usual one. It has vectors twice as wide, with which programs
+copy memory (AVX). Like the usual one, it lacks the instructions of later models that copy by single
+bytes (ERMS)."""
 
 
 class Variation(NamedTuple):
@@ -39,9 +41,10 @@ class Variation(NamedTuple):
 
 
 def variations(study: Study) -> dict[str, Variation]:
-    """Return the machines that a study is judged on, by name; the one that it assumes is first.
+    """Return the machines on which a study is judged, by name; the one that it assumes is first.
 
-    Those of its own (`VARIATIONS`), other seeds, and another model of processor.
+    Then come the study's own `VARIATIONS`, the first machine with other seeds, and a machine with
+    another processor model.
     """
     usual, other = DeterministicTestbed(), DeterministicTestbed(emulator=Stock(OTHER_PROCESSOR))
     own: Mapping[str, Mapping[str, Any]] = getattr(study, "VARIATIONS", {})
@@ -64,7 +67,8 @@ def prepare(name: str, preset: str) -> dict[str, Job]:
     Returns
     -------
     dict of str to Job
-        Results on the machine that the study assumes go where `elevatorlab run` puts them.
+        Jobs by machine. The results of the machine that the study assumes go to the folder that
+        `elevatorlab run` uses.
     """
     made = {}
     for variation, (overrides, testbed) in variations(studies.get(name)).items():
@@ -102,7 +106,7 @@ def _judged(name: str, job: Job) -> list[Claim]:
             "not. Run the same command again"
         )
     wanted = {trial.hash for share in job.shares for trial in share.trials}
-    table = job.table()  # the folder may hold more: other presets, trials of other commands
+    table = job.table()  # the folder may have trials of other presets and commands, too
     rows = table[table["trial"].isin(wanted)].reset_index(drop=True)
     judged: list[Claim] = job.study.judge(rows)
     return judged

@@ -29,22 +29,27 @@ __all__ += ["findings", "forms", "get", "names", "several"]
 
 
 def get(name: str, say: Callable[[str], object] = print) -> Testbed:
-    """Return the testbed called `name`; `say` receives what takes longer than a moment.
+    """Return the testbed called `name`.
 
     Parameters
     ----------
     name : str
-        One of `names`, or an address, ``KIND://...``, which the testbed registered as KIND takes
-        apart itself: ``ssh://...`` (see `elevatorlab.testbeds.remote.ssh.parse`), the same with a
-        target (`elevatorlab.testbeds.remote.pair`). ``docker+ssh://USER@HOST:PORT`` is the Docker
-        engine of another machine: KIND gets what follows its ``+``. ``deterministic?cpus=N`` is
-        the default testbed's machine with several processors, ``deterministic?processor=MODEL``
-        the one with a processor that can have virtual machines inside.
+        One of `names`, or an address. An address ``KIND://...`` goes to the testbed registered as
+        KIND, which parses it: ``ssh://...`` (see `elevatorlab.testbeds.remote.ssh.parse`), also
+        with a target (`elevatorlab.testbeds.remote.pair`). ``docker+ssh://USER@HOST:PORT`` is the
+        Docker engine of another machine: the testbed gets the part after ``+``.
+        ``deterministic?cpus=N`` is the default testbed's machine with several processors.
+        ``deterministic?processor=MODEL`` is its machine with a processor that supports virtual
+        machines inside.
+    say : callable
+        The testbed calls it with a line before anything that takes long.
 
     Raises
     ------
     ElevatorLabError
-        For what is neither, and for an address too many or too few.
+        When the testbed is unknown, its address is missing, or it takes no address.
+    MissingExtra
+        When the testbed's libraries are not installed.
     """
     kind, address = _taken_apart(name)
     if kind not in TESTBEDS:
@@ -61,7 +66,7 @@ def get(name: str, say: Callable[[str], object] = print) -> Testbed:
 
 
 def _taken_apart(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the kind of testbed that is meant, and its address where there is one."""
+    """Return the kind of testbed that `name` means, and its address, if any."""
     if name.startswith(f"{DEFAULT}?processor"):
         return NESTED, (name,)
     if name.startswith(f"{DEFAULT}?"):
@@ -76,7 +81,7 @@ def _taken_apart(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def several(listed: str, say: Callable[[str], object] = print) -> list[Testbed]:
-    """Return the testbeds of a list with commas between.
+    """Return the testbeds named in a list with commas.
 
     >>> [testbed.name for testbed in several("deterministic,host")]
     ['deterministic', 'host']
@@ -90,7 +95,13 @@ def several(listed: str, say: Callable[[str], object] = print) -> list[Testbed]:
 
 
 def each(listed: str) -> list[str]:
-    """Return the names in a list with commas between, each of which is there once."""
+    """Return the names in a list with commas.
+
+    Raises
+    ------
+    ElevatorLabError
+        When a name occurs twice.
+    """
     found = [name.strip() for name in listed.split(",")]
     if twice := [name for name in found if found.count(name) > 1]:
         raise ElevatorLabError(f"testbed: expected each once; found {twice[0]!r} twice")
@@ -98,7 +109,7 @@ def each(listed: str) -> list[str]:
 
 
 def findings(name: str) -> list[Readiness]:
-    """Return what there is of what a testbed needs, and what it can do.
+    """Return what a testbed needs and what it can do, and whether each is ready.
 
     A testbed whose libraries are not installed has one finding, which says so.
 

@@ -1,4 +1,4 @@
-"""What the agent sends when a trial has ended: the files of its result, or why there are none."""
+"""What the agent sends when a trial has ended: its result, or why there is no result."""
 
 import io
 import tarfile
@@ -9,7 +9,7 @@ from ..errors import TrialFailed
 #: Files beside the agent's own that the deterministic machine sends.
 OF_THE_KERNEL = ("dmesg.txt", "interrupts.txt")
 
-#: Of the log, in a sentence that needs it.
+#: Number of the log's last lines that an error message quotes.
 LAST_LINES = 10
 
 
@@ -24,20 +24,21 @@ def unpack(archive: bytes) -> dict[str, bytes]:
 
 
 def result_files(sent: Mapping[str, bytes], log: bytes) -> dict[str, bytes]:
-    """Return the files of the result, by their names in its folder.
+    """Return the files of a result, by their names in the result's folder.
 
     Parameters
     ----------
     sent : mapping of str to bytes
-        ``status`` (the agent's exit status), ``result/...`` and perhaps `OF_THE_KERNEL`.
+        Files by name: ``status`` (the agent's exit status), ``result/...``, and from the
+        deterministic machine also `OF_THE_KERNEL`.
     log : bytes
-        The agent's.
+        The agent's log.
 
     Raises
     ------
     TrialFailed
-        The message is the agent's own sentence, or else the end of its log; the whole log is
-        attached.
+        When the exit status is not 0. The message is the agent's own sentence, or else the end of
+        its log. The whole log is attached.
     """
     if sent.get("status") != b"0":
         said = sent.get("result/failure.txt", b"").decode().strip()

@@ -21,7 +21,7 @@ def agent_archive() -> bytes:
     Returns
     -------
     bytes
-        A zip archive with ``__main__.py`` and the package ``agent``.
+        A zip archive with ``__main__.py``, the package ``agent`` and the schedulers' records.
     """
     content = io.BytesIO()
     # Stored, not compressed: unpacking would cost the deterministic machine instructions.

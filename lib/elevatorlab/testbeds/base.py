@@ -1,4 +1,4 @@
-"""What every testbed offers, so that they can be exchanged for one another."""
+"""The interface that every testbed has, so that one can replace another."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ..results.outcome import Outcome
 from ..trial import Trial
 from ..trial.capabilities import Capability, remedy_of, scheduler, sentence_of
 
-#: What a testbed is said to have of something that it does not even look for.
+#: What is found of a capability that a testbed does not look for.
 NOT_HERE = "not to be had here"
 
 #: Receives a line for the person at the keyboard.
@@ -22,12 +22,17 @@ class Readiness:
 
     Attributes
     ----------
+    testbed : str
+        Name of the testbed.
     what : str
-        Its name; what a trial requires is looked up by it (`requirements`).
-    needed : bool
-        Whether nothing runs without it; otherwise only the trials that require it do not.
+        Name of the need or the capability, as `requirements` spells it.
+    found : str
+        What the testbed found, in words.
+    ready : bool
     remedy : str
-        What to do about it, where it is not ready.
+        What to do if it is not ready.
+    needed : bool
+        True if no trial runs without it; False if only trials that require it need it.
     """
 
     testbed: str
@@ -39,7 +44,7 @@ class Readiness:
 
     @property
     def sentence(self) -> str:
-        """What the finding is for; "" if the testbed itself needs it."""
+        """What the capability is for; "" for a need of the testbed itself."""
         return sentence_of(self.what)
 
 
@@ -49,16 +54,17 @@ class Testbed(Protocol):
     Attributes
     ----------
     name : str
-        What the tables call it.
+        Name of the testbed in tables.
     slots : int
-        Trials that may run at the same time.
+        Number of trials that may run at the same time.
     anywhere : bool
-        Whether a trial gives the same bits on every machine, idle or busy. Then any worker of a
-        cluster may run it. Otherwise it measures a real device, which nothing else may use.
+        Whether a trial gives the same bits on every machine, idle or busy. If so, any worker of a
+        cluster may run the trial. If not, the trial measures a real device, which no other trial
+        may use meanwhile.
     identity_is : str
-        What makes its identity, as the end of a sentence.
+        What `identity` is made of, in words that follow it in an error message.
     defaults : dict
-        What a study's parameters are here, unless the user says otherwise.
+        Values of a study's parameters on this testbed, unless the user sets others.
     """
 
     name: str
@@ -68,10 +74,10 @@ class Testbed(Protocol):
     defaults: dict[str, Any]
 
     def findings(self) -> Iterable[Readiness]:
-        """Say which needs of the testbed are met, and what it can do. Changes nothing."""
+        """Yield a finding for each need and each capability; change nothing."""
 
     def takes(self, trial: Trial) -> bool:
-        """Tell whether the trial's arm is one of this testbed's, whatever else it requires."""
+        """Tell whether this testbed runs the trial's arm; check no other requirement."""
 
     def prepare(self, trials: list[Trial]) -> None:
         """Make ready for `trials`, or raise `NotReady` before anything starts."""
@@ -83,32 +89,33 @@ class Testbed(Protocol):
         """Return the name of the folder that this testbed's results go to."""
 
     def identity(self) -> str:
-        """Return what, besides the trial, decides the results (the image digest, say).
+        """Return an id of all that, besides the trial, decides the results.
 
-        Empty as long as the identity is not known: a virtual machine must be running to tell.
+        For example, the image digest. Empty while it is unknown: the identity of a virtual machine
+        is known only after the machine has started.
         """
 
     def run(self, trial: Trial, note: Say) -> Outcome:
-        """Run `trial` and return what it came to; nothing of it is written here.
+        """Run `trial` and return its outcome, without storing it.
 
         Raises
         ------
         TrialFailed
-            With a sentence that says why there is no result.
+            When there is no result; the message says why.
         """
 
     def stop(self) -> None:
-        """End what runs now, without results."""
+        """End the trials that run now, without results."""
 
     def clean(self) -> str:
-        """Finish what killed runs left; return a sentence that says what was done."""
+        """Clean up after killed runs; return a sentence that says what was done."""
 
     def close(self) -> None:
-        """Give back what `prepare` took."""
+        """Release what `prepare` acquired."""
 
 
 def requirements(trial: Trial) -> set[str]:
-    """Return what a testbed must have for `trial`: the names of findings.
+    """Return the capabilities that a testbed must have to run `trial`.
 
     Parameters
     ----------
@@ -117,6 +124,7 @@ def requirements(trial: Trial) -> set[str]:
     Returns
     -------
     set of str
+        Names of capabilities, as `Readiness.what` has them.
     """
     required = {scheduler(trial.scheduler.name), *trial.device.requires}
     if trial.regulator:
@@ -143,9 +151,9 @@ def requirements(trial: Trial) -> set[str]:
 
 
 def alike(findings: Iterable[Readiness]) -> Iterator[tuple[str, str, str]]:
-    """Group what is missing by cause and remedy.
+    """Group the findings that are not ready by cause and remedy.
 
-    Yield the names of each group, what was found, and the remedy.
+    Yield for each group its names, separated by commas, what was found, and the remedy.
     """
     names: dict[tuple[str, str], list[str]] = {}
     for one in findings:
@@ -161,7 +169,7 @@ def refuse_what_is_missing(name: str, findings: Iterable[Readiness], trials: lis
     Raises
     ------
     NotReady
-        One sentence for each thing that is missing, and one for what to do about it.
+        When something is missing. The message says what, and what to do about it.
     """
     _refuse(name, _missing(name, findings, trials))
 
@@ -169,22 +177,22 @@ def refuse_what_is_missing(name: str, findings: Iterable[Readiness], trials: lis
 def refuse_what_is_never_there(
     name: str, findings: Iterable[Readiness], trials: list[Trial]
 ) -> None:
-    """Refuse trials that require what `name` lacks even when all that it needs is built.
+    """Refuse trials that the testbed `name` cannot run even after all that it needs is built.
 
     Raises
     ------
     NotReady
-        As `refuse_what_is_missing`.
+        When there are such trials. The message is as in `refuse_what_is_missing`.
     """
     missing = _missing(name, findings, trials)
-    # What a testbed finds of itself may be more once it is built.
+    # A testbed that is not built yet may have more capabilities afterwards.
     is_built = not any(one.needed for one in missing)
     never = [one for one in missing if is_built or one.found != NOT_HERE]
     _refuse(name, [one for one in never if not one.needed])
 
 
 def _missing(name: str, findings: Iterable[Readiness], trials: list[Trial]) -> list[Readiness]:
-    """Return what the trials lack: what the testbed itself needs, and what they require of it."""
+    """Return what is missing: needs of the testbed itself, and requirements of the trials."""
     by_name = {finding.what: finding for finding in findings}
     required = sorted({what for trial in trials for what in requirements(trial)})
     absent = [
@@ -198,7 +206,7 @@ def _missing(name: str, findings: Iterable[Readiness], trials: list[Trial]) -> l
 
 
 def _refuse(name: str, missing: Iterable[Readiness]) -> None:
-    """Refuse where anything is missing."""
+    """Raise `NotReady` if anything is missing."""
     sentences = [
         f"{what}: {found.rstrip('.')}. {remedy[:1].upper()}{remedy[1:]}".rstrip(". ")
         for what, found, remedy in alike(missing)

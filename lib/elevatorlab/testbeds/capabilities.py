@@ -1,4 +1,4 @@
-"""What a real machine can do, from what it is and has."""
+"""What a real machine can do, derived from the facts about it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from ..plugins.schedulers import SCHEDULERS, SchedulerRecord
 from ..trial.capabilities import Capability, device, driver, program, scheduler
 from .base import Readiness
 
-#: NVMe/TCP drivers: the module of each, and what to do where it is not there.
+#: By NVMe/TCP driver: its kernel module, and what to do if the machine lacks it.
 DRIVERS = {
     "stock": ("nvme-tcp", "use a kernel that has it, or the deterministic testbed"),
     "one_send": (
@@ -30,7 +30,7 @@ def capabilities(name: str, facts: Mapping[str, Any]) -> Iterator[Readiness]:
     Parameters
     ----------
     name : str
-        The testbed.
+        Name of the testbed.
     facts : dict
         See `elevatorlab.agent.observe.facts`.
     """

@@ -1,4 +1,4 @@
-"""Pack what travels beside a trial: plug-ins' parts for the far side, and kernel modules."""
+"""Pack what is sent with a trial: plug-ins' parts for the machine with the disk, and modules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODULES = "modules.zip"
 
 
 def plugin_archive(trial: Trial) -> bytes | None:
-    """Return the archive of a trial's plug-ins; None where it uses none.
+    """Return the archive of a trial's plug-ins, or None if the trial uses no plug-in.
 
     The same plug-ins give the same bytes.
     """
@@ -40,13 +40,13 @@ def plugin_archive(trial: Trial) -> bytes | None:
 
 
 def module_archive(trial: Trial, built: Mapping[str, bytes]) -> bytes | None:
-    """Return the archive of a trial's kernel modules; None where it brings none.
+    """Return the archive of a trial's kernel modules, or None if the trial has no modules.
 
     Parameters
     ----------
     trial : Trial
     built : mapping of str to bytes
-        The modules, by name: none where the machine must have them already.
+        The built modules by name; empty for a machine that must have them already.
     """
     if not trial.modules:
         return None
@@ -57,21 +57,21 @@ def module_archive(trial: Trial, built: Mapping[str, bytes]) -> bytes | None:
 
 
 def with_plugins(trial: Trial) -> dict[str, bytes]:
-    """Return the files that a trial consists of on a real machine, by name.
+    """Return the files that a real machine gets for a trial, by name.
 
-    There is no kernel module among them: a machine runs those alone that its owner has installed.
+    They contain no kernel module: a real machine loads only modules that its owner has installed.
     """
     return files_of(trial, module_archive(trial, {}))
 
 
 def files_of(trial: Trial, brought: bytes | None) -> dict[str, bytes]:
-    """Return the files that a trial consists of where it runs, by name.
+    """Return the files that a machine gets for a trial, by name.
 
     Parameters
     ----------
     trial : Trial
     brought : bytes or None
-        As `module_archive` returns it.
+        The archive that `module_archive` returns.
     """
     found = {
         "trial.json": trial.canonical_json().encode(),
@@ -82,7 +82,7 @@ def files_of(trial: Trial, brought: bytes | None) -> dict[str, bytes]:
 
 
 def policy_archive() -> bytes | None:
-    """Return the archive of every policy that plug-ins bring; None where none does."""
+    """Return the archive of all policies from plug-ins, or None if there is no such policy."""
     models = [("policy", name, model) for name, model in POLICIES.items() if model.agent]
     return _packed(models, {}) if models else None
 

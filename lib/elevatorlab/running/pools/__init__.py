@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Pool(Protocol):
-    """What runs trials; a context manager makes each, and ends it."""
+    """Something that runs trials. Context managers make pools, and end them."""
 
     def submit(
         self, testbed: Testbed, trial: Trial, note: Callable[[str], object]

@@ -1,4 +1,4 @@
-"""Trials by the workers of a Dask cluster: one of this machine's own, or one that runs already.
+"""Run trials on the workers of a Dask cluster: one on this machine, or one that runs already.
 
 Importing this module imports Dask, so it is imported where a cluster is needed.
 """
@@ -28,7 +28,7 @@ from . import task
 
 CONNECT_S = 10
 
-#: How often it is seen to that a cluster of this machine's own has all of its workers.
+#: Time between two replacements of missing workers, in a cluster on this machine.
 LOOK_S = 2
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ HOW = "docs/campaigns.md says how to start one"
 
 
 class Workers:
-    """A pool: the workers of a cluster.
+    """A pool that runs trials on the workers of a cluster.
 
     Parameters
     ----------
@@ -97,19 +97,19 @@ class Workers:
 
 @contextmanager
 def local(count: int) -> Iterator[Workers]:
-    """Start a Dask cluster on this machine, one process for each worker, until this process ends.
+    """Within the context, run a Dask cluster on this machine, with one process per worker.
 
     Raises
     ------
     NotReady
-        When it does not start.
+        When the cluster does not start.
     """
     with ExitStack() as stack:
         stack.callback(scratch.sweep)  # what killed workers left
         folder = stack.enter_context(scratch.folder())
-        # Ctrl-C reaches a terminal's every process; only the client is to heed it. Threads and
-        # processes that are started meanwhile, and by those later on, do not see it. (The first
-        # process of multiprocessing's would undo that, so it is started before.)
+        # Ctrl-C reaches every process of a terminal, but only the client may react. So SIGINT is
+        # blocked while the cluster's threads and processes start, which inherit this. (The first
+        # process of multiprocessing would undo the blocking, so it is started before.)
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -117,10 +117,10 @@ def local(count: int) -> Iterator[Workers]:
                 distributed.LocalCluster(
                     n_workers=count,
                     threads_per_worker=1,
-                    memory_limit=0,  # it is QEMU that needs memory; the testbed has seen to it
+                    memory_limit=0,  # QEMU needs the memory, and the testbed has checked it
                     local_directory=folder,
                     dashboard_address="127.0.0.1:0",
-                    security=True,  # other users of this machine have no say
+                    security=True,  # against other users of this machine
                     silence_logs=logging.CRITICAL,
                 )
             )
@@ -139,19 +139,19 @@ def local(count: int) -> Iterator[Workers]:
 
 @contextmanager
 def kept_up(cluster: distributed.LocalCluster, count: int) -> Iterator[None]:
-    """Replace workers that die while they start, as long as the context lasts; Dask does not.
+    """Within the context, replace workers that die while they start. Dask does not do this.
 
     Parameters
     ----------
     cluster : distributed.LocalCluster
     count : int
-        How many workers the cluster shall have.
+        Number of workers that the cluster must have.
     """
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(LOOK_S):
-            cluster.scale(count)  # the missing ones, if any
+            cluster.scale(count)  # starts missing workers, if any
 
     watcher = threading.Thread(target=look, name="kept_up", daemon=True)
     watcher.start()
@@ -164,12 +164,12 @@ def kept_up(cluster: distributed.LocalCluster, count: int) -> Iterator[None]:
 
 @contextmanager
 def running(address: str, testbeds: Sequence[Testbed], say: Say) -> Iterator[Workers]:
-    """Use a cluster that runs already, once its workers' testbeds are those of this client.
+    """Use a cluster that runs already, after its workers' testbeds are compared with this client's.
 
     Parameters
     ----------
     address : str
-        Of its scheduler, such as tcp://HOST:8786.
+        Address of the cluster's scheduler, such as tcp://HOST:8786.
     testbeds : list of Testbed
     say : callable
         Called with a sentence when there is no worker yet.
@@ -179,13 +179,13 @@ def running(address: str, testbeds: Sequence[Testbed], say: Say) -> Iterator[Wor
     NotReady
         When no scheduler answers, or a worker lacks the image or has another one.
     """
-    # That a worker died, say: its trials run again, and what cannot be mended becomes an error.
+    # Dask would log that a worker died. Its trials run again, and real problems become errors.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with _connected(address) as client:
         for testbed in testbeds:
             answers = client.run(task.unlike, testbed, testbed.identity(), on_error="return")
             for worker, answer in sorted(answers.items()):
-                if answer and not isinstance(answer, OSError):  # which means that it has gone
+                if answer and not isinstance(answer, OSError):  # an OSError: the worker has gone
                     raise NotReady(
                         f"Dask worker {worker}: {answer}. Give it the same checkout and the same "
                         "image (docs/campaigns.md)"
@@ -196,13 +196,13 @@ def running(address: str, testbeds: Sequence[Testbed], say: Say) -> Iterator[Wor
 
 
 def _connected(address: str) -> distributed.Client:
-    """Return a client of the scheduler at `address`, or say that there is none."""
+    """Return a client of the Dask scheduler at `address`; refuse an address without one."""
     try:
         return distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as problem:
         said = str(problem)
-    # What is left of a client closes itself when it is collected. In the middle of another one's
-    # start that would wait for a lock which that one holds, for ever; so now.
+    # The client that failed closes itself when it is garbage-collected. If that happened while
+    # another client starts, it would wait forever for a lock of that client. So collect it now.
     gc.collect()
     raise NotReady(
         f"--cluster: expected the address of a Dask scheduler, such as tcp://HOST:8786; "

@@ -1,4 +1,4 @@
-"""One trial of a campaign, in whatever process it runs; the result leaves as bytes."""
+"""Run one trial of a campaign, in this process or on a worker; return the result as bytes."""
 
 from dataclasses import replace
 
@@ -11,15 +11,15 @@ from ...trial import Trial
 #: (campaign, testbed) of the trials that run in this process for a Dask cluster.
 _running: set[tuple[str, Testbed]] = set()
 
-#: Campaigns that were stopped: a trial of theirs that is on its way to this process never starts.
+#: Campaigns that were stopped. If another trial of theirs reaches this process, it never starts.
 _stopped: set[str] = set()
 
 
 def run(testbed: Testbed, trial: Trial, note: Say) -> Outcome:
     """Run `trial` and return its outcome.
 
-    Its provenance says what ran it, beside what the testbed knows: which version of the package,
-    and what the trial required of the testbed.
+    This adds to the provenance: the version of this package, the capabilities that the trial
+    required, and its plug-ins.
     """
     outcome = testbed.run(trial, note)
     told: dict[str, object] = {"package": __version__, "capabilities": sorted(requirements(trial))}
@@ -29,7 +29,7 @@ def run(testbed: Testbed, trial: Trial, note: Say) -> Outcome:
 
 
 def run_for(campaign: str, testbed: Testbed, identity: str, trial: Trial) -> Outcome:
-    """Do the same on a worker of a Dask cluster, unless its testbed is another one.
+    """Run `trial` on a worker of a Dask cluster, if its testbed has the client's identity.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def run_for(campaign: str, testbed: Testbed, identity: str, trial: Trial) -> Out
     Raises
     ------
     NotReady
-        When the results would be another image's, or the campaign was stopped.
+        When the worker's testbed has another identity, or the campaign was stopped.
     """
     if refusal := unlike(testbed, identity):
         raise NotReady(refusal)
@@ -58,7 +58,7 @@ def run_for(campaign: str, testbed: Testbed, identity: str, trial: Trial) -> Out
 
 
 def unlike(testbed: Testbed, identity: str) -> str:
-    """Say in what the testbed differs here from the client's; "" where it does not."""
+    """Return how the testbed here differs from the client's; "" if they are the same."""
     try:
         found = testbed.identity()
     except NotReady as problem:

@@ -1,4 +1,4 @@
-"""Trials in this process: its threads wait for a machine that does the work."""
+"""Run trials in threads of this process, which wait for the machines that do the work."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from . import task
 class Threads:
     """A pool of `width` threads.
 
-    Real machines are driven from here, one trial at a time each: the client only talks to them, so
-    a worker would add nothing but another program between. Machines in QEMU work outside of Python
-    as well, so several of them are driven from here where Dask is not installed.
+    Each real machine runs one trial at a time. The client only talks to the machine, so a Dask
+    worker would just be another program in between. QEMU works outside of Python as well. So where
+    Dask is not installed, threads run several emulated machines, too.
     """
 
     def __init__(self, width: int) -> None:

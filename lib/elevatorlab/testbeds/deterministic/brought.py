@@ -1,4 +1,4 @@
-"""The kernel modules that a trial brings into the deterministic machine."""
+"""The kernel modules that are built for a trial and loaded in the deterministic machine."""
 
 import hashlib
 import re
@@ -11,26 +11,26 @@ from ...trial import modules as modules_of
 from .. import plugin_archive
 from . import modules
 
-#: What the kernel says of code that does what it must not.
+#: Messages by which the kernel reports a fault of its code, or a task that hangs.
 TROUBLE = re.compile(r"(BUG:|Oops:|WARNING:|blocked for more than|general protection).*")
 
 FIND_IT = f"Find out why: {command('scheduler check FOLDER')}"
 
 
 class Brought(NamedTuple):
-    """Modules as they travel, and their SHA-256 by name."""
+    """A trial's modules: the archive that the machine gets, and each module's SHA-256 by name."""
 
     archive: bytes | None
     sha256: dict[str, str]
 
 
 def build(trial: Trial) -> Brought:
-    """Build the trial's modules; those that were built before are taken from the user's cache.
+    """Build the trial's modules, or take them from the user's cache.
 
     Raises
     ------
     ElevatorLabError
-        When one does not compile, or there is nothing to compile with.
+        When a module does not compile, or the compiler's root file system cannot be made.
     """
     folders = modules_of.folders(trial)
     built = {name: modules.build(one).file.read_bytes() for name, one in folders.items()}
@@ -39,7 +39,7 @@ def build(trial: Trial) -> Brought:
 
 
 def provenance(trial: Trial, brought: Brought) -> dict[str, dict[str, str]]:
-    """Return what was built of which sources, by module; nothing for most trials."""
+    """Return the digest of each module's sources, and the SHA-256 of the built module, by name."""
     return {
         one.name: {"sources": one.digest, "sha256": brought.sha256[one.name]}
         for one in trial.modules
@@ -47,12 +47,12 @@ def provenance(trial: Trial, brought: Brought) -> dict[str, dict[str, str]]:
 
 
 def refuse_trouble(trial: Trial, kernel_log: bytes) -> None:
-    """Refuse a result during which the kernel complained of what the trial had brought.
+    """Refuse a result if the kernel reported a fault while the trial's modules were loaded.
 
     Raises
     ------
     TrialFailed
-        With the kernel's own word.
+        When it reported one; the message has the kernel's own words.
     """
     if trial.modules and (said := TROUBLE.search(kernel_log.decode(errors="replace"))):
         names = ", ".join(one.name for one in trial.modules)

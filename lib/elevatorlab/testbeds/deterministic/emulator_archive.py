@@ -1,6 +1,6 @@
 """The QEMU of this machine in one file: program, loader, libraries and firmware.
 
-Unpacked on another Linux, it needs nothing of that machine's own, and gives the same bits.
+Unpacked on another Linux machine, this QEMU uses no file of that machine, and gives the same bits.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ KIND = "qemu"
 PROGRAM = "program"
 LOADER = re.compile(r"ld-linux.*\.so\.\d+")
 
-#: Of the firmware what the image digest leaves out: the machine loads it, and never runs it.
+#: Firmware file that the image digest leaves out: the machine loads it, and never runs it.
 UNUSED_ROM = "kvmvapic.bin"
 
-#: QEMU's own plug-ins that the machine needs: the translator of its processor.
+#: Plug-ins of QEMU that the machine needs: the one that translates its processor's instructions.
 PLUGINS = ("accel-tcg-x86_64.so",)
 
 WRAPPER = f"""#!/bin/sh
@@ -38,7 +38,14 @@ exec "$here"/libraries/ld-linux*.so.* "$@"
 
 
 def write(out: Path) -> None:
-    """Write the QEMU that is used here to a file; the same files give the same bytes.
+    """Write this machine's QEMU to a tar archive.
+
+    The same files of QEMU give the same bytes.
+
+    Parameters
+    ----------
+    out : pathlib.Path
+        The archive.
 
     Raises
     ------
@@ -59,13 +66,19 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size_bytes: in
 
 
 def members() -> dict[str, Path]:
-    """Return the files by their names in the archive."""
+    """Return the files of this machine's QEMU, by their names in the archive.
+
+    Raises
+    ------
+    NotReady
+        When QEMU is missing, or is not a dynamically linked program.
+    """
     found = shutil.which(qemu.BINARY)
     if found is None:
         raise NotReady(f"the command {qemu.BINARY} is missing; expected QEMU", "`make setup`")
     program = Path(found).resolve()
     kept = program.parent
-    if (kept / PROGRAM).is_file():  # it came out of such an archive itself
+    if (kept / PROGRAM).is_file():  # this QEMU was unpacked from such an archive
         return {
             str(file.relative_to(kept)): file
             for file in kept.rglob("*")
@@ -92,17 +105,17 @@ def _libraries(program: Path) -> list[Path]:
 
 
 def unpack(file: Path) -> Path:
-    """Unpack a file of `write` into the user's cache.
+    """Unpack an archive that `write` made into the user's cache.
 
     Returns
     -------
     pathlib.Path
-        What to call instead of QEMU.
+        The program to run instead of the installed QEMU.
 
     Raises
     ------
     ElevatorLabError
-        When it has anything but plain files below its folder.
+        When the archive contains anything but plain files, or a path outside its folder.
     """
 
     def make(folder: Path) -> None:

@@ -1,6 +1,6 @@
-"""The memory through which the agent and a trial enter the machine and the result leaves.
+"""The exchange: memory through which agent and trial enter the machine and the result leaves.
 
-Layout: see environments/deterministic/guest.py, the other end.
+environments/deterministic/guest.py is the other end, and describes the layout.
 """
 
 import io
@@ -18,7 +18,15 @@ RESULT_MAGIC = b"ELRESULT"
 
 
 def write(file: Path, inputs: Mapping[str, bytes]) -> None:
-    """Make a new exchange file with the inputs, by name: the agent's archive, or a trial's."""
+    """Write a new exchange file, with `inputs` as a tar archive in its first half.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The exchange file.
+    inputs : mapping of str to bytes
+        Files by name: those that the machine needs to boot, with the agent, or those of a trial.
+    """
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name, content in inputs.items():
@@ -42,7 +50,7 @@ def read_result(file: Path) -> dict[str, bytes]:
     Raises
     ------
     TrialFailed
-        When the guest sent nothing whole.
+        When the guest sent no whole result.
     """
     with open(file, "rb") as exchange:
         exchange.seek(HALF)

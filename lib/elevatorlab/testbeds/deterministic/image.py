@@ -27,7 +27,7 @@ MODULES = ENVIRONMENTS / "kernel"
 FILES = ("vmlinuz", "initramfs.cpio", "root.ext2")
 DISK_MIB = 4000
 
-#: The environment variable that names a dated archive (environments/debian-sources.sh).
+#: Environment variable with the date of a Debian archive (environments/debian-sources.sh).
 SNAPSHOT = "ELEVATORLAB_SNAPSHOT"
 
 
@@ -43,7 +43,7 @@ def recipe_digest() -> str:
 def _recipe() -> list[Path]:
     """Return the files that decide the image, in a fixed order.
 
-    The modules of schedulers and of the disk with an arm are not in it: they travel with a trial.
+    The modules of schedulers and of disks with an arm are left out: each trial brings its own.
     """
     sources = [ENVIRONMENTS / "packages.txt", ENVIRONMENTS / "debian-sources.sh"]
     sources += [*RECIPE.rglob("*"), *MODULES.rglob("*")]
@@ -57,7 +57,7 @@ def _recipe() -> list[Path]:
 
 
 def manifest(folder: Path | None = None) -> dict[str, Any] | None:
-    """Return the built image's manifest, or None where there is no whole image."""
+    """Return the built image's manifest, or None if the image is missing or incomplete."""
     folder = folder or FOLDER
     file = folder / "manifest.json"
     if not file.exists() or not all((folder / name).exists() for name in FILES):
@@ -75,7 +75,7 @@ def current() -> dict[str, Any]:
     Raises
     ------
     NotReady
-        When it was never built, is damaged, or the recipe has changed since.
+        When the image was never built or is damaged, or when the recipe has changed since.
     """
     found = manifest()
     if found is None:
@@ -94,12 +94,12 @@ def current() -> dict[str, Any]:
 
 @functools.cache
 def digest(emulator: qemu.Emulator = qemu.STOCK) -> str:
-    """Return the image digest: what, besides the trial, decides every bit of a result.
+    """Return the image digest: the SHA-256 over all that, besides the trial, decides a result.
 
     Parameters
     ----------
     emulator : Emulator
-        What emulates the machine: another one, another digest.
+        The program that emulates the machine. It is part of the digest.
     """
     return digest_of(parts(emulator))
 
@@ -110,10 +110,10 @@ def digest_of(parts: Mapping[str, Sequence[str]]) -> str:
 
 
 def parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
-    """Return what the image digest is made of, in the order in which it is hashed.
+    """Return the parts of the image digest by name, in the order in which they are hashed.
 
-    Kernel, initramfs and root, QEMU's version and whole command line (without the host's paths),
-    the firmware, and the agent.
+    They are the image's files, QEMU's version and whole command line (without the host's paths),
+    the firmware, the agent, and what the emulator adds.
 
     Parameters
     ----------
@@ -136,28 +136,33 @@ def parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """Let one process at a time build, or make a template."""
+    """Let one process at a time build an image or make a template."""
     make_folder(BUILD, "build folder", "Set ELEVATORLAB_BUILD to another one")
     with FileLock(BUILD / "image.lock"):
         yield
 
 
 def build(force: bool = False) -> bool:
-    """Build the image where it is missing or its recipe has changed.
+    """Build the image if it is missing, its recipe has changed, or `SNAPSHOT` is another date.
 
-    It is made in the user's cache (`elevatorlab.cache`): a second checkout with the same recipe
-    takes it from there, with the same bits. An image from a dated archive (`SNAPSHOT`) has an entry
-    of its own there.
+    The image is made in the user's cache (`elevatorlab.cache`). A second checkout with the same
+    recipe takes it from there, with the same bits. An image from a dated archive (`SNAPSHOT`) has
+    an entry of its own there.
 
     Parameters
     ----------
     force : bool
-        Make it anyway, to take newer package versions.
+        Build the image anyway, to take newer package versions.
 
     Returns
     -------
     bool
-        Whether there is another image now.
+        Whether the image was replaced.
+
+    Raises
+    ------
+    NotReady
+        When disk space is missing, or the image cannot be built.
     """
     with lock():
         if not force and _is_wanted(manifest()):
@@ -167,7 +172,7 @@ def build(force: bool = False) -> bool:
 
 
 def wanted_snapshot() -> str | None:
-    """Return the date of the archive from which the user wants the image; None: any will do."""
+    """Return the date of the Debian archive that `SNAPSHOT` asks for; None for any date."""
     return os.environ.get(SNAPSHOT) or None
 
 
@@ -178,13 +183,13 @@ def _is_wanted(found: Mapping[str, Any] | None) -> bool:
 
 
 def install(make: Callable[[Path], None]) -> None:
-    """Take an image that was made elsewhere in place of the one that is here.
+    """Replace this machine's image with one that was made elsewhere.
 
     Parameters
     ----------
     make : callable
-        ``make(folder)`` writes `FILES` and packages.tsv into an empty folder, or raises; then what
-        was here stays.
+        ``make(folder)`` writes `FILES` and packages.tsv into an empty folder. If it raises, the old
+        image stays.
     """
 
     def described(folder: Path) -> None:
@@ -198,14 +203,14 @@ def install(make: Callable[[Path], None]) -> None:
 
 @contextmanager
 def instead(make: Callable[[Path], None]) -> Iterator[None]:
-    """Use an image that was made elsewhere until the block ends; the one that is here stays.
+    """Within the context, use an image that was made elsewhere; this machine's image stays.
 
     Parameters
     ----------
     make : callable
         As in `install`.
     """
-    global FOLDER  # what everything that starts a machine asks for
+    global FOLDER  # each start of a machine looks here
     make_folder(BUILD, "build folder", "Set ELEVATORLAB_BUILD to another one")
     usual = FOLDER
     with tempfile.TemporaryDirectory(prefix="image-", dir=BUILD) as place:
@@ -223,7 +228,7 @@ def instead(make: Callable[[Path], None]) -> Iterator[None]:
 
 
 def _put_in_place(make: Callable[[Path], None], anew: bool, snapshot: str | None = None) -> None:
-    """Let the cache have the image that `make` makes, and take it from there."""
+    """Make the image in the cache unless it is there, and take its files into `FOLDER`."""
     decides = recipe_digest()
     if snapshot:
         decides = hashlib.sha256(f"{decides} {snapshot}".encode()).hexdigest()
@@ -255,7 +260,7 @@ def _check_space(folder: Path) -> None:
 
 
 def _describe(folder: Path, snapshot: str | None = None) -> None:
-    """Write the manifest of the image in a folder, which was made from that dated archive."""
+    """Write the manifest of the image in `folder`; `snapshot` is the date of its Debian archive."""
     packages = (folder / "packages.tsv").read_text().splitlines()
     content = {
         "recipe": recipe_digest(),

@@ -1,8 +1,9 @@
-"""The image as one file, which an archive keeps when Debian's mirrors have moved on.
+"""The image as one file, to be kept after Debian's mirrors have removed its packages.
 
-The file begins with ``image.json``. It lists the SHA-256 of every other file, and the parts that
-the image digest is made of. So who knows the digest can check every byte of the image. The QEMU
-that it was exported with is there, too. It is unpacked, and only used where somebody says so.
+The file is a compressed tar archive that begins with ``image.json``. This description lists the
+SHA-256 of every other file, and the parts of the image digest. So anybody who knows the digest can
+check every byte of the image. The archive also has the QEMU with which the image was
+exported. Elevator Lab uses this QEMU only if the user says so.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ DESCRIPTION = "image.json"
 EMULATOR = "emulator.tar"
 FILES = (*image.FILES, "packages.tsv", EMULATOR)
 
-#: More than any image of ours has; a stranger's could be made to fill the disk.
+#: Larger than any file of our images. An archive from elsewhere could be made to fill the disk.
 LIMIT_BYTES = 3 << 30
 DESCRIPTION_LIMIT_BYTES = 1 << 20
 
-#: Of the compression: higher ones take minutes, and save a tenth.
+#: Compression level of xz. Higher levels take minutes, and save a tenth of the size.
 PRESET: Final = 1
 
 _CHUNK_BYTES = 1 << 20
@@ -45,7 +46,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Entry(Record):
-    """What is known of one file."""
+    """Size and SHA-256 of one file."""
 
     size_bytes: Annotated[int, Field(ge=0, le=LIMIT_BYTES)]
     sha256: Digest
@@ -57,14 +58,15 @@ class Description(Record):
     Attributes
     ----------
     format : str
-        Another one belongs to another version of this package.
+        Version of the archive's format. Other versions of this package may have another format.
     digest : str
         The image digest where the archive was made.
     recipe : str
-        SHA-256 of the recipe that the image was built by.
+        SHA-256 of the recipe from which the image was built.
     parts : dict of str to tuple of str
-        What the digest is made of (`image.parts`).
+        Parts of the image digest (`image.parts`).
     files : dict of str to Entry
+        Files by name, in the archive's order.
     """
 
     format: Literal["elevatorlab-image/2"]
@@ -75,23 +77,24 @@ class Description(Record):
 
 
 def write(folder: Path) -> Path:
-    """Write the image that is here to a file, whose name has the image digest.
+    """Write this machine's image and QEMU to an archive, whose name has the image digest.
 
-    The same image gives the same bytes.
+    The same image and QEMU give the same bytes.
 
     Parameters
     ----------
     folder : path
-        Where to.
+        Folder for the archive.
 
     Returns
     -------
     path
+        The archive.
 
     Raises
     ------
     ElevatorLabError
-        When there is no whole image, or the file cannot be written.
+        When the image or QEMU is missing or incomplete, or the archive cannot be written.
     """
     with scratch.folder() as place:
         emulator = Path(place, EMULATOR)
@@ -121,7 +124,7 @@ def _write(folder: Path, files: Mapping[str, Path]) -> Path:
 
 
 def _description(files: Mapping[str, Path]) -> Description:
-    """Describe the image that is here, as its files are now."""
+    """Describe this machine's image; refuse files that have changed since it was built."""
     parts = image.parts()
     entries = {name: _entry_of(file) for name, file in files.items()}
     for name, sha256 in zip(image.FILES, parts["files"], strict=True):
@@ -145,18 +148,19 @@ def _entry_of(file: Path) -> Entry:
 
 
 def _add(archive: tarfile.TarFile, name: str, size_bytes: int, content: IO[bytes]) -> None:
-    """Add a file without time and owner."""
+    """Add a file to an archive, without its time and owner."""
     about = tarfile.TarInfo(name)
     about.size, about.mode = size_bytes, 0o644
     archive.addfile(about, content)
 
 
 def take(file: Path) -> Description:
-    """Check an archive to its last byte, and take its image in place of the one that is here.
+    """Check every byte of an archive, and replace this machine's image with the archive's.
 
     Parameters
     ----------
     file : path
+        The archive.
 
     Returns
     -------
@@ -166,7 +170,7 @@ def take(file: Path) -> Description:
     ------
     ElevatorLabError
         When the file is no archive of an image, is damaged or cut off, or belongs to another
-        version of the recipe. The image that was here stays then.
+        version of the recipe. The old image then stays.
     """
     with _opened_file(file) as opened:
         image.install(opened.unpack)
@@ -175,19 +179,20 @@ def take(file: Path) -> Description:
 
 @contextmanager
 def in_use(file: Path, wanted: Collection[str]) -> Iterator[None]:
-    """Use an archive's image, checked to its last byte, until the block ends.
+    """Check every byte of an archive, and use its image within the context.
 
     Parameters
     ----------
     file : path
+        The archive.
     wanted : collection of str
-        The image digests of the results that are to be made again.
+        Image digests of the results that are to be made again.
 
     Raises
     ------
     ElevatorLabError
-        As `take` does, and when the archive has none of these digests, or something else here (the
-        QEMU, or the agent) gives the image another one.
+        When the file cannot be used (see `take`), or its image digest is not in `wanted`. Also
+        when this machine's QEMU or agent would give the image another digest.
     """
     with ExitStack() as stack:
         with _opened_file(file) as opened:
@@ -204,12 +209,14 @@ def in_use(file: Path, wanted: Collection[str]) -> Iterator[None]:
 
 
 def remedy(names: Collection[str]) -> str:
-    """Say what to do about parts that differ here from those of the archive that is in place.
+    """Return what to do about parts of the digest that differ between machine and archive.
+
+    If QEMU or the firmware differs, the archive's own QEMU is unpacked for the user.
 
     Parameters
     ----------
     names : collection of str
-        From `differing`; not empty.
+        Names of these parts, from `differing`; not empty.
     """
     if not {"QEMU", "firmware"} & set(names):
         return "Check out the version of Elevator Lab that exported it"
@@ -218,7 +225,7 @@ def remedy(names: Collection[str]) -> str:
 
 
 class _Opened(NamedTuple):
-    """An archive of which the description has been read."""
+    """An open archive whose description has been read."""
 
     file: Path
     content: IO[bytes]
@@ -226,7 +233,7 @@ class _Opened(NamedTuple):
     described: Description
 
     def unpack(self, folder: Path) -> None:
-        """Write the files into an empty folder, and check that there is nothing else."""
+        """Write the files into an empty folder, and check that the archive has no others."""
         _unpack(self.archive, self.described, folder, self.file)
         rest = self.content.read(2 * tarfile.RECORDSIZE)
         if self.archive.next() is not None or any(rest) or len(rest) > tarfile.RECORDSIZE:
@@ -236,9 +243,9 @@ class _Opened(NamedTuple):
 
 @contextmanager
 def _opened_file(file: Path) -> Iterator[_Opened]:
-    """Read an archive's description; say in one sentence what is wrong with a file."""
+    """Open an archive and read its description; refuse a file that is unreadable or damaged."""
     try:
-        # As a stream: to go back in what is compressed means to begin again.
+        # As a stream: to go back in a compressed file, one must decompress it from its beginning.
         with lzma.open(file) as content, tarfile.open(fileobj=content, mode="r|") as archive:
             yield _Opened(file, content, archive, _described(archive, file))
     except (FileNotFoundError, IsADirectoryError, PermissionError) as problem:
@@ -256,7 +263,7 @@ def _refuse(file: Path, expected: str, found: str) -> NoReturn:
 
 
 def _described(archive: tarfile.TarFile, file: Path) -> Description:
-    """Read what an archive says that it is, and refuse what cannot be true or does not fit."""
+    """Read an archive's description; refuse one that is inconsistent or has another recipe."""
     member = archive.next()
     if member is None or member.name != DESCRIPTION or member.size > DESCRIPTION_LIMIT_BYTES:
         _refuse(file, "a file that `elevatorlab image export` has written", "it is another archive")
@@ -299,7 +306,7 @@ def _unpack(archive: tarfile.TarFile, described: Description, folder: Path, file
 
 
 def _copy(content: IO[bytes], target: Path) -> str:
-    """Write a file, with holes where it is zero; return its SHA-256."""
+    """Write a file, with holes in place of zero bytes; return the SHA-256 of its content."""
     digest = hashlib.sha256()
     with open(target, "xb") as out:
         while chunk := content.read(_CHUNK_BYTES):
@@ -313,16 +320,16 @@ def _copy(content: IO[bytes], target: Path) -> str:
 
 
 def differing(described: Description) -> list[str]:
-    """Name the parts that make the digest here another than the archive's.
+    """Return the names of the parts by which the image digest here differs from the archive's.
 
     Parameters
     ----------
     described : Description
-        Of the archive whose image is in place.
+        Description of the archive whose image is in use here.
     """
     try:
         here = image.parts()
-    except NotReady:  # the image is whole, so there is no QEMU
+    except NotReady:  # the image is whole, so QEMU is what is missing
         return ["QEMU"]
     names = dict.fromkeys([*described.parts, *here])
     return [name for name in names if list(described.parts.get(name, ())) != here.get(name)]

@@ -1,4 +1,4 @@
-"""Archives that the kernel unpacks into its first root, one behind the other."""
+"""Make archives for the initramfs; the kernel unpacks several of them one after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def archive(files: Mapping[str, tuple[int, bytes | None]]) -> bytes:
     Parameters
     ----------
     files : mapping of str to tuple
-        Mode and content by path; a folder has the content None, and comes before what is in it.
+        By path: mode and content. A folder has the content None, and comes before its files.
     """
     out = io.BytesIO()
     for number, (path, (mode, content)) in enumerate([*files.items(), ("TRAILER!!!", (0, b""))]):

@@ -1,7 +1,7 @@
-"""What a machine with a virtual machine inside has more than others: QEMU, and how to boot it.
+"""What the machine needs for a virtual machine inside: QEMU, and the programs that boot both.
 
-QEMU and the libraries that the image lacks are a file system of their own, which lies above the
-image's root. So the image stays as small as it is, and keeps its digest.
+The image lacks QEMU and its libraries. They are in a file system of their own, which is mounted
+over the image's root. So the image stays small and keeps its digest.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ KIND = "nested"
 FILES = ("nested.ext2", "packages.tsv")
 INITRAMFS = "initramfs.cpio"
 
-#: What boots the outer machine and the one inside, in the first root of each.
+#: Programs that boot the outer machine and the inner one, in the initramfs of each.
 OUTER, INNER = ("init", "outer.py"), ("init", "inner.py")
 
-#: Virtio-serial ports: one says that the machine is ready, one is the agent's, others a workload's.
+#: Virtio-serial ports: one to say that the machine is ready, one for the agent, four for workloads.
 PORTS = 6
 
 MISSING = "QEMU for virtual machines inside is missing"
 
-#: Whatever of it is missing; the emulator takes most of the time.
+#: Remedy for any missing part. Most of the time is for the emulator.
 BUILD_IT = "Build it, once: make virtual-machines (11 minutes on two idle cores)"
 
 
 @dataclass(frozen=True)
 class Nested(ParallelRounds):
-    """The emulator that we build, with a processor that has SVM, and a machine inside, or none.
+    """The emulator that we build, with a processor that has SVM, and maybe a machine inside.
 
     Debian's own QEMU delivers some interrupts twice to a machine inside, which then hangs
     (environments/emulator/injected-interrupt.patch).
@@ -49,11 +49,11 @@ class Nested(ParallelRounds):
     Attributes
     ----------
     cpus, slot, transfer : int
-        See `ParallelRounds`; with one processor a timer is late by less than a slot.
+        See `ParallelRounds`. With one processor, a timer is late by less than a slot.
     processor : str
-        QEMU's name of the processor's model.
+        QEMU's name of the processor model.
     inner_mib : int
-        Memory of the machine inside; 0: there is none.
+        Memory of the machine inside; 0 if there is no such machine.
     """
 
     cpus: int = 1
@@ -64,29 +64,36 @@ class Nested(ParallelRounds):
 
     @property
     def cpu(self) -> str:  # type: ignore[override]
-        """The model with SVM, whose pages are nested."""
+        """The processor model, with SVM and nested pages."""
         return f"{self.processor},+svm,+npt"
 
     def version(self) -> str:
-        """Return the program's own word, or raise `NotReady` with all that there is to build."""
+        """Return the emulator's version.
+
+        Raises
+        ------
+        NotReady
+            When the emulator was never built. The remedy builds QEMU's file system, too.
+        """
         try:
             return super().version()
         except NotReady as problem:
             raise NotReady(problem.lack, BUILD_IT) from None
 
     def initramfs(self, image: Path) -> Path:
-        """The image's, and what boots this machine."""
+        """Return the file of the initramfs: the image's, and the programs of this machine."""
         return image / KIND / INITRAMFS
 
     def more_memory(self, image: Path) -> list[str]:
-        """Return the options for QEMU's file system.
+        """Return the options for the memory with QEMU's file system.
 
-        The kernel numbers these in the order of a hash of their names: with this one it is last.
+        The kernel numbers such memories in the order of a hash of their names. With the name
+        nvdimm3, this one comes last.
 
         Raises
         ------
         NotReady
-            When that was never built.
+            When that file system was never built.
         """
         if not (folder() / FILES[0]).exists():
             raise NotReady(MISSING, BUILD_IT)
@@ -95,7 +102,10 @@ class Nested(ParallelRounds):
         return [*piece, "-device", f"nvdimm,id=nvdimm3,slot=2,memdev={KIND},unarmed=on"]
 
     def parts(self) -> dict[str, list[str]]:
-        """Return the digests of QEMU's file system and of what boots both machines."""
+        """Return the digests of QEMU's file system and of both machines' boot programs.
+
+        The description of the inner machine belongs to them, too.
+        """
         found = ready()
         return {
             "virtual machines": [
@@ -106,7 +116,7 @@ class Nested(ParallelRounds):
         }
 
     def inputs(self) -> dict[str, bytes]:
-        """Return what the machine inside is to be, where there is one."""
+        """Return the files that describe and boot the machine inside; empty if `inner_mib` is 0."""
         if not self.inner_mib:
             return {}
         return {
@@ -115,17 +125,17 @@ class Nested(ParallelRounds):
         }
 
     def template_name(self, memory_mib: int) -> str:
-        """Return the memory of both machines."""
+        """Return the memory of both machines in MiB, such as ``384+512``."""
         return f"{memory_mib}+{self.inner_mib}"
 
 
 def _machine(memory_mib: int) -> dict[str, int | str]:
-    """Return what environments/nested/outer.py is told of the machine inside."""
+    """Return the description of the machine inside that environments/nested/outer.py reads."""
     return {"memory_mib": memory_mib, "ports": PORTS, "kernel_options": qemu.KERNEL_OPTIONS}
 
 
 def _archive(names: tuple[str, ...], agent: bytes | None = None) -> bytes:
-    """Return the archive that a kernel unpacks above the image's own."""
+    """Return the archive that a kernel unpacks after the image's own initramfs."""
     files: dict[str, tuple[int, bytes | None]] = {
         name: (0o755 if name == "init" else 0o644, (RECIPE / name).read_bytes()) for name in names
     }
@@ -135,12 +145,12 @@ def _archive(names: tuple[str, ...], agent: bytes | None = None) -> bytes:
 
 
 def folder() -> Path:
-    """Return the folder of QEMU's file system, which goes where the image goes."""
+    """Return the folder of QEMU's file system, which is in the image's folder."""
     return image.FOLDER / KIND
 
 
 def ready() -> Path:
-    """Return the folder, with what boots the outer machine as it is now.
+    """Return the folder of QEMU's file system, after its initramfs is brought up to date.
 
     Raises
     ------
@@ -161,7 +171,7 @@ def ready() -> Path:
 
 
 def made_of() -> str:
-    """Return the SHA-256 of what QEMU's file system is made of: the recipe and the image."""
+    """Return the SHA-256 over what QEMU's file system is made from: the recipe and the image."""
     digest = hashlib.sha256()
     for file in (RECIPE / "build.sh", ENVIRONMENTS / "debian-sources.sh"):
         digest.update(file.read_bytes())
@@ -195,6 +205,6 @@ def _make(place: Path) -> None:
 
 @functools.cache
 def packages() -> dict[str, str]:
-    """Return the versions of the packages that the file system was made of."""
+    """Return the versions of the packages in QEMU's file system, by name."""
     lines = (ready() / "packages.tsv").read_text().splitlines()
     return dict(sorted(line.split("\t") for line in lines))

@@ -1,7 +1,7 @@
-"""Kernel modules compiled for a Debian kernel, in a root that the user's cache keeps.
+"""Compile kernel modules for a Debian kernel, in a root file system that the user's cache keeps.
 
-The root (compiler, headers, sources) takes a minute or two to make, once a kernel; what is
-compiled in it then takes seconds, and is kept, too.
+To make the root (compiler, headers, sources) takes a minute or two, once per kernel. To compile a
+module in it takes seconds. The cache keeps the modules, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from . import image
 
 RECIPE = ENVIRONMENTS / "module-root"
 
-#: A compilation takes seconds. What takes so long has an endless loop, in its Kbuild say.
+#: A compilation takes seconds. One that reaches this limit has an endless loop, say in its Kbuild.
 LIMIT_S = 180
 
 
@@ -33,7 +33,7 @@ class DoesNotCompile(ElevatorLabError):
     Attributes
     ----------
     said : str
-        What the compiler said; a place is ``FILE:LINE:COLUMN`` in the folder.
+        The compiler's output. Places in it are ``FILE:LINE:COLUMN``, relative to the folder.
     """
 
     def __init__(self, folder: ModuleFolder, found: str, said: str) -> None:
@@ -54,11 +54,11 @@ class Built:
     Attributes
     ----------
     file : Path
-        What the kernel loads.
+        The module that the kernel loads.
     with_lines : Path
         The same module, with the lines of its source (DWARF).
     said : str
-        The compiler's warnings.
+        The compiler's output, such as warnings.
     """
 
     file: Path
@@ -75,12 +75,12 @@ def release() -> str:
 
 
 def root(of_kernel: str) -> Path:
-    """Return the archive of the root for a kernel; make it where the cache has none.
+    """Return the archive of the root for a kernel; make it if the cache lacks it.
 
     Parameters
     ----------
     of_kernel : str
-        Its release: a module loads into no other one.
+        Release of the kernel; a module loads into this one only.
 
     Raises
     ------
@@ -113,9 +113,9 @@ def build(folder: ModuleFolder, of_kernel: str | None = None) -> Built:
     Raises
     ------
     DoesNotCompile
-        With what the compiler said.
+        When the sources do not compile. The error has the compiler's output.
     NotReady
-        When there is nothing to compile with.
+        When the root cannot be made, or the compiler cannot run in it.
     """
     archive = root(of_kernel or release())
     decides = [folder.digest, _sha256_of(archive), cache.sha256(RECIPE / "compile.py")]
@@ -126,7 +126,7 @@ def build(folder: ModuleFolder, of_kernel: str | None = None) -> Built:
 
 
 def _sha256_of(archive: Path) -> str:
-    """Return the digest of a file of the cache, which has been compared with it."""
+    """Return the SHA-256 of a file of the cache, from its entry's index."""
     return str(json.loads((archive.parent / cache.INDEX).read_text())[archive.name]["sha256"])
 
 
@@ -134,7 +134,7 @@ def _compile(folder: ModuleFolder, archive: Path, into: Path) -> None:
     with scratch.folder() as place:
         sources, work, answer = (Path(place, name) for name in ("build", "work", "answer.tar"))
         work.mkdir()
-        # Its name stands in messages of the kernel, so it is the same everywhere.
+        # The folder's name appears in messages of the kernel, so it is the same everywhere.
         sources = sources / folder.module
         sources.mkdir(parents=True)
         for name, content in folder.files.items():
@@ -175,8 +175,8 @@ def _run(folder: ModuleFolder, arguments: list[Path], answer: Path) -> None:
 
 
 def _as_in_the_folder(said: str, folder: ModuleFolder) -> str:
-    """Return the compiler's lines with places as they are in the student's folder."""
+    """Return the compiler's lines, with paths relative to the user's folder."""
     there = f"/build/{folder.module}"
     lines = said.replace(f"{there}/", "").replace(there, ".").splitlines(keepends=True)
-    # Debian's headers come without vmlinux; nobody needs to mend that.
+    # Debian's headers lack vmlinux. The user need not do anything about this line.
     return "".join(line for line in lines if not line.startswith("Skipping BTF generation"))

@@ -1,6 +1,6 @@
-"""What is said to a running QEMU through its control socket (QMP).
+"""Control a running QEMU through its control socket (QMP).
 
-The guest does not notice: it is stopped, or runs by a clock of its own.
+The guest does not notice: it is stopped meanwhile, or its clock counts only its own instructions.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ...errors import TrialFailed
 
 T = TypeVar("T")
 
-# What goes wrong is raised, too, and said in a sentence of ours.
+# Errors are raised, too, with a message of ours.
 logging.getLogger("qemu.qmp").setLevel(logging.CRITICAL)
 
 
 def converse(conversation: Coroutine[Any, Any, T]) -> T:
-    """Hold a conversation with a machine's monitor, and return what it returns.
+    """Run a coroutine that talks to a machine's monitor, and return its result.
 
-    It has a thread to itself, because a notebook's own thread runs an event loop already. Where
-    the caller is interrupted, it ends the machine, and that ends the conversation.
+    It runs in a thread of its own, because a notebook's thread runs an event loop already. If the
+    caller is interrupted, the caller ends the machine, and that ends the coroutine.
     """
     thread = ThreadPoolExecutor(1, thread_name_prefix="monitor")
     talk = thread.submit(asyncio.run, conversation)
@@ -43,10 +43,11 @@ class Monitor:
     Parameters
     ----------
     path : Path
-        The socket; QEMU makes it while it starts.
+        The socket, which QEMU makes while it starts.
     machine : subprocess.Popen
+        QEMU's process.
     timeout_s : float
-        Wall time after which an answer is not awaited any longer.
+        Longest wait for an answer, in wall time.
     """
 
     def __init__(self, path: Path, machine: subprocess.Popen[str], timeout_s: float) -> None:
@@ -66,7 +67,7 @@ class Monitor:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        # A machine that has ended has let go of the socket by itself.
+        # The socket of a machine that has ended is closed already.
         with contextlib.suppress(QMPError, OSError, EOFError):
             await self._client.disconnect()
 
@@ -86,7 +87,7 @@ class Monitor:
         Raises
         ------
         TrialFailed
-            When QEMU refuses it, is silent, or ends.
+            When QEMU refuses the command, does not answer, or ends.
         """
         try:
             async with asyncio.timeout(self._timeout_s):

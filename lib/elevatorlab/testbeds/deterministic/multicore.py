@@ -14,25 +14,27 @@ from .testbed import DeterministicTestbed
 
 FORM = "deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]"
 
-#: What each may be. A slot above a millisecond is longer than what locks and timers are about.
+#: Least and largest value of each parameter. In slots above a millisecond (1,000,000 instructions),
+#: the times of locks and timers mean nothing.
 RANGES = {"cpus": (1, MOST_CPUS), "slot": (20, 1_000_000), "transfer": (0, 10_000)}
 
-#: Wall seconds a guest second, all processors busy, slots of 1000.
+#: Wall seconds per guest second and processor, if all are busy, in slots of 1000 instructions.
 WALL_SECONDS_PER_PROCESSOR = 5
 
 
 def parse(address: str) -> ParallelRounds:
-    """Return what an address says of the processors.
+    """Return the emulator that an address describes.
 
     Parameters
     ----------
     address : str
-        As `FORM`; what it does not say is as `ParallelRounds` has it.
+        In the form `FORM`. A parameter that the address leaves out has the default value of
+        `ParallelRounds`.
 
     Raises
     ------
     ElevatorLabError
-        For a name or a number that is none of them.
+        When a parameter is unknown, given twice or outside `RANGES`, or ``cpus`` is missing.
 
     Examples
     --------
@@ -63,9 +65,10 @@ class MulticoreTestbed(DeterministicTestbed):
     Parameters
     ----------
     address : str
-        See `FORM`. All of it belongs to the digest: results of other numbers are never pooled.
+        In the form `FORM`. Every parameter belongs to the digest, so results with different
+        parameters are never pooled.
     say, limit_s
-        As `DeterministicTestbed` has them.
+        See `DeterministicTestbed`.
     """
 
     name = "multicore"
@@ -76,14 +79,14 @@ class MulticoreTestbed(DeterministicTestbed):
         self.boots_in = f"about {20 + 20 * self.emulator.cpus} s"
 
     def _processors(self) -> Readiness:
-        """Say how many there are, and what they cost."""
+        """Return the finding on processors: how many there are, and what they cost."""
         cost_s = WALL_SECONDS_PER_PROCESSOR * self.emulator.cpus
         found = f"{self.emulator.cpus}, slots of {self.emulator.slot} instructions"
         found = f"{found}; about {cost_s} wall seconds a guest second"
         return Readiness(self.name, str(Capability.PROCESSORS), found, True)
 
     def folder_name(self) -> str:
-        """Return the folder of results: each arrangement of processors has its own."""
+        """Return the name of the results' folder, which contains the processors' parameters."""
         return "-".join([self.name, *map(str, self._arrangement().values())])
 
     def _arrangement(self) -> dict[str, int]:

@@ -15,24 +15,24 @@ from . import inner, qemu
 from .inner import Nested
 from .testbed import DeterministicTestbed
 
-#: QEMU's models with SVM and without instructions that give random numbers.
+#: QEMU's processor models that have SVM, and no instructions for random numbers.
 MODELS = ("Opteron_G3",)
 
 FORM = "deterministic?processor=MODEL"
 
 
 def parse(address: str) -> Nested:
-    """Return the machine that an address means.
+    """Return the emulator that an address describes.
 
     Parameters
     ----------
     address : str
-        As `FORM`.
+        In the form `FORM`.
 
     Raises
     ------
     ElevatorLabError
-        For another form, and for a processor that cannot have a virtual machine inside.
+        When the address has another form, or its processor model is not in `MODELS`.
 
     Examples
     --------
@@ -55,14 +55,14 @@ class NestedTestbed(DeterministicTestbed):
     """The same kernel, packages and agent on a processor that has SVM, with the same bits anywhere.
 
     A trial with a group of isolation ``virtual_machine`` gets a machine inside, by KVM. Trials
-    without one run on the same outer machine, so that their times can be compared.
+    without such a group run on the same outer machine, so that times can be compared.
 
     Parameters
     ----------
     address : str
-        See `FORM`.
+        In the form `FORM`.
     say, limit_s
-        As `DeterministicTestbed` has them.
+        See `DeterministicTestbed`.
     """
 
     name = "nested"

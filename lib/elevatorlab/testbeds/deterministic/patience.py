@@ -1,18 +1,18 @@
-"""A limit of wall time for a machine, which a busy computer does not shorten."""
+"""Wait for a machine with a limit of wall time that grows on a busy computer."""
 
 import contextlib
 import subprocess
 import time
 from pathlib import Path
 
-#: Of what is left of a limit, so little is not waited for.
+#: When less than this is left of a limit, the wait is over.
 LEAST_S = 0.05
 
 
 def kept_waiting_s(pid: int) -> float:
-    """Return for how long a process could have run, but other processes had the processor.
+    """Return how long a process was ready to run while other processes had the processor.
 
-    That of its thread which waited longest; 0 where the kernel does not count it.
+    This is the time of the thread that waited longest; 0 if the kernel does not count it.
     """
     waited_ns = [0]
     for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
@@ -28,12 +28,12 @@ def wait(machine: subprocess.Popen[str], limit_s: float) -> int:
     ----------
     machine : subprocess.Popen
     limit_s : float
-        Of wall time, without the time in which it was kept waiting.
+        Limit of wall time. Time in which other processes had the processor does not count.
 
     Raises
     ------
     subprocess.TimeoutExpired
-        When it has not ended by then.
+        When the process has not ended by then.
     """
     began_s = time.monotonic()
     left_s = limit_s

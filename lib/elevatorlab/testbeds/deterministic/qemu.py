@@ -18,14 +18,15 @@ NAME = "qemu-system-x86_64"
 #: The environment variable that names another QEMU than the one on the path.
 OTHER = "ELEVATORLAB_QEMU"
 
-#: What is called.
+#: The program that is run.
 BINARY = os.environ.get(OTHER) or NAME
 
 #: Status with which the guest ends QEMU when a result is in the exchange (2 * 0x10 + 1).
 FINISHED = 33
 
-#: A named model ages better than "max". This one copies memory by words (rep movsq), eight bytes
-#: an instruction; newer ones count one instruction per byte (ERMS).
+#: Processor model. A named model stays the same, unlike "max". On this model, the kernel copies
+#: memory by words (rep movsq), eight bytes per instruction. On newer models, it copies by single
+#: bytes (ERMS), and each byte counts as an instruction.
 CPU = "Nehalem-v1"
 
 EXCHANGE_MIB = 128
@@ -34,13 +35,13 @@ FIRMWARE = ("bios-256k.bin", "linuxboot_dma.bin")
 
 KERNEL_OPTIONS = " ".join(
     [
-        # no address or seed from chance or from the host
+        # no address or seed is random, or comes from the host
         "nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off",
         # the time-stamp counter is the counted instructions: trust it
         "tsc=reliable no_timer_check nowatchdog",
         # cheaper to emulate; zeroing pages would be charged byte by byte
         "mitigations=off cryptomgr.notests init_on_alloc=0",
-        # a kernel that cannot go on ends the machine, and nothing is printed while it measures
+        # a panic ends the machine, and nothing is printed during a measurement
         "panic=-1 quiet loglevel=3",
     ]
 )
@@ -52,16 +53,17 @@ class Emulator(Protocol):
     Attributes
     ----------
     idle_time_slips : bool
-        Whether, while the guest stops the machine, the host may book idle time that is none.
+        Whether QEMU may count idle time while the guest stops the machine, although the guest is
+        not idle (`template.take_back_idle_time`).
     slots : int
-        Pieces of memory beside the machine's own: root, exchange, and what else it has.
+        Number of memories besides the machine's main memory: root, exchange, and any others.
     """
 
     idle_time_slips: bool
     slots: int
 
     def __hash__(self) -> int:
-        """Tell emulators apart, for what is remembered of each."""
+        """Return a hash, so that an emulator can be the key of a cache."""
 
     @property
     def cpu(self) -> str:
@@ -69,15 +71,15 @@ class Emulator(Protocol):
 
     @property
     def boots_as(self) -> Emulator:
-        """The emulator that boots what this one continues: itself, or a quicker one."""
+        """The emulator that boots the template that this one continues: itself, or a faster one."""
 
     @property
     def binary(self) -> str:
-        """What is called."""
+        """The program that is run."""
 
     @property
     def data(self) -> list[str]:
-        """The options that say where its firmware is; nothing where it knows."""
+        """The options that name the firmware's folders; empty if the emulator finds them itself."""
 
     @property
     def cpus(self) -> int:
@@ -85,25 +87,28 @@ class Emulator(Protocol):
 
     @property
     def processors(self) -> list[str]:
-        """The option that says how many there are."""
+        """The option for the number of processors."""
 
     def version(self) -> str:
-        """Return what belongs to the image digest of the program itself, or raise `NotReady`."""
+        """Return the program's version for the image digest, or raise `NotReady`."""
 
     def parts(self) -> dict[str, list[str]]:
-        """Return what else belongs to the image digest, as `image.parts` does."""
+        """Return further parts of the image digest, in the form of `image.parts`."""
 
     def initramfs(self, image: Path) -> Path:
-        """Return the file of the machine's first root."""
+        """Return the file of the machine's initramfs; `image` is the image's folder."""
 
     def more_memory(self, image: Path) -> list[str]:
-        """Return the options that make more pieces of memory."""
+        """Return the options that add memories besides root and exchange."""
 
     def inputs(self) -> dict[str, bytes]:
-        """Return what the machine gets beside the agent before it boots, by name."""
+        """Return the files, besides the agent's archive, that the machine gets before it boots.
+
+        The result has the content of each file by name.
+        """
 
     def template_name(self, memory_mib: int) -> str:
-        """Return what begins the name of a template."""
+        """Return the beginning of a template's name."""
 
     def counted_time(self, log: Path) -> list[str]:
         """Return the options that make guest time the number of executed instructions.
@@ -111,39 +116,39 @@ class Emulator(Protocol):
         Parameters
         ----------
         log : pathlib.Path
-            A new file, for an emulator that must write one.
+            A new file for QEMU's recording, for an emulator that needs one.
         """
 
 
 class Plain:
-    """What most emulators share: a machine with the image's root, and nothing inside."""
+    """What most emulators share: a machine with the image's root, and no machine inside."""
 
     slots = 2
 
     def parts(self) -> dict[str, list[str]]:
-        """Nothing else."""
+        """Return no further parts."""
         return {}
 
     def initramfs(self, image: Path) -> Path:
-        """The image's."""
+        """Return the image's initramfs."""
         return image / "initramfs.cpio"
 
     def more_memory(self, image: Path) -> list[str]:
-        """None."""
+        """Return no further options."""
         return []
 
     def inputs(self) -> dict[str, bytes]:
-        """Nothing."""
+        """Return no further files."""
         return {}
 
     def template_name(self, memory_mib: int) -> str:
-        """The memory alone."""
+        """Return the memory in MiB."""
         return str(memory_mib)
 
 
 @dataclass(frozen=True)
 class Stock(Plain):
-    """Debian's own QEMU: one processor."""
+    """Debian's own QEMU, with one processor."""
 
     cpu: str = CPU
 
@@ -155,7 +160,7 @@ class Stock(Plain):
 
     @property
     def boots_as(self) -> Emulator:
-        """Itself."""
+        """The emulator itself."""
         return self
 
     def version(self) -> str:
@@ -163,7 +168,7 @@ class Stock(Plain):
         return version()
 
     def counted_time(self, log: Path) -> list[str]:
-        """Return the option that counts.
+        """Return the option that counts instructions.
 
         Recording makes QEMU's threads exclude each other; without it, idle time slips by a few
         nanoseconds now and then. The log itself is not used.
@@ -177,7 +182,7 @@ STOCK: Emulator = Stock()
 def options(memory_mib: int, emulator: Emulator = STOCK) -> list[str]:
     """Return the options that make the machine, without any path of the host.
 
-    They belong to the image digest: another option, another machine.
+    They belong to the image digest, since each option changes the machine.
     """
     return [
         "-nodefaults",
@@ -185,7 +190,7 @@ def options(memory_mib: int, emulator: Emulator = STOCK) -> list[str]:
         "-no-reboot",
         *("-display", "none"),
         *("-net", "none"),
-        # The saved state has no outer description: it is read back by the same command line.
+        # The saved state needs no description of itself: the same command line reads it back.
         *("-machine", "pc-i440fx-7.2,nvdimm=on,hpet=off,usb=off,suppress-vmdesc=on"),
         *("-global", "migration.send-configuration=off"),
         *("-cpu", emulator.cpu),
@@ -253,12 +258,12 @@ def command(
 
 
 def firmware() -> list[Path]:
-    """Return the files that QEMU boots the machine with: the BIOS, and its loader of kernels.
+    """Return the files with which QEMU boots the machine: the BIOS, and the loader of kernels.
 
     Raises
     ------
     NotReady
-        When QEMU's data files are not where its own search path says.
+        When one of them is in no folder of QEMU's own search path.
     """
     shown = subprocess.run([BINARY, "-L", "help"], capture_output=True, text=True).stdout
     folders = [Path(line) for line in shown.splitlines()]

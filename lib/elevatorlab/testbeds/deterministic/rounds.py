@@ -1,6 +1,7 @@
 """The emulator whose processors work side by side: built once, kept in the user's cache.
 
-It is QEMU with one change (environments/emulator), and optional: nothing else needs it.
+It is QEMU with two changes (environments/emulator). Only the multicore and the nested testbed need
+it.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from . import qemu
 
 RECIPE = ENVIRONMENTS / "emulator"
 
-#: What it is made of: the change, the pinned and hashed sources, and how they are built.
+#: Files that decide the emulator: two changes, and the build of QEMU's pinned sources.
 INPUTS = ("parallel-rounds.patch", "injected-interrupt.patch", "build.sh", "meson.txt")
 
 KIND = "emulator"
 DISK_MIB = 1000
 
-#: More vCPUs than that, and a guest second takes minutes.
+#: With more processors than this, a guest second takes minutes.
 MOST_CPUS = 32
 
-#: In long slots the machine boots several times as quickly.
+#: Instructions per slot while the machine boots. In long slots, it boots several times faster.
 BOOT_SLOT = 20_000
 
 BUILD_IT = "Build it, once: make multicore (10 minutes on two idle cores)"
@@ -40,12 +41,13 @@ class ParallelRounds(qemu.Plain):
     Attributes
     ----------
     cpus : int
+        Number of processors.
     slot : int
-        Instructions of each processor in a round, at most: nanoseconds that one processor's work
-        may come early or late for another.
+        Largest number of instructions that each processor executes in a round. One processor's
+        work may reach another too early or too late, by up to this number of nanoseconds.
     transfer : int
-        Instructions that an atomic operation takes longer where another processor had its cache
-        line.
+        Extra cost, in instructions, of an atomic operation on a cache line that another processor
+        used last.
     """
 
     cpus: int
@@ -57,42 +59,48 @@ class ParallelRounds(qemu.Plain):
 
     @property
     def boots_as(self) -> ParallelRounds:
-        """The same processors in long slots: nothing is measured before a trial begins."""
+        """The same processors in long slots, since nothing is measured before a trial begins."""
         return replace(self, slot=BOOT_SLOT, transfer=0)
 
     @property
     def binary(self) -> str:
-        """The program in the user's cache, or what it would be called."""
+        """Path of the program in the user's cache, whether or not it is there."""
         return str(kept() / qemu.NAME)
 
     @property
     def data(self) -> list[str]:
-        """The firmware of Debian's QEMU."""
+        """The options that name the folders of the firmware of Debian's QEMU."""
         folders = dict.fromkeys(str(file.parent) for file in qemu.firmware())
         return [word for folder in folders for word in ("-L", folder)]
 
     @property
     def processors(self) -> list[str]:
-        """As many as there are at all: none comes later."""
+        """The option for the number of processors, all of which are there from the start."""
         return ["-smp", str(self.cpus)]
 
     def version(self) -> str:
-        """Return the program's own word, or raise `NotReady`."""
+        """Return the emulator's version and digest, and the slot in which it boots.
+
+        Raises
+        ------
+        NotReady
+            When the emulator was never built, or is damaged.
+        """
         kept_version = (ready() / "version").read_text().strip()
         return f"{kept_version}, parallel rounds {digest()[:12]}, booted in slots of {BOOT_SLOT}"
 
     def counted_time(self, log: Path) -> list[str]:
-        """Return the options that count, in rounds.
+        """Return the options that count instructions, in rounds.
 
-        Rounds exclude QEMU's other threads by themselves, so there is no recording. The seed is
-        that of whatever QEMU draws for the guest, were there a device or instruction for it.
+        Rounds exclude QEMU's other threads by themselves, so there is no recording. The fixed seed
+        is for any random number that QEMU might give to the guest.
         """
         rounds = f"slot={self.slot},transfer={self.transfer}"
         return ["-icount", f"shift=0,align=off,sleep=off,{rounds}", "-seed", "1"]
 
 
 def digest() -> str:
-    """Return the SHA-256 of all that decides the emulator."""
+    """Return the SHA-256 over the names and contents of `INPUTS`."""
     found = hashlib.sha256()
     for name in INPUTS:
         found.update(f"{name}\0".encode() + (RECIPE / name).read_bytes())
@@ -110,7 +118,7 @@ def ready() -> Path:
     Raises
     ------
     NotReady
-        When it was never built with today's recipe, or is damaged.
+        When the emulator was never built from the current recipe, or is damaged.
     """
     if damage := cache.Entry(KIND, digest(), kept()).damage():
         found = damage if kept().exists() else "it is not built"
@@ -119,15 +127,15 @@ def ready() -> Path:
 
 
 def build(source: Path | None = None) -> bool:
-    """Build the emulator where the user's cache has none.
+    """Build the emulator if the user's cache lacks it.
 
-    What a killed build has compiled is kept, too, and the next one goes on from there.
+    The next build goes on from what a killed build has compiled.
 
     Parameters
     ----------
     source : pathlib.Path, optional
-        The pinned archive of QEMU's sources; by default it comes from where this machine takes
-        its Debian packages.
+        The pinned archive of QEMU's sources; by default it is downloaded from the server of this
+        machine's Debian packages.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""A machine that has booted, stopped at an instruction of its own choice, and kept.
+"""Templates: saved states of a machine that has booted and then stopped itself.
 
-A trial continues a copy of it, so that it need neither boot nor load the agent: the memory
-file is mapped copy on write; the state of processor and devices is a few kilobytes. Two
-templates made on different machines continue to the same bits.
+A trial continues a copy of a template, so that it need neither boot nor load the agent. The file
+of the memory is mapped copy on write. The state of processor and devices is a few kilobytes.
+Trials that continue templates made on different machines give the same bits.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ BOOT_TIMEOUT_S = 600
 
 
 def ready(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path | None:
-    """Return the folder of the template with this much memory, or None."""
+    """Return the folder of the template with `memory_mib`, or None if it was not made yet."""
     folder = _folder(memory_mib, emulator)
     return folder if (folder / "state").exists() else None
 
 
 def make(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path:
-    """Boot a machine with `memory_mib` and keep it; return its folder.
+    """Return the folder of the template with `memory_mib`; boot a machine if there is none yet.
 
     Raises
     ------
@@ -76,21 +76,21 @@ def prune() -> None:
 
 
 def _folder(memory_mib: int, emulator: qemu.Emulator) -> Path:
-    """Templates belong to one image digest, which counts the agent, too.
+    """Return the folder of a template, whether or not it is there.
 
-    Another emulator's digest stands before it, and both go when the image changes (`prune`).
+    Its name ends with the image digest of the stock emulator, which covers the agent, too. The
+    digest of any other emulator stands before it. So `prune` finds all templates of old images.
     """
     digests = dict.fromkeys(image.digest(one)[:12] for one in (emulator.boots_as, qemu.STOCK))
     return image.FOLDER / "templates" / "-".join([emulator.template_name(memory_mib), *digests])
 
 
 def take_back_idle_time(state: Path) -> int:
-    """Set the idle time in a saved state (QEMU's ``qemu_icount_bias``) to none.
+    """Set the idle time in a saved state (QEMU's ``qemu_icount_bias``) to 0.
 
-    While the guest stops the machine, QEMU's main loop may take the machine for idle, and count the
-    time up to the next timer as idle time. Whether it does depends on the host, so results would
-    differ. The guest itself is never idle before it stops, so all idle time that was counted is
-    wrong.
+    While the guest stops the machine, QEMU's main loop may take the machine for idle. It then
+    counts the time up to the next timer as idle time. This depends on the host, so results would
+    differ. The guest is never idle before it stops, so all idle time that was counted is wrong.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def boot(memory_mib: int, folder: Path, emulator: qemu.Emulator = qemu.STOCK) ->
 async def keep_when_stopped(socket: Path, machine: subprocess.Popen[str], state: Path) -> None:
     """Wait until the guest stops the machine, save its state, and quit QEMU.
 
-    The state is that of processor and devices. The machine's memory is in a file already.
+    The saved state is that of processor and devices. The machine's memory is in a file already.
     """
     async with Monitor(socket, machine, BOOT_TIMEOUT_S) as monitor:
         await monitor.stopped()

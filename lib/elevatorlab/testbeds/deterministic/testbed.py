@@ -24,20 +24,20 @@ from . import brought, exchange, image, inner, patience, qemu, rounds, template
 from .brought import Brought
 from .monitor import converse
 
-#: One guest second costs 3 to 6 s of wall time for each busy processor. A machine far slower
-#: than that is stopped: its guest hangs.
+#: Limit of wall time per guest second and processor. A guest second takes 3 to 6 s of wall time for
+#: each busy processor, so a guest that reaches the limit hangs.
 WALL_SECONDS_PER_GUEST_SECOND = 60
 
 HOST_RESERVE_MIB = 512
 
-#: Where schedulers come from that the image has: its kernel, and the modules of this project.
+#: Sources of the schedulers in the image: its kernel, and the modules of this project.
 IN_THE_IMAGE = ("linux", "elevatorlab")
 
 NOT_IN_IMAGE = "run it on a real machine that has it: --testbed host"
 
 RUN_IT_AGAIN = "Run it again; if it stays, try a smaller workload"
 
-#: What the guest can do beside its schedulers (see `elevatorlab.testbeds.base.requirements`).
+#: Capabilities of the guest besides schedulers (see `elevatorlab.testbeds.base.requirements`).
 CAPABILITIES = (
     *map(device, ("drive", "nvme_tcp", "null_blk", "paced_disk")),
     *map(driver, ("stock", "one_send")),
@@ -57,11 +57,11 @@ class DeterministicTestbed:
     Parameters
     ----------
     say : callable
-        Called with a line of text before what takes long.
+        Called with a line of text before anything that takes long.
     limit_s : float, optional
-        Wall time after which a trial is stopped; by default one that no machine needs.
+        Wall time after which a trial is stopped; by default far more than a trial takes.
     emulator : Emulator
-        What emulates the machine: another one, another digest.
+        The program that emulates the machine. It is part of the digest.
     """
 
     name = "deterministic"
@@ -80,13 +80,13 @@ class DeterministicTestbed:
         self.emulator = emulator
         self._limit_s = limit_s
         self.slots = len(os.sched_getaffinity(0))
-        # By what a trial brings along. On a worker of a cluster it is what the client has built.
+        # Built modules, by a trial's list of modules. A cluster's worker gets them from the client.
         self._brought: dict[tuple[Module, ...], Brought] = {}
         self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
     def findings(self) -> Iterator[Readiness]:
-        """Say what this machine has of what the testbed needs."""
+        """Yield what the testbed needs of this machine, and what the guest can do."""
         yield self._needed("QEMU", self.emulator.version)
         yield self._needed("image", lambda: "digest " + self.identity()[:12])
         free_mib = available_memory_mib()
@@ -111,20 +111,20 @@ class DeterministicTestbed:
             yield self._iozone()
 
     def _virtual_machines(self) -> Readiness:
-        """Say whether a virtual machine can be inside this one."""
+        """Return the finding on virtual machines inside this one."""
         found = f"the processor model {self.emulator.cpu} has no SVM"
         return self._elsewhere(Capability.VIRTUAL_MACHINES, found, inner.BUILD_IT)
 
     def _processors(self) -> Readiness:
-        """Say whether host and target can have processors of their own."""
+        """Return the finding on processors of their own for host and target."""
         return self._elsewhere(Capability.PROCESSORS, "there is one", rounds.BUILD_IT)
 
     def _elsewhere(self, what: Capability, found: str, build_it: str) -> Readiness:
-        """Name the testbed that has what this one lacks, and what that testbed costs."""
+        """Return the finding on a missing capability; the remedy names the testbed that has it."""
         return Readiness(self.name, str(what), found, False, f"{what.remedy}. {build_it}")
 
     def _iozone(self) -> Readiness:
-        """Say whether the image has iozone: Debian's component non-free is not everywhere."""
+        """Return the finding on iozone, which needs Debian's component non-free."""
         there = "iozone3" in (image.manifest() or {}).get("packages", ())
         found = "in the guest" if there else "not in the image"
         remedy = (
@@ -144,7 +144,7 @@ class DeterministicTestbed:
         return image.digest(self.emulator)
 
     def machine(self) -> str:
-        """Return the image digest: the same machine wherever it is emulated."""
+        """Return the image digest, since the machine is the same wherever it is emulated."""
         return self.identity()
 
     def folder_name(self) -> str:
@@ -152,26 +152,27 @@ class DeterministicTestbed:
         return self.name
 
     def takes(self, trial: Trial) -> bool:
-        """Everything but a virtual machine: there is none inside this one."""
+        """Tell whether a trial runs directly on the host, not in Vagrant's virtual machine."""
         return trial.machine == "host"
 
     def clean(self) -> str:
-        """Remove the folders of killed clients; nothing else outlives one."""
+        """Remove temporary folders of killed processes; return a sentence that says so."""
         scratch.sweep()
         return "nothing of ours is left"
 
     def close(self) -> None:
-        """Nothing was taken that lasts."""
+        """Do nothing: `prepare` acquires nothing that must be released."""
 
     def prepare(self, trials: list[Trial]) -> None:
-        """Check the machine, and boot a template for each size of memory that `trials` need.
-
-        A trial that this testbed cannot run is refused here.
+        """Check the machine, boot a template for each size of memory, and build modules.
 
         Raises
         ------
         NotReady
-            When QEMU, the image, memory or disk space is missing; nothing has run then.
+            When QEMU, the image, memory or disk space is missing, or a trial requires a capability
+            that this testbed lacks. No trial has run then.
+        ElevatorLabError
+            When a trial's kernel module does not compile.
         """
         refuse_what_is_missing(self.name, self.findings(), trials)
         self._stopped = False
@@ -197,22 +198,23 @@ class DeterministicTestbed:
             self._bring(trial)
 
     def _emulator_of(self, trial: Trial) -> qemu.Emulator:
-        """Return what emulates the machine of a trial."""
+        """Return the emulator for a trial's machine."""
         return self.emulator
 
     def _bring(self, trial: Trial) -> Brought:
-        """Return the trial's kernel modules; build what is not built yet."""
+        """Return the trial's kernel modules; build them if that was not done yet."""
         if trial.modules not in self._brought:
             self._brought[trial.modules] = brought.build(trial)
         return self._brought[trial.modules]
 
     def run(self, trial: Trial, note: Say | None = None) -> Outcome:
-        """Run `trial` and return what it came to.
+        """Run `trial` and return its outcome.
 
         Raises
         ------
         TrialFailed
-            With the agent's own sentence, or with what became of the machine.
+            When there is no result. The message is the agent's own, or says what happened to the
+            machine.
         """
         start_s = time.monotonic()
         wanted = trial.memory_mib, self._emulator_of(trial)
@@ -237,7 +239,10 @@ class DeterministicTestbed:
         return Outcome(files, provenance)
 
     def wall_limit_s(self, trial: Trial) -> float:
-        """Return after what wall time a trial is stopped whose guest does not keep its deadline."""
+        """Return the wall time in seconds after which a trial is stopped.
+
+        The limit is for a guest that hangs. A guest that works ends by the trial's own deadline.
+        """
         guest_s = trial.deadline_s * self.emulator.cpus
         return self._limit_s or 60 + WALL_SECONDS_PER_GUEST_SECOND * guest_s
 
@@ -281,7 +286,7 @@ class DeterministicTestbed:
             self._running.discard(machine)
 
     def stop(self) -> None:
-        """End the machines that run now; their trials fail and leave nothing."""
+        """End the machines that run now; their trials fail without results."""
         self._stopped = True
         for machine in list(self._running):
             machine.kill()
@@ -317,7 +322,7 @@ def available_memory_mib() -> int:
 
 
 def cpu_model() -> str:
-    """Return what this machine's processor calls itself."""
+    """Return the model name of this machine's processor."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()

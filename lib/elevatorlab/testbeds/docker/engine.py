@@ -1,4 +1,4 @@
-"""The Docker engine: asked, or missed in one sentence that says how to get it."""
+"""Connect to a Docker engine, or say how to get one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import docker
 from ..remote.shell import Unreachable
 from .shell import BROKEN
 
-#: An HTTP time-out: how long one answer of the engine may take, not a trial.
+#: Timeout of one HTTP answer of the engine; a trial may take longer.
 API_TIMEOUT_S = 60
 
-#: Connections that docker-py keeps for later, one for each address asked. Over SSH each is a
-#: session, of which a server allows ten by default.
+#: Connections that docker-py keeps open for later requests, one for each address. Over SSH, each
+#: connection is a session, and a server allows ten sessions by default.
 IDLE_CONNECTIONS = 3
 
-#: What the operating system says, in words of one kind.
+#: By the operating system's error number: the reason, in words that fit our messages.
 WHY = {errno.ENOENT: "nothing is there", errno.ECONNREFUSED: "the connection was refused"}
 
 START = "Start one (environments/start-docker.sh can), or name another in DOCKER_HOST"
@@ -28,18 +28,18 @@ NAME = "In DOCKER_HOST, expected unix:///PATH, tcp://HOST:PORT or ssh://USER@HOS
 
 
 def connect(address: str | None = None) -> docker.DockerClient:
-    """Return the engine, which has answered.
+    """Return a client of the engine, after the engine has answered.
 
     Parameters
     ----------
     address : str, optional
-        ``ssh://USER@HOST:PORT`` of another machine's; by default the engine that Docker's own
-        environment variables name.
+        ``ssh://USER@HOST:PORT`` of another machine's engine; by default the engine that Docker's
+        own environment variables name.
 
     Raises
     ------
     Unreachable
-        In one sentence with the remedy, where no engine answers.
+        When no engine answers; the message says what to do.
     """
     try:
         if address:
@@ -53,7 +53,7 @@ def connect(address: str | None = None) -> docker.DockerClient:
 
 
 def missing(problem: BaseException, address: str | None) -> Unreachable:
-    """Return the error that says where no engine answers, why, and what to do about it."""
+    """Return the error that says at which address no engine answers, why, and what to do."""
     where = address or os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
     cause = _first_cause(problem)
     if isinstance(cause, PermissionError):

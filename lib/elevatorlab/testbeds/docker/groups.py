@@ -1,8 +1,8 @@
 """A container for each group of a trial, made through the engine's API.
 
-A container has exactly the device under test (or the file system on it) and a worker of the
-agent as its first process. It ends when the connection to that worker ends, and the engine then
-removes it, so a killed agent or client leaves none behind.
+The only device in a container is the device under test, or the file system on it. Its first process
+is a worker of the agent. The container ends when the connection to that worker ends, and the engine
+then removes it. So a killed agent or client leaves no container behind.
 """
 
 import time
@@ -22,13 +22,13 @@ from .. import agent_archive
 
 LABEL = "elevatorlab"
 
-#: Where agent and containers meet, as both see it.
+#: Folder that agent and containers share; its path is the same for both.
 MEETING_PLACE = PurePosixPath("/run/elevatorlab/rendezvous")
 
 AGENT_INSIDE = "/elevatorlab-agent.pyz"
 WORK = "/work"
 
-#: A trial's limits -> the API's parameters. The others (weights) are set in the cgroup.
+#: By limit of a trial: the parameter of the engine's API. Weights are set in the cgroup instead.
 API_LIMITS = {
     "read_bytes_s": "device_read_bps",
     "write_bytes_s": "device_write_bps",
@@ -37,7 +37,7 @@ API_LIMITS = {
 }
 
 
-#: HTTP: it is being removed, or somebody still uses it.
+#: HTTP status: the thing is being removed already, or is still in use.
 CONFLICT = 409
 
 
@@ -49,7 +49,7 @@ def make(
     disk: str,
     devices: Mapping[str, str],
 ) -> dict[str, dict[str, Any]]:
-    """Make the containers of a trial and return what the agent must know of them.
+    """Make the containers of a trial and return what the agent must know about them.
 
     Parameters
     ----------
@@ -61,12 +61,13 @@ def make(
     disk : str
         Kernel name of the device under test, on the engine's machine.
     devices : dict
-        By group, the kernel name of its own part of it, or of the whole.
+        By group: kernel name of the group's own part of that device, or of the whole device.
 
     Returns
     -------
     dict
-        By group: ``process`` (id of the first process), ``work``, ``socket``, ``limited``.
+        By group: ``process`` (id of the first process), ``work`` (folder of the file system, or
+        None), ``socket`` (path of the worker's socket), ``limited`` (limits that the engine set).
     """
     remove(client, run)
     return {
@@ -119,7 +120,7 @@ def _make_one(
 
 
 def _volume(run: str, device: str, filesystem: str) -> Mount:
-    """Return a mount of the file system on the device, which the engine itself mounts."""
+    """Return a volume of the file system on `device`; the engine itself mounts it."""
     options = {"type": filesystem, "device": f"/dev/{device}"}
     return Mount(
         WORK,

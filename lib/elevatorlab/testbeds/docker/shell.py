@@ -1,4 +1,4 @@
-"""Commands in a container, as `elevatorlab.testbeds.remote.shell` has them for machines."""
+"""Run commands in a container (on a machine: `elevatorlab.testbeds.remote.shell`)."""
 
 import contextlib
 import io
@@ -20,23 +20,24 @@ BROKEN = (
     paramiko.SSHException,
 )
 
-#: How long to wait for output before looking whether the container is still there.
+#: Time to wait for output before checking that the container still runs.
 LOOK_EVERY_S = 2
 
 
-#: What a command prints: output and errors, one of them None.
+#: A piece of what a command prints: (output, None) or (None, error output).
 Part = tuple[bytes | None, bytes | None]
 
 
 class ContainerShell:
-    """A container that runs as long as it is needed.
+    """Runs commands in a container.
 
     Parameters
     ----------
     name : str
-        What sentences call it.
+        Name of the engine's machine in messages.
     container : callable
-        Returns the container, started; called again after the engine was away.
+        Returns the running container. It is called before each command, so that the container is
+        started again if it has ended.
     """
 
     def __init__(self, name: str, container: Callable[[], Container]) -> None:
@@ -53,7 +54,10 @@ class ContainerShell:
             ) from None
 
     def run(self, argv: Sequence[str], timeout_s: float = 60) -> str:
-        """Run a command and return what it printed; `timeout_s` is a deadline of its own."""
+        """Run a command and return its standard output.
+
+        In the container, the program ``timeout`` ends the command after `timeout_s`.
+        """
         with self._lost():
             command = Command(self.container(), ["timeout", str(timeout_s), *argv])
             parts = list(command.parts())
@@ -64,7 +68,7 @@ class ContainerShell:
         return output
 
     def lines(self, argv: Sequence[str]) -> Iterator[str]:
-        """Run a command and yield its lines as they come."""
+        """Run a command and yield the lines that it prints, as they come."""
         with self._lost():
             command, rest = Command(self.container(), argv), b""
             for output, _ in command.parts():
@@ -91,15 +95,18 @@ class ContainerShell:
             archive = io.BytesIO(b"".join(stream))
         with tarfile.open(fileobj=archive) as tar:
             file = tar.extractfile(tar.getmembers()[0])
-            assert file  # it is no folder
+            assert file  # the path is a file
             return file.read()
 
     def close(self) -> None:
-        """Nothing is open between commands."""
+        """Do nothing: no connection is open between commands."""
 
 
 class Command:
-    """A command in a container, watched: the engine may not tell that the container ended."""
+    """A command that runs in a container.
+
+    The container is watched, because the engine may not report that the container has ended.
+    """
 
     def __init__(self, container: Container, argv: Sequence[str]) -> None:
         assert container.client
@@ -107,7 +114,7 @@ class Command:
         self.id = self.api.exec_create(container.id, argv)["Id"]
 
     def parts(self) -> Iterator[Part]:
-        """Yield pairs of what it prints: output and errors, one of them None."""
+        """Yield what the command prints, piece by piece: (output, None) or (None, error output)."""
         came: queue.SimpleQueue[Part | Exception | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(came.put,), daemon=True).start()
         while True:
@@ -123,7 +130,7 @@ class Command:
             yield part
 
     def _read(self, put: Callable[[Part | Exception | None], None]) -> None:
-        """Hand over each part, then None, or what went wrong."""
+        """Call `put` with each piece, then with None, or with the exception that was raised."""
         try:
             for part in self.api.exec_start(self.id, stream=True, demux=True):
                 put(part)
@@ -137,7 +144,7 @@ class Command:
             raise OSError("its container ended")
 
     def status(self) -> int | None:
-        """Return its exit status."""
+        """Return the command's exit status."""
         status: int | None = self.api.exec_inspect(self.id)["ExitCode"]
         if status:
             self._still_there()

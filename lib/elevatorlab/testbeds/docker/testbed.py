@@ -22,33 +22,33 @@ from .shell import BROKEN, ContainerShell
 
 IMAGE = "elevatorlab-environment"
 
-#: What the agent's container may do beyond others: attach devices, set knobs, drop the page cache,
-#: load the kernel's own modules, and see which machine it is on.
+#: Linux capabilities of the agent's container: to attach devices, set knobs, drop the page cache,
+#: load the kernel's own modules, and see which machine the container is on.
 CAPABILITIES = ["SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE"]
 
 AGENT_NAME = f"elevatorlab-agent-{agent_archive.agent_digest()[:12]}"
 
-#: Where the agent's things are, in its container and on the engine's machine.
+#: The agent's folder; its path is the same in the container and on the engine's machine.
 FOLDER = "/var/tmp/elevatorlab-0"
 
-#: What the agent calls a machine that does not say who it is (agent/facts.py).
+#: The agent's id of a machine whose own id it cannot read (agent/observe/facts.py).
 UNKNOWN = "unknown"
 
-#: What the agent says when it has the device ready (agent/run.py).
+#: Beginning of the log line by which the agent asks for containers (agent/lifecycle/run.py).
 WANTED = "containers are wanted on "
 
 
 class DockerTestbed(ShellTestbed):
-    """Containers made through the engine's API; nothing else of the machine is needed.
+    """A Docker engine, through its API; the machine needs nothing else.
 
-    The agent runs beside the disk in a container of its own, with the rights that it needs; the
-    processes of a trial run in ordinary ones.
+    The agent runs on the engine's machine, in a container with the rights that it needs. The
+    processes of a trial run in ordinary containers.
 
     Parameters
     ----------
     address : str, optional
-        ``ssh://USER@HOST:PORT`` of another machine's engine; by default the one that Docker's own
-        environment variables name.
+        ``ssh://USER@HOST:PORT`` of another machine's engine; by default the engine that Docker's
+        own environment variables name.
     """
 
     name = "docker"
@@ -65,11 +65,12 @@ class DockerTestbed(ShellTestbed):
 
     @functools.cached_property
     def client(self) -> docker.DockerClient:
-        """The engine.
+        """Client of the engine.
 
         Raises
         ------
         NotReady
+            When no engine answers.
         """
         return engine.connect(self.address)
 
@@ -80,6 +81,7 @@ class DockerTestbed(ShellTestbed):
         Raises
         ------
         NotReady
+            When the engine has no such image, or does not answer.
         """
         try:
             return self.client.images.get(IMAGE)
@@ -90,7 +92,7 @@ class DockerTestbed(ShellTestbed):
             raise NotReady(f"the engine has no image {IMAGE}", remedy) from None
 
     def reachable(self) -> Iterator[Readiness]:
-        """Say whether engine and image are there."""
+        """Yield the findings on the engine and the image."""
         try:
             version = self.client.version()["Version"]
             yield Readiness(self.name, "engine", f"version {version}", True, needed=True)
@@ -102,7 +104,7 @@ class DockerTestbed(ShellTestbed):
     # ---- the agent's container --------------------------------------------------------
 
     def _agent_container(self) -> Container:
-        """Return the container in which the agent works, started where it is not."""
+        """Return the agent's container; start it if it does not run."""
         try:
             container = self.client.containers.get(AGENT_NAME)
             if container.status == "running":
@@ -111,7 +113,7 @@ class DockerTestbed(ShellTestbed):
         except docker.errors.NotFound:
             pass
         except BROKEN:
-            self.__dict__.pop("client", None)  # docker-py does not mend an SSH connection
+            self.__dict__.pop("client", None)  # docker-py does not repair an SSH connection
             raise
         return self.client.containers.run(
             self.image,
@@ -131,8 +133,8 @@ class DockerTestbed(ShellTestbed):
                 "/sys": {"bind": "/sys"},
                 "/lib/modules": {"bind": "/lib/modules", "mode": "ro"},
                 "/run/elevatorlab": {"bind": "/run/elevatorlab"},
-                # Runs outlive the container; and what the journal names has the same path
-                # outside, where `elevatorlab clean` on the machine itself finds it, too.
+                # Runs outlive the container. The paths in the journal are the same outside, so
+                # that `elevatorlab clean` on the machine itself finds the files, too.
                 FOLDER: {"bind": FOLDER},
             },
         )
@@ -141,10 +143,10 @@ class DockerTestbed(ShellTestbed):
 
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
-        """What the engine's machine is and has (`elevatorlab.agent.observe.facts`).
+        """Facts about the engine's machine (`elevatorlab.agent.observe.facts`).
 
-        A container may not see whose it is. A kernel that was booted together with this machine's
-        is this machine's.
+        A container may not see its machine's id. If its kernel has the boot id of this machine,
+        the container is on this machine.
         """
         there = self.far.facts()
         if there["machine_id"] == UNKNOWN:
@@ -154,17 +156,17 @@ class DockerTestbed(ShellTestbed):
         return there
 
     def takes(self, trial: Trial) -> bool:
-        """Take trials whose groups are all containers, on a machine that already exists."""
+        """Tell whether all groups of a trial are containers, directly on the host."""
         containers = all(group.isolation == "container" for group in trial.groups)
         return trial.machine == "host" and containers
 
     def environment_digest(self) -> str:
-        """Return the digest of the image that the containers are made of."""
+        """Return the digest of the image of the containers."""
         return str(self.image.id).removeprefix("sha256:")
 
     def site(self) -> dict[str, Any]:
-        """Tell the agent where it meets the containers."""
-        assert self._running  # nobody asks without a trial
+        """Return what the agent must know, with the folder that it shares with the containers."""
+        assert self._running  # this is called during a trial only
         return {**super().site(), "rendezvous": str(groups.MEETING_PLACE / self._running)}
 
     def _run(self, trial: Trial, note: Say) -> dict[str, bytes]:
@@ -184,10 +186,11 @@ class DockerTestbed(ShellTestbed):
     def _bring_containers(
         self, run: str, trial: Trial, disk: str, devices: Mapping[str, str]
     ) -> None:
-        """Answer the agent's request, if it still waits for an answer.
+        """Answer the agent's request for containers, if the agent still waits for the answer.
 
-        After the connection broke, the log is heard from its beginning. By then the request may
-        have its answer, and the run may even have ended, and have removed the meeting place.
+        The request may be read twice: after an answer that failed, or by a client that rejoins the
+        run. By then, the agent may have its answer. The run may even have ended, and have removed
+        the shared folder.
         """
         place = groups.MEETING_PLACE / run
         answer = place / "containers.json"
@@ -214,13 +217,13 @@ class DockerTestbed(ShellTestbed):
             self.say(f"{problem}; `{command('clean')}` removes what is left of {run}")
 
     def clean(self) -> str:
-        """Finish what killed runs left; return a sentence that says what was done."""
+        """Clean up after killed runs; return a sentence that says what was done."""
         sentence = super().clean()
         self.shell.run(["rm", "-rf", str(groups.MEETING_PLACE)])
         return f"{sentence}; {groups.remove(self.client)} containers and volumes removed"
 
     def close(self) -> None:
-        """Remove the agent's container, unless a trial runs in it that nobody waits for."""
+        """Remove the agent's container, unless a trial still runs in it without a client."""
         try:
             container = self.client.containers.get(AGENT_NAME)
             trial_runs, _ = container.exec_run(["flock", "--nonblock", far_agent.ONE_TRIAL, "true"])

@@ -1,4 +1,4 @@
-"""The agent on a machine with a disk: installed, and asked to run trials."""
+"""Install the agent on the machine with the disk, and have it run trials."""
 
 import contextlib
 import functools
@@ -21,10 +21,10 @@ OLDEST_PYTHON = (3, 9)
 
 RECONNECT_S = 300
 
-#: Held while a trial changes a machine (agent/lifecycle/journal.py).
+#: Lock that is held while a trial changes a machine (agent/lifecycle/journal.py).
 ONE_TRIAL = "/run/elevatorlab/trial.lock"
 
-#: Shell: do a job while holding that lock, or say why not.
+#: Shell script: run a command while holding that lock; fail if another trial holds the lock.
 ALONE = f"""
 mkdir -p {ONE_TRIAL.rpartition("/")[0]} && exec 9>{ONE_TRIAL} || exit
 flock --nonblock 9 || {{
@@ -41,29 +41,31 @@ T = TypeVar("T")
 class FarAgent:
     """The agent on the machine that `shell` reaches.
 
-    A trial runs there detached: it goes on when the connection breaks, and who comes back
-    finds it running, or its result.
+    A trial runs there detached: it goes on when the connection breaks. A client that connects
+    again finds the trial running, or its result.
     """
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
-        self.folder = ""  # both are known once it is installed
+        self.folder = ""  # set by `install`, like the agent's path
         self.agent = ""
         self.as_root: list[str] = []
         self.root_checked = False
 
     def install(self, root: bool = True) -> None:
-        """Check what the agent needs there, and bring it, where it is not there yet.
+        """Check what the agent needs on that machine, and copy it there if it is missing.
 
         Parameters
         ----------
         root : bool
-            Whether it must be able to change anything; looking around needs no root.
+            Whether the agent must be able to change the machine. To collect facts, it needs no
+            root.
 
         Raises
         ------
         NotReady
-            No Python, too old a Python, no root, no room.
+            When Python is missing or too old, root is not available, or the agent's folder
+            cannot be used.
         """
         if self.agent and (self.root_checked or not root):
             return
@@ -115,14 +117,17 @@ class FarAgent:
             ) from None
 
     def argv(self, job: str, *arguments: str) -> list[str]:
-        """Return the command for one of the agent's jobs."""
+        """Return the command that runs one of the agent's jobs."""
         return [*self.as_root, "python3", self.agent, job, *arguments]
 
     def _do(self, job: str, *arguments: str, timeout_s: float = 60) -> str:
         return self.shell.run(self.argv(job, *arguments), timeout_s)
 
     def facts(self, root: bool = True) -> dict[str, Any]:
-        """Return what the machine is and has (`agent.observe.facts`), and its clock's skew."""
+        """Return the machine's facts (`elevatorlab.agent.observe.facts`) and its clock's skew.
+
+        ``clock_skew_s`` is positive if the machine's clock is ahead of the client's.
+        """
         self.install(root)
         before_s = time.time()
         found = json.loads(self._do("facts", self.scratch, *schedulers.modules()))
@@ -142,7 +147,9 @@ class FarAgent:
         note: Say,
         limit_s: float,
     ) -> dict[str, bytes]:
-        """Run a trial there, or go on with it, and return what the agent sends.
+        """Run a trial there and return the files that the agent sends.
+
+        If the trial runs already, wait for its end.
 
         Parameters
         ----------
@@ -153,9 +160,9 @@ class FarAgent:
         site : dict
             See `elevatorlab.agent.devices.block_device.create`.
         note : callable
-            Gets each line of the agent's log.
+            Called with each line of the agent's log.
         limit_s : float
-            When to give up.
+            Time after which the trial is stopped.
 
         Returns
         -------
@@ -165,6 +172,7 @@ class FarAgent:
         Raises
         ------
         TrialFailed
+            When the trial does not end in time, or the connection stays broken.
         """
         self.install()
         run = f"{self.folder}/runs/{name}"
@@ -185,12 +193,14 @@ class FarAgent:
         return files
 
     def _persist(self, note: Say, action: Callable[..., T], *arguments: Any, **more: Any) -> T:
-        """Try an action, which may happen twice, until the connection holds; return its answer.
+        """Repeat an action until the connection survives it; return the action's answer.
+
+        The action must be safe to do twice.
 
         Raises
         ------
         TrialFailed
-            When the connection has been broken for `RECONNECT_S`.
+            When the connection has been broken for more than `RECONNECT_S`.
         """
 
         def say_why(attempt: tenacity.RetryCallState) -> None:
@@ -206,21 +216,26 @@ class FarAgent:
         return retrying(action, *arguments, **more)
 
     def _follow(self, run: str, note: Say, until_s: float) -> str:
-        """Hand the log's lines to `note` until the run ends; survive broken connections."""
+        """Pass the log's lines to `note` until the run ends; return the run's state.
+
+        The state is ``running`` if the run has not ended at `until_s`. If the connection breaks,
+        connect again.
+        """
         state, offset = "running", 0
         while state == "running" and time.monotonic() < until_s:
             state, offset = self._persist(note, self._listen, run, offset, note, until_s)
         return state
 
     def _listen(self, run: str, offset: int, note: Say, until_s: float) -> tuple[str, int]:
-        """Hand the log's lines from `offset` on to `note` over one connection.
+        """Pass the log's lines to `note`, from `offset` on, over one connection.
 
         Returns
         -------
         state : str
-            The run's, or ``running`` where the connection broke after a line had come.
+            The run's state; ``running`` if the connection broke after a line had come, or
+            `until_s` has passed.
         offset : int
-            What the next connection begins with.
+            Place in the log where the next connection begins.
         """
         heard = False
         try:
@@ -231,7 +246,7 @@ class FarAgent:
                     return said["state"], offset
                 if said["text"]:
                     note(said["text"])
-                offset = said["offset"]  # not before: the line comes again if `note` failed
+                offset = said["offset"]  # only now, so that the line comes again if `note` failed
                 if time.monotonic() > until_s:
                     break
         except (ConnectionLost, Unreachable) as problem:
@@ -244,28 +259,30 @@ class FarAgent:
     def held(
         self, failure: str, job: str, *arguments: str, say: Say, alone: bool = False
     ) -> Iterator[list[dict[str, Any]]]:
-        """Have a job of the agent done there until the context is left; yield its proofs.
+        """Keep a job of the agent running there within the context; yield the job's proofs.
 
         Parameters
         ----------
         failure : str
-            What is said, before the reason, when it cannot be done.
+            Beginning of the error message if the job fails; the reason follows.
         job, *arguments : str
-            One of `elevatorlab.agent.lifecycle.second_machine`.
+            A job of `elevatorlab.agent.lifecycle.second_machine`, and its arguments.
         say : callable
-            Receives what could not be restored there.
+            Called with each complaint of the job, such as that something could not be restored.
         alone : bool
-            Whether no trial of that machine may run meanwhile; for jobs that do not see to it.
+            Whether to keep all trials off that machine meanwhile, by the lock `ONE_TRIAL`. For
+            jobs that do not take this lock themselves.
 
         Raises
         ------
         TrialFailed
+            When the job fails before it is ready.
         """
         self.install()
         argv = self.argv(job, *arguments)
         if alone:
             argv = [*self.as_root, "sh", "-c", ALONE, "sh", *argv[len(self.as_root) :]]
-        shell = cast(HoldingShell, self.shell)  # a machine's: no container is asked
+        shell = cast(HoldingShell, self.shell)  # the shell of a machine: no container holds a job
         with contextlib.ExitStack() as held:
             try:
                 said = held.enter_context(shell.held(argv, say))
@@ -284,9 +301,9 @@ class FarAgent:
 
 
 def _broken_for(limit_s: float) -> Callable[[tenacity.RetryCallState], bool]:
-    """Return tenacity's condition for giving up: so much time has passed since the first failure.
+    """Return tenacity's condition for giving up: `limit_s` has passed since the first failure.
 
-    An attempt may last as long as a trial before it fails, and that is no time without connection.
+    The time before that failure does not count, since an attempt may last as long as a trial.
     """
     since_s: float | None = None
 

@@ -19,7 +19,7 @@ from . import far_agent
 from .ssh import SET_UP_S, ShellTestbed, parse
 from .ssh_shell import SshShell
 
-#: What is found of `Capability.LINK`.
+#: Finding on `Capability.LINK`: a pair has a real network, whose rate and delay are not set.
 NO_LINK: dict[str, Any] = {
     "found": "two machines have a network of their own",
     "ready": False,
@@ -30,15 +30,16 @@ NO_LINK: dict[str, Any] = {
 class PairTestbed(ShellTestbed):
     """A host and its NVMe/TCP target: ``ssh://HOST?target=USER@TARGET:PORT&address=IPV4``.
 
-    Trials run on the host. For as long as one lasts, the target serves its disk, to this host
-    alone; another device than ``nvme_tcp`` is the host's own. The ways of logging in (`key`,
-    `known_hosts`, `config`) hold for both.
+    Trials run on the host. During a trial on the device ``nvme_tcp``, the target serves its disk
+    to this host alone. Any other device is the host's own. The options for logging in (`key`,
+    `known_hosts`, `config`) hold for both machines.
 
     Parameters
     ----------
     address : str
-        As above. ``address`` is where the host reaches the target: by default what the target's
-        name means here. It is another one where the data have a network of their own.
+        In the form above. Its option ``address`` is the IPv4 address at which the host reaches the
+        target. By default, it is the address that the target's name has here. Name another
+        address if the data have a network of their own.
     """
 
     name = "ssh-pair"
@@ -54,14 +55,14 @@ class PairTestbed(ShellTestbed):
 
     @functools.cached_property
     def target_facts(self) -> dict[str, Any]:
-        """What the target is and has (`elevatorlab.agent.observe.facts`)."""
+        """Facts about the target (`elevatorlab.agent.observe.facts`)."""
         try:
             return self.target.facts()
         except NotReady as problem:
             raise NotReady(f"the target: {problem}") from None
 
     def findings(self) -> Iterator[Readiness]:
-        """Say what host and target have for trials."""
+        """Yield the findings on host and target."""
         try:
             target = self.target_facts
         except NotReady as problem:
@@ -87,7 +88,7 @@ class PairTestbed(ShellTestbed):
         return Readiness(self.name, capabilities.device("nvme_tcp"), found, not lacking, remedy)
 
     def prepare(self, trials: list[Trial]) -> None:
-        """Refuse what host or target cannot run, and a network that is not the trials'."""
+        """Refuse trials that host or target cannot run, or whose MTU is not the network's."""
         super().prepare(trials)
         served = [trial.device for trial in trials if isinstance(trial.device, NvmeTcp)]
         if served:
@@ -95,7 +96,7 @@ class PairTestbed(ShellTestbed):
             self._check_mtu(served)
 
     def _check_pair(self, served: list[NvmeTcp]) -> None:
-        """Refuse one machine as two, a target without disks, a host without schedulers."""
+        """Refuse a pair that is one machine, a target without null_blk, a host with multipath."""
         name = self.target.shell.name
         if self.facts["machine_id"] == self.target_facts["machine_id"]:
             raise NotReady(
@@ -127,7 +128,7 @@ class PairTestbed(ShellTestbed):
                 )
 
     def _port(self) -> tuple[str, int]:
-        """Return the host's network port to the target, and its MTU."""
+        """Return the host's network port to the target, and the port's MTU in bytes."""
         route = self.shell.run(["ip", "-oneline", "route", "get", self.target_address])
         port = re.findall(r" dev (\S+)", route)[0]
         return port, int(self.shell.run(["cat", f"/sys/class/net/{port}/mtu"]))
@@ -138,18 +139,21 @@ class PairTestbed(ShellTestbed):
         return hashlib.sha256(both.encode()).hexdigest()[:16]
 
     def identity(self) -> str:
-        """Return what, besides the trial, decides the results: both machines and their kernels."""
+        """Return an id of what, besides the trial, decides the results.
+
+        It covers both machines, both kernels, and the host's packages and agent.
+        """
         both = f"{super().identity()} {self.target_facts['kernel']}"
         return hashlib.sha256(both.encode()).hexdigest()
 
     def _provenance(self, wall_s: float) -> dict[str, Any]:
-        """Say what the target is, too."""
+        """Add the facts about the target."""
         told = ("cpu", "cores", "kernel", "architecture", "virtualization")
         target = {name: self.target_facts[name] for name in told}
         return {**super()._provenance(wall_s), "target": target}
 
     def site(self) -> dict[str, Any]:
-        """Tell the agent where the target is."""
+        """Return what the agent must know about the machine, and where the target is."""
         served = {"nvme_target": self._served} if self._served else {}
         return {**super().site(), **served}
 
@@ -159,18 +163,18 @@ class PairTestbed(ShellTestbed):
 
     @contextlib.contextmanager
     def _serving(self, trial: Trial) -> Iterator[None]:
-        """Have the target serve its disk, to this trial's host alone."""
+        """Have the target serve its disk to the host within the context."""
         if not isinstance(trial.device, NvmeTcp):
             yield
             return
         host = str(uuid.uuid4())
         backing = trial.device.backing.model_dump_json()
-        # It ends by itself where nobody is left to let it go.
+        # The target stops by itself after this time, even if nobody is left to end its job.
         limit_s = str(trial.deadline_s + 2 * SET_UP_S)
         failure = f"the target {self.target.shell.name} did not serve its disk"
         arguments = (backing, self.target_address, host, limit_s)
         with self.target.held(failure, "serve-nvme", *arguments, say=self.say) as proofs:
-            # A result says nothing of its owner's network.
+            # A result must not contain addresses of its owner's network.
             told = [proof for proof in proofs if not proof["knob"].endswith("addr_traddr")]
             told = [{**proof, "knob": f"target: {proof['knob']}"} for proof in told]
             self._served = {"address": self.target_address, "host": host, "proofs": told}
@@ -180,7 +184,7 @@ class PairTestbed(ShellTestbed):
                 self._served = None
 
     def clean(self) -> str:
-        """Finish what killed runs left on both; return a sentence that says what was done."""
+        """Clean up after killed runs on both machines; return a sentence on what was done."""
         return f"host: {super().clean()}; target: {self.target.clean()}"
 
     def close(self) -> None:
@@ -190,7 +194,7 @@ class PairTestbed(ShellTestbed):
 
 
 def _login(target: str) -> dict[str, Any]:
-    """Return how to log in to the target."""
+    """Return the arguments of `SshShell` that log in to the target."""
     try:
         way = parse(f"ssh://{target}")
     except ElevatorLabError:
@@ -203,7 +207,7 @@ def _login(target: str) -> dict[str, Any]:
 
 
 def _ipv4(name: str) -> str:
-    """Return the IPv4 address that a name or an address means here."""
+    """Return the IPv4 address to which a name resolves here."""
     try:
         return str(ipaddress.IPv4Address(socket.gethostbyname(name)))
     except (OSError, ValueError):

@@ -16,15 +16,15 @@ from .. import agent_archive
 from ..base import Readiness, Say, refuse_what_is_missing
 from ..capabilities import capabilities
 
-#: A difference of the clocks that a reader of two logs would stumble over.
+#: Difference of the clocks from which on the user is told that times in logs do not match.
 SKEW_WORTH_A_WORD_S = 2
 
 
 class RealTestbed:
     """Base of the testbeds whose trials run on a machine's own kernel and disk.
 
-    A device is used by one trial at a time, so there is one slot. Subclasses have `name`,
-    `facts`, `_run` (the files of a trial's result), and say how commands reach the machine.
+    Only one trial at a time may use a device, so there is one slot. A subclass defines `name`,
+    `facts` and `_run`, and how commands reach the machine.
     """
 
     name: str
@@ -32,15 +32,15 @@ class RealTestbed:
     anywhere = False
     identity_is = " (machine, kernel, packages and agent make it up)"
 
-    #: The device is as fast as the machine's disk, whose own scheduler stays out of the way. A real
-    #: processor's time needs no scale.
+    #: The device is a file on the machine's disk, and is as fast as that disk. The disk below gets
+    #: the scheduler none, so that it does not interfere. Times of a real processor are not scaled.
     defaults: dict[str, Any] = {
         "device": "file_backed",
         "backing_schedulers": ("none",),
         "time_scale": 1,
-        # Two machines have a network of their own; on one, its processor is busy enough.
+        # Two machines have a real network. On one machine, an emulated link would cost too much.
         "link": False,
-        # A module of our own runs inside the emulated machine alone.
+        # This project's kernel modules run inside the emulated machine only.
         "reimplemented": (),
         "drives": (),
     }
@@ -53,12 +53,12 @@ class RealTestbed:
     def reachable(self) -> Iterator[Readiness]:
         """Yield findings about the connection to the machine.
 
-        The facts about the machine itself are asked for only afterwards.
+        Facts about the machine itself are collected only if all of these findings are ready.
         """
         return iter(())
 
     def findings(self) -> Iterator[Readiness]:
-        """Say what there is of what the testbed needs, and what it can do."""
+        """Yield the findings on the connection, then those on the machine."""
         way = list(self.reachable())
         yield from way
         if not all(one.ready for one in way):
@@ -71,7 +71,7 @@ class RealTestbed:
         yield from capabilities(self.name, facts)
 
     def prepare(self, trials: list[Trial]) -> None:
-        """Refuse what this machine cannot run."""
+        """Refuse trials that this machine cannot run; warn if its clock is wrong."""
         refuse_what_is_missing(self.name, self.findings(), trials)
         skew_s = self.facts["clock_skew_s"]
         if abs(skew_s) > SKEW_WORTH_A_WORD_S:
@@ -85,7 +85,7 @@ class RealTestbed:
 
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
-        """What the machine is and has (`elevatorlab.agent.observe.facts`)."""
+        """Facts about the machine (`elevatorlab.agent.observe.facts`)."""
         raise NotImplementedError
 
     def machine(self) -> str:
@@ -93,14 +93,14 @@ class RealTestbed:
         return str(self.facts["machine_id"])
 
     def accelerator(self) -> str:
-        """Return what executes the processor's instructions."""
+        """Return what executes the processor's instructions: bare metal, or a hypervisor."""
         found = self.facts["virtualization"]
         if found == "none":
             return "none (bare metal)"
         return f"the machine is itself virtual ({found})"
 
     def packages(self) -> dict[str, str | None]:
-        """Return the versions, on the machine, of the packages that environments/ lists."""
+        """Return the machine's versions of the packages in environments/packages.txt."""
         listed = ENVIRONMENTS.joinpath("packages.txt").read_text().splitlines()
         names = sorted(name for line in listed if (name := line.partition("#")[0].strip()))
         return {name: self.facts["packages"].get(name) for name in names}
@@ -110,7 +110,10 @@ class RealTestbed:
         return hashlib.sha256(json.dumps(self.packages()).encode()).hexdigest()
 
     def identity(self) -> str:
-        """Return what, besides the trial, decides the results: machine, kernel, packages, agent."""
+        """Return the SHA-256 over machine, kernel, packages and agent.
+
+        Besides the trial, these decide the results.
+        """
         parts = [
             *(self.name, self.machine(), self.facts["kernel"], self.accelerator()),
             *(self.environment_digest(), agent_archive.agent_digest()),
@@ -124,7 +127,7 @@ class RealTestbed:
     # ---- what it does -----------------------------------------------------------------
 
     def run(self, trial: Trial, note: Say) -> Outcome:
-        """Run `trial` and return what it came to."""
+        """Run `trial` and return its outcome."""
         start_s = time.monotonic()
         files = self._run(trial, note)
         return Outcome(files, self._provenance(time.monotonic() - start_s))
@@ -155,4 +158,4 @@ class RealTestbed:
         }
 
     def close(self) -> None:
-        """Give back what `prepare` took."""
+        """Release what `prepare` acquired."""

@@ -1,4 +1,4 @@
-"""How commands reach a machine; this one directly (another one: `ssh_shell`)."""
+"""Shells, which run commands on a machine; for other machines than this, see `ssh_shell`."""
 
 import contextlib
 import shlex
@@ -24,15 +24,15 @@ class CommandFailed(ElevatorLabError):
 
 
 class ConnectionLost(ElevatorLabError):
-    """The far side does not answer any more."""
+    """The machine does not answer any more."""
 
 
 class Unreachable(NotReady):
-    """Nobody answers where the far side was expected."""
+    """Nothing answers at the address of a machine or of its Docker engine."""
 
 
 def pass_on(said: str, where: str, say: Say) -> None:
-    """Let `say` have the complaints of a command, each as a sentence that names its machine."""
+    """Call `say` with each line of a command's error output, after the machine's name."""
     for line in said.splitlines():
         say(f"{where}: {line}")
 
@@ -43,17 +43,25 @@ class Shell(Protocol):
     Attributes
     ----------
     name : str
-        What sentences call the machine.
+        Name of the machine in messages.
     """
 
     name: str
 
     def run(self, argv: Sequence[str], timeout_s: float = 60) -> str:
-        """Run a command and return what it printed."""
+        """Run a command and return its standard output.
+
+        Raises
+        ------
+        CommandFailed
+            When the command ends with a status other than 0.
+        ConnectionLost
+            When the connection breaks meanwhile.
+        """
         ...
 
     def lines(self, argv: Sequence[str]) -> Iterator[str]:
-        """Run a command and yield its lines as they come."""
+        """Run a command and yield the lines that it prints, as they come."""
         ...
 
     def put(self, content: bytes, path: str) -> None:
@@ -70,20 +78,35 @@ class Shell(Protocol):
 
 
 class HoldingShell(Shell, Protocol):
-    """A shell of a machine, where a command may be held."""
+    """A shell that can keep a command running while other things happen."""
 
     def held(self, argv: Sequence[str], say: Say) -> AbstractContextManager[str]:
-        """Run a command that prints a line once it is ready, and ends with its standard input."""
+        """Keep a command running within the context; yield the first line that it prints.
+
+        The command prints this line when it is ready. When the context is left, the command's
+        standard input is closed, and the command must end.
+
+        Parameters
+        ----------
+        argv : list of str
+        say : callable
+            Called with each line of the command's error output, after the command has ended.
+
+        Raises
+        ------
+        CommandFailed
+            When the command ends before it is ready.
+        """
         ...
 
 
 class LocalShell:
-    """Commands on this machine."""
+    """Runs commands on this machine."""
 
     name = "this machine"
 
     def run(self, argv: Sequence[str], timeout_s: float = 60) -> str:
-        """Run a command and return what it printed."""
+        """Run a command and return its standard output."""
         try:
             run = subprocess.run(
                 argv, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL
@@ -97,7 +120,7 @@ class LocalShell:
         return run.stdout
 
     def lines(self, argv: Sequence[str]) -> Iterator[str]:
-        """Run a command and yield its lines as they come."""
+        """Run a command and yield the lines that it prints, as they come."""
         with subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
         ) as process:
@@ -109,10 +132,9 @@ class LocalShell:
 
     @contextlib.contextmanager
     def held(self, argv: Sequence[str], say: Say) -> Iterator[str]:
-        """Run a command that prints a line once it is ready, and ends with its standard input.
+        """Keep a command running within the context; yield the first line that it prints.
 
-        Yields the line; the command has ended when the context is left. `say` receives its
-        complaints.
+        See `HoldingShell.held`. Leaving the context waits until the command has ended.
         """
         pipe = subprocess.PIPE
         with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
@@ -136,4 +158,4 @@ class LocalShell:
         return Path(path).read_bytes()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no connection."""

@@ -13,17 +13,17 @@ from .real import RealTestbed
 from .shell import LocalShell, Shell
 from .ssh_shell import SshShell
 
-#: What a testbed's address may say after the question mark: how to log in, and, for a pair, its
-#: target (see `elevatorlab.testbeds.remote.pair`).
+#: Options after the question mark of a testbed's address: how to log in, and the target of a pair
+#: (see `elevatorlab.testbeds.remote.pair`).
 OPTIONS = {"key": "key_file", "known_hosts": "known_hosts", "config": "ssh_config"}
 OPTIONS |= {"target": "target", "address": "address"}
 
-#: Over the trial's own deadline: making the device, its files, and taking it all down again.
+#: Time beyond the trial's own deadline, to make the device and its files, and to remove them.
 SET_UP_S = 300
 
 
 class ShellTestbed(RealTestbed):
-    """A machine that a shell reaches, with the agent on it."""
+    """A machine that a shell reaches. The agent runs there."""
 
     defaults = {**RealTestbed.defaults, "arms": ("host",)}
 
@@ -35,16 +35,16 @@ class ShellTestbed(RealTestbed):
 
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
-        """What the machine is and has (`elevatorlab.agent.observe.facts`)."""
+        """Facts about the machine (`elevatorlab.agent.observe.facts`)."""
         return self.far.facts()
 
     def takes(self, trial: Trial) -> bool:
-        """Tell whether a trial has only plain processes, on the host, which we did not make."""
+        """Tell whether a trial has only plain processes, directly on the host."""
         processes = all(group.isolation == "process" for group in trial.groups)
         return trial.machine == "host" and processes
 
     def site(self) -> dict[str, Any]:
-        """Return what the agent needs to know about the machine."""
+        """Return what the agent must know about the machine."""
         return {"scratch": self.far.scratch}
 
     def _run(self, trial: Trial, note: Say) -> dict[str, bytes]:
@@ -62,12 +62,12 @@ class ShellTestbed(RealTestbed):
         return agent_answer.result_files(sent, sent.get("log.txt", b""))
 
     def stop(self) -> None:
-        """End what runs now; the machine is restored before this returns."""
+        """End the trial that runs now; the machine is restored before this returns."""
         if self._running:
             self.far.stop(self._running)
 
     def clean(self) -> str:
-        """Finish what killed runs left; return a sentence that says what was done."""
+        """Clean up after killed runs; return a sentence that says what was done."""
         return self.far.clean()
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class ShellTestbed(RealTestbed):
 
 
 class HostTestbed(ShellTestbed):
-    """The machine that this runs on."""
+    """The machine on which this program runs."""
 
     name = "host"
 
@@ -94,7 +94,7 @@ class SshTestbed(ShellTestbed):
 
 
 def parse(address: str) -> dict[str, Any]:
-    """Take an address apart.
+    """Return the parts of an address: arguments of `SshShell`, and the target of a pair.
 
     >>> parse("ssh://me@there:2222?key=~/.ssh/lab")
     {'host': 'there', 'user': 'me', 'port': 2222, 'key_file': '~/.ssh/lab'}
@@ -104,6 +104,7 @@ def parse(address: str) -> dict[str, Any]:
     Raises
     ------
     ElevatorLabError
+        When the address has another form, a password, or an unknown option.
     """
     form = "ssh://[USER@]HOST[:PORT][?key=FILE&known_hosts=FILE&config=yes]"
     try:

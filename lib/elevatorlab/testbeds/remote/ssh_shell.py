@@ -1,4 +1,4 @@
-"""How commands reach another machine: through Fabric."""
+"""Run commands on another machine through Fabric."""
 
 import contextlib
 import io
@@ -17,21 +17,22 @@ from ...paths import command
 from ..base import Say
 from .shell import CommandFailed, ConnectionLost, Unreachable, pass_on
 
-# Where a connection breaks, its thread would print a traceback beside the exception that we get.
+# When a connection breaks, its thread would print a traceback besides raising the exception here.
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
 CONNECT_TIMEOUT_S = 15
 
-#: A command that streams says something at least every few seconds, or the connection is dead.
+#: A streaming command prints something every few seconds. After this silence, the connection
+#: counts as broken.
 SILENCE_S = 30
 
-#: A command that is held restores what it changed when it is let go.
+#: Time for a held command to restore what it changed, after its standard input is closed.
 LET_GO_S = 60
 
-#: What paramiko gives for a command that nobody saw end.
+#: Paramiko's exit status of a command whose end it did not see.
 NO_STATUS = -1
 
-#: How a broken connection shows itself: to paramiko, and to Fabric's threads.
+#: Exceptions of a broken connection: those of paramiko, and those of Fabric's threads.
 BROKEN = (
     *(TimeoutError, EOFError, ConnectionError, paramiko.SSHException),
     *(invoke.exceptions.ThreadException, invoke.exceptions.CommandTimedOut),
@@ -39,7 +40,9 @@ BROKEN = (
 
 
 class SshShell:
-    """Another machine, through Fabric; its host key must be known, and nothing is ever asked.
+    """Runs commands on another machine.
+
+    The machine's host key must be known. The user is never asked anything.
 
     Parameters
     ----------
@@ -47,11 +50,11 @@ class SshShell:
     user : str, optional
     port : int, optional
     key_file : path, optional
-        Private key; by default what an SSH agent and ``~/.ssh`` have.
+        Private key; by default the keys of an SSH agent and of ``~/.ssh``.
     known_hosts : path, optional
-        Host keys; by default ``~/.ssh/known_hosts`` and the system's.
+        File of known host keys; by default ``~/.ssh/known_hosts`` and the system's file.
     ssh_config : bool
-        Whether the user's ``~/.ssh/config`` counts.
+        Whether to read the user's ``~/.ssh/config``.
     """
 
     def __init__(
@@ -78,12 +81,13 @@ class SshShell:
         )
 
     def open(self) -> None:
-        """Connect, where that has not been done yet.
+        """Connect, unless the connection is open.
 
         Raises
         ------
         NotReady
-            One sentence: unreachable, unknown or changed host key, or key not accepted.
+            When the machine is unreachable, its host key is unknown or has changed, a file is
+            missing, or the key is not accepted.
         """
         if self.connection.is_connected:
             return
@@ -129,7 +133,7 @@ class SshShell:
 
     @contextlib.contextmanager
     def _lost(self) -> Iterator[None]:
-        """Say of every way in which a connection breaks that it broke, and forget it."""
+        """Connect; turn every sign of a broken connection into `ConnectionLost`, and close it."""
         self.open()
         try:
             yield
@@ -139,7 +143,7 @@ class SshShell:
             raise ConnectionLost(f"the connection to {self.name} was lost ({why})") from None
 
     def run(self, argv: Sequence[str], timeout_s: float = 60) -> str:
-        """Run a command and return what it printed."""
+        """Run a command and return its standard output."""
         with self._lost():
             run = self.connection.run(
                 shlex.join(argv), hide=True, warn=True, in_stream=False, timeout=timeout_s
@@ -151,7 +155,7 @@ class SshShell:
         return str(run.stdout)
 
     def lines(self, argv: Sequence[str]) -> Iterator[str]:
-        """Run a command and yield its lines as they come."""
+        """Run a command and yield the lines that it prints, as they come."""
         with self._lost():
             channel = self.connection.create_session()
             channel.settimeout(SILENCE_S)
@@ -163,10 +167,10 @@ class SshShell:
 
     @contextlib.contextmanager
     def held(self, argv: Sequence[str], say: Say) -> Iterator[str]:
-        """Run a command that says a line when it is ready, and ends when its input does.
+        """Keep a command running within the context; yield the first line that it prints.
 
-        Yields the line; the command has ended when the context is left, or the connection broke.
-        `say` receives its complaints.
+        See `HoldingShell.held`. Leaving the context waits until the command has ended, for
+        `LET_GO_S` at most.
         """
         with self._lost():
             channel = self.connection.create_session()
@@ -195,7 +199,7 @@ class SshShell:
             try:
                 self.connection.put(io.BytesIO(content), path)
             except OSError as problem:
-                self.connection.transport.join(1)  # it learns of a break a moment later
+                self.connection.transport.join(1)  # the transport notices a break a moment later
                 if not self.connection.is_connected:
                     raise EOFError(problem) from None
                 raise NotReady(

@@ -16,24 +16,24 @@ def found(program: str) -> bool:
 
 
 def run(argv: Sequence[str], timeout_s: float, **more: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, or to its deadline.
+    """Run a command and wait until it ends.
 
     Parameters
     ----------
     argv : list of str
     timeout_s : float
     more
-        For `subprocess.run`.
+        Further arguments of `subprocess.run`.
 
     Returns
     -------
     subprocess.CompletedProcess
-        Its output is text; the status is not looked at.
+        The output is text. The status is not checked.
 
     Raises
     ------
     NotReady
-        When the program is not installed, or says nothing until the deadline.
+        When the program is not installed, or does not end within `timeout_s`.
     """
     try:
         return subprocess.run(
@@ -58,25 +58,25 @@ def run(argv: Sequence[str], timeout_s: float, **more: Any) -> subprocess.Comple
 def follow(
     argv: Sequence[str], timeout_s: float, log: Path, hear: Callable[[str], None], **more: Any
 ) -> None:
-    """Run a command whose lines are worth hearing while it runs.
+    """Run a command, and call `hear` with each line that it prints.
 
     Parameters
     ----------
     argv : list of str
     timeout_s : float
     log : pathlib.Path
-        Takes everything that the command writes.
+        File for everything that the command prints.
     hear : callable
-        Called with each line.
     more
-        For `subprocess.Popen`.
+        Further arguments of `subprocess.Popen`.
 
     Raises
     ------
     ElevatorLabError
-        When it fails or does not end in time; the end of its output is in the message.
+        When the command fails or does not end in time. The message has the end of its output.
     """
-    # Its own session: Ctrl-C is for us, who then end it and take away what it has made.
+    # A session of its own, so that Ctrl-C reaches this process alone. This process then ends the
+    # command and removes what the command has made.
     with subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,

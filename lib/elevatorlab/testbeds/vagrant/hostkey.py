@@ -1,4 +1,4 @@
-"""The host key of a virtual machine of ours: seen once on its private network, then held to."""
+"""The host key of a virtual machine: read once on its private network, then required."""
 
 import contextlib
 import socket
@@ -24,7 +24,7 @@ def pin(host: str, port: int, known_hosts: Path) -> None:
     Raises
     ------
     NotReady
-        When it shows none within a minute.
+        When the machine shows no key within `WAIT_S`.
     """
     until_s = time.monotonic() + WAIT_S
     while True:

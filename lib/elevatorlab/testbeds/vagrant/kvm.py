@@ -13,8 +13,8 @@ from ..deterministic import image, qemu
 
 DEVICE = Path("/dev/kvm")
 
-#: A kernel without a root file system says so, restarts, and QEMU ends. With KVM that takes
-#: less than a second; where KVM's instructions are themselves emulated, it may take minutes.
+#: Message of a kernel without a root file system. The kernel then restarts, and QEMU ends. With KVM
+#: this takes less than a second; where KVM's instructions are themselves emulated, maybe minutes.
 BOOTED = "Kernel panic - not syncing: VFS"
 DEADLINE_S = 15
 
@@ -37,10 +37,10 @@ def works() -> bool:
 
 @functools.cache
 def why_not() -> str:
-    """Say why KVM does not work here, as a clause; empty where it does.
+    """Return why KVM does not work here, as a clause; "" if it works.
 
-    The kernel of the deterministic image is booted under KVM once, and the answer kept until
-    this machine's kernel or QEMU changes.
+    The kernel of the deterministic image is booted once under KVM. The answer is kept until this
+    machine's kernel or QEMU changes.
     """
     if not DEVICE.exists():
         return f"{DEVICE} is missing"
@@ -75,7 +75,7 @@ def _ask(asked: dict[str, str], kernel: Path) -> str:
 
 
 def _boot(kernel: Path, accelerator: str) -> str:
-    """Boot `kernel` with `accelerator`; say why that failed, or return an empty string."""
+    """Boot `kernel` with `accelerator`; return why that failed, or an empty string."""
     with tempfile.TemporaryDirectory(prefix="elevatorlab-kvm.") as folder:
         console = Path(folder) / "console"
         command = [

@@ -1,4 +1,4 @@
-"""What a virtual machine has in libvirt: a domain, a storage pool, a network, of one name."""
+"""A virtual machine's objects in libvirt: domain, storage pool and network of the same name."""
 
 import ipaddress
 import subprocess
@@ -12,10 +12,10 @@ from . import commands
 
 URI = "qemu:///system"
 
-#: Where libvirt may write as the user that QEMU runs as; a home folder is often closed to it.
+#: Folder in which QEMU's user may write; a home folder often refuses that user.
 IMAGES = Path("/var/lib/libvirt/images")
 
-#: How to list, by name, what there is of each kind.
+#: By kind of object: virsh's arguments to list the names of all such objects.
 KINDS = {
     "domain": ("list", "--all", "--name"),
     "pool": ("pool-list", "--all", "--name"),
@@ -45,6 +45,7 @@ def require() -> None:
     Raises
     ------
     NotReady
+        When it does not answer.
     """
     answer = virsh("version", timeout_s=20)
     if answer.returncode:
@@ -62,7 +63,7 @@ def names(kind: str) -> set[str]:
 
 
 def left(name: str) -> list[str]:
-    """Return the kinds of things called `name` that there are."""
+    """Return the kinds of which an object called `name` exists."""
     return [kind for kind in KINDS if name in names(kind)]
 
 
@@ -72,22 +73,27 @@ def running(name: str) -> bool:
 
 
 def make_pool(name: str) -> None:
-    """Make a storage pool called `name`: a folder of its own, so that all of it can go again."""
+    """Make a storage pool called `name`, in a folder of its own that can be removed as a whole."""
     _do("pool-define-as", name, "dir", "--target", str(IMAGES / name))
     _do("pool-build", name)
     _do("pool-start", name)
 
 
 def make_network(name: str, network: str, file: Path) -> None:
-    """Make a private network called `name`, from which guests reach others, but not the reverse.
+    """Make a private network called `name`; nobody outside can open a connection to its guests.
 
     Parameters
     ----------
     name : str
     network : str
-        Its addresses, as ``192.168.100.0/24``.
+        Range of its addresses, such as ``192.168.100.0/24``.
     file : pathlib.Path
-        Where its description is written for virsh.
+        File to which the network's description is written for virsh.
+
+    Raises
+    ------
+    NotReady
+        When virsh fails.
     """
     all_of_it = ipaddress.IPv4Network(network)
     file.write_text(
@@ -104,20 +110,27 @@ def make_network(name: str, network: str, file: Path) -> None:
 
 
 def free_network(name: str, routes: Path = Path("/proc/net/route")) -> ipaddress.IPv4Network:
-    """Return a private network that is neither libvirt's nor has a route on this machine.
+    """Return a private network that is not in libvirt and has no route on this machine.
 
-    Machines of different names begin at different places, so that two that start together
-    rarely want the same one.
+    The search begins at a place that depends on `name`. So two virtual machines that start
+    together rarely choose the same network.
 
     Parameters
     ----------
     name : str
+        Name of the virtual machine.
     routes : pathlib.Path
+        The kernel's list of routes.
 
     Returns
     -------
     ipaddress.IPv4Network
         One of 192.168.100.0/24 to 192.168.199.0/24.
+
+    Raises
+    ------
+    NotReady
+        When all of them are taken.
     """
     taken = [*_routed(routes.read_text()), *_defined()]
     begin = sum(name.encode())
@@ -129,7 +142,7 @@ def free_network(name: str, routes: Path = Path("/proc/net/route")) -> ipaddress
 
 
 def _routed(table: str) -> Iterator[ipaddress.IPv4Network]:
-    """Yield the networks of /proc/net/route, but for the default route."""
+    """Yield the networks in the text of /proc/net/route, except the default route."""
     for line in table.splitlines()[1:]:
         _, destination, *_, mask, _, _, _ = line.split()
         numbers = [int.from_bytes(bytes.fromhex(one), "little") for one in (destination, mask)]
@@ -138,7 +151,7 @@ def _routed(table: str) -> Iterator[ipaddress.IPv4Network]:
 
 
 def _defined() -> Iterator[ipaddress.IPv4Network]:
-    """Yield the networks that libvirt knows; those that are not active have no route."""
+    """Yield the networks in libvirt, also inactive ones, which have no route."""
     for name in names("network"):
         for ip in ElementTree.fromstring(virsh("net-dumpxml", name).stdout).findall("ip"):
             if ip.get("family", "ipv4") == "ipv4":
@@ -162,7 +175,7 @@ def remove(name: str) -> None:
     Raises
     ------
     ElevatorLabError
-        When something stays.
+        When something is still there after `REMOVE_S`.
     """
     until_s = time.monotonic() + REMOVE_S
     gone = 0

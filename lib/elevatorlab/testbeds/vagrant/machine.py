@@ -1,4 +1,4 @@
-"""One virtual machine: brought up, reached, taken away, and nothing of it left behind."""
+"""Start one virtual machine, tell how to reach it, and remove it without leftovers."""
 
 import contextlib
 import hashlib
@@ -20,10 +20,10 @@ from .readiness import findings
 
 __all__ = ["DISK_SERIAL", "Machine", "findings"]
 
-#: By which the guest knows the second disk: /dev/disk/by-id/virtio-SERIAL (see Vagrantfile).
+#: Serial number of the second disk, which is /dev/disk/by-id/virtio-SERIAL (see Vagrantfile).
 DISK_SERIAL = "elevatorlab"
 
-#: From nothing to reachable; most of it is provisioning, where that happens in an emulated VM.
+#: Limit for starting the machine. Most of the time is for provisioning in an emulated machine.
 UP_S = 2400
 DESTROY_S = 180
 
@@ -37,22 +37,23 @@ ACCELERATORS = {
 class Machine:
     """A virtual machine of the project's Vagrantfile.
 
-    All that it makes bears one name, which follows from its folder and is written down there
-    before anything is made. So whatever ends a run, the next one with the same folder, or
-    `clean`, finds what is left. As a context manager it is up inside, and gone afterwards.
+    Everything that is made for the machine has one name, which is derived from its folder. The
+    name is written to a journal in that folder before anything is made. So after any interruption,
+    the next run with the same folder, or `clean`, finds what is left. Within the context, the
+    machine is up; afterwards, it is removed.
 
     Parameters
     ----------
     folder : pathlib.Path
-        Where its journal, log, keys and Vagrant's state are kept; made, and removed with it.
+        Folder for the journal, log, keys and Vagrant's state; made and removed with the machine.
     memory_mib, cpus, disk_mib : int
         Memory, processors, and the size of the second disk.
     driver : str or None
-        ``kvm`` or ``qemu`` (libvirt's), or None for KVM where it works.
+        Libvirt's ``kvm`` or ``qemu``. None means ``kvm`` if KVM works here, else ``qemu``.
     keep : bool
-        Leave it running at the end of the ``with`` block; the next `up` finds it.
+        Leave the machine running at the end of the ``with`` block; the next `up` finds it.
     say : callable
-        Called with a line about what goes on.
+        Called with a line about each step.
     """
 
     def __init__(
@@ -86,12 +87,13 @@ class Machine:
     # ---- its life ----------------------------------------------------------------------
 
     def up(self) -> None:
-        """Bring it up, or find it up.
+        """Start the machine, unless it is up already.
 
         Raises
         ------
         NotReady
-            When something is missing, or it does not come up; nothing is left then.
+            When something is missing, another process uses the machine, or it does not come up.
+            A machine that did not come up is removed.
         """
         self._take_lock()
         try:
@@ -105,14 +107,14 @@ class Machine:
             raise
 
     def destroy(self) -> None:
-        """Take it away, with everything that was made for it."""
+        """Remove the machine, with everything that was made for it."""
         self._take_lock()
         try:
             self._clear()
         finally:
             self._unlock()
 
-    #: What is left of a killed run is taken away in the same way.
+    #: Leftovers of a killed run are removed in the same way.
     clean = destroy
 
     def _make(self) -> None:
@@ -160,22 +162,22 @@ class Machine:
             raise NotReady(f"the virtual machine did not come up: {problem}") from None
 
     def _hear(self, line: str) -> None:
-        """Pass on what Vagrant says about steps, without its details."""
+        """Pass on Vagrant's lines about its steps, without details."""
         _, arrow, text = line.strip().partition(f"==> {self.name}: ")
         _, provisioning, said = line.strip().partition("provision: ")
         if provisioning or (arrow and text.endswith("...")):
             self.say("  " + (f"provisioning: {said}" if said else text))
 
     def _clear(self) -> None:
-        """Remove everything that bears its name, and its folder with the journal last."""
+        """Remove everything with the machine's name; the folder with the journal goes last."""
         journal = self._read()
         if journal is None:
-            return  # nothing of ours, whatever lies in that folder
+            return  # without a journal, nothing in that folder is ours
         _end_processes(f"ELEVATORLAB_VM_NAME={self.name}")
         if journal["provider"] == "libvirt":
             libvirt.remove(self.name)
-        # For libvirt, this is what is left to do: Vagrant's own list of machines. It would end a
-        # machine that still boots only after 20 s.
+        # With libvirt, only Vagrant's own list of machines is left to update. Vagrant alone would
+        # need 20 s to end a machine that still boots.
         if any(self._dotfile.glob("machines/*/*/id")):
             with contextlib.suppress(NotReady):
                 commands.run(
@@ -197,18 +199,23 @@ class Machine:
         return ACCELERATORS[journal["provider"], journal["driver"]]
 
     def ssh_config(self) -> dict[str, Any]:
-        """Return how to reach it.
+        """Return how to reach the machine over SSH.
 
         Returns
         -------
         dict
             ``host``, ``port``, ``user``, ``key_filename``, and ``known_hosts``: a file with the
-            one host key that it may show.
+            only host key that the machine may show.
+
+        Raises
+        ------
+        NotReady
+            When the machine is not up.
         """
         return {**self._made()["address"], "known_hosts": str(self._known_hosts)}
 
     def storage(self) -> Path:
-        """Return the folder of this machine that its disks are files in."""
+        """Return the folder, outside the virtual machine, with the files of its disks."""
         if self._made()["provider"] == "libvirt":
             return libvirt.IMAGES / self.name
         return self.folder
@@ -220,7 +227,7 @@ class Machine:
         return journal
 
     def _found_up(self) -> bool:
-        """Tell whether the machine of the journal is the one wanted, and shows its host key."""
+        """Tell whether the machine in the journal is as wanted, runs, and shows its host key."""
         journal = self._read()
         if not journal or "address" not in journal or journal["size"] != self.size:
             return False
@@ -246,7 +253,10 @@ class Machine:
         }
 
     def _environment(self, choice: dict[str, Any]) -> dict[str, str]:
-        """Return the variables that the Vagrantfile and Vagrant read; the name marks processes."""
+        """Return the environment variables for Vagrant and the Vagrantfile.
+
+        The machine's name among them marks Vagrant's processes (`_end_processes`).
+        """
         size = choice["size"]
         return {
             **os.environ,
@@ -288,7 +298,7 @@ class Machine:
         fresh.rename(self.folder / "machine.json")
 
     def _take_lock(self) -> None:
-        """Let one process at a time have this machine; a killed one has it no longer."""
+        """Let one process at a time use this machine; a process that is killed loses the lock."""
         if self._lock is not None:
             return
         self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -309,7 +319,7 @@ class Machine:
 
 
 def _end_processes(mark: str) -> None:
-    """End the processes that have `mark` in their environment: what a killed run has started."""
+    """Kill the processes that have `mark` in their environment: those that a killed run started."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if mark.encode() in (process / "environ").read_bytes().split(b"\0"):

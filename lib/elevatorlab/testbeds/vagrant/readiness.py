@@ -15,7 +15,11 @@ INSTALL = "environments/start-libvirt.sh installs and starts what is missing"
 
 
 def provider() -> str:
-    """Return Vagrant's provider to use: VAGRANT_DEFAULT_PROVIDER, libvirt, or virtualbox."""
+    """Return the provider that Vagrant is to use: ``libvirt`` or ``virtualbox``.
+
+    The environment variable VAGRANT_DEFAULT_PROVIDER may name it. Otherwise, it is VirtualBox only
+    where virsh is missing and VirtualBox is installed.
+    """
     named = os.environ.get("VAGRANT_DEFAULT_PROVIDER")
     if named in ("libvirt", "virtualbox"):
         return named
@@ -30,6 +34,7 @@ def require(provider: str) -> None:
     Raises
     ------
     NotReady
+        When Vagrant, the provider, or Vagrant's plug-in for libvirt is missing.
     """
     _require_vagrant()
     _require_provider(provider)
@@ -54,7 +59,7 @@ def _require_provider(provider: str) -> None:
 
 
 def boxes() -> list[str]:
-    """Return the names of the boxes that could be used, in the order of preference."""
+    """Return the names of the usable boxes on this machine, the preferred one first."""
     home = Path(os.environ.get("VAGRANT_HOME", "~/.vagrant.d")).expanduser()
     named = os.environ.get("ELEVATORLAB_BOX")
     wanted = [named] if named else [LOCAL_BOX, PUBLIC_BOX]
@@ -62,7 +67,7 @@ def boxes() -> list[str]:
 
 
 def findings() -> Iterator[Readiness]:
-    """Say what there is here of what a virtual machine needs.
+    """Yield the findings on what a virtual machine needs of this machine.
 
     Yields
     ------

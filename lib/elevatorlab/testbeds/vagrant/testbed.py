@@ -1,4 +1,4 @@
-"""Run trials in a virtual machine that Vagrant makes and takes away."""
+"""Run trials in a virtual machine that Vagrant makes and removes."""
 
 import contextlib
 import functools
@@ -18,14 +18,14 @@ from .machine import DISK_SERIAL, Machine, findings
 
 FOLDER = BUILD / "vagrant"
 
-#: The second disk where no trial uses it: Vagrant always makes one.
+#: Size of the second disk if no trial uses it: Vagrant always makes one.
 UNUSED_MIB = 16
 
 
 def disk_mib(trials: list[Trial]) -> int:
-    """Return the size of the second disk: what the largest device of `trials` needs.
+    """Return the size of the second disk, in MiB: that of the largest device of `trials`.
 
-    Devices over NVMe/TCP, and disks of one's own, are not on it.
+    Devices over NVMe/TCP, and disks that a user names, are not on it.
     """
     return max(getattr(trial.device, "size_mib", 0) for trial in trials) or UNUSED_MIB
 
@@ -39,14 +39,15 @@ class VagrantTestbed(ShellTestbed):
     Parameters
     ----------
     machine : Machine, optional
-        One that somebody else makes and takes away; by default one for the campaign.
+        A virtual machine that the caller makes and removes. By default, `prepare` makes one, and
+        `close` removes it.
     """
 
     name = "vagrant"
     defaults = {**ShellTestbed.defaults, "arms": ("vm",)}
 
     def __init__(self, say: Say = print, machine: Machine | None = None) -> None:
-        super().__init__(LocalShell(), say)  # until the virtual machine has one of its own
+        super().__init__(LocalShell(), say)  # until the virtual machine is up
         self.given = machine
         self.below = far_agent.FarAgent(LocalShell())
         self.vm: Machine | None = None
@@ -54,14 +55,14 @@ class VagrantTestbed(ShellTestbed):
     # ---- what it can do ---------------------------------------------------------------
 
     def findings(self) -> Iterator[Readiness]:
-        """Say what this machine has for virtual machines; what is inside is known once it is up."""
+        """Yield what this machine has for virtual machines and, once it is up, what is inside."""
         yield from findings()
         if self.vm is not None:
             yield from super().findings()
 
     @functools.cached_property
     def facts(self) -> dict[str, Any]:
-        """What the virtual machine is and has, and the physical machine's identity."""
+        """Facts about the virtual machine; id, processor and disks are the physical machine's."""
         vm = self._up()
         inside, below = self.far.facts(), self.below.facts(root=False)
         return {
@@ -78,11 +79,11 @@ class VagrantTestbed(ShellTestbed):
         return str(self.below.facts(root=False)["machine_id"])
 
     def identity(self) -> str:
-        """Return what decides the results, as soon as the virtual machine is up."""
+        """Return an id of what decides the results; "" until the virtual machine is up."""
         return super().identity() if self.vm else ""
 
     def accelerator(self) -> str:
-        """Return what executes the processor's instructions."""
+        """Return what executes the processor's instructions: KVM, TCG or VirtualBox."""
         return self._up().accelerator
 
     def _up(self) -> Machine:
@@ -91,7 +92,7 @@ class VagrantTestbed(ShellTestbed):
         return self.vm
 
     def takes(self, trial: Trial) -> bool:
-        """Plain processes in a virtual machine."""
+        """Tell whether a trial has only plain processes, in a virtual machine, on no real disk."""
         processes = all(group.isolation == "process" for group in trial.groups)
         return trial.machine == "virtual_machine" and processes and trial.device.kind != "disk"
 
@@ -117,7 +118,7 @@ class VagrantTestbed(ShellTestbed):
         super().prepare(trials)
 
     def site(self) -> dict[str, Any]:
-        """Tell the agent which disk was made for it."""
+        """Return what the agent must know, with the disk that was made for it."""
         return {**super().site(), "disk": DISK_SERIAL}
 
     def _run(self, trial: Trial, note: Say) -> dict[str, bytes]:
@@ -127,7 +128,10 @@ class VagrantTestbed(ShellTestbed):
 
     @contextlib.contextmanager
     def _backing_scheduler(self, scheduler: str | None) -> Iterator[list[Any]]:
-        """Keep the scheduler of the physical disk below the virtual one; yield the proofs."""
+        """Set the scheduler of the physical disk below the virtual one; yield the proofs.
+
+        Leaving the context restores the old scheduler. With None, nothing changes.
+        """
         if scheduler is None:
             yield []
             return
@@ -138,13 +142,13 @@ class VagrantTestbed(ShellTestbed):
             yield proofs
 
     def clean(self) -> str:
-        """Remove what killed runs left; return a sentence that says what was done."""
+        """Clean up after killed runs; return a sentence that says what was done."""
         sentence = self.below.clean()
         Machine(FOLDER, say=self.say).clean()
         return f"{sentence}; no virtual machine of ours is left"
 
     def close(self) -> None:
-        """Take the virtual machine away, unless it is somebody else's."""
+        """Remove the virtual machine, unless the caller made it."""
         super().close()
         if self.vm is not None and self.vm is not self.given:
             self.vm.destroy()

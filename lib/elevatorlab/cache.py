@@ -1,9 +1,9 @@
-"""What takes minutes to build, kept for each user and named by the digest of what it is made from.
+"""A user's cache of what takes minutes to build, such as the image of the emulated machine.
 
-A second checkout, a CI run, or a student on a shared server takes it from here. An entry is a
-folder ``KIND/DIGEST`` below `ROOT`. It is written under another name and renamed when whole, and
-``entry.json`` has the size and the SHA-256 of each of its files. A damaged entry is built again,
-never used.
+A second checkout, a CI run, or a student on a shared server takes a build from the cache. An entry
+is a folder ``KIND/DIGEST`` below `ROOT`. DIGEST is the SHA-256 of all that the entry is made from.
+An entry is written under another name, and renamed when it is whole. Its ``entry.json`` has the
+size and the SHA-256 of each of its files. A damaged entry is built again, never used.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from platformdirs import user_cache_path
 from .errors import ElevatorLabError
 from .paths import make_folder
 
-#: Another folder: ELEVATORLAB_CACHE, for a server's users to share one, or for a larger disk.
+#: The cache's folder. ELEVATORLAB_CACHE names another: one that users share, or on a larger disk.
 ROOT = Path(os.environ.get("ELEVATORLAB_CACHE") or user_cache_path("elevatorlab", appauthor=False))
 
-#: Age at which `prune` removes what nobody has used since.
+#: Days without use after which `prune` removes an entry.
 UNUSED_DAYS = 30
 
 REMEDY = "Set ELEVATORLAB_CACHE to another folder"
 
-#: What the files of an entry are.
+#: File of an entry that lists its other files, with sizes and SHA-256.
 INDEX = "entry.json"
 
-#: What the folders of an entry that is being made are called after its digest.
+#: Suffixes of the two folders of an entry that is being made, after its digest.
 _HALF_MADE = ".part"
 _WORK = ".work"
 
@@ -48,9 +48,9 @@ class Entry:
     Attributes
     ----------
     kind : str
-        What it holds, such as ``image``.
+        What the entry holds, such as ``image``.
     digest : str
-        SHA-256 of what it was made from.
+        SHA-256 of what the entry was made from.
     folder : Path
     """
 
@@ -66,17 +66,17 @@ class Entry:
 
     @property
     def last_used_s(self) -> float:
-        """When it was made or used last, in seconds since 1970."""
+        """When the entry was last made or used, in seconds since 1970."""
         index = self.folder / INDEX
         return (index if index.exists() else self.folder).stat().st_mtime
 
     def damage(self, thorough: bool = False) -> str:
-        """Say what is not as it was when the entry was made; "" where nothing is.
+        """Say what has changed since the entry was made, or that it is not finished; "" if neither.
 
         Parameters
         ----------
         thorough : bool
-            Read every file and compare its SHA-256; otherwise sizes alone are compared.
+            Read every file and compare its SHA-256; otherwise compare sizes alone.
         """
         if self.folder.suffix in (_HALF_MADE, _WORK):
             return "is being built, or was interrupted"
@@ -101,7 +101,7 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
     Parameters
     ----------
     kind : str
-        One word, a folder's name.
+        One word, the name of the folder below `ROOT` that contains the entry.
     digest : str
         SHA-256 of all that decides the content.
     make : callable
@@ -126,7 +126,7 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
         with _lock(entry):
             if anew or entry.damage(thorough=True):  # nobody has made it meanwhile
                 _fill(entry, make)
-    with suppress(PermissionError):  # of a cache that another user keeps
+    with suppress(PermissionError):  # another user owns this cache
         os.utime(entry.folder / INDEX)
     return entry.folder
 
@@ -138,10 +138,10 @@ def _lock(entry: Entry) -> FileLock:
 
 
 def work_folder(kind: str, digest: str) -> Path:
-    """Return where the maker of an entry may put what the next one goes on from.
+    """Return the folder in which the maker of an entry may keep intermediate files.
 
-    It stays where making fails or is killed. `prune` removes it, but not while `obtain` makes the
-    entry.
+    If making fails or is killed, the folder stays, so that the next attempt can continue from it.
+    `prune` removes the folder, but not while `obtain` makes the entry.
     """
     return ROOT / kind / f"{digest}{_WORK}"
 
@@ -160,7 +160,7 @@ def _fill(entry: Entry, make: Callable[[Path], None]) -> None:
 
 
 def _seal(folder: Path) -> None:
-    """Write down what the files are, and let nobody change one by mistake."""
+    """Write the index of the files, and make the files read-only."""
     index = {}
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         file.chmod(file.stat().st_mode & ~0o222)
@@ -170,14 +170,14 @@ def _seal(folder: Path) -> None:
 
 
 def take_out(entry: Path, folder: Path) -> None:
-    """Put the files of an entry into `folder`, as links where the disk is the same.
+    """Put the files of an entry into `folder`: hard links on the same disk, otherwise copies.
 
     Parameters
     ----------
     entry : Path
-        As `obtain` returns it.
+        The entry's folder, as `obtain` returns it.
     folder : Path
-        A new one.
+        A folder that does not exist yet.
     """
     folder.mkdir(parents=True)
     for file in sorted(path for path in entry.rglob("*") if path.is_file()):
@@ -189,13 +189,19 @@ def take_out(entry: Path, folder: Path) -> None:
         try:
             os.link(file, target)
         except OSError:  # another disk, or another user's file
-            # cp, since holes stay holes, and some file systems copy by reference.
+            # cp keeps holes as holes, and copies by reference where the file system can.
             copy = ["cp", "--sparse=always", "--reflink=auto", str(file), str(target)]
             subprocess.run(copy, check=True)
 
 
 def entries() -> Iterator[Entry]:
-    """Yield everything in the cache, half-made entries of killed processes included."""
+    """Yield every entry of the cache, also the half-made entries of killed processes.
+
+    Raises
+    ------
+    ElevatorLabError
+        When `ROOT` is a file.
+    """
     if ROOT.exists() and not ROOT.is_dir():
         raise ElevatorLabError(f"cache: expected a folder; {ROOT} is a file. {REMEDY}")
     for folder in sorted(ROOT.glob("*/*")):
@@ -204,9 +210,9 @@ def entries() -> Iterator[Entry]:
 
 
 def prune(everything: bool = False) -> list[Entry]:
-    """Remove what is damaged, half-made, or has not been used for `UNUSED_DAYS`.
+    """Remove entries that are damaged, half-made, or unused for `UNUSED_DAYS`.
 
-    What a process makes at the moment stays.
+    An entry that a process is making stays.
 
     Parameters
     ----------
@@ -216,7 +222,7 @@ def prune(everything: bool = False) -> list[Entry]:
     Returns
     -------
     list of Entry
-        What was removed.
+        The removed entries.
     """
     oldest_s = time.time() - UNUSED_DAYS * 24 * 3600
     removed = []

@@ -6,7 +6,7 @@ class ElevatorLabError(Exception):
 
 
 class NoFolder(ElevatorLabError):
-    """A folder that is needed is not there, and cannot be made."""
+    """A folder that is needed does not exist, and cannot be made."""
 
 
 class NotReady(ElevatorLabError):
@@ -17,7 +17,7 @@ class NotReady(ElevatorLabError):
     lack : str
         What is missing, and where.
     remedy : str, optional
-        What to do about it, where that is not part of the first.
+        What to do about it, unless `lack` already says so.
     """
 
     def __init__(self, lack: str, remedy: str = "") -> None:
@@ -32,7 +32,7 @@ class TrialFailed(ElevatorLabError):
     ----------
     why : str
     log : bytes, optional
-        What the agent has logged, where it got as far as that.
+        The agent's log, if the trial got that far.
     """
 
     def __init__(self, why: str, log: bytes = b"") -> None:

@@ -1,4 +1,4 @@
-"""What the package's extras bring, and the sentence where one of them is missing."""
+"""Which modules the package's extras bring, and the error if an extra is missing."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from importlib.metadata import PackageNotFoundError, requires
 
 from .errors import ElevatorLabError
 
-#: "fabric; extra == 'remote'", as the metadata of an installed package spell it.
+#: Matches a requirement of an extra in a package's metadata: "fabric; extra == 'remote'".
 _OF_AN_EXTRA = re.compile(r"^([A-Za-z0-9._-]+).*;.*extra == ['\"]([a-z]+)['\"]")
 
-#: Extras that are for a user; the others gather them, or are for those who change the package.
+#: Extras for users. Each other extra combines these, or is for developers of the package.
 _FOR_USERS = ("remote", "cluster", "notebooks")
 
 
 class MissingExtra(ElevatorLabError):
-    """A part of the package was used whose libraries are not installed.
+    """A part of the package was used that needs an extra, which is not installed.
 
     Attributes
     ----------
     extra, module : str
-        The extra that brings the module, and the module.
+        The extra, and the missing module that it brings.
     """
 
     def __init__(self, extra: str, module: str) -> None:
@@ -31,12 +31,12 @@ class MissingExtra(ElevatorLabError):
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """How to install the extra."""
         return f"Install it: pip install 'elevatorlab[{self.extra}]'"
 
 
 def missing(problem: BaseException) -> MissingExtra | None:
-    """Return the error that says which extra brings a module, where an import failed for that."""
+    """Return the error to raise if an import failed because an extra is missing; None otherwise."""
     if not isinstance(problem, ModuleNotFoundError) or not problem.name:
         return None
     module = problem.name.partition(".")[0]
@@ -45,7 +45,7 @@ def missing(problem: BaseException) -> MissingExtra | None:
 
 
 def _extras() -> dict[str, str]:
-    """Return the extra that brings each module; ours are named like their packages."""
+    """Return the extra of each module. Each module of our extras is named like its package."""
     try:
         wanted = requires("elevatorlab") or []
     except PackageNotFoundError:  # run from its source files, without an installation

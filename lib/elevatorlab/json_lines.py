@@ -1,4 +1,4 @@
-"""JSON that people write: what is wrong with it has a line."""
+"""Read JSON files that people write; errors name the line."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from .errors import ElevatorLabError
 
 
 class _Twice(ValueError):
-    """A key that stands twice in one object: which of its values is meant?"""
+    """A key stands twice in one object, so it is unclear which value is meant."""
 
 
 def read(file: Path) -> Any:
-    """Return the content of a file.
+    """Return the content of a JSON file.
 
     Raises
     ------
     ElevatorLabError
-        When there is no such file, or it has no JSON; the sentence says where.
+        When the file cannot be read, is not valid JSON, or has a key twice in one object. The
+        message names the file, and the line where that is known.
     """
     try:
         return json.loads(_text(file), object_pairs_hook=_object)
@@ -46,13 +47,14 @@ def read(file: Path) -> Any:
 
 
 def line_of(file: Path, place: Sequence[str | int]) -> int:
-    """Return the line, from 1, of a value in a file that has JSON.
+    """Return the line number, counted from 1, of a value in a JSON file.
 
     Parameters
     ----------
     file : Path
     place : sequence of str or int
-        The keys and positions that lead to the value, as far as they are there.
+        The keys and positions that lead to the value. If one of them is missing, the line of the
+        last value found is returned.
     """
     node = _nodes(file)
     for step in place:
@@ -64,7 +66,7 @@ def line_of(file: Path, place: Sequence[str | int]) -> int:
 
 
 def _text(file: Path) -> str:
-    """Return the text of a file, without the mark (BOM) that some editors begin it with."""
+    """Return the text of a file, without the byte-order mark that some editors begin it with."""
     return file.read_text(encoding="utf-8-sig")
 
 
@@ -78,9 +80,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _nodes(file: Path) -> Any:
-    """Return the parts of a file that has JSON, which know their lines; None where it has none."""
+    """Return the YAML nodes of a JSON file, which know their lines; None if it cannot be parsed."""
     try:
-        # JSON is YAML, but for tabs, and a parser of YAML knows lines.
+        # JSON without tabs is YAML, and a parser of YAML knows the lines.
         return yaml.compose(_text(file).expandtabs(), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError):
         return None  # some characters are allowed in JSON only

@@ -1,4 +1,4 @@
-"""Where things are: in a checkout below its folder, in an installed package beside its modules."""
+"""Where files are: below a checkout's folder, or beside an installed package's modules."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .errors import NoFolder
 
 PACKAGE = Path(__file__).resolve().parent
 
-#: What a wheel carries of the checkout; `setup.py` puts it there.
+#: Files of the checkout that a wheel contains; `setup.py` copies them there.
 SHARED = PACKAGE / "share"
 
 #: Whether the package was installed from a wheel, without a checkout around it.
 INSTALLED = SHARED.is_dir()
 
-#: The checkout (notebooks, environments, data), or what an installed package has of it.
+#: The checkout (notebooks, environments, data), or the part of it that a wheel contains.
 PROJECT = SHARED if INSTALLED else PACKAGE.parents[1]
 
 DATA = PROJECT / "data"
@@ -32,12 +32,12 @@ def _usual_build() -> Path:
     return user_data_path("elevatorlab", appauthor=False)
 
 
-#: Everything that a command makes; in a checkout `make clean` removes it.
+#: Folder of everything that commands make; in a checkout, `make clean` removes it.
 BUILD = Path(os.environ.get("ELEVATORLAB_BUILD") or _usual_build())
 
 
 def command(arguments: str) -> str:
-    """Return a command of ours as the user can give it: the program as it was called.
+    """Return a command line that the user can type, with this program as it was called.
 
     Parameters
     ----------
@@ -47,8 +47,9 @@ def command(arguments: str) -> str:
     Returns
     -------
     str
-        ``.venv/bin/elevatorlab claims --all`` where the program was called like that;
-        ``elevatorlab claims --all`` where the shell finds it, or where another program runs us.
+        ``.venv/bin/elevatorlab claims --all`` if the program was called by that path.
+        ``elevatorlab claims --all`` if the shell finds the program by its name, or if another
+        program, such as a notebook, imports this package.
     """
     called = Path(sys.argv[0])
     if called.name != "elevatorlab" or shutil.which("elevatorlab") == str(called):
@@ -57,20 +58,20 @@ def command(arguments: str) -> str:
 
 
 def make_folder(folder: Path, what: str, remedy: str) -> None:
-    """Make a folder where there is none yet.
+    """Make a folder unless it exists.
 
     Parameters
     ----------
     folder : Path
     what : str
-        What it is for, as the beginning of the sentence.
+        What the folder is for; the error message begins with it.
     remedy : str
-        What to do where it cannot be.
+        What to do if the folder cannot be made; the error message ends with it.
 
     Raises
     ------
     NoFolder
-        When a file is in the way, or nothing can be made there.
+        When a file is in the way, or the folder cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

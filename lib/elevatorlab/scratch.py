@@ -1,7 +1,7 @@
 """Folders for what is needed only while a process runs, such as QEMU's sockets and recordings.
 
-They are in the system's folder for temporary files because a socket's path must be short. What a
-killed process leaves, `sweep` removes before the next trials.
+These folders are in the system's folder for temporary files, because a socket's path must be short.
+`sweep` removes the folders of killed processes before the next trials.
 """
 
 import os
@@ -13,7 +13,7 @@ PREFIX = "elevatorlab-"
 
 
 def folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder, as a context manager, that is named after this process."""
+    """Return a context manager that makes a folder named after this process, and removes it."""
     return tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
 
 
@@ -28,5 +28,5 @@ def sweep() -> None:
 def _is_mine(folder: Path) -> bool:
     try:
         return folder.owner() == Path("/proc/self").owner()
-    except FileNotFoundError:  # its process has removed it since, or somebody else's sweep
+    except FileNotFoundError:  # its process, or another sweep, has removed it meanwhile
         return False

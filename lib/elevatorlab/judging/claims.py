@@ -1,4 +1,4 @@
-"""Published number -> verdict: the engine that every study's claims go through.
+"""The engine that judges the claims of every study: from a published number to a verdict.
 
 The statements come from `families`; the functions that judge them are registered by the study, in
 `studies/<study>/claims.py`, and follow the rules of `verdicts`.
@@ -45,30 +45,31 @@ class Claim(Record):
     id, study, source, quantity, unit : str, str, Source, str, str
         What was published, and where.
     published, measured : float or str
-        The printed value and the one that it is compared with, both in `unit`; `measured`
-        is None where there is none.
+        The printed value and the value that it is compared with, both in `unit`. `measured` is
+        None where no value could be found.
     role, datum : Role, str
-        What it is worth as evidence, and the published datum that it stands on.
+        What the claim is worth as evidence, and the published datum that it rests on.
     formula : str
         How `measured` is computed.
     tolerance, threshold : Tolerance, Threshold
-        The numbers that were chosen to judge it by; None where none was.
+        The numbers chosen to judge the claim by; None where the claim needs no such number.
     constants : tuple of Constant
-        The numbers in the code that it was judged by, beside `constants.SHARED`.
+        The numbers in the code that decided the claim, in addition to `constants.SHARED`.
     testbed, machine, preset : str
-        Where it was judged, with "+" between the testbeds of one machine; `PUBLISHED_DATA` or
-        `UNMEASURED`, "" and "" where no machine had a part in it.
+        The run that the claim was judged on, with "+" between the testbeds of one machine. Without
+        a run, `testbed` is `PUBLISHED_DATA` or `UNMEASURED`, and the other two are empty.
     verdict, reason : Verdict, str
         The outcome and why, in words.
     p_value, p_adjusted : float
-        Of the verdict (see `verdicts.Evidence`), and after Benjamini and Hochberg among all claims
-        of the same study, run and role. None where nothing scattered.
+        The verdict's p-value (see `verdicts.Evidence`), as it is and adjusted among all claims of
+        the same study, run and role (see `evidence.together`). None where there is no scatter.
     repetitions_to_decide, repetitions : int
-        Of what is undecided, and those of the weakest test: see `verdicts.Evidence`.
+        How many repetitions would decide an undecided claim, and how many the weakest test rests
+        on; see `verdicts.Evidence`.
     compared : tuple of Compared
-        The estimates that it rests on, each with the published range; see `verdicts.Evidence`.
+        The estimates that the verdict rests on, each with the published range.
     cell : str
-        Which measurement it rests on; see `verdicts.Judgement`.
+        The measurement that the verdict rests on; see `verdicts.Judgement`.
     shared_with : tuple of str
         The other claims of this run that rest on the same measurement.
     """
@@ -101,7 +102,7 @@ class Claim(Record):
 
     @property
     def where(self) -> str:
-        """Name the run that it was judged on: "docker+host, quick, machine 1a2b3c4d"."""
+        """The run that the claim was judged on: "docker+host, quick, machine 1a2b3c4d"."""
         return label(self.testbed, self.preset, self.machine)
 
     @field_validator("measured")
@@ -117,7 +118,7 @@ ROLES = {
     Role.ARITHMETIC: "arithmetic checks",
     Role.BEYOND: "beyond the document",
 }
-"""What claims of a role are called, counted."""
+"""What counts call the claims of each role."""
 
 Judge = Callable[[Statement, pd.DataFrame], Judgement]
 
@@ -128,24 +129,29 @@ def judge(
     measured: pd.DataFrame,
     decided_by: DecidedBy | None = None,
 ) -> list[Claim]:
-    """Give every statement its verdict: about the document once, else once for each run.
+    """Judge every statement: arithmetic of the document once, all others once for each run.
 
     Parameters
     ----------
     items : sequence of Statement
         From `families.statements`.
     judges : mapping
-        The study's judging functions by name. Each sees the rows of one run: of one machine,
-        preset and scheduler of the physical disk below (see `matching.runs`).
+        The study's judging functions by name. Each call receives the rows of one run: one machine,
+        one preset, and one scheduler of the physical disk below (see `matching.runs`).
     measured : pandas.DataFrame
         Tidy table; may be empty.
     decided_by : mapping, optional
-        Which of the judges decide by a constant.
+        For each constant, the names of the judges that decide by it.
 
     Returns
     -------
     list of Claim
-        In the order of the statements; nothing is left out.
+        In the order of the statements. Each statement gives at least one claim.
+
+    Raises
+    ------
+    ValueError
+        When a statement names a judge that is not among `judges`.
     """
     unknown = {item.judge for item in items} - set(judges)
     if unknown:
@@ -169,7 +175,7 @@ def judge(
 
 
 def _on_met_calibrations(found: Sequence[Claim], items: Iterable[Statement]) -> list[Claim]:
-    """Take the verdict from each claim that stands on a calibration which this run missed."""
+    """Make a claim not testable if the same run missed the calibration that it stands on."""
     stands_on = {item.claim["id"]: item.stands_on for item in items if item.stands_on}
     missed = {(one.id, one.where) for one in found if one.verdict == Verdict.CALIBRATION_MISSED}
     return [
@@ -196,7 +202,7 @@ def _claim(
     constants: tuple[Constant, ...],
 ) -> Claim:
     verdict, firmness = judgement.verdict, judgement.evidence
-    if item.role == Role.CALIBRATION:  # which tests nothing
+    if item.role == Role.CALIBRATION:  # a calibration tests nothing
         verdict = _OF_CALIBRATIONS.get(verdict, verdict)
         firmness = firmness._replace(p_value=None)
     return Claim(
@@ -224,7 +230,7 @@ def to_json(claims: Iterable[Claim]) -> list[dict[str, Any]]:
 
 
 def to_frame(claims: Iterable[Claim]) -> pd.DataFrame:
-    """Return claims as a table with one row per claim and testbed; source as one text."""
+    """Return claims as a table with one row per claim and run; the source is one text."""
     rows = [{**claim.model_dump(mode="json"), "source": str(claim.source)} for claim in claims]
     return pd.DataFrame(rows, columns=list(Claim.model_fields))
 
@@ -236,7 +242,7 @@ def verdict_counts(claims: Iterable[Claim]) -> dict[Verdict, int]:
 
 
 def role_counts(claims: Iterable[Claim]) -> dict[Role, dict[Verdict, int]]:
-    """Count the verdicts of each role apart, without zeros; the roles that are there, in order."""
+    """Count the verdicts of each role separately, without zeros and without empty roles."""
     found = list(claims)
     of_role = {role: [one for one in found if one.role == role] for role in Role}
     return {
@@ -247,7 +253,7 @@ def role_counts(claims: Iterable[Claim]) -> dict[Role, dict[Verdict, int]]:
 
 
 def counted(claims: Sequence[Claim]) -> str:
-    """Say how many claims of each role came to which verdict, on how many independent data.
+    """Count claims by role and verdict, in words, with the number of independent data.
 
     Examples
     --------
@@ -265,9 +271,9 @@ def counted(claims: Sequence[Claim]) -> str:
 
 
 def independently(claims: Iterable[Claim], verdict: Verdict) -> str:
-    """Say on how many independent data a verdict rests, " (20 independent)".
+    """Return in words on how many independent data a verdict rests: " (20 independent)".
 
-    Nothing where each claim has its own, or the verdict says nothing.
+    The text is empty if each claim has a datum of its own, or if the verdict is "not testable".
     """
     some = [one for one in claims if one.verdict == verdict]
     count = evidence.independent(some)
@@ -281,12 +287,12 @@ def is_measured(claim: Claim) -> bool:
 
 
 def by_study(claims: Iterable[Claim]) -> list[list[Claim]]:
-    """Return the claims of each study, in the order in which they come."""
+    """Group claims by study; the groups and their claims keep the given order."""
     return _grouped(claims, lambda claim: claim.study)
 
 
 def by_place(claims: Iterable[Claim]) -> list[list[Claim]]:
-    """Return claims by where they were judged: each run, then the document, then nowhere."""
+    """Group claims by where they were judged: runs, then the document, then unmeasured claims."""
     kinds = {PUBLISHED_DATA: 1, UNMEASURED: 2}
     ordered = sorted(claims, key=lambda claim: kinds.get(claim.testbed, 0))
     return _grouped(ordered, lambda claim: claim.where)
@@ -300,7 +306,7 @@ def _grouped(claims: Iterable[Claim], key: Callable[[Claim], str]) -> list[list[
 
 
 def summary(claims: Sequence[Claim]) -> str:
-    """Say in one line how many claims came to which verdict; no two runs are added up.
+    """Say in one line how many claims came to which verdict; each run is counted separately.
 
     Examples
     --------
@@ -317,7 +323,7 @@ def how_many(claims: Iterable[Claim]) -> str:
 
 
 def overview(claims: Sequence[Claim], width: int = 80) -> str:
-    """Return a paragraph a study for a terminal: its claims, counted by run and verdict."""
+    """Return a paragraph per study for a terminal: its claims, counted by run and verdict."""
     parts = []
     for some in by_study(claims):
         parts.append(f"{some[0].study}: {how_many(some)}")
@@ -327,7 +333,7 @@ def overview(claims: Sequence[Claim], width: int = 80) -> str:
 
 
 def _counts(claims: Iterable[Claim]) -> Iterable[str]:
-    """Say for each run, and for what is no run, how many claims came to which verdict."""
+    """Yield a sentence with counts for each run, for the document, and for unmeasured claims."""
     for some in by_place(claims):
         if some[0].testbed == UNMEASURED:
             yield f"Not judged, because nothing was measured: {len(some)}."
@@ -342,7 +348,7 @@ def _place(claim: Claim) -> str:
 
 
 def as_text(claims: Sequence[Claim], width: int = 80) -> str:
-    """Return claims for a terminal: by run, role and verdict, what is not testable by its reason.
+    """Return claims for a terminal, by run, role and verdict; untestable claims by reason.
 
     Parameters
     ----------
@@ -378,7 +384,7 @@ def _quoted(text: str, value: float | str) -> str:
 
 
 def _company(claim: Claim) -> str:
-    """Say how much a verdict counts: its p-values, and the claims on the same measurement."""
+    """Say how much a verdict counts: its p-values, and how many claims share its measurement."""
     said = ""
     if claim.p_value is not None and claim.verdict in DECIDED:
         said += f" p = {claim.p_value:.2g}, adjusted {claim.p_adjusted:.2g}."
@@ -389,7 +395,7 @@ def _company(claim: Claim) -> str:
 
 
 def _by_reason(claims: Sequence[Claim], width: int) -> Iterable[str]:
-    """Count those that share a reason, and tell each one whose reason is its own."""
+    """Count the claims that share a reason, and list each claim whose reason is unique."""
     reasons = Counter(map(_short_reason, claims))
     for reason, count in reasons.most_common():
         if count > 1:

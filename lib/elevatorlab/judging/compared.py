@@ -1,4 +1,4 @@
-"""What an interval was compared with, kept beside the verdict so that it can be drawn."""
+"""Estimates and the published ranges they were compared with, kept so that they can be drawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..analysis.intervals import Interval
 
 Range = tuple[float | None, float | None]
-"""From, to; None: without end on that side."""
+"""Lowest and highest value; None where the range has no end on that side."""
 
 
 class Compared(Record):
@@ -20,13 +20,14 @@ class Compared(Record):
     Attributes
     ----------
     what : str
-        Which one of several it is, such as "bfq / none"; empty where there is one.
+        Which of a claim's comparisons this is, such as "bfq / none"; empty if it is the only one.
     value : float
         The estimate.
     low, high : float or None
         Its confidence interval; None after one repetition.
     published, allowed : Range
-        What rounding leaves to the published value, and that widened by the tolerance.
+        The range of values that round to the published one, and this range widened by the
+        tolerance.
     neutral : float
         The value that means "no difference".
     """
@@ -47,7 +48,7 @@ def compared(
     neutral: float,
     what: str = "",
 ) -> Compared:
-    """Keep an estimate with the published range to which it is compared.
+    """Return an estimate together with the published range that it is compared with.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""The numbers of the judges' code that decide about verdicts: since when, and why that much.
+"""The numbers in the judges' code that decide verdicts, each with its reason and its date.
 
-Tolerances and thresholds stand with the claims, in `data/claims`. These stand in the code, for
-judges share them. Each takes its value from the code, so that it is written down once.
+Tolerances and thresholds stand with the claims, in `data/claims`. These constants stand in the
+code, because several judges share them. Each constant here takes its value from the module that
+uses it, so that the value is written down once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from . import evidence, verdicts
 from .families import Constant
 
 DecidedBy = Mapping[Constant, Sequence[str]]
-"""Which of a study's judges, by their names, decide by a constant."""
+"""For each constant, the names of the study's judges that decide by it."""
 
 TIES = Constant(
     name="TIE_MARGIN",
@@ -54,7 +55,7 @@ SHARED = (
         fixed=date(2026, 11, 22),
     ),
 )
-"""By these every claim is judged that rests on intervals."""
+"""The constants that decide every claim that rests on intervals."""
 
 
 def of_judge(name: str, decided_by: DecidedBy) -> tuple[Constant, ...]:

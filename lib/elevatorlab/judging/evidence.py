@@ -1,4 +1,4 @@
-"""What claims are worth together: many are tested at once, and several may share a measurement."""
+"""Weigh claims together, since many are tested at once and several may share a measurement."""
 
 from __future__ import annotations
 
@@ -13,23 +13,28 @@ if TYPE_CHECKING:
     from .claims import Claim
 
 LARGEST_P = 0.05
-"""Of a verdict that stands, after the adjustment for all that were tested beside it."""
+"""Largest p-value of a verdict that stands, after adjustment for the number of tests."""
 
 
 def together(claims: Sequence[Claim]) -> list[Claim]:
-    """Adjust the claims of a study for each other, and name those that share a measurement.
+    """Adjust a study's claims for multiple tests, and link claims that share a measurement.
 
-    The p-values of a run's predictions are adjusted together (Benjamini and Hochberg, "Controlling
-    the false discovery rate", Journal of the Royal Statistical Society B 57(1), 1995), and so are
-    those of what is beyond the document. Those that are undecided count among the tests. A verdict
-    whose adjusted p-value is above `LARGEST_P` becomes undecided.
+    All p-values of one run and one role are adjusted together (Benjamini and Hochberg, "Controlling
+    the false discovery rate", Journal of the Royal Statistical Society B 57(1), 1995). Undecided
+    claims count among the tests. A verdict whose adjusted p-value is above `LARGEST_P` becomes
+    undecided.
 
     Parameters
     ----------
     claims : sequence of Claim
-        Of one study, with the verdicts that each came to by itself.
+        Of one study, each with the verdict that it has by itself.
+
+    Returns
+    -------
+    list of Claim
+        The same claims, in the same order.
     """
-    from scipy import stats  # takes most of a second, and judged claims are kept
+    from scipy import stats  # the import takes most of a second, and cached verdicts do without
 
     tests: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
     cells: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -62,7 +67,7 @@ def _in_company(claim: Claim, p_adjusted: float | None, of_cell: Sequence[str]) 
 
 
 def _to_decide(claim: Claim) -> str:
-    """Say how many repetitions would decide what is undecided, where the reason does not."""
+    """Say how many repetitions would decide an undecided claim, unless its reason says so."""
     needed = claim.repetitions_to_decide
     if claim.verdict != Verdict.UNDECIDED or (needed and would_decide(needed) in claim.reason):
         return ""
@@ -75,9 +80,10 @@ def _to_decide(claim: Claim) -> str:
 
 
 def _repetitions_to_stand(claim: Claim, p_adjusted: float) -> int | None:
-    """Estimate how many repetitions would let a verdict stand, beside as many others.
+    """Estimate how many repetitions would let a verdict stand among the same number of tests.
 
-    The scatter and the estimate are taken to stay, and the adjustment to multiply as much.
+    The estimate and its scatter are assumed to stay the same. So is the factor by which the
+    adjustment multiplies the p-value.
     """
     from scipy import special
 
@@ -93,7 +99,7 @@ def _repetitions_to_stand(claim: Claim, p_adjusted: float) -> int | None:
 
 
 def independent(claims: Iterable[Claim]) -> int:
-    """Count claims so that those that share a datum or a measurement are one.
+    """Count claims; claims that share a datum or a measurement count as one.
 
     Parameters
     ----------

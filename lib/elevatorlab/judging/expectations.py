@@ -1,4 +1,4 @@
-"""What every study asks of a measured table before it judges anything by it."""
+"""Checks that every study makes on a measured table before it judges claims by the table."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ def expect_columns(measured: pd.DataFrame, columns: Sequence[str], row: str) -> 
     Parameters
     ----------
     measured : pandas.DataFrame
+        Tidy table.
     columns : sequence of str
+        Names that the table must have.
     row : str
         What one row of the table is, in words.
 
     Raises
     ------
     ElevatorLabError
+        When the table lacks a column.
     """
     missing = [column for column in columns if column not in measured]
     if missing:
@@ -32,19 +35,21 @@ def expect_columns(measured: pd.DataFrame, columns: Sequence[str], row: str) -> 
 
 
 def expect_once(measured: pd.DataFrame, keys: Sequence[str], what: str) -> None:
-    """Refuse a table in which two rows measured the same.
+    """Refuse a table in which two rows hold the same measurement.
 
     Parameters
     ----------
     measured : pandas.DataFrame
+        Tidy table.
     keys : sequence of str
         Columns that tell one measurement from another.
     what : str
-        What a measurement is and how often it may be there: "each read once per repetition".
+        What a measurement is and how often it may occur: "each read once per repetition".
 
     Raises
     ------
     ElevatorLabError
+        When two rows have the same values in `keys`.
     """
     twice = measured[measured.duplicated(list(keys), keep=False)]
     if len(twice):

@@ -1,7 +1,7 @@
 """Verdicts, cached by the digest of everything that decides them, because judging takes seconds.
 
-What is kept is in the user's cache (`elevatorlab.cache`). Another table, claim, version of this
-package or of a library that computes has another digest, and is judged anew.
+They are in the user's cache (`elevatorlab.cache`). If a table, a claim, a module of this package or
+the version of a library changes, the digest changes, and the claims are judged again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ..plugins import studies
 from ..results import store
 from .claims import Claim, to_json
 
-#: What the numbers behind a verdict are computed with.
+#: Libraries that compute the numbers behind a verdict.
 LIBRARIES = ("numpy", "pandas", "pydantic", "scipy")
 
-#: Rooms of this package that have no part in a verdict: no judge imports them.
+#: Subpackages that cannot change a verdict: no judge imports them.
 WITHOUT_A_SAY = ("agent", "cli", "lectures", "notebook", "sharing", "showing")
 
 _FILE = "claims.json"
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
     Attributes
     ----------
     place : float
-        Where the study comes among the others.
+        Sorts the study among all studies.
     claims : list of Claim
     """
 
@@ -54,18 +54,18 @@ def every_claim(results: str | Path | None = None) -> list[Claim]:
     """
     try:
         judged = [judge(name, results) for name in studies.STUDIES.names()]
-    except ElevatorLabError:  # told of the first study that fails, which takes importing all
+    except ElevatorLabError:  # raise that of the first study in order; the order needs all imports
         judged = [judge(study.NAME, results) for study in studies.STUDIES.values()]
     return [claim for one in sorted(judged, key=lambda one: one.place) for claim in one.claims]
 
 
 def judge(name: str, results: str | Path | None = None) -> Judged:
-    """Return the claims of a study: those that are kept, where nothing has changed since.
+    """Return the claims of a study, from the cache if nothing has changed since they were judged.
 
     Parameters
     ----------
     name : str
-        The study; the verdicts of another package's are never kept.
+        The study. Verdicts on a study of another package are never cached.
     results : path, "reference", "reference/PRESET", "published" or None
         See `elevatorlab.results.store.load`.
     """
@@ -75,7 +75,7 @@ def judge(name: str, results: str | Path | None = None) -> Judged:
     try:
         folder = cache.obtain("claims", _digest(name, results), lambda to: _keep(to, name, results))
         content = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-    except (NoFolder, OSError):  # no place to keep anything
+    except (NoFolder, OSError):  # the cache cannot be used
         return _judge(name, results)
     claims = [Claim.model_validate(one) for one in content["claims"]]
     return Judged(content["place"], claims)
@@ -93,9 +93,9 @@ def _keep(folder: Path, name: str, results: str | Path | None) -> None:
 
 
 def _digest(name: str, results: str | Path | None) -> str:
-    """Return the SHA-256 of what decides the verdicts."""
+    """Return the SHA-256 of everything that decides the verdicts."""
     total = hashlib.sha256()
-    # A folder without results, or no reference, is still not "published".
+    # An empty folder, or a missing reference, must not get the digest of "published".
     preset = store.reference_preset(name, results)
     kind = f"reference/{preset}" if preset else "published" if results == "published" else "folder"
     libraries = (f"{one} {version(one)}" for one in LIBRARIES)
@@ -108,15 +108,15 @@ def _digest(name: str, results: str | Path | None) -> str:
 
 
 def modules() -> list[Path]:
-    """Return the modules of this package: the same ones in a checkout and installed from a wheel.
+    """Return the files of this package's modules, the same in a checkout and in a wheel.
 
-    What a wheel carries of the checkout beside them is no part of the package.
+    A wheel also carries other files of the checkout, in `SHARED`. These are left out.
     """
     return sorted(one for one in PACKAGE.rglob("*.py") if not one.is_relative_to(SHARED))
 
 
 def _inputs(name: str, results: str | Path | None) -> Iterator[tuple[str, Path]]:
-    """Yield what is read or executed on the way to the verdicts, each with a name of its own."""
+    """Yield each file that is read or executed to reach the verdicts, with a unique name."""
     for file in modules():
         module = file.relative_to(PACKAGE)
         if module.parts[0] not in WITHOUT_A_SAY:

@@ -1,8 +1,8 @@
 """Which measured rows may be compared with each other.
 
-Times are compared only where one machine gave them: arms that different testbeds measured on the
-same physical machine belong together; machines, presets and schedulers of the physical disk below
-are never pooled.
+Times are compared only within one machine. Arms that different testbeds measured on the same
+physical machine belong together. Rows of different machines, of different presets, or of different
+schedulers of the physical disk below are never pooled.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ import pandas as pd
 from ..plugins.schedulers import OF_THE_KERNEL
 
 UNKNOWN = "unknown"
-"""The machine of results that could not tell theirs."""
+"""The machine of results that do not say where they were measured."""
 
 DETERMINISTIC = "deterministic"
 
 PRIMARY = (OF_THE_KERNEL[0], None, *OF_THE_KERNEL[1:])
-"""Which scheduler of the physical disk a comparison takes, the first of these that was measured.
+"""Schedulers of the physical disk: a comparison takes the first of these that was measured.
 
-``none`` leaves the order of requests to the scheduler under test; None is the machine's own.
+The scheduler ``none`` leaves the order of requests to the scheduler under test. The value None
+stands for the machine's own scheduler.
 """
 
 EMULATED = "TCG"
-"""In the name of an accelerator: QEMU executes the instructions, no processor does."""
+"""The accelerator of an arm has this in its name if QEMU emulates the processor."""
 
 
 COUNTED = "1 instruction = 1 ns"
-"""In the name of an accelerator: the machine is a deterministic one, with several processors, or
-with a machine inside, too."""
+"""The accelerator of an arm has this in its name if the machine is deterministic.
+
+That includes machines with several processors, and those with a virtual machine inside.
+"""
 
 
 class Run(NamedTuple):
@@ -44,11 +47,11 @@ class Run(NamedTuple):
         The testbeds' names, joined: "docker+host".
     machine, preset : str
     backing_scheduler : str or None
-        Scheduler of the physical disk below, in all of `rows`; None: as the machine had it.
+        Scheduler of the physical disk below, in all of `rows`; None: the machine's own.
     rows : pandas.DataFrame
-        What is compared.
+        The rows to compare.
     crossed : pandas.DataFrame
-        `rows` and those with other schedulers of the physical disk.
+        `rows`, and the rows with other schedulers of the physical disk.
     """
 
     testbed: str
@@ -98,21 +101,22 @@ def in_words(testbed: str, preset: str, machine: str) -> str:
 
 
 def runs(measured: pd.DataFrame) -> list[Run]:
-    """Divide a tidy table into what may be compared.
+    """Divide a tidy table into runs; the rows of one run may be compared.
 
-    Where two testbeds measured the same arm of a machine (``host`` and ``ssh://`` to the same
-    one), there is a run with each of them; a machine that is not known is compared with nothing.
+    Two testbeds may have measured the same arm on one machine, such as ``host``, and ``ssh://`` to
+    the same host. Then there is a run with each of them. Rows of an unknown machine are compared
+    only with rows of the same testbed.
 
     Parameters
     ----------
     measured : pandas.DataFrame
-        Tidy table with the columns testbed, machine, preset and backing_scheduler; without a
-        column arm each testbed stands alone.
+        Tidy table with the columns testbed, machine, preset and backing_scheduler. Without a column
+        arm, each testbed gives a run of its own.
 
     Returns
     -------
     list of Run
-        By machine and preset, the deterministic one first; empty for an empty table.
+        By machine and preset, the deterministic machine first; empty for an empty table.
     """
     unknown = measured["machine"] == UNKNOWN
     machine = measured["machine"].mask(unknown, UNKNOWN + " (" + measured["testbed"] + ")")
@@ -126,7 +130,7 @@ def runs(measured: pd.DataFrame) -> list[Run]:
 
 
 def _choices(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Yield the rows with one testbed per arm, in each way in which that can be chosen."""
+    """Yield the rows of one testbed per arm, for every possible choice of testbeds."""
     arm = rows["arm"] if "arm" in rows else pd.Series("", rows.index)
     testbeds = rows["testbed"].groupby(arm).unique().map(sorted)
     for chosen in itertools.product(*testbeds):
@@ -141,7 +145,7 @@ def _run(machine: str, preset: str, crossed: pd.DataFrame) -> Run:
 
 
 def joined_testbeds(rows: pd.DataFrame) -> str:
-    """Return the names of the testbeds in `rows`, joined."""
+    """Return the names of the testbeds in `rows`, joined by "+"."""
     return "+".join(sorted(rows["testbed"].unique()))
 
 
@@ -152,7 +156,10 @@ def backing_schedulers(rows: pd.DataFrame) -> list[str | None]:
 
 
 def with_backing(rows: pd.DataFrame, backing: str | None) -> pd.DataFrame:
-    """Return the rows with one scheduler of the physical disk."""
+    """Return the rows that were measured with the scheduler `backing` on the physical disk.
+
+    None stands for the machine's own scheduler.
+    """
     return rows[_text_or_none(rows["backing_scheduler"]) == (backing or "")]
 
 
@@ -161,7 +168,7 @@ def _text_or_none(column: pd.Series) -> pd.Series:
 
 
 def accelerators(rows: pd.DataFrame) -> dict[str, str]:
-    """Return what executed the processor's instructions, by arm."""
+    """Return the accelerator of each arm: what executed the processor's instructions."""
     pairs = rows[["arm", "accelerator"]].drop_duplicates()
     return {
         str(arm): " or ".join(sorted(set(some["accelerator"])))
@@ -170,18 +177,19 @@ def accelerators(rows: pd.DataFrame) -> dict[str, str]:
 
 
 def emulated_apart(rows: pd.DataFrame, arms: Collection[str]) -> dict[str, str]:
-    """Return the emulated ones of these arms, with their accelerators, if others are not.
+    """Return the emulated arms with their accelerators, if any other arm is not emulated.
 
-    An emulated processor is slower by a factor of ten or more, and not by the same for all code:
-    next to a real one it shows the emulator, not the system under test. Arms that are emulated
-    alike, as on the deterministic testbed, are comparable, and the answer is empty.
+    An emulated processor is slower by a factor of ten or more, and the factor differs between
+    pieces of code. So a comparison with a real processor shows the emulator, not the system under
+    test. If all arms are emulated, as on the deterministic testbed, they are comparable, and the
+    result is empty.
 
     Parameters
     ----------
     rows : pandas.DataFrame
         Rows of one run.
     arms : collection of str
-        The arms to compare; those that are not in `rows` do not count.
+        The arms to compare; arms without `rows` are ignored.
     """
     found = {arm: text for arm, text in accelerators(rows).items() if arm in arms}
     emulated = {arm: text for arm, text in found.items() if EMULATED in text}
@@ -189,7 +197,7 @@ def emulated_apart(rows: pd.DataFrame, arms: Collection[str]) -> dict[str, str]:
 
 
 def without_needless_machine(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave the column ``machine`` out of a table to be shown, where the testbed says it all."""
+    """Return a table to be shown, without the column ``machine`` if all is deterministic."""
     if "machine" in table and set(table["machine"]) <= {DETERMINISTIC}:
         return table.drop(columns="machine")
     return table

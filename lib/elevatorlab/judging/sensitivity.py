@@ -1,4 +1,4 @@
-"""Which verdicts stand where the machine is another: one stored table a study."""
+"""Which verdicts stay the same on other machines: one stored table per study."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .verdicts import Verdict
 FOLDER = DATA / "sensitivity"
 
 USUAL = "as assumed"
-"""The verdict on the machine that the study assumes."""
+"""The column of verdicts on the machine that the study assumes."""
 
-#: Besides them a table has one column of verdicts for each other machine.
+#: The columns of every table; a table also has a column of verdicts for each other machine.
 COLUMNS = ("claim", "role", "preset", USUAL, "stands")
 
 
 def file(study: str) -> Path:
-    """Return where the table of a study is stored."""
+    """Return the path of a study's table."""
     return FOLDER / f"{study}.csv"
 
 
@@ -38,8 +38,8 @@ def table(usual: Iterable[Claim], others: Mapping[str, Iterable[Claim]]) -> pd.D
     Returns
     -------
     pandas.DataFrame
-        One row per claim that any of these machines could test; `stands` says whether all of them
-        come to one verdict.
+        One row per claim that any of these machines could test. `stands` says whether all machines
+        come to the same verdict.
     """
     verdicts = {
         name: {claim.id: str(claim.verdict) for claim in filter(is_measured, claims)}
@@ -57,7 +57,7 @@ def table(usual: Iterable[Claim], others: Mapping[str, Iterable[Claim]]) -> pd.D
 
 
 def counts(found: pd.DataFrame) -> list[str]:
-    """Say for each other machine how many verdicts stand."""
+    """Say for each other machine how many verdicts are the same there."""
     names = [name for name in found if name not in COLUMNS]
     return [
         f"{name}: {(found[name] == found[USUAL]).sum()} of {len(found)} verdicts stand"
@@ -66,7 +66,7 @@ def counts(found: pd.DataFrame) -> list[str]:
 
 
 def flips(found: pd.DataFrame) -> dict[str, str]:
-    """Say on which machines a claim has another verdict; by id, for claims that have one."""
+    """Return, by id, a sentence on each claim that has another verdict on some machine."""
     names = [name for name in found if name not in COLUMNS]
     said = {}
     for row in found[found["stands"] == "no"].to_dict("records"):
@@ -79,7 +79,7 @@ def flips(found: pd.DataFrame) -> dict[str, str]:
 
 
 def stored_flips() -> dict[str, str]:
-    """Return `flips` of every table that is stored."""
+    """Return the `flips` of all stored tables in one mapping."""
     return {
         claim: sentence
         for stored in sorted(FOLDER.glob("*.csv"))

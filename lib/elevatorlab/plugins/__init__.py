@@ -1,7 +1,8 @@
-"""Registries: what a study, a testbed or a part of a trial is called, and where it comes from.
+"""Registries: the studies, testbeds and parts of trials, by name, and the packages they come from.
 
-Ours are found like anybody else's: a package names what it adds among its entry points, and a
-notebook adds something for as long as it runs by a call of `Registry.register`.
+This package's own entries are found in the same way as those of other packages: a package names
+what it adds among its entry points. A notebook calls `Registry.register` to add an entry for as
+long as the notebook runs.
 """
 
 from .registry import Registry

@@ -1,6 +1,6 @@
 """Disks with an arm: ours, and those of other packages or a notebook, each described by a file.
 
-`elevatorlab.trial.drive_records` says what stands in such a file.
+`elevatorlab.trial.drive_records` describes the fields of such a file.
 """
 
 from __future__ import annotations

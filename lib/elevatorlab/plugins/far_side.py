@@ -1,7 +1,7 @@
-"""A plug-in's part for the far side: which files travel to the disk beside a trial.
+"""The files of a plug-in that travel with a trial to the far side, the machine under test.
 
-They are not part of the agent's own archive, whose digest every deterministic result depends on:
-installing a plug-in must not change anybody's reference.
+They are not part of the agent's own archive, because every deterministic result depends on that
+archive's digest. Installing a plug-in must not change the reference results.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from ..errors import ElevatorLabError
 
 
 class _NotThere(Exception):
-    """Why there is no file."""
+    """A module has no file that could travel; the text says why."""
 
 
 def files(target: str) -> dict[str, bytes]:
-    """Return the files that a far part consists of, by their names in the archive.
+    """Return a plug-in's files for the far side, by their names in the archive.
 
-    Of a module in a package all modules of its folder travel, so that it may have helpers; the
-    packages around it travel empty, since what they import is not there.
+    For a module in a package, all modules of its folder and of the folders below travel, so that
+    it may have helpers. Each package around it travels as an empty ``__init__.py``, because what
+    the real one imports is not on the far side.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def files(target: str) -> dict[str, bytes]:
     Raises
     ------
     ElevatorLabError
-        When there is no such module, or it is not written in Python.
+        When `target` has another form, or the module cannot be found, or is not written in Python.
     """
     module, separator, name = target.partition(":")
     try:

@@ -1,8 +1,8 @@
-"""The kinds of things that a trial is made of: ours, and those of other packages or a notebook.
+"""Registries of workloads, devices and policies: ours, and those of other packages or a notebook.
 
-An entry is a model of what may stand in a trial. Its attribute ``agent`` says
-what does it beside the disk: ``"module:name"``, a module of the package that brings it
-(`plugins.far_side`). Those of ours that are in the agent leave it empty.
+An entry is the model of a part of a trial. Its attribute ``agent`` is the ``"module:name"`` of the
+code that implements the entry beside the disk, in the package that brings the entry
+(`plugins.far_side`). If the agent itself has that code, ``agent`` is empty.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .registry import OURS, Package, Registry
 
 
 def _without_a_far_side(name: str, model: Any, package: Package | None) -> str:
-    """Say what a model lacks if no code beside the disk implements it; the agent has ours."""
+    """Say that a model names no code beside the disk; "" if it does, or is one of ours."""
     if package is not None and package.name == OURS:
         return ""
     if getattr(model, "agent", None):
@@ -25,7 +25,7 @@ def _without_a_far_side(name: str, model: Any, package: Package | None) -> str:
 
 
 def _of_another_kind(name: str, model: Any, package: Package | None) -> str:
-    """Say so of a model that has another name than the registry gives it."""
+    """Say that a model's `kind` is not its name in the registry, or that it names no code."""
     field = getattr(model, "model_fields", {}).get("kind")
     if field is None or field.default != name:
         return (
@@ -36,11 +36,11 @@ def _of_another_kind(name: str, model: Any, package: Package | None) -> str:
     return _without_a_far_side(name, model, package)
 
 
-#: What runs in a trial: subclasses of `elevatorlab.trial.WorkloadModel`.
+#: Workloads, which run in a trial: subclasses of `elevatorlab.trial.WorkloadModel`.
 WORKLOADS: Registry[Any] = Registry("workload", "elevatorlab.workloads", check=_of_another_kind)
 
-#: What the device under test is: subclasses of `elevatorlab.trial.DeviceModel`.
+#: Kinds of the device under test: subclasses of `elevatorlab.trial.DeviceModel`.
 DEVICES: Registry[Any] = Registry("device", "elevatorlab.devices", check=_of_another_kind)
 
-#: What the regulator does: subclasses of `elevatorlab.trial.PolicyModel`.
+#: Policies of the regulator: subclasses of `elevatorlab.trial.PolicyModel`.
 POLICIES: Registry[Any] = Registry("policy", "elevatorlab.policies", check=_without_a_far_side)

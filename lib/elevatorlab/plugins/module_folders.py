@@ -1,7 +1,7 @@
 """Folders with the sources of a kernel module, which is built for the machine that runs a trial.
 
-A trial names the module by the digest of its sources, and it travels beside the trial: it is not
-part of any image.
+A trial names the module by the digest of its sources. The built module travels with the trial, and
+is not part of any image.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from ..errors import ElevatorLabError
 from ..paths import ENVIRONMENTS
 
-#: Headers that any folder may include by their names; a file of its own goes before.
+#: Folder of headers that any module may include by name. A module's own file of that name wins.
 OFFERED = ENVIRONMENTS / "module-root" / "include"
 
-#: What takes part in a build, besides the file Kbuild.
+#: Suffixes of the files that take part in a build, besides the file Kbuild.
 SUFFIXES = (".c", ".h", ".patch")
 
-#: What Kbuild writes into a folder in which somebody has called make.
+#: Suffix of the files that Kbuild writes into a folder in which somebody has called make.
 _MADE = ".mod.c"
 
 LARGEST_BYTES = 4 << 20
@@ -39,7 +39,7 @@ class ModuleFolder:
     module : str
         The module's name: its build makes ``MODULE.ko``.
     files : mapping of str to bytes
-        What takes part in the build, by name; offered headers, too, where it includes them.
+        Files that take part in the build, by name, with the offered headers that they include.
     """
 
     path: Path
@@ -65,12 +65,13 @@ def read(path: Path, module: str, more: Mapping[str, bytes] | None = None) -> Mo
     module : str
         The name that the Kbuild gives the module.
     more : mapping of str to bytes, optional
-        What else decides what the module does.
+        Further content, by name, that decides what the module does; it counts for the digest.
 
     Raises
     ------
     ElevatorLabError
-        When it has no such files, or links, or too much.
+        When the folder lacks a Kbuild or C sources, has links among these files, or has more than
+        `LARGEST_BYTES` of them.
     """
     if not path.is_dir():
         raise ElevatorLabError(f"{path}: expected a folder with a Kbuild and C sources; found none")
@@ -97,7 +98,7 @@ def read(path: Path, module: str, more: Mapping[str, bytes] | None = None) -> Mo
 
 
 def made_in(kbuild: str) -> list[str]:
-    """Return the modules that a Kbuild names, as far as its lines tell."""
+    """Return the modules that the ``obj-m`` lines of a Kbuild name."""
     lines = re.findall(r"^\s*obj-m\s*[:+?]?=(.*)", kbuild, re.M)
     return re.findall(r"([\w-]+)\.o\b", " ".join(lines))
 

@@ -1,4 +1,4 @@
-"""What other people's packages add, over all registries."""
+"""What other people's packages add to the registries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .profiles import PROFILES
 from .registry import OURS, Registry
 from .schedulers import SCHEDULERS
 
-#: Every registry, in the order in which a trial is written.
+#: Every registry, in the order in which `of_others` lists entries.
 REGISTRIES: tuple[Registry[Any], ...] = (
     studies.STUDIES,
     SCHEDULERS,
@@ -25,7 +25,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
 
 
 def of_others() -> dict[str, list[str]]:
-    """Return what each package beside ours brings, as "KIND NAME"; by "PACKAGE VERSION"."""
+    """Return the entries ("KIND NAME") that each other package brings, by "PACKAGE VERSION"."""
     found: dict[str, list[str]] = {}
     for registry in REGISTRIES:
         for name in registry.names():

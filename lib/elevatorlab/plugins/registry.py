@@ -1,4 +1,4 @@
-"""One registry: names, what they stand for, and the package that brings each."""
+"""A registry: names, the entry of each, and the package that brings it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import ElevatorLabError
 
 T = TypeVar("T")
 
-#: The package whose entries come first.
+#: This package, whose entries come first.
 OURS = "elevatorlab"
 
 
@@ -24,29 +24,29 @@ class Package(NamedTuple):
 
 
 def _anything(name: str, entry: object, package: Package | None) -> str:
-    """Take whatever is registered."""
+    """Accept any entry."""
     return ""
 
 
 class Registry(Generic[T]):
-    """What installed packages, and calls of `register`, have added of one kind.
+    """The entries of one kind that installed packages, and calls of `register`, have added.
 
     An entry is imported when it is first asked for, so that listing names costs nothing.
 
     Parameters
     ----------
     kind : str
-        What is registered, in a message for people: "study".
+        What messages call an entry: "study".
     group : str
-        The group of entry points in which packages name theirs: "elevatorlab.studies".
+        The group of entry points in which packages name their entries: "elevatorlab.studies".
     order : callable, optional
-        Sorts the entries of `items`; by default they come as `names` has them.
+        Sort key for the entries of `items`; by default they have the order of `names`.
     collections : bool
-        An entry point names a mapping of entries by name, not one entry: for what is data, of
-        which a package may bring many.
+        Whether an entry point names a mapping of entries by name, not one entry. This is for
+        entries that are data, of which a package may bring many.
     check : callable, optional
         Called with the name, the entry and its package (None: a call of `register`) before an
-        entry is taken; says why it is none of this kind, or "".
+        entry is accepted. Returns why the entry is not of this kind, or "".
     """
 
     def __init__(
@@ -71,12 +71,13 @@ class Registry(Generic[T]):
         name : str
         entry : object
         anew : bool
-            What was registered under this name gives way. Its place in the order stays.
+            Replace the entry that was registered under this name, which keeps its place in the
+            order.
 
         Raises
         ------
         ElevatorLabError
-            When the name is taken by something else, or the entry is none of this kind.
+            When the name is taken by another entry, or the entry is not of this kind.
         """
         taken = self._known.get(name, entry) is not entry and not anew
         if name in self._installed() or taken:
@@ -87,20 +88,20 @@ class Registry(Generic[T]):
         return entry
 
     def unregister(self, name: str) -> None:
-        """Take back what `register` added."""
+        """Remove an entry that `register` added."""
         if name not in self._installed():
             self._known.pop(name, None)
 
     @contextmanager
     def standing_in(self, name: str, entry: T) -> Iterator[None]:
-        """Let `entry` stand for `name` while the context is open, whoever else is called that."""
+        """Let `name` stand for `entry` while the context is open, even if the name is taken."""
         self._installed()  # loads collections, whose entries must outlast the context
         before = {name: self._known[name]} if name in self._known else {}
         self._known[name] = entry
         try:
             yield
         finally:
-            # Of this name alone: a cluster's worker has another thread that asks for the others.
+            # Only this name is reset: another thread of a cluster's worker may use other names.
             self._known.update(before)
             if not before:
                 del self._known[name]
@@ -115,7 +116,8 @@ class Registry(Generic[T]):
         Raises
         ------
         ElevatorLabError
-            When there is none; the message lists what there is.
+            When there is no such entry (the message lists all names), or when it cannot be
+            imported, or is not of this kind.
         """
         installed = self._installed()
         if name not in self._known:
@@ -128,7 +130,7 @@ class Registry(Generic[T]):
         return self._known[name]
 
     def package(self, name: str) -> Package | None:
-        """Return the package that brings an entry; None for one that `register` added."""
+        """Return the package that brings an entry; None for an entry that `register` added."""
         point = self._installed().get(name)
         if point is None or point.dist is None:
             return None

@@ -1,7 +1,7 @@
 """The schedulers: the kernel's, ours, and those of other packages or of a notebook.
 
-One record says what a scheduler is. Ours are in one file, which lies below the agent: what it
-says of the kernel travels to the disk with it.
+Each scheduler has one record. The records of the kernel's schedulers and of ours are in one file.
+It is in the agent's folder, because the agent takes a part of each record along.
 """
 
 from __future__ import annotations
@@ -18,43 +18,45 @@ from .registry import Registry
 
 FILE = Path(__file__).resolve().parents[1] / "agent/devices/schedulers.json"
 
-#: What the agent needs of a record: all but how it is shown, and told of.
+#: Fields of a record that the agent needs; the other fields are for figures and messages.
 AGENT_FIELDS = ("module", "tunables", "signature", "counters", "weight_files")
 
-#: For schedulers whose records have no look: told apart with any colour vision, from each other and
-#: from those of ours (after Tol, "Colour Schemes", 2021: bright and muted).
+#: Colours and markers for schedulers whose records have none. With any colour vision, they differ
+#: from each other and from those of our records (after Tol, "Colour Schemes", 2021: bright and
+#: muted).
 OTHER_COLOURS = ("#56B4E9", "#882255", "#999933", "#332288", "#44AA99", "#661100")
 OTHER_MARKERS = ("d", "+", "H", "1", "2", "3", "8")
 
 
 @dataclass(frozen=True)
 class SchedulerRecord:
-    """What a scheduler is.
+    """A record of what this package needs to know of a scheduler.
 
     Attributes
     ----------
     name : str
-        The kernel's.
+        The kernel's name of the scheduler.
     module : str or None
-        The kernel module that brings it; None where it is always there.
+        The kernel module that brings the scheduler; None if the scheduler is always there.
     tunables : str or None
-        Folder of its tunables below the disk's ``queue``; None: it has none.
+        Folder of its tunables below the disk's ``queue``; None if the scheduler has no tunables.
     signature : str or None
-        A tunable that only it has: its presence shows whose code is running.
+        A tunable that only this scheduler has. Its presence shows whose code is running.
     counters : tuple of str
-        What it counts itself, in files beside its tunables.
+        Names of the scheduler's own counters, which are files beside its tunables.
     weight_files : dict
-        By version of cgroups ("1", "2"): the file by which it weighs groups.
+        The file that sets a group's weight, by the version of cgroups ("1", "2").
     label : str
-        What figures call it; by default its name.
+        The scheduler's name in figures; by default `name`.
     colour, marker : str
-        How figures draw it; "": see `colour_of` and `marker_of`.
+        Colour and marker in figures; "": see `colour_of` and `marker_of`.
     source : str
-        Who brings it: ``linux``, ``elevatorlab`` (environments/kernel), or somebody else.
+        Where the scheduler comes from: ``linux``, ``elevatorlab`` (environments/kernel), or another
+        project.
     remedy : str
-        What to do where it is missing, as the beginning of a sentence.
+        What to do if the scheduler is missing, as the beginning of a sentence.
     folder : ModuleFolder or None
-        The sources of its module, where it is built for the machine that runs a trial.
+        The sources of its module, if the module is built for the machine that runs a trial.
     """
 
     name: str
@@ -79,22 +81,22 @@ class SchedulerRecord:
         return self.name in facts["schedulers"] or bool(facts["modules"].get(self.module))
 
     def for_the_agent(self) -> dict[str, Any]:
-        """Return what the agent needs of it."""
+        """Return the fields that the agent needs."""
         return {name: getattr(self, name) for name in AGENT_FIELDS}
 
 
 def records(content: Mapping[str, Mapping[str, Any]]) -> dict[str, SchedulerRecord]:
-    """Return the records that a file such as ours describes, by name."""
+    """Return the records that the content of a file such as `FILE` describes, by name."""
     return {
         name: SchedulerRecord(name, **{**told, "counters": tuple(told.get("counters", ()))})
         for name, told in content.items()
     }
 
 
-#: Those of the kernel, and ours.
+#: Records of the kernel's schedulers and of ours, by name.
 OURS = records(json.loads(FILE.read_text()))
 
-#: Those that come with the kernel.
+#: Names of the schedulers that come with the kernel.
 OF_THE_KERNEL = tuple(name for name, record in OURS.items() if record.source == "linux")
 
 
@@ -105,7 +107,7 @@ SCHEDULERS: Registry[SchedulerRecord] = Registry(
 
 
 def for_the_agent() -> bytes:
-    """Return the file of our records without what the agent has no use for.
+    """Return the file of our records, reduced to the fields that the agent needs.
 
     A colour belongs to no result, so it must not change the agent's digest.
     """
@@ -121,8 +123,8 @@ def modules() -> list[str]:
 def colour_of(name: str) -> str:
     """Return a scheduler's colour: its own, or the first one that no other scheduler has.
 
-    Those without a colour get theirs in the order in which they were registered. A scheduler that
-    nobody has registered gets one by its name.
+    Schedulers without a colour get one in the order in which they were registered. A scheduler that
+    nobody has registered gets a colour by the checksum of its name.
     """
     return _drawn(name, "colour", OTHER_COLOURS)
 
@@ -133,9 +135,10 @@ def label_of(name: str) -> str:
 
 
 def shown_name(group: object) -> str:
-    """Return what figures call a group: a scheduler of somebody else has its label.
+    """Return the name of a group of rows in figures.
 
-    Ours and the kernel's have the names that the documents give them.
+    A scheduler from another project is shown by its label. All other groups, such as the kernel's
+    schedulers and ours, keep the names that the documents give them.
     """
     name = str(group)
     return label_of(name) if name in SCHEDULERS and name not in OURS else name

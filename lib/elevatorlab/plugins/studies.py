@@ -20,21 +20,23 @@ class Study(Protocol):
     Attributes
     ----------
     NAME, TITLE : str
-        Its name in commands, and its title for people.
+        The study's name in commands, and its title for people.
     NUMBER : int
-        Its place among ours; one of another package needs none, and comes after them.
+        The place of the study among ours. A study of another package needs no number, and comes
+        after ours.
     Parameters : type
         Pydantic model of what a user may choose.
     PRESETS : dict
-        By preset: the parameters that differ from their defaults.
+        The parameters that differ from their defaults, by preset.
     COLUMNS, ORDER : list of str
-        The tidy table's columns, and those that it is sorted by.
+        The tidy table's columns, and the columns by which the table is sorted.
     VARIATIONS : dict
-        Where there is one: by name, parameters that make another machine of the one that the
-        study assumes (`elevatorlab.running.sensitivity`).
+        Optional. Parameters, by the name of the variation, that change the machine which the study
+        assumes (`elevatorlab.running.sensitivity`).
     TABLE : Table
-        Where there is one, what each column is (`elevatorlab.results.tables`): the table is held
-        against it, and the data dictionary is made of it. `COLUMNS` are its names.
+        Optional. What each column of the tidy table is (`elevatorlab.results.tables`). The tidy
+        table is checked against `TABLE`, and the data dictionary is made from it. `COLUMNS` are
+        the names in `TABLE`.
     """
 
     NAME: str
@@ -48,7 +50,7 @@ class Study(Protocol):
         """Return the trials that the parameters stand for."""
 
     def rows(self, trial: Mapping[str, Any], result: Mapping[str, Any]) -> Any:
-        """Yield the study's own columns of the tidy table, a dictionary a row."""
+        """Yield the study's own columns of the tidy table, one dictionary per row."""
 
     def judge(self, measured: pd.DataFrame) -> list[Any]:
         """Return the claims with their verdicts."""
@@ -67,7 +69,7 @@ class Study(Protocol):
 
 
 def place(study: Any) -> float:
-    """Return where a study comes among the others: its number, and after ours without one."""
+    """Return a study's sort key: its number, or infinity if it has no number."""
     return getattr(study, "NUMBER", float("inf"))
 
 
@@ -76,7 +78,7 @@ STUDIES: Registry[Any] = Registry("study", "elevatorlab.studies", order=place)
 
 
 def ours() -> list[Any]:
-    """Return this package's own studies: the reference and the artifact have these alone."""
+    """Return this package's own studies: the reference and the artifact contain only these."""
     return [study for name, study in STUDIES.items() if is_ours(name)]
 
 

@@ -1,1 +1,1 @@
-"""What is handed to others: bundles of results, and the check that they give the same again."""
+"""What is handed to others: bundles of results, and the check that a rerun gives the same."""

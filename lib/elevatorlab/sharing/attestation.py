@@ -22,7 +22,7 @@ Results = Mapping[tuple[str, str], str]
 
 
 def of_verification(stored: Stored, found: list[Verification], image_digest: str) -> Attestation:
-    """Attest what `verification.again` has found.
+    """Return the line that attests the outcome of `verification.again`.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def of_verification(stored: Stored, found: list[Verification], image_digest: str
     found : list of Verification
         The results, compared with the reference.
     image_digest : str
-        Of this machine.
+        Digest of this machine's image.
 
     Raises
     ------
@@ -46,18 +46,18 @@ def of_verification(stored: Stored, found: list[Verification], image_digest: str
 
 
 def of_results(results: Path, image_digest: str) -> Attestation:
-    """Attest a folder of results, in which trials of the reference were run.
+    """Return the line that attests a folder of results with trials of the reference.
 
     Parameters
     ----------
     results : path
     image_digest : str
-        Of this machine.
+        Digest of this machine's image.
 
     Raises
     ------
     ElevatorLabError
-        When no trial can be compared, or one gave other bits than the reference.
+        When no trial can be compared, or a trial gave other bits than the reference.
     """
     reference = {
         (study.NAME, trial): digests
@@ -84,7 +84,7 @@ def of_results(results: Path, image_digest: str) -> Attestation:
 
 
 def bits_of(same: Results) -> str:
-    """Return the SHA-256 over results, in the order of their studies and trials."""
+    """Return one SHA-256 over all results, sorted by study and trial."""
     lines = (f"{study} {trial} {sha256}\n" for (study, trial), sha256 in sorted(same.items()))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -99,6 +99,6 @@ def _here(same: Results, image_digest: str) -> Attestation:
         processor=cpu_model(),
         kernel=platform.release(),
         distribution=platform.freedesktop_os_release()["PRETTY_NAME"],
-        # The Dockerfile says so: a file like /.dockerenv is in some virtual machines, too.
+        # The Dockerfile sets the variable; /.dockerenv also exists in some virtual machines.
         route=os.environ.get("ELEVATORLAB_ROUTE") or ("CI" if os.environ.get("CI") else "native"),
     )

@@ -1,4 +1,4 @@
-"""In what a trial that was run again differs from the stored one, as sentences for people."""
+"""Say in sentences how a trial that was run again differs from the stored one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-#: Columns that tell rows apart or say where they come from; the others were measured.
+#: Columns that identify a row or say where it comes from; all other columns were measured.
 _NOT_MEASURED = {"trial", "machine", "accelerator", "image_digest", "seed", "repetition"}
 
-#: Packages that are named, of those that differ.
+#: How many of the packages that differ are named.
 NAMED = 3
 
 
@@ -20,7 +20,7 @@ def of_images(stored: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     Parameters
     ----------
     stored, here : mapping
-        The provenance of a result of each.
+        Provenance of a result from each image.
     """
     parts = []
     if stored.get("agent_digest") != here.get("agent_digest"):
@@ -41,7 +41,7 @@ def of_images(stored: Mapping[str, Any], here: Mapping[str, Any]) -> str:
 
 
 def of_rows(stored: pd.DataFrame, fresh: pd.DataFrame) -> str:
-    """Say in a sentence by how much two tables of one trial differ.
+    """Say in a sentence how much two tables of one trial differ.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Run trials again and compare: the stored reference's, or those of somebody's bundle.
+"""Run trials of the stored reference, or of somebody's bundle, again, and compare the results.
 
-The same image digest means that the bits must match. With another digest they may differ; then the
-rows of the tables are compared, and, where every trial of a study was run again, the verdicts.
+With the same image digest, the bits must match. With another digest, the bits may differ, and the
+rows of the tables are compared. If every trial of a study was run again, verdicts are compared,
+too.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ SAME, DIFFERENT, ANOTHER_IMAGE = "same", "different", "another image"
 
 @dataclass(frozen=True)
 class Expected:
-    """What a trial gave when it was stored.
+    """A trial and its stored result.
 
     Attributes
     ----------
     trial : Trial
     image_digest, result_sha256 : str
     rows : pandas.DataFrame
-        Its rows of the study's tidy table.
+        The trial's rows of the study's tidy table.
     provenance : mapping
-        What the image consisted of.
+        Where the result comes from, with the parts of the image.
     """
 
     trial: Trial
@@ -59,14 +60,16 @@ class Expected:
 
 @dataclass(frozen=True)
 class Verification:
-    """How a rerun compares with what was stored.
+    """How a rerun compares with the stored result.
 
     Attributes
     ----------
     what : str
         The study, and the trial or "verdicts".
     answer : str
-        ``same``, ``different``, or ``another image``: then bits cannot be compared.
+        ``same``, ``different``, or ``another image``, with which bits cannot be compared.
+    sentence : str
+        The comparison in words.
     """
 
     what: str
@@ -78,23 +81,23 @@ class Verification:
 
 
 Stored = Mapping[tuple[str, str], Expected]
-"""By study and hash of the trial."""
+"""Stored results, by study and hash of the trial."""
 
 
 def reference(preset: str = "quick", testbed: str = DEFAULT) -> Stored:
-    """Return what a stored reference has of every trial of its preset.
+    """Return the stored results of all trials of a reference.
 
     Parameters
     ----------
     preset : str
-        Of `store.REFERENCES`. Of a study that it is not stored of, there is nothing.
+        One of `store.REFERENCES`. A study without such a reference is left out.
     testbed : str
-        The default one, or one of `store.BESIDE`.
+        The default testbed, or one of `store.BESIDE`.
 
     Raises
     ------
     ElevatorLabError
-        When it lacks some.
+        When the reference lacks trials of its preset.
     """
     found, lacking, provenance = {}, 0, store.reference_provenance(preset, testbed)
     for study in studies.ours():
@@ -129,13 +132,13 @@ def beside(preset: str = "quick") -> list[str]:
 
 
 def unpacked(bundle: Bundle, folder: Path) -> tuple[Stored, list[str]]:
-    """Check a bundle, unpack it, and return what it has of the deterministic testbed.
+    """Check a bundle, unpack it, and return its results of the deterministic testbed.
 
     Parameters
     ----------
     bundle : Bundle
     folder : Path
-        Where to; empty.
+        An empty folder to unpack it to.
 
     Returns
     -------
@@ -145,7 +148,7 @@ def unpacked(bundle: Bundle, folder: Path) -> tuple[Stored, list[str]]:
     Raises
     ------
     ElevatorLabError
-        When a file is not as the bundle's manifest says, naming it.
+        When a file differs from the bundle's manifest; the message names the file.
     """
     bundle.unpack(folder)
     results = folder / manifest.RESULTS
@@ -190,7 +193,7 @@ def _not_here(
 
 
 def tables_follow(folder: Path) -> list[Verification]:
-    """Compute the tables of an unpacked bundle's report again, and compare."""
+    """Compute the tables of an unpacked bundle's report again, and compare them with the report."""
     found = []
     for name, study in studies.STUDIES.items():
         file = folder / "report" / "tables" / f"{name}.csv"
@@ -208,9 +211,10 @@ def tables_follow(folder: Path) -> list[Verification]:
 def again(
     stored: Stored, testbed: Testbed, sample: int | None, seed: int = 0, workers: int | None = None
 ) -> list[Verification]:
-    """Run a random sample again and compare.
+    """Run a random sample of stored trials again, and compare the results.
 
-    What an interrupted call has run is kept, and the next call for the same trials goes on from it.
+    An interrupted call keeps the trials that it has run. The next call for the same trials does not
+    run these again.
 
     Parameters
     ----------
@@ -219,7 +223,7 @@ def again(
     sample : int or None
         How many trials; None for all, and then verdicts are compared, too.
     seed : int
-        Which ones.
+        Decides which trials are in the sample.
     workers : int, optional
         See `campaign.run`.
 
@@ -248,7 +252,7 @@ def again(
 
 @contextmanager
 def _kept_until_compared(chosen: Sequence[tuple[str, str]], testbed: Testbed) -> Iterator[Path]:
-    """Give a folder for what is run again; an interruption leaves it to the next call."""
+    """Give a folder for the new results; after an interruption, the next call finds it again."""
     which = " ".join([testbed.identity(), *sorted(name for _, name in chosen)])
     place = BUILD / "verify" / hashlib.sha256(which.encode()).hexdigest()[:12]
     yield place
@@ -295,7 +299,7 @@ def _sorted(rows: pd.DataFrame, study: Study) -> pd.DataFrame:
 
 
 def outcome(found: list[Verification]) -> str:
-    """Return the answer for all: the verdicts decide where only the image differs."""
+    """Return one answer for all: where only the image differs, the verdicts decide."""
     answers = {one.answer for one in found}
     if DIFFERENT in answers:
         return DIFFERENT

@@ -22,12 +22,12 @@ from . import citation
 PAGE = PROJECT / "ARTIFACT.md"
 START, END = "<!-- studies: written by `elevatorlab artifact` -->", "<!-- end of studies -->"
 
-#: Claims in ARTIFACT.md before those of the studies.
+#: Number of general claims in ARTIFACT.md, which come before those of the studies.
 GENERAL = 3
 
 NOT_MEASURED = "not measured yet"
 
-#: What a reviewer finds where.
+#: Where a reviewer finds each part of the artifact.
 CONTENTS = {
     "The software": "lib/elevatorlab/",
     "What was published, and how it is judged": "data/published/, data/claims/",
@@ -40,7 +40,7 @@ CONTENTS = {
 
 
 class Row(NamedTuple):
-    """A line of a table of claims: what is claimed, and what it takes to check it."""
+    """A line of a table of claims: what is claimed, and what the check takes."""
 
     number: str
     title: str
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 def table() -> str:
     """Return the table of the studies: number, claim, command, trials, minutes, disk space.
 
-    Minutes are those of two cores: half of the time that the trials took one by one.
+    Minutes are for two cores: half of the time that the trials took one after the other.
     """
     lines = [
         "| no. | claim | command | trials | minutes | disk |",
@@ -99,7 +99,13 @@ def _general(page: str) -> list[Row]:
 
 
 def page_with_table(page: str) -> str:
-    """Return the page with its table made anew."""
+    """Return the page with a new table of studies.
+
+    Raises
+    ------
+    ElevatorLabError
+        When the page lacks the lines between which the table stands.
+    """
     before, start, rest = page.partition(START)
     _, end, after = rest.partition(END)
     if not (start and end):
@@ -108,7 +114,7 @@ def page_with_table(page: str) -> str:
 
 
 def write() -> Path:
-    """Bring ARTIFACT.md in line with the studies."""
+    """Write ARTIFACT.md with a new table of studies."""
     PAGE.write_text(page_with_table(PAGE.read_text()))
     return PAGE
 
@@ -131,7 +137,7 @@ def appendix() -> str:
     """Return the artifact appendix of USENIX and ACM, as Markdown, from ARTIFACT.md and the data.
 
     Its sections are those of USENIX: abstract, scope, contents, hosting, requirements,
-    installation, experiments workflow, evaluation and expected results. What is expected of a
+    installation, experiments workflow, evaluation and expected results. The expected result of a
     study is the verdicts of the stored reference.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -159,7 +165,7 @@ def appendix() -> str:
 
 
 def _expected(study: Study) -> str:
-    """Return the verdicts of quick's reference, counted, on the default testbed."""
+    """Count the verdicts on predictions in the default testbed's reference of the preset quick."""
     judged = [
         one
         for one in kept.judge(study.NAME, "reference/quick").claims

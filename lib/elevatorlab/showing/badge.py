@@ -13,12 +13,13 @@ from ..results.attested import Attestation
 FILE = PROJECT / "docs" / "figures" / "verified-bits.svg"
 LABEL = "verified bits"
 
-#: Of the badge's font, 11 px Verdana; `textLength` makes a text as wide as its place.
+#: Width of a character of the badge's font (11 px Verdana), and of both margins of a text
+#: together. `textLength` fits each text to the width computed from these.
 _CHARACTER_PX, _MARGIN_PX = 6.6, 12
 
 
 def words(lines: Sequence[Attestation]) -> str:
-    """Say what image the newest line is about, and how many machines have verified its bits."""
+    """Name the image of the newest line, and count the machines that have verified its bits."""
     if not lines:
         return "none yet"
     newest = attested.of_newest_image(lines)
@@ -49,6 +50,6 @@ aria-label="{title}">
 
 
 def write() -> Path:
-    """Bring the badge in line with data/attested.csv."""
+    """Write the badge's file with the content of data/attested.csv."""
     FILE.write_text(svg(attested.read()))
     return FILE

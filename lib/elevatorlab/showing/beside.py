@@ -1,4 +1,4 @@
-"""Two sets of results side by side: claim by claim, what differs first."""
+"""Two sets of results side by side: claim by claim, those with different verdicts first."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..judging.verdicts import Verdict
 
 
 class Other(NamedTuple):
-    """Results to hold a report's own against.
+    """Other results, with which those of a report are compared.
 
     Attributes
     ----------
     name : str
-        What the page calls them.
+        What the page calls the other results.
     claims : sequence of Claim
-        Judged on them.
+        The claims, judged on the other results.
     """
 
     name: str
@@ -25,12 +25,13 @@ class Other(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A claim as both sides came to judge it, once for each of their runs.
+    """A claim as judged on two sets of results, once for each run.
 
     Attributes
     ----------
     mine, other : list of Claim
-        Empty where a side has no run of the study.
+        The claim on the report's own results, and on the other results. Empty if these results
+        have no run of the study.
     """
 
     mine: list[Claim]
@@ -43,12 +44,12 @@ class Pair(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the two sides come to other verdicts."""
+        """Whether the two sides come to different verdicts."""
         return {claim.verdict for claim in self.mine} != {claim.verdict for claim in self.other}
 
 
 def pairs(mine: Iterable[Claim], other: Iterable[Claim]) -> list[Pair]:
-    """Put the claims that either side could test side by side.
+    """Pair the claims of two sides, without claims that neither side could test.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def pairs(mine: Iterable[Claim], other: Iterable[Claim]) -> list[Pair]:
     Returns
     -------
     list of Pair
-        Those on which the sides differ first; otherwise in the order in which they come.
+        Pairs with different verdicts come first; otherwise the given order is kept.
     """
     found: dict[tuple[str, str], Pair] = {}
     for side, claims in enumerate((mine, other)):

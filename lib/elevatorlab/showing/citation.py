@@ -1,8 +1,8 @@
 """The files by which archives and search engines know this software, from CITATION.cff.
 
-Each archive asks for other fields: CodeMeta (codemeta.json), Zenodo (.zenodo.json) and Trovi,
-Chameleon's archive of experiments (trovi.json). What they say comes from CITATION.cff and
-pyproject.toml alone.
+Each archive asks for different fields: CodeMeta (codemeta.json), Zenodo (.zenodo.json) and Trovi,
+Chameleon's archive of experiments (trovi.json). All that may change from version to version comes
+from CITATION.cff and pyproject.toml.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 from ..errors import ElevatorLabError
 from ..paths import PROJECT
 
-#: Trovi's own limits, in characters.
+#: Trovi's limits for title, short description and long description, in characters.
 TROVI_TITLE, TROVI_SHORT, TROVI_LONG = 70, 70, 5000
 
 Fields = dict[str, Any]
@@ -86,13 +86,13 @@ def zenodo() -> Fields:
 def trovi() -> Fields:
     """Return the fields of trovi.json, which Trovi's interface takes for a new artifact.
 
-    Trovi has tags of its own to choose from, and gives a version its address when the files are
-    uploaded: both are left to whoever uploads.
+    Two things are left to whoever uploads: the tags, since Trovi has a fixed set of them, and the
+    address of a version, since Trovi assigns it when the files are uploaded.
 
     Raises
     ------
     ElevatorLabError
-        When a text of CITATION.cff is longer than Trovi takes.
+        When a text is longer than Trovi allows.
     """
     cited = citation()
     fields = {
@@ -120,11 +120,11 @@ def trovi() -> Fields:
 
 
 def in_one_line(words: str) -> str:
-    """Return words that are spread over lines in one."""
+    """Join a text of several lines into one line."""
     return " ".join(words.split())
 
 
-#: Each file, and what returns its fields.
+#: By the name of a file: the function that returns its fields.
 FILES: dict[str, Callable[[], Fields]] = {
     "codemeta.json": codemeta,
     ".zenodo.json": zenodo,
@@ -138,7 +138,7 @@ def text(name: str) -> str:
 
 
 def write() -> list[Path]:
-    """Bring all files in line with CITATION.cff."""
+    """Write all files of `FILES` from CITATION.cff."""
     files = [PROJECT / name for name in FILES]
     for file in files:
         file.write_text(text(file.name))

@@ -1,4 +1,4 @@
-"""docs/data-dictionary.md: what each column of each table means, from what the tables declare."""
+"""Write docs/data-dictionary.md: what each column means, as the tables declare it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ A cell of a column marked *may lack* can be empty. The unit of a ratio is 1.
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the text of the page."""
     parts = [
         INTRODUCTION,
         "## Columns of every study's table",
@@ -57,7 +57,7 @@ def _lines(columns: Iterable[Column]) -> Iterator[str]:
 
 
 def _sample_columns() -> Iterator[Column]:
-    """Return the columns of samples.csv, from their record."""
+    """Yield the columns of samples.csv, from the fields of `Sample`."""
     for name, field in Sample.model_fields.items():
         told = field.json_schema_extra
         unit = str(told["unit"]) if isinstance(told, dict) else ""
@@ -66,6 +66,6 @@ def _sample_columns() -> Iterator[Column]:
 
 
 def write() -> Path:
-    """Bring the page in line with the tables."""
+    """Write the page from what the tables declare now."""
     PAGE.write_text(page())
     return PAGE

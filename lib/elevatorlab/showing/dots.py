@@ -12,7 +12,7 @@ from .estimates import Estimates
 from .panels import errors
 
 SPREAD = 0.8
-"""Of the room of a group, what its members take; seaborn's own, so that both agree."""
+"""Share of a group's height that its members take; seaborn uses the same share."""
 
 
 def offset(number: int, count: int, spread: float = SPREAD) -> float:
@@ -27,17 +27,17 @@ def dots(
     look: Callable[[Any, Any], Mapping[str, Any]],
     members: Sequence[Hashable] = (None,),
 ) -> None:
-    """Draw a dot for each group and member of it, with its confidence interval.
+    """Draw a dot with its confidence interval for each member of each group.
 
     Parameters
     ----------
     axis : matplotlib.axes.Axes
     values : mapping
-        By group and member; what is not there has no dot.
+        Estimates by group and member; a pair without an estimate has no dot.
     order : sequence
         The groups from top to bottom.
     look : callable
-        Called with a group and a member; returns how `matplotlib.axes.Axes.errorbar` draws it.
+        Called with a group and a member; returns arguments of `matplotlib.axes.Axes.errorbar`.
     members : sequence
         The members of a group from top to bottom.
     """

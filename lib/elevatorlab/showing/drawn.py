@@ -1,7 +1,7 @@
-"""A study's figures, drawn and saved; those of published data alone are kept in the user's cache.
+"""Draw and save a study's figures; figures of published data alone come from the user's cache.
 
-Most results are of one study. The report of such results also shows the published figures of all
-other studies. These are always the same, and saving them took most of the time of a report.
+Most folders of results hold one study. The report on such a folder also shows the published figures
+of all other studies. These are always the same, and to save them took most of the time of a report.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from . import style
 from .figures import title_of
 from .pages import ReportFigure
 
-#: What draws: another version may draw otherwise.
+#: Libraries that draw; another version of one of them may draw differently.
 LIBRARIES = ("fonttools", "matplotlib", "numpy", "pandas", "pillow", "scipy", "seaborn")
 
 _FILE = "figures.json"
@@ -61,7 +61,7 @@ def save(study: Study, measured: pd.DataFrame, folder: Path) -> list[ReportFigur
         entry = cache.obtain("figures", _digest(study), make)
         content = json.loads((entry / _FILE).read_text(encoding="utf-8"))
         return [_taken(figure, entry, folder) for figure in content]
-    except (NoFolder, OSError):  # no place to keep anything
+    except (NoFolder, OSError):  # the cache cannot be used
         return list(_draw(study, measured, folder))
 
 
@@ -80,7 +80,7 @@ def _draw(study: Study, measured: pd.DataFrame, folder: Path) -> Iterator[Report
 
 
 def _taken(figure: dict[str, Any], entry: Path, folder: Path) -> ReportFigure:
-    """Copy the files of a figure: what is kept may not be written, and a report's may."""
+    """Copy a figure's files to the report, since the cached files must stay as they are."""
     folder.mkdir(parents=True, exist_ok=True)
     files = figure["files"].items()
     copies = {kind: Path(shutil.copyfile(entry / file, folder / file)) for kind, file in files}
@@ -88,10 +88,10 @@ def _taken(figure: dict[str, Any], entry: Path, folder: Path) -> ReportFigure:
 
 
 def _digest(study: Study) -> str:
-    """Return the SHA-256 of what decides how published data look."""
+    """Return the SHA-256 of everything that decides what figures of published data look like."""
     looks = sorted((name, one.label, one.colour, one.marker) for name, one in SCHEDULERS.items())
     with style.style():
-        # The backend decides nothing of what is saved, and to ask for it loads one.
+        # The backend has no effect on saved files, and reading this setting would load a backend.
         settings = {name: mpl.rcParams[name] for name in mpl.rcParams if name != "backend"}
     system = platform.python_version(), platform.machine(), zlib.ZLIB_RUNTIME_VERSION
     libraries = [(one, version(one)) for one in LIBRARIES]

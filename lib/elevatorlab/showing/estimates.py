@@ -1,4 +1,4 @@
-"""Estimates of groups as verdicts make them, and words where an interval leaves its frame."""
+"""Estimates of groups, made as verdicts make them, and arrows for intervals that leave a panel."""
 
 from __future__ import annotations
 
@@ -27,11 +27,16 @@ def estimates(
     Parameters
     ----------
     rows : pandas.DataFrame
-        One row per repetition; those without a number are left out.
+        One row per repetition; rows without a number in `y` are left out.
     x, y, hue : str
-        Columns: what a group stands for, the quantity, and what a member of a group does.
+        Columns: the group, the quantity, and the member of the group.
     interval : callable
-        Of `analysis.intervals`.
+        A function of `analysis.intervals`.
+
+    Returns
+    -------
+    dict
+        Intervals by group and member; without `hue`, the member is None.
     """
     whole = rows[rows[y].notna()].astype({y: float})
     keys = [x] if hue is None else [x, hue]
@@ -42,14 +47,14 @@ def estimates(
 
 
 def say_where_cut(axis: Axes, along: Literal["x", "y"] = "y") -> None:
-    """Draw an arrow where an interval leaves the frame at its upper end, and say how far it goes.
+    """Draw an arrow where the upper end of an interval leaves the panel, and write its value there.
 
     Parameters
     ----------
     axis : matplotlib.axes.Axes
         Its limits must be the final ones.
     along : "x" or "y"
-        Where the intervals lie.
+        The axis along which the intervals lie.
     """
     number = "xy".index(along)
     edge = (axis.get_xlim(), axis.get_ylim())[number][1]

@@ -1,4 +1,4 @@
-"""What the figures of all studies share: one of each for every run, and words of where it ran."""
+"""What the figures of all studies share: one figure per run, and captions that name the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .style import style
 
 
 class Drawn(NamedTuple):
-    """A figure, the words that belong to it, and the hashes of the trials that it shows.
+    """A figure, its words, and the hashes of the trials that it shows.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class Drawn(NamedTuple):
         At most three sentences: what is drawn, what to see, and where it was measured.
     trials : frozenset of str
     appendix : bool
-        Whether it holds what a paper would leave out.
+        Whether the figure is one that a paper would leave out.
     details : str
-        What a page shows behind a fold: methods, fits, and the accelerator.
+        Text that a page shows folded: methods, fits, and the accelerator.
     """
 
     figure: Figure
@@ -67,23 +67,23 @@ def of_every_run(
     measured : pandas.DataFrame
         Tidy table; empty for published data alone.
     draw : callable
-        Called with the rows of each run and the run, or once with no rows and None where nothing
-        was measured; returns figures by name.
+        Called with the rows of each run, and with the run. If nothing was measured, called once,
+        with no rows and None. Returns figures by name.
     captions : mapping
-        What each figure shows, by name, in at most two sentences. A third one is added: where it
-        was measured.
+        What each figure shows, by name, in at most two sentences. A third sentence is added on
+        where it was measured.
     arms : mapping
-        What the arms are called.
+        What readers call each arm.
     needs : str
         Column of the quantity that all figures rest on: rows without a number in it are left
         out, and the captions say so.
     crossed : collection of str
         The figures that show several schedulers of the physical disk.
     shows : mapping
-        By figure: which rows it shows (column and value), where it does not show all.
+        By figure: the rows that it shows, as wanted value by column. By default all rows.
     remark : callable
-        Called with a figure's name and each run: what its details say of that run beyond
-        `details`.
+        Called with a figure's name and a run; returns what the figure's details say of that run, in
+        addition to `details`.
     kept : collection of str, optional
         The figures that a paper would keep; the others are for the appendix. By default all.
     details : mapping, optional
@@ -92,8 +92,9 @@ def of_every_run(
     Returns
     -------
     dict of str to Drawn
-        With several machines or presets, which are never pooled, the names go on:
-        "overview--docker-host-full". Those of the default testbed do not, if it ran one preset.
+        Figures by name. With several runs, which are never pooled, the names have a suffix:
+        "overview--docker-host-full". The names of the default testbed's figures have no suffix, if
+        it ran only one preset.
     """
 
     def is_appendix(name: str) -> bool:
@@ -135,7 +136,7 @@ def _joined(*sentences: str) -> str:
 
 
 def _gaps(missing: int, rows: int, column: str) -> str:
-    """Say that rows are not shown, where that is so."""
+    """Say how many rows are not shown and why; empty if all are shown."""
     if not missing:
         return ""
     if missing == rows:
@@ -144,7 +145,7 @@ def _gaps(missing: int, rows: int, column: str) -> str:
 
 
 def _suffixes(several: list[Run]) -> list[str]:
-    """Tell runs apart in file names: by testbeds and preset, and by machine where need be."""
+    """Return suffixes that tell runs apart: testbeds and preset, and the machine if needed."""
     if len(several) < 2:
         return ["" for _ in several]
     names = [f"--{run.testbed.replace('+', '-')}-{run.preset}" for run in several]
@@ -154,7 +155,7 @@ def _suffixes(several: list[Run]) -> list[str]:
         for name, run in zip(names, several, strict=True)
     ]
     default = [place for place, run in enumerate(several) if run.machine == DETERMINISTIC]
-    if len(default) == 1:  # so that what links to its figures finds them beside any other run
+    if len(default) == 1:  # so links to its figures stay valid whatever else was run
         suffixes[default[0]] = ""
     return suffixes
 
@@ -176,9 +177,9 @@ def _measured_on(run: Run, shown: pd.DataFrame, gaps: str) -> str:
 
 
 def _accelerator(shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
-    """Say in a sentence what ran the instructions of each arm that is shown.
+    """Name in a sentence the accelerator of each arm that is shown.
 
-    Where all arms have the same accelerator, they are not named.
+    If all arms have the same accelerator, the arms are not named.
     """
     if shown.empty:
         return ""
@@ -194,7 +195,7 @@ def _accelerator(shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
 
 
 def _processor(accelerator: str) -> str:
-    """Say what the name of an accelerator leaves to be known, where it is QEMU's with slots."""
+    """Spell out the name of QEMU's accelerator with slots; return any other name as it is."""
     found = re.fullmatch(r"TCG, ([^,]+),\+svm,\+npt, slots of (\d+) (\(.*\))", accelerator)
     if found is None:
         return accelerator

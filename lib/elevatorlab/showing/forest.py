@@ -10,13 +10,13 @@ from ..judging.claims import Claim
 from ..judging.compared import Compared, Range
 
 WIDTH = 200
-"""Of a picture, in its own units."""
+"""Width of a picture, in its own units."""
 
 MARGIN = 8
-"""Left free on both sides, for arrows."""
+"""Width that is left free on each side, for arrows."""
 
 FURTHEST = (1.25, 1.5, 2, 4, 10)
-"""An axis ends at one of these times the published value, and at one over it."""
+"""An axis ends at the published value times one of these factors, and divided by this factor."""
 
 
 class Row(NamedTuple):
@@ -25,15 +25,17 @@ class Row(NamedTuple):
     Attributes
     ----------
     what : str
+        Which of a claim's comparisons this is; see `Compared`.
     value : float
-        Within the picture, even of an estimate that is not.
+        The estimate, moved to the edge if it lies outside the picture.
     low, high : float or None
         Ends of the interval, cut off where the picture ends; None after one repetition.
     beyond_low, beyond_high : bool
-        Whether estimate or interval goes on beyond the picture.
+        Whether the estimate or its interval goes beyond this edge of the picture.
     published, allowed : (float, float)
+        Ends of the published range, and of the allowed range.
     neutral : float or None
-        "No difference"; None outside the picture.
+        The value that means "no difference"; None if it lies outside the picture.
     """
 
     what: str
@@ -48,7 +50,7 @@ class Row(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """Rows on one axis, and the marks of the axis by their words."""
+    """Rows on one axis, and the position of each mark of the axis, by the mark's label."""
 
     rows: list[Row]
     marks: dict[str, float]
@@ -96,7 +98,10 @@ def own_scale(one: Compared) -> Picture:
 
 
 def of_claim(claim: Claim) -> Picture | None:
-    """Draw what a claim rests on; None if no interval was compared with anything."""
+    """Draw the comparisons that a claim rests on.
+
+    None if there are no comparisons, or if there are several and one is no positive ratio.
+    """
     if not claim.compared:
         return None
     if all(map(is_relative, claim.compared)):
@@ -134,6 +139,6 @@ def _ends(several: Range, place: Callable[[float], float]) -> tuple[float, float
 
 
 def _pixel(place: float) -> float:
-    """Return where -1 to 1 is in the picture; what is beyond is at its end."""
+    """Map the range -1 to 1 to the picture; values beyond the range are moved to its ends."""
     inner = WIDTH / 2 - MARGIN
     return round(WIDTH / 2 + inner * min(1.0, max(-1.0, place)), 1)

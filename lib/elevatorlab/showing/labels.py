@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from scipy.optimize import isotonic_regression
 
 GAP = 0.09
-"""Of the height of a panel, what a line of words takes."""
+"""Height of a line of words, as a share of the panel's height."""
 
 
 class End(NamedTuple):
@@ -32,7 +32,7 @@ def label_ends(axis: Axes, ends: Sequence[End], gap: float = GAP) -> None:
     axis : matplotlib.axes.Axes
     ends : sequence of End
     gap : float
-        From one name to the next, of the height of the panel.
+        Distance from one name to the next, as a share of the panel's height.
     """
     to_panel = axis.transScale + axis.transLimits
     right = axis.get_xlim()[1]
@@ -50,7 +50,7 @@ def label_ends(axis: Axes, ends: Sequence[End], gap: float = GAP) -> None:
 
 
 def _apart(heights: dict[End, float], gap: float) -> tuple[list[End], np.ndarray]:
-    """Return the names from below, and heights that are a gap apart, nearest to those given."""
+    """Return the ends from bottom to top, and the nearest heights that are `gap` or more apart."""
     order = sorted(heights, key=heights.__getitem__)
     steps = gap * np.arange(len(order))
     wanted = np.array([heights[end] for end in order])

@@ -1,4 +1,4 @@
-"""What panels of any study need: words in place of data, marks, curves, cells, and facets."""
+"""What panels of any study need: words in place of data, tick marks, curves, cells, and facets."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def say(axis: Axes, text: str, colour: str = GREY) -> None:
 
 
 def marks(axis: Axis, values: Iterable[float], form: str = "{:g}") -> None:
-    """Put marks at these values and nowhere else, on a logarithmic axis, too."""
+    """Put tick marks at these values and nowhere else; this works on a logarithmic axis, too."""
     axis.set_major_locator(FixedLocator(list(values)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda mark, _: form.format(mark)))
 
 
 def log_marks(axis: Axis, low: float, high: float, form: str = "{:g}") -> None:
-    """Put marks at 1, 10, 100 ..., or finer ones until at least three are seen."""
+    """Put tick marks at powers of ten, or at finer steps until at least three are visible."""
     for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 5), (1, 1.1, 1.2, 1.3, 1.5, 2)):
         fine = [step * 10.0**power for power in range(-6, 10) for step in steps]
         seen = [mark for mark in fine if low <= mark <= high]
@@ -42,7 +42,7 @@ def log_marks(axis: Axis, low: float, high: float, form: str = "{:g}") -> None:
 
 
 def errors(found: Sequence[Interval]) -> list[list[float]] | None:
-    """Return the lengths of intervals, down and up, as matplotlib takes them; None without any."""
+    """Return the lengths of intervals, down and up, for matplotlib; None without any interval."""
     if not any(one.bounded for one in found):
         return None
     return [
@@ -52,16 +52,16 @@ def errors(found: Sequence[Interval]) -> list[list[float]] | None:
 
 
 def curve(axis: Axes, points: Iterable[tuple[float, Interval]], colour: str, **look: Any) -> None:
-    """Draw estimates along x with their confidence intervals, the ones that verdicts use.
+    """Draw estimates along x with their confidence intervals, which are those of the verdicts.
 
     Parameters
     ----------
     axis : matplotlib.axes.Axes
     points : iterable of (float, Interval)
-        An interval of one repetition is drawn as a point.
+        An estimate from one repetition is drawn as a point.
     colour : str
     look
-        More of `matplotlib.axes.Axes.errorbar`: marker, linestyle, label.
+        Further arguments of `matplotlib.axes.Axes.errorbar`: marker, linestyle, label.
     """
     places, found = [], []
     for place, one in points:
@@ -76,19 +76,19 @@ def curve(axis: Axes, points: Iterable[tuple[float, Interval]], colour: str, **l
 def cells(
     axis: Axes, values: pd.DataFrame, words: pd.DataFrame, furthest: float, size: float = 8
 ) -> None:
-    """Draw a table as coloured cells with words, light where nothing differs from 1.
+    """Draw a table of ratios as coloured cells with words; the cell of a ratio near 1 is light.
 
     Parameters
     ----------
     axis : matplotlib.axes.Axes
     values : pandas.DataFrame
-        Ratios; their logarithms give the colours. What was not run is NaN, and grey.
+        Ratios; their logarithms give the colours. A cell that was not run is NaN, and grey.
     words : pandas.DataFrame
-        What stands in each cell, also in those that were not run.
+        The words in each cell, also in those that were not run.
     furthest : float
-        Colours end at this ratio, and at one over it.
+        The darkest colours stand for this ratio and for its inverse.
     size : float
-        Of the words, in points.
+        Font size of the words, in points.
     """
     logs = values.astype(float).map(math.log2)
     axis.set_facecolor("#F2F2F2")
@@ -97,7 +97,7 @@ def cells(
         ax=axis,
         cmap="PuOr_r",
         cbar=False,
-        # Alike on both sides, so that the middle of the colours is a ratio of 1.
+        # Symmetric limits, so that the middle of the colours is a ratio of 1.
         vmin=-math.log2(furthest),
         vmax=math.log2(furthest),
         linewidths=0.8,
@@ -128,11 +128,12 @@ def facets(rows: pd.DataFrame, size: tuple[float, float], **grid: Any) -> sns.Fa
     ----------
     rows : pandas.DataFrame
     size : (float, float)
-        Of the whole figure, in inches.
+        Width and height of the whole figure, in inches.
     grid
-        More of `seaborn.FacetGrid`: row, col, col_wrap, row_order, col_order, sharex, sharey.
+        Further arguments of `seaborn.FacetGrid`: row, col, col_wrap, row_order, col_order, sharex,
+        sharey.
     """
-    # The grid lays itself out tightly when it is made; then the figure keeps our own layout.
+    # FacetGrid applies a tight layout while it is made; the figure then gets our own layout.
     with mpl.rc_context({"figure.constrained_layout.use": False}):
         made = sns.FacetGrid(rows, despine=False, **grid)
     made.figure.set_size_inches(size)

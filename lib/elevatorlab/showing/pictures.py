@@ -9,10 +9,10 @@ from .figures import Drawn, title_of
 from .style import preview
 
 DPI = 144
-"""More pixels than the page has, for screens of high density."""
+"""Pixels per inch of a picture: more than `PAGE_DPI`, for screens of high density."""
 
 PAGE_DPI = 96
-"""What a browser calls an inch."""
+"""Pixels that a browser counts as an inch."""
 
 
 def picture(figure: Figure) -> Image:
@@ -27,7 +27,7 @@ def picture(figure: Figure) -> Image:
 
 
 def captioned(name: str, one: Drawn) -> tuple[Image, Markdown]:
-    """Return a figure and the words below it, for ``display``; its details are behind a fold.
+    """Return a figure and the words below it, for ``display``; the details are folded.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The whole report of a folder of results: judged, drawn, written."""
+"""The whole report on a folder of results: judge the claims, draw the figures, write the pages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..results import attested, store
 from ..running import provenance
 from . import beside, drawn, pages, style
 
-#: What `elevatorlab reproduce` writes.
+#: The report that `elevatorlab reproduce` writes.
 REPORT = BUILD / "report"
-#: Of what `store.load` finds under a name.
+#: The reports on results that `store.load` finds by a name.
 NAMED_REPORTS = {
     name: BUILD / f"{name.replace('/', '-')}-report"
     for name in ("reference", *(f"reference/{preset}" for preset in store.REFERENCES), "published")
@@ -55,10 +55,10 @@ def write_report(
     out : path, optional
         Folder of the report; by default `default_place`.
     against : path or "reference", optional
-        Other results, which a page of the report shows side by side with these; by default
-        quick's reference, where the report is of another one.
+        Other results, which a page of the report shows side by side with these. By default, a
+        report on the reference of another preset shows the reference of the preset quick.
     called : str, optional
-        What the page calls them; by default as they are given.
+        What that page calls the other results; by default, the text of `against`.
 
     Returns
     -------
@@ -102,13 +102,13 @@ def write_report(
 
 
 def _taste(results: str | Path | None) -> str | None:
-    """Return quick's reference, where `results` means another one."""
+    """Return the name of quick's reference if `results` means another preset's, else None."""
     presets = {store.reference_preset(study.NAME, results) for study in studies.ours()}
     return "reference/quick" if presets - {None, "quick"} else None
 
 
 def draw_overview(study: Study) -> None:
-    """Draw a study's main figure from the reference, where it has one, for the README."""
+    """Draw a study's figure "overview" from the reference for the README, if it has this figure."""
     overview = study.figures(study.published(), store.load(study.NAME)).get("overview")
     if overview is None:
         return

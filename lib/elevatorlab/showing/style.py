@@ -18,7 +18,7 @@ from ..plugins.schedulers import OURS, colour_of, marker_of
 
 
 class _Colours(dict[str, str]):
-    """Colours by name, of our schedulers and the kernel's; also of all others."""
+    """Colours by scheduler; a scheduler that is not listed gets the one of `colour_of`."""
 
     def __missing__(self, name: str) -> str:
         return colour_of(name)
@@ -27,12 +27,12 @@ class _Colours(dict[str, str]):
 COLOURS = _Colours({name: record.colour for name, record in {**OURS, **ZOO}.items()})
 """One colour per scheduler, in every figure.
 
-Okabe and Ito, "Color Universal Design", 2008: told apart with any colour vision.
+People with any colour vision can tell them apart: Okabe and Ito, "Color Universal Design", 2008.
 """
 
 
 _SIZES = {"*": 7.0, "^": 5.2, "v": 5.2, "<": 5.2, ">": 5.2, "D": 4.2}
-"""Of markers that would seem larger or smaller than the others; in points."""
+"""Sizes, in points, of markers that would otherwise seem larger or smaller than the others."""
 
 
 def look_of(scheduler: str) -> dict[str, Any]:
@@ -44,10 +44,10 @@ def look_of(scheduler: str) -> dict[str, Any]:
 
 MARKERS = {"vm": "s", "container": "o", "host": "^"}
 LINES: dict[str, Any] = {"vm": "--", "container": "-", "host": ":"}
-"""An arm is told by shape, never by colour."""
+"""Figures show an arm by marker and line, never by colour."""
 
 ONE_COLUMN, TWO_COLUMNS = 3.35, 7.0
-"""Widths of figures in a paper, in inches; their type has its final size."""
+"""Widths of figures in a paper, in inches; at these widths, type has its final size."""
 
 
 def column_width(wanted: float) -> float:
@@ -107,7 +107,7 @@ FORMATS = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
 }
-"""File formats and the metadata that would differ from one day or machine to the next."""
+"""File formats, and the metadata left out because they differ between days or machines."""
 
 
 def style() -> AbstractContextManager[None]:
@@ -142,7 +142,7 @@ def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = {kind: folder / f"{name}.{kind}" for kind in FORMATS}
     with style():
-        # Laid out once, all formats show the same, and in a third of the time.
+        # With one layout, all formats show the same, and saving takes a third of the time.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         for kind, metadata in FORMATS.items():
@@ -151,20 +151,20 @@ def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
 
 
 def preview(figure: Figure, dpi: int, colours: int = 64) -> bytes:
-    """Return a figure as a small PNG, for a page that is kept with it.
+    """Return a figure as a small PNG, for a page or notebook that contains its pictures.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
     dpi : int
-        Pixels an inch.
+        Pixels per inch.
     colours : int
-        As many are kept: line art needs few.
+        Number of colours that are kept: line art needs few.
     """
     whole, small = io.BytesIO(), io.BytesIO()
     with style():
         figure.savefig(whole, dpi=dpi, metadata=FORMATS["png"])
-    # Of Pillow's methods the one that keeps rare colours, such as those of a few small markers.
+    # This method of Pillow keeps rare colours, such as those of a few small markers.
     few = Image.open(whole).convert("RGB").quantize(colours, Image.Quantize.FASTOCTREE)
     few.save(small, "png", optimize=True)
     return small.getvalue()
@@ -195,5 +195,5 @@ def arm_handles(arms: list[str], names: dict[str, str]) -> list[Line2D]:
 
 
 def face_colour(arm: str, colour: str) -> str:
-    """Return how an arm's marker is filled: containers are solid, the others open."""
+    """Return the colour that fills an arm's marker: containers are solid, the others open."""
     return colour if arm == "container" else "white"

@@ -1,6 +1,6 @@
 """Where requests are on the disk, when each is inserted and dispatched, and how far a head goes.
 
-For any trial with `trace`: its requests are what `elevatorlab.results.trace.requests` returns.
+This works for any trial that was traced. `elevatorlab.results.trace.requests` returns its requests.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .style import COLOURS, GREY, style
 
 MIB_SECTORS = 2048
 
-#: Frames of an animation at most, and how many are shown in a second.
+#: Largest number of frames of an animation, and frames shown per second.
 FRAMES, FRAMES_PER_S = 120, 4
 
 
 def travel_mib(requests: pd.DataFrame) -> float:
-    """Return how far a head moves, from each request's place to that of the next one issued.
+    """Return how far a head moves, in MiB, from each request issued to the next.
 
     Examples
     --------
@@ -46,12 +46,13 @@ def draw_places(
     traced : dict of str to pandas.DataFrame
         Requests of each trial, by the panel's title.
     colours : dict of str to str, optional
-        Of each panel; by default that of the scheduler of this name.
+        Colour of each panel; by default, that of the scheduler with the panel's name.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Open circles at insert (none without a scheduler), a line with dots through the dispatches.
+        Open circles mark inserts, and a line with dots joins the dispatches. There are no circles
+        for the scheduler none, which inserts no requests.
     """
     columns = min(2, len(traced))
     rows = -(-len(traced) // columns)
@@ -78,7 +79,7 @@ def _draw_place(panel: Axes, requests: pd.DataFrame, colour: str) -> None:
 
 
 def _times_ms(requests: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Return when each request was inserted and dispatched, from the first event on."""
+    """Return when each request was inserted and dispatched, in ms after the first event."""
     start_s = requests[["inserted_s", "issued_s"]].min().min()
     return 1000 * (requests["inserted_s"] - start_s), 1000 * (requests["issued_s"] - start_s)
 
@@ -106,19 +107,19 @@ def draw_travel(
 
 
 def animate(requests: pd.DataFrame, title: str, colour: str = "#0072B2") -> bytes:
-    """Return a GIF of the head's way: a frame for each dispatch, with the requests that wait.
+    """Return a GIF of the head's way: a frame for each dispatch, with the waiting requests.
 
     Parameters
     ----------
     requests : pandas.DataFrame
-        Of many requests only some dispatches get a frame (`FRAMES`).
+        Of more than `FRAMES` requests, only some have a frame for their dispatch.
     title : str
     colour : str
 
     Returns
     -------
     bytes
-        The same requests give the same bytes. A notebook shows them with
+        The same requests give the same bytes. A notebook shows the GIF with
         ``IPython.display.Image(data=..., format="gif")``.
     """
     frames = np.unique(np.linspace(0, len(requests) - 1, FRAMES).astype(int))
@@ -128,14 +129,14 @@ def animate(requests: pd.DataFrame, title: str, colour: str = "#0072B2") -> byte
 
 
 def written(figure: Figure, show: Callable[[int], None], frames: Iterable[int]) -> bytes:
-    """Return a GIF of a figure that is shown frame by frame.
+    """Return a GIF whose frames are states of one figure.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         From `screen`.
     show : callable
-        Draws the frame of that number.
+        Called with the number of a frame; brings the figure into this frame's state.
     frames : iterable of int
     """
     with scratch.folder() as place:
@@ -149,7 +150,7 @@ def written(figure: Figure, show: Callable[[int], None], frames: Iterable[int]) 
 
 
 def screen() -> tuple[Figure, Axes]:
-    """Return a figure and its panel, laid out once: a frame must not move the one before."""
+    """Return a figure and its panel with a fixed layout, so that nothing shifts between frames."""
     with mpl.rc_context({"figure.constrained_layout.use": False}):
         figure = Figure(figsize=(6.4, 4.2))
     FigureCanvasAgg(figure)
@@ -158,13 +159,13 @@ def screen() -> tuple[Figure, Axes]:
 
 
 class _Film:
-    """The picture whose dispatches are shown one after the other: time goes down."""
+    """A figure that shows dispatches one after the other; time runs downwards."""
 
     def __init__(self, requests: pd.DataFrame, colour: str) -> None:
         self.places_mib = (requests["sector"] / MIB_SECTORS).to_numpy()
         inserted_ms, issued_ms = _times_ms(requests)
         self.issued_ms = issued_ms.to_numpy()
-        # Without a scheduler a request waits in its program, where nobody sees it.
+        # Without a scheduler, a request waits in its program, where the trace does not see it.
         self.inserted_ms = inserted_ms.fillna(issued_ms).to_numpy()
         self.travelled_mib = np.append(0, np.abs(np.diff(self.places_mib)).cumsum())
         self.figure, self.panel = screen()

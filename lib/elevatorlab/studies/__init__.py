@@ -1,7 +1,7 @@
-"""The five studies. Each is a package with the members that `elevatorlab.plugins.studies` lists.
+"""The five studies. Each is a package with the members of `elevatorlab.plugins.studies.Study`.
 
-Nothing of ours imports them: they are found by the entry points of this package, like a study of
-somebody else's.
+No other room imports a study. The registry finds the studies by this package's entry points, as it
+finds the studies of other packages.
 """
 
 from ..plugins.studies import STUDIES, get

@@ -1,7 +1,8 @@
-"""What a trial can require of a testbed: what each is for, and what to do where it is missing.
+"""What a trial can require of a testbed: what it is for, and what to do if a testbed lacks it.
 
-Those of `Capability` are a closed list. What has a name of its own (a scheduler, a kind of device,
-a driver, a program) is spelled by the functions below, so that whoever registers one adds it.
+The members of `Capability` are a closed list. A requirement that contains a name (of a scheduler, a
+kind of device, a driver, a program) is spelled by the functions below. So whoever registers a
+scheduler, for example, adds a requirement.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ class Capability(StrEnum):
     Attributes
     ----------
     sentence : str
-        What it is for.
+        What the capability is for.
     remedy : str
-        What to do where it is missing.
+        What to do if a testbed lacks it.
     """
 
     sentence: str
     remedy: str
 
     def __new__(cls, name: str, sentence: str, remedy: str) -> Capability:
-        """Make a member of its name, which is its value."""
+        """Make a member whose value is `name`."""
         member = str.__new__(cls, name)
         member._value_ = name
         member.sentence = sentence
@@ -72,7 +73,7 @@ class Capability(StrEnum):
 
 
 def remedy_of(what: str) -> str:
-    """Return what to do where a capability is not to be had."""
+    """Return what to do if a testbed lacks a capability."""
     for capability in Capability:
         if what == capability:
             return capability.remedy
@@ -99,7 +100,7 @@ def program(name: str) -> str:
     return f"program {name}"
 
 
-#: What those with a name of their own are for, by the first word.
+#: What the requirements that contain a name are for, by their first word.
 _NAMED = {
     scheduler(""): "The device under test can have the I/O scheduler {}.",
     device(""): "The device under test can be a {}.",

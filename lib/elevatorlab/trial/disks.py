@@ -55,7 +55,7 @@ def simulated(name: str, size_mib: int, slowdown: float = 1, cache_ratio: float 
         Factor on the times of a disk without an arm. The times of a drive are not scaled,
         because the kernel's own waits are not scaled either.
     cache_ratio : float
-        How much of a drive's cache is left, where all sizes are scaled down.
+        Share of a drive's cache that is left, for trials in which all sizes are scaled down.
     """
     if not has_arm(name):
         return profile(name, size_mib, slowdown)
@@ -68,8 +68,8 @@ def chosen_device(parameters: Any, name: str, cache_ratio: float = 1) -> DeviceM
     Parameters
     ----------
     parameters : Record
-        With `device`: ``null_blk``, ``file_backed`` or the id of a disk of the machine; and
-        `device_mib`, `device_slowdown` and `destroy`, which say more about it.
+        A study's parameters. `device` is ``null_blk``, ``file_backed`` or the id of a disk of the
+        machine. `device_mib`, `device_slowdown` and `destroy` say more about the device.
     name : str
         Which simulated disk ``null_blk`` stands for.
     cache_ratio : float

@@ -18,12 +18,12 @@ from .drive_records import DriveRecord, Queue, held_sectors
 class Drive(DeviceModel):
     """A hard disk: each request takes as long as the described drive would take.
 
-    What is written is kept in memory, where it was written; a read of the rest gives zeros.
+    Written data is kept in memory. A sector that was never written reads as zeros.
 
     Attributes
     ----------
     profile : str
-        What it is called in tables: the name by which it was asked for.
+        Name of the drive in tables: the name by which the user chose it, or that of its file.
     """
 
     kind: Literal["drive"] = "drive"
@@ -34,12 +34,12 @@ class Drive(DeviceModel):
 
     @property
     def capacity_mib(self) -> int:
-        """What the disk holds."""
+        """Capacity of the disk in whole MiB, rounded down."""
         return self.drive.capacity_sectors // 2048
 
     @property
     def modules(self) -> tuple[ModuleFolder, ...]:
-        """The driver."""
+        """Sources of the driver's module."""
         return (module_folders.read(ENVIRONMENTS / "kernel" / "drive", self.MODULE),)
 
 
@@ -49,21 +49,27 @@ def drive(name: str) -> Drive:
     Parameters
     ----------
     name : str
-        One of `plugins.drives.DRIVES`, or a file: what ends in ``.json`` or has a slash.
+        One of `plugins.drives.DRIVES`, or the path of a file, which ends in ``.json`` or has a
+        slash.
+
+    Raises
+    ------
+    ElevatorLabError
+        When no drive has this name, or the file does not describe a valid drive.
     """
     file = file_of(name)
     return Drive(profile=file.stem, drive=read(file))
 
 
 def file_of(name: str) -> Path:
-    """Return the file of a drive: of that name, or the file itself."""
+    """Return the file of a drive, by the drive's name or by the file's own path."""
     return Path(name) if name.endswith(".json") or "/" in name else DRIVES.get(name)
 
 
 def outermost(device: Drive, size_mib: int) -> Drive:
-    """Return a drive of which only the rim is used: so much, up to the end of a cylinder.
+    """Return a drive of which only the outermost `size_mib` MiB are used, in whole cylinders.
 
-    That is a partition. Seeks within it are as short as on the whole drive.
+    This is like a partition at the rim: within it, seeks are as short as on the whole drive.
     """
     whole = device.drive
     held = sum(held_sectors(whole, zone) for zone in whole.zones)
@@ -86,7 +92,7 @@ def outermost(device: Drive, size_mib: int) -> Drive:
 
 
 def with_cache(device: Drive, ratio: float) -> Drive:
-    """Return a drive with this share of its cache: it has fewer segments, and they are smaller."""
+    """Return a drive with the share `ratio` of its cache, which has fewer and smaller segments."""
     if ratio >= 1:
         return device
     buffer, side = device.drive.buffer, math.sqrt(ratio)
@@ -98,7 +104,7 @@ def with_cache(device: Drive, ratio: float) -> Drive:
 
 
 def with_queue(device: Drive, queue: Queue) -> Drive:
-    """Return a drive with another queue inside."""
+    """Return the same drive with another queue inside."""
     return device.model_copy(update={"drive": device.drive.model_copy(update={"queue": queue})})
 
 

@@ -1,7 +1,7 @@
 """What each kind of workload measures: its part of ``result.json``.
 
-Each is named like the workload in `elevatorlab.trial.workloads`. Numbers stay of the type that the
-agent gave them, so that a table of them has the same bytes as it.
+Each record is named like its workload in `elevatorlab.trial.workloads`. Numbers keep the type that
+the agent gave them, so that tables made from these records have the same bytes everywhere.
 """
 
 from typing import Any, Literal
@@ -25,7 +25,8 @@ class TimedRead(Record):
     time_ns : int
         From the start of the command to its end.
     device_read_bytes, storage_read_bytes : int
-        What the device served meanwhile, and what the reader had to fetch from storage.
+        Bytes that the device served meanwhile, and bytes that the reader itself fetched from
+        storage.
     """
 
     bytes_read: Whole
@@ -54,7 +55,7 @@ class TimedTreeRead(Record):
 
 
 class FioDirection(Record):
-    """What fio reports of all reads, or of all writes; latencies are those of completion."""
+    """What fio reports of all reads, or of all writes; latencies are fio's completion latencies."""
 
     requests: Whole
     bytes: Whole
@@ -104,7 +105,7 @@ class ProcessorTime(Record):
 
 
 class Point(Record):
-    """One point: fio's options of its own, what fio reports, what the kernel counted."""
+    """One run of fio: the options of this point, what fio reports, and what the kernel counted."""
 
     point: dict[str, str | int]
     read: PointDirection | None = None
@@ -120,13 +121,13 @@ class FioPoints(Record):
 
 
 class Iostat(Record):
-    """iostat's own reports, one an interval; its version decides what is in them."""
+    """iostat's own reports, one per interval; the version of iostat decides their fields."""
 
     reports: tuple[dict[str, Any], ...]
 
 
 class IozoneTest(Record):
-    """One of the tests, all threads together; `parent_kib_s` is iozone's alone."""
+    """One of iozone's tests, all threads together; fio gives no `parent_kib_s`."""
 
     test: str
     threads: Whole
@@ -138,7 +139,7 @@ class IozoneTest(Record):
 
 
 class IozoneRun(Record):
-    """All tests with one number of threads; what the device served meanwhile."""
+    """All tests with one number of threads, and the bytes that the device served meanwhile."""
 
     threads: Whole
     probe_read_bytes: Whole
@@ -157,7 +158,7 @@ class Iozone(Record):
 class Interval(Record):
     """The writes that ended in an interval, which ends at `time_s`.
 
-    Results that were stored before there was a percentile have none.
+    Results that were stored before the percentile was introduced do not have it.
     """
 
     time_s: Number
@@ -172,9 +173,9 @@ class PacedWrites(Record):
     Attributes
     ----------
     busy_s : float
-        All waits together.
+        Sum of the latencies of all writes.
     histogram : tuple of (float, int)
-        Upper end of a bin, in us, and its count; bins that are empty are absent.
+        Upper end of each bin, in us, and the bin's count; empty bins are absent.
     series : tuple of Interval
     """
 
@@ -213,13 +214,13 @@ class CommitPhase(Record):
     Attributes
     ----------
     threads, flush_log_at_trx_commit, commits : int
-        As the trial says.
+        As the trial has them.
     reads, writes, write_sectors, flushes, busy_ms : int
-        What the kernel counted of the device; old kernels do not count flushes.
+        What the kernel counted for the device; kernels before 5.5 do not count flushes.
     busy_s, idle_while_waiting_s : float or None
         See `elevatorlab.agent.observe.device_idle`; None without tracepoints.
     fsyncs : int
-        How often InnoDB asked for its files to be on the device.
+        How often InnoDB called fsync.
     """
 
     threads: Whole

@@ -1,4 +1,4 @@
-"""Parts of a trial that are looked up in a registry: what is not there is refused by name."""
+"""Parts of a trial that are looked up in a registry; a name that the registry lacks is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..plugins.registry import Registry
 
 
 def name_in(registry: Registry[Any]) -> Callable[[str], str]:
-    """Return a validator that lets only names of `registry` pass, and lists them otherwise."""
+    """Return a validator that accepts only names in `registry`; its error lists these names."""
 
     def known(name: str) -> str:
         if name not in registry:
@@ -26,20 +26,20 @@ def name_in(registry: Registry[Any]) -> Callable[[str], str]:
 
 @dataclass(frozen=True)
 class OfKind:
-    """Annotation of a field whose model the registry has under the content's ``kind``."""
+    """Annotation of a field whose content is validated by the registry's model of its ``kind``."""
 
     registry: Registry[Any]
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Have the model of that kind validate the content."""
+        """Have the model of the content's kind validate the content."""
         return core_schema.no_info_before_validator_function(self._made, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Describe all kinds that there are."""
+        """Describe all kinds in the registry."""
         models = [model.__pydantic_core_schema__ for model in self.registry.values()]
         return handler(core_schema.union_schema(models))
 

@@ -20,8 +20,9 @@ class Scheduler(Record):
     Attributes
     ----------
     tunables : dict
-        Files of ``queue/iosched``; ``nr_requests``, the requests that it may hold; and
-        ``rotational``, whether the disk is said to turn (1) or not (0).
+        Values by name: the files of ``queue/iosched``; ``nr_requests``, how many requests the
+        scheduler may hold; ``rotational``, whether the kernel takes the disk for a rotating one
+        (1) or not (0).
     """
 
     name: SchedulerName

@@ -1,4 +1,4 @@
-"""What is checked, in this order, and what a failure means."""
+"""The cases of the check in their order, and what a failure of each means."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ class Case:
     Attributes
     ----------
     name : str
-        Of its function in `in_guest.cases`, but for the first one, which runs here.
+        Name of the case's function in `in_guest.cases`. The first case, `BUILDS`, has no function
+        there, because it runs on the host.
     title : str
-        What a right scheduler does.
+        What a correct scheduler does.
     means : str
-        What a failure means, for who wrote the scheduler.
+        What a failure means, for the scheduler's author.
     """
 
     name: str
@@ -31,7 +32,7 @@ BUILDS = Case(
     "may not call.",
 )
 
-#: In the machine. What the first ones need, all others need.
+#: The first cases in the machine. If one of them fails, all others would fail.
 BASIC = (
     Case(
         "loads",

@@ -1,4 +1,4 @@
-"""What a kernel in trouble printed: what it means, and which lines of the source it names."""
+"""Read what a kernel printed when it crashed: the fault, and the source lines that it names."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A kind of trouble.
+    """A kind of fault that the kernel reports.
 
     Attributes
     ----------
     pattern : str
-        What the kernel prints of it.
+        Regular expression of what the kernel prints.
     sentence : str
-        What it means.
+        What the fault means.
     """
 
     pattern: str
     sentence: str
 
 
-#: The first whose pattern is found names the trouble: the more special ones come first.
+#: The first fault whose pattern is found is reported, so the more specific faults come first.
 FAULTS = (
     Fault(
         r"scheduling while atomic",
@@ -53,7 +53,7 @@ FAULTS = (
     Fault(r"kernel BUG at|Oops|Kernel panic|BUG", "The kernel cannot go on."),
 )
 
-#: Where none is found.
+#: The sentence if no pattern is found.
 OTHER = "The kernel was in trouble; its trace says more."
 
 _STAMP = re.compile(r"^\[ *\d+\.\d+\] ?", re.M)
@@ -64,7 +64,7 @@ _NOISE = re.compile(
 )
 _CODE = re.compile(r"(?P<function>[\w.]+)\+(?P<offset>0x[0-9a-f]+)(?:/0x[0-9a-f]+)?")
 
-#: Lines of a trace that are shown.
+#: Most lines of a trace that are shown.
 LONGEST = 40
 
 
@@ -81,7 +81,8 @@ def trouble(console: str, module: Path) -> tuple[str, list[str]]:
     Returns
     -------
     tuple of str and list of str
-        In the trace, places in the module's code have their file and line.
+        The sentence, and the lines of the trace. Places in the module's code have the file and
+        line of the source.
     """
     lines = _STAMP.sub("", console).splitlines()
     begin = next((at for at, line in enumerate(lines) if _BEGINS.search(line)), len(lines))
@@ -101,12 +102,12 @@ def _own_place(line: str) -> str:
 
 
 def _with_line(line: str, module: Path) -> str:
-    """Return a line of a trace with the place in the source, where it is in the module's code."""
+    """Return a line of a trace, with the source's file and line if it is in the module's code."""
     name = module.name.split(".")[0].replace("-", "_")
     found = _CODE.search(line)
     if not found or f"[{name}]" not in line:
         return line
-    back = 0 if "RIP:" in line else 1  # a caller is shown by where it is returned to
+    back = 0 if "RIP:" in line else 1  # a caller's address is the one behind its call
     at = place(module, found["function"], int(found["offset"], 16) - back)
     return f"{line} ({at})" if at else line
 
@@ -117,24 +118,24 @@ def place(module: Path, symbol: str, offset: int) -> str:
     Parameters
     ----------
     module : Path
-        With the lines of its source (DWARF).
+        The module, with the lines of its source (DWARF).
     symbol : str
-        A function, or a section.
+        Name of a function, or of a section.
     offset : int
-        In bytes behind its begin.
+        Distance from the beginning of `symbol`, in bytes.
     """
     if shutil.which("addr2line") is None:
         return ""
     section, start = (symbol, 0) if symbol.startswith(".") else _symbol(module, symbol)
     command = ["addr2line", "-i", "-e", str(module), "-j", section, hex(start + offset)]
     said = subprocess.run(command, capture_output=True, text=True).stdout
-    # From the innermost of what the compiler has put together: the first that is no header's.
+    # addr2line lists inlined functions from the innermost out: take the first not in a header.
     found = re.search(r"^/build/\S*/([^/\s]+:\d+)", said, re.M)
     return found[1] if found else ""
 
 
 def _symbol(module: Path, name: str) -> tuple[str, int]:
-    """Return the section and the place in it of a function."""
+    """Return the section that a function is in, and the function's offset in it."""
     command = ["objdump", "--syms", str(module)]
     for line in subprocess.run(command, capture_output=True, text=True).stdout.splitlines():
         words = line.split()

@@ -6,7 +6,7 @@ from ...showing.pages import template_environment
 from .cases import CASES, Case
 from .conformity import Conformity, Verdict
 
-#: The verdicts of the report whose signs and colours are shown.
+#: For each outcome, the verdict on claims whose sign and colour the page shows.
 SIGNS = {"passed": "reproduced", "failed": "contradicted", "not run": "not testable here"}
 
 
@@ -21,12 +21,12 @@ def summary(conformity: Conformity) -> str:
 
 
 def case_of(verdict: Verdict) -> Case:
-    """Return the case that a verdict is on."""
+    """Return the case that a verdict belongs to."""
     return next(one for one in CASES if one.name == verdict.case)
 
 
 def lines(verdict: Verdict) -> list[str]:
-    """Return what a terminal shows of one verdict; of a failure also what it means."""
+    """Return the lines that a terminal shows for a verdict; for a failure, also what it means."""
     first = f"{verdict.outcome:8}{verdict.case:28}{verdict.said}".rstrip()
     if verdict.outcome != "failed":
         return [first]
@@ -37,7 +37,7 @@ def lines(verdict: Verdict) -> list[str]:
 
 
 def html(conformity: Conformity) -> str:
-    """Return the page."""
+    """Return the verdicts as a page of HTML."""
     return (
         template_environment({})
         .get_template("check.html")

@@ -1,4 +1,4 @@
-"""One scheduler beside the kernel's: what a maintainer of the block layer would ask of it.
+"""Compare one scheduler with the kernel's, as a maintainer of the block layer would ask.
 
 ==========  =======================================================================
 `trials`    the questions, and the trials that answer them

@@ -1,4 +1,4 @@
-"""Run a comparison: what was measured before is only read."""
+"""Run a comparison; trials that were measured before are not run again."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from .trials import BESIDE, REPETITIONS, trials
 
 @dataclass(frozen=True)
 class Comparison:
-    """One scheduler beside the kernel's.
+    """A comparison of one scheduler with the kernel's.
 
     Attributes
     ----------
     schedulers : tuple of str
-        The kernel's, and after them the one that is compared.
+        Names of the kernel's schedulers, and after them the scheduler that is compared.
     share : Share
         The trials, and the deterministic testbed.
     results : Path
-        One folder for each image: the kernel's schedulers are measured once.
+        Folder of the results. Each image has its own, in which the kernel's schedulers are measured
+        only once.
     """
 
     schedulers: tuple[str, ...]
@@ -36,12 +37,12 @@ class Comparison:
     results: Path
 
     def announcement(self, workers: int | None = None) -> str:
-        """Say in a line what is to run, and what it will take."""
+        """Say in a line which trials are to run, and how long that will take."""
         cost = estimate.sentence([self.share], self.results, workers)
         return f"compare: {plan([self.share], self.results)}; {cost}"
 
     def measure(self, workers: int | None = None, cluster: str | None = None) -> pd.DataFrame:
-        """Run what is not finished yet; return one row for each answer (`measures.table`)."""
+        """Run the trials that are not finished yet; return the answers (`measures.table`)."""
         jobs.run_shares([self.share], self.results, workers, cluster)
         place = store.folder(self.results, self.share.testbed)
         return measures.table(reading.read(place / one.hash) for one in self.share.trials)
@@ -62,7 +63,7 @@ def prepare(
     results : Path, optional
         By default a folder of this image's own below ``build/``.
     beside : sequence of str
-        Those that it is compared with.
+        Schedulers that it is compared with.
     repetitions : int
     """
     schedulers = tuple(dict.fromkeys([*beside, name]))

@@ -28,14 +28,14 @@ COLUMNS = 3
 
 
 def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
-    """Write the page, one file that needs nothing else.
+    """Write the page as one file that needs no other file.
 
     Parameters
     ----------
     measured : pandas.DataFrame
         As `measures.table` returns it.
     schedulers : sequence of str
-        In the order in which they are shown; the last one is the one compared.
+        In the order in which they are shown. The last scheduler is compared with the others.
     out : Path
         The file; its folder is made if missing.
     """
@@ -88,7 +88,7 @@ def spelled(found: Interval | None) -> str:
 
 
 def best(found: Sequence[Interval | None], better: str) -> list[bool]:
-    """Tell which of some schedulers no other one surely beats: their intervals overlap the best's.
+    """Tell which schedulers may be the best: their intervals overlap that of the best mean.
 
     >>> some = [Interval(1, 0.9, 1.1, 3), Interval(1.1, 1.0, 1.2, 3), Interval(2, 1.9, 2.1, 3)]
     >>> best([*some, None], "lower")
@@ -102,7 +102,7 @@ def best(found: Sequence[Interval | None], better: str) -> list[bool]:
 
 
 def _meets(one: Interval, other: Interval) -> bool:
-    """Tell whether two intervals overlap; after one repetition, nobody can say that they do not."""
+    """Tell whether two intervals overlap; without bounds, after one repetition, they may."""
     return not (one.low > other.high or one.high < other.low)
 
 

@@ -2,12 +2,12 @@
 
 ================  =====================================================================
 ``assignments``   what is asked for: scenarios, marks, the reference (courses/elevators)
-``submissions``   what was handed in: folders and archives, whatever they are
+``submissions``   what was handed in: folders and archives, whatever is in them
 ``trials``        the trials of an assignment
 ``marking``       marks, from the order of dispatch or from a score
 ``grade``         one submission: built, run, marked
-``side_by_side``  a process each, or the workers of a Dask cluster
-``campaign``      all submissions, several at once; what is graded is not graded again
+``side_by_side``  jobs side by side: a process for each, or the workers of a Dask cluster
+``campaign``      all submissions, several at once; graded ones are not graded again
 ``pages``         a page for each student, and the teacher's
 ================  =====================================================================
 """

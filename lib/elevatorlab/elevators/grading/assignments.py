@@ -18,12 +18,12 @@ from ..check.cases import OTHERS
 
 COURSE = PROJECT / "courses" / "elevators"
 
-#: When a request comes (ms), and where it is (KiB).
+#: When a request is sent (ms), and where on the disk it is (KiB).
 Request = tuple[NotNegative, Annotated[int, Field(ge=0, multiple_of=4)]]
 
 
 class Part(Record):
-    """What marks are given for."""
+    """A part of an assignment for which marks are given."""
 
     what: str
     marks: Count
@@ -44,7 +44,7 @@ class Conformity(Part):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Cases of the check that no marks are for."""
+        """Cases of the check that earn no marks."""
         return tuple(case.name for case in OTHERS if case.name not in self.cases)
 
 
@@ -54,9 +54,9 @@ class Scenario(Part):
     Attributes
     ----------
     tunables : dict
-        What the scheduler is told, by the names that the assignment prescribes.
+        Values of the scheduler's tunables, by the names that the assignment prescribes.
     requests : tuple of (float, int)
-        When each comes (ms), and where it is (KiB).
+        When each request is sent (ms), and where on the disk it is (KiB).
     """
 
     tunables: dict[str, int] = {}
@@ -64,17 +64,17 @@ class Scenario(Part):
 
 
 class Workload(Part):
-    """Workloads, in a trial's own words, of which a number is compared with the reference's.
+    """Workloads of a trial, and the measure that is compared with the reference's.
 
     Attributes
     ----------
     workloads : tuple of dict
-        Of `elevatorlab.trial.Trial`.
+        The field `workloads` of `elevatorlab.trial.Trial`.
     measure : str
-        ``latency``: mean time of a read of `of`; ``rate``: reads a second of `of`; ``travel``:
-        mean distance from dispatch to dispatch.
+        ``latency``: mean latency of the reads of `of`, in ms. ``rate``: reads of `of` per second.
+        ``travel``: mean distance from dispatch to dispatch, in MiB.
     of : str
-        The name of a workload of fio.
+        Name of the fio workload that is measured.
     """
 
     workloads: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
@@ -88,20 +88,21 @@ class Assignment(Record):
     Attributes
     ----------
     name : str
-        That of the file.
+        Name of the file, without its ending.
     reference : str
         The scheduler whose orders are right, or whose score is 100.
     device : dict
-        Of `elevatorlab.trial.Trial`.
+        The field `device` of `elevatorlab.trial.Trial`.
     build : Part
-        A module comes out of the build.
+        Marks for a module that builds.
     conformity : Conformity
-        Where it stops, nothing else is run.
+        Marks for the check. If the check cannot go on, nothing else is run.
     scenarios : tuple of Scenario
     scored : tuple of Workload
-        Of which a score is made, for a leaderboard.
+        Workloads from which a score for a leaderboard is computed.
     best_ratio : float
-        So many times as good as the reference gets every mark of a scored workload.
+        How many times as good as the reference a scheduler must be to get all marks of a scored
+        workload.
     by_hand : tuple of Part
         What a teacher reads and marks.
     """
@@ -137,7 +138,7 @@ class Assignment(Record):
 
     @property
     def marks(self) -> int:
-        """All marks that the machine gives."""
+        """The most marks that the machine gives."""
         return sum(part.marks for part in self.parts)
 
     @property
@@ -147,12 +148,12 @@ class Assignment(Record):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all of it."""
+        """SHA-256 over the whole assignment."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
 
 def names() -> list[str]:
-    """Return the assignments of the course."""
+    """Return the names of the course's assignments."""
     return sorted(file.stem for file in COURSE.glob("*/*.yaml"))
 
 
@@ -167,7 +168,8 @@ def read(name: str) -> Assignment:
     Raises
     ------
     ElevatorLabError
-        When no assignment has this name, or when the file is no valid assignment.
+        When no assignment has this name, or the file is no valid assignment, or its reference is
+        no known scheduler.
     """
     file = next((one for one in COURSE.glob("*/*.yaml") if one.stem == name), Path(name))
     if file.suffix != ".yaml" or not file.is_file():

@@ -1,4 +1,4 @@
-"""All submissions, several at once; what is graded is not graded again."""
+"""Grade all submissions, several at once; a graded submission is not graded again."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from .assignments import Assignment
 from .grade import Grade, Ran
 from .submissions import Submission
 
-#: What the grading itself is: another number, and everything is graded anew.
+#: Version of the grading itself. With another number, everything is graded anew.
 VERSION = 2
 
-#: Called as ``progress(done, total, grade)``, before the first and after each.
+#: Called as ``progress(done, total, grade)``: before the first submission with the grade None, and
+#: after each submission.
 Progress = Callable[[int, int, Any], object]
 
 #: A submission, and the digest of all that decides its marks.
@@ -42,17 +43,17 @@ def run(
     cluster: str | None = None,
     progress: Progress = lambda done, total, grade: None,
 ) -> tuple[list[Grade], dict[str, Ran]]:
-    """Grade what is not graded yet.
+    """Grade the submissions that are not graded yet.
 
     Parameters
     ----------
     handed_in : Path
-        A folder, or an archive, for each student.
+        A folder that has a folder, or an archive, for each student.
     assignment : Assignment
     out : Path
-        Folder of the grades: one file each, which belongs to what was handed in.
+        Folder in which the grades are kept, one file for each submission.
     workers : int, optional
-        Submissions at the same time; by default as many as the machine has room for.
+        Most submissions at the same time; by default as many as the machine has room for.
     cluster : str, optional
         Address of the scheduler of a running Dask cluster.
     progress : callable, optional
@@ -60,15 +61,15 @@ def run(
     Returns
     -------
     grades : list of Grade
-        In the order of the students' names. Who could not be graded has no parts, and a problem
-        that says why; that is not kept, so the next run tries again.
+        In the order of the students' names. The grade of a submission that could not be graded has
+        no parts, and its `problem` says why. Such a grade is not kept, so the next run tries again.
     right : dict of str to Ran
-        What the reference did.
+        What the reference did in each part, by the part's name.
 
     Raises
     ------
     ElevatorLabError
-        When there is nothing to grade, or nothing to grade with.
+        When there are no submissions, or when this machine or the cluster cannot grade.
     """
     campaign.check_cluster(cluster, workers)
     found = submissions.find(handed_in)
@@ -80,7 +81,7 @@ def run(
     todo = [job for job in jobs if not _is_kept(kept, *job)]
     progress(0, len(todo), None)
     failed: dict[str, Grade] = {}
-    # Wherever it stops, what has been graded until then is kept.
+    # If this loop is interrupted, all grades until then are kept.
     made = _several(todo, assignment, right, workers, cluster)
     for done, ((one, digest), grade) in enumerate(made, start=1):
         if isinstance(grade, str):
@@ -106,7 +107,7 @@ def _digest(*parts: str) -> str:
 
 
 def _reference(assignment: Assignment, file: Path, digest: str) -> dict[str, Ran]:
-    """Return what the reference does; run it where that is not known."""
+    """Return what the reference does; run it if that is not known yet."""
     if file.exists():
         kept = json.loads(file.read_text())
         if kept["digest"] == digest:
@@ -143,7 +144,7 @@ def _several(
     workers: int | None,
     cluster: str | None,
 ) -> Iterator[tuple[Job, Grade | str]]:
-    """Yield each job with its grade, or with why it has none, as they end."""
+    """Yield each job when it ends, with its grade or with a sentence why it has no grade."""
     if not jobs:
         return iter(())
     testbed = DeterministicTestbed(say=lambda _: None)
@@ -155,10 +156,10 @@ def _several(
 
 
 def _graded(job: Job, assignment: Assignment, right: dict[str, Ran], image: str) -> Grade | str:
-    """Grade one submission; where the laboratory fails it, say why: nobody else need suffer."""
+    """Grade one submission. If the laboratory fails, say why, so that other submissions go on."""
     testbed = DeterministicTestbed(say=lambda _: None)
     try:
-        # A process of Dask's may have several threads, and a scheduler's name one owner.
+        # A process of Dask's may have several threads, but a scheduler's name has one meaning.
         with ONE_AT_A_TIME:
             return task.unlike(testbed, image) or grading.grade(*job, assignment, right)
     except Exception as problem:

@@ -1,4 +1,4 @@
-"""One submission, in a process of its own: built, run in its own machine, marked."""
+"""Grade one submission: build it, check it, run it in a machine of its own, and mark it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from .assignments import Assignment, Scenario, Workload
 from .marking import Marked
 from .submissions import Submission
 
-#: Of wall time. A part takes 5 s; on a machine so slow that it takes longer, nobody can grade.
+#: Most wall time of a part. A part takes 5 s; a computer on which it takes longer than this limit
+#: is too slow to grade.
 LIMIT_S = 120
 
 #: (inserted_ms or None, issued_ms, place_kib) of a request, for a picture.
@@ -33,7 +34,7 @@ Dispatch = tuple[float | None, float, int]
 
 
 class Ran(Record):
-    """What became of a part that was run: its dispatches or its number, or a problem."""
+    """What became of a part that was run: its dispatches, or its measured number, or a problem."""
 
     problem: str = ""
     dispatches: tuple[Dispatch, ...] = ()
@@ -47,19 +48,19 @@ class Grade(Record):
     ----------
     student : str
     digest : str
-        Of all that decides the marks: what was handed in, the assignment, the machine.
+        SHA-256 over all that decides the marks: the submission, the assignment, the machine.
     scheduler : str
-        As it calls itself; "" where nobody knows.
+        The scheduler's name for itself; "" if that is not known.
     problem : str
-        Why it was not run, or stopped; "" where nothing went wrong.
+        Why the scheduler was not run, or not to the end; "" if nothing went wrong.
     compiler : str
         What the compiler said.
     parts : tuple of Marked
-        None of them where the laboratory failed, and not the submission.
+        Marks of each part; empty if the laboratory failed, rather than the submission.
     score : float or None
         See `marking.score`.
     ran : dict of str to Ran
-        By part.
+        What became of each part that was run, by the part's name.
     """
 
     student: str
@@ -83,7 +84,7 @@ def reference(assignment: Assignment) -> dict[str, Ran]:
     Raises
     ------
     TrialFailed
-        When it fails: then there is nothing to compare with.
+        When the reference fails, so that there is nothing to compare with.
     """
     testbed = DeterministicTestbed(say=lambda _: None)
     of = trials.of(assignment, assignment.reference)
@@ -94,13 +95,13 @@ def reference(assignment: Assignment) -> dict[str, Ran]:
 def grade(
     submission: Submission, digest: str, assignment: Assignment, right: Mapping[str, Ran]
 ) -> Grade:
-    """Grade one submission; whatever it does, there is a grade.
+    """Grade one submission. A submission that fails gets a grade, too.
 
     Parameters
     ----------
     submission : Submission
     digest : str
-        Kept with the grade.
+        Kept with the grade (see `Grade`).
     assignment : Assignment
     right : mapping of str to Ran
         What `reference` returned.
@@ -108,7 +109,7 @@ def grade(
     Raises
     ------
     NotReady
-        When this machine cannot grade, whatever is handed in.
+        When this machine cannot grade any submission.
     """
     blank = Grade(student=submission.student, digest=digest)
     if submission.problem:
@@ -127,7 +128,7 @@ def grade(
             why = str(problem).splitlines()[0].replace(f"{folder}: ", "")
             why = f"{why} {problem.error}" if problem.error else f"{why.removesuffix(':')}."
             return _failed(blank, assignment, why, problem.said)
-        except NotReady:  # that is no fault of the submission's
+        except NotReady:  # this is no fault of the submission
             raise
         except ElevatorLabError as problem:
             return _failed(blank, assignment, str(problem).replace(str(folder), "the folder"))
@@ -160,7 +161,7 @@ def _run_and_mark(
         marking.conformity(assignment.conformity, conformity),
     ]
     ran: dict[str, Ran] = {}
-    # What the check could not go on with would hang, or take the machine with it, here, too.
+    # If the check could not go on, a trial would hang or crash its machine, too.
     stopped = any(one.outcome == "not run" for one in conformity.verdicts)
     problem = ". ".join(f"{one.case}: {one.said}" for one in conformity.failures if stopped)
     wrong = assignment.conformity.what
@@ -180,7 +181,7 @@ def _run_and_mark(
 
 
 def _why(part: Scenario | Workload, failure: TrialFailed) -> str:
-    """Return why a part failed; of a tunable that is not there, in the assignment's words."""
+    """Return why a part failed; for a missing tunable, in the assignment's words."""
     why = str(failure)
     for tunable, value in part.tunables.items() if isinstance(part, Scenario) else ():
         if f"/{tunable} does not exist" in why:

@@ -1,4 +1,4 @@
-"""Marks for an order of dispatch, and for a number beside the reference's."""
+"""Marks for an order of dispatch, and for a number compared with the reference's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class Marked(Record):
     what : str
         The part.
     marks, of : float, int
+        Marks that are given, and the most that the part can get.
     says : str
         Sentences for the student.
     ratio : float or None
-        Of a scored part: so many times as good as the reference.
+        For a scored part, how many times as good as the reference it is; otherwise None.
     """
 
     what: str
@@ -44,13 +45,13 @@ def everything(part: Part, says: str) -> Marked:
 
 
 def conformity(part: Part, checked: check.Conformity) -> Marked:
-    """Mark the check: so many marks as cases passed, of all that were asked for."""
+    """Mark the check: the share of marks is the share of all its cases that passed."""
     passed = sum(one.outcome == "passed" for one in checked.verdicts)
     marks = _halves(part.marks * passed / len(checked.verdicts))
     says = [f"{passed} of {len(checked.verdicts)} cases passed."]
     titles = {case.name: case for case in CASES}
     for one in checked.failures:
-        # What a case says is a sentence, and what its kernel or compiler says none.
+        # What a case says is a sentence with a full stop, but a line of the compiler has none.
         said = one.said.removesuffix(".")
         says.append(f"Not so: {titles[one.case].title} {said}. {titles[one.case].means}")
     return Marked(what=part.what, marks=marks, of=part.marks, says=" ".join(says))
@@ -59,15 +60,15 @@ def conformity(part: Part, checked: check.Conformity) -> Marked:
 def order(scenario: Scenario, found_kib: Sequence[int], right_kib: Sequence[int]) -> Marked:
     """Mark an order of dispatch.
 
-    All marks are for the reference's order. Otherwise they are for the steps, from one request to
-    the next, that the order has in common with it. Those that first come, first served has, too, do
-    not count.
+    The reference's order gets all marks. Another order gets marks for each step, from one request
+    to the next, that the reference's order has, too. Steps that would also come about by first
+    come, first served do not count.
 
     Parameters
     ----------
     scenario : Scenario
     found_kib, right_kib : sequence of int
-        Places in the order of dispatch: the student's, and the reference's.
+        Places of the requests, in the student's order of dispatch and in the reference's.
     """
     if list(found_kib) == list(right_kib):
         return everything(scenario, f"All {len(right_kib)} dispatches are in the right order.")
@@ -107,7 +108,11 @@ def _mib(place_kib: int) -> str:
 
 
 def measure(part: Workload, found: float, reference: float, best_ratio: float) -> Marked:
-    """Mark a number: half as good as the reference gets nothing, `best_ratio` times everything."""
+    """Mark a number that was measured.
+
+    A number that is half as good as the reference's gets no marks. One that is `best_ratio` times
+    as good gets all marks. In between, marks are linear in the ratio.
+    """
     ratio = found / reference if part.measure == "rate" else reference / found
     share = min(1.0, max(0.0, (ratio - 0.5) / (best_ratio - 0.5)))
     unit = {"latency": "ms", "rate": "reads/s", "travel": "MiB"}[part.measure]
@@ -118,7 +123,7 @@ def measure(part: Workload, found: float, reference: float, best_ratio: float) -
 
 
 def score(marked: Sequence[Marked], scored: int) -> float | None:
-    """Return 100 times the geometric mean of the ratios; None where a scored part has none.
+    """Return 100 times the geometric mean of the ratios; None if a scored part has no ratio.
 
     Examples
     --------

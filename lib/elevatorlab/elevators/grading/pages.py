@@ -1,4 +1,4 @@
-"""A page for each student, which can be sent alone; the teacher's overview, CSV, leaderboard."""
+"""Write a page for each student that needs no other file, and the teacher's overview."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write(
     assignment : Assignment
     grades : sequence of Grade
     right : mapping of str to Ran
-        What the reference did.
+        What the reference did in each part, by the part's name.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def _render(
 
 
 def _picture(reference: str, found: Ran, right: Ran) -> str:
-    """Return the student's order beside the right one, as the address of an image within a page."""
+    """Return a picture of the student's order and the right one, as a data URL for a page."""
     if not found.dispatches or not right.dispatches:
         return ""
     traced = {"yours": _requests(found), f"right ({reference})": _requests(right)}
@@ -116,15 +116,15 @@ def _write_csv(path: Path, assignment: Assignment, grades: Sequence[Grade]) -> N
         writer.writerow(["student", "marks", *parts, *by_hand, "score", "problem"])
         for grade in grades:
             marks = [_safe(one) for one in (grade.marks, *(part.marks for part in grade.parts))]
-            # Who could not be graded has no marks, which is not the same as 0.
+            # A student who could not be graded has empty cells, which are not the same as 0.
             marks = marks if grade.parts else [""] * (1 + len(parts))
             score = "" if grade.score is None else grade.score
-            # What is marked by hand has an empty cell, to be filled in.
+            # Each part that is marked by hand has an empty cell, to be filled in.
             row = [_safe(grade.student), *marks, *("" for _ in by_hand)]
             writer.writerow([*row, score, _safe(grade.problem)])
 
 
 def _safe(cell: object) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
+    """Return the text of a cell, such that no spreadsheet takes it for a formula."""
     text = f"{cell:g}" if isinstance(cell, float) else str(cell)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

@@ -1,4 +1,4 @@
-"""What students have handed in: a folder each, or an archive each, whatever is in it."""
+"""Read what students have handed in: a folder or an archive for each student."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pathlib import Path, PurePosixPath
 
 from ...errors import ElevatorLabError
 
-#: What a submission may hold at most: as much as a module's sources may.
+#: Most bytes and files in a submission. A module's sources may have as many bytes.
 LARGEST_BYTES = 4 << 20
 MOST_FILES = 1000
 
-#: What file systems of Linux take.
+#: Longest name of a file that Linux's file systems take.
 LONGEST_NAME_BYTES = 255
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 
-#: What editors and systems leave in archives.
+#: Names that editors and operating systems leave in archives.
 _LEFTOVERS = {"__MACOSX", ".git", ".DS_Store"}
 
 
@@ -33,11 +33,11 @@ class Submission:
     Attributes
     ----------
     student : str
-        As the folder or archive is called.
+        Name of the folder, or of the archive without its ending.
     files : mapping of str to bytes
-        Of the scheduler's folder, by name; none where there is a problem.
+        Files of the scheduler's folder, by name; empty if there is a problem.
     problem : str
-        Why it cannot be graded, in a sentence; "" where it can.
+        Why the submission cannot be graded, in a sentence; "" if it can.
     """
 
     student: str
@@ -62,13 +62,13 @@ class Submission:
 
 
 def find(folder: Path) -> list[Submission]:
-    """Return what is in a folder of submissions, by the students' names.
+    """Return the submissions in a folder, in the order of their names.
 
     Raises
     ------
     ElevatorLabError
-        When there is no such folder, or nothing in it, or two are called the same, or it is a
-        submission itself.
+        When the folder is missing, has no submission, has two of one student, or is itself the
+        folder of a scheduler.
     """
     if not folder.is_dir():
         raise ElevatorLabError(
@@ -93,24 +93,24 @@ def find(folder: Path) -> list[Submission]:
 
 
 def ignored(folder: Path) -> list[str]:
-    """Return the names of files in a folder of submissions that nobody has handed in."""
+    """Return the names of the files in a folder of submissions that are no submissions."""
     return sorted(one.name for one in folder.iterdir() if _is_stray(one))
 
 
 def _is_stray(entry: Path) -> bool:
-    """Tell whether it is a plain file and no archive: notes of the teacher's, say."""
+    """Tell whether an entry is a plain file, but no archive, such as a teacher's notes."""
     plain = entry.is_file() and not entry.is_symlink()
     return plain and not entry.name.endswith(_ARCHIVES)
 
 
 def read(entry: Path) -> Submission:
-    """Read one submission."""
+    """Read one submission; `problem` says why if it cannot be read."""
     student = _student(entry)
     try:
         return Submission(student, _scheduler_in(dict(_files(entry))))
     except ElevatorLabError as problem:
         return Submission(student, problem=str(problem))
-    # A RuntimeError is what zipfile says of an archive that needs a password.
+    # zipfile raises a RuntimeError for an archive that needs a password.
     except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError, RuntimeError) as problem:
         found = " ".join(str(problem).split())
         said = f"expected a folder or an archive that can be read; found {found}"
@@ -173,7 +173,7 @@ def _of_tar(file: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
 
 
 def _scheduler_in(files: Mapping[PurePosixPath, bytes]) -> dict[str, bytes]:
-    """Return the files beside the one Kbuild."""
+    """Return the files of the one folder that has a Kbuild, by name."""
     if not files:
         raise ElevatorLabError("expected the folder of a scheduler; found no file in it")
     places = [path.parent for path in files if path.name == "Kbuild"]

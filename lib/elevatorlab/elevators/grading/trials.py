@@ -8,15 +8,16 @@ from typing import Any
 from ...trial import Trial, checked
 from .assignments import Assignment, Scenario, Workload
 
-#: Requests that a scheduler may hold; the kernel would give it too few on a disk that takes one.
+#: Requests that a scheduler may hold. By default the kernel allows too few on a disk that takes one
+#: request at a time.
 ROOM = 256
 
-#: Of the guest's own time. The longest part of the course takes 3 s.
+#: Deadline of a trial, in the guest's own time. The longest part of the course takes 3 s.
 DEADLINE_S = 20
 
 
 def of(assignment: Assignment, scheduler: str) -> dict[str, Trial]:
-    """Return a trial for each part of an assignment that is run, by what the part is called."""
+    """Return a trial for each part of an assignment that is run, by the part's name."""
     return {part.what: _trial(assignment, part, scheduler) for part in assignment.runs}
 
 

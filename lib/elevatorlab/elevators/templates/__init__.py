@@ -1,8 +1,9 @@
-"""New schedulers to begin with: short, working, and commented.
+"""Templates of new schedulers: short, working, and commented.
 
-``fifo`` and ``deadline`` are whole. ``sstf`` and ``look`` are skeletons, because courses ask for
-these two: locks, lists and the tree by place are there and right, so they build and pass the check,
-but the one function that chooses is still first in, first out. Their order of dispatch shows it.
+``fifo`` and ``deadline`` are complete. ``sstf`` and ``look`` are skeletons, because courses ask for
+these two. Their locks, their lists and the tree by place are there and right, so skeletons build
+and pass the check. But the function that chooses a request is still first in, first out, as the
+order of dispatch shows.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ TEMPLATES = {
     "deadline": "The earliest deadline first, whole: with a clock, and two tunables in sysfs.",
 }
 
-#: Kernel's ELV_NAME_MAX, less the last zero.
+#: The kernel's ELV_NAME_MAX, less the final zero byte.
 LONGEST_NAME = 15
 
 _C_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
@@ -38,11 +39,11 @@ def new(name: str, template: str, into: Path) -> Path:
     Parameters
     ----------
     name : str
-        What the kernel will call it; its functions' names begin with it.
+        The scheduler's name in the kernel, with which the names of its functions begin.
     template : str
         One of `TEMPLATES`.
     into : Path
-        Where the folder, which has this name, is made.
+        Where the scheduler's folder is made; the folder is called `name`.
 
     Returns
     -------
@@ -52,7 +53,8 @@ def new(name: str, template: str, into: Path) -> Path:
     Raises
     ------
     ElevatorLabError
-        When the name cannot be, or is taken, in one sentence; nothing is written then.
+        When the name is invalid or taken, the template is unknown, or the folder exists. Then
+        nothing is written.
     """
     if template not in TEMPLATES:
         raise ElevatorLabError(f"template: expected {', '.join(TEMPLATES)}; found {template!r}")

@@ -1,4 +1,4 @@
-"""The list of a bundle's files, by which every byte of it can be checked."""
+"""The list of a bundle's files, with which every byte of the bundle can be checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Entry(Record):
-    """What is known of one file."""
+    """Size and digest of one file."""
 
     size_bytes: Size
     sha256: Digest
@@ -34,13 +34,13 @@ class Manifest(Record):
     Attributes
     ----------
     format : str
-        Another one belongs to another version of this package.
+        Version of the bundle's format; another version of this package may have another format.
     package : str
         The version of the package that made the bundle.
     files : dict of str to Entry
         Every file but the manifest itself, by its name in the bundle.
     plugins : tuple of Plugin
-        What somebody needs beside this package to run its trials again and to judge them.
+        What somebody needs, in addition to this package, to rerun and judge the bundle's trials.
     """
 
     format: Literal["elevatorlab-bundle/1"]

@@ -1,4 +1,4 @@
-"""Read a bundle that anybody may have made: nothing in it is believed before it is checked."""
+"""Read a bundle that anybody may have made: no part of it is trusted before it is checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...errors import ElevatorLabError
 from ...records import checked
 from .manifest import FORMAT, NAME, RESULTS, Entry, Manifest, safe
 
-#: More than any bundle of ours has; a stranger's could be made to fill the disk.
+#: Limits above the size of any bundle of ours: a stranger's could be made to fill the disk.
 MANIFEST_LIMIT_BYTES = 64 << 20
 LIMIT_BYTES = 8 << 30
 
@@ -26,17 +26,18 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplement
 
 
 class Bundle:
-    """A bundle whose names and sizes have been checked; its files not yet (see `damage`).
+    """A bundle whose file names and sizes have been checked; `damage` checks the files' contents.
 
     Parameters
     ----------
     path : path
+        The bundle's file.
 
     Raises
     ------
     ElevatorLabError
-        When the file is no bundle, is cut off, is of another version or too large, or has files
-        that would leave the folder that it is unpacked to.
+        When the file is no bundle, is cut off, is of another version or too large, or holds a file
+        that would be unpacked outside of the folder.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -116,7 +117,7 @@ class Bundle:
             )
 
     def _chunks(self, name: str, limit_bytes: int) -> Iterator[bytes]:
-        """Yield a file's content, but no more than it should have: a bomb goes off elsewhere."""
+        """Yield a file's content; fail if it is longer than it should be, as in a zip bomb."""
         with self._zip.open(self._members[name]) as file:
             left = limit_bytes
             while chunk := file.read(min(_CHUNK_BYTES, left + 1)):
@@ -136,7 +137,7 @@ class Bundle:
         return (size_bytes, digest.hexdigest()) == (entry.size_bytes, entry.sha256)
 
     def damage(self) -> list[str]:
-        """Check every file; name each one that is not as the manifest says."""
+        """Check every file; name each file that differs from the manifest."""
         there, listed = set(self._members) - {NAME}, self.manifest.files
         found = [f"{name}: missing" for name in listed if name not in there]
         found += [f"{name}: not in the manifest" for name in there if name not in listed]
@@ -153,12 +154,13 @@ class Bundle:
         return hashlib.sha256(content).hexdigest()
 
     def unpack(self, folder: Path) -> None:
-        """Check every file, and write them below `folder`.
+        """Check every file, and write all files below `folder`.
 
         Raises
         ------
         ElevatorLabError
-            When a file is not as the manifest says, naming it.
+            When a file differs from the manifest, or a trial's folder has a wrong name. The message
+            names the files.
         """
         if damage := self.damage() or self.misnamed():
             more = f"\n... and {len(damage) - 20} more" if len(damage) > 20 else ""
@@ -174,7 +176,7 @@ class Bundle:
                     file.write(chunk)
 
     def misnamed(self) -> list[str]:
-        """Name the trials whose folder is not called by the hash of what was run."""
+        """Name the trials whose folder is not named by the hash of the trial."""
         found = []
         for name, entry in self.manifest.files.items():
             parts = name.split("/")
@@ -188,12 +190,17 @@ class Bundle:
 
 @contextmanager
 def results_of(place: str | Path | None) -> Iterator[str | Path | None]:
-    """Give what `store.load` reads for `place`: of a bundle the unpacked results, for as long.
+    """Give what `store.load` can read: for a bundle, its results, unpacked until the block ends.
 
     Parameters
     ----------
     place : path, name of a reference, or None
-        What is no file is given back.
+        A path to a file is taken for a bundle. Anything else is given back unchanged.
+
+    Raises
+    ------
+    ElevatorLabError
+        When the bundle is damaged; see `Bundle`.
     """
     if place is None or not Path(place).is_file():
         yield place

@@ -1,4 +1,4 @@
-"""Make a bundle of a folder of results."""
+"""Make a bundle from a folder of results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ...showing.pages import template_environment
 from ...trial.plugins import Plugin, installed
 from .manifest import FORMAT, NAME, RESULTS, Manifest, entry_of
 
-#: What goes into a bundle beside results and report, and what it is for.
+#: What goes into a bundle in addition to results and report: source and description, by name.
 BESIDE = {
     "environment/requirements.lock": (PROJECT / "requirements.lock", "Python packages, by hash"),
     "environment/packages.txt": (ENVIRONMENTS / "packages.txt", "Debian packages of trials"),
@@ -39,7 +39,7 @@ BESIDE = {
 #: The commands that make a bundle's results again.
 WORKFLOW = "workflow.sh"
 
-#: What a bundle conforms to, beside RO-Crate itself: Workflow Run RO-Crate, and what that rests on.
+#: Profiles that a bundle conforms to: Workflow Run RO-Crate, and the profiles that this one needs.
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
@@ -54,9 +54,9 @@ def write(results: Path, out: Path, make_report: Callable[[Path, Path], object])
     Parameters
     ----------
     results : path
-        Folder of results; its finished trials are taken.
+        Folder of results; the bundle gets its finished trials.
     out : path
-        The file to write; it appears when it is whole.
+        The file to write. It appears under this name only when it is complete.
     make_report : callable
         Called with `results` and the folder to write the report to.
 
@@ -67,7 +67,7 @@ def write(results: Path, out: Path, make_report: Callable[[Path, Path], object])
     Raises
     ------
     ElevatorLabError
-        When there are no results, or `out` cannot be written.
+        When there are no finished trials, or `out` cannot be written.
     """
     out = Path(out)
     origins = provenance.of_results(results)
@@ -105,7 +105,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _copy_results(results: Path, target: Path) -> dict[str, Mapping[str, Any]]:
-    """Copy finished trials, and the schedulers that they brought; return the trials by place."""
+    """Copy finished trials and the sources of their schedulers; return the trials by place."""
     found = {}
     for stored in store.results_in(results):
         folder = stored.folder
@@ -120,7 +120,7 @@ def _copy_results(results: Path, target: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _plugins(trials: Iterable[Mapping[str, Any]]) -> tuple[Plugin, ...]:
-    """Return what a stranger needs beside this package: what trials use, and their studies."""
+    """Return the plug-ins that a stranger needs: those that trials use, and the trials' studies."""
     found: dict[Plugin, None] = {}
     for trial in trials:
         if study := installed("study", trial["study"]):
@@ -136,7 +136,7 @@ def _describe(
     plugins: Sequence[Plugin],
 ) -> None:
     """Write the crate's metadata, and its page for people."""
-    crate = ROCrate(version="1.1")  # what the profiles rest on
+    crate = ROCrate(version="1.1")  # the version that the profiles need
     crate.name = "Elevator Lab: results that can be verified"
     crate.description = (
         "Trials of I/O schedulers with their results, where each was made, the environment, and "
@@ -150,7 +150,7 @@ def _describe(
         add = crate.add_dataset if (folder / name).is_dir() else _file_of(crate, folder)
         add(dest_path=name, properties={"name": words})
     crate.add_dataset(dest_path="report", properties={"name": "report: open report/index.html"})
-    # Written last, because it lists the hash of every other file; so it has no source yet.
+    # The manifest is written last, because it lists the hash of every other file. So no source yet.
     crate.add_jsonld({"@id": NAME, "@type": "File", "name": "size and SHA-256 of every file"})
     crate.root_dataset.append_to("hasPart", {"@id": NAME})
     datasets = {
@@ -171,7 +171,7 @@ def _describe(
 def _add_workflow(
     crate: ROCrate, folder: Path, origins: Sequence[Origin], datasets: list[Dataset]
 ) -> None:
-    """Write the commands that made the results, and say which profiles this conforms to."""
+    """Write the commands that made the results, and say which profiles the crate conforms to."""
     (folder / WORKFLOW).write_text(_commands(origins), encoding="utf-8")
     language = {"@id": SHELL, "@type": "ComputerLanguage", "name": "POSIX shell", "url": SHELL}
     workflow = crate.add_file(
@@ -194,7 +194,7 @@ def _add_workflow(
 
 
 def _commands(origins: Sequence[Origin]) -> str:
-    """Return the script that makes the results of all origins again, and reports them."""
+    """Return the shell script that makes the results of all origins again, and their report."""
     lines = [
         "#!/bin/sh",
         f"# Elevator Lab {__version__}; environment/ says what it needs.",
@@ -215,7 +215,7 @@ def _file_of(crate: ROCrate, folder: Path) -> Callable[..., Any]:
 def _add_origin(
     crate: ROCrate, origin: Origin, program: ContextEntity, datasets: list[Dataset]
 ) -> None:
-    """Say by which program, on what machine, these results were made (a CreateAction)."""
+    """Say which program made these results, and on which machine (a CreateAction)."""
     crate.add_action(
         program,
         identifier=f"#{origin.study}-{origin.anchor}",
@@ -228,7 +228,7 @@ def _add_origin(
 
 
 def _programs(crate: ROCrate, origins: Sequence[Origin]) -> dict[tuple[str, str], ContextEntity]:
-    """Add each program once, however many studies it ran; by testbed and image digest."""
+    """Add each program once, even if it ran several studies; by testbed and image digest."""
     found = dict.fromkeys((one.testbed, one.image_digest) for one in origins)
     return {
         (testbed, digest): crate.add_jsonld(
@@ -259,7 +259,10 @@ def _page(origins: Sequence[Origin], plugins: Sequence[Plugin]) -> str:
 
 
 def _zip(folder: Path, out: Path) -> None:
-    """Zip the folder: sorted, without times and owners; under its name when whole."""
+    """Zip a folder with sorted names, and without times and owners.
+
+    `out` gets its name only when the file is complete.
+    """
     part = out.with_name(out.name + ".part")
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:

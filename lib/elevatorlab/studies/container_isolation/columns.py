@@ -1,11 +1,11 @@
 """The tidy table of the study: one row per container and trial.
 
-Experiments ``regulation``, ``comparison`` and ``frontier`` have one row per container and second
-besides, with ``time_s``. What does not apply to an experiment is empty.
+Experiments ``regulation``, ``comparison`` and ``frontier`` also have one row per container and
+second, in which ``time_s`` is given. A column that does not apply to an experiment is empty.
 
-The waits of seconds are those that the containers saw themselves, around the system call. The
-regulator decides by the device's own waits, which are a little shorter. So the claims are judged
-more strictly.
+In the rows of seconds, the waits are those that the containers saw themselves, around the system
+call. The regulator decides by the device's own waits, which are a little shorter. So the claims are
+judged more strictly.
 """
 
 from __future__ import annotations
@@ -84,20 +84,20 @@ PERIOD_S = 1
 """A control period, and the width of a bin of the containers' own series."""
 
 CALM_PERIODS = 2
-"""So many control periods without a violation end one."""
+"""A violation has ended when this many control periods have passed without one."""
 
 KEPT = "arm experiment disk mechanism setting load containers overloaded subject role".split()
 KEPT += ["sla_wait_ms", "onset_s"]
-"""Columns that a row of a second shares with that of its container."""
+"""Columns that the rows of seconds copy from the row of their container."""
 
 
 def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield one row for each container, and where an SLA was promised one for each second, too.
+    """Yield one row per container and, if an SLA was promised, also one per container and second.
 
     Parameters
     ----------
     trial, result : mapping
-        As they are stored.
+        The stored trial, and its stored result.
     """
     promised = "sla_ms" in trial["labels"]
     return _under_an_sla(trial, result) if promised else _containers(trial, result)
@@ -107,7 +107,7 @@ def _containers(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator
     """Yield one row for each container of a trial."""
     labels = trial["labels"]
     disk = result["device"]
-    # A disk of the paper's kind alone tells of its server.
+    # Only a simulated disk of the paper's kind reports on its server.
     server = result.get("server") or {}
     of_trial = {
         "arm": "container",
@@ -151,7 +151,7 @@ def _containers(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator
 def _under_an_sla(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield one row for each container, and one for each container and second.
 
-    The trial's own figures (violation, recovery, Jain's index) stand in each container's row.
+    The figures of the whole trial (violation, recovery, Jain's index) are in each container's row.
     """
     sla_ms, onset_s = (float(trial["labels"][name]) for name in ("sla_ms", "onset"))
     given = {"sla_wait_ms": sla_ms, "onset_s": onset_s}
@@ -188,7 +188,7 @@ def _seconds(row: dict[str, Any], result: Mapping[str, Any]) -> Iterator[dict[st
 
 
 def limits_of(decisions: list[dict[str, Any]], subject: str) -> list[tuple[float, float | None]]:
-    """Return (when, limit in KiB/s or None) of each decision about a container."""
+    """Return the time in s, and the limit in KiB/s or None, of each decision about a container."""
     return [
         (one["time_s"], one["limit_bytes_s"] and one["limit_bytes_s"] / 1024)
         for one in decisions
@@ -197,10 +197,9 @@ def limits_of(decisions: list[dict[str, Any]], subject: str) -> list[tuple[float
 
 
 def waits_ms(result: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Return the mean wait of each normal container in each period; one row per container.
+    """Return the mean wait in ms of each normal container (rows) in each period (columns).
 
-    A period in which none of a container's writes ended has no mean; it counts as a wait of
-    the whole period.
+    If no write of a container ended in a period, the wait counts as the whole period.
     """
     return np.array(
         [
@@ -215,7 +214,7 @@ def waits_ms(result: Mapping[str, Any]) -> NDArray[np.float64]:
 
 
 def violations(waits_ms: NDArray[np.float64], sla_ms: float) -> NDArray[np.bool_]:
-    """Tell for each period whether any container waited longer than its SLA.
+    """Tell for each period whether any container waited longer than the SLA.
 
     >>> violations(np.array([[4.0, 6.0], [4.0, 4.0]]), 5.0).tolist()
     [False, True]
@@ -225,17 +224,19 @@ def violations(waits_ms: NDArray[np.float64], sla_ms: float) -> NDArray[np.bool_
 
 
 def recovery_control_periods(violated: NDArray[np.bool_]) -> int:
-    """Return after how many control periods the first violation has ended, for two at least.
+    """Return the number of control periods until the first violation has ended.
+
+    It has ended when `CALM_PERIODS` periods without a violation follow.
 
     Parameters
     ----------
     violated : array of bool
-        For each period since the offenders, or the regulator, began.
+        Whether the SLA was violated, for each period since the offenders or the regulator began.
 
     Returns
     -------
     int
-        0 where nothing was violated; all of them where it did not end.
+        0 without a violation; the number of all periods if the violation did not end.
 
     Examples
     --------
@@ -253,7 +254,9 @@ def recovery_control_periods(violated: NDArray[np.bool_]) -> int:
 
 
 def jain(shares: list[float]) -> float:
-    """Return Jain's index of fairness (Jain, Chiu and Hawe, 1984): 1 is equal, 1/n is one alone.
+    """Return Jain's index of fairness (Jain, Chiu and Hawe, 1984).
+
+    It is 1 if all n shares are equal, 1/n if one of them is everything, and NaN if all are 0.
 
     Examples
     --------

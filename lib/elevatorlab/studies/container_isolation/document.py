@@ -1,4 +1,4 @@
-"""How the claims are judged that the paper alone can settle: its numbers against each other."""
+"""Judge the claims that need the paper alone: do its numbers agree with each other?"""
 
 from __future__ import annotations
 
@@ -85,13 +85,15 @@ def _queue_is_utilization(item: Statement, _: pd.DataFrame) -> Judgement:
 
 
 def predictions() -> pd.DataFrame:
-    """Return what two laws through the paper's first point predict at its two other points.
+    """Return the waits that two laws predict at the paper's second and third point.
+
+    The parameters of both laws follow from the paper's first point.
 
     Returns
     -------
     pandas.DataFrame
-        Index utilisation; mm1_ms (S from 0.82 ms at 26.98 %), closed_ms (Z from 328/s and
-        0.82 ms), published_ms.
+        Index utilization_ratio; columns mm1_ms (M/M/1, its service time from 0.82 ms at 26.98 %),
+        closed_ms (closed law, its think time from 328 writes/s and 0.82 ms), published_ms.
     """
     first_ms, first = printed_wait_ms("normal, before"), endpoint("utilization_percent", 1) / 100
     service_ms = first_ms * (1 - first)

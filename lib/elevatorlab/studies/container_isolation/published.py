@@ -17,7 +17,7 @@ def numbers() -> pd.DataFrame:
 
 
 def endpoints() -> pd.DataFrame:
-    """Return the two printed ends of each of Figures 1 to 4.
+    """Return the two printed end points of each of Figures 1 to 4.
 
     Returns
     -------
@@ -28,13 +28,13 @@ def endpoints() -> pd.DataFrame:
 
 
 def endpoint(quantity: str, containers: int) -> float:
-    """Return an end of Figures 1 to 4 as printed."""
+    """Return a quantity as printed at one end of Figures 1 to 4: at 1 or 20 containers."""
     rows = endpoints()
     here = (rows["quantity"] == quantity) & (rows["containers"] == containers)
     return float(rows.loc[here, "value"].iloc[0])
 
 
 def printed_wait_ms(row: str) -> float:
-    """Return a printed wait, or a difference of two, by the name of its row."""
+    """Return a printed wait or difference of waits, in ms, by the name of its row."""
     rows = read_published(NAME, "waits")
     return float(rows.loc[rows["row"] == row, "value"].iloc[0])

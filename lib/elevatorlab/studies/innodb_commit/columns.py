@@ -50,7 +50,7 @@ COLUMNS = TABLE.names
 ORDER = ["experiment", "arm", "backing_scheduler", "scheduler", "idling", "slice_idle_ms"]
 ORDER += ["flush_log_at_trx_commit", "threads", "repetition", "trial"]
 
-#: Figures of a phase that go into the table as they are.
+#: Values of a phase that are copied to the table.
 KEPT = (
     "threads flush_log_at_trx_commit commits duration_s tps reads latency_mean_ms latency_p50_ms "
     "latency_p95_ms latency_p99_ms utilization_ratio cpu_busy_ratio"

@@ -18,24 +18,24 @@ Cell = Mapping[str, Any]
 
 SCHEDULERS = tuple(dict.fromkeys(("none", "mq-deadline", *REIMPLEMENTED, *OF_THE_KERNEL)))
 ARMS = {"host": "host", "container": "container", "vm": "VM"}
-"""What the arms are called; the first one that was measured is compared with the article."""
+"""Names of the arms. The first arm that was measured is compared with the article."""
 
 TABLE, NO_CACHE, SWEEP = "table", "no_cache", "sweep"
 
 
 def main_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows to compare with the article: one arm, on a drive where one was measured."""
+    """Return the rows to compare with the article: the first arm, on drives if there are any."""
     return on_main_disk(_first_arm(rows))
 
 
 def rows_without_an_arm(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the first arm (host or container) on disks without a moving arm."""
+    """Return the rows of the first measured one of `ARMS`, on disks without a moving arm."""
     rows = _first_arm(rows)
     return rows[~with_arm(rows)]
 
 
 def swept_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the first arm (host or container) on the disks of the sweep."""
+    """Return the rows of the first measured one of `ARMS`, on the disks of the sweep."""
     rows = _first_arm(rows)
     return rows[rows["device"].isin(rows_of(rows, experiment=SWEEP)["device"])]
 
@@ -48,6 +48,9 @@ def _first_arm(rows: pd.DataFrame) -> pd.DataFrame:
 def ratio(
     rows: pd.DataFrame, numerator: Cell, denominator: Cell, quantity: str = "tps"
 ) -> Interval | None:
-    """Compare two cells, paired by repetition; None where no repetition has both above 0."""
+    """Estimate the ratio of two cells, paired by repetition.
+
+    None if in no repetition both are above 0.
+    """
     above, below = (by_repetition(rows, quantity, **cell) for cell in (numerator, denominator))
     return paired_ratio(above[above > 0], below[below > 0])

@@ -31,7 +31,9 @@ def table() -> pd.DataFrame:
 
 
 def printed(cell: Mapping[str, Any], quantity: str) -> float:
-    """Return what the article prints for a cell, or for the one in whose place it is.
+    """Return what the article prints for a cell.
+
+    For bfq, which the article lacks, this is the value of its predecessor cfq.
 
     Parameters
     ----------

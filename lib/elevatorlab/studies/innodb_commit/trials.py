@@ -25,7 +25,7 @@ from ..kit.trials import Arm, DiskParameters, on_arm, trial
 from ..kit.variations import slowdowns
 from .published import NAME
 
-#: What a scheduler is in the article; others came later.
+#: The article's name for each scheduler. Schedulers without an entry came later than the article.
 MAPPING = {
     "mq-deadline": "deadline",
     "none": "noop",
@@ -33,31 +33,32 @@ MAPPING = {
     "bfq": "bfq (not in it; cfq's successor)",
 }
 
-#: The controller's write-behind cache is there, or not: eight drives, and without an arm for
-#: contrast. A real machine has the device that it has.
+#: The simulated disks, with the RAID controller's write-behind cache and without it: first eight
+#: drives, then, for contrast, a disk without an arm. A real machine uses its own device.
 CACHED_DRIVE, UNCACHED_DRIVE = "array-of-eight", "array-of-eight-no-cache"
 CACHED, UNCACHED = "raid_write_behind", "raid_no_cache"
 
 Idling = Literal["as shipped", "low_latency off", "strict_guarantees"]
 
-#: Under what bfq's slice_idle is swept: as it comes; without its favour to interactive programs;
-#: and with strict_guarantees, which always idles when a process's queue runs empty and lets only
-#: one request into the device (the kernel's Documentation/block/bfq-iosched.rst). In the reference
-#: the latter leaves the device as idle with slice_idle 0 as with 8, so it is not that waiting time
-#: alone that idles it.
+#: The configurations of bfq in which slice_idle is swept: as shipped, without preference for
+#: interactive programs, and with strict_guarantees. In the last one, bfq always idles when a
+#: process's queue runs empty, and lets only one request into the device (the kernel's
+#: Documentation/block/bfq-iosched.rst). There, the reference results have as much idle time with
+#: slice_idle 0 as with 8. So slice_idle alone does not explain the idle time.
 IDLING: dict[Idling, dict[str, int]] = {
     "as shipped": {},
     "low_latency off": {"low_latency": 0},
     "strict_guarantees": {"strict_guarantees": 1, "low_latency": 0},
 }
 
-#: What makes the log that waits for the device worth measuring, and the control without it.
+#: Values of innodb_flush_log_at_trx_commit. With 1, each commit waits until the log is on the
+#: device. With 0, the control, it does not wait. With 2, it writes the log, but does not flush it.
 DURABLE: Final = 1
 LAZY: Final = 0
 WRITTEN: Final = 2
 
-#: A trial on a drive may last so many times the deadline. Waiting there costs no processor time,
-#: and cfq waits 8 ms after each of the thousands of commits that make the others last 5 s.
+#: Factor on the deadline of a trial on a drive. There are thousands of commits, so that the trials
+#: of most schedulers last 5 s. cfq waits 8 ms after each commit, which costs no processor time.
 PATIENCE_ON_DRIVES = 5
 
 Threads = Annotated[int, Field(ge=1, le=64)]
@@ -69,10 +70,11 @@ class Parameters(DiskParameters):
     Attributes
     ----------
     arms : tuple of str
-        The first one runs everything; the others the article's table alone, on the last of `disks`.
+        The first arm runs everything. The others run only the article's table, on the last of
+        `disks`.
     disks, uncached_disks : tuple of str
-        What ``null_blk`` stands for, with the controller's cache and without it. The verdicts are
-        those of a drive, where one is among them.
+        What ``null_blk`` stands for, with the controller's cache and without it. If drives are
+        among the disks, the verdicts are based on them.
     schedulers : tuple of str
         See `MAPPING`.
     threads : tuple of int
@@ -80,27 +82,29 @@ class Parameters(DiskParameters):
     flush_settings : tuple of int
         ``innodb_flush_log_at_trx_commit``; the article has 1 and 0.
     commits : int
-        Rows, and transactions, of each measurement.
+        Number of commits in each measurement; each commit inserts one row.
     drive_commits, uncached_drive_commits : dict of int to int
-        As `commits`, where a commit waits for a drive: by number of threads. In the smaller
-        presets so many that each measurement lasts 5 s, in which bfq has estimated the drive.
+        By number of threads: used instead of `commits` where a commit waits for a drive. In the
+        presets ``quick`` and ``paper``, each measurement then lasts 5 s, so that bfq has
+        estimated the speed of the drive.
     drive_schedulers : tuple of str
-        Of the kernel's and the reimplemented ones, those that run on drives.
+        Those schedulers of the kernel, and reimplemented ones, that run on drives.
     drive_repetitions : int
-        At most so many on drives with the cache, whose commits keep the processor busy for long.
+        Most repetitions on drives with the cache, whose commits take much processor time.
     slice_idles_ms : tuple of int
-        bfq's time to wait for a process's next request, swept on the last of `disks`; 8 is the
-        kernel's own. Empty: no sweep.
+        Values of bfq's slice_idle, its time to wait for a process's next request. They are swept
+        on the last of `disks`. The kernel's default is 8. Empty: no sweep.
     idlings : tuple of str
-        Of `IDLING`: under which of them it is swept.
+        The keys of `IDLING` with which slice_idle is swept.
     without_cache : bool
         Run the schedulers on `uncached_disks`, too.
     uncached_commits : int
-        As `commits`, there.
+        As `commits`, on `uncached_disks`.
     rotational : int
-        What the device says of itself; bfq looks. A RAID of disks says 1, and so do drives.
+        Whether the device reports itself as rotational (1), as drives and a RAID of them do. bfq
+        depends on it.
     buffer_pool_mib, log_mib : int
-        InnoDB's memory and redo log; both hold all that is inserted.
+        Sizes of InnoDB's buffer pool and redo log; each can hold all that is inserted.
     """
 
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)] = ("host", "container")
@@ -127,7 +131,7 @@ _ALL: dict[str, Any] = {
     "reimplemented": REIMPLEMENTED,
 }
 
-#: What makes each measurement on a drive last 5 s.
+#: The numbers of commits with which each measurement on a drive lasts 5 s.
 _FIVE_SECONDS = {
     "drive_commits": {1: 15000, 8: 26000},
     "uncached_drive_commits": {1: 1100, 8: 2800},
@@ -150,9 +154,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "quick": {
         **_ALL,
-        # Drives with the cache are in `paper`: a commit there takes some milliseconds of
-        # processor time, so one repetition of their four schedulers takes as long as all that is
-        # below.
+        # The drives with the cache are left to `paper`: a commit there takes some milliseconds of
+        # processor time. One repetition of their four schedulers takes as long as this preset.
         "disks": (CACHED,),
         "commits": 200,
         **_FIVE_SECONDS,
@@ -166,7 +169,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         **_ALL,
-        # As in `quick`, with the drives that have the controller's cache, and more often.
+        # As `quick`, but also with the drives behind the cache, and with more repetitions.
         "commits": 200,
         **_FIVE_SECONDS,
         "drive_repetitions": 8,
@@ -201,18 +204,19 @@ VARIATIONS = slowdowns(Parameters, "device_slowdown")
 
 
 class Case(NamedTuple):
-    """What tells a trial from the others of an arm and repetition.
+    """What distinguishes a trial from the others of the same arm and repetition.
 
     Attributes
     ----------
     experiment : str
         ``table`` (the article's), ``no_cache`` or ``sweep``.
     disk : str
-        Which disk is simulated.
+        Name of the simulated disk.
+    scheduler : str
     tunables : dict
-        Of the scheduler.
+        Tunables of the scheduler.
     idling : str
-        Of `IDLING`.
+        A key of `IDLING`.
     """
 
     experiment: str
@@ -223,7 +227,7 @@ class Case(NamedTuple):
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of `parameters`, repetitions outermost."""
+    """Return the trials of `parameters`, repetition by repetition."""
     return [
         _trial(parameters, arm, backing_scheduler, repetition, case)
         for repetition in parameters.each_repetition
@@ -234,7 +238,7 @@ def trials(parameters: Parameters) -> list[Trial]:
 
 
 def _cases(parameters: Parameters, is_first_arm: bool, repetition: int) -> Iterator[Case]:
-    """Yield what is run on one arm in one repetition."""
+    """Yield the cases that run in one arm in one repetition."""
     last = parameters.disks[-1]
     simulated = is_first_arm and parameters.device == "null_blk"
     for disk in parameters.disks if simulated else (last,):
@@ -252,7 +256,7 @@ def _cases(parameters: Parameters, is_first_arm: bool, repetition: int) -> Itera
 
 
 def _schedulers(parameters: Parameters, disk: str) -> Sequence[str]:
-    """Return the schedulers that run on a disk: a user's own on every one."""
+    """Return the schedulers that run on a disk; a user's own scheduler runs on every disk."""
     if not has_arm(disk):
         return parameters.each_scheduler
     left_out = {*OF_THE_KERNEL, *REIMPLEMENTED} - {*parameters.drive_schedulers}

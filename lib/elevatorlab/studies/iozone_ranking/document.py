@@ -55,7 +55,7 @@ def _logged_threads(item: Statement, _: pd.DataFrame) -> Judgement:
     lines = SCRIPT_OUTPUT.read_text().splitlines()
     fields = next(line.split() for line in lines if "  Initial write " in line)
     values = list(map(float, fields[4 : 4 + threads]))
-    logged = values[0]  # the script's awk counts from 1: its $5 is this one
+    logged = values[0]  # awk counts fields from 1, so the script's $5
     return Judgement(
         reproduced_if(logged == values[-1] != values[0]),
         f"{values.index(logged) + 1} process",

@@ -12,7 +12,7 @@ from ...plugins.schedulers import OF_THE_KERNEL
 from ..kit.cells import in_order
 
 HERE = {"noop": "none", "deadline": "mq-deadline", "cfq": "cfq"}
-"""The article's schedulers, and what they are here; cfq is a reimplementation."""
+"""The scheduler that stands for each scheduler of the article; cfq is a reimplementation."""
 
 SCHEDULERS = tuple(dict.fromkeys((*HERE.values(), *OF_THE_KERNEL)))
 
@@ -23,7 +23,7 @@ TESTS = {
     "random_read": "Random read",
     "mixed_workload": "Mixed workload",
 }
-"""What the article calls its tests, in the order of its list."""
+"""The article's names for its tests, in the order of its list."""
 
 ARMS = {
     "notebook-5400": "notebook hard disk (simulated)",
@@ -35,7 +35,7 @@ ARMS = {
     "file_backed": "file on the machine's disk",
     "disk": "disk of the machine",
 }
-"""The devices; an arm of this study is a device."""
+"""Names of the devices. In this study, an arm is a device."""
 
 VARIANTS = {
     "as_published": "with the page cache, as published",
@@ -46,7 +46,8 @@ LIKE_THE_ARTICLE = {
     computer: ("disk", "file_backed", drive, "single_server_disk")
     for computer, drive in {"laptop": "notebook-5400", "desktop": "desktop-7200"}.items()
 }
-"""Devices that may stand for the disk of a computer of the article, the first that was measured."""
+"""For each computer of the article, the devices that may stand for its disk. The first one that was
+measured is used."""
 
 
 def devices_in(table: pd.DataFrame) -> list[str]:
@@ -55,19 +56,19 @@ def devices_in(table: pd.DataFrame) -> list[str]:
 
 
 def arm_name(arm: str) -> str:
-    """Return what an arm is called, also a disk that is none of ours."""
+    """Return the name of an arm; it may also be a disk that is not in `ARMS`."""
     return ARMS.get(arm, f"{arm} (simulated)")
 
 
 def comparisons(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> pd.DataFrame:
-    """Return throughput, KiB/s: a row per test, number of threads and run, a column per scheduler.
+    """Return throughput in KiB/s: rows by test, threads and run, one column per scheduler.
 
     Parameters
     ----------
     rows : pandas.DataFrame
         Rows of one run of the study (see `matching.runs`), device and variant.
     schedulers : tuple of str
-        Those to compare; what was not measured has no column.
+        Schedulers to compare. A scheduler that was not measured has no column.
     """
     wide = rows.pivot(
         index=["test", "threads", "repetition"], columns="scheduler", values="throughput_kib_s"
@@ -76,7 +77,7 @@ def comparisons(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) ->
 
 
 def ranking(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> Points | None:
-    """Give the article's points (see `analysis.points`)."""
+    """Return the points by the article's method (see `analysis.points`)."""
     return points(comparisons(rows, schedulers)) if len(rows) else None
 
 
@@ -86,13 +87,14 @@ def over_tests(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> 
 
 
 def gain(rows: pd.DataFrame) -> tuple[str, str, Interval] | None:
-    """Return best and worst scheduler of one test and number of threads, and by how much.
+    """Return the best and the worst scheduler of one test and number of threads, and the gain.
 
     Returns
     -------
     str, str, Interval
-        By the geometric mean over runs; the gain of the best over the worst in percent of the
-        worst. None where fewer than two schedulers were measured.
+        The schedulers with the highest and the lowest geometric mean over runs, and the gain of
+        the best over the worst, in percent of the worst. None if fewer than two schedulers were
+        measured.
     """
     by_run = rows.pivot(index="repetition", columns="scheduler", values="throughput_kib_s").dropna()
     if len(by_run.columns) < 2 or by_run.empty:

@@ -16,10 +16,10 @@ RUNS = 3
 """How often the article measured each computer."""
 
 COMPARISONS = 5 * RUNS
-"""Five tests in each run: what the article gives its points for."""
+"""How many comparisons give points in the article: five tests in each run."""
 
 FILE_MIB = 1024
-"""Each thread's file, by the script's command line."""
+"""Size of each thread's file, by the script's command line."""
 
 MOST_POINTS = 2 * COMPARISONS
 

@@ -1,4 +1,4 @@
-"""Small tables of what was measured, and the article's log of it."""
+"""Small tables of what was measured, and a log in the article's format."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def overview_table(measured: pd.DataFrame) -> Captioned:
 
 
 def points_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and one row for each device and variant: points and what they are worth."""
+    """Return a caption and one row for each device and variant: points, and how firm they are."""
     columns = [*WHERE, "comparisons", "points", "wins", "winner", "Friedman p", "mean ranks"]
     rows = []
     for cell, group in _named_cells(measured):
@@ -109,7 +109,7 @@ def gains_table(measured: pd.DataFrame) -> Captioned:
 
 
 def _named_cells(measured: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield the rows of each device and variant, with what the tables call its values."""
+    """Yield each device and variant, with the names that the tables give them, and its rows."""
     for names, rows in cells(measured, [*WHERE, "backing_scheduler"]):
         names.pop("backing_scheduler")
         names["machine"] = machine_name(names["machine"])
@@ -129,14 +129,14 @@ def _interval(value: Interval) -> str:
     return within(value.value, value.low, value.high)
 
 
-# The article's log: tab-separated, so that spreadsheets made for it go on working
+# The article's log: tab-separated, so that spreadsheets made for it still work
 
 
 def write_log(measured: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write the article's log of every device, variant and tool that was measured.
+    """Write a log in the article's format for each device, variant and tool that was measured.
 
-    The Rewrite line has the rewrite figure; the article's script put the random-write figure
-    there. The log's column ``n`` is the run. KB are 1024 bytes, as iozone's.
+    The line Rewrite has the throughput of rewriting; the article's script prints that of random
+    writing there. The column ``n`` is the run. As in iozone, a KB has 1024 bytes.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def write_log(measured: pd.DataFrame, folder: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        ``iozone-DEVICE-VARIANT-all-results.log``, and ``fio-...`` where fio stood in for iozone;
-        with more of the name where several machines or presets are in the table.
+        ``iozone-DEVICE-VARIANT-all-results.log``, or ``fio-...`` where fio ran in place of iozone.
+        If the table has several machines or presets, the names say which.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -27,11 +27,11 @@ from .published import FILE_MIB, NAME
 
 Variant = Literal["as_published", "direct"]
 
-#: Of the kind of the laptop's and of the desktop's.
+#: Drives like those of the article's laptop and desktop.
 DRIVES = ("notebook-5400", "desktop-7200")
 
 OVERHEAD_MIB = 16
-"""What ext4 keeps for itself on a device of at most some hundred MiB, and the probe's file."""
+"""Space for the probe's file, and for what ext4 needs on a device of at most some hundred MiB."""
 
 
 class Parameters(DiskParameters):
@@ -42,20 +42,21 @@ class Parameters(DiskParameters):
     tool : str
         ``iozone``; or ``fio`` for the same five patterns where iozone cannot be installed.
     disks : tuple of str
-        The disks that ``null_blk`` stands for (see `elevatorlab.trial.DiskName`): two drives of the
-        kind of the article's, and for contrast disks without an arm. A drive's cache is scaled
-        down with the files, and says itself that it turns. The article's directory is always the
-        root of a new ext4 on the disk.
+        The disks that ``null_blk`` stands for (see `elevatorlab.trial.DiskName`): two drives like
+        the article's and, for contrast, disks without an arm. A drive reports itself as
+        rotational, and its cache is scaled down with the files. The directory of the tests is
+        always the root of a new ext4 file system on the disk.
     threads : int
-        iozone runs with 1 to this many threads, as the article's script.
+        iozone runs with 1 to this many threads, as in the article's script.
     variants : tuple of str
         ``as_published``; ``direct`` bypasses the page cache (iozone's ``-I``).
     size_mib, record_kib : int
         File of each thread, and size of a request.
     dirty_mib : float or None
-        See `elevatorlab.trial.Iozone`. The article does not tell its computers' memory. A kernel
-        of its time let a fifth of the free memory wait; for files of 1 GiB on a computer with
-        2 GiB that is about a third of a file, so the smaller presets take a third.
+        Limit of dirty data (see `elevatorlab.trial.Iozone`). The article does not give its
+        computers' memory. A kernel of its time let dirty pages fill a fifth of the free memory.
+        On a computer with 2 GiB, that is about a third of a file of 1 GiB. So the smaller presets
+        take a third of a file.
     """
 
     tool: Literal["iozone", "fio"] = "iozone"
@@ -114,7 +115,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         **_ALL,
-        # Of the article's files and requests a sixteenth: as many requests a file as there.
+        # Files and requests have a sixteenth of the article's size: as many requests per file.
         "disks": DRIVES,
         "size_mib": FILE_MIB // 16,
         "record_kib": 512,
@@ -139,14 +140,14 @@ VARIATIONS = slowdowns(Parameters, "device_slowdown")
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of `parameters`, runs outermost, as the article's script does.
+    """Return the trials of `parameters`, run by run, as in the article's script.
 
     A repetition is what the article calls a run.
 
     Returns
     -------
     list of Trial
-        One a run, scheduler, device and variant, with all numbers of threads in it.
+        One per run, scheduler, device and variant; each has all numbers of threads.
     """
     return [
         _trial(parameters, run, arm, device, variant, backing_scheduler, scheduler)
@@ -159,7 +160,7 @@ def trials(parameters: Parameters) -> list[Trial]:
 
 
 def _devices(parameters: Parameters) -> dict[str, Record]:
-    """Return the devices by the name of their arm."""
+    """Return the devices, by the name of their arm."""
     if parameters.device != "null_blk":
         arm = "file_backed" if parameters.device == "file_backed" else "disk"
         return {arm: chosen_device(parameters, arm)}

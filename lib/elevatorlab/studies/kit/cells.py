@@ -1,7 +1,7 @@
 """Cells of a tidy table: the rows that have given values, and comparisons of two cells.
 
-A cell is what was measured under one choice of everything that was varied; its rows differ in the
-repetition alone.
+A cell holds what was measured with one value of each varied parameter. Its rows differ only in the
+repetition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def rows_of(table: pd.DataFrame, /, **wanted: object) -> pd.DataFrame:
 
 
 def by_repetition(table: pd.DataFrame, column: str, /, **cell: object) -> pd.Series[float]:
-    """Return a quantity of one cell, indexed by repetition."""
+    """Return one column of one cell, as floats indexed by repetition."""
     rows = values_of(table, ("repetition", column), **cell)
     return rows.set_index("repetition")[column].astype(float)
 
@@ -32,7 +32,8 @@ def by_repetition(table: pd.DataFrame, column: str, /, **cell: object) -> pd.Ser
 def values_of(table: pd.DataFrame, columns: Iterable[str], /, **wanted: object) -> pd.DataFrame:
     """Return some columns of the rows that have the given values.
 
-    To copy rows as wide as a tidy table's takes longer than to find them.
+    This is faster than `rows_of`: copying all columns of a tidy table takes longer than finding
+    the rows.
     """
     return table[list(columns)][_has(table, wanted)]
 
@@ -48,10 +49,10 @@ Made = TypeVar("Made")
 
 
 def once_a_table(make: Callable[[pd.DataFrame], Made]) -> Callable[[pd.DataFrame], Made]:
-    """Let a function compute once for each table, which claim after claim is judged on.
+    """Cache a function's result for each table, since many claims are judged on the same table.
 
     The function must give the same result for the same table, and must not return the table itself.
-    Nobody may change the table.
+    The table must not change afterwards.
     """
     kept: dict[int, tuple[weakref.ref[pd.DataFrame], Made]] = {}
 
@@ -59,7 +60,7 @@ def once_a_table(make: Callable[[pd.DataFrame], Made]) -> Callable[[pd.DataFrame
     def made(table: pd.DataFrame) -> Made:
         place = id(table)
         if place not in kept:
-            # A table that is gone takes with it what was made of it: another may get its place.
+            # Forget the result when the table is freed: another table may get the same id.
             gone = weakref.ref(table, lambda _: kept.pop(place, None))
             kept[place] = gone, make(table)
         return kept[place][1]
@@ -68,20 +69,31 @@ def once_a_table(make: Callable[[pd.DataFrame], Made]) -> Callable[[pd.DataFrame
 
 
 def paired_ratio(above: pd.Series[float], below: pd.Series[float]) -> Interval | None:
-    """Estimate above / below, paired by repetition; None where no repetition has both."""
+    """Estimate the ratio `above` / `below`, paired by repetition.
+
+    Parameters
+    ----------
+    above, below : pandas.Series
+        Numerator and denominator: positive values, indexed by repetition.
+
+    Returns
+    -------
+    Interval or None
+        None if no repetition is in both.
+    """
     if above.index.intersection(below.index).empty:
         return None
     return ratio_interval(above, below)
 
 
 def mean_of(values: pd.Series[float]) -> Interval | None:
-    """Estimate the mean of those values that are numbers; None if there are no numbers."""
+    """Estimate the mean of the values that are not NaN; None if there are no such values."""
     numbers = values.dropna()
     return mean_interval(numbers) if len(numbers) else None
 
 
 def in_order(table: pd.DataFrame, column: str, first: Iterable[str]) -> list[str]:
-    """Return what a column has: the document's names in its own order, then all others.
+    """Return the distinct values of a column: those of `first` in its order, then others, sorted.
 
     Examples
     --------

@@ -1,6 +1,7 @@
-"""Verdicts where a document leaves something open: each possibility is judged.
+"""Verdicts on claims for which the document leaves something open.
 
-A claim is contradicted only where no possibility explains what was published.
+The claim is judged with each possibility. It is contradicted only if no possibility explains the
+published value.
 """
 
 from __future__ import annotations
@@ -14,22 +15,31 @@ Number = TypeVar("Number", int, float)
 
 
 class Choice(NamedTuple):
-    """What a document leaves open, as the beginning of a sentence, and what one is called."""
+    """What a document leaves open.
+
+    Attributes
+    ----------
+    said : str
+        The beginning of a sentence that says what is open.
+    each : str
+        What one possibility is called, in the singular.
+    """
 
     said: str
     each: str
 
 
 def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> Judgement:
-    """Make one judgement of those with each possibility: contradicted where none explains it.
+    """Combine the judgements of all possibilities that were measured.
 
     Parameters
     ----------
     found : mapping of str to Judgement
-        By what was chosen, in words. The first tells the value.
+        The judgement of each possibility. The key names the possibility in words. The measured
+        value is taken from the first one.
     choice : Choice
     possible : int
-        How many possibilities there are.
+        How many possibilities there are, measured or not.
     """
     first = next(iter(found.values()))
     evidence = Evidence(
@@ -54,12 +64,12 @@ def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> J
 
 
 def continued(reason: str) -> str:
-    """Return a reason as the rest of a sentence, after a colon."""
+    """Return a reason that can follow a colon: “The” at its beginning becomes “the”."""
     return f"t{reason[1:]}" if reason.startswith("The ") else reason
 
 
 def _common(verdicts: set[Verdict], choice: Choice, all_measured: bool) -> tuple[Verdict, str]:
-    """Return what the verdicts with each possibility come to, and why."""
+    """Return the verdict that follows from those of all possibilities, and the reason."""
     against = verdicts & {Verdict.CONTRADICTED, Verdict.DIRECTION_ONLY}
     open_ones, each = choice
     if against and not all_measured:
@@ -79,6 +89,6 @@ def _is_open(judgement: Judgement) -> bool:
 
 
 def _most(values: Sequence[Number | None]) -> Number | None:
-    """Return the largest; None where one is not known."""
+    """Return the largest value; None if any value is None."""
     known = [value for value in values if value is not None]
     return max(known) if len(known) == len(values) else None

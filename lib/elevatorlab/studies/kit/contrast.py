@@ -1,4 +1,4 @@
-"""Claims whose verdict changes on a hard disk, a disk with an arm."""
+"""Claims whose verdict on a hard disk (a disk with an arm) differs from that on other disks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def with_arm(measured: pd.DataFrame) -> pd.Series[bool]:
 
 
 def on_main_disk(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return of each experiment the rows on drives, where there are any, and else all."""
+    """Return, for each experiment, its rows on drives; all its rows if it has none on drives."""
     armed = with_arm(rows)
     return rows[armed | ~rows["experiment"].isin(rows.loc[armed, "experiment"])]
 
@@ -32,16 +32,17 @@ def on_main_disk(rows: pd.DataFrame) -> pd.DataFrame:
 def turned(
     judge: Callable[[pd.DataFrame], list[Claim]], without: pd.DataFrame, armed: pd.DataFrame
 ) -> list[Captioned]:
-    """Return a caption, and one row for each claim whose verdict the arm changes.
+    """Return a table of the claims whose verdict the arm changes, with its caption.
 
-    Without results on both kinds of disk, return nothing.
+    The list is empty unless both kinds of disk were measured.
 
     Parameters
     ----------
     judge : callable
-        The study's.
+        The study's function that gives its claims their verdicts.
     without, armed : pandas.DataFrame
-        Tidy tables of the same cells, on disks without an arm and on drives.
+        Tidy tables to judge. `without` has the rows on disks without an arm. `armed` has the rows
+        of the same cells on drives. It may also have other rows, if `judge` prefers drives.
     """
     if without.empty or not with_arm(armed).any():
         return []

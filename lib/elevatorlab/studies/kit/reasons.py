@@ -1,4 +1,4 @@
-"""Claims that no testbed could decide, for a reason that the claims file gives."""
+"""Claims that no testbed can decide, for a reason that the claims file gives."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from ...judging.verdicts import Judgement, not_testable
 
 
 def named_reason(item: Statement, _: pd.DataFrame) -> Judgement:
-    """Judge that a claim cannot be tested, for the reason that it names."""
+    """Judge a claim as not testable, for the reason that the claims file gives."""
     return not_testable(item.select["reason"])

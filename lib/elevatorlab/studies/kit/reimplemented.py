@@ -1,13 +1,13 @@
-"""Schedulers that have left the kernel, and what stands for them here."""
+"""Schedulers that the kernel no longer has, and their substitutes here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Those of environments/kernel/schedulers that the documents of studies 2 and 4 measured.
+#: The schedulers of environments/kernel/schedulers that the articles of studies 2 and 4 measured.
 REIMPLEMENTED = ("cfq", "anticipatory")
 
-#: What came after a scheduler that has left the kernel, by name.
+#: The scheduler that has left the kernel, by the name of its successor.
 SUCCEEDS = {"bfq": "cfq"}
 
 _SAID = {
@@ -20,5 +20,8 @@ _SAID = {
 
 
 def told(reason: str, schedulers: Iterable[str]) -> str:
-    """Return a reason that also says which of the schedulers only stand for the document's."""
+    """Return `reason`, plus a sentence for each scheduler that only stands for the article's.
+
+    Such a scheduler is a reimplementation of the original, or its successor.
+    """
     return " ".join([reason, *(_SAID[name] for name in dict.fromkeys(schedulers) if name in _SAID)])

@@ -1,4 +1,4 @@
-"""Small tables of what was measured: a line for each cell, under names for people."""
+"""Small tables of what was measured: a row for each cell, and column names for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from ...judging.matching import DETERMINISTIC
 
 PLACE = ("testbed", "machine", "preset")
-"""Where a measurement was made; nothing is pooled across these."""
+"""Columns that say where a measurement was made. Their values are never pooled."""
 
 Captioned = tuple[str, pd.DataFrame]
 """A caption, and the table below it."""
@@ -19,14 +19,14 @@ Captioned = tuple[str, pd.DataFrame]
 def cells(
     measured: pd.DataFrame, keys: Sequence[str] | Mapping[str, str]
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield each combination of values with its rows, in the order of the values.
+    """Yield each combination of values of the key columns with its rows, sorted by the values.
 
     Parameters
     ----------
     measured : pandas.DataFrame
         Tidy table; may be empty.
     keys : sequence or mapping of str
-        The columns to combine, and what the small table calls them where it calls them otherwise.
+        The key columns. A mapping also gives the name of each column in the small table.
     """
     names = keys.values() if isinstance(keys, Mapping) else keys
     for values, rows in measured.groupby(list(keys), sort=True, dropna=False):
@@ -34,7 +34,7 @@ def cells(
 
 
 def machine_name(machine: str) -> str:
-    """Return what a small table calls a machine.
+    """Return the name of a machine in a small table.
 
     >>> machine_name("deterministic"), machine_name("b3b104e57a10774d")
     ('–', 'b3b104e5')

@@ -1,4 +1,4 @@
-"""What the trials of all studies have in common: parameters that every user may choose."""
+"""Parameters and fields that the trials of all studies have in common."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...trial import (
 )
 
 Arm = Literal["host", "container", "vm"]
-"""On what the processes of a trial run."""
+"""What the processes of a trial run in."""
 
 DiskId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")]
-"""What names a disk of the machine (/dev/disk/by-id/...)."""
+"""The id of a disk of the machine: its name in /dev/disk/by-id."""
 
 
 class CommonParameters(Record):
@@ -31,11 +31,11 @@ class CommonParameters(Record):
     ----------
     preset : str
     memory_mib : int
-        Memory of the machine, where the testbed makes the machine.
+        Memory of the machine, if the testbed makes the machine.
     deadline_s : float
-        A trial that has not ended by then has failed.
+        A trial that takes longer than this has failed.
     repetitions : int
-        How often every trial is repeated, each time with another seed.
+        How often each trial is run, each time with another seed.
     first_seed : int
         Seed of the first repetition; each further repetition adds one.
     """
@@ -63,23 +63,24 @@ class DiskParameters(CommonParameters):
     ----------
     schedulers : tuple of str
     reimplemented : tuple of str
-        More of them, written by us, which run on the deterministic testbed alone.
+        Further schedulers, reimplemented by this project. They run only on the deterministic
+        testbed.
     device : str
         ``null_blk``, the simulated disk; ``file_backed``, a block device over a file of the
-        machine's own disk; or the id of a disk of the machine, which `destroy` must allow.
+        machine's own disk; or the id of a disk of the machine, for which `destroy` must be true.
     destroy : bool
         Whether everything on that disk may be lost.
     backing_schedulers : tuple of str
-        Schedulers of the physical disk below a file-backed device, crossed with `schedulers`;
-        empty leaves that disk as it is.
+        Schedulers of the physical disk below a file-backed device, crossed with `schedulers`.
+        Empty: that disk keeps its scheduler.
     device_slowdown : float
-        Factor on the simulated disk's times (see `elevatorlab.trial.profile`). 4 by default: one
-        core of a desktop processor of the first study's time executes some four instructions a
-        nanosecond, the deterministic testbed's one. Without it the processor, not the disk, is
-        what requests wait for. Chosen before any comparison with published times, and not
-        adjusted since.
+        Factor on the simulated disk's times (see `elevatorlab.trial.profile`). A desktop
+        processor's core of the first study's time executes about four instructions per
+        nanosecond, and the deterministic testbed's core executes one. So the default is 4:
+        without this factor, requests would wait for the processor and not for the disk. The
+        default was chosen before any comparison with published times, and not adjusted since.
     device_mib : int
-        Size of the disk, where it is made for the trial.
+        Size of the disk, if it is made for the trial.
     """
 
     schedulers: tuple[SchedulerName, ...]
@@ -97,27 +98,27 @@ class DiskParameters(CommonParameters):
 
     @property
     def each_backing_scheduler(self) -> tuple[str | None, ...]:
-        """The physical disk's schedulers; None alone where it stays as it is."""
+        """The physical disk's schedulers; only None if the disk keeps its scheduler."""
         return self.backing_schedulers or (None,)
 
 
 def trial(parameters: CommonParameters, study: str, repetition: int, **fields: Any) -> Trial:
-    """Return a trial with what all trials of a study take from its parameters.
+    """Return a trial: the fields that every trial takes from the parameters, and `fields`.
 
     Parameters
     ----------
     parameters : CommonParameters
     study : str
-        Its name.
+        Name of the study.
     repetition : int
-        From 1 on; it decides the seed, too.
+        Number of the repetition, from 1 on; the seed depends on it, too.
     fields
         All other fields of the trial.
 
     Raises
     ------
     ElevatorLabError
-        When a field is wrong.
+        When a field is invalid.
     """
     common = {
         "study": study,
@@ -131,7 +132,7 @@ def trial(parameters: CommonParameters, study: str, repetition: int, **fields: A
 
 
 def on_arm(arm: Arm) -> dict[str, Any]:
-    """Return the fields of a trial whose one group, ``main``, runs on an arm."""
+    """Return the fields of a trial with one group, ``main``, that runs in the given arm."""
     return {
         "machine": "virtual_machine" if arm == "vm" else "host",
         "groups": (Group(name="main", isolation="container" if arm == "container" else "process"),),

@@ -1,4 +1,4 @@
-"""Other machines than the one that a study assumes."""
+"""Variations of the machine that a study assumes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ...trial import Record
 
 
 def slowdowns(parameters: type[Record], name: str) -> dict[str, dict[str, Any]]:
-    """Return half and twice the slowdown that a study assumes.
+    """Return two variations: half the slowdown that a study assumes, and twice that slowdown.
 
     Parameters
     ----------
     parameters : type
-        The study's.
+        The study's class of parameters.
     name : str
-        Which of them is the factor on the times of disks and links.
+        The parameter that is the factor on the times of disks and links.
     """
     usual = parameters.model_fields[name].default
     return {f"slowdown x {factor:g}": {name: usual * factor} for factor in (0.5, 2)}

@@ -11,11 +11,11 @@ WORK = {
     "host": ("submit", "dispatch", "driver", "receive", "complete"),
     "target": ("driver", "receive", "complete"),
 }
-"""What the processor does for a request, by host and target (`agent.observe.processor_time`)."""
+"""The kinds of work that a request needs on host and target (`agent.observe.processor_time`)."""
 
 
 def busy_column(endpoint: str, work: str | None = None) -> str:
-    """Return the name of the column with host's or target's processor time for a request."""
+    """Return the name of the column with the processor time per request on host or target."""
     return "_".join([endpoint, *([work] if work else []), "busy_ns_per_request"])
 
 
@@ -74,7 +74,7 @@ ORDER = ["target", "driver", "cores", "time_scale", "scheduler", "batch_nr", "ba
 ORDER += ["read_percent", "request_kib", "depth", "repetition", "trial"]
 
 WHERE = {"depth": 64, "read_percent": 100, "request_kib": 4}
-"""The point at which the document varies everything else."""
+"""The values that the document keeps while it varies something else."""
 
 
 def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -107,7 +107,7 @@ def _number(text: str | None) -> int | None:
 
 
 def _speed(ways: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Join reads and writes: rates add up, means are weighted, of percentiles the worse counts."""
+    """Combine reads and writes: add rates, weight means, and take the worse percentile."""
     requests = sum(way["requests"] for way in ways)
     mean_ns = sum(way["requests"] * way["latency_mean_ns"] for way in ways) / requests
     return {
@@ -139,12 +139,12 @@ def _cost(counters: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _busy(traced: Mapping[str, Any] | None, busy_ns_per_request: float) -> dict[str, float]:
-    """Return host's and target's processor time for a request, without what tracing it cost.
+    """Return the processor time per request on host and target, without the cost of tracing.
 
-    Each recorded event costs the same, and all of them what a request takes longer while it is
-    traced, `busy_ns_per_request` being what it takes otherwise. On a machine where that differs
-    from one moment to the next, an event costs no less than nothing, and no more than all of the
-    time in which it was recorded.
+    Each recorded event is taken to cost the same time. The cost of all events of a request is its
+    time while traced, minus its time without tracing (`busy_ns_per_request`). On a machine whose
+    speed varies, this estimate may be far off. So the cost of an event is at least 0, and at most
+    the time per event of the work that has the least.
     """
     if not traced or not traced["requests"]:
         return {}

@@ -1,4 +1,4 @@
-"""How the claims are judged that the document alone can settle: its figures against each other."""
+"""Judge the claims that need the document alone: do its figures agree with each other?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .published import (
 
 
 def _littles_law(item: Statement, _: pd.DataFrame) -> Judgement:
-    """Little's law: throughput times mean latency is the number of requests in flight."""
+    """Judge by Little's law: throughput times mean latency is the number of requests in flight."""
     row, tolerance = item.select, item.tolerance
     in_flight = row["throughput_kiops"] * row["latency_us"] / 1000
     share = in_flight / row["io_depth"]
@@ -46,7 +46,7 @@ def _littles_law(item: Statement, _: pd.DataFrame) -> Judgement:
 
 
 def _same_experiment(item: Statement, _: pd.DataFrame) -> Judgement:
-    """Hold two figures against each other that show the same run."""
+    """Compare two figures that show the same run."""
     (one, value, step), (other, beside, beside_step) = _both(item)
     difference = beside / value - 1
     reading = step / value + beside_step / beside
@@ -59,7 +59,7 @@ def _same_experiment(item: Statement, _: pd.DataFrame) -> Judgement:
 
 
 def _both(item: Statement) -> list[tuple[str, float, float]]:
-    """Return the two figures' names, points in kIOPS, and resolutions."""
+    """Return the name, the point in kIOPS, and the resolution of each of two figures."""
     places = item.select["pair"]["one"], item.select["pair"]["other"]
     return [(place["table"], *_shown(place, item.select["scheduler"])) for place in places]
 
@@ -108,7 +108,7 @@ def _gone(ratios: pd.Series, expected: float | None, unit: str) -> Judgement:
 def gone() -> float:
     """Return the largest ratio between two figures that show the same run.
 
-    A gain of no more than that is called gone: a repetition might as well have shown none.
+    A gain of no more than that counts as gone, because a repetition might have shown no gain.
     """
     same = [item for item in statements(NAME) if item.judge == "same_experiment"]
     pairs = [(one[1], other[1]) for one, other in map(_both, same)]
@@ -116,7 +116,7 @@ def gone() -> float:
 
 
 def core_ratios(target: str, operation: str) -> pd.Series:
-    """Return SBQ's throughput relative to noop by cores, as the document shows it."""
+    """Return SBQ's throughput relative to noop by number of cores, as the document shows it."""
     table = core_scaling()
     table = table[(table["target"] == target) & (table["operation"] == operation)]
     return gain_along(table, "cores", "throughput_kiops")
@@ -129,12 +129,12 @@ def size_ratios(operation: str) -> pd.Series:
 
 
 def gone_from(ratios: pd.Series) -> int | None:
-    """Return the place from which on the document shows no gain; None: it gains to the end.
+    """Return the number of cores, or size, from which on there is no gain; None if there is none.
 
     Parameters
     ----------
     ratios : pandas.Series
-        `core_ratios` or `size_ratios`.
+        SBQ relative to noop, by number of cores or request size: as from `core_ratios`.
     """
     there = [place for place in ratios.index if (ratios.loc[place:] <= gone()).all()]
     return int(there[0]) if there else None

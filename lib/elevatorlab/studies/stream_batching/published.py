@@ -1,9 +1,9 @@
 """The document's six figures: points read off the vector drawing of the published PDF.
 
-The document prints no numbers, so there is a resolution instead of rounding: about 1 kIOPS on
-lines, 5 kIOPS on the hatched bars of Figure 5, 0.1 Gb/s in Figure 6, and whole microseconds. The
-I/O depth of a point of Figures 1 and 2 is not printed either: it was assigned by order (powers of
-two).
+The document prints no numbers. So instead of a rounding step, there is a resolution of the reading:
+about 1 kIOPS on lines, 5 kIOPS on the hatched bars of Figure 5, 0.1 Gb/s in Figure 6, and 1 us.
+Figures 1 and 2 do not print the I/O depths of their points either. The depths (powers of two) were
+assigned to the points by their order.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LINK_GBPS = 100
 switches" (section 1)."""
 
 LINK_DELAY_US = 5
-"""What a message takes each way beside its bytes' time: our reading, since the document gives none.
+"""The delay of a message in each direction, without the time for its bytes.
 
-It has a cable without switches, and network cards that wait a fixed time before they interrupt
-("DIM disabled" in Table 1). Two cards and a cable take about a microsecond; the wait of that card's
-driver in Linux, if nobody sets another, is up to 8 us (mlx5,
-``MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC_FROM_CQE``). So it is 1 to 9 us; 5 is the middle,
-chosen before anything was measured with it.
+The document gives no delay, so this is an estimate. The document has a cable without switches, and
+network cards that wait a fixed time before they interrupt ("DIM disabled" in Table 1). Two cards
+and a cable take about 1 us. By default, this card's driver in Linux waits up to 8 us (mlx5,
+``MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC_FROM_CQE``). So the delay is between 1 and 9 us. The
+middle was chosen before anything was measured with it.
 """
 
 KIB_BITS = 8192
@@ -90,11 +90,11 @@ def points() -> pd.DataFrame:
 
 
 VARIED = ("io_depth", "request_kb", "read_percent", "cores")
-"""What a figure varies: the first of these that its table has."""
+"""A figure varies the first of these columns that its table has."""
 
 
 def noop_beside(row: Mapping[str, Any], column: str) -> float | None:
-    """Return what the document shows for noop at the point of an SBQ row; None where nothing is.
+    """Return what the document shows for noop at the point of a row; None if it shows nothing.
 
     Parameters
     ----------

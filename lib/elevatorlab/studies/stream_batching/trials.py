@@ -1,4 +1,4 @@
-"""Study 5 as trials: one trial is one scheduler on one rig, at all of its points."""
+"""Study 5 as trials. Each trial runs one scheduler on one rig, at all points of a curve."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ Percent = Annotated[int, Field(ge=0, le=100)]
 RequestKib = Annotated[int, Field(ge=1, le=1024)]
 BatchNr = Annotated[int, Field(ge=1, le=1024)]
 
-#: In the order in which they are shown: the document's two, and the kernel's others, but for
-#: cfq's successor.
+#: In the order in which they are shown: the document's two schedulers, and the kernel's others
+#: except bfq.
 SCHEDULERS = tuple(
     dict.fromkeys((*SCHEDULER.values(), *(one for one in OF_THE_KERNEL if one not in SUCCEEDS)))
 )
@@ -47,20 +47,20 @@ SCHEDULERS = tuple(
 #: Profile of the target's disk (see `elevatorlab.plugins.profiles`).
 PROFILE: dict[Target, str] = {"nvme_ssd": "nvme_ssd", "ram": "ram_disk"}
 
-#: SBQ's own defaults, and the point at which the document varies everything else.
+#: SBQ's default knobs, and the values that the document keeps while it varies something else.
 BATCH_NR, BATCH_TIMEOUT_US = 16, 50
 DEPTH, REQUEST_KIB = 64, 4
 
-#: So that no depth is cut off by what a scheduler may hold; `none` holds nothing.
+#: How many requests a scheduler may hold: enough for each depth. (`none` holds no requests.)
 NR_REQUESTS = 1024
 
 LOCAL = "local"
 
-#: What a point of several processors takes of their time, in ms: left out, counted, measured.
-#: A guest second costs five of wall time for each of them.
+#: Times of a point on several processors, in ms: to warm up, to count, and to measure. A second of
+#: guest time takes five seconds of wall time for each processor.
 APART_MS = {"ramp_ms": 2, "counted_ms": 8, "window_ms": 20}
 
-#: The cores of Figures 5 and 6, by target.
+#: The document's numbers of cores in Figure 5, by target, and in Figure 6.
 CORES_OF_MIX: dict[Target, int] = {"nvme_ssd": 4, "ram": 16}
 CORES_OF_SIZES = 16
 
@@ -72,35 +72,35 @@ class Parameters(CommonParameters):
     ----------
     experiments : tuple of str
         ``depth`` (the document's Figures 1 and 2, and one core of 3 and 4), ``read_share``
-        (Figure 5), ``request_size`` (Figure 6); ``unscaled`` repeats depths 1 and 64 with
-        time_scale 1; ``knobs`` crosses `batch_nrs` and `batch_timeouts_us`; ``local`` is the
-        negative control, without a network, of noop, SBQ and schedulers of one's own. ``cores``,
-        which is in no preset, is all six figures with host and target on processors of their own:
-        it needs a testbed that has as many.
+        (Figure 5), and ``request_size`` (Figure 6). ``unscaled`` repeats depths 1 and 64 with
+        time_scale 1. ``knobs`` combines each of `batch_nrs` with each of `batch_timeouts_us`.
+        ``local`` is the negative control without a network: noop, SBQ, and a user's own
+        schedulers. ``cores`` has all six figures, with host and target on processors of their own.
+        It is in no preset, and needs a testbed with that many processors.
     drivers : tuple of str
-        Of NVMe/TCP (`elevatorlab.trial.NvmeTcp`).
+        Drivers of NVMe/TCP (`elevatorlab.trial.NvmeTcp`).
     time_scale : float
-        Factor on the disk's service time, SBQ's timeout and the link's times, together. 7 by
-        default: with `none`, a RAM target and no link, which has no such times, the document's
-        host core does 138 thousand requests a second at depth 64, the deterministic testbed's only
-        core, which serves host and target, 20.3 thousand (stock driver). Chosen from these two
-        figures alone. 1 on real machines.
+        Factor on the disk's service time, SBQ's timeout and the link's times. The default of 7 is
+        a ratio of two throughputs, with `none` and a RAM target at depth 64. The document's host
+        core does 138 thousand requests per second. The deterministic testbed's only core, which
+        serves host and target, does 20.3 thousand (stock driver, no link: nothing that the factor
+        scales). No other numbers were used for the choice. On real machines, the default is 1.
     link : bool
-        Whether the cable between host and target has the rate and the delay below, times
-        time_scale like everything else; false: it has neither. On real machines it has not.
+        Whether the cable between host and target has the rate and the delay below, both scaled by
+        time_scale. If false, the cable takes no time. On real machines, the default is false.
     link_gbit_s : float
-        The document's link.
+        Rate of the cable; by default that of the document.
     link_delay_us : float
-        Each way. The document gives none: `published.LINK_DELAY_US` says what it is made of.
+        Delay in each direction. The document gives none: `published.LINK_DELAY_US` explains it.
     cores : tuple of int
-        For the experiment ``cores``: processors of the host, and as many of the target. Figures 1
-        and 2 are of one, Figure 5 of 4 and 16, Figure 6 of 16.
+        Experiment ``cores``: numbers of processors of the host; the target has as many. Figures 1
+        and 2 need 1, Figure 5 needs 4 and 16, and Figure 6 needs 16.
     cores_time_scale : float
-        time_scale of that experiment: its host has a core to itself. Chosen as time_scale is, from
-        `none` and a RAM target at depth 64 on one core.
+        Experiment ``cores``: used instead of time_scale, because there the host has a core to
+        itself. It was chosen in the same way, from `none` and a RAM target at depth 64 on one core.
     disk : str or None
-        The id of a disk of the machine with the target, which replaces the simulated SSD; `destroy`
-        must allow its loss. A real disk's time is not scaled, so time_scale must be 1.
+        The id of a disk of the target's machine, which replaces the simulated SSD. For this disk,
+        `destroy` must be true. A real disk's time is not scaled, so time_scale must be 1.
     """
 
     experiments: tuple[Experiment, ...]
@@ -194,8 +194,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-#: A slower or faster processor beside the same disk and link, and the ends of what the document
-#: leaves open of the link's delay (`LINK_DELAY_US`).
+#: A slower and a faster processor with the same disk and link, and the shortest and the longest
+#: delay that the link may have (`LINK_DELAY_US`).
 VARIATIONS: dict[str, dict[str, Any]] = {
     **slowdowns(Parameters, "time_scale"),
     "link delay 1 us": {"link_delay_us": 1},
@@ -204,7 +204,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
 
 
 Point = dict[str, int | str]
-"""What fio is told for a point: iodepth, rwmixread, bs."""
+"""The options of fio for a point: iodepth, rwmixread, bs."""
 
 
 class Curve(NamedTuple):
@@ -232,7 +232,7 @@ class Curve(NamedTuple):
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of `parameters`, repetitions outermost."""
+    """Return the trials of `parameters`, repetition by repetition."""
     return [
         _trial(parameters, repetition, curve)
         for repetition in parameters.each_repetition
@@ -248,7 +248,7 @@ def _curves(parameters: Parameters) -> Iterator[Curve]:
         for scheduler in parameters.schedulers:
             for driver in parameters.drivers:
                 points = _points(parameters, target, scheduler)
-                # What is no part of the document is a comparison on Debian's own driver.
+                # Schedulers that the document lacks run with Debian's own driver alone.
                 beside = scheduler not in ("none", "sbq") and driver != "stock"
                 if points and not (beside and "stock" in parameters.drivers):
                     yield Curve(target, scheduler, driver, scale, points)
@@ -264,19 +264,19 @@ def _curves(parameters: Parameters) -> Iterator[Curve]:
 
 
 def _is_local(scheduler: str) -> bool:
-    """Tell whether the price of a scheduler without a network is asked.
+    """Tell whether a scheduler is also measured without a network.
 
-    It is of the document's two, and of one that somebody brings: its author must know what it
-    costs a local disk. The kernel's others are there to be compared over the network.
+    The document's two schedulers are, and so is a user's own: its author must know what it costs
+    on a local disk. The kernel's other schedulers are only compared over the network.
     """
     return scheduler == "none" or scheduler not in OF_THE_KERNEL
 
 
 def _apart(parameters: Parameters) -> Iterator[Curve]:
-    """Yield the curves of the document's own cores, few of them first."""
+    """Yield the curves of experiment ``cores``, one number of cores after the other."""
     scale = parameters.cores_time_scale
     own = [name for name in parameters.schedulers if name in ("none", "sbq")]
-    # What is no part of the document is beside it where each figure has a point.
+    # Schedulers that the document lacks run only at the point that its figures share.
     others = [name for name in parameters.schedulers if name not in own]
     for cores in parameters.cores:
         for target in parameters.targets:
@@ -288,7 +288,7 @@ def _apart(parameters: Parameters) -> Iterator[Curve]:
 
 
 def _points_of_cores(parameters: Parameters, target: Target, cores: int) -> list[Point]:
-    """Return what the document shows of so many cores: reads first, as in `_points`."""
+    """Return the points that the document shows for `cores` cores: reads first, as in `_points`."""
     shares = parameters.read_percents if cores == CORES_OF_MIX[target] else (100, 0)
     sizes = parameters.request_kib if target == "ram" and cores == CORES_OF_SIZES else ()
     points = [_point()]
@@ -300,7 +300,7 @@ def _points_of_cores(parameters: Parameters, target: Target, cores: int) -> list
 
 
 def _points(parameters: Parameters, target: Target, scheduler: str) -> list[Point]:
-    """Return the points of a curve: reads first, since what was written reads differently."""
+    """Return the points of a curve: reads first, since blocks once written are read differently."""
     chosen = parameters.experiments
     points = []
     if "depth" in chosen:
@@ -321,7 +321,8 @@ def _points(parameters: Parameters, target: Target, scheduler: str) -> list[Poin
 def _knobs(parameters: Parameters) -> Iterator[Curve]:
     """Yield SBQ with every pair of knobs, on the first target and the last driver, at one point.
 
-    Beside it noop, which they are relative to. Both are left out where another experiment has them.
+    Yield noop at that point, too, because the results are relative to it. Noop, and SBQ with its
+    default knobs, are left out if another experiment measures them.
     """
     target, driver, point = parameters.targets[0], parameters.drivers[-1], _point()
     for scheduler in ("none", "sbq"):
@@ -376,14 +377,14 @@ def _fio(parameters: Parameters, curve: Curve) -> FioPoints | FioPointsApart:
         return FioPoints(**common, **windows, options=options, traced_points=traced)
     options |= {"numjobs": curve.cores, "group_reporting": 1}
     options |= {"cpus_allowed": f"0-{curve.cores - 1}", "cpus_allowed_policy": "split"}
-    # The first point is the one that all others vary; the proof is taken there.
+    # The proof is taken at the first point, from which all other points vary something.
     return FioPointsApart(
         **common, **APART_MS, options=options, traced_points=(0,), cores=curve.cores
     )
 
 
 def _traced(curve: Curve) -> tuple[int, ...]:
-    """Return where it is recorded whose work the processor does: where the gain is explained."""
+    """Return the numbers of the points at which the processor's work is traced."""
     own_knobs = curve.knobs == (BATCH_NR, BATCH_TIMEOUT_US)
     if curve.scheduler not in ("none", "sbq") or not own_knobs:
         return ()

@@ -1,4 +1,4 @@
-"""What every workload of a trial is."""
+"""The base of every workload of a trial."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class WorkloadModel(Record):
     Attributes
     ----------
     endless : bool
-        It runs until all those that end have ended.
+        The workload runs until all workloads that end have ended.
     needs_filesystem : bool
-        It works on files; the others can do without, on the bare device.
+        The workload needs files. Otherwise it can also run on the bare device.
     bare_device : bool
-        It works on the bare device alone.
+        The workload runs on the bare device only.
     in_virtual_machines : bool
-        All that it does, and all that it looks at, can be inside a virtual machine.
+        The workload can run inside a virtual machine, with all that it observes.
     agent : str
-        ``"module:class"`` of what does it beside the disk, a subclass of
-        `agent.workloads.base.Workload`; empty for what the agent itself does.
+        ``"module:class"`` of the class that runs the workload on the machine under test, a subclass
+        of `agent.workloads.base.Workload`. Empty if the agent itself has the workload.
     measurements : type of Record or None
-        What its part of a result is; None: anything.
+        Record of the workload's part of a result; None: the part may have any content.
     """
 
     agent: ClassVar[str] = ""
@@ -41,7 +41,7 @@ class WorkloadModel(Record):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """What a testbed must have for it: names of findings (`testbeds.base.requirements`)."""
+        """Names of what a testbed must have for this workload (`testbeds.base.requirements`)."""
         return ()
 
     @property
@@ -51,10 +51,10 @@ class WorkloadModel(Record):
 
     @property
     def needed_mib(self) -> int:
-        """What it takes of the device before anything is measured, where that is known."""
+        """Space that the workload needs on the device; 0 if that is not known beforehand."""
         return 0
 
 
 def of_cache(cache: Cache) -> tuple[str, ...]:
-    """Return what a state of the page cache requires."""
+    """Return what a testbed must have for a state of the page cache."""
     return (Capability.PAGE_CACHE_DROP,) if cache == "dropped" else ()

@@ -1,4 +1,4 @@
-"""Rows into a database."""
+"""Inserting rows into a database."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class CommitPhase(Record):
     threads : int
         Connections that insert at the same time.
     flush_log_at_trx_commit : int
-        InnoDB's setting: 1, the log is written and flushed at each commit; 2, written at each
-        and flushed once a second; 0, both once a second.
+        InnoDB's setting. 1: the log is written and flushed at each commit. 2: the log is written
+        at each commit, and flushed once per second. 0: it is written and flushed once per second.
     commits : int
-        Of all threads together.
+        Number of commits, over all threads.
     """
 
     threads: Annotated[int, Field(ge=1, le=64)]
@@ -37,11 +37,11 @@ class SysbenchInsert(WorkloadModel):
     Attributes
     ----------
     phases : tuple of CommitPhase
-        One after the other, with one server and one table.
+        Phases that run one after the other, with one server and one table.
     buffer_pool_mib, log_mib : int
         Sizes of InnoDB's memory for pages, and of its redo log.
     start_limit_s : float
-        A server that does not answer by then fails the trial.
+        The trial fails if the server does not answer within this time.
     """
 
     measurements: ClassVar[type[Record] | None] = measurements.SysbenchInsert
@@ -59,5 +59,5 @@ class SysbenchInsert(WorkloadModel):
 
     @property
     def needed_mib(self) -> int:
-        """What the data directory and the file system take before the first row."""
+        """Space that the data directory and the file system take before the first row."""
         return self.log_mib + 64

@@ -1,4 +1,4 @@
-"""Commands on files: what is read or written in the background, and reads that are timed."""
+"""Commands on files: endless reads and writes in the background, and timed reads."""
 
 from __future__ import annotations
 
@@ -46,12 +46,19 @@ class TimedReads(WorkloadModel):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """A page cache that can be dropped, where it is."""
+        """A page cache that can be dropped, if `cache` is ``dropped``."""
         return of_cache(self.cache)
 
 
 class TimedTreeRead(WorkloadModel):
-    """``time find tree -type f -exec cat {} ; >/dev/null`` over small files."""
+    """``time find tree -type f -exec cat {} ; >/dev/null`` over small files.
+
+    Attributes
+    ----------
+    median_kib, sigma, largest_kib : float, float, int
+        File sizes are drawn from a log-normal distribution with this median and shape, and cut
+        off at the largest size.
+    """
 
     measurements: ClassVar[type[Record] | None] = measurements.TimedTreeRead
     in_virtual_machines: ClassVar[bool] = True
@@ -66,5 +73,5 @@ class TimedTreeRead(WorkloadModel):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """A page cache that can be dropped, where it is."""
+        """A page cache that can be dropped, if `cache` is ``dropped``."""
         return of_cache(self.cache)

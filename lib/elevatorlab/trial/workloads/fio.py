@@ -13,7 +13,7 @@ from .base import WorkloadModel
 
 
 class Fio(WorkloadModel):
-    """fio with the given options; on the bare device where there is no file system."""
+    """fio with the given options; on the bare device if there is no file system."""
 
     measurements: ClassVar[type[Record] | None] = measurements.Fio
     needs_filesystem: ClassVar[bool] = False
@@ -36,16 +36,17 @@ class FioPoints(WorkloadModel):
     options : dict
         Options of fio that all points share.
     points : tuple of dict
-        The options of each point, one run of fio each.
+        Options of each point, for which fio runs once.
     ramp_ms : int
-        Each run's beginning, once it is seen at work, which is left out.
+        Time at the beginning of each run, from when fio is seen at work, that is left out.
     counted_ms : int
-        Then the kernel's counters are read at both ends of this time.
+        Time after the ramp, at both ends of which the kernel's counters are read.
     window_ms : int
-        Then fio's own measurement, in which nothing else runs.
+        Time after that, in which fio measures and nothing else runs.
     traced_points : tuple of int
-        Numbers of points at which, between the two and for half of `counted_ms`, the kernel says
-        whose work the processor does (`agent.observe.processor_time`), where it has tracepoints.
+        Points, numbered from 0, at which the kernel's tracepoints also tell whose work the
+        processor does (`agent.observe.processor_time`). This takes half of `counted_ms`, before
+        fio measures. It is left out if the kernel has no tracepoints.
     """
 
     measurements: ClassVar[type[Record] | None] = measurements.FioPoints

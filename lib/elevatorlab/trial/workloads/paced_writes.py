@@ -12,17 +12,17 @@ from .base import WorkloadModel
 
 
 class Phase(Record):
-    """A part of a load, in which it does not change.
+    """A part of a load, during which the load does not change.
 
     Attributes
     ----------
     writers : int
-        Writes that are asked for at the same time; each thinks after each of its own.
+        Number of writers. Each has at most one write in flight.
     think_us : float
         Mean time between the end of a write and the next one of the same writer.
     arrivals_per_s : float or None
-        Open load: writes come at this mean rate, whether those before have ended or not, and
-        up to `writers` are in flight. None: closed load, with think time.
+        Mean rate of an open load: writes arrive whether or not earlier writes have ended, and up
+        to `writers` are in flight. None: a closed load, with think time.
     """
 
     duration_s: Positive
@@ -32,19 +32,19 @@ class Phase(Record):
 
 
 class PacedWrites(WorkloadModel):
-    """Synchronous writes that bypass the page cache, one after the other, with time between them.
+    """Synchronous writes at a given pace, which bypass the page cache.
 
     Attributes
     ----------
     request_bytes : int
-        Size of each; a multiple of 512.
+        Size of each write; a multiple of 512.
     phases : tuple of Phase
-        One after the other.
+        Phases that run one after the other.
     spread : str
         How think times, or times between arrivals, are distributed: ``constant`` or
         ``exponential``.
     report_ms : int
-        Width of the intervals of the series that is reported.
+        Length of an interval of the reported series.
     """
 
     measurements: ClassVar[type[Record] | None] = measurements.PacedWrites

@@ -20,15 +20,14 @@ class Iozone(WorkloadModel):
     tool : str
         ``iozone``, or ``fio`` with the same five patterns if iozone is not available.
     threads : tuple of int
-        Numbers of threads, one run each.
+        Numbers of threads; iozone runs once for each number.
     size_mib, record_kib : int
-        Size of each thread's file, and of each request.
+        Size of each thread's file, and size of each request.
     direct : bool
         Bypass the page cache (``-I``), which the article did not do.
     dirty_mib : float or None
-        How much of what is written may wait in memory (``vm.dirty_bytes``) before writers must wait
-        for the disk; None leaves the machine's own limit. Without this limit, a scaled-down file
-        would never reach the disk.
+        Most dirty pages (``vm.dirty_bytes``) before writers must wait for the disk. None leaves the
+        machine's own limit, under which a scaled-down file would never reach the disk.
     """
 
     measurements: ClassVar[type[Record] | None] = measurements.Iozone
@@ -42,7 +41,7 @@ class Iozone(WorkloadModel):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """What a testbed needs for this workload: the tool, and caches that can be dropped."""
+        """The tool, and a page cache that can be dropped."""
         return (program(self.tool), Capability.PAGE_CACHE_DROP)
 
     @model_validator(mode="after")
@@ -60,7 +59,7 @@ class Iozone(WorkloadModel):
 
 
 class Iostat(WorkloadModel):
-    """``iostat -x`` for `count` intervals: a second witness beside the sampler."""
+    """``iostat -x`` for `count` intervals: a check on the figures of the sampler."""
 
     measurements: ClassVar[type[Record] | None] = measurements.Iostat
     needs_filesystem: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Process 1 of the machine: prepare it, stop once to be kept, then run the cases of a job."""
+"""Process 1 of the machine: prepare it, stop so that its state is saved, then run a job's cases."""
 
 import ctypes
 import fcntl
@@ -35,12 +35,12 @@ MOUNTS = {
 
 SETTINGS = {
     "kernel/panic_on_warn": 1,
-    "kernel/unknown_nmi_panic": 1,  # the watchdog's
-    "kernel/hung_task_timeout_secs": 0,  # the supervisor sees that, and names the request
+    "kernel/unknown_nmi_panic": 1,  # such as the watchdog's interrupt
+    "kernel/hung_task_timeout_secs": 0,  # the supervisor sees a hung request, and names it
     "kernel/printk": "5 4 1 7",
 }
 
-#: How long a program of a load may run while another one waits: as short as it gets.
+#: How long a thread of a load may run while another one waits: as short as Python allows.
 SWITCH_INTERVAL_S = 1e-4
 
 #: Loaded before the stop, so that no check has to fetch them from the root.
@@ -48,7 +48,7 @@ MODULES = (["null_blk", "nr_devices=0"], ["nbd", "nbds_max=1"], ["scsi_mod"], ["
 
 
 def prepare() -> None:
-    """Mount what the kernel shows of itself, and tell it what is a failure."""
+    """Mount the kernel's file systems, tell the kernel what counts as a failure, and trace."""
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
     subprocess.run(["modprobe", "configfs"], check=True)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -63,7 +63,7 @@ def prepare() -> None:
     trace.begin()
     atomic.begin()
     tty.setraw(os.open("/dev/ttyS1", os.O_RDWR | os.O_NOCTTY))
-    # What was read of the exchange, such as a partition table, must not be remembered.
+    # Forget what was read from the exchange so far, such as a partition table.
     exchange = os.open(EXCHANGE, os.O_RDWR)
     fcntl.ioctl(exchange, BLKFLSBUF)
     os.close(exchange)
@@ -82,7 +82,7 @@ def receive() -> None:
 
 
 def run_cases() -> None:
-    """Run the cases of the job until one fails, and tell the host of each."""
+    """Run the cases of the job until one fails, and report each to the host."""
     job = json.loads((JOB / "job.json").read_text())
     files = tuple(job["files"])
     scheduler = Scheduler(job["name"], JOB / job["module"], files, job["others"])

@@ -1,7 +1,8 @@
-"""Functions that may sleep, called where nobody may: under a spinlock, or in an interrupt.
+"""Find calls of functions that may sleep where sleeping is forbidden.
 
-Mostly such a call does not sleep, and goes well. The kernel has an option that sees it all the
-same (DEBUG_ATOMIC_SLEEP), but Debian's is built without it. So a buffer of its own traces them.
+Sleeping is forbidden under a spinlock and in an interrupt. Mostly such a call does not sleep, and
+nothing goes wrong. The kernel's option DEBUG_ATOMIC_SLEEP would report the call all the same, but
+Debian's kernel is built without this option. So a separate trace buffer records such calls.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ from .failure import Broken
 TRACING = Path("/sys/kernel/tracing")
 BUFFER = TRACING / "instances/atomic"
 
-#: They have no tracepoint, so they get a probe; `caller` is where they return to.
+#: Functions without a tracepoint. Each gets a probe, whose `caller` is the return address.
 PROBED = ("mutex_lock", "synchronize_rcu", "flush_work", "cancel_work_sync")
 
-#: The context of a trace's entry: spinlocks held (or preemption off), interrupts off or served.
+#: Filter of a trace's entries: spinlocks are held (or preemption is off), or interrupts are off, or
+#: one is being served.
 NOBODY_MAY = "(common_preempt_count & 15 || common_flags & 25)"
 
-#: GFP_KERNEL has it, GFP_ATOMIC has not: the allocation may wait (___GFP_DIRECT_RECLAIM).
+#: Filter of allocations that may wait: the flag ___GFP_DIRECT_RECLAIM, which GFP_KERNEL has and
+#: GFP_ATOMIC has not.
 MAY_WAIT = "gfp_flags & 1024"
 
 
 def begin() -> None:
-    """Trace them from now on."""
+    """Begin to trace such calls."""
     BUFFER.mkdir()
     probes = [f"p:atomic/{name} {name} caller=+0($stack):symbol\n" for name in PROBED]
     (TRACING / "kprobe_events").write_text("".join(probes))
@@ -37,7 +40,7 @@ def begin() -> None:
 
 
 def look(module: str) -> None:
-    """Raise `Broken` where the module has called one of them, since the last look."""
+    """Raise `Broken` if the module has made such a call since the last look."""
     for line in (BUFFER / "trace").read_text().splitlines():
         found = re.search(rf"(?:call_site|caller)=(\S+?)(?:/\S+)? \[{module}\]", line)
         if found:

@@ -24,12 +24,12 @@ def write(path: Path, value: object) -> None:
 
 
 class Disk:
-    """A block device and its queue; the supervisor watches those that are open.
+    """A block device and its queue; the supervisor watches all disks in `opened`.
 
     Parameters
     ----------
     name : str
-        The kernel's, such as nullb0.
+        The kernel's name of the disk, such as nullb0.
     """
 
     opened: ClassVar[list[Disk]] = []
@@ -42,18 +42,23 @@ class Disk:
         self.opened.append(self)
 
     def close(self) -> None:
-        """Watch it no longer."""
+        """Stop watching the disk."""
         self.opened.remove(self)
 
     def select(self, scheduler: str, waiting: int | None = None) -> None:
-        """Choose a scheduler, and see that it was taken.
+        """Choose a scheduler for the disk, and check that the kernel uses it.
 
         Parameters
         ----------
         scheduler : str
         waiting : int, optional
-            How many requests it may have at once. By default the kernel allows it twice as many
-            as the disk takes, which is two where that takes one.
+            How many requests the scheduler may hold at once. By default the kernel allows twice
+            as many as the disk takes at once.
+
+        Raises
+        ------
+        Broken
+            When the kernel does not use the scheduler afterwards.
         """
         file = self.folder / "queue/scheduler"
         self.selected_s = time.monotonic()
@@ -76,7 +81,7 @@ class Disk:
 
     @property
     def size_bytes(self) -> int:
-        """Its size."""
+        """Size of the disk."""
         return int((self.folder / "size").read_text()) * SECTOR_BYTES
 
     @property
@@ -138,7 +143,7 @@ class NullBlk(Disk):
 
 
 class ScsiDebug(Disk):
-    """A disk of the SCSI test driver, which can be told to refuse or to halve commands."""
+    """A disk of the test driver scsi_debug, which can be told to refuse or to halve commands."""
 
     def __init__(self, **options: int) -> None:
         words = [f"{name}={value}" for name, value in {"dev_size_mb": 16, **options}.items()]

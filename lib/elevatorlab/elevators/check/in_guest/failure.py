@@ -2,10 +2,10 @@
 
 
 class Broken(Exception):
-    """The scheduler broke a rule; the text is one or two sentences for who wrote it."""
+    """The scheduler broke a rule; the text is one or two sentences for the scheduler's author."""
 
 
 def require(condition: bool, sentence: str) -> None:
-    """Raise `Broken` with this sentence where the condition does not hold."""
+    """Raise `Broken` with this sentence unless the condition holds."""
     if not condition:
         raise Broken(sentence)

@@ -1,4 +1,4 @@
-"""Memory that a module took and never gave back.
+"""Find memory that a module allocated and never freed.
 
 The machine's kernel notes who allocated each object of its general caches (slub_debug=U).
 """
@@ -18,14 +18,14 @@ TEXT = re.compile(r"^ *(\d+) (.*?)(?: waste=\S+)? age=.*$")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Who has allocated what.
+    """The allocated objects in the kernel's general caches, at one moment.
 
     Attributes
     ----------
     objects : Counter
-        By cache and stack of callers: how many.
+        Number of objects, by cache and stack of callers.
     caches : frozenset of str
-        The caches there are.
+        Names of all slab caches.
     """
 
     objects: Counter[tuple[str, str]]
@@ -33,7 +33,7 @@ class Snapshot:
 
 
 def snapshot() -> Snapshot:
-    """Look at every cache that notes its users."""
+    """Read every cache that notes who allocated its objects."""
     objects: Counter[tuple[str, str]] = Counter()
     for file in sorted(CACHES.glob("kmalloc-*/alloc_traces")):
         for block in file.read_text().split("\n\n"):
@@ -50,7 +50,7 @@ def check_all_objects() -> None:
 
 
 def sections(folder: Path) -> dict[str, int]:
-    """Return where the parts of a loaded module's code begin, by name."""
+    """Return the address of each section of a loaded module's code, by the section's name."""
     files = (folder / "sections" / name for name in (".text", ".init.text"))
     return {file.name: int(file.read_text(), 16) for file in files if file.exists()}
 
@@ -58,23 +58,23 @@ def sections(folder: Path) -> dict[str, int]:
 def leaks(
     before: Snapshot, after: Snapshot, places: dict[str, int]
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield what a module that is gone has left.
+    """Yield the objects that an unloaded module has not freed.
 
     Parameters
     ----------
     before, after : Snapshot
-        Before it was loaded, and after it was unloaded.
+        Before the module was loaded, and after it was unloaded.
     places : dict
-        Where the parts of its code began (`sections`).
+        Addresses of the sections of the module's code (`sections`).
 
     Yields
     ------
     tuple
-        Cache, number of objects, and the place in its code that asked for them, such as
+        Cache, number of objects, and the place in the module's code that allocated them, such as
         ``.text+0x1c``.
     """
     for (cache, stack), number in (after.objects - before.objects).items():
-        # Code that is gone has no name any more.
+        # The kernel has no names any more for the code of an unloaded module.
         for word in re.findall(r"^0x([0-9a-f]+)", stack, re.M)[:1]:
             begins = {at: name for name, at in places.items() if at <= int(word, 16)}
             at = max(begins)

@@ -1,7 +1,7 @@
-"""A disk whose every request is seen: the network block device, with its server in this program.
+"""A network block device whose server is in this program, so that every request is seen.
 
-What the server is asked for is what the scheduler handed out, in that order. Its cache is
-volatile: what was not flushed is lost in a power cut.
+The server gets the requests that the scheduler dispatched, in that order. The server's cache is
+volatile: data that was not flushed is lost in a power cut.
 """
 
 from __future__ import annotations
@@ -44,17 +44,19 @@ class Seen:
 
 
 class NetworkBlockDevice(Disk):
-    """The disk, for the length of a with block.
+    """The disk, which exists for the length of a with block.
 
     Parameters
     ----------
     size_mib : int
     takes_fua : bool
-        Whether a write may ask to be durable by itself. The kernel must flush after it if not.
+        Whether the disk takes FUA: a write may ask to be durable by itself. If not, the kernel
+        must flush after such a write.
     connections : int
-        The kernel uses the first until that breaks, then the second, and so on.
+        Number of connections. The kernel uses the first until it breaks, then the second, and so
+        on.
     lasts : int, optional
-        Requests after which a connection takes no more; the last connection never breaks. The
+        Number of requests after which a connection breaks; the last connection never breaks. The
         kernel requeues the request that it then cannot send.
     """
 
@@ -112,7 +114,7 @@ class NetworkBlockDevice(Disk):
         fcntl.ioctl(self._device, command, value)
 
     def _serve(self, connection: socket.socket, lasts: int | None) -> None:
-        """Serve a connection; let the kernel send no more on it after so many requests."""
+        """Serve a connection; let the kernel send no more on it after `lasts` requests."""
         while header := connection.recv(REQUEST.size, socket.MSG_WAITALL):
             _, kind, handle, at, length = REQUEST.unpack(header)
             if kind & 0xFFFF == DISCONNECTED:
@@ -127,7 +129,7 @@ class NetworkBlockDevice(Disk):
             connection.sendall(answer)
 
     def _do(self, kind: int, at: int, length: int, data: bytes) -> bytes:
-        """Do what was asked for; return what a read reads."""
+        """Carry out a request; return the data of a read, or nothing."""
         operation, fua = kind & 0xFFFF, bool(kind & FUA)
         self.seen.append(Seen(operation, at // SECTOR_BYTES, length // SECTOR_BYTES, fua))
         if operation == READ:

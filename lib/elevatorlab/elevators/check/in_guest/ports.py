@@ -1,4 +1,4 @@
-"""Ports of the emulated machine: its stop, its end, and what is said to the host."""
+"""Ports of the emulated machine: to stop it, to end it, and to send messages to the host."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def write(port: int, value: int) -> None:
 
 
 def tell(**message: Any) -> None:
-    """Say one thing to the host, on the second serial line."""
+    """Send a message to the host, as a line of JSON on the second serial line."""
     line = os.open("/dev/ttyS1", os.O_WRONLY | os.O_NOCTTY)
     os.write(line, json.dumps(message).encode() + b"\n")
     os.close(line)

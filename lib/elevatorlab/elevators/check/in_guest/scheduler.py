@@ -14,18 +14,19 @@ from .failure import Broken
 
 @dataclass(frozen=True)
 class Scheduler:
-    """It.
+    """The scheduler that is checked, and the files of its module.
 
     Attributes
     ----------
     name : str
-        The kernel's.
+        The kernel's name of the scheduler.
     file : Path
-        Its module.
+        The scheduler's kernel module.
     files : tuple of str
-        Tunables and counters that its record promises.
+        Names of the tunables and counters that ``scheduler.json`` promises.
     others : dict
-        The kernel's own schedulers and their modules; None: that one is always there.
+        The modules of the kernel's own schedulers, by the scheduler's name. None: that scheduler
+        is always there.
     """
 
     name: str
@@ -35,17 +36,17 @@ class Scheduler:
 
     @property
     def module(self) -> str:
-        """What the kernel calls its module."""
+        """The kernel's name of the module."""
         return self.file.stem.replace("-", "_")
 
     @property
     def folder(self) -> Path:
-        """What the kernel shows of its module while that is loaded."""
+        """The module's folder in sysfs, which exists while the module is loaded."""
         return Path("/sys/module", self.module)
 
     @property
     def references(self) -> int:
-        """How many use the module, when those who go have gone."""
+        """Number of references to the module, after up to 2 s for late ones to be given back."""
         for _ in range(20):
             number = int((self.folder / "refcnt").read_text())
             if not number:

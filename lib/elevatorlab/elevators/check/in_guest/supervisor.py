@@ -1,4 +1,4 @@
-"""Run one case, and see from outside it when a request stalls."""
+"""Run one case, and notice from outside the case when a request stalls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from .scheduler import Scheduler
 
-#: Guest time in which a disk with waiting requests must complete one. An idle machine's time
-#: costs nothing.
+#: Guest time in which a disk with waiting requests must complete a request. An idle machine's
+#: time costs nothing.
 STALLED_AFTER_S = 5.0
 
-#: Guest time after which a case is given up whose requests still complete.
+#: Guest time after which a case is given up even if its requests still complete.
 LONGEST_CASE_S = 60.0
 
-#: What the kernel says when its memory was misused, and goes on.
+#: What the kernel reports when it goes on after an error, such as misused memory.
 COMPLAINT = re.compile(r"BUG |BUG:|WARNING:|Oops|corrupt")
 
 
@@ -34,13 +34,14 @@ class KernelComplained(Exception):
 
 
 def run(case: Callable[[Scheduler], str], scheduler: Scheduler) -> str:
-    """Run a case in a thread; return what it says that it found.
+    """Run a case in a thread; return the text that the case returns.
 
     Raises
     ------
     Broken
-        When the scheduler broke a rule, or a request stalls: its thread may hang then.
+        When the scheduler broke a rule, or a request stalls. Then the case's thread may hang.
     KernelComplained
+        When the kernel's log has an error.
     """
     outcome: list[str | BaseException] = []
 
@@ -83,7 +84,7 @@ def _watch(thread: threading.Thread) -> None:
 
 
 def stall(disk: Disk) -> str:
-    """Say which requests of a disk stall; "" where none waits."""
+    """Say which requests of a disk stall; "" if no request waits."""
     waiting, done = trace.requests(disk)
     if not waiting:
         return ""
@@ -105,7 +106,7 @@ def stall(disk: Disk) -> str:
 
 
 def look_for_complaints() -> None:
-    """Raise where the kernel's log has a complaint."""
+    """Raise `KernelComplained` if the kernel's log has an error."""
     log = subprocess.run(["dmesg", "--read-clear"], capture_output=True, text=True).stdout
     if COMPLAINT.search(log):
         raise KernelComplained

@@ -1,4 +1,4 @@
-"""What the kernel's own tracepoints say of the requests of a disk: which wait, and for how long."""
+"""Read from the kernel's tracepoints which requests of a disk wait, and for how long."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Request:
     Attributes
     ----------
     kind : str
-        As traces show it: R, W, and flags.
+        Operation as traces show it: R or W, and flags.
     sector, sectors : int
-        Where, and how long.
+        First sector, and number of sectors.
     made_s : float
-        When, on the monotonic clock.
+        When the request was made, on the monotonic clock.
     order : int
-        How many requests had been made before.
+        How many requests had been made before it.
     issued : bool
-        Whether it was handed to the disk, which did not give it back.
+        Whether the request was handed to the disk, and the disk has not given it back.
     overtaken_by : int
-        How many were made after it, and completed before.
+        How many requests were made after this one, and completed before it.
     took_s : float
-        From when it was made until it completed.
+        Time from when the request was made until it completed.
     """
 
     kind: str
@@ -86,9 +86,9 @@ def _events(disk: Disk) -> Iterator[tuple[float, str, str, int, int]]:
 
 
 def requests(disk: Disk) -> tuple[list[Request], list[Request]]:
-    """Return what was made of a disk's requests: those that wait, and those that completed.
+    """Return the requests of a disk: those that still wait, and those that have completed.
 
-    Merged requests complete as one: what completes is found by its sectors.
+    Merged requests complete as one, so each completed request is found by its sectors.
     """
     waiting: list[Request] = []
     done: list[Request] = []
@@ -109,5 +109,5 @@ def requests(disk: Disk) -> tuple[list[Request], list[Request]]:
 
 
 def given_back(disk: Disk) -> list[str]:
-    """Return the kind of each request that a disk's driver gave back, as traces show it."""
+    """Return the kinds of the requests that a disk's driver gave back, as traces show them."""
     return [kind for _, event, kind, *_ in _events(disk) if event == "block_rq_requeue"]

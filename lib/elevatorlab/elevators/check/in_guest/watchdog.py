@@ -1,7 +1,7 @@
-"""Feed the machine's watchdog, an Intel 6300ESB: it bites when a processor is not given back.
+"""Feed the machine's watchdog, an Intel 6300ESB, which bites when code keeps the processor.
 
-Its bite is an interrupt that nothing masks, on which the kernel panics and shows where it was. A
-program of its own with the highest priority: whatever the scheduler does, it must get to run.
+The bite is a non-maskable interrupt, on which the kernel panics and shows where it was. This is a
+process of its own with the highest priority, so that it gets to run under any load.
 """
 
 import mmap
@@ -9,8 +9,8 @@ import os
 import time
 from pathlib import Path
 
-#: Guest time after which it bites. Code that spins on a lock is slow to emulate, so it is short;
-#: the kernel never keeps a processor for so long when all is well.
+#: Guest time without a feed after which the watchdog bites. It is short, because code that spins
+#: on a lock is slow to emulate. A kernel in good order never keeps a processor for so long.
 BITES_AFTER_S = 0.1
 
 FEEDS_EVERY_S = 0.02
@@ -24,7 +24,7 @@ LOCK, ENABLE = 0x68, 0x2
 
 
 def device() -> Path:
-    """Return its folder in sysfs."""
+    """Return the watchdog's folder in sysfs."""
     for folder in Path("/sys/bus/pci/devices").iterdir():
         if (folder / "device").read_text().strip() == DEVICE:
             return folder
@@ -32,7 +32,7 @@ def device() -> Path:
 
 
 def main() -> None:
-    """Set it, and feed it until the machine ends."""
+    """Start the watchdog, and feed it until the machine ends."""
     os.sched_setscheduler(
         0, os.SCHED_FIFO, os.sched_param(os.sched_get_priority_max(os.SCHED_FIFO))
     )

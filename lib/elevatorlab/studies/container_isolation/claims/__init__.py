@@ -35,7 +35,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Returns
     -------
     list of Claim
-        Claims about the document once; the others once for each run (`matching.runs`).
+        Each claim about the document once; each other claim once per run (`matching.runs`).
 
     Raises
     ------

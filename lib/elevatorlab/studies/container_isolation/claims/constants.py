@@ -1,4 +1,4 @@
-"""The numbers in this study's code that decide about its claims."""
+"""The numbers in this study's code on which verdicts of its claims depend."""
 
 from __future__ import annotations
 

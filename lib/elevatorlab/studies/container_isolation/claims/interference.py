@@ -35,10 +35,10 @@ BUILT = (
     "The paper measured a real disk. This one is built as a closed server, and that decides which "
     "curve fits. To rank curves gives no p-value."
 )
-"""Said where a claim is about a curve of equal containers; see data/claims."""
+"""Remark on each claim about a curve of equal containers; see data/claims."""
 
 KNEE_FROM, KNEE_TO = 0.7, 0.8
-"""Below the first utilisation the paper calls the wait linear, above the second exponential."""
+"""The paper calls the wait linear below the first utilisation, and exponential above the second."""
 
 
 def _endpoint(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -70,7 +70,7 @@ def _ratio_of_ends(item: Statement, table: pd.DataFrame) -> Judgement:
 def held(
     item: Statement, found: Interval, half_step: float, unit: str = "", cell: str = ""
 ) -> Judgement:
-    """Hold a measured mean against a printed number: reproduced or contradicted."""
+    """Compare a measured mean with a printed number."""
     value, tolerance = item.number, item.tolerance
     low, high = value - half_step, value + half_step
     allowed = widened((low, high), tolerance)
@@ -84,17 +84,18 @@ def _curve(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _linear_without_scheduling(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge "not linear due to kernel scheduling": is it linear where nothing is scheduled?"""
+    """Judge "not linear due to kernel scheduling": is it linear with the scheduler none?"""
     unscheduled = table[table["scheduler"] == "none"]
     found = _curve(item, unscheduled)
     return found._replace(reason=f"{found.reason} Scheduler of the disk: none.")
 
 
 def _named_curve(item: Statement, found: Comparison | None) -> Judgement:
-    """Judge a curve that the paper names by whether a rival beats it, and by its R2.
+    """Judge a curve that the paper names, by its R2 and by its rivals.
 
-    A curve below the threshold of R2 describes nothing, whatever it beats. One that the loads
-    cannot tell from a rival is not the one that the paper found.
+    A curve with an R2 below the threshold is contradicted, even if it beats its rivals. If the
+    loads cannot tell it from its best rival, the claim is undecided. If a rival beats it, the
+    verdict is direction only, or contradicted where the claim is exclusive.
     """
     if found is None:
         return not_run("enough different loads for a comparison of curves")
@@ -173,7 +174,7 @@ def not_run(what: str) -> Judgement:
 
 
 def four_digits(value: float) -> float:
-    """Return four significant digits."""
+    """Return the value rounded to four significant digits."""
     return float(f"{value:.4g}")
 
 

@@ -1,9 +1,9 @@
 """How the claims of section 3.2.4 are judged: what an overloaded container does to the others.
 
-The paper leaves open how many writers overload the disk, and with writes of which size. It does
-tell how long they wait alone, which leaves one time of service for each number, and so one size on
-this disk (`disks.overload_bytes`). Each claim is judged with every number that was measured, and
-contradicted only where none explains it.
+The paper does not say how many writers overload the disk, nor how large their writes are. It does
+say how long they wait alone. So for each number of writers, only one service time is possible, and
+on this disk only one size of a write (`disks.overload_bytes`). Each claim is judged with every
+number of writers that was measured. It is contradicted only if no number explains it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WRITERS = Choice("The paper does not say how many writers overload the disk", "
 
 
 def _whatever_overloads(judge: Judge) -> Judge:
-    """Judge with each number of writers; see the module."""
+    """Let a claim be judged with each number of writers; see the module's docstring."""
 
     @wraps(judge)
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -60,7 +60,7 @@ def _overload_wait(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _beside(normal: float, overloaded: float) -> str:
-    """Name what was measured, for claims that share it."""
+    """Name the measured cell; claims that rest on the same cell get the same name."""
     if not overloaded:
         return f"{normal:g} equal containers"
     return f"{normal:g} normal beside {overloaded:g} overloaded containers"

@@ -1,4 +1,4 @@
-"""The study's figures and what their captions say of where they were measured."""
+"""The study's figures, their captions, and what the analysis says about each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _RESIDUALS = (
     "mean-value analysis. "
 )
 OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
-"""What Figures 1 to 4 show of equal containers."""
+"""The quantities of equal containers that Figures 1 to 4 show."""
 
 CAPTIONS = {
     "overview": "Counterpart of the paper's Figure 5: wait against the utilisation of a "
@@ -79,7 +79,7 @@ CAPTIONS = {
     "each dot is a setting of a mechanism. A line joins a mechanism's best settings; filled dots "
     "kept the SLA of 5 ms.",
 }
-"""What each figure shows; where it was measured is added to it."""
+"""What each figure shows. A sentence that says where it was measured is added."""
 DETAILS = {
     **dict.fromkeys(("figure-6", "figure-8"), _DISK),
     "overview": "The closed law is W = Z U / (1 - U), with wait W, utilisation U, and pause Z "
@@ -103,11 +103,11 @@ DETAILS = {
     "seeds. Settings with a wait above 7.5 ms (1.5 times the SLA) are not drawn. A dot is filled "
     f"if no wait exceeded the SLA later than 250 ms after the overload began. {_DISK}",
 }
-"""How each figure was made; what the analysis says of a run is added to it."""
+"""How each figure was made. What the analysis says about a run is added (`_judged`)."""
 KEPT = ("overview", "figure-6", "comparison")
-"""The figures that a paper would keep."""
+"""The figures for the main text of a paper; the others are for its appendix."""
 
-#: Of what these figures show, the rest of the study is no part.
+#: The rows that a figure shows, for the figures that show only one experiment.
 SHOWS = {
     **{name: {"experiment": "regulation"} for name in ("figure-8", "figure-9")},
     "frontier": {"experiment": "frontier"},
@@ -126,10 +126,10 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     published : pandas.DataFrame
         From `published.numbers`.
     measured : pandas.DataFrame
-        Tidy table; empty for published data alone. What was measured with another scheduler
-        than the study's has figures of its own, whose names end with the scheduler's.
+        Tidy table; empty for published data alone. Each further scheduler of the disk gets figures
+        of its own, whose names end with the scheduler's name.
     """
-    # Drawing needs libraries that judging, and so the study, does without.
+    # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
@@ -159,11 +159,12 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
 OF_MECHANISMS = ("comparison", "comparison-over-time", "waits-by-second", "frontier")
 OF_CONTAINERS = tuple(name for name in CAPTIONS if name not in OF_MECHANISMS)
-"""The figures of the paper's own experiments, above one scheduler; mechanisms choose theirs."""
+"""The figures of the paper's own experiments, each with one scheduler of the disk. In the other
+figures, each mechanism chooses its scheduler."""
 
 
 def _of_schedulers(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows of each scheduler, with what its figures' names end with; the first: ""."""
+    """Yield the ending of the figures' names ("" for the first) and the rows of each scheduler."""
     for place, (scheduler, some) in enumerate(by_scheduler(rows)):
         yield f"-{scheduler}" if place else "", some
 
@@ -193,12 +194,12 @@ def _of_mechanisms(rows: pd.DataFrame) -> dict[str, Figure]:
         "comparison-over-time": comparison_over_time(rows),
         "waits-by-second": waits_by_second(rows),
     }
-    # Hundreds of trials, which no preset has: most results have none of them.
+    # No preset has the hundreds of trials of this figure, so most results lack them.
     return {**drawn, "frontier": frontier(rows)} if "frontier" in set(rows["experiment"]) else drawn
 
 
 def _judged(name: str, run: Run) -> str:
-    """Return the sentence with which the analysis judges what a figure shows."""
+    """Return what the analysis says about a figure of a run; an empty text if it says nothing."""
     if name == "comparison":
         return f"{better_than_slae(run.rows)} {fairness(run.rows)}".strip()
     for ending, rows in reversed([*_of_schedulers(run.rows)]):
@@ -208,7 +209,7 @@ def _judged(name: str, run: Run) -> str:
 
 
 def _judged_above(name: str, rows: pd.DataFrame) -> str:
-    """Judge what a figure shows of one scheduler."""
+    """Return what the analysis says about a figure with one scheduler of the disk."""
     loads = by_load(rows)
     if name == "overview":
         found = compare_curves(loads, WAIT_LAWS, "utilization_ratio", "wait_ms")
@@ -230,7 +231,7 @@ def _knee(found: Knee | None) -> str:
 
 
 def _queues(rows: pd.DataFrame) -> str:
-    """Say which law fits the open loads of a single server; the table has the closed one, too."""
+    """Say which queueing law fits the open loads of a single server (closed: only in the table)."""
     found = {
         load: compare_curves(by_load(rows, experiment, disk), QUEUES, "disk_busy_ratio", "wait_ms")
         for load, (experiment, disk) in ONE_SERVER.items()

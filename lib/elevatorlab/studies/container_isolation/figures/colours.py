@@ -25,13 +25,13 @@ COLOURS = {
     "bfq": OF_SCHEDULERS["bfq"],
     "io_cost": "#7A6A00",
 }
-"""Told apart with any colour vision (after Okabe and Ito), but for the readings of one policy,
-which share a hue and have panels or lines of their own; bfq has the scheduler's own."""
+"""Colours that can be told apart with any colour vision (after Okabe and Ito). Only the readings of
+one policy share a hue; they have panels or lines of their own. bfq has the scheduler's colour."""
 
 FRONTIER_COLOURS = {**COLOURS, "alone": GREY, "bfq_tuned": "#661100"}
-"""Those of experiment ``frontier``, which has two mechanisms more."""
+"""The colours of experiment ``frontier``, which has two more mechanisms."""
 
 
 def marker_of(mechanism: str) -> str:
-    """Return the marker of a mechanism: the scheduler's, where it is one."""
+    """Return the marker of a mechanism: for bfq, that of the scheduler."""
     return of_scheduler("bfq") if mechanism in ("bfq", "bfq_tuned") else "o"

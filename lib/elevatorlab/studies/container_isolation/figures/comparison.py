@@ -1,4 +1,4 @@
-"""Beyond the paper: the regulator beside what the kernel offers."""
+"""Beyond the paper: the regulator compared with the kernel's mechanisms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .colours import COLOURS, marker_of
 
 
 class Measure(NamedTuple):
-    """A column of the comparison: heading, name of its axis, rows it needs, and reduction."""
+    """A column of panels: heading, label of its axis, role of its containers, and estimate."""
 
     label: str
     axis: str
@@ -32,7 +32,7 @@ class Measure(NamedTuple):
 
 
 FEW = 7
-"""Up to so many lines have their names beside them; more would not fit, and have a legend."""
+"""Up to this many lines are named at their ends. More names would not fit, so a legend has them."""
 
 RECOVERY, SHARE = "time to recover", "disk at work"
 MEASURES = (
@@ -91,11 +91,11 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
         axis.set_xlim(0, 1.05)
         axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
     else:
-        axis.set_xlim(left=-0.06 * axis.get_xlim()[1])  # a dot at 0 clear of the names
+        axis.set_xlim(left=-0.06 * axis.get_xlim()[1])  # keeps a dot at 0 off the names
 
 
 def _watched_s(measured: pd.DataFrame) -> float:
-    """Return how long the overload was watched, which is the same under every load."""
+    """Return how many seconds the overload was watched; this is the same under every load."""
     each = seconds(measured, "comparison")
     return float((each["time_s"] - each["onset_s"]).max())
 

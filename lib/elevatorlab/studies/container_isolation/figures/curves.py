@@ -45,7 +45,10 @@ MOST = 20
 
 
 def exact(quantity: str) -> pd.Series:
-    """Return what exact mean-value analysis foresees of one server with the disk's service."""
+    """Return what exact mean-value analysis predicts, by number of containers.
+
+    It assumes one server with the disk's mean service time.
+    """
     table = mean_value_analysis(service_ms(), THINK_US / 1e3, MOST)
     if quantity == "iops":
         return table["iops"]

@@ -19,9 +19,9 @@ from .colours import FRONTIER_COLOURS, marker_of
 
 MOST_COLUMNS = 3
 WIDEST = 1.5
-"""Waits of more than so many SLAs are in the table alone: the best lie near the SLA."""
+"""Settings with a wait above this multiple of the SLA are not drawn: the best lie near the SLA."""
 SHOWN_APART = "alone"
-"""Without offenders there is no rate to show."""
+"""The mechanism that is not drawn: without offenders, there is no rate to show."""
 
 
 def frontier(measured: pd.DataFrame) -> Figure:

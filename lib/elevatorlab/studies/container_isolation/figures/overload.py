@@ -23,7 +23,7 @@ SUM_COLOUR = "#CC79A7"
 
 
 def overload(measured: pd.DataFrame) -> Figure:
-    """Draw waits with and without an overloaded container, and dW and dSW beside them."""
+    """Draw waits with and without an overloaded container, and how much they rise (dW and dSW)."""
     figure = Figure(figsize=(TWO_COLUMNS, 3.0))
     left, right = figure.subplots(1, 2)
     found = waits(measured)
@@ -71,7 +71,7 @@ def overload(measured: pd.DataFrame) -> Figure:
 
 
 def _star(axis: Axes, containers: int, wait_ms: float, colour: str, face: str) -> None:
-    """Draw a published value in the colours of what was measured."""
+    """Draw a published value in the colours of its measured counterpart."""
     axis.plot(
         *(containers, wait_ms, "*"),
         markeredgecolor=colour,

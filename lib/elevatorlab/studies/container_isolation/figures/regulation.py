@@ -46,7 +46,7 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
 
 
 def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
-    """Draw Figure 9: the wait of normal containers; the band has the three of them."""
+    """Draw Figure 9: the wait of the three normal containers, with their mean and range."""
 
     def draw(axis: Axes, rows: pd.DataFrame, policy: str) -> None:
         _line(axis, rows[rows["role"] == NORMAL], "latency_mean_ms", COLOURS[policy])
@@ -100,7 +100,7 @@ def _of_policies(
 def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str) -> None:
     """Draw the mean of all containers and repetitions, and the range that they span."""
     scale = 1 / KIB_S_PER_MB_S if column == "write_kib_s" else 1
-    # A row counts the second that ends at its time: it stands in the middle of that second.
+    # A row counts the second that ends at its `time_s`. It is drawn in the middle of that second.
     middle_s = rows["time_s"] - rows["duration_s"] / 2
     sns.lineplot(
         x=middle_s,

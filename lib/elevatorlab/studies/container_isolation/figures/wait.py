@@ -1,4 +1,4 @@
-"""Figure 5 of the paper, and what its model would need: open arrivals."""
+"""Figure 5 of the paper, and the same with the open arrivals that the paper's model assumes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wait(measured: pd.DataFrame) -> Figure:
         [first_ms, printed_wait_ms("71 %"), 30.0],
         "*",
         color="black",
-        markerfacecolor="none",  # so that a circle in it is seen
+        markerfacecolor="none",  # so that a circle inside is visible
         markersize=11,
         zorder=5,
         label="published (at 92 %: at least)",
@@ -81,7 +81,7 @@ def _mark_knee(axis: Axes, loads: pd.DataFrame) -> None:
 
 
 def open_and_closed(measured: pd.DataFrame) -> Figure:
-    """Draw the wait against the shared server's utilisation: open load, and closed beside it."""
+    """Draw the wait against the shared server's utilisation, with open and with closed load."""
     figure = Figure(figsize=(ONE_COLUMN, 3.6))
     axis = figure.subplots()
     across = np.linspace(0, 0.97, 300)

@@ -1,4 +1,4 @@
-"""Rival curves through what was measured, and the knee of the wait."""
+"""Rival curves fitted to the measurements, and the knee of the wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ....analysis.rivals import Comparison, compare
 from .interference import QUANTITIES
 
 FEWEST_PLACES = 3
-"""As many places tell shapes apart."""
+"""The smallest number of different loads that tells the shapes of curves apart."""
 
 RIVALS = {
     "iops": FALLING_CURVES,
@@ -22,8 +22,8 @@ RIVALS = {
     "queue_length": SHARE_CURVES,
     "wait_ms": CURVES,
 }
-"""The curves that a quantity may follow: the closed law's own among them, which has one for what
-containers share and one for the share of time in which they wait."""
+"""The curves that a quantity may follow. One of them is the closed law: in one form for a rate that
+the containers share, in another for the share of time in which a container waits."""
 
 
 def curves_over_containers(loads: pd.DataFrame, quantity: str) -> Comparison | None:
@@ -34,10 +34,10 @@ def curves_over_containers(loads: pd.DataFrame, quantity: str) -> Comparison | N
 def compare_curves(
     loads: pd.DataFrame, models: Sequence[Model], x: str, y: str
 ) -> Comparison | None:
-    """Compare curves over the means of each load; None where these are too few.
+    """Compare curves fitted to the means of each load; None if there are too few loads.
 
-    Repetitions of a load are no independent points of a curve. Those at which one of the curves
-    means nothing (a utilisation of 1) are left out for all.
+    The repetitions of a load are averaged, because they are not independent points of a curve. A
+    load at which one of the curves is undefined (a utilisation of 1) is left out for all curves.
     """
     fewest = max(len(model.parameters) for model in models) + 3  # for AICc
     columns = list({x, y, "iops"} - {"containers"})
@@ -50,7 +50,7 @@ def compare_curves(
 
 
 def knee_of(loads: pd.DataFrame) -> knees.Knee | None:
-    """Find the knee of the wait over the utilisation, repetitions averaged; None if too few."""
+    """Find the knee of the mean wait over the mean utilisation; None if there are too few loads."""
     means = loads.groupby("containers")[["utilization_ratio", "wait_ms"]].mean()
     try:
         return knees.knee(means["utilization_ratio"], means["wait_ms"])

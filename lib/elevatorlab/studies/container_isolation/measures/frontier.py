@@ -1,4 +1,4 @@
-"""What a mechanism reached in one setting: a point for each trial, and the front of the best."""
+"""Experiment ``frontier``: a point for each trial, and the front of the best settings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ..trials.containers import NORMAL, OVERLOADED
 from .regulation import KIB_S_PER_MB_S, seconds, totals
 
 CELL = ["load", "disk", "mechanism", "setting"]
-"""What a point is of; its repetitions differ in the seed alone."""
+"""Columns that identify a cell. The points of one cell are repetitions: they differ in the seed."""
 
 SETTLED_S = 2
-"""Oscillation counts from so many seconds after the overload began."""
+"""The oscillation is measured from this many seconds after the overload began."""
 
 
 def points(measured: pd.DataFrame) -> pd.DataFrame:
@@ -23,15 +23,15 @@ def points(measured: pd.DataFrame) -> pd.DataFrame:
         `CELL`, ``trial`` and ``repetition``, and
 
         ===================  =====================================================================
-        ``missed_s``         seconds in which the mean wait of a normal container missed the SLA
-        ``missed_p99_s``     the same of the 99th percentile of its waits
-        ``wait_ms``          the longest of the means, averaged over the seconds
-        ``p99_ms``           the longest of the 99th percentiles, averaged over the seconds
-        ``offenders_mb_s``   what all offenders wrote
-        ``recovery_s``       until no normal container missed the SLA
+        ``missed_s``         seconds in which a normal container's mean wait was above the SLA
+        ``missed_p99_s``     seconds in which the 99th percentile of its waits was above the SLA
+        ``wait_ms``          longest mean wait of a normal container, averaged over the seconds
+        ``p99_ms``           longest 99th percentile of their waits, averaged over the seconds
+        ``offenders_mb_s``   write rate of all offenders together
+        ``recovery_s``       time until no normal container missed the SLA any more
         ``oscillation``      standard deviation of the offenders' rate over its mean, when settled
-        ``more_busy``        the disk's busy share, less that with the normal containers alone
-        ``cpu_busy_ratio``   the processors' busy time
+        ``more_busy``        the disk's busy share, minus that with the normal containers alone
+        ``cpu_busy_ratio``   share of time in which the processors were busy
         ===================  =====================================================================
     """
     whole = totals(measured, "frontier")
@@ -44,7 +44,7 @@ def points(measured: pd.DataFrame) -> pd.DataFrame:
     offenders = whole[whole["role"] == OVERLOADED].groupby("trial")["write_kib_s"].sum()
     found["offenders_mb_s"] = found["trial"].map(offenders).fillna(0) / KIB_S_PER_MB_S
     judged = seconds(measured, "frontier")
-    judged = judged[judged["time_s"] > judged["onset_s"] + 1]  # the second of the onset is not
+    judged = judged[judged["time_s"] > judged["onset_s"] + 1]  # not the onset's second
     found = found.merge(_waits(judged[judged["role"] == NORMAL]), on="trial")
     found["oscillation"] = found["trial"].map(_oscillation(judged))
     alone = found[found["mechanism"] == "alone"].groupby("disk")["disk_busy_ratio"].mean()
@@ -53,7 +53,7 @@ def points(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def _waits(normal: pd.DataFrame) -> pd.DataFrame:
-    """Return for each trial how long its normal containers waited, from rows of single seconds."""
+    """Return wait_ms, p99_ms and missed_p99_s of each trial, from its rows of single seconds."""
     columns = {"latency_mean_ms": "wait_ms", "latency_p99_ms": "p99_ms"}
     longest = normal.groupby(["trial", "time_s"])[list(columns)].max().rename(columns=columns)
     sla_ms = normal.groupby(["trial", "time_s"])["sla_wait_ms"].first()
@@ -64,7 +64,7 @@ def _waits(normal: pd.DataFrame) -> pd.DataFrame:
 
 
 def _oscillation(judged: pd.DataFrame) -> pd.Series[float]:
-    """Return how much the offenders' rate goes up and down, by trial; rows of seconds."""
+    """Return the oscillation of the offenders' rate by trial, from rows of single seconds."""
     late = judged[judged["time_s"] > judged["onset_s"] + SETTLED_S]
     rates = late[late["role"] == OVERLOADED].groupby(["trial", "time_s"])["write_kib_s"].sum()
     by_trial = rates.groupby("trial")
@@ -73,7 +73,7 @@ def _oscillation(judged: pd.DataFrame) -> pd.Series[float]:
 
 
 def cells_of(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over repetitions of each cell of `points`, and how many there were."""
+    """Return the means over the repetitions of each cell of `points`, and their number."""
     numbers = found.drop(columns=["trial"]).groupby(CELL, sort=False)
     means = numbers.mean(numeric_only=True).drop(columns=["repetition"])
     return means.join(numbers.size().rename("repetitions")).reset_index()
@@ -85,9 +85,9 @@ def front(cells: pd.DataFrame, cost: str = "missed_s") -> pd.DataFrame:
     Parameters
     ----------
     cells : pandas.DataFrame
-        Of one load, as `cells_of` has them.
+        The cells of one load, from `cells_of`.
     cost : str
-        What the normal containers suffer: a column of `cells`.
+        The column of `cells` that says what the normal containers suffer.
     """
     ranked = cells.sort_values([cost, "offenders_mb_s"], ascending=[True, False])
     best = ranked["offenders_mb_s"].cummax().shift(fill_value=-1.0)

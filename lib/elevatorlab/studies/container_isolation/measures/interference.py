@@ -1,4 +1,4 @@
-"""Loads and waits of equal containers, and of those beside an overloaded one (section 3)."""
+"""Loads and waits of equal containers, with and without an overloaded container (section 3)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ STUDY_DISK = next(iter(DISKS))
 """The disk that the claims are about; the others are there for contrast."""
 
 WIDEST_GAP = 0.15
-"""Between two measured utilisations; the curve bends too much for a line across a wider one."""
+"""The wait is interpolated between two measured utilisations at most this far apart. The curve
+bends too much for a straight line across a wider gap."""
 
 ONE_SERVER = {
     "open arrivals, exponential service": (OPEN, "exponential_server"),
     "open arrivals, constant service": (OPEN, "single_server"),
     "closed writers, constant service": (EQUAL, "single_server"),
 }
-"""The loads of a disk that is one server and nothing else, by their experiment and disk."""
+"""Loads of a disk that is one server without a buffer: experiment and disk, by name."""
 
 QUANTITIES = {
     "iops": "iops",
@@ -31,7 +32,7 @@ QUANTITIES = {
     "queue_length": "queue_length",
     "wait_ms": "wait_ms",
 }
-"""What the published tables call a quantity, and its column here."""
+"""The tidy table's column for each quantity, by its name in the published tables."""
 
 _OF_DISK = [
     *("disk_iops", "disk_wait_ms", "disk_queue_length", "disk_utilization_ratio"),
@@ -50,7 +51,7 @@ def by_load(
         Tidy rows of one run.
     experiment : str
     disk : str or None
-        None keeps all of them apart.
+        None: all disks, each in rows of its own.
 
     Returns
     -------
@@ -68,16 +69,16 @@ def by_load(
 
 
 def over_repetitions(loads: pd.DataFrame, containers: int, column: str) -> Interval | None:
-    """Estimate a mean at one number of containers; None where it was not measured."""
+    """Estimate a column's mean at one number of containers; None if that was not measured."""
     return mean_of(loads.loc[loads["containers"] == containers, column])
 
 
 def overloads(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows for each number of writers of the overload; the key is this number in words.
+    """Return one table for each number of writers of the overload; the key is this number in words.
 
-    The first entry has one writer: the rows of experiment ``overload``. In each further entry, the
-    rows of experiment ``sweep`` with another number of writers take the place of those. All other
-    rows are the same in every entry.
+    The first table is for one writer: its overload is experiment ``overload``. In each further
+    table, these rows are replaced by those of experiment ``sweep`` with another number of writers.
+    All other rows are the same in every table.
     """
     swept = table["experiment"] == SWEEP
     others = table[~swept & (table["experiment"] != OVERLOAD)]
@@ -94,7 +95,7 @@ def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per number of normal containers, number of overloaded ones and repetition: columns
-        containers, overloaded, repetition, normal (ms), overloaded_ms.
+        containers, overloaded, repetition, normal_ms, overloaded_ms.
     """
     rows = table[(table["disk"] == disk) & table["experiment"].isin([EQUAL, OVERLOAD])]
     keys = ["containers", "overloaded", "repetition"]
@@ -108,14 +109,15 @@ def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
 
 
 def rises(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
-    """Return what the overloaded container adds to the waits: the paper's dW and dSW.
+    """Return how much longer the overloaded container makes the waits: the paper's dW and dSW.
 
     Returns
     -------
     pandas.DataFrame
-        One row per number of normal containers and repetition: rise_ms (dW of a normal container,
-        their mean), system_rise_ms (dSW: the sum over the normal ones and the overloaded one),
-        overloaded_rise_ms (against running alone).
+        One row per number of normal containers and repetition, with the columns rise_ms (mean dW
+        of the normal containers), overloaded_rise_ms (wait of the overloaded container minus its
+        wait alone; NaN if it did not run alone) and system_rise_ms (dSW: the sum of the rises of
+        the normal containers and the overloaded one).
     """
     found = waits(table, disk)
     keys = ["containers", "repetition"]
@@ -134,7 +136,10 @@ def rises(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
 
 
 def at_utilization(loads: pd.DataFrame, utilization_ratio: float) -> Interval | None:
-    """Interpolate the wait at a utilisation between neighbouring loads, in each repetition."""
+    """Estimate the wait in ms at a utilisation, by interpolation in each repetition.
+
+    None if no repetition has loads on both sides, at most `WIDEST_GAP` apart.
+    """
     found = []
     for _, rows in loads.groupby("repetition"):
         rows = rows.sort_values("utilization_ratio")

@@ -1,4 +1,4 @@
-"""What sections 4.2 and 4.3 of the paper are compared with: before and after, per repetition."""
+"""Rates and waits before and after the regulator's start, for sections 4.2 and 4.3 of the paper."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ KIB_S_PER_MB_S = 1e6 / 1024
 """The paper writes "MB/s" and "Mb/S"; both are taken as 10^6 bytes a second."""
 
 SETTLING_S = 2
-"""Two control periods after its start the regulator shall be done; what follows is "after"."""
+"""The regulator must have settled this long (two control periods) after its start. The time after
+that is "after"."""
 
 LEAST_SHARE = 0.9
-"""At least as much of the disk's rate is to stay in use."""
+"""The target for the disk: the share of time in which its server must at least be busy."""
 
 PHASES = ("before", "after")
 
 
 def seconds(measured: pd.DataFrame, experiment: str, **where: str) -> pd.DataFrame:
-    """Return the rows of single seconds of an experiment of the study."""
+    """Return the rows of single seconds of an experiment, with further column values `where`."""
     return _of(measured[measured["time_s"].notna()], experiment, where)
 
 
 def totals(measured: pd.DataFrame, experiment: str, **where: str) -> pd.DataFrame:
-    """Return the rows of whole trials of an experiment of the study, one a container."""
+    """Return the rows of whole trials of an experiment, one per container and trial."""
     return _of(measured[measured["time_s"].isna()], experiment, where)
 
 
@@ -45,14 +46,14 @@ def phase(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def rate_mb_s(rows: pd.DataFrame) -> Interval | None:
-    """Return the mean rate of one container; rows of its seconds."""
+    """Return the mean write rate of a container in MB/s, over all containers of `rows`."""
     return _over_repetitions(rows, "write_kib_s", lambda values: values.mean() / KIB_S_PER_MB_S)
 
 
 def wait_ms(rows: pd.DataFrame) -> Interval | None:
-    """Return the mean wait of a write; rows of seconds, of as many containers as there are.
+    """Return the mean wait of a write in ms, from rows of single seconds of any containers.
 
-    Each write counts once: seconds are weighted with how many ended in them.
+    Each write counts once: a second is weighted with the number of writes that ended in it.
     """
     weighted = rows.assign(latency_mean_ms=rows["latency_mean_ms"] * rows["requests"])
     sums = weighted.groupby("repetition")[["latency_mean_ms", "requests"]].sum(min_count=1)
@@ -60,17 +61,17 @@ def wait_ms(rows: pd.DataFrame) -> Interval | None:
 
 
 def longest_wait_ms(rows: pd.DataFrame) -> Interval | None:
-    """Return the longest of the mean waits, each of one container and second."""
+    """Return the longest mean wait of one container in one second, in ms, over repetitions."""
     return _over_repetitions(rows, "latency_mean_ms", lambda values: values.max())
 
 
 def of_trials(rows: pd.DataFrame, column: str) -> Interval | None:
-    """Return a figure that stands in every row of a trial, over repetitions."""
+    """Return the mean over repetitions of a column that is the same in all rows of a trial."""
     return _over_repetitions(rows, column, lambda values: values.iloc[0])
 
 
 def share_of_rate(rows: pd.DataFrame) -> Interval | None:
-    """Return the share of its time that the disk's server worked; at most 1."""
+    """Return the share of time in which the disk's server was busy, at most 1."""
     return _over_repetitions(rows, "disk_busy_ratio", lambda values: min(1.0, values.iloc[0]))
 
 

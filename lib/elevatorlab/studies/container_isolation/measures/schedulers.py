@@ -1,4 +1,4 @@
-"""Which scheduler the disk had: the paper does not say, so rows of several are never pooled."""
+"""The disk's scheduler. The paper does not name it, so different schedulers are never pooled."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ...kit.tables import PLACE, cells
 
 
 def by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each scheduler and its rows of the paper's experiments; ``none`` first, if there.
+    """Yield each scheduler and its rows; the scheduler ``none`` comes first, if it was run.
 
-    Experiment ``comparison`` is left out: there a mechanism chooses its scheduler.
+    Experiment ``comparison`` is left out, because there each mechanism chooses its scheduler.
     """
     of_paper = measured[measured["experiment"] != "comparison"]
     for scheduler in in_order(of_paper, "scheduler", ("none",)):
@@ -22,14 +22,17 @@ def by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def runs_by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Yield where each run was made, its scheduler, and its rows of the paper's experiments."""
+    """Yield the place and scheduler of each run, and its rows (as `by_scheduler`)."""
     for place, run in cells(measured, PLACE):
         for scheduler, rows in by_scheduler(run):
             yield {**place, "scheduler": scheduler}, rows
 
 
 def of_first_scheduler(measured: pd.DataFrame) -> pd.DataFrame:
-    """Keep of each run what the claims are judged by: the first scheduler of `by_scheduler`."""
+    """Keep the rows that the claims are judged by: in each run, those of its first scheduler.
+
+    The order is that of `by_scheduler`. All rows of experiment ``comparison`` are kept, too.
+    """
     kept = measured["experiment"] == "comparison"
     for _, run in cells(measured, PLACE):
         for _, rows in islice(by_scheduler(run), 1):
@@ -38,7 +41,7 @@ def of_first_scheduler(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_needless_scheduler(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave the column ``scheduler`` out of a table to be shown, where all of it is ``none``."""
+    """Drop the column ``scheduler`` from a table if its only value is ``none``."""
     if "scheduler" in table and set(table["scheduler"]) <= {"none"}:
         return table.drop(columns="scheduler")
     return table

@@ -1,4 +1,4 @@
-"""Small tables of what each mechanism reached at its best."""
+"""A small table of each mechanism's best settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MEASURES = {
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the table of experiment frontier, where it was run."""
+    """Return the table of experiment ``frontier``; an empty list if it was not run."""
     lines = [
         {**where, **line} for where, run in cells(measured, PLACE) for line in _lines(points(run))
     ]

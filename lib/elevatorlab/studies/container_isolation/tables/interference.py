@@ -1,4 +1,4 @@
-"""Small tables of what was measured: loads, fits with their validity, laws as checks."""
+"""Small tables of what was measured: loads, fitted curves, and checks by operational laws."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _load(experiment: str, load: dict[str, Any], some: pd.DataFrame) -> dict[str
 
 
 def _ratio(mean: float) -> str:
-    """Return a mean as a table shows it: a modelled hard disk keeps no account of its own."""
+    """Return a ratio as text; a dash for NaN, since a modelled hard disk counts no busy time."""
     return "–" if math.isnan(mean) else f"{mean:.3f}"
 
 
@@ -108,7 +108,7 @@ def fits_table(measured: pd.DataFrame) -> Captioned:
 
 
 def queues_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and one row for each load of a single server and law of a queue."""
+    """Return a caption and one row for each load of `ONE_SERVER` and each queueing law."""
     rows = []
     for place, run in runs_by_scheduler(measured):
         for load, (experiment, disk) in ONE_SERVER.items():
@@ -120,7 +120,7 @@ def queues_table(measured: pd.DataFrame) -> Captioned:
 
 
 def _fits(what: dict[str, Any], found: Comparison | None) -> list[dict[str, Any]]:
-    """Return one row for each rival."""
+    """Return one row for each rival curve."""
     if found is None:
         return []
     return [
@@ -178,7 +178,7 @@ def laws_table(measured: pd.DataFrame) -> Captioned:
 
 
 def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each law that an experiment's rows are compared with, in words, and the outcome.
+    """Yield the name of each law, and the outcome of checking an experiment's rows by it.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ REGULATION = (
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the tables of those of the experiments regulation and comparison that were run."""
+    """Return the tables of experiments ``regulation`` and ``comparison``, without empty ones."""
     each = [regulation_table(measured), comparison_table(measured), targets_table(measured)]
     return [(caption, table) for caption, table in each if len(table)]
 
@@ -60,7 +60,7 @@ def comparison_table(measured: pd.DataFrame) -> Captioned:
 
 
 def targets_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and, for each run and mechanism, which targets it met under the step."""
+    """Return a caption and one row for each run and mechanism: which targets it met."""
     return TARGETS, _of_each_run(measured, _targets)
 
 
@@ -139,7 +139,7 @@ def _targets(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def better_than_slae(measured: pd.DataFrame) -> str:
-    """Say what missed the SLA for a shorter time than the regulator did, load by load."""
+    """Say for each load which mechanisms missed the SLA for a shorter time than our SLAE."""
     sentences = []
     whole = totals(measured, "comparison", role=NORMAL)
     for kind in loads_in(whole):
@@ -171,7 +171,10 @@ def _shorter(better: list[str]) -> str:
 
 
 def fairness(measured: pd.DataFrame) -> str:
-    """Say how equal the normal containers were: too equal, as a rule, for a panel of a figure."""
+    """Say how equal the normal containers were, by Jain's index.
+
+    The index is usually so near 1 that a panel of a figure would show nothing.
+    """
     found = totals(measured, "comparison", role=NORMAL)["jain_ratio"].dropna()
     if found.empty:
         return ""
@@ -182,7 +185,7 @@ def fairness(measured: pd.DataFrame) -> str:
 
 
 def violated_late(rows: pd.DataFrame) -> int:
-    """Return in how many seconds a normal container missed its SLA after the time to settle."""
+    """Return the number of seconds after settling in which a normal container missed its SLA."""
     late = phase(rows, "after")
     missed = late[~(late["latency_mean_ms"] <= late["sla_wait_ms"])]
     return len(missed[["trial", "time_s"]].drop_duplicates())

@@ -19,7 +19,7 @@ EXPERIMENTS: dict[Experiment, Callable[[Parameters], list[Trial]]] = {
     "comparison": comparison.trials,
     "frontier": frontier.trials,
 }
-"""By name, in the order in which they are run."""
+"""What makes the trials of each experiment, in the order in which the experiments are run."""
 
 
 def trials(parameters: Parameters) -> list[Trial]:

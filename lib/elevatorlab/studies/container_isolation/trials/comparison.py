@@ -1,20 +1,21 @@
-"""Beyond the paper: its policies beside what the kernel offers, over four kinds of load.
+"""Beyond the paper: its policies compared with the kernel's mechanisms, under four kinds of load.
 
-Three normal containers write all the time. Offenders begin at `ONSET_S`, and what is measured
-counts from then.
+Three normal containers write all the time. Offenders begin at `ONSET_S`, and the measurement begins
+then, too.
 
-==========  =======================================================================
-mechanism   what keeps the offenders from the others
-==========  =======================================================================
+==========  =========================================================================
+mechanism   what protects the normal containers from the offenders
+==========  =========================================================================
 none        nothing
 slae, ute   the regulator with this project's policies, the study's SLA or threshold
-aimd, pi    the same with a controller from the textbook
-...-paper   the same with the paper's policies, in the readings of `regulation.POLICIES`
+aimd, pi    the regulator with a controller from the textbook
+guard       the regulator with this project's policy that limits newcomers from the beginning
+...-paper   the regulator with the paper's policies, in the readings of `regulation.POLICIES`
 io_max      a fixed limit: the 1 MB/s that the paper set by hand, shared by the offenders
 bfq         the scheduler bfq, with weights of 1000 for normal containers and 10 for offenders
-io_cost     the kernel's cost controller, with the model of this very disk, and weights of
+io_cost     the kernel's cost controller, with a model of the simulated disk, and weights of
             100 and 10
-==========  =======================================================================
+==========  =========================================================================
 
 ``io.latency`` is not compiled into Debian's kernel, so it cannot be tested here.
 """
@@ -32,7 +33,7 @@ from .regulation import DISK, NORMAL_CONTAINERS, POLICIES, regulator
 ONSET_S = 2
 FIXED_BYTES_S = 1_000_000
 
-#: For each load: how many offenders, and the writers of each in equal spans, one after the other.
+#: For each load: the number of offenders, and each offender's writers in successive equal spans.
 LOADS: dict[Load, tuple[int, list[int]]] = {
     "step": (1, [3]),
     "ramp": (1, [1, 2, 3]),
@@ -74,7 +75,7 @@ def _trial(parameters: Parameters, mechanism: Mechanism, kind: Load, repetition:
 def _limits(
     mechanism: str, normal: list[str], offenders: list[str]
 ) -> dict[str, dict[str, Limits]]:
-    """Return the limits of each group."""
+    """Return the limit or weight of each group that has one, by the group's name."""
     weights = {"bfq": (1000, 10), "io_cost": (100, 10)}
     if mechanism == "io_max":
         each = Limits(write_bytes_s=FIXED_BYTES_S // len(offenders))
@@ -89,11 +90,11 @@ def _limits(
 
 
 def cost_model(sla_wait_ms: float, least: float = 25, most: float = 100) -> IoCost:
-    """Return the cost controller's model of the study's disk.
+    """Return the cost controller's model of the study's disk, and its targets.
 
-    Its coefficients are the rate of bytes alone, and the rate of requests of 4 KiB. Its rate goes
-    from `least` to `most` percent of that, down where a tenth of the writes wait longer than the
-    SLA.
+    The model has the disk's rate in bytes/s, and its rate of requests of 4 KiB. The controller
+    moves its own rate between `least` and `most` percent of the model's. It slows down when more
+    than a tenth of the writes wait longer than `sla_wait_ms`.
     """
     bytes_s = SERVER["bandwidth_kib_s"] * 1024
     iops = round(1e6 / (SERVER["service_us"] + 4096 / bytes_s * 1e6))

@@ -27,7 +27,7 @@ def writes(
     writers: int = 1,
     arrivals_per_s: float | None = None,
 ) -> PacedWrites:
-    """Return the load of the container `name`; by default the paper's script."""
+    """Return the workload of the container `name`, in one phase; by default the paper's script."""
     phase = Phase(
         duration_s=duration_s, writers=writers, think_us=think_us, arrivals_per_s=arrivals_per_s
     )
@@ -39,7 +39,7 @@ def writes(
 def load(
     name: str, phases: Sequence[Phase], request_bytes: int = disks.OVERLOAD_BYTES
 ) -> PacedWrites:
-    """Return the load of an overloaded container that changes with time."""
+    """Return the workload of an overloaded container, whose number of writers may change."""
     return PacedWrites(
         name=f"writes-{name}", group=name, request_bytes=request_bytes, phases=tuple(phases)
     )
@@ -62,13 +62,13 @@ def trial(
     ----------
     parameters : Parameters
     experiment, disk, scheduler, repetition
-        See `..columns`.
+        As the columns of these names (see `..columns`).
     workloads : sequence of PacedWrites
-        Their groups' names begin with their role.
+        One for each container. The name of its group begins with the container's role.
     labels : mapping
-        Further columns of the trial.
+        Further labels of the trial, which become columns.
     limits : mapping, optional
-        Further fields of a group, by its name.
+        Further fields of a group, by the group's name.
     more
         Further fields of the trial.
     """

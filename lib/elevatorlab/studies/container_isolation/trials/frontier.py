@@ -1,19 +1,19 @@
 """Beyond the paper: what each mechanism can reach at its best, and what it costs.
 
 Each mechanism runs with each of its settings. A setting gives a point: how long the normal
-containers missed their SLA, and how much the offenders could do. The best points of all settings
+containers missed their SLA, and how much the offenders could write. The best points of all settings
 are the mechanism's front.
 
 ===========  ======================================================================
 mechanism    its settings
 ===========  ======================================================================
-alone        none: the normal containers without offenders, to hold the others against
-none         none: nothing keeps the offenders from the others
-io_max       a fixed limit of all offenders together, which an oracle would choose
+alone        only one: normal containers without offenders, as a baseline for the others
+none         only one: nothing limits the offenders
+io_max       a fixed limit for all offenders together, as if their load were known
 io_cost      the offenders' weight (normal containers have 100), the bounds of the
              controller's rate (vrate, in percent) and the wait above which it slows down
-bfq          the offenders' weight (normal containers have 1000), as the scheduler is shipped
-bfq_tuned    the same with ``slice_idle`` and ``low_latency`` 0
+bfq          the offenders' weight (normal containers have 1000), with bfq's defaults
+bfq_tuned    the offenders' weight, with ``slice_idle`` and ``low_latency`` set to 0
 policies     the regulator's control period
 ===========  ======================================================================
 
@@ -38,15 +38,22 @@ from .regulation import FLOOR_KIB_S, NORMAL_CONTAINERS, POLICIES, regulator
 ONSET_S = 1.75
 NORMAL_WEIGHTS = {"io_cost": 100, "bfq": 1000, "bfq_tuned": 1000}
 FLOOR_OF_ALL_KIB_S = 256
-"""The least limit of all offenders together: the usual floor of sixteen would be an overload."""
+"""The lowest limit of all offenders together: sixteen times the usual floor is an overload."""
 TUNED = {"slice_idle": 0, "low_latency": 0}
 
 
 class Offender(NamedTuple):
-    """One that overloads the disk: how many writers it has, in equal spans or by turns.
+    """A container that overloads the disk, with a number of writers that may change.
 
-    `turn_s` is how long it lasts until the next number of `writers`, over and over; None divides
-    the whole time by them.
+    Attributes
+    ----------
+    writers : tuple of int
+        The numbers of writers, in their order in time.
+    turn_s : float or None
+        Each number of writers lasts this long, and after the last one comes the first. None: each
+        number has an equal part of the whole time.
+    request_bytes : int
+        Size of a write.
     """
 
     writers: tuple[int, ...]
@@ -63,12 +70,15 @@ LOADS: dict[str, tuple[Offender, ...]] = {
     "many": (Offender((1,), request_bytes=4096),) * 16,
     "mixed": (Offender((6,), request_bytes=4096), Offender((1,), request_bytes=256 * 1024)),
 }
-"""By name: those that overload the disk. ``many`` are 16 small ones; the machine has a partition
-and a container for each, so that a thousand are left to the simulation in the tests."""
+"""The offenders of each load. ``many`` has only 16 small offenders, because the machine needs a
+partition and a container for each. The simulation in the tests has a thousand."""
 
 
 class Setting(NamedTuple):
-    """One setting of a mechanism: its name, and what it makes of a trial's fields."""
+    """One setting of a mechanism: its name, the fields of a trial that it sets, and the scheduler.
+
+    In the field ``limits``, the keys are roles of containers, not names of groups.
+    """
 
     name: str
     fields: dict[str, Any]
@@ -81,7 +91,7 @@ def trials(parameters: Parameters) -> list[Trial]:
     Raises
     ------
     ElevatorLabError
-        Where the cost controller would run on a drive, of which it has no model.
+        When the cost controller would run on a drive, for which it has no model.
     """
     if parameters.frontier_drives and "io_cost" in parameters.frontier_mechanisms:
         raise ElevatorLabError(
@@ -101,7 +111,7 @@ def trials(parameters: Parameters) -> list[Trial]:
 def settings(
     parameters: Parameters, mechanism: FrontierMechanism, offenders: int
 ) -> Iterator[Setting]:
-    """Yield the settings in which a mechanism runs beside so many offenders."""
+    """Yield the settings of a mechanism for a load with `offenders` offenders."""
     if mechanism in ("alone", "none"):
         yield Setting("", {})
     elif mechanism == "io_max":
@@ -124,7 +134,7 @@ def settings(
 def _cost_settings(parameters: Parameters) -> Iterator[Setting]:
     for weight in parameters.frontier_weights:
         for least, most in parameters.frontier_vrates:
-            # Where the rate is fixed, there is nothing that a wait could change.
+            # At a fixed rate, the wait has no effect: one value of it is enough.
             for wait_ms in parameters.frontier_waits_ms if least < most else (0,):
                 cost = comparison.cost_model(wait_ms or parameters.sla_wait_ms, least, most)
                 name = f"weight {weight}, vrate {least:g}"
@@ -167,7 +177,7 @@ def _trial(
 
 
 def _offends(name: str, offender: Offender, duration_s: float) -> PacedWrites:
-    """Return an offender's load, which begins at the onset."""
+    """Return an offender's workload, which begins at `ONSET_S`."""
     turn_s = offender.turn_s or duration_s / len(offender.writers)
     phases = [Phase(duration_s=ONSET_S, writers=0)]
     for turn in range(math.ceil(round(duration_s / turn_s, 6))):

@@ -11,7 +11,7 @@ from .parameters import Experiment, Parameters
 
 OPEN_CONTAINERS = 2
 OPEN_WRITERS = 48
-"""In flight for each of them at most: more than ever wait at the loads that are offered."""
+"""Writers of each container under open load: more than ever wait at the loads that are offered."""
 
 _WITHOUT_AND_WITH: tuple[tuple[Experiment, int], ...] = (("equal", 0), ("overload", 1))
 
@@ -30,9 +30,10 @@ def equal(parameters: Parameters) -> list[Trial]:
 
 
 def overload(parameters: Parameters) -> list[Trial]:
-    """Return the trials of experiment ``overload``: its container alone and beside others.
+    """Return the trials of experiment ``overload``: an overloaded container, alone and with others.
 
-    The same others without it are trials of experiment ``equal``, and belong to this one, too.
+    Trials of the other containers without the overloaded one are included. They belong to
+    experiment ``equal``, too.
     """
     return [
         found
@@ -49,9 +50,9 @@ def overload(parameters: Parameters) -> list[Trial]:
 
 
 def sweep(parameters: Parameters) -> list[Trial]:
-    """Return the trials of experiment ``sweep``: more writers overload, each with smaller writes.
+    """Return the trials of experiment ``sweep``: an overload by more writers with smaller writes.
 
-    Those without the overloaded container are trials of experiment ``equal``.
+    The trials without the overloaded container are those of experiment ``equal``.
     """
     return [
         _beside(parameters, "sweep", disk, scheduler, repetition, count, 1, writers)
@@ -62,9 +63,10 @@ def sweep(parameters: Parameters) -> list[Trial]:
 
 
 def open_load(parameters: Parameters) -> list[Trial]:
-    """Return the trials of experiment ``open``: writes that come whether or not others have ended.
+    """Return the trials of experiment ``open``: writes arrive whether or not others have ended.
 
-    They come to two containers, and wait at one server, at a share of what it can do.
+    Two containers write to a disk with one server. Together, their writes arrive at a given share
+    of the rate that this server can do.
     """
     return [
         trial(
@@ -107,7 +109,10 @@ def _beside(
     overloaded: int,
     writers: int = 1,
 ) -> Trial:
-    """Return a trial of so many normal and so many overloaded containers, with writers each."""
+    """Return a trial with `normal` normal and `overloaded` overloaded containers.
+
+    Each overloaded container has `writers` writers.
+    """
     duration_s = parameters.duration_s
     workloads = [writes(name, duration_s) for name in names(NORMAL, normal)]
     workloads += [

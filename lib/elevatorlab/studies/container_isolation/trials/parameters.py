@@ -1,4 +1,4 @@
-"""What a user may choose of study 3."""
+"""What a user may choose in study 3."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     "regulation",
     "comparison",
 )
-"""What every preset runs; ``frontier`` has hundreds of trials, and is asked for by its name."""
+"""What every preset runs. ``frontier`` has hundreds of trials: a user must ask for it by name."""
 
 
 class Parameters(CommonParameters):
@@ -51,24 +51,25 @@ class Parameters(CommonParameters):
     Attributes
     ----------
     experiments : tuple of str
-        What to run.
+        Experiments to run.
     disks, open_disks : tuple of str
         Models of the disk (`disks.DISKS`), for closed and for open load. The first of `disks` is
-        the study's; equal containers run on the others, too, for contrast.
+        the study's disk. Equal containers run on the others, too, for contrast.
     drives : tuple of str
-        Equal containers run on these as well: by default on a real drive's model without a write
-        cache, so that each write goes to the platter.
+        Drives on which equal containers run as well. The default is the model of a real drive
+        without a write cache, so that each write goes to the platter.
     containers, contrast_containers : tuple of int
-        Numbers of equal containers, on the first disk, and on the others and drives.
+        Numbers of equal containers: on the first disk, and on the other disks and the drives.
     normal_containers : tuple of int
         Numbers of normal containers beside an overloaded one.
     overload_writers : tuple of int
-        Experiment ``sweep``: other numbers of writers in the overloaded container than one, each
-        with writes of the size that fits (`disks.overload_bytes`).
+        Experiment ``sweep``: numbers of writers in the overloaded container. The size of their
+        writes follows from the number (`disks.overload_bytes`).
     open_ratios : tuple of float
-        Open load: what arrives, as a share of what the disk can serve.
+        Open load: the arrival rate, as a share of the rate that the disk can serve.
     duration_s, open_duration_s, warm_up_s : float
-        How long containers write, and how much of the beginning is left out.
+        How long containers write under closed and under open load, and how much of the beginning
+        is left out.
     policies : tuple of str
         Experiment ``regulation``: the regulator's policies, by the names of `regulation.POLICIES`.
     regulate_from_s, regulation_s : float
@@ -78,18 +79,18 @@ class Parameters(CommonParameters):
     overloaded_s : float
         Experiment ``comparison``: how long the overload lasts.
     comparison_repetitions : int
-        Experiment ``comparison``: its own number, since it has many trials.
+        Experiment ``comparison``: used instead of `repetitions`, since it has many trials.
     frontier_mechanisms, frontier_loads, frontier_disks, frontier_drives : tuple of str
-        Experiment ``frontier`` (see `frontier`). A drive has another service time, so that it
-        needs another `sla_wait_ms`.
+        Experiment ``frontier`` (see `frontier`). A drive has another service time, so it needs
+        another `sla_wait_ms`.
     frontier_limits_kb_s, frontier_weights, frontier_vrates, frontier_waits_ms, frontier_periods_s
-        The settings of its mechanisms.
+        Experiment ``frontier``: the settings of the mechanisms.
     frontier_s : float
         Experiment ``frontier``: how long the overload lasts.
     frontier_repetitions : int
-        Experiment ``frontier``: its own number, since it has many trials.
+        Experiment ``frontier``: used instead of `repetitions`, since it has many trials.
     sla_wait_ms, threshold : float
-        What SLAE ensures, and what UTE keeps the disk's utilisation below.
+        The longest mean wait that SLAE allows, and the highest utilisation that UTE allows.
     """
 
     experiments: tuple[Experiment, ...] = EXPERIMENTS

@@ -1,12 +1,12 @@
 """Section 4.3 of the paper as trials, Figures 8 and 9: three normal containers, one overloaded.
 
-From the tenth second on a regulator is at work. *Calibration point*: the overload writes with three
-writers, because then the normal containers wait about as long as the paper says they did in the
-first ten seconds (17.7 ms). What the overload writes then, and everything after the tenth second,
-is prediction.
+A regulator works from the tenth second on. *Calibration point*: the overloaded container has three
+writers. With this number, the normal containers wait about as long in the first ten seconds as the
+paper says (17.7 ms). The overloaded container's rate in these seconds is a prediction, and so is
+everything after them.
 
-The paper's two policies are run word for word (``-paper``, in `agent.regulator.paper`), in each
-reading that the text allows, and as this project has them (``slae``, ``ute``).
+The paper's two policies run literally (``-paper``, in `agent.regulator.paper`), in each reading
+that the text allows. This project's versions of them run, too (``slae``, ``ute``).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ POLICIES: dict[Policy, tuple[str, dict[str, Any]]] = {
     "pi": ("pi", {}),
     "guard": ("guard", {}),
 }
-"""What the study calls a policy: the regulator's own name, and the reading or the options."""
+"""For each policy of the study: the regulator's name for it, and its options (the reading)."""
 FLOOR_KIB_S = 128
-"""Below it the regulator limits nobody."""
+"""The lowest limit that the regulator may set."""
 PERIODS_S: dict[Policy, float] = {"guard": 0.25}
-"""Control periods other than one second: those that a policy is made for."""
+"""Control periods of the policies that are made for another period than one second."""
 
 
 def regulator(
@@ -61,7 +61,7 @@ def regulator(
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of experiment ``regulation``: one a policy and repetition."""
+    """Return the trials of experiment ``regulation``: one per policy, scheduler and repetition."""
     start_s = parameters.regulate_from_s
     duration_s = start_s + parameters.regulation_s
     (offender,) = names(OVERLOADED, 1)

@@ -28,7 +28,7 @@ CAPTIONS = {
     "group-commit": "Writes that reached the device, and flushes that the server asked for, per "
     "commit, with 95 % confidence intervals. With 8 threads, one flush serves several commits.",
 }
-"""What each figure shows; where it was measured is added to it."""
+"""What each figure shows. A sentence that says where it was measured is added."""
 DETAILS = {
     "commits": "An arrow marks an interval that goes beyond the frame. At flush=0, "
     f"InnoDB flushes its log once a second and not at each commit. {MAPPED}",
@@ -40,7 +40,7 @@ DETAILS = {
 }
 """How each figure was made."""
 KEPT = ("commits", "idle")
-"""The figures that a paper would keep."""
+"""The figures for the main text of a paper; the others are for its appendix."""
 
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
@@ -56,10 +56,10 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     Returns
     -------
     dict of str to Drawn
-        "commits", and of a measurement "idle", "group-commit" and "slice-idle", for each run (see
-        `showing.figures.of_every_run`).
+        "commits" and, if they were measured, "idle", "group-commit" and "slice-idle"; once for
+        each run (see `showing.figures.of_every_run`).
     """
-    # Drawing needs libraries that judging, and so the study, does without.
+    # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run
     from .commits import commits
     from .device import group_commit, idle

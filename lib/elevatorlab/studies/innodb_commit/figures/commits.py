@@ -56,7 +56,7 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
 
 
 def _limit(axis: Axes, values: list[float]) -> None:
-    """Fit the axis to the estimates: intervals of two repetitions may be several times as long."""
+    """Fit the axis to the estimates, not to the intervals, which are very long with few runs."""
     low, high = min(values) / 1.5, max(values) * 1.5
     axis.set_xscale("log")
     axis.set_xlim(low, high)
@@ -64,7 +64,10 @@ def _limit(axis: Axes, values: list[float]) -> None:
 
 
 def _relative(rows: pd.DataFrame) -> dict[tuple[str, int], Interval]:
-    """Return the ratios to deadline by group and number of threads; none without deadline."""
+    """Return the ratios to mq-deadline with one thread, by group and number of threads.
+
+    Empty if mq-deadline was not run with one thread.
+    """
     settings = {_LAZY: ("mq-deadline", LAZY)}
     settings |= {name: (name, DURABLE) for name in schedulers_in(rows)}
     found = {}

@@ -1,4 +1,4 @@
-"""What the device does meanwhile: idle while a commit waits, and group commit."""
+"""What the device does while commits wait: how long it is idle, and what one commit costs it."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def _shares_of_threads(
 
 
 def _shares(rows: pd.DataFrame, group: str) -> dict[tuple[str, int], Interval]:
-    """Return the means of a share of the time, which no interval makes negative or more than 1."""
+    """Return the mean shares of idle time, with intervals cut at 0 and 1."""
     found = estimates(rows, group, "idle_while_waiting_ratio", "threads")
     return {key: one.map(lambda end: min(max(end, 0.0), 1.0)) for key, one in found.items()}
 
 
 def group_commit(rows: pd.DataFrame) -> Figure:
-    """Draw what reaches the device for each commit."""
+    """Draw the writes that reach the device, and the server's fsyncs, per commit."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     axes = figure.subplots(1, 2, sharey=True)
     table = rows_of(rows, experiment=TABLE, **DURABLE_CELL)

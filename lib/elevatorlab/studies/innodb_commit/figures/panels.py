@@ -1,4 +1,4 @@
-"""What the study's figures share: schedulers by colour and marker, open with one thread."""
+"""What the study's figures share: how each scheduler looks, by number of threads."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def of_threads(
     ----------
     axis : matplotlib.axes.Axes
     values : mapping
-        By group and number of threads.
+        The estimates, by group and number of threads.
     order : sequence of str
         The groups from top to bottom.
     schedulers : mapping, optional
-        The scheduler of each group that is not called like its scheduler.
+        The scheduler of each group whose name is not that of its scheduler.
     """
     known = schedulers or {}
 
@@ -58,7 +58,7 @@ def of_threads(
 
 
 def legend_of_threads(figure: Figure, threads: Iterable[int]) -> None:
-    """Say which marker is which number of threads, below the panels."""
+    """Draw a legend below the panels, with the marker of each number of threads."""
     look: dict[str, Any] = {"color": GREY, "marker": "o", "linestyle": ""}
     handles = [
         Line2D([], [], **look, markerfacecolor="white" if count == 1 else GREY, label=words(count))
@@ -69,5 +69,5 @@ def legend_of_threads(figure: Figure, threads: Iterable[int]) -> None:
 
 
 def words(threads: int) -> str:
-    """Say a number of threads."""
+    """Return a number of threads in words."""
     return f"{threads} thread{'s' if threads > 1 else ''}"

@@ -57,7 +57,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
 
 
 def _line(axis: Axes, rows: pd.DataFrame, base: pd.DataFrame, number: int) -> None:
-    """Draw one number of threads, a little to the right, clear of the intervals of the others."""
+    """Draw the curve of one number of threads, shifted so that no interval hides another."""
     threads = int(rows["threads"].iloc[0])
     found: list[tuple[float, Interval]] = []
     for wait, some in rows.groupby("slice_idle_ms"):

@@ -1,4 +1,4 @@
-"""The study's figures: the article's charts, its points, and what the article lacked."""
+"""The study's figures: the article's charts and points, and figures that the article lacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _charts_of(variant: str) -> str:
-    """Return the name of a figure."""
+    """Return the name of the figure with the charts of a variant."""
     return f"charts-{variant}".replace("_", "-")
 
 
@@ -37,7 +37,7 @@ CAPTIONS = {
         for variant, name in VARIANTS.items()
     },
 }
-"""What each figure shows; where it was measured is added to it."""
+"""What each figure shows. A sentence that says where it was measured is added."""
 DETAILS = {
     "points": "A rerun gives one point for each scheduler beaten, and half a point for each tie. "
     "The runs are resampled by the bootstrap.",
@@ -53,7 +53,7 @@ DETAILS = {
 }
 """How each figure was made."""
 KEPT = ("points", "gain")
-"""The figures that a paper would keep."""
+"""The figures for the main text of a paper; the others are for its appendix."""
 
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
@@ -62,18 +62,18 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     Parameters
     ----------
     published : pandas.DataFrame
-        From `published.sample_log()`; its rates are no part of a figure (they belong to the
-        author's hardware), its points are.
+        From `published.sample_log()`. No figure shows these rates, because they belong to the
+        author's hardware. The printed points are read by the figure itself.
     measured : pandas.DataFrame
         Tidy measured table (see `claims.judge`); empty for published data alone.
 
     Returns
     -------
     dict of str to Drawn
-        "points", and where something was measured "critical-difference", "gain" and
-        "charts-VARIANT"; for each run (see `showing.figures.of_every_run`).
+        "points" and, if something was measured, "critical-difference", "gain" and
+        "charts-VARIANT"; once for each run (see `showing.figures.of_every_run`).
     """
-    # Drawing needs libraries that judging, and so the study, does without.
+    # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run
     from .charts import charts
     from .gain import gains
@@ -99,7 +99,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
 
 def _stamped(figure: Figure, rows: pd.DataFrame) -> Figure:
-    """Say in the title where fio stood in for iozone."""
+    """Say in the title if fio ran in place of iozone."""
     if "fio" in set(rows["tool"]):
         title = figure.get_suptitle()
         figure.suptitle(f"{title}: by fio with the same patterns, not by iozone")

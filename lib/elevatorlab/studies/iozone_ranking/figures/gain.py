@@ -48,7 +48,7 @@ def gains(rows: pd.DataFrame) -> Figure:
 
 
 def _ends(rows: pd.DataFrame) -> list[int]:
-    """Return the fewest and the most threads."""
+    """Return the smallest and the largest number of threads."""
     return sorted({int(rows["threads"].min()), int(rows["threads"].max())}) if len(rows) else []
 
 

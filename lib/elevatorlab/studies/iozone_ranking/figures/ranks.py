@@ -35,7 +35,7 @@ def critical_difference(rows: pd.DataFrame) -> Figure:
             label_fmt_right="({rank:.2f}) {label}",
             color_palette={shown_name(name): COLOURS[name] for name in found.ranks.index},
         )
-        # The library joins the schedulers of a set, whose order is another in each process.
+        # The library draws each bar from a set, whose order differs from process to process.
         for (line,) in drawn["crossbars"]:
             line.set_xdata(sorted(line.get_xdata()))
         axis.grid(visible=False)

@@ -1,8 +1,8 @@
 """How each claim of the document is judged; the claims are in data/claims/stream_batching.yaml.
 
-A judging function takes a statement and the measured rows of one run. Only ratios are held
-against the document: SBQ against noop at the same point, or a curve against its own reference
-point. What is shown as measured is that ratio on the document's scale.
+A judging function takes a statement and the measured rows of one run. Only ratios are compared
+with the document: SBQ relative to noop at the same point, or a curve relative to its own reference
+point. The value shown as measured is that ratio times the published value of the reference.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Returns
     -------
     list of Claim
-        Claims about the document once; the others once for each machine and preset.
+        Each claim about the document once; each other claim once per machine and preset.
 
     Raises
     ------
@@ -50,7 +50,10 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
 
 
 def _once(judge: Judge) -> Judge:
-    """Judge what is said with times unscaled only where others are scaled: not the same twice."""
+    """Let a claim about unscaled times be judged only if the run has scaled times, too.
+
+    Otherwise, it would be the same as the claim about scaled times.
+    """
 
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
         if item.select.get("scale") == "unscaled" and set(table["time_scale"]) == {1}:

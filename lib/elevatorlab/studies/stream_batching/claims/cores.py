@@ -1,8 +1,9 @@
 """How Figures 3 to 6 are judged where host and target had several cores of their own.
 
-Only ratios are compared with the document, as everywhere: SBQ against noop on the same cores, or
-noop against its own curve on one core. They are one emulated machine's. A verdict stands only where
-every arrangement of that machine's slots and transfers that was measured gives it (`steadied`).
+As everywhere, only ratios are compared with the document: SBQ relative to noop on the same cores,
+or noop relative to the reference point of its curve. The cores are emulated. The emulated machine
+can be arranged in several ways: by the length of its slots, and by what moving a cache line costs.
+A verdict stands only if every measured arrangement gives it (`steadied`).
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from ..published import BAR_STEP, GBPS_STEP, KIOPS_STEP, NOOP, SBQ, noop_beside
 from ..trials import CORES_OF_SIZES
 from .points import held_against
 
-#: In the name of an accelerator (`testbeds.deterministic.multicore`).
+#: The arrangement in the name of an accelerator (`testbeds.deterministic.multicore`).
 ARRANGEMENT = re.compile(r"cpus (\d+), slot (\d+), transfer (\d+)")
 
 
 def on_cores(judge: Judge, of_one_core: Judge) -> Judge:
-    """Judge by the rows in which host and target have cores of their own.
+    """Let a claim be judged by the rows in which host and target have cores of their own.
 
-    If there are none, judge as for one core.
+    Without such rows, the claim is judged by `of_one_core`.
     """
 
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -51,7 +52,10 @@ def on_cores(judge: Judge, of_one_core: Judge) -> Judge:
 
 
 def on_one_core(judge: Judge) -> Judge:
-    """Judge what is said of one core, by one of each side's own where a run has it."""
+    """Let a claim about one core be judged by the rows with one core for each side.
+
+    If host and target have no cores of their own in the run, all rows are used.
+    """
 
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
         if apart(table).empty:
@@ -67,7 +71,7 @@ def on_one_core(judge: Judge) -> Judge:
 
 def _point(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge a point of Figures 3 to 6."""
-    # The table of Figure 6 does not repeat its cores in every row.
+    # The published table of Figure 6 does not give the number of cores in each row.
     row = {"cores": CORES_OF_SIZES, **item.select}
     there, cores = cores_in(table), row["cores"]
     if cores not in there:
@@ -90,7 +94,7 @@ def _of(table: pd.DataFrame, cores: int) -> pd.DataFrame:
 
 
 def _rate(table: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series[float]:
-    """Return noop's rate at a point by repetition: requests, of Figure 6 bytes."""
+    """Return noop's rate at a point, by repetition: in requests/s, for Figure 6 in KiB/s."""
     where = {**where_of(row, table), "scheduler": "none"}
     request_kb: float = row.get("request_kb", 1)
     return at(_of(table, row["cores"]), THROUGHPUT, **where) * request_kb
@@ -104,7 +108,7 @@ def _column(row: Mapping[str, Any]) -> tuple[str, float]:
 
 
 def _reference(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the point that the points of noop's curve are relative to."""
+    """Return the reference point of noop's curve, to which its other points are relative."""
     for name, value in {"request_kb": 4, "read_percent": 100}.items():
         if name in row:
             return {**row, name: value}
@@ -119,7 +123,7 @@ def _on(cores: int, judgement: Judgement) -> Judgement:
 
 
 def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Find from how many cores on SBQ is no faster than noop, among those that were run."""
+    """Find the number of cores, among those that ran, from which on SBQ is no faster than noop."""
     case = {**item.select["case"], "driver": item.select["driver"], "scheduler": NOOP}
     where = where_of({name: case[name] for name in ("target", "operation", "driver")}, table)
     found = {cores: gain(_of(table, cores), **where) for cores in cores_in(table)}
@@ -128,7 +132,7 @@ def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Judgement:
-    """The cable of cores apart carries whatever is sent, so that it is never full."""
+    """Judge as not testable: with cores apart, the cable has no rate, so it is never full."""
     case = item.select["case"]
     printed = gone_from(size_ratios(case["operation"]))
     return not_testable(
@@ -141,7 +145,10 @@ def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Judgement:
 def _end(
     found: Mapping[int, Interval | None], printed: int | None, last: int, said: str
 ) -> Judgement:
-    """Compare from where on there is no gain: `printed`, or None of all cores up to the last."""
+    """Compare the number of cores from which on there is no gain with the published number.
+
+    The published number is `printed`. If it is None, the document shows a gain up to `last` cores.
+    """
     ratios = {cores: one for cores, one in found.items() if one is not None}
     needed = printed or last
     if len(ratios) < 2 or max(ratios) < needed:
@@ -163,20 +170,21 @@ def _end(
 
 
 def steadied(claims: Sequence[Claim], measured: pd.DataFrame) -> list[Claim]:
-    """Keep of emulated cores what does not depend on how the emulated machine is arranged.
+    """Withdraw the verdicts on emulated cores that depend on the emulated machine's arrangement.
 
     Parameters
     ----------
     claims : sequence of Claim
-        Of all runs.
+        The claims of all runs.
     measured : pandas.DataFrame
-        The rows that they were judged by.
+        The rows by which the claims were judged.
 
     Returns
     -------
     list of Claim
-        In the same order. A verdict stands where two slot lengths and two costs of a transfer have
-        it; otherwise the claim is not testable, and says what this arrangement alone would tell.
+        The claims in the same order. A verdict stands if at least two slot lengths and two costs
+        of a transfer were measured, and all of them give this verdict. Otherwise the claim is not
+        testable, and its reason has the verdict of this arrangement alone.
     """
     emulated = _arrangements(measured)
     found: dict[Key, dict[Arrangement, Verdict]] = {}
@@ -193,14 +201,22 @@ def steadied(claims: Sequence[Claim], measured: pd.DataFrame) -> list[Claim]:
 
 
 class Arrangement(NamedTuple):
-    """An emulated machine: its processors, and the instructions of a slot and of a transfer."""
+    """How an emulated machine is arranged.
+
+    Attributes
+    ----------
+    cpus : str
+        Number of processors.
+    slot, transfer : str
+        Instructions of a slot, and instructions that moving a cache line costs.
+    """
 
     cpus: str
     slot: str
     transfer: str
 
 
-#: A claim of a preset, on so many processors.
+#: A claim's id, its preset, and the number of processors.
 Key = tuple[str, str, str]
 
 
@@ -209,7 +225,7 @@ def _key(claim: Claim, arrangement: Arrangement) -> Key:
 
 
 def _arrangements(measured: pd.DataFrame) -> dict[str, Arrangement]:
-    """Return how each machine is arranged whose accelerator says it; real ones say nothing."""
+    """Return the arrangement of each emulated machine; real machines have none."""
     rows = apart(measured)[["machine", "accelerator"]].drop_duplicates()
     texts = zip(rows["machine"], rows["accelerator"].astype(str), strict=True)
     read = ((machine, ARRANGEMENT.search(text)) for machine, text in texts)
@@ -245,12 +261,13 @@ def _list(numbers: Iterable[str]) -> str:
 
 
 def judges(of_one_core: Mapping[str, Judge]) -> dict[str, Judge]:
-    """Return all judges that look at a measurement, for runs with and without cores of their own.
+    """Return all judges that use measurements, for every kind of run.
 
     Parameters
     ----------
     of_one_core : mapping
-        Those of runs whose host and target share their processors, or are two machines.
+        The judges for runs in which host and target share their processors, or are two machines.
+        In the result, they also judge runs in which host and target have cores of their own.
     """
     several: dict[str, Judge] = {
         "cores": _point,

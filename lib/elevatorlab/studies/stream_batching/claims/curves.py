@@ -1,4 +1,4 @@
-"""How it is judged what the points of a curve say together: peaks, crossings, ends of the gain."""
+"""How claims about whole curves are judged: peaks, crossings, and where a gain ends."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _printed_peaks(target: str) -> pd.Series:
 
 
 def _latency_price(item: Statement, table: pd.DataFrame) -> Judgement:
-    """The price at depth 1: every request waits for company that does not come."""
+    """Judge the latency at depth 1, where each request waits for others that do not come."""
     row = {**item.select, "io_depth": 1}
     where = where_of(row, table)
     printed = single_core_latency().query("io_depth == 1 and latency_kind == 'mean'")
@@ -99,7 +99,9 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def crossing(ratios: list[tuple[float, float]]) -> tuple[float, float] | None:
-    """Return the two neighbouring depths between which a gain passes 1 for good; None: never.
+    """Return the two neighbouring depths between which a ratio rises above 1 for good.
+
+    None if the ratio does not.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _local_loss(item: Statement, table: pd.DataFrame) -> Judgement:
-    """The negative control: without a network there is nothing that a batch could save."""
+    """Judge the negative control: without a network, a batch can save nothing."""
     row = item.select
     where = {"target": row["target"], "driver": LOCAL, "time_scale": scale_of(table)}
     measured = gain(table, **where)

@@ -1,4 +1,4 @@
-"""How a point of the document's curves is judged: SBQ's beside noop's, and noop's own shape.
+"""How points of the document's curves are judged: SBQ relative to noop, and noop's own shape.
 
 The value shown as “measured” is the measured ratio times the published value of its reference.
 """
@@ -43,7 +43,7 @@ ONE_CORE = "Here, only one core was measured; the document's curves go on to sev
 
 
 def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge a point of SBQ's curve by what it is relative to noop's."""
+    """Judge a point of SBQ's curve by its ratio to noop's point."""
     row = item.select
     column, quantity, step = _quantity(row)
     noop = noop_beside(row, quantity)
@@ -65,7 +65,7 @@ def _quantity(row: Mapping[str, Any]) -> tuple[str, str, float]:
 
 
 def _too_few(table: pd.DataFrame, where: Mapping[str, Any], *schedulers: str) -> str:
-    """Say that a 99th percentile was made of too few requests; nothing where it was not."""
+    """Say that there are too few requests for a 99th percentile; empty if there are enough."""
     counts = [at(table, "requests", **{**where, "scheduler": name}) for name in schedulers]
     fewest = min((count.min() for count in counts if len(count)), default=FEWEST_FOR_P99)
     if fewest >= FEWEST_FOR_P99:
@@ -84,7 +84,20 @@ def held_against(
     step: float,
     where: Mapping[str, Any],
 ) -> Judgement:
-    """Hold a measured ratio against the published one, `item.number` / `beside`."""
+    """Compare a measured ratio with the published ratio, which is `item.number` / `beside`.
+
+    Parameters
+    ----------
+    item : Statement
+    measured : Interval or None
+        None if one of the two was not run.
+    beside : float or None
+        Published value of the reference; None if the document shows none.
+    step : float
+        Resolution of the reading of both published values.
+    where : mapping
+        The measured point (see `where_of`).
+    """
     if measured is None or beside is None:
         return not_testable(f"Not run here with noop beside it ({words(where)}).")
     published = item.number / beside
@@ -104,11 +117,11 @@ def held_against(
 
 
 _REFERENCE_DEPTH = 64
-"""What a curve of noop is relative to: where the document varies everything else."""
+"""Depth of the reference point of noop's curve."""
 
 
 def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge a point of noop's curve by what it is relative to the same curve's reference."""
+    """Judge a point of noop's curve by its ratio to the reference point of the same curve."""
     row = item.select
     reference = {**row, "io_depth": _REFERENCE_DEPTH}
     column, quantity, step = _quantity(row)
@@ -127,7 +140,7 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _reference_of_shape(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge the throughput that a curve of noop is relative to, by the mean of its other depths."""
+    """Judge the reference point of noop's curve by its ratio to the mean of the other depths."""
     row = item.select
     here = {**where_of(row, table), "scheduler": "none"}
     along = {name: value for name, value in here.items() if name != "depth"}
@@ -152,7 +165,7 @@ def _geometric_mean(columns: pd.DataFrame) -> pd.Series[float]:
 
 
 def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge a point of Figures 3 and 4: one core as any other point, more by a prediction."""
+    """Judge a point of Figures 3 and 4 on one core; on more cores, only give a prediction."""
     row = item.select
     if row["cores"] == 1 and row["scheduler"] == SBQ:
         where = where_of(row, table)
@@ -169,7 +182,7 @@ def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Say what one core does at a point of Figures 5 and 6, which are of 4 and of 16 cores."""
+    """Say what one core does at a point of Figures 5 and 6, for which the document has 4 or 16."""
     row = item.select
     told = f"{ONE_CORE}{_share_of_link(row, table)}"
     beside = noop_beside(row, row["quantity"])
@@ -184,7 +197,7 @@ def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _share_of_link(row: Mapping[str, Any], table: pd.DataFrame) -> str:
-    """Say how little of the link one core needs, where the document's cores fill it."""
+    """Say how much of the link one core needs, at a point of Figure 6; empty for Figure 5."""
     where = {**where_of(row, table), "scheduler": SCHEDULER[row["scheduler"]]}
     found = at(table, THROUGHPUT, **where)
     if "request_kb" not in row or found.empty:

@@ -1,4 +1,4 @@
-"""The study's figures and what their captions say of where they were measured."""
+"""The study's figures, their captions, and remarks on how they were measured."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CAPTIONS = {
     "scaled, with 95 % confidence intervals. Scaling the times changes a finding only where it "
     "moves a dot to the other side of 1.",
 }
-"""What each figure shows; where it was measured is added to it."""
+"""What each figure shows. A sentence that says where it was measured is added."""
 _INTERVALS = "Whiskers are 95 % confidence intervals."
 _FEW = f"Points with fewer than {FEWEST_FOR_P99} requests have no 99th percentile."
 _PREDICTED = f"The predictions come from the cost of a request on one core. {_INTERVALS}"
@@ -69,9 +69,9 @@ DETAILS = {
     "elevatorlab.agent.observe.processor_time lists the events.",
     "price": _INTERVALS,
 }
-"""How each figure was made; `_remark` is added to it."""
+"""How each figure was made. The remark of a run (`_remark`) is added."""
 KEPT = ("overview", "processor-time")
-"""The figures that a paper would keep."""
+"""The figures for the main text of a paper; the others are for its appendix."""
 
 _BY_CORES = ("figure-3-ssd-cores", "figure-4-ram-cores")
 """Figures that also show emulated cores."""
@@ -93,11 +93,11 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     Returns
     -------
     dict of str to Drawn
-        By the names in `CAPTIONS`, for each run (see `showing.figures.of_every_run`); what only a
-        measurement can show is left out without one. Cores of their own are in the figures by
-        cores, and in the table (`tables.cores_table`).
+        By the names in `CAPTIONS`, once for each run (see `showing.figures.of_every_run`). Without
+        a measurement, only the document's figures are drawn. Rows in which host and target have
+        cores of their own are only in the figures by cores and in `tables.cores_table`.
     """
-    # Drawing needs libraries that judging, and so the study, does without.
+    # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run
 
     emulated = apart(measured)
@@ -112,7 +112,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
 
 def _with_emulated_cores() -> dict[str, str]:
-    """Return the captions of the figures that show emulated cores, too."""
+    """Return the captions of the figures that also show emulated cores."""
     return {
         name: f"{CAPTIONS[name].replace('Only one', 'One')} Diamonds are emulated cores, one "
         "diamond for each arrangement of the emulator."
@@ -121,7 +121,7 @@ def _with_emulated_cores() -> dict[str, str]:
 
 
 def _remark(name: str, run: Run) -> str:
-    """Say what was done with times, and how many machines are host and target."""
+    """Say how times were scaled, and whether host and target are two machines."""
     scale = scale_of(run.rows)
     chosen = f"The factor {scale:g} was computed from noop's measurements."
     if scale == 1:

@@ -32,7 +32,7 @@ from .panels import compared_schedulers, drivers_in, line, scheduler_handles, so
 OPERATIONS = {"randread": "(a) random read", "randwrite": "(b) random write"}
 
 
-#: Values of emulated cores: no curve, and a marker that no scheduler has.
+#: The look of values from emulated cores: no line, and a marker that no scheduler has.
 EMULATED: dict[str, Any] = {"linestyle": "", "marker": "d", "markersize": 5.5, "zorder": 3}
 
 
@@ -46,9 +46,10 @@ def cores(
     published : pandas.DataFrame
         From `published.points()`.
     measured : pandas.DataFrame
-        Rows of one run whose sides share their processors; one core predicts more of them.
+        Rows of one run in which host and target share their processors. Predictions come from
+        these.
     emulated : pandas.DataFrame
-        Rows of all runs whose sides have processors of their own.
+        Rows of all runs in which host and target have processors of their own.
     target : str
     """
     rows = rows_of(measured, target=target)
@@ -103,7 +104,7 @@ def cores(
 def _predicted(
     axis: Axes, rows: pd.DataFrame, target: str, operation: str, most_cores: int
 ) -> None:
-    """Draw one core as it was measured, and a line to what it predicts."""
+    """Draw the measured throughput of one core, and a line of what it predicts for more cores."""
     for driver in drivers_in(rows):
         for scheduler in compared_schedulers(rows):
             name = next((one for one, ours in SCHEDULER.items() if ours == scheduler), scheduler)

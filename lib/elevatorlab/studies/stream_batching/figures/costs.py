@@ -1,4 +1,4 @@
-"""Beyond the document: what a request costs, which explains the gain, and the price of it."""
+"""Beyond the document: the cost of a request, which explains SBQ's gain, and SBQ's price."""
 
 from __future__ import annotations
 
@@ -129,14 +129,14 @@ def _short(target: str) -> str:
 
 
 def _to_noop(measured: pd.DataFrame, column: str, where: dict[str, Any]) -> dict[str, Interval]:
-    """Return each other scheduler's quantity relative to noop's."""
+    """Return a quantity relative to noop's, for each scheduler except noop."""
     others = [name for name in schedulers_in(measured) if name != "none"]
     found = {name: gain(measured, column, name, **where) for name in others}
     return {name: ratio for name, ratio in found.items() if ratio}
 
 
 def _relative(axis: Axes, ratios: Mapping[tuple[str, str], Interval]) -> None:
-    """Draw ratios in groups, and a line where nothing differs."""
+    """Draw ratios in groups, and a line at 1."""
     if not ratios:
         say(axis, "was not run")
         return

@@ -20,7 +20,7 @@ DEPTHS = (1, WHERE["depth"])
 
 
 def knobs(measured: pd.DataFrame) -> Figure:
-    """Draw the gain for each pair of knobs: requests a batch, and time to wait for them."""
+    """Draw the gain for each pair of knobs: the size of a batch, and its timeout."""
     figure = Figure(figsize=(ONE_COLUMN, 2.7))
     axis = figure.subplots()
     rows = rows_of(measured, **WHERE)
@@ -64,12 +64,15 @@ def knobs(measured: pd.DataFrame) -> Figure:
 
 
 def _words(gained: float, size: float) -> str:
-    """Say what a pair of knobs did; SBQ's own pair may be none of those swept."""
+    """Return the text for a pair of knobs.
+
+    Pairs are missing if SBQ's default knobs are not among those swept.
+    """
     return "was not run" if pd.isna(gained) else f"{gained:.2f}×\n({size:.0f} a batch)"
 
 
 def unscaled(measured: pd.DataFrame) -> Figure:
-    """Draw the gain at depths 1 and 64 with all times as they are, beside the scaled ones."""
+    """Draw the gain at depths 1 and 64, with times scaled and with times unscaled."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     axes = figure.subplots(1, 2, sharey=True)
     settings = {

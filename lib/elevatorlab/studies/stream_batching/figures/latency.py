@@ -36,7 +36,7 @@ KINDS = {"mean": ("(a) mean", MEAN), "p99": ("(b) 99th percentile", P99)}
 def latency_against_throughput(
     published: pd.DataFrame, measured: pd.DataFrame, target: str
 ) -> Figure:
-    """Draw latency against throughput for one target, one row of panels a driver."""
+    """Draw latency against throughput for one target, with one row of panels per driver."""
     rows = rows_of(measured, target=target)
     drivers: list[str | None] = [*drivers_in(rows)] or [None]
     figure = Figure(figsize=(TWO_COLUMNS, 1.0 + 2.1 * len(drivers)))
@@ -63,7 +63,7 @@ def latency_against_throughput(
 
 
 def on_scale(rows: pd.DataFrame) -> str:
-    """Say in words how measured figures are brought to the document's scale."""
+    """Say how measured times are brought to the document's scale; empty if they are not scaled."""
     scale = scale_of(rows)
     return f"; measured times divided by {scale:g}" if scale and scale != 1 else ""
 
@@ -78,7 +78,7 @@ def _published(axis: Axes, shown: pd.DataFrame) -> None:
 
 def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: str) -> None:
     scale = scale_of(rows)
-    assert scale  # a driver has rows
+    assert scale  # each driver has rows
     depths = rows.groupby("scheduler")["depth"].nunique()
     if column == P99:
         rows = rows[rows["requests"] >= FEWEST_FOR_P99]
@@ -106,7 +106,7 @@ def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: 
 
 
 def kiops_of(scale: float, iops: float) -> float:
-    """Return a rate on the document's scale of time."""
+    """Return a rate on the document's scale of time, in thousand requests per second."""
     return iops * scale / 1000
 
 

@@ -33,7 +33,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     axes[1].sharey(axes[0])
     for axis, target in zip(axes, TARGETS, strict=False):
         _gains(axis, published, measured, target)
-    axes[0].set_ylim(bottom=0)  # of both, once all is drawn
+    axes[0].set_ylim(bottom=0)  # of both panels, once all is drawn
     axes[0].set_ylabel("throughput, SBQ / noop (ratio)")
     _costs(axes[2], measured)
     drivers = drivers_in(measured)
@@ -61,7 +61,7 @@ def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: 
 
 
 def _costs(axis: Axes, measured: pd.DataFrame) -> None:
-    """Show the processor's time for a request, by scheduler and driver, RAM target."""
+    """Draw the processor's time per request with a RAM target, by scheduler and driver."""
     drivers = drivers_in(rows_of(measured, target="ram"))
     if not drivers:
         say(axis, "was not run" if len(measured) else "not measured")

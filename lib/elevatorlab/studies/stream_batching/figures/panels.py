@@ -18,7 +18,7 @@ from ..measures import DRIVERS
 from ..trials import SCHEDULERS
 
 LOCAL = "local"
-"""Stands for a driver where there is no network."""
+"""The name in place of a driver's where there is no network."""
 
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
 
@@ -26,7 +26,7 @@ _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
 def look_with(scheduler: str, driver: str) -> dict[str, Any]:
     """Return how a scheduler is drawn: open with the stock driver, a cross without a network.
 
-    The cross of the document's schedulers is grey; that of another one has its colour.
+    The cross is grey for the schedulers of the presets, and has the scheduler's colour for others.
     """
     if driver == LOCAL:
         colour = GREY if scheduler in SCHEDULERS else colour_of(scheduler)
@@ -49,7 +49,7 @@ def scheduler_handles(schedulers: Iterable[str]) -> list[Line2D]:
 
 
 def name_of(scheduler: str) -> str:
-    """Return what the document calls a scheduler, or else the records."""
+    """Return the document's name of a scheduler, or else the label in the scheduler's record."""
     return _NAMES.get(scheduler, label_of(scheduler))
 
 
@@ -69,7 +69,7 @@ def schedulers_in(table: pd.DataFrame) -> list[str]:
 
 
 def compared_schedulers(table: pd.DataFrame) -> list[str]:
-    """Return noop, SBQ, and those schedulers of a table that the document has not."""
+    """Return noop, SBQ, and the schedulers of a table that are not in the presets."""
     return ["none", "sbq", *(name for name in schedulers_in(table) if name not in SCHEDULERS)]
 
 

@@ -1,4 +1,4 @@
-"""Whose work the processor does: host and target apart."""
+"""The processor's time per request, by host and target and by kind of work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHADES = {
 """Host in blues, target in browns: the two are told apart with any colour vision."""
 
 ROOM = 1.45
-"""As a factor of the longest bar, where the panels end: the sums stand behind the bars."""
+"""Factor on the width of the panels, so that the sums fit to the right of the bars."""
 
 WORDS = {
     "submit": "fio",

@@ -124,7 +124,7 @@ def _pair(rows: pd.DataFrame, where: Mapping[str, Any]) -> dict[str, str]:
 
 
 def processor_time_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and what a batch saves on host and on target, by run, target and driver."""
+    """Return a caption and one row for each run, target and driver: what SBQ saves on each side."""
     published_gains = {one: gain_by_depth(single_core_latency(), one) for one in TARGETS}
     rows = []
     for run in runs(measured):
@@ -150,13 +150,13 @@ def processor_time_table(measured: pd.DataFrame) -> Captioned:
 def _saved(rows: pd.DataFrame, endpoint: str, where: Mapping[str, Any]) -> str:
     column = busy_column(endpoint)
     noop, sbq = (at(rows, column, scheduler=name, **where) for name in ("none", "sbq"))
-    ours = (noop > 0).all() and (sbq > 0).all()  # a target on another machine leaves no time here
+    ours = (noop > 0).all() and (sbq > 0).all()  # another machine's time is not counted
     ratio = paired_ratio(noop, sbq) if ours else None
     return "–" if ratio is None else f"{ratio.value:.2f}"
 
 
 def calibration_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and what the scale of time would be, for each run and driver."""
+    """Return a caption and one row for each run and driver: the scale of time that it suggests."""
     shown = single_core_latency().query(
         "target == 'ram' and scheduler == 'noop' and io_depth == 64 and latency_kind == 'mean'"
     )
@@ -192,7 +192,7 @@ def _host_alone(
 
 
 def prediction_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and, for each published curve, what is predicted relative to it."""
+    """Return a caption and one row for each run, published curve and driver: the predictions."""
     shown = core_scaling().set_index(["target", "operation", "scheduler", "cores"])
     curves = core_scaling()[["target", "operation", "scheduler"]].drop_duplicates()
     rows = []
@@ -231,14 +231,14 @@ def _shares(rows: pd.DataFrame, what: Mapping[str, Any], shown: pd.DataFrame) ->
 
 
 def cores_table(measured: pd.DataFrame, alike: pd.DataFrame) -> Captioned:
-    """Return a caption and a row for each point of Figures 3 and 4 that several cores measured.
+    """Return a caption and a row for each point of Figures 3 and 4 in `measured`.
 
     Parameters
     ----------
     measured : pandas.DataFrame
-        Rows with cores of their own.
+        Rows in which host and target have cores of their own.
     alike : pandas.DataFrame
-        The others: the prediction is the first run's that has one.
+        The other rows. The prediction comes from the first run of these that has one core.
     """
     shown = core_scaling().pivot(
         index=["target", "operation", "cores"], columns="scheduler", values="throughput_kiops"
@@ -266,7 +266,7 @@ def cores_table(measured: pd.DataFrame, alike: pd.DataFrame) -> Captioned:
 
 
 def _predicted(alike: pd.DataFrame, point: Mapping[str, Any], cores: int) -> str:
-    """Return what the first run that has one core predicts for noop; a dash where none has."""
+    """Return the prediction for noop from the first run with one core; a dash if there is none."""
     for run in runs(alike):
         kiops = predicted_kiops(run.rows, {**point, "scheduler": NOOP}, cores)
         if kiops is not None:

@@ -23,7 +23,7 @@ COLUMNS = ("run", "scheduler", "target", "driver", "times", "depth", "kIOPS", "r
 
 
 def has_others(measured: pd.DataFrame) -> bool:
-    """Tell whether a scheduler was measured that is not in the presets."""
+    """Tell whether any measured scheduler is not in the presets."""
     return bool((~measured["scheduler"].isin(SCHEDULERS)).any())
 
 
@@ -46,7 +46,7 @@ def others_table(measured: pd.DataFrame) -> Captioned:
 
 
 def _row(rows: pd.DataFrame, point: dict[str, Any]) -> dict[str, str] | None:
-    """Return what a point shows; None where noop has no such point."""
+    """Return the row of a point; None if noop was not measured at this point."""
     ratio = gain(rows, **point)
     if ratio is None:
         return None

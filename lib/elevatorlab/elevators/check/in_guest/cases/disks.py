@@ -1,4 +1,4 @@
-"""Requests of every kind, on disks of every kind, that stay."""
+"""Cases with requests of every kind, on disks of every kind that do not vanish."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..failure import require
 from ..load import Load, content
 from ..scheduler import Scheduler
 
-#: From one sector to 64 KiB.
+#: Sizes of requests in sectors: from one sector to 64 KiB.
 MIXED_SECTORS = (1, 8, 8, 8, 16, 32, 128)
 
 KINDS = (
@@ -84,7 +84,7 @@ def _each_block_once(device: str, programs: int, blocks: int, write: bool) -> No
 
 
 def keeps_data(scheduler: Scheduler) -> str:
-    """What is written reads back: every way to complete, requests of every size."""
+    """What is written reads back: with every way to complete, and requests of every size."""
     made = 0
     for kind in KINDS:
         with NullBlk(**kind) as disk:
@@ -94,12 +94,12 @@ def keeps_data(scheduler: Scheduler) -> str:
 
 
 def merges(scheduler: Scheduler) -> str:
-    """Neighbours that wait together may become one request, and stay right."""
+    """Neighbours that wait together may become one request, and their data stays right."""
     with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=400_000, hw_queue_depth=1) as disk:
         disk.select(scheduler.name, waiting=64)
         for write in True, False:
             _each_block_once(disk.device, programs=32, blocks=8, write=write)
-        # Long ones are split, and come to the scheduler as a list.
+        # Long requests are split, and come to the scheduler as a list.
         disk.set("max_sectors_kb", 32)
         Load(disk, depth=4, requests=4, sizes=(512,)).finish()
         merged = disk.merged
@@ -107,7 +107,7 @@ def merges(scheduler: Scheduler) -> str:
 
 
 def takes_requests_back(scheduler: Scheduler) -> str:
-    """A disk that is busy, or does half of a request, requeues it at the head of the queue."""
+    """If a disk is busy or does half of a request, the kernel requeues the request at the head."""
     short_transfer, busy = 0x100, 0x8000
     made = 0
     for refusal in busy, short_transfer:
@@ -119,7 +119,7 @@ def takes_requests_back(scheduler: Scheduler) -> str:
 
 
 def serves_a_full_queue(scheduler: Scheduler) -> str:
-    """More requests wait than the disk takes at once: one, and then 64."""
+    """More requests wait than the disk takes at once: on a disk that takes one, then 64."""
     made = 0
     for depth in 1, 64:
         with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=depth) as disk:

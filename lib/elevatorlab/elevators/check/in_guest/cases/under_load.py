@@ -1,4 +1,4 @@
-"""What changes while programs read and write."""
+"""Cases in which a setting or the disk changes while programs read and write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def changes_its_depth(scheduler: Scheduler) -> str:
 
 
 def switches(scheduler: Scheduler) -> str:
-    """To it and away from it, again and again, under load."""
+    """A disk changes to the scheduler and away from it, again and again, under load."""
     for module in filter(None, scheduler.others.values()):
         subprocess.run(["modprobe", module], check=True)
     with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=50_000, submit_queues=2) as disk:
@@ -39,7 +39,7 @@ def switches(scheduler: Scheduler) -> str:
 
 
 def survives_a_lost_disk(scheduler: Scheduler) -> str:
-    """The disk vanishes under load: requests fail, none hangs, what was acknowledged is kept."""
+    """The disk vanishes under load: requests fail, no request hangs, acknowledged data is kept."""
     for depth in (24, 3) * (LOSSES // 2):
         with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=50_000) as disk:
             disk.select(scheduler.name)

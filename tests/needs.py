@@ -9,6 +9,7 @@ import pytest
 
 import browser
 from elevatorlab.errors import NotReady
+from elevatorlab.paths import ENVIRONMENTS
 from elevatorlab.testbeds.deterministic import image, inner, qemu, rounds
 from elevatorlab.testbeds.vagrant import readiness
 
@@ -17,10 +18,28 @@ OTHER_MACHINE = "needs another machine: "
 
 BLKIO = Path("/sys/fs/cgroup/blkio")
 
-#: The list of packages that has a program; of every other, environments/provision.sh has it.
-LISTS = {
-    browser.PROGRAM: "test-packages.txt",
-    **dict.fromkeys(("podman", "runc", "sshd", "sudo", "systemd"), "test-real-packages.txt"),
+#: The Debian packages of programs that are called otherwise.
+PACKAGES = {
+    browser.PROGRAM: "chromium",
+    "iostat": "sysstat",
+    "losetup": "mount",
+    "mariadbd": "mariadb-server-core",
+    "mkfs.ext4": "e2fsprogs",
+    "mkswap": "util-linux",
+    "ps": "procps",
+    "qemu-system-x86_64": "qemu-system-x86",
+    "sfdisk": "fdisk",
+    "sshd": "openssh-server",
+    "udevadm": "udev",
+    "/usr/lib/systemd/systemd-udevd": "udev",
+}
+
+#: What installs each list of packages. A package that several lists have comes with the first.
+COMMANDS = {
+    "host-packages.txt": "environments/host-setup.sh",
+    "packages.txt": "sudo environments/provision.sh",
+    "test-packages.txt": "environments/host-setup.sh test-packages.txt",
+    "test-real-packages.txt": "environments/host-setup.sh test-real-packages.txt",
 }
 
 
@@ -29,17 +48,30 @@ def program(name):
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
+def package(name):
+    """Return the Debian package that has a program."""
+    return PACKAGES.get(name, name)
+
+
+@functools.cache
+def listed(file):
+    """Return the packages that the command of a list installs on a user's own host."""
+    lines = (ENVIRONMENTS / file).read_text().partition("\n# ---- Below")[0].splitlines()
+    return {one for line in lines if (one := line.partition("#")[0].strip())}
+
+
+def command(name):
+    """Return the command that installs a program."""
+    lists = (known for file, known in COMMANDS.items() if package(name) in listed(file))
+    return next(lists, f"sudo apt-get install {package(name)}")
+
+
 def missing_programs(*names):
-    """Say which programs are missing, and the command that installs them."""
+    """Say which programs are missing, and the commands that install them."""
     missing = [name for name in names if not program(name)]
-    remedies = {
-        f"environments/host-setup.sh {LISTS[name]}"
-        if name in LISTS
-        else "sudo environments/provision.sh"
-        for name in missing
-    }
     if missing:
-        return f"no {', '.join(missing)} here; install with: {'; '.join(sorted(remedies))}"
+        remedies = sorted(set(map(command, missing)))
+        return f"no {', '.join(missing)} here; install with: {'; '.join(remedies)}"
     return None
 
 

@@ -71,7 +71,8 @@ def test_skips_are_skips_elsewhere(suite, monkeypatch):
 
 def test_a_missing_program_is_named_with_the_command_that_brings_it(suite, monkeypatch):
     monkeypatch.delenv("ELEVATORLAB_FORBID_SKIPS", raising=False)
-    monkeypatch.setitem(needs.LISTS, "no-such-sshd", "test-real-packages.txt")
+    monkeypatch.setitem(needs.PACKAGES, "no-such-sshd", "openssh-server")
+    monkeypatch.setitem(needs.PACKAGES, "no-such-program", "fio")
     suite.makepyfile(WANTING)
     run = suite.runpytest_inprocess()
     run.assert_outcomes(skipped=3, passed=1)

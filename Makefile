@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LAB    := $(BIN)/elevatorlab
 # .venv is made of the first suitable python3; `make PYTHON=python3.12 ...` names another.
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+# Where lib/elevatorlab/cache.py has it.
+CACHE  := $(or $(ELEVATORLAB_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/elevatorlab)
 
 # The two tiers of tests. Those of real machines change devices and schedulers, and need services.
 # Most of them wait, so those that compute for minutes are in their tier.
@@ -108,7 +111,7 @@ clean:  ## remove everything built here (build/, .venv/, caches); data/ and out/
 	    $$(find lib tests notebooks environments -name __pycache__ -o -name .ipynb_checkpoints); do \
 	    if [ -e "$$path" ]; then echo "removing $$path"; rm -rf "$$path"; fi; \
 	done
-	@echo "kept: data/ (published numbers, claims, reference), out/, and your cache (elevatorlab cache)"
+	@echo "kept: data/ (published numbers, claims, reference), out/, and your cache, $(CACHE)"
 
 # Kept as they are: versions that still satisfy pyproject.toml. Newest of all: UPGRADE=--upgrade
 lock:  ## bring requirements.lock in line with pyproject.toml
@@ -135,7 +138,8 @@ image:
 	@$(LAB) image build
 
 # Two stamps, because the second step takes a second and the first a minute or more.
-# Another Python gets another environment. What the program that installs needs comes first.
+# Another Python gets another environment. What the program that installs needs comes first: from the
+# wheels that another checkout has left in the cache, or else from the network.
 INSTALLER := filelock platformdirs uv
 $(VENV)/locked: requirements.lock environments/python_packages.py
 	@echo "Python environment: installing the locked packages into $(VENV) (1 GB)"
@@ -143,13 +147,13 @@ $(VENV)/locked: requirements.lock environments/python_packages.py
 	if [ "$$($(BIN)/python -V 2>&1)" != "$$("$$python" -V)" ]; then "$$python" -m venv --clear $(VENV); fi
 	@for package in $(INSTALLER); do sed -n "/^$$package==/,/[^\\\\]$$/p" requirements.lock; done \
 	    >$(VENV)/installer.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	    --require-hashes -r $(VENV)/installer.txt
+	@set --; for wheels in "$(CACHE)"/python-packages/*/; do set -- "$$@" --find-links "$$wheels"; done; \
+	locked="--require-hashes -r $(VENV)/installer.txt"; \
+	$(PIP) $$locked --no-index "$$@" 2>/dev/null || $(PIP) $$locked
 	@PYTHONPATH=lib $(BIN)/python environments/python_packages.py
 	@touch $@
 
 # --no-build-isolation: the build tool comes from the lock file, too.
 $(VENV)/installed: $(VENV)/locked pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    --no-deps --no-build-isolation --editable .
+	@$(PIP) --no-build-isolation --editable .
 	@touch $@

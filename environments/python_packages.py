@@ -35,7 +35,7 @@ def main() -> int:
 
 def download(folder: Path) -> None:
     """Fetch the locked packages for this Python and machine; pip compares their hashes."""
-    print("Python packages: fetching them into the cache (a few minutes, 400 MB)", flush=True)
+    print("Python packages: fetching them into the cache (a few minutes, 300 MB)", flush=True)
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     locked = ["--no-deps", "--require-hashes", "--requirement", LOCK]
     subprocess.run([*pip, *locked, "--dest", folder], check=True)

@@ -1,8 +1,10 @@
 """The Python environment has what the lock file names, from the cache, and nothing else."""
 
 import importlib.util
+import os
 import re
 import shutil
+import subprocess
 import sys
 import venv
 import zipfile
@@ -14,6 +16,17 @@ from elevatorlab import cache
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
 
 SMALL = "iniconfig"
+
+MAKEFILE = (PROJECT / "Makefile").read_text()
+
+#: What the program that installs needs, which is installed before it.
+INSTALLER = re.search(r"^INSTALLER := (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+
+#: In place of that program: says that what it needs is there.
+NEXT = "import filelock, platformdirs\nprint('all the others come next')\n"
+
+#: Nothing answers there.
+NO_INDEX = "http://127.0.0.1:9/simple"
 
 
 @pytest.fixture
@@ -35,14 +48,21 @@ def lock(program, tmp_path, monkeypatch):
     return file
 
 
-@pytest.fixture
-def wheels(tmp_path):
-    """Return a folder with the wheel of that package, which `make setup` has fetched."""
-    found = sorted(cache.ROOT.glob(f"python-packages/*/{SMALL}-*.whl"))
+def take_wheel(name, folder):
+    """Copy the wheel of a package, which `make setup` has fetched."""
+    locked = re.search(rf"^{name}==(\S+)", (PROJECT / "requirements.lock").read_text(), re.M)[1]
+    found = sorted(cache.ROOT.glob(f"python-packages/*/{name}-{locked}-*.whl"))
     if not found:
         pytest.skip("no Python packages in the cache; bring them with `make setup`")
-    (tmp_path / "wheels").mkdir()
-    return Path(shutil.copy(found[-1], tmp_path / "wheels")).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(found[-1], folder / found[-1].name)  # not its mode: nobody may write to it
+
+
+@pytest.fixture
+def wheels(tmp_path):
+    """Return a folder with the wheel of that package."""
+    take_wheel(SMALL, tmp_path / "wheels")
+    return tmp_path / "wheels"
 
 
 @pytest.fixture
@@ -101,3 +121,69 @@ def test_a_cache_that_cannot_be_written_is_told(program, lock, tmp_path, monkeyp
     monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
     assert program.main() == 1
     assert "Set ELEVATORLAB_CACHE to another folder" in capsys.readouterr().err
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """Return a clone as far as its Python environment is concerned, beside an empty home."""
+    folder = tmp_path / "a clone"
+    for name in ("Makefile", "requirements.lock", "environments/host-setup.sh"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / name, folder / name)
+    (folder / "environments/python_packages.py").write_text(NEXT)
+    return folder
+
+
+def make(clone, *arguments, **environment):
+    """Run make in a clone, for a user who has set nothing else, without a network."""
+    usual = {"PATH": os.environ["PATH"], "HOME": f"{clone.parent}", "PYTHON": sys.executable}
+    asked = {"PIP_INDEX_URL": NO_INDEX, "PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "0"}
+    run = ["make", "--no-print-directory", *arguments]
+    every = {**usual, **asked, **environment}
+    return subprocess.run(run, cwd=clone, env=every, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.programs("make")
+def test_a_second_clone_needs_no_network_for_what_installs(clone, tmp_path):
+    """The wheels in the cache are enough, if they are the locked ones; or else pip asks around."""
+    place = tmp_path / "another cache"
+    folder = place / "python-packages/a-digest"
+
+    def locked():
+        return make(clone, ".venv/locked", ELEVATORLAB_CACHE=f"{place}")
+
+    empty = locked()
+    assert empty.returncode != 0 and f"{INSTALLER[0]}==" in empty.stderr
+    for name in INSTALLER:
+        take_wheel(name, folder)
+    (wheel,) = folder.glob(f"{INSTALLER[0]}-*.whl")
+    content = wheel.read_bytes()
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("more.py", "")
+    bent = locked()
+    assert bent.returncode != 0 and f"{INSTALLER[0]}==" in bent.stderr
+    wheel.write_bytes(content)
+    whole = locked()
+    assert (whole.returncode, whole.stderr) == (0, "")
+    assert whole.stdout.splitlines()[-1] == "all the others come next"
+
+
+@pytest.mark.programs("make")
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"XDG_CACHE_HOME": "/some/cache"}, {"ELEVATORLAB_CACHE": "/some/other cache"}],
+    ids=lambda environment: next(iter(environment), "unset"),
+)
+def test_make_and_the_package_agree_where_the_cache_is(clone, environment):
+    said = make(clone, "--eval", 'place: ; @echo "$(CACHE)"', "place", **environment)
+    place = [sys.executable, "-c", "from elevatorlab import cache; print(cache.ROOT)"]
+    usual = {"HOME": f"{clone.parent}", **environment}
+    told = subprocess.run(place, env=usual, capture_output=True, text=True, check=True)
+    assert (said.stdout, said.stderr) == (told.stdout, "")
+
+
+def test_what_clean_says_at_its_end_can_be_followed():
+    """By then the command that shows the cache is gone: it names the folder."""
+    (kept,) = re.findall(r'^\t@echo "kept: (.*)"$', MAKEFILE, re.MULTILINE)
+    assert kept.endswith("$(CACHE)") and "elevatorlab" not in kept

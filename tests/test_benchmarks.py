@@ -1,5 +1,6 @@
-"""What the programs in benchmarks/ say to options that make no sense."""
+"""What the programs in benchmarks/ say to options that make no sense, and to long answers."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -32,3 +33,50 @@ def test_options_that_make_no_sense_are_refused_in_one_sentence(program, options
     run = subprocess.run(command, capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.splitlines()[-1].endswith(sentence)
+
+
+@pytest.fixture
+def answer_times(monkeypatch):
+    """Return the program that measures how soon commands answer."""
+    file = PROJECT / "benchmarks/answer_times.py"
+    spec = importlib.util.spec_from_file_location("answer_times", file)
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    monkeypatch.setattr(sys, "argv", [file.name])
+    return program
+
+
+@pytest.fixture
+def times(answer_times, monkeypatch):
+    """Return the times of commands that it finds; of all others it finds 0.1 s."""
+    found = {}
+
+    def measured(arguments, environment):
+        return found.get(" ".join(arguments[2:]), 0.1)
+
+    monkeypatch.setattr(answer_times, "processor_time_s", measured)
+    return found
+
+
+def test_a_command_has_its_limit_beside_its_time(answer_times, times, capsys):
+    times |= answer_times.LIMITS_S
+    assert answer_times.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line[:32].strip(): line[32:].split() for line in lines}
+    assert rows["elevatorlab --help"] == ["0.40", "0.4", "4.0", "4.00"]
+    assert rows["elevatorlab claims"] == ["2.00", "2.0", "20.0", "20.00"]
+    assert rows["import pandas"] == ["0.10", "1.0", "1.00"]
+
+
+def test_a_command_above_its_limit_fails_the_measurement(answer_times, times, capsys):
+    times |= {"--help": 0.41, "claims": 9.0}
+    assert answer_times.main() == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "elevatorlab --help: expected at most 0.4 s, found 0.41 s",
+        "elevatorlab claims: expected at most 2.0 s, found 9.00 s",
+    ]
+
+
+def test_a_command_that_fails_has_no_time(answer_times):
+    with pytest.raises(subprocess.CalledProcessError):
+        answer_times.processor_time_s(["-c", "raise SystemExit(1)"], {})

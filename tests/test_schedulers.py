@@ -10,7 +10,7 @@ import pytest
 
 from elevatorlab.agent.devices import schedulers as of_the_agent
 from elevatorlab.agent.groups import hierarchies
-from elevatorlab.paths import PROJECT
+from elevatorlab.paths import ENVIRONMENTS, PROJECT
 from elevatorlab.plugins import schedulers
 from elevatorlab.plugins.scheduler_folders import ZOO
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
@@ -46,14 +46,49 @@ def adios():
     SCHEDULERS.unregister("adios")
 
 
-def test_a_scheduler_is_named_in_its_record_alone():
+def named_in(file):
+    """Return the schedulers that a file names: in quotes, or as a part of a longer name.
+
+    In the commands of a shell, where a word needs no quotes, as a word.
+    """
+    text = file.read_text()
     names = "|".join(re.escape(name) for name in SCHEDULERS.names() if name != "none")
+    if file.suffix not in {".py", ".c", ".h"}:
+        return set(re.findall(rf"\b({names})\b", re.sub(r"(^|\s)#.*", "", text, flags=re.M)))
     pattern = re.compile(rf"[\"'`]({names})[\"'`]|_({names})|({names})-")
+    return {"".join(groups) for groups in pattern.findall(text)}
+
+
+def test_a_scheduler_is_named_in_its_record_alone():
     for file in sorted(LIB.rglob("*.py")):
-        found = {"".join(groups) for groups in pattern.findall(file.read_text())}
         place = str(file.relative_to(LIB))
         may = [names for where, names in NAMED.items() if place.startswith(where)]
-        assert found <= set().union(*may), place
+        assert named_in(file) <= set().union(*may), place
+
+
+#: Programs of ours that make machines. kernel/ is left out: there the schedulers themselves are.
+PROGRAMS = [
+    file
+    for file in sorted(ENVIRONMENTS.rglob("*"))
+    if (file.suffix in {".py", ".sh", ".c", ".h"} or file.name == "init")
+    and file.relative_to(ENVIRONMENTS).parts[0] != "kernel"
+]
+
+#: It loads the modules of the kernel's own schedulers into virtual machines. Its bytes are part of
+#: the digest of stored results, so it keeps the names as long as these are kept.
+STORED = {"nested/inner.py": {"bfq", "kyber", "mq-deadline"}}
+
+
+def test_a_word_of_a_shell_is_found_and_no_word_of_a_comment(tmp_path):
+    file = tmp_path / "some.sh"
+    file.write_text("# look around\nmodprobe kyber-iosched # or sstf\nset bfq\n")
+    assert named_in(file) == {"bfq", "kyber"}
+
+
+def test_what_makes_machines_names_no_scheduler():
+    found = {str(file.relative_to(ENVIRONMENTS)): named_in(file) for file in PROGRAMS}
+    assert {"deterministic/init", "module-root/compile.py", "test-real.sh"} <= found.keys()
+    assert {file: names for file, names in found.items() if names} == STORED
 
 
 def test_the_agent_has_the_records_without_their_looks():

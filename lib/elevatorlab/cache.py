@@ -1,4 +1,4 @@
-"""A user's cache of what takes minutes to build, such as the image of the emulated machine.
+"""A cache for each user of what takes minutes to build, such as the emulated machine's image.
 
 A second checkout, a CI run, or a student on a shared server takes a build from the cache. An entry
 is a folder ``KIND/DIGEST`` below `ROOT`. DIGEST is the SHA-256 of all that the entry is made from.
@@ -25,7 +25,7 @@ from platformdirs import user_cache_path
 from .errors import ElevatorLabError
 from .paths import make_folder
 
-#: The cache's folder. ELEVATORLAB_CACHE names another: one that users share, or on a larger disk.
+#: The cache's folder. ELEVATORLAB_CACHE can name another one, for example one that users share.
 ROOT = Path(os.environ.get("ELEVATORLAB_CACHE") or user_cache_path("elevatorlab", appauthor=False))
 
 #: Days without use after which `prune` removes an entry.
@@ -71,7 +71,9 @@ class Entry:
         return (index if index.exists() else self.folder).stat().st_mtime
 
     def damage(self, thorough: bool = False) -> str:
-        """Say what has changed since the entry was made, or that it is not finished; "" if neither.
+        """Say what has changed since the entry was made; "" if nothing.
+
+        An entry that is not finished counts as damaged, too.
 
         Parameters
         ----------

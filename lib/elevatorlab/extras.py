@@ -15,7 +15,7 @@ _FOR_USERS = ("remote", "cluster", "notebooks")
 
 
 class MissingExtra(ElevatorLabError):
-    """A part of the package was used that needs an extra, which is not installed.
+    """A used part of the package needs an extra that is not installed.
 
     Attributes
     ----------

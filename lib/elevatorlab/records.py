@@ -1,4 +1,4 @@
-"""What all that is written down is made of: frozen records, whose errors are one sentence."""
+"""Frozen records: the base of trials, results and claims, with errors of one sentence."""
 
 import math
 from collections.abc import Mapping
@@ -29,19 +29,19 @@ def _whole(value: object) -> int:
     return value
 
 
-#: What was measured. It stays of the type that it has: nothing is turned into a number, and a
-#: whole one stays whole.
+#: A measured number. It keeps its type: a text is refused rather than converted, and an integer
+#: stays an integer.
 Number = Annotated[int | float, PlainValidator(_number), WithJsonSchema({"type": "number"})]
 Whole = Annotated[int, PlainValidator(_whole), WithJsonSchema({"type": "integer"})]
 
 
 class Record(BaseModel):
-    """Unknown keys are refused; a value, once made, does not change."""
+    """Base of all records: unknown keys are refused, and an instance does not change once made."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def as_given(self) -> dict[str, Any]:
-        """Return what it was made of, as JSON has it: what was not given is absent."""
+        """Return the fields that were given, as JSON values; the others are left out."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
@@ -58,14 +58,15 @@ def checked(
     record : type of Record
     content : mapping, or an instance
     what : str
-        What `content` is, as the beginning of the sentence.
+        What `content` is; the error message begins with it.
     at : tuple of str
-        The field that it is the content of, with those around it; by default none.
+        Path of the field that has this content, outermost name first, for the error message.
 
     Raises
     ------
     ElevatorLabError
-        It names each field that is wrong, what was given, and what is allowed.
+        When a field is wrong. The message names each wrong field, what was given, and what is
+        allowed.
     """
     try:
         return record.model_validate(content)
@@ -75,7 +76,7 @@ def checked(
 
 
 def _causes(problem: ValidationError) -> list[ErrorDetails]:
-    """Return the errors, without "too short" of a list whose items were refused, not too few."""
+    """Return the errors, without "too short" for a list that only lacks its refused items."""
     errors = problem.errors()
 
     def has_wrong_items(error: ErrorDetails) -> bool:

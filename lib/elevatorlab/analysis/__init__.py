@@ -1,1 +1,1 @@
-"""Numbers from numbers: intervals, improvements, fits. Nothing here reads or writes a file."""
+"""Statistics and models: intervals, improvements, fits. Nothing here reads or writes a file."""

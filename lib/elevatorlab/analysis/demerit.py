@@ -1,4 +1,4 @@
-"""How far a model of a disk is from the disk."""
+"""How far the response times of a modelled disk are from those of the real one."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from .models import Model
 class Parameter(NamedTuple):
     """A fitted parameter: value, standard error and bounds of its confidence interval.
 
-    Error and bounds are NaN where the points do not determine them.
+    Error and bounds are NaN if the points do not determine them.
     """
 
     value: float
@@ -31,8 +31,8 @@ class Parameter(NamedTuple):
 class Prediction(NamedTuple):
     """A curve to draw: x, fitted value, confidence band of the curve, and warnings.
 
-    The band is about the mean curve, not about single observations. Outside of the model's
-    domain all three are NaN.
+    The band is that of the mean curve, not of single observations. Outside of the model's domain,
+    value and band are NaN.
     """
 
     x: np.ndarray
@@ -54,17 +54,18 @@ class Fit:
     fitted, residuals : numpy.ndarray
         The curve at x, and y minus it (unweighted), in the unit of y.
     parameters : dict of str to Parameter
-        Linearised (Wald) intervals at the confidence of `intervals.CONFIDENCE`.
+        With linearised (Wald) intervals at the confidence of `intervals.CONFIDENCE`.
     rss, r2, aicc : float
         Weighted sum of squared residuals; 1 - rss / total; Akaike's criterion with the
-        correction for small samples (NaN where the sample is too small for it). AICc of
-        different weights can be compared: all are of the density of y itself.
+        correction for small samples (NaN where the sample is too small for it). AICc with
+        different weights can be compared, because it is always that of the density of y itself.
     warnings : tuple of str
-        Sentences; empty when nothing is known against the fit.
+        Sentences on why not to trust the fit; empty if there is no reason.
     noise : str
         "constant" without weights, "proportional" (see `noise.fit_either`), else "as weighted".
     rival : Fit or None
-        The same curve with another noise that the points do not exclude; bands span both.
+        A fit of the same curve with the other noise, if the points do not exclude it. Bands then
+        span both fits.
     """
 
     model: Model
@@ -88,7 +89,7 @@ class Fit:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing but rounding is left: an identity of the data, not a finding."""
+        """Whether the residuals are rounding alone: the curve is then an identity of the data."""
         return validity.is_exact(self.y, self.fitted)
 
     def predict(self, x: npt.ArrayLike) -> Prediction:
@@ -97,7 +98,7 @@ class Fit:
         Parameters
         ----------
         x : array
-            Where; may lie beyond the data, which the prediction's warnings then say.
+            Where to predict. A place beyond the data gives a warning.
 
         Returns
         -------
@@ -141,16 +142,16 @@ def fit(
     model : Model
         For example `models.POWER`.
     x, y : array of float
-        Points, one an observation; repetitions are points of their own. Points outside the
+        One point per observation; each repetition is a point of its own. Points outside the
         model's domain are left out, and a warning says so.
     weights : array of float, optional
-        What each residual is multiplied by, positive: the inverse of its standard deviation.
+        Positive factors of the residuals: the inverse of the standard deviation of each.
     start : mapping, optional
         Start values instead of the model's own guess.
     iops : array of float, optional
-        For laws of the wait over utilisation: throughput of each writer or stream. With it,
-        closed data given to an open model are recognised also where x is the utilisation
-        of a shared disk.
+        For laws of the wait over utilisation: throughput of one writer or stream, in requests per
+        second. With it, the fit of an open model recognises data of a closed system even if x is
+        the utilisation of a shared disk.
 
     Returns
     -------
@@ -159,11 +160,12 @@ def fit(
     Raises
     ------
     ValueError
-        For values that are not finite, unequal lengths, or fewer distinct x than parameters.
+        For values that are not finite, weights that are not positive, unequal lengths, or fewer
+        distinct x than parameters.
 
     References
     ----------
-    Held to the certified values of NIST's Statistical Reference Datasets (tests/test_fits.py).
+    Tested with the certified values of NIST's Statistical Reference Datasets (tests/test_fits.py).
 
     Examples
     --------
@@ -211,7 +213,7 @@ def _fit(
 def _points(
     x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None, iops: npt.ArrayLike | None
 ) -> list[np.ndarray]:
-    # What is not given has no influence: every weight is 1, and no IOPS are known.
+    # By default, every weight is 1, and no IOPS are known.
     size = np.shape(x)
     given = (
         *(x, y, np.ones(size) if weights is None else weights),
@@ -261,7 +263,7 @@ def _quality(
     k = parameters + 1  # the variance is estimated, too
     if n - k - 1 <= 0:
         return rss, r2, np.nan
-    # Rounding is no evidence: exact fits are told apart by their number of parameters alone.
+    # Rounding is no evidence, so exact fits differ in their number of parameters alone.
     counted = max(rss, np.sum((weights * validity.ROUNDING * np.abs(y).max()) ** 2))
     aicc = n * np.log(counted / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
     aicc -= 2 * np.sum(np.log(weights))

@@ -18,12 +18,12 @@ class Friedman:
     ranks : pandas.Series
         Mean rank of each scheduler, 1 is best; the best first.
     statistic, p_value : float
-        Friedman's chi-squared, corrected for ties, and its probability where none differs. NaN
-        where it does not exist: fewer than three schedulers, or every block a tie.
+        Friedman's chi-squared, corrected for ties, and its p-value. NaN if the test does not exist:
+        with fewer than three schedulers, or if every block is a tie.
     critical_difference : float
-        Mean ranks that differ by less are not told apart at 5 %.
+        Nemenyi's: mean ranks that differ by less do not differ at the level of 5 %.
     whole : pandas.DataFrame
-        The blocks that the ranks are the mean of: those that have every scheduler.
+        The blocks over which ranks are averaged, one per row: those that have every scheduler.
     """
 
     ranks: pd.Series
@@ -34,13 +34,13 @@ class Friedman:
 
     @property
     def blocks(self) -> int:
-        """How many tests the ranks are the mean of."""
+        """Number of blocks over which the ranks are averaged."""
         return len(self.whole)
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """Nemenyi's probability for each pair."""
-        import scikit_posthocs  # brings libraries that draw, which verdicts do without
+        """Nemenyi's p-value for each pair of schedulers."""
+        import scikit_posthocs  # imports libraries that draw, which verdicts do without
 
         probabilities: pd.DataFrame = scikit_posthocs.posthoc_nemenyi_friedman(self.whole)
         return probabilities
@@ -52,14 +52,14 @@ def friedman(throughput: pd.DataFrame) -> Friedman | None:
     Parameters
     ----------
     throughput : pandas.DataFrame
-        One row per block (a test and a number of threads, its runs averaged: runs of one test are
-        no blocks of their own), one column per scheduler, more is better. Blocks that lack a
+        One row per block, one column per scheduler, more is better. A block is a test with a number
+        of threads, averaged over its runs: a single run is not a block. Blocks that lack a
         scheduler are left out.
 
     Returns
     -------
     Friedman or None
-        None with fewer than two schedulers or two whole blocks.
+        None with fewer than two schedulers, or with fewer than two blocks that have all of them.
 
     References
     ----------

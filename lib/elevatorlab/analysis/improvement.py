@@ -8,7 +8,7 @@ Base = Literal["before", "after"]
 
 
 def improvement_percent(before_s: float, after_s: float, base: Base = "before") -> float:
-    """Say how much faster `after_s` is than `before_s`, in percent.
+    """Return how much faster `after_s` is than `before_s`, in percent.
 
     Parameters
     ----------
@@ -23,6 +23,11 @@ def improvement_percent(before_s: float, after_s: float, base: Base = "before") 
     -------
     float
         Percent; negative when `after_s` is the slower one.
+
+    Raises
+    ------
+    ValueError
+        For a time that is not positive, or an unknown base.
 
     Examples
     --------

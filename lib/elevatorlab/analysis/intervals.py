@@ -28,7 +28,7 @@ class Interval:
     repetitions : int
         How many repetitions the estimate rests on.
     logarithmic : bool
-        Whether it was estimated on logarithms.
+        Whether the interval is Student's on the logarithms of the values.
     """
 
     value: float
@@ -48,7 +48,7 @@ class Interval:
         return self.bounded and self.low == self.high
 
     def not_negative(self) -> Interval:
-        """Return the interval of a quantity that cannot be negative, for a reader.
+        """Return the interval of a quantity that is never negative, with negative ends raised to 0.
 
         >>> mean_interval([0.0, 0.0, 3.0]).not_negative().text(" s")
         '1 s (95% CI 0 to 5.303, n = 3)'
@@ -73,8 +73,8 @@ class Interval:
         Returns
         -------
         int or None
-            1 above, -1 below (the whole interval is beyond the margin), 0 a tie (all of it is
-            within the margin), None when the repetitions do not decide it.
+            1 above or -1 below: the whole interval is beyond the margin. 0, a tie: the whole
+            interval is within the margin. None: the repetitions do not decide the side.
 
         Examples
         --------
@@ -92,16 +92,16 @@ class Interval:
         return 1 if self.low > neutral + margin else -1 if self.high < neutral - margin else None
 
     def p_value(self, truth: float) -> float:
-        """Return the two-sided p-value of Student's test for one value of the truth.
+        """Return the two-sided p-value of Student's t test of one possible true value.
 
-        It is below 0.05 exactly where the 95 % interval does not contain that value. Beyond that,
-        it is exact for means and for geometric means; of a function of either (`map`) it takes
-        the scale as straight from the estimate to each end.
+        It is below 0.05 exactly if the 95 % interval does not contain that value. It is exact for
+        means and for geometric means. After `map`, it is approximate: it takes the scale as linear
+        between the estimate and each end of the interval.
 
         Parameters
         ----------
         truth : float
-            In the estimate's unit.
+            The possible true value, in the estimate's unit.
 
         Examples
         --------
@@ -113,7 +113,7 @@ class Interval:
         scale = math.log if self.logarithmic else float
         end = self.high if truth > self.value else self.low
         half = scale(end) - scale(self.value)
-        if half == 0:  # nothing scattered but by rounding
+        if half == 0:  # the repetitions are the same but for rounding
             return float(truth == self.value)
         distance = (scale(truth) - scale(self.value)) / half * _student(self.repetitions)
         return float(2 * special.stdtr(self.repetitions - 1, -abs(distance)))
@@ -150,7 +150,7 @@ class Interval:
 
 @cache
 def _student(repetitions: int) -> float:
-    """Return half the width of an interval in standard errors."""
+    """Return half the width of an interval, in standard errors, at the confidence `CONFIDENCE`."""
     return float(special.stdtrit(repetitions - 1, (1 + CONFIDENCE) / 2))
 
 
@@ -168,6 +168,11 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
     -------
     Interval
         In the unit of `values`.
+
+    Raises
+    ------
+    ValueError
+        Without values, or for a value that is not finite.
 
     References
     ----------
@@ -203,7 +208,7 @@ def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) 
     Parameters
     ----------
     values : iterable of float
-        One positive value a repetition.
+        One positive value per repetition.
     confidence : float
         Coverage of the interval.
 
@@ -211,6 +216,11 @@ def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) 
     -------
     Interval
         In the unit of `values`; both bounds are positive.
+
+    Raises
+    ------
+    ValueError
+        Without values, or for a value that is not positive.
 
     Examples
     --------
@@ -234,12 +244,12 @@ def differ(one: Interval, other: Interval) -> float | None:
     Parameters
     ----------
     one, other : Interval
-        Of `mean_interval`.
+        From `mean_interval`, with its default confidence.
 
     Returns
     -------
     float or None
-        None where one has no spread.
+        None if either interval has no spread.
 
     References
     ----------
@@ -267,8 +277,8 @@ def ratio_interval(
 ) -> Interval:
     """Estimate a ratio of positive quantities, paired by repetition.
 
-    The interval is Student's on the logarithms of the paired ratios, so that a/b and b/a
-    say the same thing; the estimate is the geometric mean of the ratios.
+    The estimate is the geometric mean of the paired ratios. The interval is Student's on their
+    logarithms, so that a/b and b/a say the same thing.
 
     Parameters
     ----------
@@ -281,6 +291,11 @@ def ratio_interval(
     -------
     Interval
         Without a unit.
+
+    Raises
+    ------
+    ValueError
+        When no repetition has both values, or a value is not positive.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """Operational laws as checks on measured samples: a violation is shown, never averaged away.
 
-The laws hold for every system whatever its distributions, as long as counters are honest
-and the interval is long against one request. So a violation is about the measurement: a
-wrong counter, a device that is not the one that was meant, requests that straddle the
-interval's ends.
+The laws hold for every system with any distributions, as long as the counters are right and the
+interval is long compared with one request. So a violation says something about the measurement: a
+counter is wrong, another device was measured, or requests straddle the interval's ends.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ class Law(NamedTuple):
     ----------
     name, equation : str
     column : str
-        The measured column that the law foresees.
+        The measured column that the law predicts.
     needs : tuple of str
-        The columns that it foresees it from, in the order of `foresee`'s arguments.
+        The columns from which the law predicts it, in the order of `foresee`'s arguments.
     foresee : callable
-        Columns -> the value that `column` should have.
+        Takes the columns in `needs`; returns the values that `column` should have.
     """
 
     name: str
@@ -51,13 +50,13 @@ DEPTH_ONE = Law(
     ("queue_length",),
     lambda queue: queue,
 )
-"""One request outstanding at most: time with any request is time-weighted queue length."""
+"""With at most one request outstanding, the share of busy time is the mean queue length."""
 
 
 def check(
     samples: pd.DataFrame, law: Law, tolerance_percent: float = TOLERANCE_PERCENT
 ) -> pd.DataFrame:
-    """Hold every row of a sample table against a law.
+    """Compare every row of a sample table with a law.
 
     Parameters
     ----------
@@ -67,15 +66,15 @@ def check(
     law : Law
         `LITTLE`, `UTILIZATION` or `DEPTH_ONE`.
     tolerance_percent : float
-        How far a row may be off before it is called a violation.
+        Largest deviation that is not called a violation, in percent.
 
     Returns
     -------
     pandas.DataFrame
-        One row per sample, same index: law, expected, found, violation_percent (found over
-        expected minus 1; infinite where nothing was expected, NaN where something was not
-        measured) and beyond (whether it exceeds the tolerance; a row that was not measured
-        does not).
+        One row per sample, same index: law, expected, found, violation_percent and beyond.
+        violation_percent is found over expected minus 1, in percent. It is infinite if 0 was
+        expected and something else found, and NaN if a value was not measured. beyond says whether
+        it exceeds the tolerance; NaN does not.
 
     Raises
     ------
@@ -113,7 +112,7 @@ def check(
 
 
 def summary(checked: pd.DataFrame) -> str:
-    """Say in one sentence how many rows of a `check` break the law, and the worst of them."""
+    """Say in one sentence how many rows of a `check` break the law, and which one does so most."""
     tested = checked.dropna(subset="violation_percent")
     untested = len(checked) - len(tested)
     if tested.empty:

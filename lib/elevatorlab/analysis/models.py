@@ -1,7 +1,7 @@
 """The curves that are compared with each other, each with its equation, units and validity.
 
-A model is a function, a guess and bounds, as in lmfit; on top of that it says on which x it
-means anything (`domain`) and whether it is about an open or a closed system.
+A model is a function, a guess and bounds, as in lmfit. In addition, it says for which x it is valid
+(`domain`), and whether it describes an open or a closed system (`system`).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class Model:
     Attributes
     ----------
     name, equation : str
-        What it is called, and the equation as text.
+        Name of the model, and its equation as text.
     function : callable
-        ``f(x, *parameters)``; its argument names are the parameters' names. Differentiable, and
-        made of operations that complex parameters pass through (the solver's derivatives).
+        ``f(x, *parameters)``; its argument names are the parameters' names. It must be
+        differentiable and accept complex parameters, which the solver's derivatives use.
     guess : callable
-        (x, y) -> start values of all parameters.
+        Takes x and y; returns start values of all parameters.
     bounds : mapping of str to (float, float)
         Lowest and highest value of a parameter; unlimited where not named.
     domain : tuple of float
         Open interval of the x for which the equation has a meaning.
     system : {"open", "closed"} or None
-        For laws of a queue: which kind of arrivals they are about.
+        For laws of a queue: the kind of arrivals that the law describes.
     """
 
     name: str
@@ -92,7 +92,7 @@ def logarithm(x: np.ndarray, a: float, b: float) -> np.ndarray:
     x : array
         Positive, for example a number of containers.
     a, b : float
-        Value at x = 1, and growth for each factor e of x, both in the unit of y.
+        Value at x = 1, and growth when x grows by the factor e, both in the unit of y.
 
     References
     ----------
@@ -110,7 +110,7 @@ def straight_line(x: np.ndarray, a: float, b: float) -> np.ndarray:
     ----------
     x : array
     a, b : float
-        Value at x = 0 in the unit of y, and slope in that unit for each unit of x.
+        Value at x = 0 in the unit of y, and slope in that unit per unit of x.
     """
     return a + b * x
 
@@ -124,7 +124,7 @@ def exponential_curve(x: np.ndarray, a: float, b: float) -> np.ndarray:
     a : float
         Value at x = 0, in the unit of y; not negative.
     b : float
-        Relative growth for each unit of x.
+        Relative growth per unit of x.
 
     References
     ----------
@@ -134,9 +134,9 @@ def exponential_curve(x: np.ndarray, a: float, b: float) -> np.ndarray:
 
 
 def closed_share(n: np.ndarray, z: float, s: float) -> np.ndarray:
-    """Evaluate y = 1 / (z + s n): what each of n closed writers gets of a shared server.
+    """Evaluate y = 1 / (z + s n): the rate of each of n closed writers at a shared server.
 
-    From X = 1 / (Z + W) with a wait that grows in proportion to the number of writers.
+    It follows from X = 1 / (Z + W) with a wait that grows linearly with the number of writers.
 
     Parameters
     ----------
@@ -150,9 +150,9 @@ def closed_share(n: np.ndarray, z: float, s: float) -> np.ndarray:
 
 
 def closed_busy(n: np.ndarray, a: float, b: float) -> np.ndarray:
-    """Evaluate y = 1 - 1 / (a + b n): for how much of the time a closed writer waits.
+    """Evaluate y = 1 - 1 / (a + b n): the share of time for which a closed writer waits.
 
-    From U = W / (Z + W) with a wait that grows in proportion to the number of writers.
+    It follows from U = W / (Z + W) with a wait that grows linearly with the number of writers.
 
     Parameters
     ----------
@@ -274,13 +274,13 @@ CURVES = (POWER, LOGARITHMIC, LINEAR, EXPONENTIAL)
 """Rivals for any quantity over the number of containers."""
 
 FALLING_CURVES = (*CURVES, CLOSED_SHARE)
-"""Rivals for what containers share."""
+"""Rivals for a quantity that containers share, such as IOPS, over their number."""
 
 SHARE_CURVES = (*CURVES, CLOSED_BUSY)
-"""Rivals for a share of time that rises with their number."""
+"""Rivals for a share of time that rises with the number of containers."""
 
 QUEUES = (MM1, MD1)
-"""Rivals for the wait at one server whose arrivals do not wait for earlier ones."""
+"""Rivals for the wait at one server of an open system."""
 
 WAIT_LAWS = (MM1, MD1, INTERACTIVE, LINEAR, EXPONENTIAL)
 """Rivals for the wait over the utilisation."""

@@ -12,27 +12,27 @@ from .fits import Fit, fit
 from .models import Model
 
 STILL_PLAUSIBLE = 7.0
-"""A noise whose criterion is less than this above the other's "should rarely be dismissed"
+"""A noise whose criterion is less than this above that of the other "should rarely be dismissed"
 (Burnham, Anderson and Huyvaert, "AIC model selection and multimodel inference in behavioral
 ecology", Behavioral Ecology and Sociobiology 65, 2011)."""
 
 _ROUNDS = 4
-"""After the first the curve changes by less than its own error."""
+"""Rounds of weighting; after the first, the curve changes by less than its own error."""
 
 
 def fit_either(
     model: Model, x: npt.ArrayLike, y: npt.ArrayLike, *, iops: npt.ArrayLike | None = None
 ) -> Fit:
-    """Fit with the noise that the points show: the same everywhere, or in proportion.
+    """Fit with the noise that the points show: constant, or in proportion to the curve.
 
-    Both are fitted, and the likelier one is returned. Where the points do not tell the two apart,
-    its intervals and bands also span those of the other, so that they cover the truth as often as
-    they say under either (tests/test_noise.py).
+    Both are fitted, and the likelier fit is returned. If the points cannot tell the two apart, its
+    intervals and bands also span those of the other fit. So they contain the truth as often as they
+    should with either noise (tests/test_noise.py).
 
     The likelihood is the restricted one (Patterson and Thompson, "Recovery of inter-block
     information when block sizes are unequal", Biometrika 58(3), 1971; for variances that depend on
     the mean: Carroll and Ruppert, "Transformation and Weighting in Regression", 1988, chapter 3).
-    The plain one favours the noise under which the curve bends most to a few points.
+    The plain likelihood favours the noise with which the curve follows a few points most closely.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def fit_either(
     Returns
     -------
     Fit
-        Its `noise` says which: "constant" or "proportional".
+        `Fit.noise` says which noise it has: "constant" or "proportional".
     """
     constant = fit(model, x, y, iops=iops)
     proportional = fit_proportional(model, x, y, iops=iops)
@@ -58,7 +58,7 @@ def fit_proportional(
 ) -> Fit | None:
     """Fit by least squares of relative residuals: noise in proportion to the curve.
 
-    Weights are 1 / curve, so the fit is repeated with the curve that it found.
+    Weights are 1 / curve, so the fit is repeated with the curve of the fit before.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def fit_proportional(
     Returns
     -------
     Fit or None
-        None where points or curve are not positive: nothing is in proportion to them.
+        None if a point or the curve is not positive, or if a point lies outside the model's domain.
     """
     curve, start, found = np.asarray(y, dtype=float), None, None
     for _ in range(_ROUNDS):
@@ -84,7 +84,7 @@ def _determined(*fits: Fit) -> bool:
 
 
 def _restricted(found: Fit) -> float:
-    """Return -2 times the logarithm of the restricted likelihood, but for a constant."""
+    """Return -2 times the logarithm of the restricted likelihood, up to a constant."""
     values = {name: one.value for name, one in found.parameters.items()}
     slopes = found.weights[:, None] * solver.slopes(found.model, values, found.x)
     free = len(found.x) - len(values)
@@ -93,7 +93,7 @@ def _restricted(found: Fit) -> float:
 
 
 def _spanning(best: Fit, other: Fit) -> Fit:
-    """Return a fit whose intervals also span those of another one of the same points."""
+    """Return a fit whose intervals also span those of another fit of the same points."""
     parameters = {
         name: one._replace(
             low=min(one.low, other.parameters[name].low),

@@ -1,8 +1,8 @@
 """Points for places: the article's method for any number of schedulers, and how far to trust it.
 
-In each comparison a scheduler gets a point for each other one that it beats and half a point for
-each that it ties with: a Borda count, which for three schedulers without ties is the article's
-2, 1 and 0. Each comparison thus gives away k (k - 1) / 2 points among k schedulers, ties or not.
+In each comparison, a scheduler gets a point for each scheduler that it beats, and half a point for
+each with which it ties. This is a Borda count; for three schedulers without ties, it gives the
+article's 2, 1 and 0 points. A comparison of k schedulers always gives k (k - 1) / 2 points in all.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from .ranking import DECIDED, DRAWS
 
 @dataclass(frozen=True)
 class Points:
-    """Points of each scheduler, and what resampled runs make of them.
+    """Points of each scheduler, and how often the same scheduler wins among resampled runs.
 
     Attributes
     ----------
     total : pandas.Series
-        Points by scheduler, the most first; those who tie, in the order of the table's columns.
+        Points by scheduler, the most first; schedulers that tie are in the order of the columns.
     interval : dict of str to Interval
-        95 % confidence interval of each total (Student's t over the runs' points); NaN bounds
-        with one run.
+        95 % confidence interval of each total (Student's t over the points of each run); NaN
+        bounds with one run.
     wins : pandas.Series
         Share of resamples, 0 to 1, in which a scheduler has the most points; NaN with one run.
-        Where several share the first place, each gets its part.
+        Schedulers that share the first place divide the resample equally.
     comparisons, runs : int
+        How many comparisons gave points, and how many runs they come from.
     """
 
     total: pd.Series
@@ -44,14 +45,14 @@ class Points:
 
     @property
     def winner(self) -> str | None:
-        """The scheduler with the most points; None where several have as many."""
+        """The scheduler with the most points; None if several share the first place."""
         first = self.total.index[self.total == self.total.max()]
         return first[0] if len(first) == 1 else None
 
     @property
     def fewest_runs(self) -> int:
         """The fewest runs for which it is unlikely that all agree by chance alone."""
-        # Where nothing differs, the other runs have the first one's winner this often.
+        # If no scheduler differs, all other runs have the first run's winner with this probability.
         by_chance = ((runs, len(self.total) ** (1 - runs)) for runs in itertools.count(2))
         return next(runs for runs, share in by_chance if share <= 1 - DECIDED)
 
@@ -68,14 +69,13 @@ class Points:
 def points(throughput: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Points | None:
     """Give points for places, and bootstrap them over runs.
 
-    Whole runs are drawn with replacement, so that what a run did to all tests alike stays
-    together.
+    Whole runs are drawn with replacement, so that tests of the same run stay together.
 
     Parameters
     ----------
     throughput : pandas.DataFrame
         One row per comparison (a test, number of threads and run), one column per scheduler, in any
-        one unit, more is better. An index level ``repetition`` tells the run. Comparisons that
+        one unit, more is better. The index level ``repetition`` names the run. Comparisons that
         lack a scheduler are left out.
     seed : int
         The same seed draws the same resamples.
@@ -85,7 +85,7 @@ def points(throughput: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Point
     Returns
     -------
     Points or None
-        None where there are fewer than two schedulers, or no whole comparison.
+        None with fewer than two schedulers, or without a comparison that has all of them.
 
     References
     ----------

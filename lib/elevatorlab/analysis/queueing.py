@@ -5,8 +5,8 @@ submission to completion, queueing and service together; textbooks call it respo
 Utilisation is busy time over elapsed time, without a unit, strictly between 0 and 1 for
 every law below. Times are in milliseconds, rates in requests per second (IOPS).
 
-In an *open* system requests arrive whether or not earlier ones are done. In a *closed* one
-each of n writers has one request outstanding at most: it waits, thinks, asks again.
+In an *open* system, requests arrive whether or not earlier requests are done. In a *closed* system,
+each of n writers has at most one request outstanding: it waits, thinks, and asks again.
 
 References
 ----------
@@ -25,12 +25,12 @@ import pandas as pd
 
 MS_PER_S = 1000.0
 
-#: A number, or an array or a column of them: what goes in comes out.
+#: A number, an array of numbers, or a column: a law returns the kind that it was given.
 Numbers = Any
 
 
 def utilization(iops: Numbers, service_ms: Numbers) -> Numbers:
-    """Return the utilisation law's U = X S.
+    """Return the utilisation U = X S (the utilisation law).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def utilization(iops: Numbers, service_ms: Numbers) -> Numbers:
 
 
 def queue_length(iops: Numbers, wait_ms: Numbers) -> Numbers:
-    """Return Little's law's L = X W, the mean number of requests waiting or in service.
+    """Return L = X W, the mean number of requests waiting or in service (Little's law).
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def queue_length(iops: Numbers, wait_ms: Numbers) -> Numbers:
 
 
 def think_time_ms(iops: Numbers, wait_ms: Numbers) -> Numbers:
-    """Return the interactive response time law's Z = 1/X - W of one writer.
+    """Return the think time of one writer, Z = 1/X - W (the interactive response time law).
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def md1_wait_ms(utilization_ratio: Numbers, service_ms: float) -> Numbers:
 
 
 def mg1_wait_ms(utilization_ratio: Numbers, service_ms: float, service_cv2: float) -> Numbers:
-    """Return the mean wait of an open queue with any service: Pollaczek and Khinchine.
+    """Return the mean wait of an open queue with any service time (Pollaczek and Khinchine).
 
     W = S (1 + U (1 + C2) / (2 (1 - U))), for Poisson arrivals served first come, first served.
 
@@ -130,10 +130,10 @@ def mg1_wait_ms(utilization_ratio: Numbers, service_ms: float, service_cv2: floa
 def interactive_wait_ms(utilization_ratio: Numbers, think_ms: float) -> Numbers:
     """Return the mean wait of a closed writer from its own utilisation: W = Z U / (1 - U).
 
-    For one request outstanding X = 1 / (Z + W) and U = X W, so that this is an identity: it
-    holds for every server and says nothing about queueing. U is the share of time during
-    which *this writer* has a request outstanding (what a device of its own shows), not the
-    utilisation of the shared disk.
+    With one request outstanding, X = 1 / (Z + W) and U = X W. So this law is an identity: it holds
+    for every server and says nothing about queueing. U is the share of time during which *this
+    writer* has a request outstanding, as a device of its own shows it. U is not the utilisation of
+    the shared disk.
 
     Parameters
     ----------
@@ -153,17 +153,18 @@ def interactive_wait_ms(utilization_ratio: Numbers, think_ms: float) -> Numbers:
 def mean_value_analysis(service_ms: float, think_ms: float, writers: int) -> pd.DataFrame:
     """Solve the closed queue with one server exactly, for 1 to `writers` equal writers.
 
-    W(n) = S (1 + Q(n - 1)), X(n) = n / (Z + W(n)), Q(n) = X(n) W(n), with Q(0) = 0. A
-    request that arrives finds what the system would hold without its writer (the arrival
-    theorem).
+    W(n) = S (1 + Q(n - 1)), X(n) = n / (Z + W(n)), Q(n) = X(n) W(n), with Q(0) = 0. A request that
+    arrives finds the queue that the system would have without its writer (the arrival theorem).
 
-    The solution is exact for a *product-form* queue: exponential service times served first
-    come, first served, or any service times under processor sharing, the same at every load;
-    think times may have any distribution. It does **not** cover constant service served in
-    order: there the residual service that an arrival finds is shorter, so that W(n) here is
-    too long in the middle of the range (at n = 1 and for many writers both agree). Nor does
-    it cover a limit that lets bursts pass, or service that slows down under load;
-    `asymptotic_bounds` makes no assumption about distributions.
+    The solution is exact for a *product-form* queue: exponential service times served first come,
+    first served, or any service times under processor sharing. Service times must be the same at
+    every load. Think times may have any distribution.
+
+    The solution is **not** exact for constant service times served in order. There, an arrival
+    finds a shorter residual service. So W(n) from here is too long in the middle of the range; at
+    n = 1 and for many writers both agree. Nor does the solution cover a limit that lets bursts
+    pass, or service that slows down under load. `asymptotic_bounds` makes no assumption about
+    distributions.
 
     Parameters
     ----------
@@ -208,7 +209,7 @@ def mean_value_analysis(service_ms: float, think_ms: float, writers: int) -> pd.
 def saturation_writers(service_ms: float, think_ms: float) -> float:
     """Return N* = (Z + S) / S, where the asymptotes of throughput cross.
 
-    Below it writers hardly meet; above it each further writer only lengthens the queue.
+    Below N*, writers hardly meet; above N*, each further writer only lengthens the queue.
 
     Examples
     --------
@@ -223,9 +224,9 @@ def asymptotic_bounds(service_ms: float, think_ms: float, writers: int) -> pd.Da
     """Bound the closed queue with one server, whatever its distributions are.
 
     n / (Z + n S) <= X(n) <= min(1 / S, n / (Z + S)), and for the wait
-    max(S, n S - Z) <= W(n) <= n S: at best nobody ever queues, at worst each request finds
-    all others before it. S must not depend on the load. A measurement outside the bounds
-    is not of one server with this service and think time.
+    max(S, n S - Z) <= W(n) <= n S. At best, no request ever queues; at worst, each request finds
+    all others before it. S must not depend on the load. If a measurement lies outside the bounds,
+    the system is not one server with this service time and this think time.
 
     Parameters
     ----------

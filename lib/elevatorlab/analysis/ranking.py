@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 
 DECIDED = 0.95
-"""An order, or a winner, that fewer resamples keep is undecided; and so is one on which so few
-repetitions agree that chance alone does it more often than once in twenty times."""
+"""The share of resamples that must keep an order, or a winner, for it to be decided.
+
+There must also be enough repetitions: chance alone may make all of them agree at most once in
+twenty times.
+"""
 
 DRAWS = 2000
 
@@ -24,9 +27,9 @@ class Ranking:
     order : tuple of str
         Names, the smallest mean first.
     repetitions : int
-        How many repetitions have them all.
+        How many repetitions have a value for every name.
     order_stays, winner_stays : float
-        Share of resamples, 0 to 1, with the same strict order, and with the same one first; NaN
+        Share of resamples, 0 to 1, with the same strict order, and with the same name first; NaN
         with fewer than two repetitions.
     """
 
@@ -42,7 +45,7 @@ class Ranking:
 
     @property
     def winner_says(self) -> str:
-        """What may be said of the first: decided, undecided, or too few repetitions."""
+        """What may be said of the winner: decided, undecided, or too few repetitions."""
         return self._says(self.winner_stays, len(self.order))
 
     def _says(self, share: float, outcomes: int) -> str:
@@ -50,7 +53,7 @@ class Ranking:
             return "one repetition: cannot be told"
         if share < DECIDED:
             return "undecided"
-        # Where nothing differs, the others agree with the first repetition this often.
+        # If nothing differs, all others agree with the first repetition with this probability.
         by_chance = outcomes ** (1 - self.repetitions)
         return "decided" if by_chance <= 1 - DECIDED else "too few repetitions"
 
@@ -68,18 +71,18 @@ class Ranking:
 def rank(times: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Ranking | None:
     """Rank the columns of a table and bootstrap the order over its rows.
 
-    Whole rows are drawn with replacement, so that what a repetition did to all columns alike
-    stays paired; columns are compared by their geometric means. A tie keeps no order.
+    Whole rows are drawn with replacement, so that values of the same repetition stay paired.
+    Columns are compared by their geometric means. A resample with a tie does not keep the order.
 
-    The bootstrap knows no other repetitions than those in the table: where these happen to agree,
-    every resample does, too. Of two columns that do not differ, the same one is smaller in all of
-    n repetitions once in 2^(n-1) times; `Ranking` takes that into account.
+    The bootstrap knows only the repetitions in the table: if these happen to agree, every resample
+    agrees, too. If two columns do not differ, the same one is still smaller in all n repetitions
+    with probability 1 / 2^(n-1). `Ranking` takes this into account.
 
     Parameters
     ----------
     times : pandas.DataFrame
         Positive times, one row per repetition, one column per scheduler, in any one unit. Rows that
-        lack one are left out.
+        lack a time are left out.
     seed : int
         The same seed draws the same resamples.
     draws : int
@@ -88,7 +91,7 @@ def rank(times: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Ranking | No
     Returns
     -------
     Ranking or None
-        None where there are fewer than two columns, or no repetition has them all.
+        None if there are fewer than two columns, or if no row has all times.
 
     Raises
     ------

@@ -21,7 +21,7 @@ Anderson, "Model Selection and Multimodel Inference", 2nd edition, 2002, section
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Rivals in the order of their support.
+    """Fits of rival models, in the order of their support by the data.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Comparison:
         many), rss, r2, aicc, delta_aicc (to the best) and evidence_ratio (how many times better
         the best one is supported: exp(delta / 2)).
     sentence : str
-        The outcome for a reader, with what speaks against the best one.
+        The outcome for a reader, with the warnings about the best fit.
     """
 
     fits: tuple[Fit, ...]
@@ -64,8 +64,8 @@ def compare(
     models : sequence of Model
         Two or more, for example `models.CURVES`.
     x, y, weights, iops
-        As in `fits.fit`. Without weights each curve has the noise that the points show around it
-        (see `noise.fit_either`).
+        As in `fits.fit`. Without weights, each curve is fitted with the noise that the points show
+        around it (see `noise.fit_either`).
 
     Returns
     -------
@@ -74,8 +74,8 @@ def compare(
     Raises
     ------
     ValueError
-        With fewer than two models, with too few points for AICc, and where a model cannot
-        use a point that another one uses: criteria of different data say nothing.
+        With fewer than two models, or with too few points for AICc. Also when a model cannot use a
+        point that another model uses: AICc of different data cannot be compared.
     """
     if len(models) < 2:
         raise ValueError(f"expected two or more rivals, found {len(models)}")

@@ -13,7 +13,10 @@ _SOLVER = {"x_scale": "jac", "xtol": 1e-15, "ftol": 1e-15, "gtol": None}
 _MOST_EVALUATIONS = 20_000
 _STEP = 1e-30
 _LARGEST_CONDITION = 1e8
-"""Of the derivatives: beyond it rounding decides which parameters share an effect how."""
+"""Largest condition number of the derivatives.
+
+Beyond it, rounding decides how parameters divide an effect between them.
+"""
 
 
 def solve(
@@ -36,7 +39,7 @@ def solve(
     Returns
     -------
     lmfit.model.ModelResult
-        Its `success` tells whether it converged.
+        Its `success` tells whether the solver converged.
     """
     curve = lmfit.Model(model.function)
     parameters = lmfit.Parameters()
@@ -61,11 +64,11 @@ def solve(
 
 
 def slopes(model: Model, values: Mapping[str, float], x: np.ndarray) -> np.ndarray:
-    """Return the derivative by each parameter, one column each, exact but for rounding.
+    """Return the derivatives by the parameters, one column each, exact but for rounding.
 
-    By the complex step (Squire and Trapp, "Using complex variables to estimate derivatives of
-    real functions", SIAM Review 40(1), 1998): no difference is taken, so that no digits are
-    lost, whatever the parameter's size.
+    The method is the complex step (Squire and Trapp, "Using complex variables to estimate
+    derivatives of real functions", SIAM Review 40(1), 1998). It takes no difference, so that no
+    digits are lost, whatever a parameter's size.
     """
     columns = []
     for name in model.parameters:
@@ -75,6 +78,6 @@ def slopes(model: Model, values: Mapping[str, float], x: np.ndarray) -> np.ndarr
 
 
 def determined(slopes_of_points: np.ndarray) -> bool:
-    """Tell whether points with these (weighted) derivatives fix every parameter by itself."""
+    """Tell whether points with these (weighted) derivatives determine each parameter separately."""
     sizes = np.linalg.norm(slopes_of_points, axis=0)
     return bool(sizes.all() and np.linalg.cond(slopes_of_points / sizes) < _LARGEST_CONDITION)

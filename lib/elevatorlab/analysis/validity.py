@@ -10,18 +10,21 @@ from .models import Model
 from .queueing import think_time_ms
 
 ROUNDING = 1e-9
-"""Residuals below this share of the largest ``|y|`` are taken for rounding."""
+"""Residuals below this share of the largest ``|y|`` count as rounding."""
 
 _CLEARLY = 0.01
-"""Significance below which residuals are called unequal or dependent."""
+"""p-value below which residuals are called unequal or dependent."""
 
 _FEWEST_FOR_RESIDUALS = 8
-"""Below this the rank tests on residuals cannot come below `_CLEARLY` with any certainty."""
+"""With fewer points, the rank tests on residuals can hardly come to a p-value below `_CLEARLY`."""
 
 _CONSTANT = 0.1
 _VARIES = 3.0
-"""A think time that spreads by less than 10 %, and three times less than what an open
-system would keep constant, is the mark of a closed one."""
+"""A closed system is recognised by its think time.
+
+Its relative spread is at most 10 %, and at most a third of the spread of the quantity that an open
+system would keep constant.
+"""
 
 
 def is_exact(y: np.ndarray, fitted: np.ndarray) -> bool:
@@ -30,7 +33,7 @@ def is_exact(y: np.ndarray, fitted: np.ndarray) -> bool:
 
 
 def of_points(model: Model, x: np.ndarray, inside: np.ndarray) -> list[str]:
-    """Judge number and place of the points."""
+    """Judge the number of the points, and whether they lie in the model's domain."""
     found = []
     if not inside.all():
         outside = ", ".join(f"{value:.4g}" for value in np.unique(x[~inside])[:5])
@@ -76,13 +79,13 @@ def of_solution(solution: lmfit.model.ModelResult, errors: list[float]) -> list[
 def of_system(
     model: Model, utilization_ratio: np.ndarray, wait_ms: np.ndarray, iops: np.ndarray
 ) -> list[str]:
-    """Recognise closed data in an open model: their think time is constant.
+    """Recognise data of a closed system, given to an open model, by their constant think time.
 
     Parameters
     ----------
     model : Model
     utilization_ratio, wait_ms, iops : numpy.ndarray
-        One row per observation; `iops` of one writer, NaN where unknown.
+        One value per observation; `iops` are those of one writer, NaN where unknown.
 
     Returns
     -------
@@ -119,14 +122,18 @@ def _closed(model: Model, formula: str, think_ms: np.ndarray) -> str:
 def of_residuals(
     x: np.ndarray, y: np.ndarray, fitted: np.ndarray, weights: np.ndarray, slopes: np.ndarray
 ) -> list[str]:
-    """Judge the residuals: rounding only, in runs along x, or of unequal size.
+    """Warn of residuals that are rounding alone, come in runs along x, or have unequal sizes.
 
-    Runs: Kendall's rank correlation of each residual with the one before (Ferguson, Genest
-    and Hallin, "Kendall's tau for serial dependence", Canadian Journal of Statistics 28(3),
-    2000), over the mean residual at each x. Size: Spearman's correlation of the absolute
-    weighted residuals with the curve (Carroll and Ruppert, "Transformation and Weighting in
-    Regression", 1988, section 2.7), freed from the shrinking by leverage; it means nothing
-    where the shape is wrong. Both only speak below a significance of 1 %.
+    Runs: Kendall's rank correlation of the mean residual at each x with that at the x before
+    (Ferguson, Genest and Hallin, "Kendall's tau for serial dependence", Canadian Journal of
+    Statistics 28(3), 2000).
+
+    Sizes: Spearman's rank correlation of the absolute weighted residuals with the curve (Carroll
+    and Ruppert, "Transformation and Weighting in Regression", 1988, section 2.7). Residuals are
+    first corrected for leverage, which shrinks them. This test is left out if the residuals come in
+    runs, since it means nothing for a curve of the wrong shape.
+
+    Either test gives a warning only if its p-value is below 1 %.
     """
     if len(y) <= slopes.shape[1]:
         return []
@@ -159,7 +166,7 @@ def of_residuals(
 
 
 def of_prediction(model: Model, x: np.ndarray, measured: np.ndarray) -> tuple[str, ...]:
-    """Say which part of a prediction lies beyond the data or beyond the model."""
+    """Say which part of a prediction lies beyond the data, or outside the model's domain."""
     found = []
     inside = model.valid(x)
     if not inside.all():

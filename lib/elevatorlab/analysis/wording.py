@@ -6,7 +6,7 @@ import math
 
 
 def plain(value: float, digits: int) -> str:
-    """Write a number to so many significant digits, a large one without an exponent.
+    """Write a number with `digits` significant digits; a large number gets no exponent.
 
     Examples
     --------
@@ -21,10 +21,10 @@ def plain(value: float, digits: int) -> str:
 
 
 def borne(value: float, half_width: float) -> int:
-    """Return how many significant digits an interval of this half width bears.
+    """Return how many significant digits of a value are justified by its interval's half width.
 
-    The last digit is the first one that the interval leaves open, and one more where that one is
-    a 1.
+    The last digit of the value has the place of the half width's first digit, or the next place if
+    that digit is a 1.
 
     Examples
     --------
@@ -40,13 +40,13 @@ def borne(value: float, half_width: float) -> int:
 
 
 def rounded(value: float, low: float, high: float) -> tuple[str, str]:
-    """Write a number, and its interval as "from to to", with the same decimals.
+    """Write a number, and its interval as "low to high", with the same decimals.
 
     Returns
     -------
     (str, str)
-        The number and its interval in digits that the interval bears. The interval is empty where
-        it is narrower than the last digit.
+        The number and its interval, with the digits that the interval justifies. The text of the
+        interval is empty if the interval is narrower than the last digit.
 
     Examples
     --------
@@ -80,4 +80,4 @@ def within(value: float, low: float, high: float) -> str:
 
 
 EXACT_DIGITS = 4
-"""What does not scatter is written with so many: nobody compares more."""
+"""Significant digits of a number that does not scatter: nobody compares more."""

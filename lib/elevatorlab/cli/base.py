@@ -1,7 +1,7 @@
 """What all commands share: the program itself, its options, its exit statuses.
 
-A command imports what it needs where it needs it, in its body: so `--help` answers at once, and
-no command waits for the libraries of another.
+A command imports in its body what it needs. So `--help` answers at once, and no command waits for
+the libraries of another.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-#: Exit status for what the user can mend; after Ctrl-C and SIGTERM the same as a shell's.
+#: Exit statuses: for an error that the user can mend; for bits of another image, which cannot be
+#: compared; and for Ctrl-C and SIGTERM, as shells have them.
 EXIT_ERROR, EXIT_UNDECIDED, EXIT_CTRL_C, EXIT_TERMINATED = 1, 4, 130, 143
 STOPPED = "elevatorlab: stopped; what is finished is kept, the same command goes on from there"
 
@@ -33,7 +34,7 @@ PresetOption = Annotated[
 ParameterOption = Annotated[
     list[str] | None, typer.Option("-p", help="NAME=VALUE, may be repeated")
 ]
-#: Of the commands about stored references: those of `results.store.REFERENCES`.
+#: For the commands about stored references: one of `results.store.REFERENCES`.
 ReferenceOption = Annotated[
     str, typer.Option("--preset", metavar="quick|paper", help="which reference")
 ]
@@ -43,7 +44,7 @@ TestbedOption = Annotated[
 ResultsOption = Annotated[
     Path | None, typer.Option(help="folder of results; by default one below build/ for each image")
 ]
-#: Of the commands that only read: the reference is there before anything was run.
+#: For the commands that only read: the reference exists before any trial has run.
 _BY_DEFAULT = (
     "by default the stored reference (preset paper if stored); 'reference/quick': the reference of "
     "the preset quick; 'published': published numbers only, without measurements"
@@ -59,7 +60,7 @@ OutOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="trials at the same time; by default one per core")
 ]
-#: Not called --scheduler: here a scheduler is one of I/O.
+#: Not called --scheduler, which means an I/O scheduler here.
 ClusterOption = Annotated[
     str | None,
     typer.Option(
@@ -72,13 +73,13 @@ JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 @functools.cache
 def console() -> Console:
-    """Return what prints tables, and knows how wide a line is."""
+    """Return the console, which prints tables and knows the width of a line."""
     from rich.console import Console
 
     return Console(soft_wrap=True)
 
 
 def tell(made: Mapping[str, Path]) -> None:
-    """Say where what was made is."""
+    """Print where each thing that a command made is."""
     for what, where in made.items():
         print(f"{what:8} {where}")

@@ -80,7 +80,7 @@ def prune(
 
 
 def _summed(entries: Sequence[cache.Entry]) -> tuple[str, str, str]:
-    """Return the cells of a row: MiB, when one of them was used last, and what is wrong."""
+    """Return the cells of a row: size in MiB, time of the last use, and damage."""
     size_mib = sum(entry.size_bytes for entry in entries) / 2**20
     used = datetime.fromtimestamp(max(entry.last_used_s for entry in entries))
     wrong = "; ".join(sorted({entry.damage() for entry in entries} - {""}))

@@ -1,4 +1,4 @@
-"""The regulator's file of classes in YAML: the agent, which has no YAML, gets a copy in JSON."""
+"""The regulator's file of classes in YAML: the agent cannot read YAML and gets a copy in JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDINGS = (".yaml", ".yml")
 
 
 class JsonCopy:
-    """A copy of an operator's YAML file.
+    """A copy, in JSON, of an operator's YAML file.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class JsonCopy:
     Raises
     ------
     ElevatorLabError
-        Where the original cannot be read.
+        When the original cannot be read.
     """
 
     def __init__(self, original: Path, copy: Path) -> None:
@@ -35,7 +35,7 @@ class JsonCopy:
         self.renew()
 
     def renew(self) -> None:
-        """Make the copy what the original is now; a bad original leaves the copy as it was."""
+        """Write the copy again from the original; a bad original leaves the copy as it is."""
         text = json.dumps(read(self.original))
         fresh = self.copy.with_suffix(".new")
         fresh.write_text(text)
@@ -43,7 +43,7 @@ class JsonCopy:
 
 
 def handed_over(arguments: Sequence[str], folder: Path) -> tuple[list[str], JsonCopy | None]:
-    """Return the agent's arguments, and the copy in `folder` that they name, where there is one."""
+    """Return the agent's arguments and, if they named a YAML file, its copy in `folder`."""
     parser = argparse.ArgumentParser("regulate", add_help=False, allow_abbrev=False)
     parser.add_argument("--config", type=Path)
     known, others = parser.parse_known_args(arguments)
@@ -54,7 +54,7 @@ def handed_over(arguments: Sequence[str], folder: Path) -> tuple[list[str], Json
 
 
 class _KeysOnce(yaml.SafeLoader):
-    """A loader that refuses a key that is there twice, instead of forgetting the first one."""
+    """A YAML loader that refuses a repeated key, instead of keeping only its last value."""
 
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False
@@ -70,12 +70,13 @@ class _KeysOnce(yaml.SafeLoader):
 
 
 def read(file: Path) -> object:
-    """Return what a YAML file says, as far as JSON can say it, too.
+    """Return the content of a YAML file, if JSON can express it, too.
 
     Raises
     ------
     ElevatorLabError
-        It names the line that is wrong.
+        When the file cannot be read, is no YAML, or has content that JSON cannot express. For wrong
+        YAML, the message names the line.
     """
     try:
         text = file.read_text(encoding="utf-8")

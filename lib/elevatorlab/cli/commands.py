@@ -46,7 +46,7 @@ def options(
 
 
 def main() -> None:
-    """Run the command; an error that the user can mend is one sentence, not a traceback."""
+    """Run the command; print an error that the user can mend as a sentence, not as a traceback."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
     try:
         # typer turns Ctrl-C into a status and, like every other status, returns it.

@@ -16,7 +16,7 @@ READY, MISSING = "[green]yes[/]", "[red]no[/]"
 
 
 def overview(findings: Mapping[str, Sequence[Readiness]]) -> Table:
-    """Return a table: what there is, by testbed.
+    """Return a table of what is ready and what is missing, with a column per testbed.
 
     Parameters
     ----------
@@ -33,21 +33,21 @@ def overview(findings: Mapping[str, Sequence[Readiness]]) -> Table:
 
 
 def gaps(findings: Mapping[str, Sequence[Readiness]]) -> Iterator[str]:
-    """Yield a line for each gap with what to do about it; things missing alike share theirs."""
+    """Yield a line for each gap, with its remedy; gaps with the same remedy share a line."""
     for testbed, some in findings.items():
         for missing, found, remedy in alike(some):
             yield f"[red]{testbed}, {missing}:[/] {found}; {remedy}"
 
 
 def packages(brought: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a line for each package of somebody else's: what it adds to this laboratory."""
+    """Yield a line for each package of others: what it adds to this laboratory."""
     for package, entries in brought.items():
         yield f"plug-in {package}: {', '.join(entries)}"
 
 
 def details(findings: Sequence[Readiness]) -> Table:
     """Return a table of one testbed's findings."""
-    testbed = Column("testbed", no_wrap=True)  # an address cut short may be another's
+    testbed = Column("testbed", no_wrap=True)  # a shortened address may be that of another
     table = Table(testbed, "what", "what for", "found", "", "what to do")
     for f in findings:
         table.add_row(

@@ -17,10 +17,10 @@ from .base import app
 if TYPE_CHECKING:
     from .classes_file import JsonCopy
 
-#: The agent's status where it cannot start.
+#: The agent's exit status if it cannot start.
 EXIT_REFUSED = 2
 
-#: The options are the agent's own, which it parses and describes.
+#: The agent parses and describes the options itself.
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
@@ -44,7 +44,7 @@ def apply(context: typer.Context) -> None:
 
 
 def _agent_job(job: str, arguments: list[str]) -> None:
-    """Run a job of the agent here; its exit status is ours."""
+    """Run a job of the agent here, and exit with its exit status."""
     from ..testbeds import agent_archive
 
     with tempfile.TemporaryDirectory(prefix="elevatorlab-") as folder:
@@ -53,28 +53,31 @@ def _agent_job(job: str, arguments: list[str]) -> None:
         copy = None
         if job == "regulate":
             arguments, copy = _of_the_regulator(arguments, Path(folder))
-        # Ctrl-C and SIGTERM are the program's: it puts back what it changed, then ends.
+        # The agent handles Ctrl-C and SIGTERM: it puts back what it changed, then ends.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         running = subprocess.Popen([sys.executable, program, job, *arguments])
         asked_to_end: list[int] = []
         signal.signal(signal.SIGTERM, lambda number, _: _end(running, asked_to_end, number))
         signal.signal(signal.SIGHUP, lambda *_: _hang_up(running, copy))
         status = running.wait()
-    # Who signals a whole group of processes, as systemd does, ends the program twice: by itself and
-    # through us. The second signal may find it with everything put back and its handler gone.
+    # systemd signals a whole group of processes. So the agent gets SIGTERM twice: from systemd, and
+    # from us. The second may come when the agent has put everything back and removed its handler.
     if asked_to_end and status == -signal.SIGTERM:
         status = 0
     raise typer.Exit(status)
 
 
 def _end(running: subprocess.Popen[bytes], asked: list[int], number: int) -> None:
-    """Pass a signal on that ends the program, and note it."""
+    """Pass a signal that ends the program on to it, and note the signal."""
     asked.append(number)
     running.send_signal(number)
 
 
 def _of_the_regulator(arguments: list[str], folder: Path) -> tuple[list[str], JsonCopy | None]:
-    """Return the regulator's arguments, with files in `folder` where it needs them."""
+    """Return the regulator's arguments, and the JSON copy of its YAML file, if it has one.
+
+    Files that the regulator needs are written to `folder`.
+    """
     from ..testbeds import plugin_archive
     from .classes_file import handed_over
 

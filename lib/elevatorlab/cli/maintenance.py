@@ -1,4 +1,4 @@
-"""Commands for those who keep the project: its reference, its pages, the tiles of `make lab`."""
+"""Commands for maintainers of the project: its reference, its pages, the tiles of `make lab`."""
 
 from __future__ import annotations
 

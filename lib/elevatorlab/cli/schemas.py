@@ -1,4 +1,4 @@
-"""The command that prints the JSON Schemas of what is written down."""
+"""The command that prints the JSON Schemas of the files that this package reads and writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _trial() -> Schema:
 
 
 def _result() -> Schema:
-    """A result, with what each kind of workload measures beside it."""
+    """Return the schema of a result, with the measurements of each kind of workload."""
     from pydantic.json_schema import models_json_schema
 
     from ..plugins.kinds import WORKLOADS
@@ -68,7 +68,7 @@ def _manifest() -> Schema:
     return Manifest.model_json_schema()
 
 
-#: By name: what prints it, and what it describes.
+#: By name: the function that returns the schema, and what the schema describes.
 SCHEMAS: dict[str, tuple[Callable[[], Schema], str]] = {
     "trial": (_trial, "trial.json: what is run"),
     "result": (_result, "result.json: what was measured"),

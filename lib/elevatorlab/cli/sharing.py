@@ -110,7 +110,7 @@ def verify(
 
     if bundle is None:
         answers = [run_again(verification.reference(preset))]
-        # An exported image is that of the default testbed.
+        # An exported image is always one of the default testbed.
         others = [] if image else verification.beside(preset)
         answers += [run_beside(name) for name in others]
     else:
@@ -124,7 +124,7 @@ def verify(
 
 
 def _check(path: Path, run_again: Callable[[Stored], str] | None) -> str:
-    """Check a bundle's files and tables, and run its trials again where they can be."""
+    """Check a bundle's files and tables, and run those of its trials again that can run here."""
     from .. import scratch
     from ..sharing import bundles, verification
 

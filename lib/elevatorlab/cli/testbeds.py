@@ -29,7 +29,7 @@ def doctor(
     from . import doctor_tables
 
     asked = testbeds.each(testbed) if testbed else testbeds.names()
-    # Two of a kind are told apart by their addresses.
+    # Two testbeds of one kind differ in their addresses.
     addresses = {name: name.partition("?")[0] if "://" in name else name for name in asked}
     findings = {
         address: [replace(one, testbed=address) for one in testbeds.findings(name)]

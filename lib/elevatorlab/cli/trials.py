@@ -75,7 +75,7 @@ def run(
 
 
 def _unbuilt(chosen: Sequence[Testbed]) -> str:
-    """Return what is still to be built before a testbed knows where its results go; "": nothing."""
+    """Return what must be built before a testbed knows the folder of its results; "" if nothing."""
     for testbed in chosen:
         if testbed.anywhere:
             try:

@@ -1,1 +1,1 @@
-"""Disks with an arm: what they are, and how near they are to real ones."""
+"""Disks with an arm: their models, and how near these are to real drives."""

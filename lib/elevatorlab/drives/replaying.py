@@ -1,4 +1,4 @@
-"""A trace of a real drive, given to the disk with an arm in the deterministic machine."""
+"""Replay the trace of a real drive on its model in the deterministic machine."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from ..trial.drives import Drive
 
 MEMORY_MIB = 512
 
-#: A request is given up after so long on average, of the machine's time.
+#: Time for which a trial waits per request, on average, before it is stopped (the machine's time).
 PATIENCE_S = 0.5
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A trace, and what the disk with an arm made of it.
+    """A trace of a real drive, and its replay on the modelled drive.
 
     Attributes
     ----------
     drive : Drive
+        The modelled drive.
     real : pandas.DataFrame
         The trace (`traces.read`).
     folder : pathlib.Path
-        The result of the trial.
+        Folder of the trial's result.
     """
 
     drive: Drive
@@ -42,17 +43,17 @@ class Replayed:
 
     @cached_property
     def response_ms(self) -> pd.Series:
-        """What each request took, from the driver's side of the block layer, in order."""
+        """Time from issue to completion of each request on the modelled drive, in order."""
         requests = trace.requests(trace.read(self.folder))
         return (requests["completed_s"] - requests["issued_s"]) * 1000
 
     @property
     def real_response_ms(self) -> pd.Series:
-        """What the real drive took."""
+        """Response time of each request on the real drive, in order."""
         return self.real["response_us"] / 1000
 
     def as_json(self) -> dict[str, float | int]:
-        """Return the figures that tell how near they are."""
+        """Return the numbers that compare the modelled with the real response times."""
         return {
             "demerit_ms": round(demerit(self.response_ms, self.real_response_ms), 6),
             "mean_ms": round(float(self.response_ms.mean()), 6),
@@ -62,11 +63,11 @@ class Replayed:
 
 
 def trial_of(drive: Drive, requests: pd.DataFrame) -> Trial:
-    """Return the trial in which a drive is given the requests of a trace.
+    """Return the trial that replays the requests of a trace on a drive.
 
-    Each request comes `next_after_us` after the answer to the one before it. The traces of DiskSim
-    were measured in this way. If the times counted from arrival to arrival, the HP C3323A would
-    have answered every sixth request before the request that precedes it.
+    After the answer to a request, the request's `next_after_us` passes before the next one arrives.
+    The traces of DiskSim were measured in this way: if the times counted from arrival to arrival,
+    the HP C3323A would have answered every sixth request before it answered the previous one.
     """
     gaps_us = requests["next_after_us"].shift(fill_value=0)
     writes = (requests["op"] == "W").astype(int)
@@ -94,7 +95,7 @@ def replay(
     results: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Replayed:
-    """Give a drive the requests of a trace, unless that has been done before.
+    """Replay the requests of a trace on a drive, unless the result exists.
 
     Parameters
     ----------
@@ -102,9 +103,10 @@ def replay(
     requests : pandas.DataFrame
         As `traces.read` returns them.
     results : Path, optional
-        By default a folder of this image's own below ``build/``.
+        Folder of results. By default, one below ``build/`` for the present image of the
+        deterministic testbed.
     say : callable
-        Told what the testbed does before the first trial.
+        Called with a text on each thing that the testbed does before the first trial.
     """
     testbed = DeterministicTestbed(say=say)
     kept = results or BUILD / "drives" / testbed.machine()[:12]

@@ -15,14 +15,17 @@ from ..showing.style import GREY, style
 from ..trial.drive_records import DriveRecord, held_sectors
 from .replaying import Replayed
 
-#: Pairs of places, and turns of the platter, that stand for all of them.
+#: Numbers of places on the drive, and of angles of the platter, that represent all of them.
 PLACES, ANGLES = 400, 16
 
 OURS, THEIRS = "#0072B2", "#D55E00"
 
 
 def seek_ms(drive: DriveRecord, cylinders: NDArray[Any]) -> NDArray[np.float64]:
-    """Return what the arm takes for distances, beyond the last point along the last line."""
+    """Return the seek times (ms) for distances in cylinders.
+
+    Beyond the last point of the seek curve, its last line goes on.
+    """
     curve = np.array(drive.seek_curve_ms_by_cylinders, float)
     found = np.interp(cylinders, curve[:, 0], curve[:, 1])
     if len(curve) > 1:
@@ -33,10 +36,10 @@ def seek_ms(drive: DriveRecord, cylinders: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def random_read_ms(drive: DriveRecord) -> NDArray[np.float64]:
-    """Return service times of reads of 4 KiB at random places, without any queue or buffer.
+    """Return sorted service times (ms) of reads of 4 KiB at random places, without queue or buffer.
 
-    The places are evenly spread over the drive, each paired with each, and so are the angles at
-    which the platter is met: the quantiles are those of all reads, not of some.
+    The places are evenly spread over the drive, and each is combined with each. The angles of the
+    platter are evenly spread, too. So the quantiles are those of all reads, not of a sample.
     """
     place = _cylinders(drive, (np.arange(PLACES) + 0.5) / PLACES)
     distance = np.abs(place[:, None] - place[None, :])
@@ -65,7 +68,7 @@ def _cylinders(drive: DriveRecord, shares: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def as_json(drive: DriveRecord) -> dict[str, Any]:
-    """Return what is worth knowing of a drive."""
+    """Return a drive's properties, as `elevatorlab drive show --json` prints them."""
     turn_ms = 60_000 / drive.rotation_rpm
     times_ms = random_read_ms(drive)
     quantiles = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -96,7 +99,7 @@ def as_json(drive: DriveRecord) -> dict[str, Any]:
 
 
 def figure(drive: DriveRecord) -> Figure:
-    """Draw a drive: its seek curve, its zones, and what random reads take."""
+    """Draw a drive: its seek curve, its zones, and the service times of random reads."""
     with style():
         drawn, (curve, zones, times) = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
         _draw_curve(curve, drive)
@@ -129,7 +132,7 @@ def _draw_times(axes: Axes, drive: DriveRecord) -> None:
 
 
 def nearness(replayed: Sequence[Replayed]) -> str:
-    """Return how near drives are to the real ones, as the table of docs/drives.md."""
+    """Return the table of docs/drives.md, which compares modelled drives with the real ones."""
     rows = ["| drive | requests | demerit here | DiskSim's | mean here | mean, real |"]
     rows.append("| --- " * 6 + "|")
     for one in replayed:
@@ -144,7 +147,7 @@ def nearness(replayed: Sequence[Replayed]) -> str:
 
 
 def response_times(replayed: Sequence[Replayed]) -> Figure:
-    """Draw the cumulative distributions of response time: the real drives', and ours."""
+    """Draw the cumulative distributions of response time of real and modelled drives."""
     columns = min(3, len(replayed))
     rows = -(-len(replayed) // columns)
     size = (1.0 + 2.0 * columns, 0.4 + 2.0 * rows)

@@ -18,22 +18,23 @@ from ..trial.drive_records import DriveRecord
 
 COLUMNS = ("op", "sector", "sectors", "response_us", "next_after_us")
 
-#: A trial takes no more, and none of them waits longer than a day.
+#: The most requests that a trial can have, and the longest time in a trace: a day.
 MOST_REQUESTS, LONGEST_US = 100_000, 86_400e6
 
 _DIGITS = re.compile("[0-9]{1,18}")
 
 
 def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
-    """Return the requests of a trace, one a row.
+    """Return the requests of a trace, one per row.
 
     Parameters
     ----------
     file : Path
-        CSV with a header that has `COLUMNS`, maybe compressed (``.gz``). `response_us` is what
-        the real drive took, and `next_after_us` the time from its answer to the next request.
+        CSV with a header that has `COLUMNS`, maybe compressed (``.gz``). `response_us` is the
+        response time of the real drive, and `next_after_us` the time from this answer to the next
+        request.
     drive : DriveRecord
-        Whose trace it is.
+        The model of the drive on which the trace was recorded.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def _rows(file: Path, lines: IO[str], drive: DriveRecord) -> Iterator[tuple[Any,
         if not line.strip():
             empty = empty or at
             continue
-        if empty:  # the last lines may be
+        if empty:  # only the last lines may be empty
             raise ElevatorLabError(f"{empty}: expected a request; found an empty line")
         if number > MOST_REQUESTS + 1:
             raise ElevatorLabError(f"{at}: expected at most {MOST_REQUESTS} requests; found more")

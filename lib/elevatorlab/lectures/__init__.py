@@ -1,8 +1,8 @@
-"""What the lectures' notebooks call: one module a lecture, which makes its trials and draws them.
+"""What the lectures' notebooks call: one module per lecture, which makes and draws its trials.
 
 =================  ==================================================================
-``experiments``    runs trials, or finds their results where they have run before
-``sliders``        a picture with sliders; the picture alone where nobody can move them
+``experiments``    runs trials, or reads their results if they have run before
+``sliders``        a picture with sliders; in a stored page, the picture alone
 ``tables``         a table whose empty cells say why they are empty
 ``elevator``       1. what an elevator does
 ``writers``        2. readers and writers
@@ -13,6 +13,6 @@
 ``worth``          7. what an elevator is worth
 =================  ==================================================================
 
-Every number in a trial here was chosen so that an effect is seen in a second or two; none is a
-measurement of a product.
+Every number in these trials was chosen so that an effect is seen in a second or two. No number was
+measured on a product.
 """

@@ -22,19 +22,19 @@ from .experiments import Ran
 
 DRIVE = "barracuda"
 
-#: The Barracuda's bus is slower than its platter, so its zones do not show.
+#: A drive whose zones show. The Barracuda's do not, since its bus is slower than its platter.
 FAST_BUS = "desktop-7200"
 
-#: First come first served, the textbook's, and the kernel's own.
+#: First come first served, the schedulers of textbooks, and those of the kernel.
 SCHEDULERS = ("none", "sstf", "look", "c-look", "mq-deadline", "kyber", "bfq")
 
-#: One that never waits for the next request of a reader, and two that do.
+#: A scheduler that never waits for a reader's next request, and two that do.
 WAITING = ("mq-deadline", "anticipatory", "bfq")
 
-#: Requests that a scheduler may hold, and those that are under way at a time.
+#: How many requests a scheduler may hold, and how many the reader keeps in flight.
 ROOM, DEPTH = 64, 32
 
-#: Where the time of a request goes, and its colour (Okabe and Ito).
+#: The parts of a request's time, each with its colour (Okabe and Ito).
 PARTS = {"seek_us": "#D55E00", "rotation_us": "#56B4E9", "media_us": "#009E73"}
 NAMES = {"seek_us": "seek", "rotation_us": "wait for the platter", "media_us": "transfer"}
 
@@ -45,7 +45,7 @@ def orders(schedulers: Sequence[str] = SCHEDULERS, requests: int = 300) -> dict[
 
 
 def who_sorts(requests: int = 300) -> dict[str, Trial]:
-    """Return four trials: nobody sorts, the elevator, the drive's own queue, or both."""
+    """Return four trials: requests are sorted by nobody, by the elevator, by the drive, by both."""
     reads = _random_reads(requests)
     sorting = _sorting_drive()
     return {
@@ -72,7 +72,8 @@ def idleness(
 ) -> dict[str, Trial]:
     """Return a trial for each scheduler: two readers far apart, who think before each request.
 
-    Each reads at random in 4 MiB of its own. While one thinks, only the other has a request.
+    Each reader reads at random in 4 MiB of its own. While a reader thinks, only the other one has a
+    request.
     """
     usual: dict[str, Any] = {
         "rw": "randread",
@@ -93,7 +94,7 @@ def _random_reads(requests: int) -> tuple[dict[str, Any], ...]:
 
 
 def _sorting_drive() -> Drive:
-    """Return the drive with a queue of its own that takes what the arm meets first."""
+    """Return the drive with its own queue, which serves the request that the arm meets first."""
     return with_queue(drive(DRIVE), Queue(depth=DEPTH, order="shortest_positioning_time"))
 
 
@@ -109,13 +110,13 @@ def _trial(scheduler: str, workloads: Sequence[Any], device: Drive | None = None
 
 
 def work_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
-    """Return what the arm did in each trial: a row each.
+    """Return what the arm did, one row per trial.
 
     Returns
     -------
     pandas.DataFrame
-        requests a second; the mean way in cylinders; the mean time of a request for seek, wait
-        and transfer, in ms.
+        Requests per second; mean distance of a seek, in cylinders; mean time of a request for seek,
+        wait for the platter, and transfer, in ms.
     """
     rows = {}
     for name, one in ran.items():
@@ -136,7 +137,7 @@ def draw_arm(ran: Mapping[str, Ran], requests: int = 60) -> Figure:
     ----------
     ran : dict of str to Ran
     requests : int
-        So many of each trial, from the middle of it on, when its queue is full.
+        How many requests of each trial to draw, from its middle, when the queue is full.
     """
     columns = min(2, len(ran))
     rows = -(-len(ran) // columns)
@@ -157,16 +158,16 @@ def draw_arm(ran: Mapping[str, Ran], requests: int = 60) -> Figure:
 
 
 def _middle(ran: Ran, requests: int) -> pd.DataFrame:
-    """Return so many requests from the middle of a trial, when its queue is full."""
+    """Return `requests` requests from the middle of a trial, when the queue is full."""
     arm = trace.arm(ran.folder)
     begin = max(0, (len(arm) - requests) // 2)
     return arm.iloc[begin : begin + requests]
 
 
 def _draw_way(panel: Axes, arm: pd.DataFrame) -> list[list[Line2D]]:
-    """Draw each request as three lines, one behind the other: to its place, there, and there.
+    """Draw each request as three lines: the seek, the wait for the platter, and the transfer.
 
-    Returns them by part of the time, and in each part by request.
+    Return the lines by part of the time, and in each part by request.
     """
     begin_ms = (arm["time_s"] - arm["time_s"].iloc[0]) * 1000
     at_ms = begin_ms + (arm["overhead_us"] + arm["waited_us"]) / 1000
@@ -187,7 +188,7 @@ def animate(ran: Ran, title: str, requests: int = 40) -> bytes:
     ran : Ran
     title : str
     requests : int
-        So many, from the middle of the trial on.
+        How many requests to show, from the middle of the trial.
     """
     arm = _middle(ran, requests)
     parts = [part.mean() / 1000 for part in (arm[name] for name in PARTS)]

@@ -18,22 +18,23 @@ DEPTHS = (1, 4, 16, 64)
 STUDY = studies.get("stream_batching")
 BATCH_NR, BATCH_TIMEOUT_US = STUDY.BATCH_NR, STUDY.BATCH_TIMEOUT_US
 
-#: How much slower this processor is than the document's.
+#: How many times slower the simulated processor is than the document's.
 SCALE = STUDY.Parameters.model_fields["time_scale"].default
 
 
 def trials(
     scale: float = SCALE, depths: Sequence[int] = DEPTHS, local: bool = False
 ) -> dict[str, Trial]:
-    """Return the study's own trials of none and SBQ, over NVMe/TCP to a disk in memory.
+    """Return study 5's trials of the scheduler none and of SBQ, over NVMe/TCP to a disk in memory.
 
     Parameters
     ----------
     scale : float
-        Factor on SBQ's timeout: `SCALE` keeps its proportion to what a request costs.
+        Factor on SBQ's timeout. `SCALE` keeps the timeout in proportion to the cost of a request.
     depths : tuple of int
+        Requests in flight.
     local : bool
-        The same disk without the network, at depths 1 and 64.
+        Whether to use the disk without the network, at depths 1 and 64.
     """
     chosen = {
         "experiments": ("local",) if local else ("depth",),
@@ -48,7 +49,7 @@ def trials(
 
 
 def point_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
-    """Return what each scheduler did at each depth, and what it cost."""
+    """Return throughput, latency, costs and batches of each scheduler at each depth."""
     rows = [
         {"scheduler": name, **row}
         for name, one in ran.items()
@@ -76,15 +77,17 @@ NO_BATCH = (
 
 
 def costs(points: pd.DataFrame, batch_nr: int = BATCH_NR) -> tuple[float, float]:
-    """Return (a, b): what each burst costs, and what each request costs beside, in us.
+    """Return (a, b): the cost of each burst, and the further cost of each request, in us.
 
-    From two throughputs of a processor that is always busy: without batches a request costs
-    a + b, in full batches b + a / batch_nr.
+    Both follow from the throughputs at depth 64, where the processor is always busy. Without
+    batches, a request costs a + b. In full batches, it costs b + a / batch_nr.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        Of `point_table`.
+        From `point_table`.
+    batch_nr : int
+        Requests in a full batch.
     """
     rates = points["requests/s"]
     alone_us, together_us = (1e6 / float(rates[name, 64]) for name in ("none", "sbq"))
@@ -95,10 +98,10 @@ def costs(points: pd.DataFrame, batch_nr: int = BATCH_NR) -> tuple[float, float]
 def model(
     depths: npt.ArrayLike, burst_us: float, request_us: float, batch_nr: int, timeout_us: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the throughputs (requests/s) that two costs foresee: of none, and of SBQ.
+    """Return the throughputs (requests/s) that two costs predict: for the scheduler none, and SBQ.
 
-    A batch that fills goes at once, and the processor is the limit. One that cannot fill, since
-    no more requests are in flight, waits for the timeout, and then takes its own cost.
+    A batch that fills goes at once, and the processor is the limit. If too few requests are in
+    flight to fill a batch, the batch waits for the timeout before its own cost begins.
 
     Parameters
     ----------
@@ -107,7 +110,9 @@ def model(
     burst_us, request_us : float
         See `costs`.
     batch_nr : int
+        Requests in a full batch.
     timeout_us : float
+        SBQ's timeout.
     """
     depths = np.asarray(depths, dtype=float)
     none = np.full_like(depths, 1e6 / (burst_us + request_us))
@@ -117,7 +122,7 @@ def model(
 
 
 def turning_depth(burst_us: float, batch_nr: int, timeout_us: float) -> float:
-    """Return the depth from which batches gain: 1 + T/a, or a batch that fills, if that is less.
+    """Return the depth from which batching gains: 1 + timeout / burst, but at most a full batch.
 
     Examples
     --------
@@ -130,12 +135,12 @@ def turning_depth(burst_us: float, batch_nr: int, timeout_us: float) -> float:
 
 
 def draw_points(tables: Mapping[str, tuple[float, pd.DataFrame]]) -> Figure:
-    """Draw throughput and latency over depth, measured and as the two costs foresee.
+    """Draw throughput and latency over depth, measured and as the two costs predict.
 
     Parameters
     ----------
     tables : dict of (float, pandas.DataFrame)
-        By title: SBQ's timeout in us, and the `point_table`.
+        By title: SBQ's timeout in us, and the `point_table`. The first table gives the costs.
     """
     with style():
         figure = Figure(figsize=(8, 1 + 2.3 * len(tables)))

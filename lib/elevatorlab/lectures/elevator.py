@@ -15,11 +15,11 @@ from .experiments import Ran
 
 SCHEDULERS = OF_THE_KERNEL
 
-#: Where the stream of `deadlines` is, and where the far reader is.
+#: In `deadlines`, the stream begins at the first place; the far reader reads below the second.
 STREAM_MIB, FAR_MIB = 32, 16
 
-#: Requests that a scheduler may hold (``nr_requests``). The kernel gives it twice what the disk
-#: takes, which would be 2 here; disks that take 32 or more have 64 and more.
+#: How many requests a scheduler may hold (``nr_requests``). By default, the kernel allows twice the
+#: disk's queue depth. That would be 2 here; disks with a depth of 32 or more have 64 or more.
 ROOM = 64
 
 
@@ -32,7 +32,7 @@ def orders(
 
 
 def rooms(values: Sequence[int] = (4, 8, 32)) -> dict[str, Trial]:
-    """Return trials of mq-deadline with room for so many requests."""
+    """Return a trial of mq-deadline for each number of requests that it may hold."""
     reads = experiments.fio("reader", rw="randread", iodepth=32, number_ios=96)
     return {f"room for {room}": _traced("mq-deadline", (reads,), room=room) for room in values}
 
@@ -44,10 +44,10 @@ def merges(schedulers: Sequence[str] = SCHEDULERS) -> dict[str, Trial]:
 
 
 def deadlines(read_expire_ms: Sequence[int] = (500, 100, 20)) -> dict[str, Trial]:
-    """Return trials of mq-deadline with different deadlines, and one of none.
+    """Return trials of mq-deadline with different deadlines, and a trial of the scheduler none.
 
-    A stream reads upwards, with holes, so that nothing merges; behind it a second program asks
-    for one block at a time.
+    A stream reads upwards, and leaves gaps so that no requests merge. A second program, the far
+    reader, reads one block at a time, at places below the stream's.
     """
     stream = experiments.fio(
         "stream", rw="read:12k", iodepth=16, offset=f"{STREAM_MIB}m", **_for("900ms")
@@ -82,7 +82,7 @@ def _traced(
     tunables: Mapping[str, int] | None = None,
     room: int = ROOM,
 ) -> Trial:
-    # None holds nothing, so that there is no room to give it.
+    # The scheduler none holds no requests, so it gets no room.
     tunables = {} if scheduler == "none" else {"nr_requests": room, **(tunables or {})}
     return experiments.trial(
         "elevator",
@@ -93,14 +93,14 @@ def _traced(
 
 
 def draw_orders(ran: Mapping[str, Ran]) -> Figure:
-    """Draw where each request is, when it is inserted and when it is dispatched."""
+    """Draw the place of each request over time, at its insert and at its dispatch."""
     traced = {name: one.requests for name, one in ran.items()}
     colours = {name: COLOURS[one.trial.scheduler.name] for name, one in ran.items()}
     return draw_places(traced, colours)
 
 
 def order_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
-    """Return what each scheduler made of the same requests."""
+    """Return, for each scheduler, the number, direction and travel of the same requests."""
     rows = {}
     for name, one in ran.items():
         found, events = one.requests, one.events["event"]
@@ -133,7 +133,7 @@ def _lasted_s(requests: pd.DataFrame) -> float:
 
 
 def draw_deadlines(ran: Mapping[str, Ran]) -> Figure:
-    """Draw stream and far reader: place over time, one panel a trial."""
+    """Draw the places of the stream and of the far reader over time, one panel per trial."""
     with style():
         figure = Figure(figsize=(8, 2 + 1.3 * len(ran)))
         panels = figure.subplots(len(ran), 1, sharex=True, sharey=True)
@@ -153,13 +153,13 @@ def draw_deadlines(ran: Mapping[str, Ran]) -> Figure:
 
 
 def wait_table(ran: Mapping[str, Ran], kinds: Callable[[pd.DataFrame], pd.Series]) -> pd.DataFrame:
-    """Return how long requests of each kind waited in the scheduler, and took from there on.
+    """Return the waits in the scheduler, and the times from issue to end, by trial and kind.
 
     Parameters
     ----------
     ran : dict of str to Ran
     kinds : callable
-        Requests -> the kind of each, as a Series.
+        Takes a table of requests; returns the kind of each request, as a Series.
     """
     rows = []
     for name, one in ran.items():

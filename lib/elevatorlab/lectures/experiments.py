@@ -1,4 +1,4 @@
-"""Run a lecture's trials on the deterministic testbed; what has run before is only read."""
+"""Run a lecture's trials on the deterministic testbed, or read the results that exist."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Ran:
     ----------
     trial : Trial
     folder : pathlib.Path
-        Its result.
+        Folder of its result.
     """
 
     trial: Trial
@@ -41,23 +41,24 @@ class Ran:
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """The block layer's events, where the trial was traced."""
+        """The block layer's events, if the trial was traced."""
         return trace.read(self.folder)
 
     @cached_property
     def requests(self) -> pd.DataFrame:
-        """The requests, put together from the events."""
+        """The requests, each put together from its events."""
         return trace.requests(self.events)
 
 
 def trial(lecture: str, **fields: Any) -> Trial:
-    """Return a trial: one group on a bare disk of one server, but for `fields`.
+    """Return a trial: one group on `disk()` without a file system, unless `fields` say otherwise.
 
     Parameters
     ----------
     lecture : str
+        Becomes the trial's label `lecture`.
     fields
-        Of `elevatorlab.trial.Trial`.
+        Fields of `elevatorlab.trial.Trial`.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def trial(lecture: str, **fields: Any) -> Trial:
 
 
 def disk(service_time_us: float = 1000, size_mib: int = 64) -> NullBlk:
-    """Return a simulated disk that serves one request at a time, each in the same time."""
+    """Return a simulated disk that serves one request at a time, always in `service_time_us`."""
     return NullBlk(
         profile="one_server", size_mib=size_mib, service_time_us=service_time_us, parallelism=1
     )
@@ -90,21 +91,22 @@ def disk(service_time_us: float = 1000, size_mib: int = 64) -> NullBlk:
 def fio(name: str, group: str = "main", **options: Any) -> dict[str, Any]:
     """Return a fio workload that bypasses the page cache.
 
-    It is asynchronous with 4 KiB, unless `options` say otherwise.
+    Its requests are asynchronous and of 4 KiB, unless `options` say otherwise.
     """
     usual = {"bs": "4k", "ioengine": "libaio", "direct": 1}
     return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
 
 
 def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[str, Ran]:
-    """Run the trials that have no result yet.
+    """Run the trials that have no result yet, and return all of them.
 
     Parameters
     ----------
     trials : dict of str to Trial
-        By the name under which a lecture speaks of them.
+        By the names that the lecture uses.
     results : path, optional
-        By default a folder of this image's own below ``build/``.
+        Folder of results. By default, one below ``build/`` for the present image of the
+        deterministic testbed.
 
     Returns
     -------
@@ -113,6 +115,6 @@ def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[
     testbed = DeterministicTestbed(say=lambda _: None)
     kept = Path(results) if results else BUILD / "lectures" / testbed.machine()[:12]
     share, place = campaign.Share(testbed, list(trials.values())), store.folder(kept, testbed)
-    if share.todo(kept):  # a class may read the same results at the same time
+    if share.todo(kept):  # else only read: a class may share one folder
         campaign.run([share], kept, threads=True)
     return {name: Ran(one, place / one.hash) for name, one in trials.items()}

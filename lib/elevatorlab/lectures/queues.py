@@ -20,16 +20,22 @@ OPEN, CLOSED = COLOURS["none"], COLOURS["bfq"]
 
 
 def server(service: str = "exponential") -> PacedDisk:
-    """Return the disk: one server of `SERVICE_MS`, exponential or constant."""
+    """Return a disk with one server and a mean service time of `SERVICE_MS`.
+
+    Parameters
+    ----------
+    service : {"exponential", "constant"}
+        Distribution of the service time.
+    """
     return PacedDisk(
         profile="one_server", size_mib=16, service_us=SERVICE_MS * 1000, service=service, seed=1
     )
 
 
 def closed(writers: Sequence[int] = (1, 2, 4, 8, 12), service: str = "exponential") -> Trial:
-    """Return a trial with so many writers, one number after the other.
+    """Return a trial with a phase for each number of writers.
 
-    Each waits, thinks for `THINK_MS` on average, and asks again.
+    Each writer waits for its write, thinks for `THINK_MS` on average, and writes again.
     """
     phases = [{"writers": count, "think_us": THINK_MS * 1000} for count in writers]
     return _trial(phases, service)
@@ -38,7 +44,10 @@ def closed(writers: Sequence[int] = (1, 2, 4, 8, 12), service: str = "exponentia
 def opened(
     utilizations: Sequence[float] = (0.2, 0.4, 0.6, 0.75, 0.85), service: str = "exponential"
 ) -> Trial:
-    """Return a trial in which writes arrive at random, also if earlier ones are not complete."""
+    """Return a trial in which writes arrive at random, whether or not earlier ones are complete.
+
+    It has a phase for each utilisation.
+    """
     rates_per_s = [ratio * 1000 / SERVICE_MS for ratio in utilizations]
     phases = [{"writers": 32, "arrivals_per_s": rate_per_s} for rate_per_s in rates_per_s]
     return _trial(phases, service)
@@ -64,18 +73,18 @@ def _trial(phases: Sequence[Mapping[str, Any]], service: str) -> Trial:
 
 
 def phase_table(one: Ran) -> pd.DataFrame:
-    """Return for each phase what writers and disk measured, each with its own clock.
+    """Return what the writers and the kernel measured in each phase, each with its own clock.
 
     Parameters
     ----------
     one : Ran
-        Of `closed` or `opened`.
+        A trial of `closed` or `opened`.
 
     Returns
     -------
     pandas.DataFrame
-        Index: writers, or arrivals_per_s. iops (X) and wait_ms (W) as the writers saw them;
-        queue_length (L) and utilization_ratio (U) of the disk, from the kernel's counters.
+        Index: writers, or arrivals_per_s. The writers measured iops (X) and wait_ms (W). The
+        kernel's counters give queue_length (L) and utilization_ratio (U) of the disk.
     """
     (load,) = one.trial.workloads
     assert isinstance(load, PacedWrites)
@@ -102,7 +111,7 @@ def phase_table(one: Ran) -> pd.DataFrame:
 
 
 def law_table(phases: pd.DataFrame) -> pd.DataFrame:
-    """Hold each phase against Little's law and the utilisation law."""
+    """Compare the measured L and U of each phase with Little's law and the utilisation law."""
     return pd.DataFrame(
         {
             "L, the kernel's": phases["queue_length"],
@@ -114,7 +123,7 @@ def law_table(phases: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_closed(phases: pd.DataFrame) -> Figure:
-    """Draw wait over writers: measured, exact solution, and what no distribution can pass."""
+    """Draw wait over writers: measured, the exact solution, and bounds for all distributions."""
     last = int(phases.index.max())
     exact = queueing.mean_value_analysis(SERVICE_MS, THINK_MS, last)
     bounds = queueing.asymptotic_bounds(SERVICE_MS, THINK_MS, last)
@@ -203,7 +212,7 @@ def draw_laws(
 
 
 def draw_writers(think_ms: float = 40, service_ms: float = 10) -> Figure:
-    """Draw what a closed system of up to 30 writers does: throughput and wait."""
+    """Draw throughput and wait of a closed system with up to 30 writers."""
     exact = queueing.mean_value_analysis(service_ms, think_ms, 30)
     bounds = queueing.asymptotic_bounds(service_ms, think_ms, 30)
     crossing = queueing.saturation_writers(service_ms, think_ms)

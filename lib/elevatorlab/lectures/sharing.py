@@ -17,10 +17,10 @@ NAMES = ("left", "right")
 COLOUR = {"left": COLOURS["none"], "right": COLOURS["bfq"]}
 SLA_WAIT_MS = 8.0
 
-#: Room for all requests, and no favours for what looks interactive: weights alone decide.
+#: Room for all requests, and no favours for processes that seem interactive: only weights decide.
 TUNABLES = {"bfq": {"nr_requests": 64, "low_latency": 0}}
 
-#: What `experiments.disk` can do, in the words of the kernel's cost controller.
+#: What `experiments.disk` can do, in the terms of the kernel's cost controller (``io.cost.model``).
 COST_MODEL = {
     **{f"{letter}bps": 400_000_000 for letter in "rw"},
     **{f"{letter}{kind}iops": 1000 for letter in "rw" for kind in ("seq", "rand")},
@@ -30,8 +30,8 @@ COST_MODEL = {
 def jain(shares: npt.ArrayLike) -> float:
     """Return Jain's index of fairness, (sum x)^2 / (n sum x^2).
 
-    1 when all get the same; 1/n when one gets everything. Divide by weights first where equal
-    shares are not what was meant.
+    The index is 1 if all n get the same, and 1/n if one gets everything. Where groups have weights,
+    first divide each share by its group's weight.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def shared(
     depths: tuple[int, int] = (8, 8),
     io_cost: Mapping[str, Any] | None = None,
 ) -> Trial:
-    """Return a trial: two groups read at random from one disk for a second.
+    """Return a trial in which two groups read at random from one disk for a second.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def shared(
     left, right : dict, optional
         Limits of each group (`elevatorlab.trial.Limits`).
     depths : pair of int
-        Requests that each keeps in flight.
+        Requests that each group keeps in flight.
     io_cost : dict, optional
-        The cost controller (`elevatorlab.trial.IoCost`).
+        Settings of the cost controller (`elevatorlab.trial.IoCost`).
     """
     return experiments.trial(
         "sharing",
@@ -98,7 +98,7 @@ def cost(left_weight: int = 300, right_weight: int = 100) -> Trial:
 
 
 def share_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
-    """Return what each group got, and how fair that was, with and without its weight."""
+    """Return each group's rate and wait, and Jain's index without and with the weights."""
     rows = {}
     for name, one in ran.items():
         reads = {group: one.result["workloads"][group]["read"] for group in NAMES}
@@ -119,15 +119,15 @@ def share_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
 
 
 def regulation(policy: bool = True) -> Trial:
-    """Return a trial: one group that writes small and thinks, one that overloads the disk.
+    """Return a trial of two groups: one makes small writes and thinks, one overloads the disk.
 
-    The disk is much like study 3's: 1.33 ms a write, and its bytes at 9700 KiB/s. The second group
-    begins to overload it after two seconds.
+    The disk is much like study 3's: each write takes 1.33 ms, and its bytes pass at 9700 KiB/s. The
+    second group begins to overload the disk after two seconds.
 
     Parameters
     ----------
     policy : bool
-        Whether the regulator holds the first group's wait to `SLA_WAIT_MS`.
+        Whether the regulator runs. Its goal is that the first group waits at most `SLA_WAIT_MS`.
     """
     small = {"duration_s": 8, "writers": 1, "think_us": 2230}
     large = {"duration_s": 6, "writers": 3, "think_us": 0}
@@ -187,7 +187,7 @@ def draw_regulation(ran: Mapping[str, Ran]) -> Figure:
 
 
 def draw_jain(right_share: float = 0.3, others: int = 0) -> Figure:
-    """Draw a disk's division and its index: right's share, and so many idle groups beside."""
+    """Draw how a disk is divided, and Jain's index, with a number of idle groups (`others`)."""
     shares = [1 - right_share, right_share, *[0.0] * others]
     along = np.linspace(0, 1, 101)
     with style():

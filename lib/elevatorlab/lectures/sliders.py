@@ -1,4 +1,4 @@
-"""A picture that a slider redraws; where nobody can move it, the picture as it begins."""
+"""A picture that sliders redraw; in a stored page, the picture for the values at the start."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,14 +18,14 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 def explore(draw: Callable[..., Figure], **controls: Control) -> None:
     """Show ``draw(**values)`` with a slider for each value.
 
-    The picture is an output of its own, so that a page made of the notebook has it, too.
+    The picture is an output of its own, so that a page made from the notebook contains it.
 
     Parameters
     ----------
     draw : callable
         Returns a figure.
     controls : dict
-        For each of its arguments (lowest, highest, step, value to begin with).
+        For each argument of `draw`: (lowest, highest, step, value to begin with).
     """
     sliders = {name: _slider(name, *control) for name, control in controls.items()}
 

@@ -18,10 +18,10 @@ from .experiments import Ran
 SCHEDULERS = ("none", "sstf", "mq-deadline")
 DEPTH = 32
 
-#: What the disk with an arm is called: the one that is traced, since a trace costs processor time.
+#: The name of the disk with an arm. Only this disk is traced, since a trace costs processor time.
 ARM = "disk with an arm"
 
-#: Where a result has the times by which so many of 100 reads have their answer.
+#: The part of a result with the percentiles of read latency, in ns.
 PERCENTILES = "latency_percentile_ns"
 
 #: Why `table` has empty cells.
@@ -29,7 +29,7 @@ NO_TRAVEL = "a disk without an arm was not traced, because tracing costs process
 
 
 def devices() -> dict[str, DeviceModel]:
-    """Return the three disks, by what the lecture calls them."""
+    """Return the three disks by the names that the lecture uses."""
     return {
         ARM: drive("barracuda"),
         "SSD": profile("sata_ssd", 64),
@@ -58,7 +58,7 @@ def _reads(count: int) -> dict[str, Any]:
 
 
 def table(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
-    """Return reads per second, times and travel, by disk and scheduler."""
+    """Return reads per second, latencies and the arm's travel, by disk and scheduler."""
     rows = []
     for (place, name), one in ran.items():
         read = one.result["workloads"]["reader"]["read"]
@@ -82,7 +82,7 @@ def _travel_a_read_mib(one: Ran) -> float:
 
 
 def worth(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
-    """Return reads per second, each as a multiple of those without a scheduler."""
+    """Return reads per second as a multiple of those with the scheduler none."""
     rates = table(ran)["reads per second"].unstack("scheduler")
     order = list(dict.fromkeys(name for _, name in ran))
     places = list(dict.fromkeys(place for place, _ in ran))
@@ -90,7 +90,7 @@ def worth(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
 
 
 def draw_times(ran: Mapping[tuple[str, str], Ran]) -> Figure:
-    """Draw, for the disk with an arm, how many of 100 reads have their answer after a time."""
+    """Draw the cumulative distribution of read latency on the disk with an arm."""
     with style():
         figure = Figure(figsize=(8, 3))
         panel = figure.subplots()
@@ -108,7 +108,7 @@ def draw_times(ran: Mapping[tuple[str, str], Ran]) -> Figure:
 
 
 def draw(ran: Mapping[tuple[str, str], Ran]) -> Figure:
-    """Draw what each scheduler is worth on each disk."""
+    """Draw the ratios of `worth`: one panel per disk, one bar per scheduler."""
     ratios = worth(ran)
     with style():
         figure = Figure(figsize=(8, 2.8))

@@ -17,7 +17,7 @@ from .experiments import Ran
 
 SIZES_MIB = (4, 8, 16)
 
-#: Of study 1: files of growing size are read while another is written without end.
+#: The test of study 1 in which files of growing size are read during an endless write.
 TEST = "writes_starving_reads"
 
 
@@ -56,7 +56,7 @@ def cats(
 
 
 def read_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
-    """Return what each ``cat`` took, and where its bytes came from."""
+    """Return the time of each ``cat``, and how many of its bytes came from the disk."""
     rows = [
         {
             "trial": name,
@@ -71,12 +71,12 @@ def read_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
 
 
 def who_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
-    """Return which process brought how much to the block layer, by trial."""
+    """Return how much each process sent to the block layer, by trial, and reads or writes."""
     tables = []
     for name, one in ran.items():
         kinds = one.requests["operation"].str[0].map({"R": "reads", "W": "writes"})
         some = one.requests.assign(trial=name, kind=kinds.fillna("flushes"))
-        # Kernel threads are numbered by what they happen to serve.
+        # The name of a kworker thread changes with what it happens to serve.
         some["process"] = some["process"].str.replace(r"^kworker.*", "kworker", regex=True)
         tables.append(some)
     grouped = pd.concat(tables).groupby(["trial", "kind", "process"])["bytes"]
@@ -86,7 +86,7 @@ def who_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
 
 
 def draw_traffic(ran: Mapping[str, Ran]) -> Figure:
-    """Draw what each trial's disk did over time: MiB/s of reads and of writes."""
+    """Draw the rates at which each trial's disk read and wrote over time, in MiB/s."""
     with style():
         figure = Figure(figsize=(8, 1.2 + 1.3 * len(ran)))
         panels = figure.subplots(len(ran), 1, sharex=True, squeeze=False)[:, 0]
@@ -111,10 +111,10 @@ def draw_traffic(ran: Mapping[str, Ran]) -> Figure:
 
 
 def study_one() -> pd.DataFrame:
-    """Return the first test of study 1: time under each scheduler, divided by the time under none.
+    """Return study 1's first test: the time with each scheduler over that with the scheduler none.
 
-    Of the stored reference, only the run on the default machine counts. The ratios are those of
-    the study's figure: of the times of all files, paired by repetition.
+    Of the stored reference, only the run on the default machine counts. As in the study's figure, a
+    ratio is one of total times of all files, paired by repetition.
     """
     study = studies.get("vm_vs_container")
     article, rerun = study.published().assign(repetition=0), runs(load(study.NAME))[0].rows

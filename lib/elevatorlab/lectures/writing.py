@@ -1,4 +1,4 @@
-"""Lecture 6: write an elevator; from C in a cell to the picture of its order of dispatch."""
+"""Lecture 6: write an elevator, from C code in a cell to a picture of its order of dispatch."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ..trial import Trial
 from . import experiments
 from .experiments import Ran
 
-#: What the scheduler of the lecture is called; also its folder.
+#: The name of the lecture's scheduler, and of its folder.
 NAME = "mine"
 
-#: The service takes so long that other requests come meanwhile: there is a choice.
+#: Service time of the disk: so long that other requests arrive meanwhile, and there is a choice.
 SERVICE_US = 20_000
 
-#: The one function that is to be written, in the template.
+#: The function of the template that the student has to write: it chooses the next request.
 _CHOOSE = re.compile(rf"^static struct request \*{NAME}_choose\(.*?^}}\n", re.M | re.S)
 
 
 def begin(template: str = "sstf") -> Path:
-    """Write the folder of a new scheduler, in the place of an earlier one of this lecture.
+    """Write the folder of a new scheduler, and remove an earlier scheduler of this lecture.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def begin(template: str = "sstf") -> Path:
     Returns
     -------
     Path
-        Its source.
+        The scheduler's source in C.
     """
     place = BUILD / "lectures" / "elevators"
     shutil.rmtree(place / NAME, ignore_errors=True)
@@ -55,26 +55,26 @@ def begin(template: str = "sstf") -> Path:
 
 
 def choose(source: Path) -> str:
-    """Return the function that chooses, as it is."""
+    """Return the present C code of the function that chooses the next request."""
     found = _CHOOSE.search(source.read_text())
     assert found
     return found[0]
 
 
 def write(source: Path, function: str) -> None:
-    """Put a function in the place of the one that chooses; build and register the scheduler.
+    """Replace the function that chooses the next request; build and register the scheduler.
 
     Parameters
     ----------
     source : Path
         As `begin` returned it.
     function : str
-        C.
+        The new function, in C.
 
     Raises
     ------
     elevatorlab.testbeds.deterministic.modules.DoesNotCompile
-        With what the compiler said.
+        When the compiler refuses the code; the error has the compiler's messages.
     """
     text = source.read_text()
     body = function.strip("\n") + "\n"
@@ -87,17 +87,17 @@ def write(source: Path, function: str) -> None:
 def arrivals(
     schedulers: Sequence[str], scenario: int = 1, assignment: str = "sstf", **tunables: int
 ) -> dict[str, Trial]:
-    """Return a trial for each scheduler: requests of an assignment, each when it comes.
+    """Return a trial for each scheduler, with the requests of an assignment at their times.
 
     Parameters
     ----------
     schedulers : sequence of str
     scenario : int
-        Of the assignment, from 0.
+        Number of the assignment's scenario, from 0.
     assignment : str
         One of ``courses/elevators``.
     tunables
-        What the schedulers are told.
+        Tunables of all schedulers.
 
     Examples
     --------
@@ -122,17 +122,17 @@ def arrivals(
 
 
 def draw(ran: Mapping[str, Ran]) -> Figure:
-    """Draw where each request is, when it comes and when it is dispatched."""
+    """Draw the place of each request over time, at its insert and at its dispatch."""
     return draw_places({name: one.requests for name, one in ran.items()})
 
 
 def film(name: str, ran: Ran) -> None:
-    """Show the way of the head, dispatch by dispatch."""
+    """Show the head's way, dispatch by dispatch."""
     display(Image(animate(ran.requests, name, COLOURS[ran.trial.scheduler.name]), format="gif"))
 
 
 def table(ran: Mapping[str, Ran]) -> pd.DataFrame:
-    """Return what each scheduler's order costs: the arm's travel, and the requests' waits."""
+    """Return what each scheduler's order costs: the head's travel, and the requests' waits."""
     rows = {}
     for name, one in ran.items():
         waits_ms = 1000 * (one.requests["issued_s"] - one.requests["inserted_s"])

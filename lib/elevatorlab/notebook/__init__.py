@@ -18,13 +18,13 @@ from ..running import expansion, jobs
 from ..testbeds.base import Testbed
 from . import launcher
 
-#: Parameters that every measurement notebook has beside its study's own.
+#: Parameters that every measurement notebook has, in addition to those of its study.
 COMMON = {"testbed": str, "preset": str, "results": str, "workers": int, "cluster": str}
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a measurement notebook was asked for, checked before anything starts."""
+    """The parameters of a measurement notebook, checked before any trial starts."""
 
     study: Any
     testbeds: list[Testbed]
@@ -36,9 +36,9 @@ class Measurement:
     trials: frozenset[str]
 
     def measure(self) -> pd.DataFrame:
-        """Run what is not finished yet and return the tidy table of what was asked for.
+        """Run the trials that are not finished yet, and return the tidy table of those asked for.
 
-        The folder may hold more: trials of another preset, or with other parameters.
+        Other trials in the folder, of another preset or with other parameters, are left out.
         """
         table = jobs.run_study(
             *(self.study.NAME, self.preset, self.overrides, self.testbeds),
@@ -55,7 +55,7 @@ def names(namespace: Mapping[str, Any]) -> frozenset[str]:
 def check(study_name: str, namespace: Mapping[str, Any], before: Collection[str]) -> Measurement:
     """Check the parameters that papermill or a reader has set.
 
-    papermill only warns of a parameter that a notebook does not know; here it is an error.
+    papermill only warns about a parameter that a notebook does not know; here it is an error.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def doctor() -> pd.DataFrame:
 def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
     """Return how many claims of each study came to which verdict.
 
-    One row for each role of the claims on each machine that was measured on, and one for the
-    document's own arithmetic; `independent` counts what shares a datum or a measurement once.
+    A study has a row for each role of its claims on each run, and a row for the document's own
+    arithmetic. `independent` counts claims that share a datum or a measurement as one.
 
     Parameters
     ----------

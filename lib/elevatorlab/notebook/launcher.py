@@ -28,7 +28,7 @@ def notebook_of(study: str, kind: str) -> Path | None:
     Parameters
     ----------
     study : str
-        Its name; the notebook is called like it, after a number.
+        Name of the study; the notebook's file name is a number and this name.
     kind : str
         One of `KINDS`.
 
@@ -42,18 +42,18 @@ def notebook_of(study: str, kind: str) -> Path | None:
 
 
 def write_tiles(folder: Path) -> Path:
-    """Write the tiles of JupyterLab's launcher: one a study, which opens its analysis.
+    """Write the tiles of JupyterLab's launcher: one per study, which opens its analysis.
 
     Parameters
     ----------
     folder : path
-        JUPYTER_APP_LAUNCHER_PATH of the server, or a folder jupyter_app_launcher among its data;
-        the server's root is the project.
+        The folder that JUPYTER_APP_LAUNCHER_PATH names for the server, or the folder
+        jupyter_app_launcher in the server's data. The server's root must be the project.
 
     Returns
     -------
     Path
-        The configuration; an icon a study is beside it.
+        The configuration file; the icons, one per study, are beside it.
     """
     folder = Path(folder)
     make_folder(folder, "tiles", "Name another folder")

@@ -1,6 +1,6 @@
-"""Tables in a notebook: words begin at the left, numbers end at the right.
+"""Tables in a notebook: words are aligned at the left, numbers at the right.
 
-``%load_ext elevatorlab.notebook.tables`` shows all tables of a notebook so.
+``%load_ext elevatorlab.notebook.tables`` aligns all tables of a notebook in this way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 _LEFT = ' style="text-align: left"'
-"""In each cell: of a notebook that it does not trust, JupyterLab shows no style sheet."""
+"""Each cell has this, since JupyterLab ignores the style sheets of notebooks it does not trust."""
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -21,13 +21,13 @@ def load_ipython_extension(shell: Any) -> None:
     Parameters
     ----------
     shell : IPython.core.interactiveshell.InteractiveShell
-        IPython gives its own.
+        The running shell, which IPython passes.
     """
     shell.display_formatter.formatters["text/html"].for_type(pd.DataFrame, as_html)
 
 
 def as_html(table: pd.DataFrame) -> str | None:
-    """Return the table as pandas shows it, but with words at the left, and none left out.
+    """Return the table in pandas' HTML, but with words at the left and never shortened.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def as_html(table: pd.DataFrame) -> str | None:
     Returns
     -------
     str or None
-        None where pandas is asked for no HTML.
+        None if pandas is set to give no HTML.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def as_html(table: pd.DataFrame) -> str | None:
     >>> re.findall("<td.*", as_html(table))
     ['<td style="text-align: left">none</td>', '<td>1.5</td>']
     """
-    # The stubs of pandas do not know what it is for IPython alone.
+    # The stubs of pandas lack this method, which exists for IPython alone.
     with pd.option_context("display.max_colwidth", None):
         html: str | None = table._repr_html_()  # type: ignore[operator]
     if html is None:

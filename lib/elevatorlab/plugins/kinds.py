@@ -25,7 +25,7 @@ def _without_a_far_side(name: str, model: Any, package: Package | None) -> str:
 
 
 def _of_another_kind(name: str, model: Any, package: Package | None) -> str:
-    """Say that a model's `kind` is not its name in the registry, or that it names no code."""
+    """Say that a model's `kind` is not its registered name, or that it names no code; "" if not."""
     field = getattr(model, "model_fields", {}).get("kind")
     if field is None or field.default != name:
         return (

@@ -9,7 +9,7 @@ from .registry import Registry
 
 @dataclass(frozen=True)
 class Profile:
-    """What a simulated disk takes for a request, and how many it serves at once.
+    """How long a simulated disk takes for a request, and how many requests it serves at once.
 
     Attributes
     ----------
@@ -18,7 +18,8 @@ class Profile:
     bandwidth_mib_s : float
         0: no limit.
     volatile : bool
-        Whether it has a volatile write cache, as large as the disk, so that a flush takes time.
+        Whether the disk has a volatile write cache, as large as the disk, so that a flush takes
+        time.
     """
 
     service_time_us: float
@@ -27,18 +28,22 @@ class Profile:
     volatile: bool = False
 
 
-#: They stand for classes of device, not for one product: the figures are
-#: round numbers within the range of data sheets of each class (SATA SSD: 32 queued commands,
-#: 600 MB/s, after encoding, less the protocol; NVMe SSD: four PCIe 3.0 lanes; disk with one
-#: server: at 7200 turns a minute half a turn is 4.2 ms, and a short seek about as long).
+#: Each of the first four stands for a class of device, not for one product. The figures are round
+#: numbers within the range of the data sheets of the class. SATA SSD: 32 queued commands; 600 MB/s
+#: after encoding, less the protocol. NVMe SSD: four PCIe 3.0 lanes. Disk with one server: at 7200
+#: turns per minute, half a turn takes 4.2 ms, and a short seek about as long.
 #:
-#: The two of a RAID are for the article on InnoDB. Write-behind: a request ends when it is in the
-#: controller's memory. 80 us is what the article's own table leaves for it: a commit took 1/6850 s
-#: with the device and 1/15000 s without, 79 us less. Eight disks: so many requests at once; nothing
-#: volatile, so a flush costs nothing. Without that memory every write waits for a platter: a log is
-#: appended to, so the place comes round a turn later, 4 ms at 15000 turns a minute; and the disks'
-#: own caches are flushed, for which null_blk takes the same time as for a write (a test measures
-#: it). Its cache is as large as the disk: null_blk never empties it but for a flush.
+#: The two RAID profiles are for the article on InnoDB. Each has eight disks, so it serves eight
+#: requests at once.
+#:
+#: ``raid_write_behind``: a request ends when it is in the controller's memory. The article's own
+#: table leaves 80 us for that: a commit took 1/6850 s with the device and 1/15000 s without it,
+#: which is 79 us less. Nothing is volatile, so a flush costs nothing.
+#:
+#: ``raid_no_cache``: every write waits for a platter. A log is appended to, so its place comes
+#: round one turn later: 4 ms at 15000 turns per minute. The disks' own caches are flushed, and for
+#: that null_blk takes as long as for a write (a test measures this). The cache is as large as the
+#: disk, because null_blk empties it only at a flush.
 OURS = {
     "sata_ssd": Profile(service_time_us=90, parallelism=32, bandwidth_mib_s=530),
     "nvme_ssd": Profile(service_time_us=80, parallelism=256, bandwidth_mib_s=3200),

@@ -1,6 +1,7 @@
-"""Schedulers that somebody writes: a folder with C sources, a Kbuild and ``scheduler.json``.
+"""Schedulers that users write: a folder with C sources, a Kbuild and ``scheduler.json``.
 
-They are built for the deterministic machine's kernel and run there alone (docs/elevators.md).
+These schedulers are built for the deterministic machine's kernel, and run only there
+(docs/elevators.md).
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from .schedulers import OF_THE_KERNEL, SCHEDULERS, SchedulerRecord
 
 RECORD = "scheduler.json"
 
-#: Those of matplotlib that are one letter, and can be seen. A test compares them with it.
+#: Markers of matplotlib that are one character, and visible. A test compares them with
+#: matplotlib's own.
 MARKERS = "ov^<>sp*hHDdPX8+x1234|_.,"
 
 
 def _text(pattern: str, expected: str) -> BeforeValidator:
-    """Return what refuses all but a text of a pattern, in plain words."""
+    """Return a validator that accepts texts that match `pattern`; its error says `expected`."""
 
     def checked_text(given: object) -> str:
         if isinstance(given, str) and re.fullmatch(pattern, given):
@@ -38,7 +40,8 @@ def _text(pattern: str, expected: str) -> BeforeValidator:
     return BeforeValidator(checked_text)
 
 
-#: The kernel's, as a name of a file and of an option: ELV_NAME_MAX is 16, with the last zero.
+#: The kernel's name of a scheduler, which also serves as the name of a file and of an option.
+#: ELV_NAME_MAX is 16, with the final zero byte.
 KernelName = Annotated[
     str,
     _text("[a-z][a-z0-9_-]{0,14}", "a small letter, and up to 14 small letters, digits, - and _"),
@@ -59,7 +62,7 @@ REMEDY = "take the deterministic testbed, the only one where code of somebody's 
 
 
 class Description(Record):
-    """What ``scheduler.json`` says; see `elevatorlab.plugins.schedulers.SchedulerRecord`."""
+    """The fields of ``scheduler.json``; see `elevatorlab.plugins.schedulers.SchedulerRecord`."""
 
     name: KernelName
     module: _Module = ""
@@ -93,7 +96,7 @@ class Description(Record):
 
 
 def read(path: Path | str) -> SchedulerRecord:
-    """Read the folder of a scheduler; its record has the sources as ``folder``.
+    """Read the folder of a scheduler; the record that is returned has the sources as ``folder``.
 
     Parameters
     ----------
@@ -102,7 +105,7 @@ def read(path: Path | str) -> SchedulerRecord:
     Raises
     ------
     ElevatorLabError
-        When the path is no folder of a scheduler.
+        When the path is no folder of a scheduler, or a file in it is not valid.
     """
     path = Path(path).resolve()
     file = path / RECORD
@@ -116,12 +119,12 @@ def read(path: Path | str) -> SchedulerRecord:
     module = told["module"] = told["module"] or _module_of(told["name"])
     record = SchedulerRecord(**told, remedy=REMEDY)
     agents = json.dumps(record.for_the_agent(), sort_keys=True).encode()
-    # What the agent is told decides a result; how figures draw it does not.
+    # The fields that the agent gets decide a result; how figures draw the scheduler does not.
     return replace(record, folder=module_folders.read(path, module, {RECORD: agents}))
 
 
 def _lacking(path: Path) -> str:
-    """Say why something is not the folder of a scheduler, and what to do."""
+    """Say why a path is not the folder of a scheduler, and what to do."""
     begin = f"Begin a new one: {command('scheduler new mine')}"
     if not path.exists():
         return f"found no such folder. {begin}"
@@ -139,23 +142,23 @@ def _lacking(path: Path) -> str:
 
 
 def _text_of(path: Path, *names: str) -> str:
-    """Return what stands in the files of a folder whose names match."""
+    """Return the text of the files of a folder whose names match."""
     files = sorted(file for name in names for file in path.glob(name) if file.is_file())
     return "\n".join(file.read_text(errors="replace") for file in files)
 
 
 def _module_of(name: str) -> str:
-    """Return what the module of a scheduler is called if nobody says otherwise."""
+    """Return the default name of a scheduler's module."""
     return f"{name}-iosched"
 
 
 def named(given: str) -> str | Path:
-    """Return the name of a scheduler that is known, or else the path of a folder.
+    """Return `given`, if it is the name of a known scheduler, or else the path of a folder.
 
     Raises
     ------
     ElevatorLabError
-        When it may be either, or is neither.
+        When `given` is both a name and a folder, or neither.
     """
     if given not in SCHEDULERS:
         if "/" not in given and not Path(given).exists():
@@ -179,7 +182,8 @@ def folder_of(given: str) -> Path:
     Raises
     ------
     ElevatorLabError
-        When it may be either, or a scheduler of that name has no sources here.
+        When `given` is both a name and a folder, or neither, or names a scheduler without sources
+        here.
     """
     known = named(given)
     if isinstance(known, Path):
@@ -194,7 +198,7 @@ def folder_of(given: str) -> Path:
 
 
 def write(record: SchedulerRecord, path: Path) -> None:
-    """Write the folder of a scheduler, as it was when it was read, to a new folder."""
+    """Write the files of a scheduler, as they were when they were read, to a new folder."""
     assert record.folder is not None
     told = {name: getattr(record, name) for name in Description.model_fields}
     files = {**record.folder.files, RECORD: (json.dumps(told, indent=1) + "\n").encode()}
@@ -220,7 +224,7 @@ def register(path: Path | str) -> SchedulerRecord:
 
 
 def records_in(folder: Path) -> dict[str, SchedulerRecord]:
-    """Return the schedulers whose folders are in `folder`, by name, as an entry point has them."""
+    """Return the schedulers whose folders are in `folder`, by name, for an entry point."""
     found = [read(file.parent) for file in sorted(folder.glob(f"*/{RECORD}"))]
     return {record.name: record for record in found}
 

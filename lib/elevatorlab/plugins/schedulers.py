@@ -1,7 +1,7 @@
 """The schedulers: the kernel's, ours, and those of other packages or of a notebook.
 
 Each scheduler has one record. The records of the kernel's schedulers and of ours are in one file.
-It is in the agent's folder, because the agent takes a part of each record along.
+It is in the agent's folder, because the agent needs a part of each record.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def colour_of(name: str) -> str:
 
 
 def label_of(name: str) -> str:
-    """Return what figures call a scheduler; without a record, that is the scheduler's name."""
+    """Return a scheduler's name in figures: its label, or `name` if it has no record."""
     return SCHEDULERS.get(name).label if name in SCHEDULERS else name
 
 

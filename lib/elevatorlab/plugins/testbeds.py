@@ -7,19 +7,19 @@ from typing import Any, Protocol
 
 from .registry import Registry
 
-#: The one that runs trials unless another is asked for.
+#: The testbed that runs trials unless the user asks for another.
 DEFAULT = "deterministic"
 
-#: A machine behind SSH, and two of them: host and target.
+#: A machine behind SSH; and two such machines, host and target.
 SSH, SSH_PAIR = "ssh", "ssh-pair"
 
-#: The default one's machine with several processors, which have an address: how many, and how.
+#: The default testbed's machine with several processors; its address says how many.
 MULTICORE = "multicore"
 
-#: The default one's machine with another processor, which can have virtual machines inside.
+#: The default testbed's machine with another model of processor, which can run virtual machines.
 NESTED = "nested"
 
-#: The forms of their addresses, which results do not tell.
+#: Forms of the addresses of these testbeds; results contain only the names.
 ADDRESSES = {
     SSH: "ssh://HOST",
     SSH_PAIR: "ssh://HOST?target=HOST",
@@ -29,24 +29,25 @@ ADDRESSES = {
 
 
 class TestbedClass(Protocol):
-    """What makes a testbed: its class.
+    """A class of testbeds, which makes a testbed when it is called.
 
     Attributes
     ----------
     defaults : dict
-        What a study's parameters are there, unless the user says otherwise.
+        Values of a study's parameters on this testbed, unless the user says otherwise.
     """
 
     defaults: Mapping[str, Any]
 
     def __call__(self, *address: str, say: Callable[[str], object]) -> Any:
-        """Return the testbed at `address`, where it has one; `say` receives what takes long.
+        """Return the testbed, at `address` if it has one.
 
-        ``KIND://...`` is the address of the testbed registered as KIND, which gets the whole.
+        ``KIND://...`` is the address of the testbed registered as KIND, which gets the whole
+        address. `say` receives a line when something takes long.
         """
 
 
-#: By what their results are called.
+#: The testbeds, by the names that their results have.
 TESTBEDS: Registry[TestbedClass] = Registry("testbed", "elevatorlab.testbeds")
 
 
@@ -56,6 +57,6 @@ def names() -> list[str]:
 
 
 def forms() -> list[str]:
-    """Return how testbeds are spelled: names, and forms of addresses."""
+    """Return the ways to spell a testbed: names, and forms of addresses."""
     addresses = ["ssh://[USER@]HOST[:PORT]", "docker+ssh://[USER@]HOST[:PORT]"]
     return [*names(), *addresses, ADDRESSES[SSH_PAIR], ADDRESSES[MULTICORE], ADDRESSES[NESTED]]

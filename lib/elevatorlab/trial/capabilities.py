@@ -1,4 +1,4 @@
-"""What a trial can require of a testbed: what it is for, and what to do if a testbed lacks it.
+"""What a trial can require of a testbed, why, and what to do if a testbed lacks it.
 
 The members of `Capability` are a closed list. A requirement that contains a name (of a scheduler, a
 kind of device, a driver, a program) is spelled by the functions below. So whoever registers a
@@ -73,7 +73,7 @@ class Capability(StrEnum):
 
 
 def remedy_of(what: str) -> str:
-    """Return what to do if a testbed lacks a capability."""
+    """Return the remedy for a testbed that lacks a capability."""
     for capability in Capability:
         if what == capability:
             return capability.remedy
@@ -81,22 +81,22 @@ def remedy_of(what: str) -> str:
 
 
 def scheduler(name: str) -> str:
-    """Return how a scheduler is spelled as a requirement."""
+    """Return the requirement of a scheduler, as testbeds and results spell it."""
     return f"scheduler {name}"
 
 
 def device(kind: str) -> str:
-    """Return how a kind of device is spelled as a requirement."""
+    """Return the requirement of a kind of device, as testbeds and results spell it."""
     return f"device {kind}"
 
 
 def driver(name: str) -> str:
-    """Return how an NVMe/TCP driver is spelled as a requirement."""
+    """Return the requirement of an NVMe/TCP driver, as testbeds and results spell it."""
     return f"driver {name}"
 
 
 def program(name: str) -> str:
-    """Return how a program is spelled as a requirement."""
+    """Return the requirement of a program, as testbeds and results spell it."""
     return f"program {name}"
 
 
@@ -110,7 +110,7 @@ _NAMED = {
 
 
 def sentence_of(what: str) -> str:
-    """Return what a capability is for; "" for anything else, such as a testbed's own needs.
+    """Return a sentence on what a capability is for; "" for all else, as a testbed's own needs.
 
     >>> sentence_of("limits")
     "A group's bytes or requests per second are limited."

@@ -23,12 +23,13 @@ class DeviceModel(Record):
     Attributes
     ----------
     agent : str
-        ``"module:function"`` of what makes it beside the disk, with the parameters, and the
-        answer, of `agent.devices.block_device.create`; empty for what the agent itself makes.
+        ``"module:function"`` of the function that makes the device on the machine under test. Its
+        parameters and its answer are those of `agent.devices.block_device.create`. Empty if the
+        agent itself makes the device.
     keeps_data : bool
-        Whether what is written to it can be read again, so that it can have a file system.
+        Whether written data can be read again, so that the device can have a file system.
     has_a_disk_below : bool
-        Whether its requests pass another disk's scheduler.
+        Whether the device's requests also pass the scheduler of a disk below it.
     """
 
     agent: ClassVar[str] = ""
@@ -39,17 +40,17 @@ class DeviceModel(Record):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """What a testbed must have for it: names of findings (`testbeds.base.requirements`)."""
+        """Names of what a testbed must have for this device (`testbeds.base.requirements`)."""
         return (capabilities.device(self.kind),)
 
     @property
     def modules(self) -> tuple[ModuleFolder, ...]:
-        """Sources of the kernel modules that are built for it, and travel with the trial."""
+        """Sources of the kernel modules that are built for the device and travel with the trial."""
         return ()
 
     @property
     def capacity_mib(self) -> int | None:
-        """How much it holds; None where only the machine knows."""
+        """Capacity of the device; None if only the machine knows it."""
         return getattr(self, "size_mib", None)
 
     @property
@@ -59,30 +60,30 @@ class DeviceModel(Record):
 
 
 class NullBlk(DeviceModel):
-    """A simulated disk: `parallelism` servers that take `service_time_us` a request."""
+    """A simulated disk: `parallelism` servers that take `service_time_us` per request."""
 
     kind: Literal["null_blk"] = "null_blk"
     profile: str
-    #: How much slower than the profile this disk is; its figures below say what that makes.
+    #: Factor by which this disk is slower than its profile; the figures below already include it.
     slowdown: Positive = 1
     size_mib: Count
     service_time_us: NotNegative
     parallelism: Annotated[int, Field(ge=1, le=1024)]
-    #: 0: no limit. null_blk hands it out in portions of 20 ms, so a request on a saturated disk
-    #: waits for the next portion, whoever sent it.
+    #: 0: no limit. null_blk grants its bandwidth in portions, one every 20 ms. So a request on a
+    #: saturated disk waits for the next portion, whoever sent it.
     bandwidth_mib_s: Annotated[int, Field(ge=0)] = 0
     #: 0: no volatile write cache, so a flush costs nothing.
     write_cache_mib: Annotated[int, Field(ge=0)] = 0
 
     @property
     def memory_mib(self) -> int:
-        """All that it holds lies in memory."""
+        """The disk's whole capacity, which lies in memory."""
         return self.size_mib
 
     @model_validator(mode="after")
     def _serves_the_largest_request(self) -> NullBlk:
-        # null_blk hands out its bandwidth in fiftieths of a second, and a request that needs
-        # more than one of them (at most 1280 KiB, so 63 MiB/s) is never served.
+        # null_blk grants its bandwidth in portions, 50 per second, and never serves a request that
+        # is larger than a portion. A request has up to 1280 KiB, so 63 MiB/s are needed.
         if 0 < self.bandwidth_mib_s < 63:
             raise ValueError(
                 "device.bandwidth_mib_s: expected 0 (no limit) or at least 63, since null_blk "
@@ -94,23 +95,23 @@ class NullBlk(DeviceModel):
 class PacedDisk(DeviceModel):
     """A disk with one server whose service takes a known time, on any machine.
 
-    It is a loop device over a file whose FUSE server answers when the model says so; what is
-    written to it is thrown away.
+    The disk is a loop device over a file, whose FUSE server answers when the model says so.
+    Written data is thrown away.
 
     Attributes
     ----------
     service_us : float
-        Time that the server takes for each request, beside the time of its bytes.
+        Time that the server takes for each request, in addition to the time of its bytes.
     service : str
         ``constant``, or ``exponential`` with the same mean.
     bandwidth_kib_s : int
-        What the bytes of a request take; 0: nothing.
+        Rate at which the server handles the bytes of a request; 0: the bytes take no time.
     accept_us : float or None
-        A disk with a memory for one write answers it `accept_us` after it came, or when the
-        server is done with the write before, whichever is later, and serves it then. None: a
-        write is answered when it has been served.
+        Time in which a disk with memory for one write answers that write, before it is served.
+        The answer comes `accept_us` after the write came, or when the server has finished the
+        write before, whichever is later. None: a write is answered when it has been served.
     seed : int
-        Of the service times.
+        Seed of the service times.
     """
 
     keeps_data: ClassVar[bool] = False
@@ -126,7 +127,7 @@ class PacedDisk(DeviceModel):
 
 
 class Disk(DeviceModel):
-    """A disk of the machine, by a name that stays the same; what is on it is lost.
+    """A disk of the machine, identified by a name that stays the same. Its content is lost.
 
     Attributes
     ----------
@@ -142,17 +143,17 @@ class Disk(DeviceModel):
 
 
 class Link(Record):
-    """What is between an NVMe/TCP host and its target, in each direction.
+    """The link between an NVMe/TCP host and its target; the figures hold for each direction.
 
     Attributes
     ----------
     rate_gbit_s : float
-        10^9 bits a second, headers included.
+        Rate in 10^9 bits per second, headers included.
     delay_us : float
-        From the last bit that is sent until the other end takes the message in: cable, network
-        cards, and whatever these wait for.
+        Time from the last bit sent until the other end receives the message. It covers the cable,
+        the network cards, and whatever the cards wait for.
     queue_packets : int
-        As many as wait to be sent; more are dropped.
+        Most packets that may wait to be sent; further packets are dropped.
     """
 
     rate_gbit_s: Annotated[float, Field(ge=0.001, le=1000)]
@@ -161,24 +162,25 @@ class Link(Record):
 
 
 class NvmeTcp(DeviceModel):
-    """A disk that is served over NVMe/TCP: by another machine where the testbed has one.
+    """A disk that is served over NVMe/TCP, by another machine if the testbed has one.
 
-    Otherwise target and host share the machine's processors, so their ratio is not that of two
-    machines.
+    Otherwise target and host share one machine's processors, and the ratio of their speeds is not
+    that of two machines.
 
     Attributes
     ----------
     backing : NullBlk or Disk
         What the target serves.
     driver : str
-        The host's: ``stock`` is Debian's, which sends a request as soon as it is given one;
-        ``one_send`` is the same with one change, by which a batch leaves as one send
+        The host's driver. ``stock`` is Debian's, which sends each request as soon as it gets it.
+        ``one_send`` is Debian's with one change: a batch of requests leaves as one send
         (environments/kernel/nvme-tcp).
     mtu_bytes : int
-        Of the cable between host and target. A network between two machines must have it already.
+        MTU of the cable between host and target. A network between two machines must have this MTU
+        already.
     link : Link or None
-        What the cable is like, where target and host share the machine. None: it takes no time
-        and carries whatever the processor sends. Two machines have a network of their own.
+        The cable, if target and host share a machine. None: the cable takes no time, and carries
+        whatever the processor sends. Two machines have a network of their own.
     """
 
     kind: Literal["nvme_tcp"] = "nvme_tcp"
@@ -189,19 +191,19 @@ class NvmeTcp(DeviceModel):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The rig, the driver, and what the target serves, unless that is simulated."""
+        """The kind of device, the driver, the target's disk unless simulated, and any link."""
         served = (capabilities.device("disk"),) if self.backing.kind == "disk" else ()
         link = (capabilities.Capability.LINK,) if self.link else ()
         return (capabilities.device(self.kind), capabilities.driver(self.driver), *served, *link)
 
     @property
     def capacity_mib(self) -> int | None:
-        """What the target serves."""
+        """Capacity of the disk that the target serves."""
         return self.backing.capacity_mib
 
     @property
     def memory_mib(self) -> int:
-        """Memory that the target takes, where host and target are one machine."""
+        """Memory that the target takes, if host and target are one machine."""
         return self.backing.memory_mib
 
 
@@ -229,7 +231,8 @@ def profile(name: str, size_mib: int, slowdown: float = 1) -> NullBlk:
         Capacity; it is held in the memory of the machine that runs the trial.
     slowdown : float
         Factor on all of the profile's times. The deterministic testbed's processor executes
-        one instruction per nanosecond; a slower disk keeps its proportion to a faster processor.
+        one instruction per nanosecond. A slower disk gives the ratio of disk time to processor
+        time that a faster processor would give.
     """
     figures = PROFILES.get(name)
     return NullBlk(

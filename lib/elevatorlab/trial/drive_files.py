@@ -1,4 +1,4 @@
-"""The file of a drive: what it says, and what it leaves to be assumed."""
+"""Read the file of a drive, and fill in what the file leaves open."""
 
 from __future__ import annotations
 
@@ -32,30 +32,35 @@ BUS = "bus_ms_per_sector"
 SETTLE = "write_settle_ms"
 WATER_MARK = "High (read) water mark"
 
-#: Of drives whose own file leaves the time on the bus to the bus, by name.
+#: Times on the bus for drives whose own file has none, by the drive's name.
 BUSES = DATA / "drives/buses/disksim.json"
 
-#: Where a file has DiskSim's names of parameters, of which the model does not have all.
+#: Parts of a file whose parameters have DiskSim's names; the model has only some of these.
 DISKSIM_S: dict[str, type[Record]] = {"buffer": Buffer, "overheads_ms": Overheads}
 
-#: What a name of ours looks like, and none of DiskSim's.
+#: Matches this project's names of parameters, and no name of DiskSim's.
 OUR_NAME = re.compile("[a-z0-9_]+")
 
-#: What one item of a list is called.
+#: What messages call one item of a list.
 ITEMS = {"zones": "zone", CURVE: f"{CURVE}: point"}
 
 
 def read(file: Path) -> DriveRecord:
     """Read the file of a drive.
 
-    What the file leaves open, and what the model cannot do, is named among the assumptions:
-    misread points of the seek curve, a bus that it does not tell, a write that shortens a seek,
-    a last zone that counts one cylinder more than the drive, parameters that are not modelled.
+    These changes are made where the file needs them, and the record's `assumptions` name them:
+
+    * Misread points of the seek curve are left out.
+    * A time on the bus of 0 is replaced by the time of a real bus.
+    * A negative write settling time becomes 0.
+    * A number of cylinders that is one too small for the last zone is raised by 1.
+    * Parameters of DiskSim that the model does not have are left out.
 
     Raises
     ------
     ElevatorLabError
-        When it is none; the sentence says where, what was expected, and what was found.
+        When the file does not describe a valid drive. The message says where, what was expected,
+        and what was found.
     """
     content = json_lines.read(file)
     if not isinstance(content, Mapping):
@@ -74,16 +79,18 @@ def read(file: Path) -> DriveRecord:
 
 
 def misreadings(curve: Any) -> list[int]:
-    """Return the positions of points that are another seek's over again, if they are few.
+    """Return the positions of points of a seek curve that were misread, if these are few.
 
-    They lie below both their neighbours, and are the shortest seek's: an extractor now and then
-    takes the time of an arm that has hardly moved for that of a long seek. Or they lie far above
-    both their neighbours, and not above the longest seek's. A curve that falls is something else.
+    The program that extracts a curve from a drive now and then reports the time of another seek.
+    A point counts as misread in two cases. Either it lies below both its neighbours, and its time
+    is that of the shortest seek. Or it lies far above both its neighbours, but not above the
+    longest seek. If more than one in `POINTS_A_MISREADING` points look like this, the curve itself
+    is taken to fall, and no position is returned.
     """
     try:
         times_ms = [float(time_ms) for _, time_ms in curve]
     except (TypeError, ValueError):
-        return []  # it will be refused
+        return []  # `DriveRecord` will refuse it
     found = [
         number
         for number in range(1, len(times_ms) - 1)
@@ -115,10 +122,10 @@ def _without(content: Mapping[str, Any], left_out: list[int]) -> Mapping[str, An
 
 
 def _with_bus(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give a drive whose file has 0 ms a sector on the bus the time of a bus.
+    """Fill in the time on the bus of a drive whose file has 0 ms per sector.
 
-    DiskSim carries a sector in the longest of the drive's, the bus's and the controller's time,
-    so that a drive with 0 leaves it to the bus, which is described in another file.
+    In DiskSim, a sector takes the longest of the drive's, the bus's and the controller's time. A
+    drive with 0 leaves that time to the bus, which DiskSim describes in another file.
     """
     buffer = content.get("buffer")
     if content.get(BUS) != 0 or not isinstance(buffer, Mapping):
@@ -138,7 +145,7 @@ def _with_bus(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _settling_at_once(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give a drive whose writes seek faster than its reads no write settling."""
+    """Set a negative write settling time to 0: in the model, no write seeks faster than a read."""
     settle = content.get(SETTLE)
     if not isinstance(settle, int | float) or not -LONGEST_MS <= settle < 0:
         return content
@@ -150,7 +157,7 @@ def _settling_at_once(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _with_last_cylinder(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Count the last cylinder of a drive whose file gives its number as the number of them."""
+    """Raise the number of cylinders by 1 if it is the number of the last one, counted from 0."""
     zones, cylinders = content.get("zones"), content.get("cylinders")
     last = zones[-1] if isinstance(zones, list) and zones else None
     if not isinstance(last, Mapping) or type(cylinders) is not int:
@@ -182,12 +189,12 @@ def _without_unmodelled(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _assuming(content: Mapping[str, Any], sentence: str) -> Mapping[str, Any]:
     said = content.get("assumptions", [])
-    # What is no list will be refused.
+    # `DriveRecord` will refuse what is no list.
     return {**content, "assumptions": [*said, sentence] if isinstance(said, list) else said}
 
 
 def _place(error: Mapping[str, Any], left_out: list[int]) -> list[str | int]:
-    """Return where in the file an error is: keys and positions."""
+    """Return the keys and positions that lead to an error in the file."""
     misfit = error.get("ctx", {}).get("error")
     place = list(misfit.place if isinstance(misfit, Misfit) else error["loc"])
     if place[:1] == [CURVE] and len(place) > 1:
@@ -197,7 +204,7 @@ def _place(error: Mapping[str, Any], left_out: list[int]) -> list[str | int]:
 
 
 def _in_words(place: list[str | int]) -> str:
-    """Return the name of a field: of one in a list with the item's number, from 1."""
+    """Return the name of a field for a message; items of a list are numbered from 1."""
     match place:
         case [str(part), int(number), *field] if part in ITEMS:
             names = [SeekPoint._fields[step] if isinstance(step, int) else step for step in field]

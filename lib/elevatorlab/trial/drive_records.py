@@ -1,4 +1,4 @@
-"""What the file of a drive says, and what makes it sane."""
+"""The record of a drive, with its fields, their bounds, and checks that they fit together."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from pydantic_core import PydanticCustomError
 
 from ..records import Record
 
-#: A measured curve falls a little here and there. What falls by more than both is none.
+#: Noise of a measured seek curve, in ms and as a ratio of the time. A fall by more than both
+#: bounds is no noise.
 NOISE_MS, NOISE_RATIO = 0.25, 0.05
 
-#: What differs by so many times the noise is no noise even where a curve is measured badly.
+#: A difference of more than this many times the noise is real, however badly a curve was measured.
 FAR = 3
 
-#: One point in so many of a seek curve may be a misreading.
+#: At most one in this many points of a seek curve may be a misreading.
 POINTS_A_MISREADING = 20
 
-#: More would not fit into the kernel's argument of the module.
+#: Most zones, and most points of a seek curve: more would not fit into the module's argument.
 LARGEST_ZONES, LARGEST_CURVE = 512, 2048
 
-#: The driver multiplies these by one another. Below these bounds no product exceeds 64 bits,
-#: and they are beyond every drive that was built.
+#: Bounds of the numbers that the driver multiplies by one another. Within the bounds no product
+#: exceeds 64 bits, and every drive that was ever built lies within them.
 LONGEST_MS, FEWEST_RPM, MOST_RPM = 10_000, 6, 1_000_000
 MOST_SECTORS, MOST_CYLINDERS, MOST_SURFACES = 2**36, 2**24, 256
 MOST_SECTORS_A_TRACK = 2**16
 
 
 def _number(value: object) -> object:
-    """Refuse what would become a number, but is none: `true` and text."""
+    """Refuse `true` and text, which pydantic would convert to a number."""
     if isinstance(value, bool | str):
         raise PydanticCustomError("number", "expected a number")
     return value
@@ -48,7 +49,7 @@ _Ms = Annotated[float, Field(ge=0, le=LONGEST_MS, allow_inf_nan=False), _IsNumbe
 
 
 def _on(value: object) -> object:
-    """DiskSim's switches have finer settings (-1, 2), which the model does not tell from on."""
+    """Take DiskSim's settings -1 and 2 of a switch for on: the model has no finer settings."""
     return True if value in (-1, 2) else value
 
 
@@ -56,7 +57,7 @@ _Switch = Annotated[bool, BeforeValidator(_on)]
 
 
 class _Aliased(Record):
-    """Known by DiskSim's name of a parameter in a file, and by ours in a trial."""
+    """Base of records whose fields have DiskSim's names in files, and our own in trials."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -66,10 +67,13 @@ class Zone(Record):
 
     Attributes
     ----------
+    offset_of_first_sector : float
+        Angle of the zone's first sector, in sectors.
     track_skew_sectors, cylinder_skew_sectors : float
-        How much later the next track's first sector comes, of the same and the next cylinder.
+        Angle by which the first sector of the next track lies later, in sectors: on the same
+        cylinder, and on the next cylinder.
     spare_sectors : int
-        What no sector's number leads to.
+        Sectors of the zone that no sector number addresses.
     """
 
     first_cylinder: _Cylinder
@@ -82,7 +86,7 @@ class Zone(Record):
 
 
 class Overheads(_Aliased):
-    """Times in ms that the drive's electronics take, by what is asked and what came before."""
+    """Times in ms that the drive's electronics take, by the request and the one before it."""
 
     read_hit_after_read: _Ms = Field(0, alias="Read hit over. after read")
     read_hit_after_write: _Ms = Field(0, alias="Read hit over. after write")
@@ -94,13 +98,13 @@ class Overheads(_Aliased):
     write_miss_after_write: _Ms = Field(0, alias="Write miss over. after write")
     read_completion: _Ms = Field(0, alias="Read completion overhead")
     write_completion: _Ms = Field(0, alias="Write completion overhead")
-    #: These end before the arm has come; they take none of a request's time.
+    #: The disconnects end before the arm has arrived, so they add nothing to a request's time.
     read_disconnect_after_read: _Ms = Field(0, alias="Read disconnect afterread")
     read_disconnect_after_write: _Ms = Field(0, alias="Read disconnect afterwrite")
     write_disconnect: _Ms = Field(0, alias="Write disconnect overhead")
     data_preparation: _Ms = Field(0, alias="Data preparation overhead")
     first_reselect: _Ms = Field(0, alias="First reselect overhead")
-    #: Only where the buffer runs empty within a request, which the model's bus waits for.
+    #: Not used: the model's bus waits if the buffer runs empty within a request.
     other_reselect: _Ms = Field(0, alias="Other reselect overhead")
 
 
@@ -110,12 +114,14 @@ class Buffer(_Aliased):
     Attributes
     ----------
     continuous_read : int
-        How far it reads ahead: 0 not, 1 to the end of the track, 2 of the cylinder, 3 until the
-        segment is full, 4 to the end of the track, and of one more where a stream crossed into it.
+        How far the drive reads ahead. 0: not at all. 1: to the end of the track. 2: to the end of
+        the cylinder. 3: until the segment is full. 4: to the end of the track, or of the next
+        track if a stream has crossed into this one.
     fast_write : int
-        0: a write ends on the platter. 1, 2: one stream of writes ends in the buffer, and
-        everything else waits until it is on the platter. 3, which DiskSim has not: writes end in
-        the buffer while it has room, and reads pass them.
+        0: a write completes when it is on the platter. 1, 2: one sequential stream of writes
+        completes in the buffer, and everything else waits until that stream is on the platter.
+        3, which DiskSim does not have: writes complete in the buffer while it has room, and reads
+        overtake them.
     """
 
     segments: _Segments = Field(alias="Number of buffer segments")
@@ -130,12 +136,12 @@ class Buffer(_Aliased):
     immediate_write: Annotated[int, Field(ge=0, le=2)] = Field(0, alias="Immediate buffer write")
     read_hits_on_written: bool = Field(True, alias="Allow read hits on write data")
     read_water_mark: Annotated[float, Field(ge=0, le=1)] = Field(0, alias="High (read) water mark")
-    #: The model does these always.
+    #: The model always behaves as if this field and the next three were true.
     combine_writes: bool = Field(True, alias="Combine seq writes")
     write_stops_read_ahead: bool = Field(True, alias="Write hit stop prefetch")
     read_directly: bool = Field(True, alias="Read directly to buffer")
     transfers_partial_hit: bool = Field(True, alias="Immed transfer partial hit")
-    #: The model never does this.
+    #: The model always behaves as if this field were false.
     sneaky_hits: bool = Field(False, alias="Allow sneaky full read hits")
 
 
@@ -147,14 +153,14 @@ class Queue(Record):
 
 
 class Array(Record):
-    """So many drives, striped; each has an arm and buffer of its own, as described."""
+    """`members` striped drives, each with an arm and a buffer of its own, as described."""
 
     members: Annotated[int, Field(ge=1, le=64)] = 1
     stripe_sectors: _Sectors = 0
 
 
 class SeekPoint(NamedTuple):
-    """What the arm takes for a distance."""
+    """A point of the seek curve: the time that the arm takes for a distance."""
 
     cylinders: _Cylinders
     time_ms: Annotated[float, Field(gt=0, le=LONGEST_MS, allow_inf_nan=False), _IsNumber]
@@ -180,22 +186,23 @@ class DriveRecord(Record):
     Attributes
     ----------
     drive, source : str
-        Its name, and where the numbers come from.
+        The drive's name, and where the numbers come from.
     evidence : str
-        Whether the numbers were measured.
+        Whether the numbers were measured on a real drive.
     sources : dict of str to str
-        Where a number comes from that `source` does not have.
+        Where numbers come from that are not from `source`, by their fields.
     assumptions : tuple of str
-        What had to be assumed, a sentence each.
+        What had to be assumed, one sentence for each assumption.
     seek_curve_ms_by_cylinders : tuple of SeekPoint
-        Between its points, and beyond the last, straight lines.
+        Seek time in ms by distance. The time is linear between the points, and beyond the last.
     layout_mapping : int
-        0: every cylinder begins at the first head. 1: at the head in use; 2: likewise, and odd
-        cylinders always from the last head to the first.
+        0: every cylinder begins at the first head. 1: a cylinder begins at the head at which the
+        one before ended, and a zone at the first head. 2: likewise, but odd cylinders always run
+        from the last head to the first.
     volatile_write_cache : bool
-        Whether what the buffer holds of writes is lost with the power, so that a flush costs.
+        Whether writes in the buffer are lost with the power, so that a flush takes time.
     disksim_demerit_ms : float or None
-        DiskSim's own demerit figure on the drive's trace.
+        DiskSim's own demerit figure for the drive's trace.
     """
 
     drive: Annotated[str, Field(min_length=1)]
@@ -231,14 +238,14 @@ class DriveRecord(Record):
 
     @property
     def capacity_sectors(self) -> int:
-        """What the disk holds; of an array's drives, whole stripes."""
+        """Capacity of the disk. Each drive of an array is used up to its last whole stripe."""
         array = self.array
         unused = self.sectors % array.stripe_sectors if array.members > 1 else 0
         return (self.sectors - unused) * array.members
 
 
 def held_sectors(drive: DriveRecord, zone: Zone) -> int:
-    """Return how many sectors the tracks of a zone hold, without its spare ones."""
+    """Return how many sectors the tracks of a zone hold, without the zone's spare sectors."""
     cylinders = zone.last_cylinder - zone.first_cylinder + 1
     return cylinders * drive.surfaces * zone.sectors_per_track - zone.spare_sectors
 
@@ -308,11 +315,12 @@ def _curve_misfits(curve: tuple[SeekPoint, ...]) -> Iterator[tuple[int, str]]:
 
 
 def fallen(curve: tuple[SeekPoint, ...]) -> Iterator[tuple[int, SeekPoint]]:
-    """Yield the position of each point that lies too low, and a point before it that tells so.
+    """Yield the position of each point that lies too low, with an earlier point that shows this.
 
-    No point may lie far below the highest before it. Nor may it lie by more than the noise below
-    the others before it: of those, some of the highest do not count in a curve of many points,
-    since a few readings that are too high do not make the rest of a curve fall.
+    A point lies too low if it is far (`FAR`) below the highest point before it. It also lies too
+    low if it is below the earlier points by more than the noise. In a curve of many points, this
+    second comparison skips one in `POINTS_A_MISREADING` of the points, the highest ones, since a
+    few readings that are too high do not make the rest of a curve fall.
     """
     too_high = len(curve) // POINTS_A_MISREADING
     ranked = [curve[0]]
@@ -326,10 +334,10 @@ def fallen(curve: tuple[SeekPoint, ...]) -> Iterator[tuple[int, SeekPoint]]:
 
 
 def falls(from_ms: float, to_ms: float, times: float = 1) -> bool:
-    """Tell whether a seek curve falls by more than so many times its measurement's noise."""
+    """Tell whether a seek curve falls by more than `times` the noise of its measurement."""
     return from_ms > to_ms and not within_noise(from_ms, to_ms, times)
 
 
 def within_noise(time_ms: float, other_ms: float, times: float = 1) -> bool:
-    """Tell whether the noise of its measurement may make the one seek's time the other's."""
+    """Tell whether two seek times differ by at most `times` the noise of their measurement."""
     return abs(time_ms - other_ms) <= times * max(NOISE_MS, NOISE_RATIO * time_ms)

@@ -14,7 +14,7 @@ from pydantic import (
 from ..records import Count, Name, Record
 from .schedulers import Scheduler
 
-#: Cache modes whose requests go past the page cache of the machine that QEMU runs on.
+#: QEMU's cache modes that bypass the page cache of the machine on which QEMU runs.
 DIRECT = ("none", "directsync")
 
 
@@ -31,16 +31,17 @@ class Limits(Record):
 class VirtualMachine(Record):
     """A machine that QEMU and KVM make, with the device under test as its virtio disk.
 
-    The defaults are what a user of libvirt gets who gives ``virt-install`` a block device.
+    The defaults are those that libvirt sets when ``virt-install`` is given a block device.
 
     Attributes
     ----------
     memory_mib : int
-        Its memory, which is a part of the outer machine's.
+        Memory of the virtual machine, which is a part of the outer machine's memory.
     scheduler : Scheduler or None
-        What the machine's own kernel schedules its disk with; None leaves its own choice.
+        Scheduler of the virtual disk in the virtual machine's kernel. None leaves the choice to
+        that kernel.
     cache, aio : str
-        QEMU's cache mode, by libvirt's names, and how it hands requests to its host.
+        QEMU's cache mode, by libvirt's name, and how QEMU hands requests to its host.
     queues : int
         Queues of the virtio disk.
     """
@@ -67,7 +68,7 @@ class Group(Record):
     Attributes
     ----------
     virtual_machine : VirtualMachine or None
-        What the machine is, where it is one; filled in.
+        The virtual machine, if `isolation` is ``virtual_machine``; filled in with the defaults.
     """
 
     name: Name
@@ -90,7 +91,7 @@ class Group(Record):
     def _without_a_machine_that_is_none(
         self, handler: SerializerFunctionWrapHandler
     ) -> dict[str, Any]:
-        """Leave out what most groups have not: the hashes of their trials are older than it."""
+        """Leave out the field if it is None, so that trials older than it keep their hashes."""
         content: dict[str, Any] = handler(self)
         if content["virtual_machine"] is None:
             del content["virtual_machine"]

@@ -1,7 +1,7 @@
 """What each kind of workload measures: its part of ``result.json``.
 
 Each record is named like its workload in `elevatorlab.trial.workloads`. Numbers keep the type that
-the agent gave them, so that tables made from these records have the same bytes everywhere.
+the agent gave them, so that a table made from these records has the agent's own digits.
 """
 
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Which kernel modules a trial brings along: their sources belong to its hash."""
+"""The kernel modules that are built for a trial; their sources belong to the trial's hash."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Module(Record):
     Attributes
     ----------
     name : str
-        The kernel's.
+        The kernel's name of the module.
     digest : str
-        SHA-256 over its sources, and what else decides what it does.
+        SHA-256 over the module's name, its sources, and all else that decides what it does.
     """
 
     name: str
@@ -32,25 +32,25 @@ class Module(Record):
 
 
 def folders(trial: Trial) -> dict[str, ModuleFolder]:
-    """Return the sources of the modules that a trial brings along, by the modules' names."""
+    """Return the sources of the modules that are built for a trial, by the modules' names."""
     records = (SCHEDULERS.get(name) for name in scheduler_names(trial))
     of_schedulers = [record.folder for record in records if record.folder is not None]
     return {folder.module: folder for folder in (*of_schedulers, *trial.device.modules)}
 
 
 def scheduler_names(trial: Trial) -> list[str]:
-    """Return the schedulers that a trial uses, each once."""
+    """Return the names of the schedulers that a trial uses, each once."""
     return list(dict.fromkeys(filter(None, (trial.scheduler.name, trial.backing_scheduler))))
 
 
 def used_by(trial: Trial) -> tuple[Module, ...]:
-    """Return the modules that a trial brings along, as it names them."""
+    """Return the modules that are built for a trial, each with the digest of its sources."""
     found = sorted(folders(trial).items())
     return tuple(Module(name=name, digest=folder.digest) for name, folder in found)
 
 
 def lacking(modules: Iterable[Module], scheduler: object) -> str:
-    """Say that nobody knows the scheduler of a stored trial that brings modules; "" if not."""
+    """Say that the scheduler of a stored trial with modules is unknown here; "" if it is known."""
     if scheduler in SCHEDULERS:
         return ""
     named = ", ".join(map(str, modules))

@@ -1,4 +1,4 @@
-"""Which plug-ins a trial uses: they belong to its hash, as everything that decides its result."""
+"""The plug-ins that a trial uses. Like all that decides its result, they belong to its hash."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ REGISTRIES: dict[str, Registry[Any]] = {
 
 
 class Plugin(Record):
-    """Something that another package, or a notebook, has brought.
+    """An entry of a registry that the agent does not contain, such as another package's.
 
-    A trial names those that it uses; a bundle names its studies, too.
+    A trial names the plug-ins that it uses; a bundle also names its studies.
 
     Attributes
     ----------
     kind, name : str
-        What it is, and how the registry calls it.
+        The registry that has the entry, and the entry's name there.
     package, version : str
-        Who brings it; empty for what a call of `register` has added.
+        The package that brings the entry; empty if a call of `register` added it.
     digest : str
-        SHA-256 over its module here and its files for the far side.
+        SHA-256 over what the plug-in consists of (`plugins.digest`).
     """
 
     kind: Literal["device", "policy", "profile", "scheduler", "study", "workload"]
@@ -59,10 +59,16 @@ class Plugin(Record):
 
 
 def installed(kind: str, name: str) -> Plugin | None:
-    """Return an installed plug-in; None if none is installed, or if the agent already has it.
+    """Return an installed plug-in; None if no such entry is installed, or if it is no plug-in.
 
-    What is ours is in the agent, unless it names a far side of its own. A scheduler that comes as
-    a folder is none: a trial names its sources (`trial.modules`).
+    This package's own entries are no plug-ins if the agent contains their part beside the disk. A
+    scheduler that comes as a folder is no plug-in either: the trial names its sources as a kernel
+    module (`trial.modules`).
+
+    Raises
+    ------
+    ElevatorLabError
+        When the files of the entry's part beside the disk cannot be found.
     """
     registry = REGISTRIES[kind]
     if name not in registry:
@@ -84,8 +90,9 @@ def installed(kind: str, name: str) -> Plugin | None:
 def digest(entry: Any) -> str:
     """Return the SHA-256 over what a plug-in consists of.
 
-    Of a record these are its values; of a model the file that it is defined in (its schema, where
-    a notebook defines it) and the files for the far side; of a study its whole package.
+    A record consists of its values. A model consists of the file that defines it (of its schema, if
+    a notebook defines it) and of its files for the far side, the machine under test. A study
+    consists of its whole package.
     """
     if is_dataclass(entry) and not isinstance(entry, type):
         return hashlib.sha256(json.dumps(asdict(entry), sort_keys=True).encode()).hexdigest()
@@ -97,7 +104,7 @@ def digest(entry: Any) -> str:
 
 
 def _files_of_study(study: Any) -> list[tuple[str, bytes]]:
-    """Return all files of a study's package, data among them; none of one without a package."""
+    """Return all files of a study's package, data included; no files without a package."""
     if not (file := getattr(study, "__file__", None)):
         return []
     folder = Path(file).parent
@@ -120,7 +127,7 @@ def _files_of_model(model: Any) -> list[tuple[str, bytes]]:
 
 
 def used_by(trial: Trial) -> tuple[Plugin, ...]:
-    """Return the plug-ins that a trial uses, each once; ours are no plug-ins."""
+    """Return the plug-ins that a trial uses, each once (see `installed`)."""
     found = dict.fromkeys(_parts(trial))
     plugins = (installed(kind, name) for kind, name in sorted(found))
     return tuple(plugin for plugin in plugins if plugin is not None)
@@ -141,7 +148,7 @@ def _parts(trial: Trial) -> Iterator[tuple[str, str]]:
 
 
 def lacking(plugins: Iterable[Plugin]) -> str:
-    """Say which plug-ins are not here as somebody names them; "" if none."""
+    """Say which plug-ins are missing here, or differ from those that are named; "" if all match."""
     return "; ".join(sentence for one in plugins if (sentence := _lacking(one)))
 
 

@@ -1,4 +1,4 @@
-"""The isolation regulator in a trial, and what its policies are given."""
+"""The isolation regulator in a trial, and the options of its policies."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class PolicyModel(Record):
     Attributes
     ----------
     agent : str
-        ``"module:class"`` of its law beside the disk, which takes these options (see
-        `agent.regulator.policies`); empty for those that the agent itself has.
+        ``"module:class"`` of the class that implements the policy on the machine under test, and
+        takes these options (see `agent.regulator.policies`). Empty if the agent itself has it.
     number : str or None
-        The field of `Regulator` that belongs to it alone.
+        The field of `Regulator` that the policy ensures: ``sla_wait_ms``, ``threshold``, or None.
     """
 
     agent: ClassVar[str] = ""
@@ -35,26 +35,28 @@ class PolicyModel(Record):
 
 
 class Slae(PolicyModel):
-    """Service-Level Agreement Ensure, as this project has it: nobody waits longer than its SLA."""
+    """Service-Level Agreement Ensure, in our variant: no group waits longer than its SLA."""
 
     number: ClassVar[str | None] = "sla_wait_ms"
 
 
 class Ute(PolicyModel):
-    """Utilisation Threshold Ensure, as this project has it: a disk is never busier than that."""
+    """Utilisation Threshold Ensure, in our variant: no disk is busier than `threshold`."""
 
     number: ClassVar[str | None] = "threshold"
 
 
 class SlaePaper(PolicyModel):
-    """SLAE as the paper gives it; the options are what the paper leaves open.
+    """SLAE as in section 4.2.1 of the isolation paper; the options are what the paper leaves open.
 
     Attributes
     ----------
     step : str
-        How much is taken from a container at once: a tenth, or half, of what it does.
+        How much of a container's rate one step takes away: a tenth (``mild``), or half
+        (``sharp``).
     overload : str
-        What the overloaded container has most of.
+        How to find the container that overloads the disk: by the highest ``utilization``, the
+        highest ``speed``, or ``both`` at once.
     """
 
     number: ClassVar[str | None] = "sla_wait_ms"
@@ -64,12 +66,13 @@ class SlaePaper(PolicyModel):
 
 
 class UtePaper(PolicyModel):
-    """UTE as the paper gives it; the options are what the paper leaves open.
+    """UTE as in section 4.2.2 of the isolation paper; the options are what the paper leaves open.
 
     Attributes
     ----------
     system : str
-        The utilisation of the system: the mean of the containers' devices, or the shared disk's.
+        What counts as the utilisation of the system: the ``mean`` over the containers' devices, or
+        that of the ``shared`` disk.
     step : str
         As in `SlaePaper`.
     """
@@ -81,13 +84,13 @@ class UtePaper(PolicyModel):
 
 
 class Aimd(PolicyModel):
-    """Additive increase, multiplicative decrease of what an overload may do.
+    """Additive increase, multiplicative decrease of the rate of those who overload the disk.
 
     Attributes
     ----------
     increase_ratio, decrease_ratio : float
-        What is added in a period that meets the SLA, as a share of the overload's load before its
-        limit; and the factor that applies after a period that misses the SLA.
+        A period that meets the SLA adds `increase_ratio`, as a share of the rate before the limit.
+        A period that misses the SLA multiplies the rate by `decrease_ratio`.
     """
 
     number: ClassVar[str | None] = "sla_wait_ms"
@@ -97,14 +100,14 @@ class Aimd(PolicyModel):
 
 
 class Pi(PolicyModel):
-    """Proportional and integral control of what an overload may do.
+    """Proportional and integral control of the rate of those who overload the disk.
 
     Attributes
     ----------
     target : float
-        The wait to be held, as a share of the SLA.
+        Target of the wait, as a share of the SLA.
     gain : float
-        How many SLAs the wait rises when the overload goes from nothing to what it did before.
+        Rise of the wait, in SLAs, when the overload goes from nothing to its rate before the limit.
     """
 
     number: ClassVar[str | None] = "sla_wait_ms"
@@ -119,9 +122,10 @@ class Guard(PolicyModel):
     Attributes
     ----------
     target : float
-        The wait to be held, as a share of the SLA.
+        Target of the wait, as a share of the SLA.
     newcomers_ratio : float
-        What newcomers may do together at first, as a share of what one of those at work does.
+        Rate that all newcomers together get at first, as a share of the median rate of the groups
+        already at work.
     """
 
     number: ClassVar[str | None] = "sla_wait_ms"
@@ -136,13 +140,13 @@ class Regulator(Record):
     Attributes
     ----------
     policy : str
-        One that ensures `sla_wait_ms`, one that ensures `threshold`, or a plug-in's.
+        Name of the policy. It ensures `sla_wait_ms` or `threshold`; a plug-in's may need neither.
     options : dict
-        What else the policy is given.
+        Further parameters of the policy.
     classes : dict
-        Another SLA, in ms, for the group of that name; None: none.
+        SLAs of single groups, in ms, by the group's name; None: this group has no SLA.
     start_s : float
-        When it is started, after the foreground.
+        Time from the start of the foreground workloads to the start of the regulator.
     """
 
     policy: Annotated[str, AfterValidator(name_in(POLICIES))]
@@ -165,13 +169,13 @@ class Regulator(Record):
                 f"policy {self.policy}; found {' and '.join(sorted(given)) or 'neither number'}"
             )
         whole = checked(model, self.options, f"regulator.options of the policy {self.policy}")
-        # As the policy spells them, with its defaults: they belong to the hash.
+        # All options, with the policy's defaults: they belong to the hash.
         object.__setattr__(self, "options", whole.model_dump(mode="json"))
         return self
 
     @model_serializer(mode="wrap")
     def _without_empty_options(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what ours have none of: their hashes are older than options."""
+        """Leave out empty options, so that trials older than this field keep their hashes."""
         content: dict[str, Any] = handler(self)
         if not self.options:
             del content["options"]

@@ -36,20 +36,20 @@ class IoCost(Record):
         What the device can do: ``rbps``, ``rseqiops``, ``rrandiops``, ``wbps``, ``wseqiops``,
         ``wrandiops`` (Documentation/admin-guide/cgroup-v2.rst of the kernel).
     qos : dict
-        When it is called saturated: ``rpct``, ``rlat``, ``wpct``, ``wlat``, ``min``, ``max``.
+        When the device is saturated: ``rpct``, ``rlat``, ``wpct``, ``wlat``, ``min``, ``max``.
     """
 
     model: dict[Name, Count]
     qos: dict[Name, NotNegative] = {}
 
 
-#: Memory that the outer machine keeps for its kernel, the agent and QEMU.
+#: Memory that a machine with a virtual machine inside keeps for its kernel, the agent and QEMU.
 HOST_MIB = 384
 
-#: More memory than that no machine gets that has another one inside.
+#: Largest memory of a machine that has a virtual machine inside.
 LARGEST_HOST_MIB = 3072
 
-#: Workers that wait inside a virtual machine.
+#: Most workloads inside a virtual machine, where this many workers wait.
 MOST_WORKLOADS_INSIDE = 4
 
 
@@ -59,39 +59,42 @@ class Trial(Record):
     Attributes
     ----------
     study, preset : str
-        Which study expanded it, and how large it is; never pooled.
+        The study that the trial belongs to, and how large its trials are. Results of different
+        studies or presets are never pooled.
     labels : dict
-        The study's own columns for this trial, such as the arm and the variant.
+        The study's own columns in the table of results, such as the arm and the variant.
     machine : str
         What the processes run on: a host, or a virtual machine.
     memory_mib : int
-        Memory of the machine, where the testbed makes the machine.
+        Memory of the machine, if the testbed makes the machine.
     backing_scheduler : str or None
         Scheduler of the physical disk below a file-backed device; None leaves it as it is.
     divided : bool
-        Each group has a part of the device of its own, as large as the others: a block device
-        with its own counters, which are the group's. Otherwise all work on the whole device.
+        Whether the device is divided into equal parts, one for each group. A part is a block
+        device, whose counters are the group's. Otherwise all groups work on the whole device.
     settle_s : float
-        Background workloads run this long, times 1 to 2 by the seed, before the others start.
+        Time for which background workloads run before the others start. It is multiplied by a
+        factor of 1 to 2, which the seed chooses.
     trace : bool
-        Whether each request's way through the block layer is recorded (``trace.csv``; of a
-        disk with an arm ``arm.csv``, too); that takes time of the processor, so that a traced
-        trial is another trial.
+        Whether each request's way through the block layer is recorded in ``trace.csv``, and the
+        arm of a disk in ``arm.csv``. Recording takes processor time, so a traced trial differs
+        from the same trial without a trace.
     warm_up_s : float
-        What the foreground does in this time is left out of the overall rates.
+        Time at the foreground's beginning that the overall rates leave out.
     regulator : Regulator or None
     io_cost : IoCost or None
         None leaves the cost controller off.
     deadline_s : float
-        The trial fails when it has not ended by then (in the testbed's own time). One that no
-        workload can keep is refused.
+        The trial fails if it has not ended by then, in the testbed's own time. The deadline must
+        be at least as long as each workload.
     seed, repetition : int
         Another repetition is the same trial with another seed.
     plugins : tuple of Plugin
-        What the trial uses of other packages; it is filled in, and what a stored trial says of
-        it must be what is installed. Ours are not among them.
+        The plug-ins that the trial uses (`trial.plugins`); filled in. Those that a stored trial
+        names must be installed, with the same digests.
     modules : tuple of Module
-        The kernel modules that are built for it; filled in likewise, ours among them.
+        The kernel modules that are built for the trial, including this project's own; filled in
+        likewise.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -122,7 +125,7 @@ class Trial(Record):
     @model_validator(mode="before")
     @classmethod
     def _plugins_are_here(cls, content: Any) -> Any:
-        # Before all else: a name that only a plug-in knows would be refused as unknown.
+        # Checked first: a name that only a missing plug-in knows would be refused as unknown.
         if isinstance(content, Mapping):
             named = [Plugin.model_validate(one) for one in content.get("plugins", ())]
             if sentence := plugins.lacking(named):

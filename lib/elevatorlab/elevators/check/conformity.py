@@ -1,4 +1,4 @@
-"""The check: all cases, in as many machines as it takes, and the verdicts."""
+"""The check: run all cases, in as many machines as needed, and collect the verdicts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ Outcome = Literal["passed", "failed", "not run"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one case.
+    """The result of one case.
 
     Attributes
     ----------
     case : str
-        Its name (`cases`).
+        The case's name (`cases`).
     outcome : {"passed", "failed", "not run"}
     said : str
         What was found, or what is wrong.
     trace : tuple of str
         The kernel's own lines, or the compiler's.
     took_ms : int or None
-        Time of the machine, not of the wall; None where it did not come to its end.
+        Time that the case took, on the machine's own clock. None if the case did not pass, or did
+        not run in the machine.
     """
 
     case: str
@@ -53,7 +54,7 @@ class Conformity:
     sources : str
         SHA-256 of its sources.
     verdicts : tuple of Verdict
-        One for each case that was asked for, in their order.
+        One for each case that was asked for, in the order of the cases.
     """
 
     name: str
@@ -62,16 +63,16 @@ class Conformity:
 
     @property
     def passed(self) -> bool:
-        """Whether it passed each of them."""
+        """Whether the scheduler passed every case."""
         return all(one.outcome == "passed" for one in self.verdicts)
 
     @property
     def failures(self) -> tuple[Verdict, ...]:
-        """The cases that failed."""
+        """The verdicts on the cases that failed."""
         return tuple(one for one in self.verdicts if one.outcome == "failed")
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a program may read: the same bits wherever it was checked."""
+        """Return the verdicts as JSON values, which are the same on every machine."""
         return {**asdict(self), "passed": self.passed}
 
 
@@ -90,9 +91,9 @@ def check(
     ----------
     folder : Path or str
     tell : callable
-        Is called with each verdict as it is reached.
+        Called with each verdict when it is reached.
     only : sequence of str, optional
-        Names of cases: these and the basic ones alone are run.
+        Names of cases. Only these cases and the `BASIC` ones are run.
 
     Returns
     -------
@@ -101,7 +102,8 @@ def check(
     Raises
     ------
     ElevatorLabError
-        When the path is no folder of a scheduler, or this machine cannot check it.
+        When the path is no folder of a scheduler, or `only` names an unknown case, or this machine
+        cannot run the check.
     """
     cases = _chosen(only)
     record = scheduler_folders.read(folder)
@@ -143,14 +145,14 @@ class _Run:
         self.tell(verdict)
 
     def end(self, why: str) -> Conformity:
-        """Say of the other cases that they were not run."""
+        """Report the remaining cases as not run, and return all verdicts."""
         for case in self.cases[len(self.verdicts) :]:
             self.reach(Verdict(case.name, "not run", why))
         assert self.record.folder is not None
         return Conformity(self.record.name, self.record.folder.digest, tuple(self.verdicts))
 
     def go_on(self, built: modules.Built, cases: Sequence[str]) -> list[str]:
-        """Run cases in a fresh machine until one fails; return those that are worth running yet."""
+        """Run cases in a fresh machine until one fails; return the cases that are left to run."""
         self._case, self._crashed = "", False
         files = [*self.record.counters, *([self.record.signature] if self.record.signature else [])]
         job = {
@@ -185,7 +187,7 @@ class _Run:
 
 
 def _with_places(said: str, module: Path) -> str:
-    """Put the file and line in the place of ``.text+0x1c``, or of a function's."""
+    """Replace places such as ``.text+0x1c`` or ``function+0x1c`` by the source's file and line."""
 
     def resolved(found: re.Match[str]) -> str:
         return kernel_log.place(module, found[1], int(found[2], 16) - 1) or found[0]

@@ -69,7 +69,7 @@ LONGEST = 40
 
 
 def trouble(console: str, module: Path) -> tuple[str, list[str]]:
-    """Return what went wrong in one sentence, and the kernel's own trace.
+    """Return a sentence that names the fault, and the kernel's own trace.
 
     Parameters
     ----------

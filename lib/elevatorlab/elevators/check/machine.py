@@ -1,7 +1,8 @@
-"""The machine that checks a scheduler: the deterministic one, which says more when it crashes.
+"""The machine that checks a scheduler: the deterministic one, set to say more when it crashes.
 
-It has booted once, is kept in the user's cache, and each check continues a copy of it. Its time is
-counted in instructions, so a verdict is the same everywhere, and idle time costs nothing.
+The machine boots once, and its saved state is kept in the user's cache. Each check continues a copy
+of it. The machine's time is counted in instructions, so a verdict is the same everywhere, and idle
+time costs nothing.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from ...testbeds.deterministic.monitor import Monitor, converse
 MEMORY_MIB = 512
 GUEST = Path(__file__).with_name("in_guest")
 
-#: Wall time after which a machine is ended, without that in which other processes had the
-#: processor; the whole check took 101 s where three test processes shared two processors.
+#: Wall time after which a machine is ended. Time in which other processes had the processor does
+#: not count. The whole check took 101 s when three test processes shared two processors.
 LIMIT_S = 900
 
-#: Processor time of the machine without a word from the guest, after which its scheduler is taken
-#: to loop for ever; the longest case takes a fifth of it. Such a loop may leave time enough to feed
-#: the guest's own watchdog, so it is seen from here, however busy this computer is.
+#: Processor time of the machine without a message from the guest, after which the scheduler is
+#: taken to loop for ever. The longest case takes a fifth of this time. Such a loop may leave enough
+#: time to feed the guest's own watchdog, so the host watches, too, however busy it is.
 LOOPS_AFTER_S = 45
 
 KERNEL_OPTIONS = " ".join(
     [
         qemu.KERNEL_OPTIONS,
         "console=ttyS0 oops=panic",
-        # Whatever may be interrupted is: what needs a lock shows it.
+        # Tasks are preempted wherever possible, so that a missing lock shows.
         "preempt=full",
-        # Freed memory is overwritten, its ends are guarded, and each user is noted.
+        # Freed memory is overwritten, its ends are guarded, and each allocation is recorded.
         "slub_debug=FZPU,kmalloc-*,*_io_cq",
     ]
 )
@@ -52,7 +53,7 @@ class Ended(NamedTuple):
     Attributes
     ----------
     by_itself : bool
-        Whether its program came to its end.
+        Whether the guest's program ended by itself.
     console : str
         What the kernel printed.
     """
@@ -62,14 +63,14 @@ class Ended(NamedTuple):
 
 
 def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None]) -> Ended:
-    """Continue a copy of the machine with a job, until it ends.
+    """Continue a copy of the machine with a job, until the machine ends.
 
     Parameters
     ----------
     job : mapping of str to bytes
         Files for the guest: job.json and a module.
     hear : callable
-        Is called with each message of the guest's, when it comes.
+        Called with each message of the guest when it arrives.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None]) -> End
 def _listen(
     machine: subprocess.Popen[str], place: Path, hear: Callable[[dict[str, Any]], None]
 ) -> None:
-    """Hear what the guest says until the machine has ended; end one that loops."""
+    """Pass on the guest's messages until the machine has ended; interrupt a machine that loops."""
     began_s = time.monotonic()
     with (place / "said").open() as said:
         line = ""
@@ -134,7 +135,7 @@ def _processor_s(machine: subprocess.Popen[str]) -> float:
 
 
 def _kept() -> Path:
-    """Return the folder of the machine that has booted; boot it where the cache has none."""
+    """Return the folder of the booted machine; boot it if the cache has none."""
     image.current()
     options = qemu.options(MEMORY_MIB), KERNEL_OPTIONS, qemu.version(), _more(Path(), Path())
     decides = [repr(options).encode(), _guest_archive()]
@@ -169,7 +170,7 @@ def _boot(folder: Path) -> None:
 def _started(
     kept: Path, ram: Path, ram_mode: str, place: Path, *more: str
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start QEMU with its exchange, sockets and lines in `place`; end it on the way out."""
+    """Start QEMU with its exchange, sockets and serial lines in `place`; kill it on exit."""
     for line in ("console", "said"):
         (place / line).touch()
     machine = template.start(
@@ -193,7 +194,7 @@ def _started(
 
 
 def _more(kept: Path, place: Path) -> tuple[str, ...]:
-    """Return what this machine has besides the testbed's; of two options alike, the last counts."""
+    """Return QEMU's options beyond the testbed's; of two equal options, QEMU takes the last."""
     return (
         *("-initrd", str(kept / "initramfs.cpio"), "-append", KERNEL_OPTIONS),
         *("-serial", f"file:{place / 'console'}", "-serial", f"file:{place / 'said'}"),
@@ -202,7 +203,7 @@ def _more(kept: Path, place: Path) -> tuple[str, ...]:
 
 
 def _guest_archive() -> bytes:
-    """Return the program that runs in the machine, and its init, to be unpacked over the stock."""
+    """Return an archive of the guest's program and its init, to unpack over the image's own."""
     files: dict[str, tuple[int, bytes | None]] = {
         "init": (0o755, (GUEST / "init").read_bytes()),
         "check": (0o755, None),

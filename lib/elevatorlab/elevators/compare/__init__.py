@@ -1,4 +1,4 @@
-"""Compare one scheduler with the kernel's, as a maintainer of the block layer would ask.
+"""Compare one scheduler with the kernel's, on what a maintainer of the block layer would ask.
 
 ==========  =======================================================================
 `trials`    the questions, and the trials that answer them

@@ -1,4 +1,4 @@
-"""What the trials of a comparison answer: numbers with their units, one for each repetition."""
+"""The quantities that the trials of a comparison measure: one number for each repetition."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .trials import (
     STARVATION_WINDOW_S,
 )
 
-#: With this probability, one of the requests behind a percentile takes longer than the true one.
+#: Required probability that a measured request lies above the true percentile (see `fewest`).
 SURE = 0.95
 
 
@@ -35,7 +35,7 @@ class Quantity(NamedTuple):
     Attributes
     ----------
     text : str
-        What it is, for people.
+        What the quantity is, for people.
     unit : str
     better : str
         ``lower`` or ``higher``.
@@ -47,7 +47,7 @@ class Quantity(NamedTuple):
 
 
 def percentile_name(percent: float) -> str:
-    """Return what a percentile is called in names of quantities.
+    """Return the name of a percentile, as it occurs in names of quantities.
 
     >>> [percentile_name(percent) for percent in (50, 99.9, 100)]
     ['median', 'p99_9', 'longest']
@@ -57,7 +57,7 @@ def percentile_name(percent: float) -> str:
 
 
 def _latencies(question: str, beside: str) -> dict[str, Quantity]:
-    """Return the quantities of a reader's latency beside something else."""
+    """Return the quantities of a reader's latency beside another workload."""
     texts = {
         percent: f"{percent:g}th percentile of latency beside {beside}" for percent in PERCENTILES
     }
@@ -128,7 +128,7 @@ def jain(shares: Iterable[float]) -> float:
 
 
 def of_trial(stored: Stored) -> Iterator[tuple[str, float]]:
-    """Yield the quantities that a trial answers, each with its number."""
+    """Yield the names of the quantities that a trial measures, each with its value."""
     measured = stored.result.as_given()["workloads"]
     question = stored.trial["labels"]["question"]
     if question == "cost":
@@ -155,9 +155,11 @@ def of_trial(stored: Stored) -> Iterator[tuple[str, float]]:
 
 
 def fewest(percent: float) -> int:
-    """Return how many requests a percentile needs: of fewer, it may just be the longest.
+    """Return how many requests a percentile needs.
 
-    With a probability of ``(percent / 100) ** n``, all of `n` requests are below the true one.
+    All of `n` requests are below the true percentile with the probability
+    ``(percent / 100) ** n``, which may be at most ``1 - SURE``. With fewer requests, the measured
+    percentile may just be the longest latency.
 
     >>> [fewest(percent) for percent in (50, 95, 99, 99.9, 100)]
     [5, 59, 299, 2995, 1]
@@ -168,7 +170,7 @@ def fewest(percent: float) -> int:
 
 
 def _latencies_of(question: str, reads: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield a reader's latencies; NaN for a percentile that its reads are too few for."""
+    """Yield a reader's percentiles of latency; NaN for a percentile with too few reads."""
     latency_ns = _latency_ns(reads)
     for percent in PERCENTILES:
         borne = reads["requests"] >= fewest(percent)
@@ -178,7 +180,7 @@ def _latencies_of(question: str, reads: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def _latency_ns(direction: Mapping[str, Any]) -> dict[str, float]:
-    """Return the percentiles of the latency, by number: fio spells 99 as 99.000000."""
+    """Return the percentiles of the latency in ns, by names such as "99" (fio: 99.000000)."""
     found = direction["latency_percentile_ns"]
     return {f"{float(name):g}": value for name, value in found.items()}
 
@@ -202,7 +204,7 @@ def table(results: Iterable[Stored]) -> pd.DataFrame:
 def interval(measured: pd.DataFrame, quantity: str, scheduler: str) -> Interval | None:
     """Return the mean over the repetitions, with its 95 % confidence interval.
 
-    None where a repetition has too few requests for this percentile.
+    None if the quantity is a percentile for which a repetition has too few requests.
     """
     chosen = measured["quantity"].eq(quantity) & measured["scheduler"].eq(scheduler)
     values = measured[chosen]["value"]
@@ -210,7 +212,7 @@ def interval(measured: pd.DataFrame, quantity: str, scheduler: str) -> Interval 
 
 
 def as_json(measured: pd.DataFrame, schedulers: Iterable[str]) -> list[dict[str, Any]]:
-    """Return all answers as JSON has them; null for a percentile of too few requests."""
+    """Return all quantities as JSON values; null for a percentile with too few requests."""
     schedulers = list(schedulers)
     return [
         {

@@ -88,7 +88,7 @@ def spelled(found: Interval | None) -> str:
 
 
 def best(found: Sequence[Interval | None], better: str) -> list[bool]:
-    """Tell which schedulers may be the best: their intervals overlap that of the best mean.
+    """Tell for each scheduler whether it may be the best: its interval overlaps the best one's.
 
     >>> some = [Interval(1, 0.9, 1.1, 3), Interval(1.1, 1.0, 1.2, 3), Interval(2, 1.9, 2.1, 3)]
     >>> best([*some, None], "lower")

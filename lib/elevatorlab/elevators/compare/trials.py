@@ -1,4 +1,4 @@
-"""The questions, and the trials that answer them: a few for each scheduler, all of seconds."""
+"""The questions, and the trials that answer them: a few for each scheduler, each of seconds."""
 
 from __future__ import annotations
 
@@ -11,43 +11,46 @@ from ..check.in_guest.cases.orders import SERVICE_NS, WAITS_AT_MOST_S
 
 STUDY = "compare"
 
-#: The kernel's schedulers, beside which one is measured.
+#: The kernel's schedulers, with which a scheduler is compared.
 BESIDE = OF_THE_KERNEL
 
-#: Each with another seed: requests go to other places, and meet the load in another phase.
+#: Repetitions, each with another seed: requests go to other places, and meet the load in another
+#: phase.
 REPETITIONS = 3
 
-#: How many requests are under way at once.
+#: Queue depths of the questions of cost and of speed.
 COST_DEPTHS, SPEED_DEPTHS = (1, 32), (1, 8, 64)
 
-#: Requests that a scheduler may hold. The kernel gives it twice as many as the disk serves at once:
-#: for these small disks too few to choose among; for an SSD of today about so many.
+#: Requests that a scheduler may hold. By default the kernel allows twice as many as the disk serves
+#: at once. For these small disks that is too few to choose among; for today's SSDs it is about 256.
 HELD = 256
 
-#: Requests under way of each group of the question of fairness.
+#: Queue depth of each group in the question of fairness.
 GROUP_DEPTHS = {"one": 1, "eight": 8, "many": 32}
 
-#: A hard disk, held against a real one. It serves one request at a time: a drive with a
-#: queue of its own would choose by itself.
+#: A hard disk whose model was compared with the real drive. It serves one request at a time,
+#: because a drive with a queue of its own would choose the order itself.
 DRIVE = "barracuda"
 
-#: Four requests at once, 10,000 a second: the disk, not the processor, is what they wait for.
+#: A disk that serves four requests at once, 10,000 per second. So requests wait for the disk, not
+#: for the processor.
 FOUR_SERVERS = NullBlk(profile="four_servers", size_mib=64, service_time_us=400, parallelism=4)
 
-#: One request after the other, as the check's case `starves_nobody` has it.
+#: A disk that serves one request after the other, as in the check's case `starves_nobody`.
 ONE_SERVER = NullBlk(
     profile="one_server", size_mib=64, service_time_us=SERVICE_NS // 1000, parallelism=1
 )
 
-#: Programs of the question of starvation, as many as the check has.
+#: Programs in the question of starvation, as many as in the check.
 PROGRAMS = 16
 
-#: How long the programs of a trial run. Rare latencies need many requests, and a hard disk takes
-#: long for each. Who starves must be able to wait longer than the bound.
+#: How long the programs of a trial run. The long window is for rare latencies, which need many
+#: requests, and for the hard disk, which takes long for each request. In the window for starvation,
+#: a request that starves can wait longer than the bound.
 WINDOW_S, LONG_WINDOW_S = 0.5, 4
 STARVATION_WINDOW_S = 1.5 * WAITS_AT_MOST_S
 
-#: Percentiles of a latency that are measured; the last is the longest.
+#: Percentiles of a latency that are measured; the last one is the longest latency.
 PERCENTILES = (50, 95, 99, 99.9, 100)
 
 
@@ -103,7 +106,7 @@ def _fio(name: str, group: str = "main", **options: Any) -> dict[str, Any]:
 
 
 def _reader(**options: Any) -> dict[str, Any]:
-    """Return a program that makes one read after the other, for `LONG_WINDOW_S`.
+    """Return a fio workload that makes one read after the other, for `LONG_WINDOW_S`.
 
     Its calls are synchronous: with libaio, fio would leave out the time that a program waits until
     the kernel takes its request.
@@ -113,7 +116,7 @@ def _reader(**options: Any) -> dict[str, Any]:
 
 
 def _beside(name: str, **options: Any) -> dict[str, Any]:
-    """Return a program that runs as long as a reader."""
+    """Return a fio workload that runs as long as a reader, with 32 requests in flight."""
     return _fio(name, runtime=f"{LONG_WINDOW_S * 1000:g}ms", iodepth=32, **options)
 
 

@@ -107,7 +107,7 @@ def _digest(*parts: str) -> str:
 
 
 def _reference(assignment: Assignment, file: Path, digest: str) -> dict[str, Ran]:
-    """Return what the reference does; run it if that is not known yet."""
+    """Return the reference's results; run the reference if they are not stored yet."""
     if file.exists():
         kept = json.loads(file.read_text())
         if kept["digest"] == digest:

@@ -50,7 +50,7 @@ class Grade(Record):
     digest : str
         SHA-256 over all that decides the marks: the submission, the assignment, the machine.
     scheduler : str
-        The scheduler's name for itself; "" if that is not known.
+        The scheduler's name in its ``scheduler.json``; "" if that is not known.
     problem : str
         Why the scheduler was not run, or not to the end; "" if nothing went wrong.
     compiler : str

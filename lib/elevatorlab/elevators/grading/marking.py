@@ -45,7 +45,7 @@ def everything(part: Part, says: str) -> Marked:
 
 
 def conformity(part: Part, checked: check.Conformity) -> Marked:
-    """Mark the check: the share of marks is the share of all its cases that passed."""
+    """Mark the check, in proportion to the cases that passed; rounded down to half marks."""
     passed = sum(one.outcome == "passed" for one in checked.verdicts)
     marks = _halves(part.marks * passed / len(checked.verdicts))
     says = [f"{passed} of {len(checked.verdicts)} cases passed."]

@@ -1,6 +1,7 @@
-"""Jobs side by side: each in a process of its own here, or on the workers of a Dask cluster.
+"""Run jobs side by side: each in a process of its own here, or on the workers of a Dask cluster.
 
-The end of one job never ends another: what became of it is its result, or a sentence.
+A job that crashes never ends another job. Each job yields its result, or a sentence that says how
+its process ended.
 """
 
 from __future__ import annotations
@@ -25,21 +26,22 @@ def here(
 ) -> Iterator[tuple[Job, Made | str]]:
     """Do jobs in processes of this machine.
 
-    What one job registers, no other one sees; and a pool whose worker dies would end them all.
-    Leaving the iterator ends the processes, and with them their machines.
+    Each job has a process of its own, so that no job sees what another one registers. This is no
+    pool, because in a pool a worker that dies ends all jobs. Leaving the iterator ends the
+    processes, and with them their machines.
 
     Parameters
     ----------
     task : callable
-        Of a module, so that another process finds it.
+        A function of a module, so that another process can import it.
     jobs : sequence
     width : int
-        So many at the same time.
+        Most jobs at the same time.
 
     Yields
     ------
     job
-        As they end.
+        Each job, in the order in which the jobs end.
     made
         What the task returned, or a sentence on how its process ended.
     """
@@ -67,12 +69,12 @@ def here(
 
 
 def _answer(answer: Connection, task: Callable[[Job], object], job: Job) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other process, which ends this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this
     answer.send(task(job))
 
 
 def _read(answer: Connection[object, Made], process: SpawnProcess) -> Made | str:
-    """Return what a process answered, or how it ended without an answer."""
+    """Return a process's answer, or a sentence on how the process ended without an answer."""
     try:
         made: Made | str = answer.recv()
     except EOFError:
@@ -88,23 +90,23 @@ def _read(answer: Connection[object, Made], process: SpawnProcess) -> Made | str
 def far(
     task: Callable[[Job], Made], jobs: Sequence[Job], address: str, testbed: Testbed
 ) -> Iterator[tuple[Job, Made | str]]:
-    """Do the same on a Dask cluster that runs already.
+    """Do jobs on a running Dask cluster, and yield as `here` does.
 
     Parameters
     ----------
     task : callable
     jobs : sequence
     address : str
-        Of its scheduler.
+        Address of the cluster's scheduler.
     testbed : Testbed
-        The workers must have the same one.
+        The testbed that the workers must have, too.
 
     Raises
     ------
     NotReady
-        When no scheduler answers, or a worker has another image.
+        When no scheduler of a cluster answers, or a worker has another image.
     ElevatorLabError
-        When the scheduler goes away.
+        When the cluster's scheduler stops while jobs run.
     """
     # Dask takes half a second to import, so it is imported where it is used.
     from ...running.pools import dask_workers

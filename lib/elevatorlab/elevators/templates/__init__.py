@@ -1,9 +1,9 @@
 """Templates of new schedulers: short, working, and commented.
 
 ``fifo`` and ``deadline`` are complete. ``sstf`` and ``look`` are skeletons, because courses ask for
-these two. Their locks, their lists and the tree by place are there and right, so skeletons build
-and pass the check. But the function that chooses a request is still first in, first out, as the
-order of dispatch shows.
+these two. Their locks, their lists and the tree by place are complete, so skeletons build and pass
+the check. But the function that chooses a request is still first in, first out, as the order of
+dispatch shows.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def new(name: str, template: str, into: Path) -> Path:
 
 
 def about(template: str, name: str) -> str:
-    """Return what a template is, in one or two sentences."""
+    """Return a description of a template, in one or two sentences."""
     return TEMPLATES[template].replace("@NAME@", name)
 
 

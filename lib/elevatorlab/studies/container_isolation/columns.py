@@ -81,7 +81,7 @@ ORDER = (
 ORDER += "repetition time_s subject trial".split()
 
 PERIOD_S = 1
-"""A control period, and the width of a bin of the containers' own series."""
+"""Length of a control period, and of an interval in the containers' own series."""
 
 CALM_PERIODS = 2
 """A violation has ended when this many control periods have passed without one."""

@@ -60,7 +60,7 @@ def _unit(item: Statement, _: pd.DataFrame) -> Judgement:
         f"is written in whole sectors. In kilobytes, a write has {bits / 1000:.3g} KB. Section 4 "
         "has 4.5Mb/S and 1 MB/s in one sentence."
     )
-    whole = abs(sectors - max(1, round(sectors))) < 0.01  # rounding leaves 0.2 %
+    whole = abs(sectors - max(1, round(sectors))) < 0.01  # the paper's rounding: 0.2 %
     return Judgement(reproduced_if(whole), f"{bits / 8:.0f} bytes", reason)
 
 

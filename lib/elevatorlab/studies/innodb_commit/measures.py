@@ -29,13 +29,13 @@ def main_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_without_an_arm(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the first measured one of `ARMS`, on disks without a moving arm."""
+    """Return the rows of the first arm of `ARMS` that was measured, on disks without an arm."""
     rows = _first_arm(rows)
     return rows[~with_arm(rows)]
 
 
 def swept_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the first measured one of `ARMS`, on the disks of the sweep."""
+    """Return the rows of the first arm of `ARMS` that was measured, on the disks of the sweep."""
     rows = _first_arm(rows)
     return rows[rows["device"].isin(rows_of(rows, experiment=SWEEP)["device"])]
 

@@ -43,7 +43,7 @@ Idling = Literal["as shipped", "low_latency off", "strict_guarantees"]
 #: The configurations of bfq in which slice_idle is swept: as shipped, without preference for
 #: interactive programs, and with strict_guarantees. In the last one, bfq always idles when a
 #: process's queue runs empty, and lets only one request into the device (the kernel's
-#: Documentation/block/bfq-iosched.rst). There, the reference results have as much idle time with
+#: Documentation/block/bfq-iosched.rst). With it, the reference results have as much idle time with
 #: slice_idle 0 as with 8. So slice_idle alone does not explain the idle time.
 IDLING: dict[Idling, dict[str, int]] = {
     "as shipped": {},
@@ -57,8 +57,8 @@ DURABLE: Final = 1
 LAZY: Final = 0
 WRITTEN: Final = 2
 
-#: Factor on the deadline of a trial on a drive. There are thousands of commits, so that the trials
-#: of most schedulers last 5 s. cfq waits 8 ms after each commit, which costs no processor time.
+#: Factor on the deadline of a trial on a drive. cfq waits 8 ms after each of thousands of commits,
+#: so its trials last much longer than others. Waiting costs no processor time.
 PATIENCE_ON_DRIVES = 5
 
 Threads = Annotated[int, Field(ge=1, le=64)]
@@ -85,12 +85,13 @@ class Parameters(DiskParameters):
         Number of commits in each measurement; each commit inserts one row.
     drive_commits, uncached_drive_commits : dict of int to int
         By number of threads: used instead of `commits` where a commit waits for a drive. In the
-        presets ``quick`` and ``paper``, each measurement then lasts 5 s, so that bfq has
-        estimated the speed of the drive.
+        presets ``quick`` and ``paper``, each measurement then lasts 5 s: long enough for bfq to
+        estimate the speed of the drive.
     drive_schedulers : tuple of str
         Those schedulers of the kernel, and reimplemented ones, that run on drives.
     drive_repetitions : int
-        Most repetitions on drives with the cache, whose commits take much processor time.
+        Largest number of repetitions on drives with the cache, whose commits take much processor
+        time.
     slice_idles_ms : tuple of int
         Values of bfq's slice_idle, its time to wait for a process's next request. They are swept
         on the last of `disks`. The kernel's default is 8. Empty: no sweep.

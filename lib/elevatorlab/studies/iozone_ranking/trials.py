@@ -51,7 +51,7 @@ class Parameters(DiskParameters):
     variants : tuple of str
         ``as_published``; ``direct`` bypasses the page cache (iozone's ``-I``).
     size_mib, record_kib : int
-        File of each thread, and size of a request.
+        Size of each thread's file, and of a request.
     dirty_mib : float or None
         Limit of dirty data (see `elevatorlab.trial.Iozone`). The article does not give its
         computers' memory. A kernel of its time let dirty pages fill a fifth of the free memory.

@@ -144,7 +144,7 @@ def _busy(traced: Mapping[str, Any] | None, busy_ns_per_request: float) -> dict[
     Each recorded event is taken to cost the same time. The cost of all events of a request is its
     time while traced, minus its time without tracing (`busy_ns_per_request`). On a machine whose
     speed varies, this estimate may be far off. So the cost of an event is at least 0, and at most
-    the time per event of the work that has the least.
+    the least time per event of any kind of work.
     """
     if not traced or not traced["requests"]:
         return {}

@@ -129,7 +129,7 @@ def size_ratios(operation: str) -> pd.Series:
 
 
 def gone_from(ratios: pd.Series) -> int | None:
-    """Return the number of cores, or size, from which on there is no gain; None if there is none.
+    """Return the number of cores, or size, from which on there is no gain; None if it never ends.
 
     Parameters
     ----------

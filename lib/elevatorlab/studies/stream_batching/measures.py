@@ -25,12 +25,13 @@ READ_PERCENT = {"randread": 100, "randwrite": 0}
 THROUGHPUT, MEAN, P99 = "throughput_iops", "latency_mean_us", "latency_p99_us"
 
 FEWEST_FOR_P99 = 299
-"""Of fewer requests, even the slowest may be below the 99th percentile. All n requests are below it
-with a probability of 0.99^n. From 299 requests on, this probability is below 5 %."""
+"""The fewest requests from which a 99th percentile is taken. Among fewer, even the slowest may be
+below the true percentile: all n requests are below it with a probability of 0.99^n. From 299 on,
+this probability is below 5 %."""
 
 
 def with_own_knobs(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave out SBQ with other knobs than its defaults."""
+    """Return the rows without those in which SBQ had other knobs than its defaults."""
     return table[_own_knobs(table)]
 
 
@@ -68,27 +69,31 @@ def one_core(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def cores_in(table: pd.DataFrame) -> list[int]:
-    """Return how many processors a side had of its own, fewest first."""
+    """Return the numbers of processors that each side had of its own, in rising order."""
     return sorted({int(number) for number in table["cores"].dropna()})
 
 
 def scale_of(table: pd.DataFrame, scaled: bool = True) -> float | None:
-    """Return the factor on all times of the scaled runs in `table`, or of the unscaled ones.
+    """Return the factor on all times in the scaled rows of `table`, or in the unscaled rows.
 
-    Where all runs have one factor, as on real machines, it is that one either way.
+    If all rows have the same factor, as on real machines, return that one. None for an empty table.
     """
     found = sorted(set(table["time_scale"]))
     return (found[-1] if scaled else found[0]) if found else None
 
 
 def target_is_apart(table: pd.DataFrame) -> bool:
-    """Tell whether the target was another machine: then nobody here counts what it sends."""
+    """Tell whether the target was another machine, whose sends are not counted."""
     over_network = table[table["driver"].isin(list(DRIVERS))]
     return bool(over_network["target_sends_per_request"].isna().all())
 
 
 def at(table: pd.DataFrame, column: str, **where: Any) -> pd.Series[float]:
-    """Return a quantity by repetition at one point (by default `columns.WHERE`)."""
+    """Return a quantity at one point, indexed by repetition.
+
+    `where` selects the point. Columns that it lacks have the values of `columns.WHERE`, and SBQ has
+    its default knobs.
+    """
     kept = _own_knobs(table) & _having(table, {**WHERE, **where})
     return pd.Series(table[column].to_numpy()[kept], table["repetition"].to_numpy()[kept])
 
@@ -105,7 +110,7 @@ def gain(
     column : str
         The quantity.
     scheduler : str
-        What is compared.
+        The scheduler that is compared with noop.
     where : dict
         Column values that select the point: target, driver, time_scale; others as in
         `columns.WHERE` unless named.
@@ -133,12 +138,14 @@ def peak(table: pd.DataFrame, **where: Any) -> pd.Series[float]:
 def curve(
     table: pd.DataFrame, column: str, along: str, **where: Any
 ) -> list[tuple[float, Interval]]:
-    """Return a quantity along one column, everything else as in `columns.WHERE` or `where`.
+    """Return a quantity for each value of the column `along`.
+
+    The other columns have the values of `where`, or else of `columns.WHERE`.
 
     Returns
     -------
     list of (float, Interval)
-        Geometric means over repetitions.
+        The value of `along`, and the geometric mean over repetitions.
     """
     fixed = {name: value for name, value in WHERE.items() if name != along}
     rows = rows_of(with_own_knobs(table), **{**fixed, **where})
@@ -149,7 +156,7 @@ def curve(
 def gains(
     table: pd.DataFrame, along: str, scheduler: str = "sbq", **where: Any
 ) -> list[tuple[float, Interval]]:
-    """Return `gain` along one column."""
+    """Return `gain` for each value of the column `along`."""
     fixed = {name: value for name, value in WHERE.items() if name != along}
     there = sorted(set(rows_of(table, **{**fixed, **where})[along]))
     found = [(x, gain(table, scheduler=scheduler, **{**where, along: x})) for x in there]
@@ -157,7 +164,7 @@ def gains(
 
 
 def where_of(row: Mapping[str, Any], table: pd.DataFrame) -> dict[str, Any]:
-    """Return which measured rows a published row stands for, as `at` and `gain` take it."""
+    """Return the column values that select a published row's measured rows (for `at`, `gain`)."""
     where = {"target": row["target"], "driver": row["driver"]}
     where["time_scale"] = scale_of(table, row.get("scale", "scaled") == "scaled")
     names = {"io_depth": "depth", "read_percent": "read_percent", "request_kb": "request_kib"}
@@ -168,7 +175,7 @@ def where_of(row: Mapping[str, Any], table: pd.DataFrame) -> dict[str, Any]:
 
 
 def words(where: Mapping[str, Any]) -> str:
-    """Say which driver, and which times, measured rows are of (see `where_of`)."""
+    """Name the driver and the scale of time of measured rows (see `where_of`)."""
     return f"{DRIVERS[where['driver']]}, {times(where['time_scale'])}"
 
 
@@ -185,25 +192,27 @@ def cell_of(where: Mapping[str, Any]) -> str:
 
 
 def times(scale: float | None) -> str:
-    """Say in words what the scale of time is."""
+    """Return the scale of time in words."""
     return "times unscaled" if scale == 1 else f"all times x {scale:g}" if scale else "no run"
 
 
-# What one core's cost of a request says of many cores: a prediction, not a measurement.
+# Predictions for several cores, from the throughput of one core. They are not measurements.
 #
-# If requests of different cores shared nothing, n cores would serve n times as many, until the link
-# is full or the target's disk does no more. What the disk does at most is taken from the document's
-# own curves, so for the SSD it is a calibration point. That cores share nothing is a premise, which
-# the document's curves do not bear out: `tables.prediction_table` holds the two against each other.
+# The premise is that cores share nothing. Then n cores serve n times as many requests, until the
+# link is full or the target's disk reaches its limit. The SSD's limit is taken from the document's
+# own curves, so it is a calibration point. The document's curves do not confirm the premise:
+# `tables.prediction_table` compares predictions and curves.
 
 
 def link_limit_kiops(request_kib: float) -> float:
-    """Return how many thousand requests of a size a second the document's link carries."""
+    """Return how many requests of a size the document's link carries, in thousands per second."""
     return LINK_GBPS * 1e9 / (request_kib * KIB_BITS) / 1000
 
 
 def limit_kiops(target: str, operation: str) -> float:
-    """Return the most that the document's rig could do: the link, or the SSD, where it flattens.
+    """Return the limit of the document's rig, in thousand requests per second.
+
+    It is that of the link or, if lower, the highest throughput that the document shows for the SSD.
 
     Parameters
     ----------
@@ -221,12 +230,12 @@ def limit_kiops(target: str, operation: str) -> float:
 
 
 def throughput_kiops(one_core_kiops: float, cores: int, most_kiops: float) -> float:
-    """Predict the throughput of `cores` from that of one.
+    """Predict the throughput of several cores from that of one.
 
     Parameters
     ----------
     one_core_kiops : float
-        Thousand requests a second, on the document's scale.
+        Thousand requests per second, on the document's scale.
     cores : int
     most_kiops : float
         See `limit_kiops`.
@@ -242,13 +251,14 @@ def throughput_kiops(one_core_kiops: float, cores: int, most_kiops: float) -> fl
 
 
 def gain_is_gone_cores(noop_kiops: float, most_kiops: float) -> int:
-    """Predict the number of cores from which noop does as much as anything could.
+    """Predict the number of cores with which noop alone reaches the limit of the rig.
 
     Parameters
     ----------
     noop_kiops : float
-        On one core.
+        Throughput of noop on one core, in thousand requests per second.
     most_kiops : float
+        See `limit_kiops`.
 
     Examples
     --------
@@ -261,12 +271,14 @@ def gain_is_gone_cores(noop_kiops: float, most_kiops: float) -> int:
 def predicted_kiops(table: pd.DataFrame, row: Mapping[str, Any], cores: int) -> float | None:
     """Predict a point of Figures 3 and 4 from one core, on the document's scale.
 
+    None if one core was not measured.
+
     Parameters
     ----------
     table : pandas.DataFrame
         Rows of one run.
     row : dict
-        target, operation, driver, and scheduler as the document calls it.
+        target, operation, driver, and the document's name of the scheduler.
     cores : int
     """
     where = where_of(row, table)

@@ -24,7 +24,7 @@ NOOP, SBQ = "noop", "sbq"
 SCHEDULER = {NOOP: "none", SBQ: "sbq"}
 
 KIOPS_STEP, BAR_STEP, GBPS_STEP, LATENCY_STEP_US = 1.0, 5.0, 0.1, 0.5
-"""Resolution of the reading: lines and bars in thousand requests a second, Figure 6 in Gb/s, and
+"""Resolution of the reading: lines and bars in thousand requests per second, Figure 6 in Gb/s, and
 latencies, which were read off in whole microseconds."""
 
 LINK_GBPS = 100

@@ -67,10 +67,11 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
 
 
 def _guest(trial: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the two schedulers of a trial in a machine inside the deterministic one.
+    """Return both schedulers of a trial that runs in a virtual machine; empty for other trials.
 
-    Its disk is the machine's own, and the device under test lies below. Where that leaves the order
-    alone (none), it is as the disks of other arms, below which there is nothing.
+    One is the scheduler of the virtual machine's disk. The other is that of the device under test,
+    which lies below this disk. If the latter is none, it does not change the order of requests, so
+    the value is None, as in arms without a disk below.
     """
     machine = trial["groups"][0].get("virtual_machine")
     if machine is None:

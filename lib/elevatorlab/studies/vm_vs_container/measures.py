@@ -13,20 +13,20 @@ from ..kit.cells import once_a_table, paired_ratio, values_of
 SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
 
 ARMS = {"vm": "VM", "host": "host", "container": "container"}
-"""What the arms are called, in the order in which they are shown."""
+"""Names of the arms, in the order in which they are shown."""
 
 _READ = ("repetition", "published_size_mb", "time_s")
 
 
 def times_by(key: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return times with one row per repetition and one column per value of `key`."""
+    """Return times in s, with one row per repetition and one column per value of `key`."""
     return rows.pivot(index="repetition", columns=key, values="time_s")
 
 
 def total_ratio(
     table: pd.DataFrame, numerator: Mapping[str, object], denominator: Mapping[str, object]
 ) -> Interval | None:
-    """Compare total times, summed over the sizes that both sides read.
+    """Estimate the ratio of two total times, each summed over the sizes that both sides read.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def total_ratio(
 
 
 def _times_of(table: pd.DataFrame, side: Mapping[str, object]) -> pd.DataFrame:
-    """Return the times of one side; many claims ask for the same ones."""
+    """Return the times of one side, from the cache: many claims ask for the same times."""
     known, asked = _known(table), frozenset(side.items())
     if asked not in known:
         reads = values_of(table, _READ, **side).fillna({"published_size_mb": 0})
@@ -59,7 +59,7 @@ def _times_of(table: pd.DataFrame, side: Mapping[str, object]) -> pd.DataFrame:
 
 @once_a_table
 def _known(table: pd.DataFrame) -> dict[frozenset[tuple[str, object]], pd.DataFrame]:
-    """Return what has been asked of a table."""
+    """Return the cache of `_times_of` for a table, by side."""
     return {}
 
 
@@ -86,7 +86,7 @@ def ranking(rows: pd.DataFrame) -> Ranking | None:
 
 
 def device_share(rows: pd.DataFrame) -> Interval | None:
-    """Share of the timed bytes that the device under test delivered.
+    """Return the share of the timed bytes that the device under test delivered.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def device_share(rows: pd.DataFrame) -> Interval | None:
     -------
     Interval or None
         storage_read_bytes / bytes_read for each repetition, without a unit; None for no rows.
-        The reader's own reads alone; above 1 where its program, too, had to be fetched.
+        The share is above 1 if the device also had to deliver the reader's program.
     """
     totals = rows.groupby("repetition")[["storage_read_bytes", "bytes_read"]].sum()
     if totals.empty:

@@ -67,6 +67,6 @@ def times() -> pd.DataFrame:
 
 
 def printed_times(test: str, arm: str | None = None) -> pd.DataFrame:
-    """Return the printed times of a test, and of an arm; 0 stands for the size of the tree."""
+    """Return the printed times of a test, or of one of its arms. The tree's size is given as 0."""
     printed = rows_of(times().fillna({"published_size_mb": 0}), test=test)
     return printed if arm is None else rows_of(printed, arm=arm)

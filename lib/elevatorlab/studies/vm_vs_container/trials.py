@@ -41,13 +41,14 @@ CACHE: dict[Variant, Cache] = {
     "dropped_drive": "dropped",
     "direct_drive": "direct",
 }
-#: The scheduler of the disk outside that leaves the order of requests to the one inside.
+#: The host's scheduler that leaves the order of requests to the virtual machine's scheduler.
 ALONE = "none"
 
-#: The variant in which each scheduler outside meets each one inside: its reads reach both.
+#: The variant that combines each scheduler of the host with each of the virtual machine: its reads
+#: reach both.
 CROSSED: Variant = "dropped"
 
-#: Ends the names of the variants that ask the article's question of a disk with an arm.
+#: The end of the names of those variants that run on a disk with an arm.
 DRIVE_SUFFIX = "_drive"
 
 
@@ -57,26 +58,27 @@ class Parameters(DiskParameters):
     Attributes
     ----------
     sizes_mb : tuple of int
-        The article's file sizes in MB. What is read is `scale` times as much, in MiB.
+        The article's file sizes in MB. The files here have `scale` times these numbers, in MiB.
     tree_files : int
         Files in the tree of test 2.
     big_file_mib : int
         Size of the file that the background of test 2 reads.
     contrast_ratio : float
-        All three of these are so many times as large in the variants that the article lacks.
+        Factor on `scale`, `tree_files` and `big_file_mib` in the variants that the article lacks.
     disk, drive : str
-        What ``null_blk`` stands for, and in the variants on a drive. Those run on the first arm
-        alone; the drive's cache is scaled down with the files.
+        The disk that ``null_blk`` stands for, and the drive that it stands for in the variants on
+        a drive. These variants run only in the first arm. The drive's cache is scaled down with
+        the files.
     drive_repetitions : int
-        At most so many on the drive.
+        Largest number of repetitions on the drive.
     guest : bool
-        Whether there is an arm ``vm`` beside the others that is a machine inside the deterministic
-        one. `schedulers` are its own then, since its processes see its own disk.
+        Whether there is also an arm ``vm``: a virtual machine inside the deterministic machine, its
+        host. In this arm, `schedulers` are those of the virtual machine's own disk.
     guest_below : tuple of str
-        Schedulers of the disk outside, crossed with those inside in the variant `CROSSED`. The
-        other variants have the first one alone.
+        Schedulers of the host's disk. The variant `CROSSED` combines each of them with each of
+        `schedulers`. The other variants use only the first one.
     guest_mib : int
-        The machine's memory, which the outer one has beside `memory_mib`.
+        Memory of the virtual machine. Its host has this much in addition to `memory_mib`.
     guest_cache, guest_aio, guest_queues
         See `elevatorlab.trial.VirtualMachine`.
     """
@@ -133,8 +135,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         **_ALL,
-        # Files as large as the article's, where it read them. It tells no size of its tree and of
-        # its big file. The contrasts read a tenth of all of it.
+        # In the article's own variant, files are as large as the article's. It does not give the
+        # sizes of its tree and its big file. The other variants read a tenth of all this.
         "scale": 1.0,
         "tree_files": 300,
         "big_file_mib": 256,
@@ -162,7 +164,7 @@ VARIATIONS = slowdowns(Parameters, "device_slowdown")
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of `parameters`, repetitions outermost."""
+    """Return the trials of `parameters`, repetition by repetition."""
     return [
         _trial(parameters, test, variant, place, scheduler, repetition)
         for repetition in parameters.each_repetition
@@ -174,7 +176,7 @@ def trials(parameters: Parameters) -> list[Trial]:
 
 
 class _Place(NamedTuple):
-    """An arm, and the scheduler of what lies below its disk."""
+    """An arm, and the scheduler of the disk below the one that its processes see."""
 
     arm: Arm
     below: str | None
@@ -182,7 +184,7 @@ class _Place(NamedTuple):
 
 
 def _places(parameters: Parameters, variant: Variant, repetition: int) -> Iterator[_Place]:
-    """Yield what a variant runs on in a repetition."""
+    """Yield the places in which a variant runs in a repetition."""
     for arm in _arms(parameters, variant, repetition):
         for below in parameters.each_backing_scheduler:
             yield _Place(arm, below)
@@ -245,7 +247,7 @@ def _outside(place: _Place, scheduler: str) -> dict[str, Any]:
 
 
 def _in_guest(parameters: Parameters, place: _Place, scheduler: str) -> dict[str, Any]:
-    """Return the fields of a trial in a machine whose disk is the device under test."""
+    """Return the fields of a trial in a virtual machine, whose disk is the device under test."""
     machine = {
         "memory_mib": parameters.guest_mib,
         "scheduler": {"name": scheduler},
@@ -262,7 +264,7 @@ def _in_guest(parameters: Parameters, place: _Place, scheduler: str) -> dict[str
 
 
 def _test_1(parameters: Parameters, cache: Cache) -> tuple[EndlessWrite, TimedReads]:
-    """*Writes starving reads*: an endless dd, then cat of files of growing size."""
+    """Return the workloads of *Writes starving reads*: an endless dd, and cat of growing files."""
     sizes_mib = tuple(size_mb * parameters.scale for size_mb in parameters.sizes_mb)
     return (
         EndlessWrite(name="writer", group="main", direct=cache == "direct"),
@@ -271,14 +273,14 @@ def _test_1(parameters: Parameters, cache: Cache) -> tuple[EndlessWrite, TimedRe
 
 
 def _test_2(parameters: Parameters, cache: Cache) -> tuple[EndlessRead, TimedTreeRead]:
-    """*Effects of high read latency*: an endless cat of a big file, then find over a tree.
+    """Return the workloads of *Effects of high read latency*.
 
-    The article names neither the size of its big file nor that of its tree (an Android
-    SDK). With a cold cache the background bypasses the page cache, or its second
-    pass would leave the disk idle.
+    They are an endless cat of a big file, and find over a tree. The article names neither the size
+    of its big file nor that of its tree (an Android SDK). With a cold cache, the read of the big
+    file bypasses the page cache, because otherwise its second pass would leave the disk idle.
 
-    The tree's files: log-normal sizes with a median of 4 KiB, the median of the five-year
-    study of Agrawal et al. (FAST 2007), and a shape of 1.8 that gives a mean of 20 KiB.
+    The sizes of the tree's files are log-normal. Their median is 4 KiB, the median of the five-year
+    study of Agrawal et al. (FAST 2007). A shape of 1.8 gives a mean of 20 KiB.
     """
     return (
         EndlessRead(

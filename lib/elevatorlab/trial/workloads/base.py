@@ -56,5 +56,5 @@ class WorkloadModel(Record):
 
 
 def of_cache(cache: Cache) -> tuple[str, ...]:
-    """Return what a testbed must have for a state of the page cache."""
+    """Return the requirements of a state of the page cache."""
     return (Capability.PAGE_CACHE_DROP,) if cache == "dropped" else ()

@@ -1,4 +1,4 @@
-"""Requests of a list: at given times, or one after the other."""
+"""Requests from a list, sent at given times or one after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .base import WorkloadModel
 
 
 class Request(Record):
-    """A request of `Replay`: when it comes, counted from the beginning, and what it asks for."""
+    """A request of `Replay`: when it is sent after the workload's start, and what it asks for."""
 
     at_us: Annotated[int, Field(ge=0)]
     offset_bytes: Annotated[int, Field(ge=0, multiple_of=512)]
@@ -22,13 +22,13 @@ class Request(Record):
 
 
 class Replay(WorkloadModel):
-    """Requests that come at given times, whether those before have ended or not.
+    """Requests that are sent at given times, whether or not earlier requests have ended.
 
     Attributes
     ----------
     requests : tuple of Request
-        In the order of time. Where two come within less than a millisecond, the machine decides
-        which of them is first.
+        The requests, in the order of time. If two are less than a millisecond apart, the machine
+        decides which of the two is sent first.
     """
 
     measurements: ClassVar[type[Record] | None] = measurements.Replay
@@ -40,12 +40,12 @@ class Replay(WorkloadModel):
 
     @property
     def duration_s(self) -> float:
-        """When the last one comes."""
+        """When the last request is sent."""
         return self.requests[-1].at_us / 1e6
 
     @property
     def needed_mib(self) -> int:
-        """Where the furthest one ends."""
+        """Where the furthest request ends, in whole MiB, rounded up."""
         return -(-max(one.offset_bytes + one.size_bytes for one in self.requests) // 2**20)
 
     @model_validator(mode="after")
@@ -65,11 +65,11 @@ class SerialRequest(NamedTuple):
     Attributes
     ----------
     after_us : float
-        It comes so long after the answer to the one before.
+        Time from the answer to the request before until this request is sent.
     write : int
         1 for a write, 0 for a read.
     sector, sectors : int
-        Where, and how many, of 512 bytes.
+        First sector, and number of sectors, of 512 bytes each.
     """
 
     after_us: NotNegative
@@ -79,7 +79,7 @@ class SerialRequest(NamedTuple):
 
 
 class SerialReplay(WorkloadModel):
-    """Requests of a trace, one at a time: each comes when the one before is answered, and later."""
+    """Requests of a trace, one at a time, each `after_us` after the answer to the one before."""
 
     measurements: ClassVar[type[Record] | None] = measurements.SerialReplay
     needs_filesystem: ClassVar[bool] = False
@@ -90,10 +90,10 @@ class SerialReplay(WorkloadModel):
 
     @property
     def duration_s(self) -> float:
-        """What passes between answers and requests; the answers take their time besides."""
+        """Sum of all `after_us`, without the time in which the requests are served."""
         return sum(one.after_us for one in self.requests) / 1e6
 
     @property
     def needed_mib(self) -> int:
-        """Where the furthest one ends: whole MiB, as a disk's size."""
+        """Where the furthest request ends, in whole MiB, rounded down like `Drive.capacity_mib`."""
         return max(one.sector + one.sectors for one in self.requests) // 2048

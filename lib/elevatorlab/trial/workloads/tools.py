@@ -20,7 +20,7 @@ class Iozone(WorkloadModel):
     tool : str
         ``iozone``, or ``fio`` with the same five patterns if iozone is not available.
     threads : tuple of int
-        Numbers of threads; iozone runs once for each number.
+        Numbers of threads; all tests run once for each number.
     size_mib, record_kib : int
         Size of each thread's file, and size of each request.
     direct : bool

@@ -1,1 +1,1 @@
-"""What runs inside the machine that checks a scheduler; it imports nothing of the other rooms."""
+"""What runs inside the machine that checks a scheduler; it needs the standard library alone."""

@@ -40,7 +40,7 @@ SETTINGS = {
     "kernel/printk": "5 4 1 7",
 }
 
-#: How long a thread of a load may run while another one waits: as short as Python allows.
+#: How long a thread of a load may run while another one waits; Python's default is 5 ms.
 SWITCH_INTERVAL_S = 1e-4
 
 #: Loaded before the stop, so that no check has to fetch them from the root.
@@ -48,7 +48,7 @@ MODULES = (["null_blk", "nr_devices=0"], ["nbd", "nbds_max=1"], ["scsi_mod"], ["
 
 
 def prepare() -> None:
-    """Mount the kernel's file systems, tell the kernel what counts as a failure, and trace."""
+    """Mount file systems, set what the kernel takes for a failure, load drivers, start tracing."""
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
     subprocess.run(["modprobe", "configfs"], check=True)
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,7 +1,7 @@
 """Programs that read and write a disk, and know what they must read back.
 
-Each is a thread with sectors of its own, and one request at a time: so many of them, so deep is
-the queue. They cost a tenth of what starting fio costs in the emulated machine.
+Each program is a thread with sectors of its own, and one request at a time. So the number of
+programs is the queue depth. In the emulated machine, starting fio would cost ten times as much.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 LARGEST_BYTES = 1 << 20
 
-#: Most sectors of one program: all of them are read back in the end.
+#: Most sectors of one program; few, because all of them are read back in the end.
 LARGEST_PART_SECTORS = 512
 
 
 def content(sector: int, number: int) -> bytes:
-    """Return what the write with this number puts into a sector."""
+    """Return the content that the write with this number gives a sector."""
     return struct.pack("<QQ", sector, number) * (SECTOR_BYTES // 16)
 
 
@@ -41,11 +41,11 @@ class Program(threading.Thread):
     first, sectors : int
         The program's part of the disk.
     requests : int or None
-        How many it makes; None: it goes on until it is stopped, or the disk fails.
+        Number of requests. None: the program goes on until it is stopped, or the disk fails.
     sizes : iterable of int
-        Sectors of a request; the program chooses one of these sizes at random.
+        Sizes of requests in sectors, from which the program chooses at random.
     reads : float
-        Share of its requests that read.
+        Share of the requests that read.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Program(threading.Thread):
         self._file = os.open(disk.device, os.O_RDWR | os.O_DIRECT)
 
     def run(self) -> None:
-        """Make requests."""
+        """Make requests (the thread's body)."""
         try:
             while not self.ended.is_set() and self.made != self.requests:
                 self._request()
@@ -102,7 +102,7 @@ class Program(threading.Thread):
         self._tried = {}
 
     def read_back(self, file: int, at: int, length: int) -> None:
-        """Read sectors and compare them with what was acknowledged there."""
+        """Read sectors, and compare them with the writes that were acknowledged there."""
         view = memoryview(self._page)[: length * SECTOR_BYTES]
         if os.preadv(file, [view], at * SECTOR_BYTES) != len(view):
             raise OSError("a short read")
@@ -127,11 +127,11 @@ class Load:
     ----------
     disk : Disk
     depth : int
-        How many: requests that wait at once.
+        Number of programs, and so of requests in flight.
     requests, sizes, reads
         As for each `Program`.
     share_of_disk : float
-        How much of it they have together, from its begin.
+        Share of the disk that all programs have together, from the disk's beginning.
     """
 
     def __init__(
@@ -161,17 +161,17 @@ class Load:
 
     @property
     def made(self) -> int:
-        """How many requests have been made."""
+        """How many requests all programs have made."""
         return sum(program.made for program in self.programs)
 
     def wait_for(self, requests: int) -> None:
-        """Wait until the programs have made so many more requests, or one of them has ended."""
+        """Wait until the programs have made `requests` more requests, or a program has ended."""
         goal = self.made + requests
         while self.made < goal and all(program.is_alive() for program in self.programs):
             time.sleep(0.001)
 
     def end(self) -> None:
-        """Let each program make its last request, and wait until they all have ended."""
+        """Let each program finish its current request, and wait until all programs have ended."""
         for program in self.programs:
             program.ended.set()
         self._join()
@@ -187,25 +187,25 @@ class Load:
                 )
 
     def finish(self) -> int:
-        """Wait until all are done, and compare all that they wrote; return how many they made."""
+        """Wait until all programs are done, and check their data; return the number of requests."""
         self._join()
         self.compare()
         return self.made
 
     def stop(self) -> int:
-        """End them, and compare; return how many requests they made."""
+        """End all programs, and check their data; return the number of requests that they made."""
         self.end()
         return self.finish()
 
     def fail(self) -> None:
-        """Wait until all have seen their disk fail."""
+        """Wait until all programs have seen their disk fail."""
         for program in self.programs:
             program.join()
             if program.broken:
                 raise program.broken
 
     def compare(self) -> None:
-        """Read back everything that was acknowledged."""
+        """Read back all sectors of all programs, and compare them with the acknowledged writes."""
         file = os.open(self.disk.device, os.O_RDONLY | os.O_DIRECT)
         for program in self.programs:
             for at in range(program.first, program.first + program.sectors, 256):

@@ -169,7 +169,7 @@ def _mm1(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def not_run(what: str) -> Judgement:
-    """Judge that something was not measured on the study's disk."""
+    """Judge a claim as not testable, because `what` was not measured on the study's disk."""
     return not_testable(f"Not run here: {what} on the disk {STUDY_DISK}.")
 
 

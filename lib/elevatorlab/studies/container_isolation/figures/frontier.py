@@ -25,7 +25,7 @@ SHOWN_APART = "alone"
 
 
 def frontier(measured: pd.DataFrame) -> Figure:
-    """Draw, for each load, the offenders' rate over the longest wait of the normal containers."""
+    """Draw, for each load, the offenders' rate against the normal containers' longest wait."""
     found = points(measured)
     sla_ms = measured["sla_wait_ms"].dropna().iloc[0]
     near = found["wait_ms"] <= WIDEST * sla_ms

@@ -46,7 +46,7 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
 
 
 def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
-    """Draw Figure 9: the wait of the three normal containers, with their mean and range."""
+    """Draw Figure 9: the wait of the three normal containers, as their mean and range."""
 
     def draw(axis: Axes, rows: pd.DataFrame, policy: str) -> None:
         _line(axis, rows[rows["role"] == NORMAL], "latency_mean_ms", COLOURS[policy])

@@ -39,7 +39,7 @@ def compare_curves(
     The repetitions of a load are averaged, because they are not independent points of a curve. A
     load at which one of the curves is undefined (a utilisation of 1) is left out for all curves.
     """
-    fewest = max(len(model.parameters) for model in models) + 3  # for AICc
+    fewest = max(len(model.parameters) for model in models) + 3  # as AICc needs
     columns = list({x, y, "iops"} - {"containers"})
     of_loads = loads.groupby(["containers", "offered_ratio"], dropna=False)[columns]
     points = of_loads.mean().reset_index()[list({x, y, "iops"})].dropna().astype(float)

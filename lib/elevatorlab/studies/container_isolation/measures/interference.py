@@ -138,7 +138,7 @@ def rises(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
 def at_utilization(loads: pd.DataFrame, utilization_ratio: float) -> Interval | None:
     """Estimate the wait in ms at a utilisation, by interpolation in each repetition.
 
-    None if no repetition has loads on both sides, at most `WIDEST_GAP` apart.
+    None if no repetition has two loads around this utilisation that are at most `WIDEST_GAP` apart.
     """
     found = []
     for _, rows in loads.groupby("repetition"):

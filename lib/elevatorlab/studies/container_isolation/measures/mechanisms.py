@@ -1,4 +1,4 @@
-"""What people call each mechanism; the paper's policies are sharp unless they are called mild."""
+"""Names of the mechanisms for people; the paper's policies are sharp unless the name says mild."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FRONTIER_LABELS = {
     "bfq": "BFQ",
     "bfq_tuned": "BFQ, no idling",
 }
-"""The same for experiment ``frontier``, where a mechanism has more settings than one."""
+"""As `LABELS`, but for experiment ``frontier``, in which a mechanism has several settings."""
 
 FRONTIER_LOADS = {
     "step": "step",

@@ -10,14 +10,14 @@ from ....analysis.intervals import Interval
 from ...kit.cells import mean_of
 
 KIB_S_PER_MB_S = 1e6 / 1024
-"""The paper writes "MB/s" and "Mb/S"; both are taken as 10^6 bytes a second."""
+"""The paper writes "MB/s" and "Mb/S"; both are taken as 10^6 bytes per second."""
 
 SETTLING_S = 2
 """The regulator must have settled this long (two control periods) after its start. The time after
 that is "after"."""
 
 LEAST_SHARE = 0.9
-"""The target for the disk: the share of time in which its server must at least be busy."""
+"""The target for the disk: the smallest share of time in which its server must be busy."""
 
 PHASES = ("before", "after")
 
@@ -39,7 +39,7 @@ def _of(rows: pd.DataFrame, experiment: str, where: dict[str, str]) -> pd.DataFr
 
 
 def phase(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the seconds before the regulator began, or those after it had time to settle."""
+    """Return the rows of seconds before the regulator began, or after it had time to settle."""
     if name == "before":
         return rows[rows["time_s"] <= rows["onset_s"]]
     return rows[rows["time_s"] > rows["onset_s"] + SETTLING_S]

@@ -1,4 +1,4 @@
-"""The disk's scheduler. The paper does not name it, so different schedulers are never pooled."""
+"""The disk's scheduler, which the paper does not name: results of several are never pooled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def runs_by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Yield the place and scheduler of each run, and its rows (as `by_scheduler`)."""
+    """Yield place, scheduler and rows of each run, once per scheduler (see `by_scheduler`)."""
     for place, run in cells(measured, PLACE):
         for scheduler, rows in by_scheduler(run):
             yield {**place, "scheduler": scheduler}, rows

@@ -38,7 +38,8 @@ from .regulation import FLOOR_KIB_S, NORMAL_CONTAINERS, POLICIES, regulator
 ONSET_S = 1.75
 NORMAL_WEIGHTS = {"io_cost": 100, "bfq": 1000, "bfq_tuned": 1000}
 FLOOR_OF_ALL_KIB_S = 256
-"""The lowest limit of all offenders together: sixteen times the usual floor is an overload."""
+"""The lowest limit of all offenders together. Sixteen of them, each at the usual floor, would
+overload the disk."""
 TUNED = {"slice_idle": 0, "low_latency": 0}
 
 
@@ -50,8 +51,8 @@ class Offender(NamedTuple):
     writers : tuple of int
         The numbers of writers, in their order in time.
     turn_s : float or None
-        Each number of writers lasts this long, and after the last one comes the first. None: each
-        number has an equal part of the whole time.
+        Each number of writers lasts this long, and after the last one comes the first again.
+        None: each number has an equal part of the whole time.
     request_bytes : int
         Size of a write.
     """

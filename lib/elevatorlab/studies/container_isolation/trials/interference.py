@@ -11,7 +11,7 @@ from .parameters import Experiment, Parameters
 
 OPEN_CONTAINERS = 2
 OPEN_WRITERS = 48
-"""Writers of each container under open load: more than ever wait at the loads that are offered."""
+"""Writers of each container under open load: more than ever wait at the same time."""
 
 _WITHOUT_AND_WITH: tuple[tuple[Experiment, int], ...] = (("equal", 0), ("overload", 1))
 

@@ -56,7 +56,7 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
 
 
 def _limit(axis: Axes, values: list[float]) -> None:
-    """Fit the axis to the estimates, not to the intervals, which are very long with few runs."""
+    """Fit the axis to the estimates: intervals of two repetitions may be several times longer."""
     low, high = min(values) / 1.5, max(values) * 1.5
     axis.set_xscale("log")
     axis.set_xlim(low, high)

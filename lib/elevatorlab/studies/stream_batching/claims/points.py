@@ -182,7 +182,7 @@ def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Say what one core does at a point of Figures 5 and 6, for which the document has 4 or 16."""
+    """Say what one core does at a point of Figures 5 and 6, measured there on 4 or 16 cores."""
     row = item.select
     told = f"{ONE_CORE}{_share_of_link(row, table)}"
     beside = noop_beside(row, row["quantity"])

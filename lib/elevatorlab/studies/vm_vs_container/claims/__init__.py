@@ -1,8 +1,8 @@
 """How each claim of the article is judged; the claims are in data/claims/vm_vs_container.yaml.
 
 A judging function takes a statement and the measured rows of one run: of one machine, preset and
-scheduler of the physical disk below. Times are always paired by repetition, never pooled, and only
-ratios are compared with the article: its seconds come from another machine.
+scheduler of the physical disk below. Times are always paired by repetition, never pooled. Only
+ratios are compared with the article, because its seconds come from another machine.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Parameters
     ----------
     measured : pandas.DataFrame
-        One row per timed read, with `COLUMNS`; empty for published data alone. Times in
-        seconds, sizes as named.
+        One row per timed read, with `COLUMNS`; empty for published data alone.
 
     Returns
     -------
     list of Claim
-        Claims about the document once; the others once for each machine and preset, whose arms
-        may come from several testbeds (see `matching.runs`).
+        Each claim about the document once; each other claim once per machine and preset. The arms
+        of a machine may come from several testbeds (see `matching.runs`).
 
     Raises
     ------

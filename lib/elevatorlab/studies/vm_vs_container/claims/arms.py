@@ -1,4 +1,4 @@
-"""Which arm a claim is judged on. If that arm did not run: why the claim cannot be judged."""
+"""The arm on which a claim is judged and, if that arm did not run, the reason for no verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def with_stand_in(
     judge_arm: Callable[[str], Judgement],
     arm: str | None = None,
 ) -> Judgement:
-    """Judge in the claim's arm; without a VM, say what the host arm gives instead."""
+    """Judge a claim on its arm. If no VM was measured, say what the host arm gives instead."""
     arm = arm or item.select["arm"]
     arms = table["arm"].unique()
     if arm in arms:
@@ -34,7 +34,7 @@ def with_stand_in(
 
 
 def no_arm(arm: str, table: pd.DataFrame) -> str:
-    """Say that an arm did not run, and which did."""
+    """Say that an arm did not run, and which arms did."""
     arms = [ARMS[one] for one in sorted(table["arm"].unique())]
     where = f"on {in_words(joined_testbeds(table), '', '')}"
     if ARMS[arm] in arms:

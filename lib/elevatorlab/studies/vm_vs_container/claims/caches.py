@@ -1,8 +1,9 @@
-"""Which state of the page cache a claim about test 2 is judged with.
+"""The states of the page cache in which a claim about test 2 is judged.
 
-The printed rates show that test 1's files came from memory. The article prints no size of test 2's
-tree, so its times do not tell where the tree came from; and who makes a tree warms the cache. So
-each claim about test 2 is judged in every state, and contradicted only where none explains it.
+The printed rates show that test 1's files came from memory. The article does not print the size of
+test 2's tree, so its times do not tell where the tree came from. (Making the tree warms the cache.)
+So each claim about test 2 is judged in every state. It is contradicted only if no state explains
+it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _STATES: dict[str, str] = {
 
 
 def in_each_state(judge: Judge) -> Judge:
-    """Judge what the article says of test 2 with each state of the cache; see the module."""
+    """Let a claim about test 2 be judged in each state of the cache; see the module's docstring."""
 
     @wraps(judge)
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -53,7 +54,7 @@ def in_each_state(judge: Judge) -> Judge:
 
 @once_a_table
 def _states(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the table with test 2's rows of each state as if that were the published one."""
+    """Return a table for each state: there, test 2's rows of this state are called as_published."""
     second = table["test"] == TEST_2
     return {
         state: pd.concat(

@@ -104,7 +104,11 @@ def _ranking(item: Statement, table: pd.DataFrame) -> Judgement:
 def _ordered(
     item: Statement, sides: dict[str, Interval | None], excluded: dict[str, bool] | None = None
 ) -> Judgement:
-    """Judge pairs that are claimed to be above 1; a tie excludes a claimed difference."""
+    """Judge pairs whose ratios are claimed to be above 1.
+
+    `excluded` says for each pair whether the measured interval excludes the printed ratio. Without
+    it, a tie counts against the claim.
+    """
     found = {
         name: (ratio, excluded[name] if excluded else True)
         for name, ratio in sides.items()

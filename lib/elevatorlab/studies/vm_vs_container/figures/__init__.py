@@ -1,4 +1,4 @@
-"""The study's figures and what their captions say of where they were measured."""
+"""The study's figures and their captions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CAPTIONS = {
     "(down), relative to the scheduler none in both, with 95 % confidence intervals (above 1: "
     "slower). Top row: none on the host; left column: none in the virtual machine.",
 }
-"""What each figure shows; where it was measured is added to it."""
+"""What each figure shows. A sentence that says where it was measured is added."""
 DETAILS = {
     "overview": "Above 100 %, the disk also delivered the executable of the reading program. "
     f"{_INTERVALS}",
@@ -60,9 +60,9 @@ DETAILS = {
     "crossing": "All other figures and every verdict use the first row alone.",
     "guest-or-host": "All other figures and every verdict use the top row alone.",
 }
-"""How each figure was made; what of it was shown is added to some."""
+"""How each figure was made. If a figure shows only one variant, the variant's name is added."""
 KEPT = ("overview",)
-"""The figures that a paper would keep."""
+"""The figures for the main text of a paper; the others are for its appendix."""
 
 SHOWS = {
     **{
@@ -71,7 +71,7 @@ SHOWS = {
     },
     "table-5": {"test": TEST_2},
 }
-"""The rows of a figure that does not show all of them."""
+"""The rows that a figure shows, for the figures that do not show all rows."""
 
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
@@ -87,11 +87,12 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     Returns
     -------
     dict of str to Drawn
-        "overview", "figure-1-none" ... "figure-4-kyber" and "table-5", "times-NAME" for every
-        scheduler that the article lacks, and "crossing" where several schedulers of the physical
-        disk were measured; for each run (see `showing.figures.of_every_run`).
+        "overview", "figure-1-none" ... "figure-4-kyber", "table-5", and "times-NAME" for each
+        scheduler that the article lacks; once for each run (see `showing.figures.of_every_run`).
+        If several schedulers of the physical disk were measured, also "crossing", or on the
+        deterministic machine "guest-or-host".
     """
-    # Drawing needs libraries that judging, and so the study, does without.
+    # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run
     from .crossing import crossing, guest_or_host, shown_variant
     from .panels import VARIANTS
@@ -103,7 +104,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
             drawn[name] = one(run.crossed)
         return drawn
 
-    #: On the deterministic machine, the disk below a virtual machine's own is its host's.
+    #: On the deterministic machine, the disk below that of a virtual machine is the host's.
     pairs_of = {False: ("crossing", crossing), True: ("guest-or-host", guest_or_host)}
     shown = "" if measured.empty else f"Shown: {VARIANTS[shown_variant(measured)]}. "
     captions = dict(CAPTIONS)

@@ -1,4 +1,4 @@
-"""Two knobs crossed: the scheduler of the device under test, and that of the disk below it."""
+"""Each combination of two schedulers: of the device under test, and of the disk below it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from .overview import TESTS
 from .panels import VARIANTS, arms_in
 
 AS_IT_WAS = "as it was"
-#: The variant that is shown, the first of these that was run: its reads reach both schedulers.
+#: The first of these variants that was run is shown. The reads of the first two reach both
+#: schedulers.
 REACHING = ("dropped", "direct", "as_published")
 
 
@@ -30,7 +31,9 @@ def shown_variant(crossed: pd.DataFrame) -> str:
 
 
 def guest_or_host(crossed: pd.DataFrame) -> Figure:
-    """Draw the time of each pair of schedulers, in the guest and on its host, over none and none.
+    """Draw the time of each pair of schedulers, of the guest and of its host.
+
+    Times are relative to the scheduler none in both.
 
     Parameters
     ----------

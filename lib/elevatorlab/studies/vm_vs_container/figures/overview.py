@@ -31,11 +31,11 @@ TESTS = {
     TEST_2: "Test 2: read small\nfiles while reading",
 }
 MARKS = ((0.3, 1, 3, 10), (1, 2, 3), (0.9, 1, 1.1, 1.2))
-"""Marks of the axis; of those sets with three or more in the panel, the first is taken."""
+"""Sets of marks for the axis. The first set that has three or more marks in the panel is used."""
 DIFFERENCE = 0.05
-"""From here on the title calls it a difference."""
+"""The smallest relative difference that counts in the title."""
 UNBOUNDED = 3
-"""An interval that goes further than this beyond all ratios leaves its panel."""
+"""The axis ends at this factor beyond all ratios. A longer interval is cut off there."""
 
 
 def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
@@ -171,7 +171,10 @@ def _device_note(rows: pd.DataFrame) -> str:
 
 
 def _reads_decide(measured: pd.DataFrame) -> bool:
-    """Whether schedulers surely differ with dropped caches, and surely none does with warm ones."""
+    """Tell whether schedulers surely differ with dropped caches, but nowhere with warm caches.
+
+    “Surely” means that the interval decides it.
+    """
     warm, dropped = (
         [
             ratio

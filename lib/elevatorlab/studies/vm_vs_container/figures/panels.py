@@ -42,17 +42,17 @@ def draw_columns(
 ) -> tuple[Figure, list[Axes]]:
     """Draw a panel for the article and one for each variant.
 
-    An arm whose processor is emulated beside others that are not gets a row of panels of its
-    own, which says that they do not compare.
+    If some arms have an emulated processor and others have not, the emulated arms get a row of
+    panels of their own, which says that they cannot be compared with the others.
 
     Parameters
     ----------
     published, measured : pandas.DataFrame
-        What belongs into this figure.
+        The rows that this figure shows.
     nothing : str
-        What stands in place of a rerun where nothing was measured; "" for no place.
+        The text in place of a rerun if nothing was measured; "" leaves this place out.
     draw : callable
-        Called with a panel's axes and its rows, which are never none.
+        Called with a panel's axes and its rows, of which there is at least one.
 
     Returns
     -------

@@ -38,7 +38,7 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
 
     def draw(axis: Axes, rows: pd.DataFrame) -> None:
         _lines(axis, rows, scheduler)
-        # One range in all panels of a row, and under every scheduler, so that all can be compared.
+        # The same range in all panels of a row, and for each scheduler, so that they compare.
         if "variant" in rows and set(rows["arm"]) <= set(apart):
             _limit(axis, measured[measured["arm"].isin(apart)])
         else:
@@ -55,7 +55,7 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
 
 
 def _name_once(figure: Figure, left: list[Axes]) -> None:
-    """Leave the marks of the vertical axis to the leftmost panels."""
+    """Label the marks of the vertical axis only in the leftmost panels."""
     for axis in figure.axes:
         axis.tick_params(axis="y", labelleft=axis in left)
 
@@ -77,7 +77,7 @@ def _lines(axis: Axes, rows: pd.DataFrame, scheduler: str) -> None:
 
 
 def _limit(axis: Axes, *tables: pd.DataFrame) -> None:
-    """Leave room for every repetition; an interval that knows less than that leaves the panel."""
+    """Fit the axis to all repetitions. An interval that goes further is cut off at the frame."""
     shown = [rows[rows["variant"].isin(VARIANTS)] if "variant" in rows else rows for rows in tables]
     times_ms = [1000 * time for rows in shown for time in rows_of(rows, test=TEST_1)["time_s"]]
     low, high = min(times_ms) / 1.6, max(times_ms) * 1.9
@@ -93,7 +93,10 @@ def _size_label(rows: pd.DataFrame) -> str:
 
 
 def _rivals_of(rows: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Return what a panel's times compare with: reruns, apart where a processor is emulated."""
+    """Return the rows that a panel's axis must fit, so that comparable panels have the same axis.
+
+    For a rerun, these are all reruns with an emulated processor, or all others.
+    """
     if "variant" not in rows:
         return rows
     apart = emulated_apart(measured, ARMS)
@@ -117,8 +120,8 @@ def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     def draw(axis: Axes, rows: pd.DataFrame) -> None:
         times = estimates(rows, "scheduler", "time_s", "arm", geometric_interval)
         dots(axis, times, order, look, arms_in(rows))
-        # As for the lines: room for every repetition, not for every interval, and one range for
-        # all reruns that compare.
+        # As in `_limit`: fit all repetitions, not all intervals, and use the same range for all
+        # reruns that can be compared.
         axis.set_xlim(0, _rivals_of(rows, tables[1])["time_s"].max() * 1.3)
         axis.xaxis.set_major_locator(MaxNLocator(4))
         axis.set_xlabel("time to read the tree (s)")

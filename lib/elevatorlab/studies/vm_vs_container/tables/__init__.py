@@ -85,7 +85,10 @@ def drive_table(measured: pd.DataFrame) -> list[Captioned]:
 
 
 def pairs_table(measured: pd.DataFrame) -> list[Captioned]:
-    """Return a caption and one row per test and scheduler: the guest's, the host's, or both."""
+    """Return a caption and one row per test and scheduler: in the guest, on the host, in both.
+
+    The list is empty unless several schedulers of the host were measured.
+    """
     rows = []
     for run in runs(measured):
         crossed = rows_of(run.crossed, arm="vm", variant=CROSSED)
@@ -132,7 +135,7 @@ def overview_table(measured: pd.DataFrame) -> Captioned:
 
 
 def stability_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and one row for each test, variant and arm: how stable its order is."""
+    """Return a caption and one row for each test, variant and arm: how stable the ranking is."""
     rows = []
     for cell, reads in _named_cells(measured, WHERE):
         found = ranking(reads)
@@ -162,7 +165,7 @@ def _better(ratio: Interval | None) -> str:
 def _named_cells(
     measured: pd.DataFrame, keys: Mapping[str, str]
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield the rows of each combination of `keys`, with what the table calls its values."""
+    """Yield each combination of values of `keys`, as the table shows the values, and its rows."""
     for names, rows in cells(measured, keys):
         names["machine"] = machine_name(names["machine"])
         if pd.isna(names["physical disk"]):
@@ -171,7 +174,7 @@ def _named_cells(
 
 
 def _table(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
-    """Make a table, without the machine and the physical disk's scheduler where there is one."""
+    """Make a table; drop the machine, or the physical disk's scheduler, if there is only one."""
     table = pd.DataFrame(rows, columns=columns)
     same = [name for name in ("machine", "physical disk") if table[name].nunique() < 2]
     return table.drop(columns=same)

@@ -1,7 +1,7 @@
-"""What a virtual machine's exits cost on the deterministic machine; which verdicts this changes.
+"""What VM exits cost on the deterministic machine, and which verdicts depend on this cost.
 
-There an exit costs the instructions of KVM and QEMU alone. A real processor's switch takes time of
-its own, which no instruction shows (docs/virtual_machines.md).
+On the deterministic machine, an exit costs only the instructions of KVM and QEMU. On a real
+processor, the switch itself also takes time, which no instruction shows (docs/virtual_machines.md).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ...kit.cells import rows_of
 from ...kit.tables import Captioned
 from ..claims import judge
 
-#: How many more instructions per exit could cost, in the table of verdicts that depend on it.
+#: Instructions that the table of sensitivity adds to each exit.
 MORE_INSTRUCTIONS = (-1000, 1000, 4000)
 
-#: The variant in which all that a workload reads or writes becomes requests.
+#: The variant in which each read or write of a workload becomes a request.
 THROUGH_THE_DISK = "direct"
 
 COSTS = (
@@ -41,7 +41,10 @@ KEYS = ["test", "variant", "scheduler"]
 
 
 def exit_tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the tables of exits and of the verdicts that depend on them; none without a count."""
+    """Return the tables of exits and of the verdicts that depend on them.
+
+    The list is empty if no exits were counted.
+    """
     counted = [run for run in runs(measured) if run.rows["exits"].notna().any()]
     if not counted:
         return []
@@ -76,7 +79,10 @@ def _costs(run: Run) -> pd.DataFrame:
 
 
 def _totals(rows: pd.DataFrame, arm: str) -> dict[tuple[str, ...], dict[str, float]]:
-    """Add up what was counted of an arm's trials, each of which has several rows, by `KEYS`."""
+    """Return the sums of the counts of an arm's trials, by `KEYS`.
+
+    Each trial counts once, although its counts are in several rows.
+    """
     trials = rows_of(rows, arm=arm).drop_duplicates("trial")
     sums = trials.groupby(KEYS, as_index=False)[["busy_s", "requests", "exits"]].sum()
     return {
@@ -92,7 +98,7 @@ def _rounded(instructions: float) -> str:
 
 
 def _sensitivity(run: Run) -> pd.DataFrame:
-    """Return one row for each cost of an exit: which verdicts become others."""
+    """Return one row for each of `MORE_INSTRUCTIONS`: the verdicts that change."""
     before = _verdicts(run.rows)
     rows = []
     for more in MORE_INSTRUCTIONS:
@@ -115,14 +121,14 @@ def _sensitivity(run: Run) -> pd.DataFrame:
 
 
 def with_exits_longer(rows: pd.DataFrame, instructions: float) -> pd.DataFrame:
-    """Return the rows with each time longer by what its trial's exits take more.
+    """Return the rows with the times that they would have if each exit took longer.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        Of the study's tidy table.
+        Rows of the study's tidy table.
     instructions : float
-        How much longer an exit takes, in instructions, which are nanoseconds; perhaps negative.
+        How much longer an exit takes, in instructions of 1 ns each; may be negative.
     """
     rate_hz = (rows["exits"] / rows["window_s"]).astype(float).fillna(0)
     return rows.assign(time_s=rows["time_s"] * (1 + rate_hz * instructions * 1e-9).clip(lower=0.01))

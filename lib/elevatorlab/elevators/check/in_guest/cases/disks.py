@@ -84,7 +84,7 @@ def _each_block_once(device: str, programs: int, blocks: int, write: bool) -> No
 
 
 def keeps_data(scheduler: Scheduler) -> str:
-    """What is written reads back: with every way to complete, and requests of every size."""
+    """Written data reads back, with every kind of completion and requests of many sizes."""
     made = 0
     for kind in KINDS:
         with NullBlk(**kind) as disk:
@@ -94,7 +94,7 @@ def keeps_data(scheduler: Scheduler) -> str:
 
 
 def merges(scheduler: Scheduler) -> str:
-    """Neighbours that wait together may become one request, and their data stays right."""
+    """Neighbouring requests that wait together may be merged, and their data stays right."""
     with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=400_000, hw_queue_depth=1) as disk:
         disk.select(scheduler.name, waiting=64)
         for write in True, False:

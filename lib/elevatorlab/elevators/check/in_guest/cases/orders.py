@@ -1,4 +1,4 @@
-"""What the order of requests must keep: flushes, and everybody's turn."""
+"""Cases on the order of requests: flushes keep their effect, and everybody gets a turn."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from ..scheduler import Scheduler
 
 COMMITS = 40
 
-#: Of a disk whose connections break one after the other. Each but the last takes three requests:
-#: where each write is followed by a flush, writes and flushes are given back in turn.
+#: Number of connections of a disk, which break one after the other; and number of requests that
+#: each connection but the last takes. If each write is followed by a flush, three requests make the
+#: driver give back writes and flushes in turn.
 CONNECTIONS, LASTS = 12, 3
 
-#: The load's, which takes 2 ms a request: time in which the machine is idle costs nothing.
+#: Requests of the load, and the disk's time for each: 2 ms. A machine's idle time costs nothing.
 REQUESTS = 3000
 SERVICE_NS = 2_000_000
 
-#: Who waits longer, while so many younger ones are served, starves. Turns of 100 ms for each of
-#: sixteen programs, as cfq gives them, are no starvation.
+#: A request starves if it waits longer than `WAITS_AT_MOST_S`, while more than `OVERTAKEN_AT_MOST`
+#: later requests are served. Turns of 100 ms for each of sixteen programs, as cfq gives them, are
+#: no starvation.
 WAITS_AT_MOST_S = 4.0
 OVERTAKEN_AT_MOST = 1000
 
 
 def keeps_flushes(scheduler: Scheduler) -> str:
-    """A database's log: what fdatasync, or O_DSYNC, acknowledged outlives a power cut."""
+    """As in a database's log, what fdatasync or O_DSYNC acknowledged outlives a power cut."""
     flushes = marked = 0
     for takes_fua in True, False:
         with nbd.NetworkBlockDevice(takes_fua=takes_fua) as disk:
@@ -45,10 +47,10 @@ def keeps_flushes(scheduler: Scheduler) -> str:
 
 
 def _commit_while_connections_break(scheduler: Scheduler) -> int:
-    """Commit to a disk whose driver gives requests back; return how many.
+    """Commit to a disk whose driver gives requests back; return how many it gave back.
 
-    What it gives back comes to the scheduler, unless it is a flush: a write with FUA, too, which
-    passed the scheduler by at first.
+    A request that the driver gives back comes to the scheduler, unless the request is a flush. So
+    even a write with FUA comes to the scheduler, which it bypassed at first.
     """
     given_back = 0
     for flags, way in (os.O_DSYNC, "a write with O_DSYNC"), (0, "fdatasync"):
@@ -66,7 +68,7 @@ def _commit_while_connections_break(scheduler: Scheduler) -> int:
 
 
 def _require_fua(disk: nbd.NetworkBlockDevice) -> None:
-    """See that each write still asked to be durable by itself."""
+    """Require that each write still had FUA when it reached the disk."""
     writes = [one for one in disk.seen if one.operation == nbd.WRITE]
     for one in writes:
         require(
@@ -77,10 +79,11 @@ def _require_fua(disk: nbd.NetworkBlockDevice) -> None:
 
 
 def _compare_marks(disk: nbd.NetworkBlockDevice, takes_fua: bool) -> None:
-    """See whether the kernel still knows what the disk takes.
+    """Require that the kernel still knows whether the disk takes FUA.
 
-    This disk gives no write back, so no scheduler is handed one with FUA. And the kernel flushes
-    after a write with O_DSYNC to a whole disk anyway. So only the marks tell.
+    This disk's driver gives no write back, so the scheduler gets no write with FUA. And the kernel
+    flushes anyway after a write with O_DSYNC to a whole disk. So only the number of writes that are
+    marked with FUA shows whether the queue's flag has changed.
     """
     marked = sum(one.fua for one in disk.seen)
     expected = COMMITS if takes_fua else 0
@@ -110,7 +113,7 @@ def _commit(disk: nbd.NetworkBlockDevice, flags: int, way: str) -> None:
 
 
 def starves_nobody(scheduler: Scheduler) -> str:
-    """While readers and writers keep the disk busy, nobody waits while all others go on."""
+    """While readers and writers keep the disk busy, no request waits while others are served."""
     with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=SERVICE_NS, hw_queue_depth=1) as disk:
         disk.select(scheduler.name, waiting=64)
         trace.forget()

@@ -32,7 +32,7 @@ LOADS = (
 )
 FITS = (
     "Rival curves, best first, with R2, AICc relative to the best, and what speaks against each. "
-    "Each repetition is a point of its own."
+    "The points are the means of each load."
 )
 QUEUED = (
     "M/M/1 and M/D/1 fitted to the wait against the utilisation of the shared server. The server's "

@@ -1,4 +1,7 @@
-"""Each scheduler of environments/kernel/schedulers keeps what its description promises."""
+"""Each scheduler of environments/kernel/schedulers keeps what its description promises.
+
+The tests of cfq are in test_cfq.py.
+"""
 
 import json
 import random
@@ -225,50 +228,6 @@ def idle_over_waiting_ms(requests):
     somebody_waits_s = requests["inserted_s"][::-1].cummin()[::-1]
     since_s = requests["completed_s"].shift().combine(somebody_waits_s, max)
     return 1000 * (requests["issued_s"] - since_s)[1:]
-
-
-@pytest.mark.image
-class TestCfq:
-    """Slices, priorities, and the wait for a process."""
-
-    def test_slices_are_as_long_as_priorities_say(self, ran):
-        high, low = reader("high", 0, prioclass=2, prio=0), reader("low", 32, prioclass=2, prio=7)
-        jobs = [{**job, "options": {**job["options"], **lasting("1500ms")}} for job in (high, low)]
-        found = served(ran("cfq", jobs, low_latency=0), high=0, low=32)
-        both = turns(found)[1:-1]  # the last one is alone, the first one was
-        lasted_ms = 1000 * (both["end_s"] - both["begin_s"]).groupby(both["process"]).median()
-        assert lasted_ms["high"] == pytest.approx(180, abs=2 * SERVICE_MS)
-        assert lasted_ms["low"] == pytest.approx(40, abs=2 * SERVICE_MS)
-        # It was waited for each reader: nobody else was served in its slice.
-        assert both["requests"].min() > 10
-
-    def test_idle_is_served_when_nobody_else_is(self, ran):
-        jobs = [
-            reader("normal", 0, **lasting("300ms")),
-            reader("idle", 32, prioclass=3, size="256k"),
-        ]
-        found = served(ran("cfq", jobs), normal=0, idle=32)
-        normal, idle = (found[found["process"] == name] for name in ("normal", "idle"))
-        both = idle[idle["issued_s"] < normal["issued_s"].max()]
-        assert len(idle) == 64 and len(both) <= 1  # it may have come first
-
-    def test_real_time_goes_first(self, ran):
-        jobs = [
-            reader("normal", 0, ioengine="libaio", iodepth=16, **lasting("300ms")),
-            reader("urgent", 32, prioclass=1, thinktime="20ms", **lasting("300ms")),
-        ]
-        found = served(ran("cfq", jobs), normal=0, urgent=32)
-        urgent = found[found["process"] == "urgent"]
-        waited_ms = 1000 * (urgent["issued_s"] - urgent["inserted_s"])
-        # One request is at the disk, and one the block layer has taken already.
-        assert len(urgent) >= 10 and waited_ms.max() <= 2 * SERVICE_MS + 0.5
-
-    def test_without_slice_idle_it_waits_for_nobody(self, ran):
-        jobs = [reader("one", 0, **lasting("200ms")), reader("other", 32, **lasting("200ms"))]
-        waiting = idle_over_waiting_ms(served(ran("cfq", jobs), one=0, other=32))
-        never = idle_over_waiting_ms(served(ran("cfq", jobs, slice_idle=0), one=0, other=32))
-        assert (waiting > 0.01).sum() > 50 and waiting.max() < 8 + 1
-        assert never.max() < 0.2
 
 
 #: To get from the near reader to the far one, and to serve that, takes five times as long.

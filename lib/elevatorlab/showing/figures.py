@@ -141,7 +141,7 @@ def _gaps(missing: int, rows: int, column: str) -> str:
         return ""
     if missing == rows:
         return f"Nothing measured is shown: no row of the results has a number in {column}."
-    return f"Not shown: {missing} of {rows} rows of the results. They lack a number in {column}."
+    return f"Not shown: {missing} of {rows} rows of the results (no number in {column})."
 
 
 def _suffixes(several: list[Run]) -> list[str]:

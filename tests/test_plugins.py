@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 
 import pytest
 
+import stored
 from elevatorlab import studies, testbeds
 from elevatorlab.agent.devices import schedulers as of_the_agent
 from elevatorlab.agent.errors import AgentError
@@ -25,6 +26,9 @@ from elevatorlab.plugins.registry import Registry
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.plugins.studies import STUDIES
 from elevatorlab.plugins.testbeds import TESTBEDS
+from elevatorlab.results import models
+from elevatorlab.results.outcome import Outcome
+from elevatorlab.running.pools import task
 from elevatorlab.sharing.bundles.writing import _plugins
 from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.plugin_archive import plugin_archive, with_plugins
@@ -299,8 +303,8 @@ def test_a_registered_policy_checks_its_options(naps, make_trial, error_of):
 
 
 def test_a_bundle_lists_what_its_trials_use(naps, make_trial):
-    stored = json.loads(parse(content_of(make_trial, workloads=[NAP])).canonical_json())
-    assert _plugins([stored, stored]) == (installed("workload", "naps"),)
+    trial = json.loads(parse(content_of(make_trial, workloads=[NAP])).canonical_json())
+    assert _plugins([trial, trial]) == (installed("workload", "naps"),)
     assert _plugins([json.loads(make_trial().canonical_json())]) == ()
 
 
@@ -323,6 +327,31 @@ def test_ours_come_first(monkeypatch):
     brought = {name: registry.package(name) for name in registry.names()}
     assert (brought["zebra"].name, brought["ape"].name) == ("elevatorlab", "zoo")
     assert brought["cat"] is None
+
+
+class Answering:
+    """A testbed that has every result at once; `name` decides which package brings it."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def run(self, trial, note):
+        """Return a result without measurements."""
+        return Outcome({"result.json": b"{}"}, {"testbed": self.name})
+
+
+def test_the_provenance_names_the_package_of_a_stranger_s_testbed(make_trial, monkeypatch):
+    brought = [("tank", "json:dumps", "basin"), ("deterministic", "json:loads", "elevatorlab")]
+    entry_points(monkeypatch, *brought)
+    monkeypatch.setattr(task, "TESTBEDS", Registry("testbed", "a.group"))
+
+    def told(name):
+        return task.run(Answering(name), make_trial(), print).provenance
+
+    assert told("tank")["testbed_package"] == "basin 1"
+    assert "testbed_package" not in told("deterministic")
+    read = models.Provenance.model_validate(stored.provenance(**told("tank")))
+    assert read.testbed_package == "basin 1"
 
 
 def test_two_packages_that_bring_one_name(monkeypatch, error_of):

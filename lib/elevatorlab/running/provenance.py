@@ -145,6 +145,7 @@ def _facts(one: Mapping[str, Any]) -> dict[str, str]:
         "image digest" if simulated else "environment digest": one["image_digest"],
         "agent digest": one["agent_digest"],
         "package version": one["package"],
+        "package of the testbed": one.get("testbed_package"),
     }
     return {name: value for name, value in found.items() if value}
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from ... import __version__
 from ...errors import NotReady
+from ...plugins.packages import that_brings
+from ...plugins.testbeds import TESTBEDS
 from ...results.outcome import Outcome
 from ...testbeds.base import Say, Testbed, requirements
 from ...trial import Trial
@@ -19,12 +21,14 @@ def run(testbed: Testbed, trial: Trial, note: Say) -> Outcome:
     """Run `trial` and return its outcome.
 
     This adds to the provenance: the version of this package, the capabilities that the trial
-    required, and its plug-ins.
+    required, its plug-ins, and the other package that brings the testbed.
     """
     outcome = testbed.run(trial, note)
     told: dict[str, object] = {"package": __version__, "capabilities": sorted(requirements(trial))}
     if trial.plugins:
         told["plugins"] = [plugin.model_dump() for plugin in trial.plugins]
+    if package := that_brings(TESTBEDS, testbed.name):
+        told["testbed_package"] = package
     return replace(outcome, provenance={**outcome.provenance, **told})
 
 

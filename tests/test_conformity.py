@@ -15,7 +15,7 @@ import broken_schedulers
 from elevatorlab import scratch
 from elevatorlab.elevators import templates
 from elevatorlab.elevators.check import cases, check, kernel_log, page
-from elevatorlab.elevators.check.conformity import Conformity, Verdict
+from elevatorlab.elevators.check.conformity import CaseVerdict, Conformity
 from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
 from elevatorlab.errors import ElevatorLabError
@@ -212,9 +212,9 @@ def test_a_write_that_is_not_on_the_disk_is_found(tmp_path):
 
 def test_the_page_says_what_a_failure_means():
     verdicts = (
-        Verdict("builds", "passed"),
-        Verdict("loads", "failed", "The module does not load.", ("BUG: <oops>",)),
-        Verdict("is_selected", "not run", "nothing works without the case loads"),
+        CaseVerdict("builds", "passed"),
+        CaseVerdict("loads", "failed", "The module does not load.", ("BUG: <oops>",)),
+        CaseVerdict("is_selected", "not run", "nothing works without the case loads"),
     )
     conformity = Conformity("mine", "0" * 64, verdicts)
     assert page.summary(conformity) == "1 of 3 cases passed; failed: loads."

@@ -136,7 +136,7 @@ def test_a_number_is_said_without_an_exponent():
 @pytest.mark.parametrize("said", ["It leaks 3 objects.", "It leaks 3 objects"])
 def test_what_is_wrong_is_said_in_sentences(said):
     case = OTHERS[0]
-    verdicts = (check.Verdict(case.name, "failed", said),)
+    verdicts = (check.CaseVerdict(case.name, "failed", said),)
     marked = marking.conformity(SCENARIO, check.Conformity("x", "0" * 64, verdicts))
     assert marked.says.endswith(f"Not so: {case.title} It leaks 3 objects. {case.means}")
     assert marked.marks == 0
@@ -616,7 +616,7 @@ def test_the_pages_say_what_a_teacher_and_a_student_need(graded):
 @pytest.mark.image
 def test_a_part_that_hangs_is_stopped(monkeypatch):
     """The check has passed, so nobody knows of it before."""
-    passed = check.Conformity("fifo", "", (check.Verdict("builds", "passed"),))
+    passed = check.Conformity("fifo", "", (check.CaseVerdict("builds", "passed"),))
     monkeypatch.setattr(check, "check", lambda folder, only: passed)
     monkeypatch.setattr(grade, "LIMIT_S", 15)
     lost = Submission("lost", scheduler_of("fifo", HAS_WORK, HAS_WORK + "return false;"))

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from elevatorlab.lectures import arm
-from elevatorlab.lectures.experiments import Ran
+from elevatorlab.lectures.experiments import FinishedTrial
 from elevatorlab.trial.drives import drive
 
 COLUMNS = "time_s operation sector bytes hit overhead_us waited_us seek_us rotation_us media_us"
@@ -23,7 +23,7 @@ def ran(tmp_path):
     columns = [*COLUMNS.split(), "bus_us", "from_cylinder", "cylinder"]
     pd.DataFrame(ROWS, columns=columns).to_csv(tmp_path / "arm.csv", index=False)
     trials = arm.who_sorts()
-    return {name: Ran(trial, tmp_path) for name, trial in trials.items()}
+    return {name: FinishedTrial(trial, tmp_path) for name, trial in trials.items()}
 
 
 def test_the_table_says_where_the_time_went(ran):

@@ -208,7 +208,7 @@ def test_a_phase_is_read_from_its_own_time_only(tmp_path):
         for n in range(61)
     ]
     (tmp_path / "samples.csv").write_text(header + "\n".join(rows) + "\n")
-    table = queues.phase_table(experiments.Ran(trial, tmp_path))
+    table = queues.phase_table(experiments.FinishedTrial(trial, tmp_path))
     assert list(table.index) == [1, 2]
     assert list(table["queue_length"]) == [1, 3]
     assert list(table["iops"]) == [60 / queues.PHASE_S] * 2

@@ -42,7 +42,7 @@ _WORK = ".work"
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """One folder of the cache.
 
     Attributes
@@ -122,7 +122,7 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
     OSError
         When the cache cannot be written.
     """
-    entry = Entry(kind, digest, ROOT / kind / digest)
+    entry = CacheEntry(kind, digest, ROOT / kind / digest)
     if anew or entry.damage(thorough=True):
         make_folder(entry.folder.parent, "cache", REMEDY)
         with _lock(entry):
@@ -133,7 +133,7 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
     return entry.folder
 
 
-def _lock(entry: Entry) -> FileLock:
+def _lock(entry: CacheEntry) -> FileLock:
     """Return the lock of an entry, half-made or whole."""
     whole = entry.digest.removesuffix(_HALF_MADE).removesuffix(_WORK)
     return FileLock(entry.folder.with_name(f"{whole}.lock"))
@@ -148,7 +148,7 @@ def work_folder(kind: str, digest: str) -> Path:
     return ROOT / kind / f"{digest}{_WORK}"
 
 
-def _fill(entry: Entry, make: Callable[[Path], None]) -> None:
+def _fill(entry: CacheEntry, make: Callable[[Path], None]) -> None:
     part = entry.folder.with_name(entry.digest + _HALF_MADE)
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
@@ -196,7 +196,7 @@ def take_out(entry: Path, folder: Path) -> None:
             subprocess.run(copy, check=True)
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> Iterator[CacheEntry]:
     """Yield every entry of the cache, also the half-made entries of killed processes.
 
     Raises
@@ -208,10 +208,10 @@ def entries() -> Iterator[Entry]:
         raise ElevatorLabError(f"cache: expected a folder; {ROOT} is a file. {REMEDY}")
     for folder in sorted(ROOT.glob("*/*")):
         if folder.is_dir():
-            yield Entry(folder.parent.name, folder.name, folder)
+            yield CacheEntry(folder.parent.name, folder.name, folder)
 
 
-def prune(everything: bool = False) -> list[Entry]:
+def prune(everything: bool = False) -> list[CacheEntry]:
     """Remove entries that are damaged, half-made, or unused for `UNUSED_DAYS`.
 
     An entry that a process is making stays.
@@ -223,7 +223,7 @@ def prune(everything: bool = False) -> list[Entry]:
 
     Returns
     -------
-    list of Entry
+    list of CacheEntry
         The removed entries.
     """
     oldest_s = time.time() - UNUSED_DAYS * 24 * 3600

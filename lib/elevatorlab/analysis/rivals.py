@@ -20,7 +20,7 @@ Anderson, "Model Selection and Multimodel Inference", 2nd edition, 2002, section
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ModelComparison:
     """Fits of rival models, in the order of their support by the data.
 
     Attributes
@@ -56,7 +56,7 @@ def compare(
     weights: npt.ArrayLike | None = None,
     *,
     iops: npt.ArrayLike | None = None,
-) -> Comparison:
+) -> ModelComparison:
     """Fit every model to the same points and rank them by AICc.
 
     Parameters
@@ -69,7 +69,7 @@ def compare(
 
     Returns
     -------
-    Comparison
+    ModelComparison
 
     Raises
     ------
@@ -114,7 +114,7 @@ def compare(
     )
     with np.errstate(over="ignore"):  # against an exact fit the ratio is infinite
         table["evidence_ratio"] = np.exp(table["delta_aicc"] / 2)
-    return Comparison(tuple(fits), table, _sentence(fits, table))
+    return ModelComparison(tuple(fits), table, _sentence(fits, table))
 
 
 def _sentence(fits: list[Fit], table: pd.DataFrame) -> str:

@@ -79,7 +79,7 @@ def prune(
     print(f"removed in all: {len(removed)}, {freed_mib:.1f} MiB")
 
 
-def _summed(entries: Sequence[cache.Entry]) -> tuple[str, str, str]:
+def _summed(entries: Sequence[cache.CacheEntry]) -> tuple[str, str, str]:
     """Return the cells of a row: size in MiB, time of the last use, and damage."""
     size_mib = sum(entry.size_bytes for entry in entries) / 2**20
     used = datetime.fromtimestamp(max(entry.last_used_s for entry in entries))
@@ -87,7 +87,7 @@ def _summed(entries: Sequence[cache.Entry]) -> tuple[str, str, str]:
     return f"{size_mib:.1f}", used.isoformat(" ", "minutes"), wrong
 
 
-def _print_json(entries: Iterable[cache.Entry]) -> None:
+def _print_json(entries: Iterable[cache.CacheEntry]) -> None:
     shown: list[dict[str, Any]] = [
         {
             "kind": entry.kind,

@@ -13,7 +13,7 @@ import typer
 from .base import EXIT_ERROR, ClusterOption, JsonOption, WorkersOption, app
 
 if TYPE_CHECKING:
-    from ..elevators.check import Verdict
+    from ..elevators.check import CaseVerdict
 
 scheduler_app = typer.Typer(
     no_args_is_help=True, help="A scheduler of your own: a folder with C sources and a Kbuild."
@@ -98,7 +98,7 @@ def check(
     from ..paths import BUILD
     from ..plugins import scheduler_folders
 
-    def show(verdict: Verdict) -> None:
+    def show(verdict: CaseVerdict) -> None:
         told = sys.stderr if as_json else sys.stdout
         print(*page.lines(verdict), sep="\n", file=told, flush=True)
 

@@ -18,7 +18,7 @@ from ..trial import Trial
 from ..trial.drive_records import Queue
 from ..trial.drives import Drive, drive, with_queue
 from . import experiments
-from .experiments import Ran
+from .experiments import FinishedTrial
 
 DRIVE = "barracuda"
 
@@ -109,7 +109,7 @@ def _trial(scheduler: str, workloads: Sequence[Any], device: Drive | None = None
     )
 
 
-def work_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+def work_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return what the arm did, one row per trial.
 
     Returns
@@ -130,12 +130,12 @@ def work_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def draw_arm(ran: Mapping[str, Ran], requests: int = 60) -> Figure:
+def draw_arm(ran: Mapping[str, FinishedTrial], requests: int = 60) -> Figure:
     """Draw the arm's place over time: how long it seeks, waits for the platter, and transfers.
 
     Parameters
     ----------
-    ran : dict of str to Ran
+    ran : dict of str to FinishedTrial
     requests : int
         How many requests of each trial to draw, from its middle, when the queue is full.
     """
@@ -157,7 +157,7 @@ def draw_arm(ran: Mapping[str, Ran], requests: int = 60) -> Figure:
     return figure
 
 
-def _middle(ran: Ran, requests: int) -> pd.DataFrame:
+def _middle(ran: FinishedTrial, requests: int) -> pd.DataFrame:
     """Return `requests` requests from the middle of a trial, when the queue is full."""
     arm = trace.arm(ran.folder)
     begin = max(0, (len(arm) - requests) // 2)
@@ -180,12 +180,12 @@ def _draw_way(panel: Axes, arm: pd.DataFrame) -> list[list[Line2D]]:
     return lines
 
 
-def animate(ran: Ran, title: str, requests: int = 40) -> bytes:
+def animate(ran: FinishedTrial, title: str, requests: int = 40) -> bytes:
     """Return a GIF of the arm's way, a frame for each request, in the colours of `draw_arm`.
 
     Parameters
     ----------
-    ran : Ran
+    ran : FinishedTrial
     title : str
     requests : int
         How many requests to show, from the middle of the trial.
@@ -211,6 +211,6 @@ def animate(ran: Ran, title: str, requests: int = 40) -> bytes:
         return written(figure, show, range(len(arm)))
 
 
-def film(name: str, ran: Ran) -> None:
+def film(name: str, ran: FinishedTrial) -> None:
     """Show the arm's way, request by request."""
     display(Image(animate(ran, name), format="gif"))

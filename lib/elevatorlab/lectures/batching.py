@@ -11,7 +11,7 @@ from ..plugins import studies
 from ..running import expansion
 from ..showing.style import COLOURS, GREY, style
 from ..trial import Trial
-from .experiments import Ran
+from .experiments import FinishedTrial
 
 DEPTHS = (1, 4, 16, 64)
 
@@ -48,7 +48,7 @@ def trials(
     return {trial.scheduler.name: trial for trial in expanded}
 
 
-def point_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+def point_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return throughput, latency, costs and batches of each scheduler at each depth."""
     rows = [
         {"scheduler": name, **row}

@@ -11,7 +11,7 @@ from ..showing.style import COLOURS, GREY, style
 from ..showing.travel import MIB_SECTORS, draw_places, travel_mib
 from ..trial import Trial
 from . import experiments
-from .experiments import Ran
+from .experiments import FinishedTrial
 
 SCHEDULERS = OF_THE_KERNEL
 
@@ -92,14 +92,14 @@ def _traced(
     )
 
 
-def draw_orders(ran: Mapping[str, Ran]) -> Figure:
+def draw_orders(ran: Mapping[str, FinishedTrial]) -> Figure:
     """Draw the place of each request over time, at its insert and at its dispatch."""
     traced = {name: one.requests for name, one in ran.items()}
     colours = {name: COLOURS[one.trial.scheduler.name] for name, one in ran.items()}
     return draw_places(traced, colours)
 
 
-def order_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+def order_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return, for each scheduler, the number, direction and travel of the same requests."""
     rows = {}
     for name, one in ran.items():
@@ -113,7 +113,7 @@ def order_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def merge_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+def merge_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return how many of 128 reads of 4 KiB became how many requests."""
     rows = {}
     for name, one in ran.items():
@@ -132,7 +132,7 @@ def _lasted_s(requests: pd.DataFrame) -> float:
     return float(requests["completed_s"].max() - requests["issued_s"].min())
 
 
-def draw_deadlines(ran: Mapping[str, Ran]) -> Figure:
+def draw_deadlines(ran: Mapping[str, FinishedTrial]) -> Figure:
     """Draw the places of the stream and of the far reader over time, one panel per trial."""
     with style():
         figure = Figure(figsize=(8, 2 + 1.3 * len(ran)))
@@ -152,12 +152,14 @@ def draw_deadlines(ran: Mapping[str, Ran]) -> Figure:
     return figure
 
 
-def wait_table(ran: Mapping[str, Ran], kinds: Callable[[pd.DataFrame], pd.Series]) -> pd.DataFrame:
+def wait_table(
+    ran: Mapping[str, FinishedTrial], kinds: Callable[[pd.DataFrame], pd.Series]
+) -> pd.DataFrame:
     """Return the waits in the scheduler, and the times from issue to end, by trial and kind.
 
     Parameters
     ----------
-    ran : dict of str to Ran
+    ran : dict of str to FinishedTrial
     kinds : callable
         Takes a table of requests; returns the kind of each request, as a Series.
     """

@@ -16,7 +16,7 @@ from ..trial import NullBlk, Trial, checked
 
 
 @dataclass(frozen=True)
-class Ran:
+class FinishedTrial:
     """A trial that has run.
 
     Attributes
@@ -97,7 +97,7 @@ def fio(name: str, group: str = "main", **options: Any) -> dict[str, Any]:
     return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
 
 
-def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[str, Ran]:
+def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[str, FinishedTrial]:
     """Run the trials that have no result yet, and return all of them.
 
     Parameters
@@ -110,11 +110,11 @@ def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[
 
     Returns
     -------
-    dict of str to Ran
+    dict of str to FinishedTrial
     """
     testbed = DeterministicTestbed(say=lambda _: None)
     kept = Path(results) if results else BUILD / "lectures" / testbed.machine()[:12]
     share, place = campaign.Share(testbed, list(trials.values())), store.folder(kept, testbed)
     if share.todo(kept):  # else only read: a class may share one folder
         campaign.run([share], kept, threads=True)
-    return {name: Ran(one, place / one.hash) for name, one in trials.items()}
+    return {name: FinishedTrial(one, place / one.hash) for name, one in trials.items()}

@@ -12,7 +12,7 @@ from ..analysis.knee import range_knee
 from ..showing.style import COLOURS, GREY, style
 from ..trial import PacedDisk, PacedWrites, Trial
 from . import experiments
-from .experiments import Ran
+from .experiments import FinishedTrial
 
 SERVICE_MS, THINK_MS = 10.0, 40.0
 PHASE_S = 6
@@ -72,12 +72,12 @@ def _trial(phases: Sequence[Mapping[str, Any]], service: str) -> Trial:
     )
 
 
-def phase_table(one: Ran) -> pd.DataFrame:
+def phase_table(one: FinishedTrial) -> pd.DataFrame:
     """Return what the writers and the kernel measured in each phase, each with its own clock.
 
     Parameters
     ----------
-    one : Ran
+    one : FinishedTrial
         A trial of `closed` or `opened`.
 
     Returns

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ..showing.style import COLOURS, GREY, style
 from ..trial import PacedDisk, PacedWrites, Trial
 from . import experiments
-from .experiments import Ran
+from .experiments import FinishedTrial
 
 NAMES = ("left", "right")
 COLOUR = {"left": COLOURS["none"], "right": COLOURS["bfq"]}
@@ -97,7 +97,7 @@ def cost(left_weight: int = 300, right_weight: int = 100) -> Trial:
     )
 
 
-def share_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+def share_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return each group's rate and wait, and Jain's index without and with the weights."""
     rows = {}
     for name, one in ran.items():
@@ -158,7 +158,7 @@ def regulation(policy: bool = True) -> Trial:
     )
 
 
-def draw_regulation(ran: Mapping[str, Ran]) -> Figure:
+def draw_regulation(ran: Mapping[str, FinishedTrial]) -> Figure:
     """Draw waits and rates over time, without and with the regulator."""
     with style():
         figure = Figure(figsize=(8, 4.4))

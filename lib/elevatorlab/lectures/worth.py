@@ -13,7 +13,7 @@ from ..showing.travel import travel_mib
 from ..trial import DeviceModel, NvmeTcp, Trial, profile
 from ..trial.drives import drive
 from . import experiments
-from .experiments import Ran
+from .experiments import FinishedTrial
 
 SCHEDULERS = ("none", "sstf", "mq-deadline")
 DEPTH = 32
@@ -57,7 +57,7 @@ def _reads(count: int) -> dict[str, Any]:
     return experiments.fio("reader", rw="randread", iodepth=DEPTH, number_ios=count)
 
 
-def table(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
+def table(ran: Mapping[tuple[str, str], FinishedTrial]) -> pd.DataFrame:
     """Return reads per second, latencies and the arm's travel, by disk and scheduler."""
     rows = []
     for (place, name), one in ran.items():
@@ -75,13 +75,13 @@ def table(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index(["disk", "scheduler"])
 
 
-def _travel_a_read_mib(one: Ran) -> float:
+def _travel_a_read_mib(one: FinishedTrial) -> float:
     if not one.trial.trace:
         return float("nan")
     return round(travel_mib(one.requests) / len(one.requests), 1)
 
 
-def worth(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
+def worth(ran: Mapping[tuple[str, str], FinishedTrial]) -> pd.DataFrame:
     """Return reads per second as a multiple of those with the scheduler none."""
     rates = table(ran)["reads per second"].unstack("scheduler")
     order = list(dict.fromkeys(name for _, name in ran))
@@ -89,7 +89,7 @@ def worth(ran: Mapping[tuple[str, str], Ran]) -> pd.DataFrame:
     return rates.div(rates["none"], axis=0).loc[places, order].round(2)
 
 
-def draw_times(ran: Mapping[tuple[str, str], Ran]) -> Figure:
+def draw_times(ran: Mapping[tuple[str, str], FinishedTrial]) -> Figure:
     """Draw the cumulative distribution of read latency on the disk with an arm."""
     with style():
         figure = Figure(figsize=(8, 3))
@@ -107,7 +107,7 @@ def draw_times(ran: Mapping[tuple[str, str], Ran]) -> Figure:
     return figure
 
 
-def draw(ran: Mapping[tuple[str, str], Ran]) -> Figure:
+def draw(ran: Mapping[tuple[str, str], FinishedTrial]) -> Figure:
     """Draw the ratios of `worth`: one panel per disk, one bar per scheduler."""
     ratios = worth(ran)
     with style():

@@ -13,7 +13,7 @@ from ..results.store import load
 from ..showing.style import COLOURS, GREY, style
 from ..trial import EndlessWrite, TimedReads, Trial, profile
 from . import experiments
-from .experiments import Ran
+from .experiments import FinishedTrial
 
 SIZES_MIB = (4, 8, 16)
 
@@ -55,7 +55,7 @@ def cats(
     }
 
 
-def read_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+def read_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return the time of each ``cat``, and how many of its bytes came from the disk."""
     rows = [
         {
@@ -70,7 +70,7 @@ def read_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index(["trial", "file (MiB)"])
 
 
-def who_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+def who_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return how much each process sent to the block layer, by trial, and reads or writes."""
     tables = []
     for name, one in ran.items():
@@ -85,7 +85,7 @@ def who_table(ran: Mapping[str, Ran]) -> pd.DataFrame:
     return table
 
 
-def draw_traffic(ran: Mapping[str, Ran]) -> Figure:
+def draw_traffic(ran: Mapping[str, FinishedTrial]) -> Figure:
     """Draw the rates at which each trial's disk read and wrote over time, in MiB/s."""
     with style():
         figure = Figure(figsize=(8, 1.2 + 1.3 * len(ran)))

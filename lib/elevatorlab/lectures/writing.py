@@ -22,7 +22,7 @@ from ..showing.travel import animate, draw_places, travel_mib
 from ..testbeds.deterministic import modules
 from ..trial import Trial
 from . import experiments
-from .experiments import Ran
+from .experiments import FinishedTrial
 
 #: The name of the lecture's scheduler, and of its folder.
 NAME = "mine"
@@ -121,17 +121,17 @@ def arrivals(
     }
 
 
-def draw(ran: Mapping[str, Ran]) -> Figure:
+def draw(ran: Mapping[str, FinishedTrial]) -> Figure:
     """Draw the place of each request over time, at its insert and at its dispatch."""
     return draw_places({name: one.requests for name, one in ran.items()})
 
 
-def film(name: str, ran: Ran) -> None:
+def film(name: str, ran: FinishedTrial) -> None:
     """Show the head's way, dispatch by dispatch."""
     display(Image(animate(ran.requests, name, COLOURS[ran.trial.scheduler.name]), format="gif"))
 
 
-def table(ran: Mapping[str, Ran]) -> pd.DataFrame:
+def table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return what each scheduler's order costs: the head's travel, and the requests' waits."""
     rows = {}
     for name, one in ran.items():

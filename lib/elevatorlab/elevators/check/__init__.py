@@ -1,5 +1,5 @@
 """Check that a scheduler does what the block layer requires, in the deterministic machine."""
 
-from .conformity import Conformity, Verdict, check
+from .conformity import CaseVerdict, Conformity, check
 
-__all__ = ["Conformity", "Verdict", "check"]
+__all__ = ["Conformity", "CaseVerdict", "check"]

@@ -20,7 +20,7 @@ Outcome = Literal["passed", "failed", "not run"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CaseVerdict:
     """The result of one case.
 
     Attributes
@@ -53,13 +53,13 @@ class Conformity:
     name : str
     sources : str
         SHA-256 of its sources.
-    verdicts : tuple of Verdict
+    verdicts : tuple of CaseVerdict
         One for each case that was asked for, in the order of the cases.
     """
 
     name: str
     sources: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[CaseVerdict, ...]
 
     @property
     def passed(self) -> bool:
@@ -67,7 +67,7 @@ class Conformity:
         return all(one.outcome == "passed" for one in self.verdicts)
 
     @property
-    def failures(self) -> tuple[Verdict, ...]:
+    def failures(self) -> tuple[CaseVerdict, ...]:
         """The verdicts on the cases that failed."""
         return tuple(one for one in self.verdicts if one.outcome == "failed")
 
@@ -76,13 +76,13 @@ class Conformity:
         return {**asdict(self), "passed": self.passed}
 
 
-def _quiet(verdict: Verdict) -> None:
+def _quiet(verdict: CaseVerdict) -> None:
     """Tell nobody."""
 
 
 def check(
     folder: Path | str,
-    tell: Callable[[Verdict], None] = _quiet,
+    tell: Callable[[CaseVerdict], None] = _quiet,
     only: Sequence[str] | None = None,
 ) -> Conformity:
     """Check the scheduler of a folder.
@@ -113,9 +113,9 @@ def check(
         built = modules.build(record.folder)
     except modules.DoesNotCompile as problem:
         wrong, said = problem.error or str(problem), problem.said.splitlines()
-        run.reach(Verdict(BUILDS.name, "failed", wrong, tuple(said)))
+        run.reach(CaseVerdict(BUILDS.name, "failed", wrong, tuple(said)))
         return run.end("it did not compile")
-    run.reach(Verdict(BUILDS.name, "passed", "with warnings" if built.said else ""))
+    run.reach(CaseVerdict(BUILDS.name, "passed", "with warnings" if built.said else ""))
     remaining = [case.name for case in cases]
     while remaining:
         remaining = run.go_on(built, remaining)
@@ -136,18 +136,18 @@ def _chosen(only: Sequence[str] | None) -> tuple[Case, ...]:
 class _Run:
     record: SchedulerRecord
     cases: tuple[Case, ...]
-    tell: Callable[[Verdict], None]
-    verdicts: list[Verdict] = field(default_factory=list)
+    tell: Callable[[CaseVerdict], None]
+    verdicts: list[CaseVerdict] = field(default_factory=list)
     stopped: str = ""
 
-    def reach(self, verdict: Verdict) -> None:
+    def reach(self, verdict: CaseVerdict) -> None:
         self.verdicts.append(verdict)
         self.tell(verdict)
 
     def end(self, why: str) -> Conformity:
         """Report the remaining cases as not run, and return all verdicts."""
         for case in self.cases[len(self.verdicts) :]:
-            self.reach(Verdict(case.name, "not run", why))
+            self.reach(CaseVerdict(case.name, "not run", why))
         assert self.record.folder is not None
         return Conformity(self.record.name, self.record.folder.digest, tuple(self.verdicts))
 
@@ -166,7 +166,7 @@ class _Run:
         ended = machine.run(inputs, lambda message: self._hear(message, built))
         if self._crashed or not ended.by_itself:
             said, trace = kernel_log.trouble(ended.console, built.with_lines)
-            self.reach(Verdict(self._case, "failed", said, tuple(trace)))
+            self.reach(CaseVerdict(self._case, "failed", said, tuple(trace)))
             self.stopped = f"the kernel was in trouble in the case {self._case}"
             return []
         if self._case in [case.name for case in BASIC] and self.verdicts[-1].outcome == "failed":
@@ -183,7 +183,7 @@ class _Run:
             self._crashed = True
         elif event in ("passed", "failed"):
             said = _with_places(message["said"], built.with_lines)
-            self.reach(Verdict(self._case, event, said, took_ms=message.get("took_ms")))
+            self.reach(CaseVerdict(self._case, event, said, took_ms=message.get("took_ms")))
 
 
 def _with_places(said: str, module: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...showing.pages import template_environment
 from .cases import CASES, Case
-from .conformity import Conformity, Verdict
+from .conformity import CaseVerdict, Conformity
 
 #: For each outcome, the verdict on claims whose sign and colour the page shows.
 SIGNS = {"passed": "reproduced", "failed": "contradicted", "not run": "not testable here"}
@@ -20,12 +20,12 @@ def summary(conformity: Conformity) -> str:
     return f"{passed} of {number} cases passed; failed: {failed}."
 
 
-def case_of(verdict: Verdict) -> Case:
+def case_of(verdict: CaseVerdict) -> Case:
     """Return the case that a verdict belongs to."""
     return next(one for one in CASES if one.name == verdict.case)
 
 
-def lines(verdict: Verdict) -> list[str]:
+def lines(verdict: CaseVerdict) -> list[str]:
     """Return the lines that a terminal shows for a verdict; for a failure, also what it means."""
     first = f"{verdict.outcome:8}{verdict.case:28}{verdict.said}".rstrip()
     if verdict.outcome != "failed":

@@ -18,7 +18,7 @@ from .trials import BESIDE, REPETITIONS, trials
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SchedulerComparison:
     """A comparison of one scheduler with the kernel's.
 
     Attributes
@@ -53,7 +53,7 @@ def prepare(
     results: Path | None = None,
     beside: Sequence[str] = BESIDE,
     repetitions: int = REPETITIONS,
-) -> Comparison:
+) -> SchedulerComparison:
     """Return the comparison of a scheduler; nothing starts yet.
 
     Parameters
@@ -69,4 +69,4 @@ def prepare(
     schedulers = tuple(dict.fromkeys([*beside, name]))
     testbed = DeterministicTestbed()
     kept = results or BUILD / "compare" / testbed.machine()[:12]
-    return Comparison(schedulers, Share(testbed, trials(schedulers, repetitions)), kept)
+    return SchedulerComparison(schedulers, Share(testbed, trials(schedulers, repetitions)), kept)

@@ -19,7 +19,7 @@ from ...testbeds.deterministic import DeterministicTestbed
 from . import grade as grading
 from . import side_by_side, submissions, trials
 from .assignments import Assignment
-from .grade import Grade, Ran
+from .grade import Grade, PartResult
 from .submissions import Submission
 
 #: Version of the grading itself. With another number, everything is graded anew.
@@ -42,7 +42,7 @@ def run(
     workers: int | None = None,
     cluster: str | None = None,
     progress: Progress = lambda done, total, grade: None,
-) -> tuple[list[Grade], dict[str, Ran]]:
+) -> tuple[list[Grade], dict[str, PartResult]]:
     """Grade the submissions that are not graded yet.
 
     Parameters
@@ -63,7 +63,7 @@ def run(
     grades : list of Grade
         In the order of the students' names. The grade of a submission that could not be graded has
         no parts, and its `problem` says why. Such a grade is not kept, so the next run tries again.
-    right : dict of str to Ran
+    right : dict of str to PartResult
         What the reference did in each part, by the part's name.
 
     Raises
@@ -106,12 +106,12 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _reference(assignment: Assignment, file: Path, digest: str) -> dict[str, Ran]:
+def _reference(assignment: Assignment, file: Path, digest: str) -> dict[str, PartResult]:
     """Return the reference's results; run the reference if they are not stored yet."""
     if file.exists():
         kept = json.loads(file.read_text())
         if kept["digest"] == digest:
-            return {what: Ran.model_validate(one) for what, one in kept["ran"].items()}
+            return {what: PartResult.model_validate(one) for what, one in kept["ran"].items()}
     ran = grading.reference(assignment)
     content = {what: one.model_dump(mode="json") for what, one in ran.items()}
     _write(file, json.dumps({"digest": digest, "ran": content}, indent=1))
@@ -140,7 +140,7 @@ def _write(file: Path, text: str) -> None:
 def _several(
     jobs: Sequence[Job],
     assignment: Assignment,
-    right: dict[str, Ran],
+    right: dict[str, PartResult],
     workers: int | None,
     cluster: str | None,
 ) -> Iterator[tuple[Job, Grade | str]]:
@@ -155,7 +155,9 @@ def _several(
     return side_by_side.here(graded, jobs, campaign.width([testbed], workers))
 
 
-def _graded(job: Job, assignment: Assignment, right: dict[str, Ran], image: str) -> Grade | str:
+def _graded(
+    job: Job, assignment: Assignment, right: dict[str, PartResult], image: str
+) -> Grade | str:
     """Grade one submission. If the laboratory fails, say why, so that other submissions go on."""
     testbed = DeterministicTestbed(say=lambda _: None)
     try:

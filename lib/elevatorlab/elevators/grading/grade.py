@@ -33,7 +33,7 @@ LIMIT_S = 120
 Dispatch = tuple[float | None, float, int]
 
 
-class Ran(Record):
+class PartResult(Record):
     """What became of a part that was run: its dispatches, or its measured number, or a problem."""
 
     problem: str = ""
@@ -59,7 +59,7 @@ class Grade(Record):
         Marks of each part; empty if the laboratory failed, rather than the submission.
     score : float or None
         See `marking.score`.
-    ran : dict of str to Ran
+    ran : dict of str to PartResult
         What became of each part that was run, by the part's name.
     """
 
@@ -70,7 +70,7 @@ class Grade(Record):
     compiler: str = ""
     parts: tuple[Marked, ...] = ()
     score: float | None = None
-    ran: dict[str, Ran] = {}
+    ran: dict[str, PartResult] = {}
 
     @property
     def marks(self) -> float:
@@ -78,7 +78,7 @@ class Grade(Record):
         return sum(part.marks for part in self.parts)
 
 
-def reference(assignment: Assignment) -> dict[str, Ran]:
+def reference(assignment: Assignment) -> dict[str, PartResult]:
     """Run the parts of an assignment on its reference.
 
     Raises
@@ -93,7 +93,7 @@ def reference(assignment: Assignment) -> dict[str, Ran]:
 
 
 def grade(
-    submission: Submission, digest: str, assignment: Assignment, right: Mapping[str, Ran]
+    submission: Submission, digest: str, assignment: Assignment, right: Mapping[str, PartResult]
 ) -> Grade:
     """Grade one submission. A submission that fails gets a grade, too.
 
@@ -103,7 +103,7 @@ def grade(
     digest : str
         Kept with the grade (see `Grade`).
     assignment : Assignment
-    right : mapping of str to Ran
+    right : mapping of str to PartResult
         What `reference` returned.
 
     Raises
@@ -151,7 +151,7 @@ def _run_and_mark(
     assignment: Assignment,
     record: SchedulerRecord,
     conformity: check.Conformity,
-    right: Mapping[str, Ran],
+    right: Mapping[str, PartResult],
 ) -> Grade:
     testbed = DeterministicTestbed(say=lambda _: None, limit_s=LIMIT_S)
     of = trials.of(assignment, record.name)
@@ -160,7 +160,7 @@ def _run_and_mark(
         marking.everything(assignment.build, f"{record.module}.ko was built."),
         marking.conformity(assignment.conformity, conformity),
     ]
-    ran: dict[str, Ran] = {}
+    ran: dict[str, PartResult] = {}
     # If the check could not go on, a trial would hang or crash its machine, too.
     stopped = any(one.outcome == "not run" for one in conformity.verdicts)
     problem = ". ".join(f"{one.case}: {one.said}" for one in conformity.failures if stopped)
@@ -189,18 +189,20 @@ def _why(part: Scenario | Workload, failure: TrialFailed) -> str:
     return why
 
 
-def _run(testbed: DeterministicTestbed, trial: Trial, part: Scenario | Workload) -> Ran:
+def _run(testbed: DeterministicTestbed, trial: Trial, part: Scenario | Workload) -> PartResult:
     """Run one part, and read what its marks depend on."""
     files = task.run(testbed, trial, lambda text: None).files
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / trace.FILE).write_bytes(files[trace.FILE])
         requests = trace.requests(trace.read(place))
     if isinstance(part, Scenario):
-        return Ran(dispatches=_dispatches(requests))
+        return PartResult(dispatches=_dispatches(requests))
     if part.measure == "travel":
-        return Ran(found=travel_mib(requests) / max(1, len(requests) - 1))
+        return PartResult(found=travel_mib(requests) / max(1, len(requests) - 1))
     read = json.loads(files["result.json"])["workloads"][part.of]["read"]
-    return Ran(found=read["latency_mean_ns"] / 1e6 if part.measure == "latency" else read["iops"])
+    return PartResult(
+        found=read["latency_mean_ns"] / 1e6 if part.measure == "latency" else read["iops"]
+    )
 
 
 def _dispatches(requests: pd.DataFrame) -> tuple[Dispatch, ...]:
@@ -215,7 +217,9 @@ def _dispatches(requests: pd.DataFrame) -> tuple[Dispatch, ...]:
     return tuple((None if math.isnan(came) else came, went, place) for came, went, place in rows)
 
 
-def _marked(assignment: Assignment, part: Scenario | Workload, found: Ran, right: Ran) -> Marked:
+def _marked(
+    assignment: Assignment, part: Scenario | Workload, found: PartResult, right: PartResult
+) -> Marked:
     if isinstance(part, Scenario):
         orders = ([place_kib for _, _, place_kib in one.dispatches] for one in (found, right))
         return marking.order(part, *orders)

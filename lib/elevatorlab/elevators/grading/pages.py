@@ -17,14 +17,14 @@ from ...showing import style
 from ...showing.pages import template_environment
 from ...showing.travel import draw_places
 from .assignments import Assignment
-from .grade import Grade, Ran
+from .grade import Grade, PartResult
 from .submissions import Submission
 
 YOURS = "#D55E00"
 
 
 def write(
-    out: Path, assignment: Assignment, grades: Sequence[Grade], right: Mapping[str, Ran]
+    out: Path, assignment: Assignment, grades: Sequence[Grade], right: Mapping[str, PartResult]
 ) -> dict[str, Path]:
     """Write all pages; the same grades give the same bytes.
 
@@ -33,7 +33,7 @@ def write(
     out : Path
     assignment : Assignment
     grades : sequence of Grade
-    right : mapping of str to Ran
+    right : mapping of str to PartResult
         What the reference did in each part, by the part's name.
 
     Returns
@@ -88,7 +88,7 @@ def _render(
     os.replace(part, path)
 
 
-def _picture(reference: str, found: Ran, right: Ran) -> str:
+def _picture(reference: str, found: PartResult, right: PartResult) -> str:
     """Return a picture of the student's order and the right one, as a data URL for a page."""
     if not found.dispatches or not right.dispatches:
         return ""
@@ -98,7 +98,7 @@ def _picture(reference: str, found: Ran, right: Ran) -> str:
     return f"data:image/png;base64,{base64.b64encode(content).decode()}"
 
 
-def _requests(ran: Ran) -> pd.DataFrame:
+def _requests(ran: PartResult) -> pd.DataFrame:
     columns = ["inserted_s", "issued_s", "sector"]
     table = pd.DataFrame(ran.dispatches, columns=columns).astype(float)
     return table.assign(

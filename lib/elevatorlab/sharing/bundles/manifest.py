@@ -21,7 +21,7 @@ Size = Annotated[int, Field(ge=0)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Entry(Record):
+class ManifestEntry(Record):
     """Size and digest of one file."""
 
     size_bytes: Size
@@ -37,7 +37,7 @@ class Manifest(Record):
         Version of the bundle's format; another version of this package may have another format.
     package : str
         The version of the package that made the bundle.
-    files : dict of str to Entry
+    files : dict of str to ManifestEntry
         Every file but the manifest itself, by its name in the bundle.
     plugins : tuple of Plugin
         What somebody needs, in addition to this package, to rerun and judge the bundle's trials.
@@ -45,15 +45,15 @@ class Manifest(Record):
 
     format: Literal["elevatorlab-bundle/1"]
     package: str
-    files: dict[str, Entry]
+    files: dict[str, ManifestEntry]
     plugins: tuple[Plugin, ...] = ()
 
 
-def entry_of(file: Path) -> Entry:
+def entry_of(file: Path) -> ManifestEntry:
     """Describe a file."""
     with open(file, "rb") as content:
         sha256 = hashlib.file_digest(content, "sha256").hexdigest()
-    return Entry(size_bytes=file.stat().st_size, sha256=sha256)
+    return ManifestEntry(size_bytes=file.stat().st_size, sha256=sha256)
 
 
 def safe(name: str) -> bool:

@@ -15,7 +15,7 @@ from typing import NoReturn, Self
 from ... import scratch
 from ...errors import ElevatorLabError
 from ...records import checked
-from .manifest import FORMAT, NAME, RESULTS, Entry, Manifest, safe
+from .manifest import FORMAT, NAME, RESULTS, Manifest, ManifestEntry, safe
 
 #: Limits above the size of any bundle of ours: a stranger's could be made to fill the disk.
 MANIFEST_LIMIT_BYTES = 64 << 20
@@ -126,7 +126,7 @@ class Bundle:
                     raise zipfile.BadZipFile("longer than it should be")
                 yield chunk
 
-    def _is_as_described(self, name: str, entry: Entry) -> bool:
+    def _is_as_described(self, name: str, entry: ManifestEntry) -> bool:
         digest, size_bytes = hashlib.sha256(), 0
         try:
             for chunk in self._chunks(name, entry.size_bytes):

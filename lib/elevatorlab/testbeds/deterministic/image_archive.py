@@ -45,7 +45,7 @@ _DAMAGED = (lzma.LZMAError, tarfile.TarError, EOFError, ValueError)
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Entry(Record):
+class ImageFile(Record):
     """Size and SHA-256 of one file."""
 
     size_bytes: Annotated[int, Field(ge=0, le=LIMIT_BYTES)]
@@ -65,7 +65,7 @@ class Description(Record):
         SHA-256 of the recipe from which the image was built.
     parts : dict of str to tuple of str
         Parts of the image digest (`image.parts`).
-    files : dict of str to Entry
+    files : dict of str to ImageFile
         Files by name, in the archive's order.
     """
 
@@ -73,7 +73,7 @@ class Description(Record):
     digest: Digest
     recipe: Digest
     parts: dict[str, tuple[str, ...]]
-    files: dict[str, Entry]
+    files: dict[str, ImageFile]
 
 
 def write(folder: Path) -> Path:
@@ -143,8 +143,8 @@ def _description(files: Mapping[str, Path]) -> Description:
     return Description.model_validate(content)
 
 
-def _entry_of(file: Path) -> Entry:
-    return Entry(size_bytes=file.stat().st_size, sha256=cache.sha256(file))
+def _entry_of(file: Path) -> ImageFile:
+    return ImageFile(size_bytes=file.stat().st_size, sha256=cache.sha256(file))
 
 
 def _add(archive: tarfile.TarFile, name: str, size_bytes: int, content: IO[bytes]) -> None:

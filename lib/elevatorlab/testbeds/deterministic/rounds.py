@@ -120,7 +120,7 @@ def ready() -> Path:
     NotReady
         When the emulator was never built from the current recipe, or is damaged.
     """
-    if damage := cache.Entry(KIND, digest(), kept()).damage():
+    if damage := cache.CacheEntry(KIND, digest(), kept()).damage():
         found = damage if kept().exists() else "it is not built"
         raise NotReady(f"the emulator with processors in parallel: {found}", BUILD_IT)
     return kept()

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ....analysis.intervals import Interval
 from ....analysis.models import EXPONENTIAL, LINEAR, WAIT_LAWS
-from ....analysis.rivals import Comparison
+from ....analysis.rivals import ModelComparison
 from ....judging.claims import Judge
 from ....judging.families import Statement
 from ....judging.verdicts import (
@@ -90,7 +90,7 @@ def _linear_without_scheduling(item: Statement, table: pd.DataFrame) -> Judgemen
     return found._replace(reason=f"{found.reason} Scheduler of the disk: none.")
 
 
-def _named_curve(item: Statement, found: Comparison | None) -> Judgement:
+def _named_curve(item: Statement, found: ModelComparison | None) -> Judgement:
     """Judge a curve that the paper names, by its R2 and by its rivals.
 
     A curve with an R2 below the threshold is contradicted, even if it beats its rivals. If the

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ....analysis import knee as knees
 from ....analysis.models import CURVES, FALLING_CURVES, SHARE_CURVES, Model
-from ....analysis.rivals import Comparison, compare
+from ....analysis.rivals import ModelComparison, compare
 from .interference import QUANTITIES
 
 FEWEST_PLACES = 3
@@ -26,14 +26,14 @@ RIVALS = {
 the containers share, in another for the share of time in which a container waits."""
 
 
-def curves_over_containers(loads: pd.DataFrame, quantity: str) -> Comparison | None:
+def curves_over_containers(loads: pd.DataFrame, quantity: str) -> ModelComparison | None:
     """Compare the curves that a quantity may follow over the number of containers."""
     return compare_curves(loads, RIVALS[quantity], "containers", QUANTITIES[quantity])
 
 
 def compare_curves(
     loads: pd.DataFrame, models: Sequence[Model], x: str, y: str
-) -> Comparison | None:
+) -> ModelComparison | None:
     """Compare curves fitted to the means of each load; None if there are too few loads.
 
     The repetitions of a load are averaged, because they are not independent points of a curve. A

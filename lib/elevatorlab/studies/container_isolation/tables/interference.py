@@ -11,7 +11,7 @@ import pandas as pd
 from ....analysis import laws
 from ....analysis.models import QUEUES, WAIT_LAWS
 from ....analysis.queueing import mean_value_analysis
-from ....analysis.rivals import Comparison
+from ....analysis.rivals import ModelComparison
 from ....analysis.wording import plain
 from ....judging.matching import without_needless_machine
 from ...kit.cells import mean_of
@@ -119,7 +119,7 @@ def queues_table(measured: pd.DataFrame) -> Captioned:
     return (QUEUED if rows else f"{QUEUED} {NOTHING_FITTED}"), _shown(rows)
 
 
-def _fits(what: dict[str, Any], found: Comparison | None) -> list[dict[str, Any]]:
+def _fits(what: dict[str, Any], found: ModelComparison | None) -> list[dict[str, Any]]:
     """Return one row for each rival curve."""
     if found is None:
         return []

@@ -74,7 +74,7 @@ OTHERS = (
     ),
     Case(
         "takes_requests_back",
-        "A disk that is busy gives a request back, and later takes it again.",
+        "After a busy disk, or half of a transfer, the kernel hands the same request in again.",
         "insert_requests with at_head set brings a request that was dispatched before. It goes "
         "first, and no counter may count it twice.",
     ),

@@ -42,6 +42,7 @@ LONGEST = {
             "test_claims",
             "test_isolation_interference",
             "test_zoo",
+            "test_cfq",
             "test_iozone_trials",
             "test_docs",
             "test_report_browser",

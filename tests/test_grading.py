@@ -10,6 +10,7 @@ import tarfile
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import distributed
 import pytest
@@ -439,6 +440,20 @@ def test_who_is_graded_where_nothing_compiles_has_no_marks(monkeypatch):
     job = (Submission("ada", scheduler_of("fifo")), "")
     found = campaign._graded(job, assignments.read("open"), {}, "")
     assert found == "NotReady: no namespaces. Grade elsewhere"
+
+
+def test_who_is_checked_on_an_overloaded_machine_has_no_marks(monkeypatch):
+    """The laboratory's check fails, and not what it checks."""
+
+    def overloaded(*_, **__):
+        raise TrialFailed("the check did not end")
+
+    monkeypatch.setattr(grade.modules, "build", lambda folder: SimpleNamespace(said=""))
+    monkeypatch.setattr(grade.check, "check", overloaded)
+    monkeypatch.setattr(campaign.task, "unlike", lambda *_: "")
+    job = (Submission("ada", scheduler_of("fifo")), "")
+    found = campaign._graded(job, assignments.read("open"), {}, "")
+    assert found == "TrialFailed: the check did not end"
 
 
 @pytest.mark.parametrize(

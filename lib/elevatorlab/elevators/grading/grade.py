@@ -110,6 +110,8 @@ def grade(
     ------
     NotReady
         When this machine cannot grade any submission.
+    TrialFailed
+        When the conformity check itself failed, not the submission.
     """
     blank = Grade(student=submission.student, digest=digest)
     if submission.problem:
@@ -128,7 +130,7 @@ def grade(
             why = str(problem).splitlines()[0].replace(f"{folder}: ", "")
             why = f"{why} {problem.error}" if problem.error else f"{why.removesuffix(':')}."
             return _failed(blank, assignment, why, problem.said)
-        except NotReady:  # this is no fault of the submission
+        except (NotReady, TrialFailed):  # this is no fault of the submission
             raise
         except ElevatorLabError as problem:
             return _failed(blank, assignment, str(problem).replace(str(folder), "the folder"))

@@ -263,6 +263,14 @@ def test_what_cannot_be_compared_is_refused(spoilt, said):
         judge(spoilt(table()))
 
 
+def test_each_testbed_of_a_machine_may_have_a_tool_of_its_own():
+    rows = table()
+    other = table(tool="fio").assign(testbed="ssh")
+    assert set(rows["machine"]) == set(other["machine"])
+    testbeds = {claim.testbed for claim in judge(pd.concat([rows, other]))}
+    assert testbeds == {"published data", "ssh", *rows["testbed"]}
+
+
 def test_comparisons_have_a_row_a_test_number_of_threads_and_run():
     rows = table(runs=3)
     assert comparisons(rows[rows["variant"] == "direct"]).shape == (5 * 2 * 3, 4)

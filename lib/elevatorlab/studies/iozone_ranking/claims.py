@@ -80,7 +80,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
 def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
     place = ["testbed", "machine", "preset", "arm", "backing_scheduler", "variant"]
     for what in ("tool", "size_mib", "record_kib"):
-        kinds = measured.groupby(["machine", "preset", "arm"])[what].unique()
+        kinds = measured.groupby(["testbed", "machine", "preset", "arm"])[what].unique()
         for several in kinds[kinds.map(len) > 1]:
             found = " and ".join(sorted(map(str, several)))
             raise ElevatorLabError(

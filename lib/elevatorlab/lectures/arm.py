@@ -28,9 +28,6 @@ FAST_BUS = "desktop-7200"
 #: First come first served, the schedulers of textbooks, and those of the kernel.
 SCHEDULERS = ("none", "sstf", "look", "c-look", "mq-deadline", "kyber", "bfq")
 
-#: A scheduler that never waits for a reader's next request, and two that do.
-WAITING = ("mq-deadline", "anticipatory", "bfq")
-
 #: How many requests a scheduler may hold, and how many the reader keeps in flight.
 ROOM, DEPTH = 64, 32
 

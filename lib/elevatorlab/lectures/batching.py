@@ -60,8 +60,8 @@ def point_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
         "throughput_iops": "requests/s",
         "latency_mean_us": "latency (us)",
         "busy_ratio": "processor busy",
-        "switches_per_request": "switches a request",
-        "host_sends_per_request": "sends a request",
+        "switches_per_request": "switches per request",
+        "host_sends_per_request": "sends per request",
         "batch_requests": "batch",
         "released_by_timeout_ratio": "released by timeout",
     }

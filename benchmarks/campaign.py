@@ -15,7 +15,7 @@ import time
 import distributed
 
 from elevatorlab import testbeds, trial
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.running import campaign
 
 TRIALS = 12
@@ -59,7 +59,7 @@ def run(testbed, trials, workers, cluster):
     with tempfile.TemporaryDirectory() as folder:
         share = campaign.Share(testbed, trials)
         campaign.run([share], folder, workers, progress, cluster=cluster)
-        bare_s = sum(one.provenance.wall_s for one in store.results_in(folder))
+        bare_s = sum(one.provenance.wall_s for one in reading.results_in(folder))
     return marks[0] - start_s, marks[-1] - marks[0], bare_s
 
 

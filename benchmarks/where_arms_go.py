@@ -17,7 +17,7 @@ import pandas as pd
 
 from elevatorlab.paths import BUILD, DATA
 from elevatorlab.plugins.studies import STUDIES
-from elevatorlab.results import store, trace
+from elevatorlab.results import reading, store, trace
 from elevatorlab.running import campaign, expansion
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from elevatorlab.trial import Trial
@@ -71,7 +71,7 @@ def main() -> None:
     results = BUILD / "causes"
     campaign.run([campaign.Share(testbed, list(trials()))], results)
     chosen = {trial.hash for trial in trials()}
-    found = [row(one) for one in store.results_in(results) if one.folder.name in chosen]
+    found = [row(one) for one in reading.results_in(results) if one.folder.name in chosen]
     table = pd.DataFrame(found).sort_values(["study", "test", "drive", "scheduler"]).round(3)
     print(table.to_string(index=False))
     if "--write" in sys.argv[1:]:

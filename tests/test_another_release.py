@@ -17,7 +17,7 @@ import pytest
 import needs
 from elevatorlab import cache
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import image, image_archive
 from helpers import cli
 
@@ -128,7 +128,7 @@ def test_the_exported_image_gives_the_same_bits_with_its_own_emulator(there, tmp
     here = cli(*TRIAL, "--results", tmp_path / "results")
     assert here.returncode == 0, here.stderr
     (theirs,), (ours,) = (
-        list(store.results_in(place / "results")) for place in (tmp_path / "out", tmp_path)
+        list(reading.results_in(place / "results")) for place in (tmp_path / "out", tmp_path)
     )
     assert theirs.provenance.image_digest == ours.provenance.image_digest == image.digest()
-    assert store.digest(theirs.folder) == store.digest(ours.folder)
+    assert reading.digest(theirs.folder) == reading.digest(ours.folder)

@@ -12,7 +12,7 @@ import yaml
 from elevatorlab import __version__, studies
 from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
-from elevatorlab.results import costs, store
+from elevatorlab.results import costs, references
 from elevatorlab.running.provenance import preset_trials
 from elevatorlab.showing import artifact, citation
 from synthetic import write_results
@@ -50,7 +50,7 @@ def test_links_of_the_page_lead_somewhere():
 
 def test_costs_come_from_results(tmp_path, monkeypatch):
     """Half of the quick trials' wall time, on two cores; and all bytes of their folders."""
-    monkeypatch.setattr(store, "REFERENCE", tmp_path)
+    monkeypatch.setattr(references, "FOLDER", tmp_path)
     assert artifact.NOT_MEASURED in artifact.table()
     write_results(tmp_path / "results", arms=("host",), preset="quick")
     write_results(tmp_path / "results", arms=("container",))

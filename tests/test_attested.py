@@ -8,7 +8,7 @@ import pytest
 
 from browser import barriers, chromium, opened, overflow_px
 from elevatorlab.plugins import studies
-from elevatorlab.results import attested, store
+from elevatorlab.results import attested, reading, references
 from elevatorlab.results.attested import Attestation
 from elevatorlab.sharing import attestation
 from elevatorlab.sharing.verification import ANOTHER_IMAGE, SAME, Verification
@@ -83,14 +83,14 @@ def results(tmp_path, monkeypatch):
     """Return a folder of results that the stored reference knows."""
     reference = tmp_path / "reference"
     reference.mkdir()
-    monkeypatch.setattr(store, "REFERENCE", reference)
+    monkeypatch.setattr(references, "FOLDER", reference)
     monkeypatch.setattr(attestation.studies, "ours", lambda: [vm_vs_container])
     write_results(tmp_path / "results", arms=("host",), repetitions=1)
     with open(reference / "vm_vs_container.digests.csv", "w", newline="") as out:
         rows = csv.writer(out)
         rows.writerow(["trial", "image_digest", "result_sha256"])
-        for one in store.results_in(tmp_path / "results"):
-            rows.writerow([one.folder.name, "of host", store.digest(one.folder)])
+        for one in reading.results_in(tmp_path / "results"):
+            rows.writerow([one.folder.name, "of host", reading.digest(one.folder)])
     return tmp_path / "results"
 
 

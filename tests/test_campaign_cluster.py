@@ -11,7 +11,7 @@ import pytest
 
 from elevatorlab import __version__
 from elevatorlab.errors import ElevatorLabError, NotReady
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.running import campaign
 from elevatorlab.running.campaign import Share
 from elevatorlab.running.pools import task
@@ -92,7 +92,7 @@ def test_a_result_arrives_whole(ledger, results, running):
     assert os.getpid() not in processes(ledger)
     folder = results / "stub" / trial.hash
     assert (folder / "raw/output.txt").read_text() == trial.hash
-    (stored,) = store.results_in(results)
+    (stored,) = reading.results_in(results)
     assert (stored.provenance.testbed, stored.provenance.package) == ("stub", __version__)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.running import campaign
 from elevatorlab.running.campaign import Share
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
@@ -26,7 +26,7 @@ def trials(make_trial):
 
 def digests(results):
     folders = results.glob("deterministic/*/result.json")
-    return {file.parent.name: store.digest(file.parent) for file in folders}
+    return {file.parent.name: reading.digest(file.parent) for file in folders}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from distributed.core import Status
 from distributed.nanny import WorkerProcess
 
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from helpers import wait_until
 from stubs import Stub, cluster, start_client, started, trials
 
@@ -28,7 +28,7 @@ def snapshot(results):
     """Return what is finished: by trial, which of its runs that was, and when it was written."""
     found = {}
     for folder in (results / "stub").glob("*"):
-        if store.finished(folder) and folder.suffix != ".part":
+        if reading.finished(folder) and folder.suffix != ".part":
             (run,) = json.loads((folder / "result.json").read_text())["proofs"]
             found[folder.name] = run["written"], (folder / "provenance.json").stat().st_mtime_ns
     return found

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from elevatorlab.cli.commands import app, main
-from elevatorlab.results import store
+from elevatorlab.results import references, store
 from elevatorlab.testbeds.deterministic import image
 from helpers import ATTESTED, cli, cli_without
 
@@ -170,13 +170,13 @@ def test_claims_are_counted_and_listed_on_request():
 
 @pytest.mark.parametrize("command", ["claims", "report", "results"])
 def test_what_only_reads_takes_the_reference(command, monkeypatch, tmp_path, error_of):
-    monkeypatch.setattr(store, "REFERENCE", tmp_path)
+    monkeypatch.setattr(references, "FOLDER", tmp_path)
     said = error_of(app, [command], standalone_mode=False)
     assert f"expected {tmp_path / STUDY}.csv" in said
 
 
 def test_claims_without_a_reference(monkeypatch, tmp_path, error_of):
-    monkeypatch.setattr(store, "REFERENCE", tmp_path)
+    monkeypatch.setattr(references, "FOLDER", tmp_path)
     said = error_of(store.load, STUDY)
     assert f"expected {tmp_path / STUDY}.csv" in said and "'published'" in said
 
@@ -336,13 +336,13 @@ class TestWithImage:
         assert published in run.stdout
 
     def test_verify(self, record_property):
-        if not (store.REFERENCE / f"{STUDY}.digests.csv").exists():
+        if not (references.FOLDER / f"{STUDY}.digests.csv").exists():
             pytest.skip(
-                f"no stored reference in {store.REFERENCE}; `elevatorlab reference` makes it"
+                f"no stored reference in {references.FOLDER}; `elevatorlab reference` makes it"
             )
         run = cli("verify", "--sample", "1", "--attest")
         study, trial = re.search(r"^(\w+) ([0-9a-f]{20}): ", run.stdout, re.MULTILINE).groups()
-        stored, _ = store.reference_digests(study)[trial]
+        stored, _ = references.digests(study)[trial]
         if stored == image.digest():
             assert (run.returncode, run.stdout.count("same bits")) == (0, 1), run.stdout
             record_property(ATTESTED, run.stdout.splitlines()[-1])

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import template
 from helpers import every_core_busy, fio, run_into
 
@@ -56,7 +56,7 @@ def fingerprint(folder):
     """Return the SHA-256 of the whole result, and of the parts that tell most, for the reader."""
     parts = ("result.json", "samples.csv", "dmesg.txt", "interrupts.txt", "raw/reader.fio.json")
     named = {part: hashlib.sha256((folder / part).read_bytes()).hexdigest() for part in parts}
-    return {"all": store.digest(folder), **named}
+    return {"all": reading.digest(folder), **named}
 
 
 @pytest.mark.parametrize("name", ["busy", "idle_heavy"])

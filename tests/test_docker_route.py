@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from elevatorlab.paths import PROJECT
-from elevatorlab.results import store
+from elevatorlab.results import reading
 
 pytestmark = [
     pytest.mark.docker,
@@ -47,7 +47,7 @@ def test_the_container_prints_the_same_bits(image, testbed, tmp_path):
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
     def digests(results):
-        return {one.folder.name: store.digest(one.folder) for one in store.results_in(results)}
+        return {one.folder.name: reading.digest(one.folder) for one in reading.results_in(results)}
 
     assert len(digests(here)) == 4
     assert digests(inside / "r") == digests(here)

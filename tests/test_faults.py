@@ -12,7 +12,7 @@ import pytest
 
 from elevatorlab import cache
 from elevatorlab.errors import ElevatorLabError, NotReady, TrialFailed
-from elevatorlab.results import store
+from elevatorlab.results import reading, store
 from elevatorlab.running import campaign
 from elevatorlab.running.campaign import Share
 from elevatorlab.testbeds.deterministic import exchange, image, qemu, template
@@ -327,4 +327,4 @@ class TestResults:
         assert sorted(path.name for path in part.parent.iterdir()) == sorted(
             ["identity", trial.hash]
         )
-        assert store.finished(store.folder(tmp_path, testbed) / trial.hash)
+        assert reading.finished(store.folder(tmp_path, testbed) / trial.hash)

@@ -9,7 +9,7 @@ from matplotlib.text import Text
 from PIL import Image, ImageColor
 
 from elevatorlab.plugins import studies
-from elevatorlab.results import store
+from elevatorlab.results import store, tidying
 from elevatorlab.showing import figures as showing
 from elevatorlab.showing import pictures, style
 from elevatorlab.studies import vm_vs_container
@@ -179,7 +179,7 @@ def test_the_guests_and_the_hosts_schedulers_have_a_figure(tmp_path):
     """Of the study's own trials: all 16 pairs in each test, and of the virtual machine alone."""
     trials = nested_trials(repetitions=2)
     write_nested_results(tmp_path, trials)
-    drawn = figures(times(), store.tidy(tmp_path, vm_vs_container))
+    drawn = figures(times(), tidying.tidy(tmp_path, vm_vs_container))
     assert set(drawn) == {*USUAL, "guest-or-host"}
     pairs = drawn["guest-or-host"]
     axes = pairs.figure.axes

@@ -7,7 +7,7 @@ import pytest
 from commits import commit_trial, inserts
 from elevatorlab import testbeds
 from elevatorlab.errors import TrialFailed
-from elevatorlab.results import store
+from elevatorlab.results import reading, store
 from elevatorlab.running import campaign
 from elevatorlab.trial import profile
 from helpers import fio, run_into
@@ -48,7 +48,7 @@ def three_runs(run, plain):
 
 @pytest.mark.image
 def test_server_client_and_device_give_the_same_bits_three_times(three_runs):
-    assert len({store.digest(folder) for folder in three_runs}) == 1
+    assert len({reading.digest(folder) for folder in three_runs}) == 1
 
 
 @pytest.mark.image

@@ -11,7 +11,7 @@ from elevatorlab import cache
 from elevatorlab.judging import kept
 from elevatorlab.paths import PACKAGE
 from elevatorlab.plugins import studies
-from elevatorlab.results import store
+from elevatorlab.results import references, store
 
 STUDY = "iozone_ranking"
 
@@ -44,11 +44,11 @@ def test_studies_keep_their_order(times):
 
 def test_another_table_is_judged_anew(times, monkeypatch, tmp_path):
     kept.judge(STUDY)
-    shutil.copytree(store.REFERENCE, tmp_path / "reference")
-    monkeypatch.setattr(store, "REFERENCE", tmp_path / "reference")
+    shutil.copytree(references.FOLDER, tmp_path / "reference")
+    monkeypatch.setattr(references, "FOLDER", tmp_path / "reference")
     kept.judge(STUDY)
     assert len(times) == 1  # a copy is the same table
-    shown = store.reference_folder(store.reference_preset(STUDY)) / f"{STUDY}.csv"
+    shown = references.folder(references.preset_of(STUDY)) / f"{STUDY}.csv"
     assert shown.is_relative_to(tmp_path)
     lines = shown.read_text().splitlines()
     shown.write_text("\n".join(lines[:-1]) + "\n")
@@ -107,5 +107,5 @@ def test_what_was_kept_of_the_published_data_is_no_answer_for_what_is_missing(
     kept.judge(STUDY, "published")
     (tmp_path / "file").write_text("")
     assert "expected a folder" in error_of(kept.judge, STUDY, tmp_path / "file")
-    monkeypatch.setattr(store, "REFERENCE", tmp_path / "nowhere")
+    monkeypatch.setattr(references, "FOLDER", tmp_path / "nowhere")
     assert "no stored reference" in error_of(kept.judge, STUDY)

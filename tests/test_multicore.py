@@ -12,7 +12,7 @@ import pytest
 from elevatorlab import cache, testbeds
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import image, qemu, rounds, template
 from elevatorlab.testbeds.deterministic.multicore import RANGES, parse
 from elevatorlab.testbeds.deterministic.rounds import ParallelRounds
@@ -190,7 +190,7 @@ def run(tmp_path_factory):
         testbed = testbeds.get(address, say=lambda text: None)
         testbed.prepare([trial])
         folder = run_into(tmp_path_factory.mktemp("result"), testbed, trial)
-        return store.digest(folder)
+        return reading.digest(folder)
 
     return again
 

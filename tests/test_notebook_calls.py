@@ -1,7 +1,7 @@
 """What notebooks call."""
 
 from elevatorlab import notebook, studies
-from elevatorlab.results import store
+from elevatorlab.results import tidying
 from synthetic import write_results
 
 STUDY = "vm_vs_container"
@@ -11,7 +11,7 @@ def test_a_measurement_shows_what_was_asked_for_alone(tmp_path, monkeypatch):
     """Trials of other presets and parameters may have run into the same folder before."""
     for preset, repetitions in (("quick", 2), ("smoke", 2)):
         write_results(tmp_path, arms=("host",), preset=preset, repetitions=repetitions)
-    table = store.tidy(tmp_path, studies.get(STUDY))
+    table = tidying.tidy(tmp_path, studies.get(STUDY))
     assert set(table["preset"]) == {"quick", "smoke"} and set(table["repetition"]) == {1, 2}
     monkeypatch.setattr(notebook.jobs, "run_study", lambda *_: table)
     asked = {"testbed": "host", "preset": "smoke", "arms": ["host"], "repetitions": 1}

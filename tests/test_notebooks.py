@@ -13,7 +13,7 @@ from papermill.parameterize import parameterize_notebook
 
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import BUILD, PROJECT
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from synthetic import write_results
 
 pytestmark = [pytest.mark.notebooks, pytest.mark.timeout(1200)]
@@ -114,7 +114,7 @@ def test_measurement_then_analysis_of_fresh_results(notebook, elsewhere, own_bui
     run("notebooks" / notebook.relative_to(NOTEBOOKS), elsewhere, preset="smoke")
     assert places_named_in((elsewhere / "out.ipynb").read_text()) == []
     (results,) = own_build.glob("results/*")
-    assert study_of(notebook) in {one.trial["study"] for one in store.results_in(results)}
+    assert study_of(notebook) in {one.trial["study"] for one in reading.results_in(results)}
     run(Path("notebooks/analysis", notebook.name), elsewhere, results=str(results))
 
 

@@ -12,7 +12,7 @@ from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.lectures import writers
 from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.plugins.studies import STUDIES
-from elevatorlab.results import costs, store
+from elevatorlab.results import costs, references
 from elevatorlab.results.store import load
 from elevatorlab.studies.container_isolation.document import predictions
 from elevatorlab.studies.container_isolation.measures import regulation
@@ -299,7 +299,7 @@ def test_the_page_of_limits_tells_what_more_repetitions_changed(line):
 
 
 def test_every_stored_paper_reference_has_a_line_of_what_it_changed():
-    folder = store.reference_folder("paper")
+    folder = references.folder("paper")
     stored = {path.name.removesuffix(".digests.csv") for path in folder.glob("*.digests.csv")}
     assert {line[0] for line in CHANGED} == stored
 
@@ -324,7 +324,7 @@ def test_the_page_of_processors_divides_its_own_table():
 
 
 def test_the_page_of_virtual_machines_tells_what_was_measured():
-    rows = pd.read_csv(store.reference_folder("quick", "nested") / "vm_vs_container.csv")
+    rows = pd.read_csv(references.folder("quick", "nested") / "vm_vs_container.csv")
     total_s = rows.groupby(["test", "scheduler", "arm"])["time_s"].sum().unstack()
     ratio = (total_s["vm"] / total_s["container"]).loc[TEST_2]
     assert f"needs {ratio.min():.2f} to {ratio.max():.2f} of the container's time" in MACHINES

@@ -11,7 +11,7 @@ import pytest
 
 from elevatorlab import studies, testbeds
 from elevatorlab.errors import TrialFailed
-from elevatorlab.results import store
+from elevatorlab.results import tidying
 from elevatorlab.running import campaign
 from elevatorlab.studies import container_isolation
 from elevatorlab.studies.container_isolation.tables import regulation as tables_regulation
@@ -85,7 +85,7 @@ def measured_with_docker(choice, results):
     trials = study.trials(studies.parameters(study, "smoke", choice, docker.defaults))
     campaign.run([campaign.Share(docker, trials)], results)
     assert_restored(before)
-    return store.tidy(results, study), results / docker.folder_name()
+    return tidying.tidy(results, study), results / docker.folder_name()
 
 
 @pytest.mark.docker

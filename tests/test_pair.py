@@ -10,7 +10,7 @@ from elevatorlab import studies, testbeds
 from elevatorlab.agent.observe.facts import NVME_TCP_MODULES
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import BUILD
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.running import campaign
 from elevatorlab.studies import stream_batching
 from elevatorlab.testbeds.base import refuse_what_is_missing
@@ -152,7 +152,7 @@ def run(address, vm, target, tmp_path):
         finally:
             assert left(vm) == ""
             assert left_by_target in left(target) and (left_by_target or not left(target))
-        return list(store.results_in(tmp_path / "results"))
+        return list(reading.results_in(tmp_path / "results"))
 
     return some
 

@@ -7,7 +7,7 @@ import pytest
 from elevatorlab import cache
 from elevatorlab.judging import kept
 from elevatorlab.plugins import studies
-from elevatorlab.results import costs, store
+from elevatorlab.results import costs, references, store
 from elevatorlab.running import provenance
 from elevatorlab.running.provenance import preset_trials
 from elevatorlab.sharing import verification
@@ -23,10 +23,10 @@ BOTH = ("paper", "quick")
 def stored(tmp_path, monkeypatch):
     """Return a folder with results of both presets, of which quick's are the reference."""
     monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
-    monkeypatch.setattr(store, "REFERENCE", tmp_path / "reference")
+    monkeypatch.setattr(references, "FOLDER", tmp_path / "reference")
     for preset in BOTH:
         write_results(tmp_path / "results", arms=("host",), repetitions=1, preset=preset)
-    store.write_reference(tmp_path / "results", vm_vs_container, "quick")
+    references.write(tmp_path / "results", vm_vs_container, "quick")
     return tmp_path / "results"
 
 
@@ -40,14 +40,14 @@ def presets(results=None):
 
 def test_paper_is_shown_where_it_is_stored_and_quick_by_its_name(stored):
     assert presets() == presets("reference/quick") == {"quick"}
-    store.write_reference(stored, vm_vs_container, "paper")
+    references.write(stored, vm_vs_container, "paper")
     assert presets() == presets("reference") == presets("reference/paper") == {"paper"}
     assert presets("reference/quick") == {"quick"}
 
 
 def test_the_report_of_paper_shows_quick_beside_it(stored):
     assert report._taste(None) is None
-    store.write_reference(stored, vm_vs_container, "paper")
+    references.write(stored, vm_vs_container, "paper")
     assert report._taste(None) == report._taste("reference/paper") == "reference/quick"
     assert report._taste("reference/quick") is report._taste("published") is None
     assert len({report.default_place(name) for name in (None, *report.NAMED_REPORTS)}) == 4
@@ -55,15 +55,15 @@ def test_the_report_of_paper_shows_quick_beside_it(stored):
 
 def test_each_has_its_own_digests_costs_and_origin(stored, monkeypatch):
     monkeypatch.setattr(studies, "ours", lambda: [vm_vs_container])
-    store.write_reference(stored, vm_vs_container, "paper")
+    references.write(stored, vm_vs_container, "paper")
     for preset in BOTH:
         costs.write(stored, preset, [vm_vs_container])
-        trials = store.reference_digests(STUDY, preset)
+        trials = references.digests(STUDY, preset)
         assert set(trials) == set(store.load(STUDY, f"reference/{preset}")["trial"])
         assert costs.read(preset)[STUDY]["trials"] == str(len(trials))
         (origin,) = provenance.of(f"reference/{preset}")
         assert (origin.preset, set(origin.trials)) == (preset, set(trials))
-    assert not set(store.reference_digests(STUDY)) & set(store.reference_digests(STUDY, "paper"))
+    assert not set(references.digests(STUDY)) & set(references.digests(STUDY, "paper"))
 
 
 def test_a_study_stored_alone_leaves_the_costs_of_the_others(stored, monkeypatch):
@@ -75,17 +75,17 @@ def test_a_study_stored_alone_leaves_the_costs_of_the_others(stored, monkeypatch
 
 
 def test_a_preset_without_results_is_no_reference(stored, error_of):
-    said = error_of(store.write_reference, stored, vm_vs_container, "full")
+    said = error_of(references.write, stored, vm_vs_container, "full")
     assert f"expected trials of the preset full in {stored}; found none" in said
-    assert not store.reference_folder("full").exists()
+    assert not references.folder("full").exists()
 
 
 def test_the_trials_of_paper_can_be_verified(stored, error_of):
     assert "no stored reference of the preset paper" in error_of(verification.reference, "paper")
-    store.write_reference(stored, vm_vs_container, "paper")
+    references.write(stored, vm_vs_container, "paper")
     assert "the reference lacks" in error_of(verification.reference, "paper")  # another testbed's
     wanted = [trial.hash for trial in preset_trials(vm_vs_container, "paper")]
-    with open(store.reference_folder("paper") / f"{STUDY}.digests.csv", "w", newline="") as file:
+    with open(references.folder("paper") / f"{STUDY}.digests.csv", "w", newline="") as file:
         csv.writer(file).writerows(
             [("trial", "image_digest", "result_sha256"), *((name, "i", "r") for name in wanted)]
         )

@@ -16,7 +16,7 @@ from elevatorlab.elevators.compare import comparison, measures, page
 from elevatorlab.elevators.compare import trials as of_comparison
 from elevatorlab.plugins import scheduler_folders, studies
 from elevatorlab.plugins.schedulers import OTHER_COLOURS, SCHEDULERS, colour_of, label_of
-from elevatorlab.results import schedulers, store
+from elevatorlab.results import reading, schedulers
 from elevatorlab.running import expansion, jobs
 from elevatorlab.sharing import bundles, verification
 from helpers import cli
@@ -265,7 +265,7 @@ def test_as_an_arm_from_the_run_to_a_strangers_verification(folder, tmp_path, te
     chosen = {**SMALL, "schedulers": "none,one-list"}
     table = jobs.run_study(study, "smoke", chosen, [testbed], results, workers=2)
     assert sorted(table["scheduler"]) == ["none", "one-list"]
-    (stored,) = [one for one in store.results_in(results) if "modules" in one.trial]
+    (stored,) = [one for one in reading.results_in(results) if "modules" in one.trial]
     (module,) = stored.provenance.modules.values()
     assert module.sources == SCHEDULERS.get("one-list").folder.digest
     bundles.write(results, tmp_path / "bundle.zip", lambda _, out: out.mkdir())

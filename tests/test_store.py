@@ -5,7 +5,7 @@ import os
 import pytest
 
 import stored
-from elevatorlab.results import store
+from elevatorlab.results import reading, store
 from elevatorlab.results.outcome import Outcome
 
 FILES = {"result.json": b"{}\n", "samples.csv": b"a,b\n", "raw/reader.fio.json": b"{}"}
@@ -22,30 +22,30 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("name", FILES)
 def test_one_other_byte_changes_the_digest(folder, name):
-    before = store.digest(folder)
+    before = reading.digest(folder)
     content = bytearray((folder / name).read_bytes())
     content[0] ^= 1
     (folder / name).write_bytes(content)
-    assert store.digest(folder) != before
+    assert reading.digest(folder) != before
 
 
 def test_another_name_changes_the_digest(folder):
-    before = store.digest(folder)
+    before = reading.digest(folder)
     (folder / "samples.csv").rename(folder / "sample.csv")
-    assert store.digest(folder) != before
+    assert reading.digest(folder) != before
 
 
 def test_another_file_changes_the_digest(folder):
-    before = store.digest(folder)
+    before = reading.digest(folder)
     (folder / "empty").touch()
-    assert store.digest(folder) != before
+    assert reading.digest(folder) != before
 
 
-@pytest.mark.parametrize("name", store.HOST_DECIDES)
+@pytest.mark.parametrize("name", reading.HOST_DECIDES)
 def test_what_the_host_decides_does_not_count(folder, name):
-    before = store.digest(folder)
+    before = reading.digest(folder)
     (folder / name).write_text("another host")
-    assert store.digest(folder) == before
+    assert reading.digest(folder) == before
 
 
 def test_a_result_is_visible_when_whole(tmp_path, make_trial, monkeypatch):
@@ -53,12 +53,12 @@ def test_a_result_is_visible_when_whole(tmp_path, make_trial, monkeypatch):
     part, rename = folder.with_name("hash.part"), os.rename
 
     def look_and_rename(before, after):
-        assert before == part and store.finished(part) and not folder.exists()
+        assert before == part and reading.finished(part) and not folder.exists()
         rename(before, after)
 
     monkeypatch.setattr(os, "rename", look_and_rename)
     store.write(folder, make_trial(), Outcome(FILES, stored.provenance()))
-    assert store.finished(folder)
+    assert reading.finished(folder)
     assert not part.exists()
 
 
@@ -70,9 +70,9 @@ def test_a_result_that_cannot_be_written_leaves_nothing(tmp_path, make_trial, mo
 
 
 def test_a_folder_without_result_is_not_finished(folder):
-    assert store.finished(folder)
+    assert reading.finished(folder)
     (folder / "result.json").unlink()
-    assert not store.finished(folder)
+    assert not reading.finished(folder)
 
 
 class SomeTestbed:

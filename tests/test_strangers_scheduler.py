@@ -14,7 +14,7 @@ from elevatorlab.elevators.compare.trials import (
 )
 from elevatorlab.plugins import scheduler_folders
 from elevatorlab.plugins.schedulers import SCHEDULERS
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from helpers import cli
 
 PACE = Path(__file__).with_name("fixtures") / "schedulers" / "pace"
@@ -73,7 +73,7 @@ def test_it_is_an_arm_of_a_study(study, tmp_path):
     results = ["--results", tmp_path / "results"]
     run = cli("run", study, "--preset", "smoke", "-p", f"schedulers={PACE}", *results)
     assert run.returncode == 0, run.stderr
-    stored = list(store.results_in(tmp_path / "results"))
+    stored = list(reading.results_in(tmp_path / "results"))
     assert {one.trial["scheduler"]["name"] for one in stored} == {"pace"}
     loaded = [one.provenance.modules["pace-iosched"].sources for one in stored]
     assert set(loaded) == {scheduler_folders.read(PACE).folder.digest}

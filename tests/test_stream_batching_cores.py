@@ -14,7 +14,7 @@ from elevatorlab import studies, testbeds
 from elevatorlab.errors import NotReady
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.paths import PACKAGE
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.showing.style import COLOURS
 from elevatorlab.studies import stream_batching as study
 from elevatorlab.studies.stream_batching.tables import cores_table
@@ -323,4 +323,4 @@ def test_both_sides_keep_to_their_processors_with_the_same_bits(tmp_path):
     assert proof["written"] == "host 0; target 1" and "none elsewhere" in proof["read"]
     with every_core_busy():
         busy = run_into(tmp_path / "busy", testbed, one)
-    assert store.digest(busy) == store.digest(quiet)
+    assert reading.digest(busy) == reading.digest(quiet)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from elevatorlab.plugins import studies
-from elevatorlab.results import store
+from elevatorlab.results import references, store
 from elevatorlab.results.tables import SHARED, Table, may_lack, number, text, whole
 from elevatorlab.showing import dictionary
 
@@ -82,10 +82,10 @@ def test_a_unit_in_a_name_is_the_unit_that_is_declared(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_damaged_reference_is_refused_by_name(name, tmp_path, monkeypatch, error_of):
-    table = pd.read_csv(store.REFERENCE / f"{name}.csv").astype({"repetition": object})
+    table = pd.read_csv(references.FOLDER / f"{name}.csv").astype({"repetition": object})
     table.loc[0, "repetition"] = "first"
     table.to_csv(tmp_path / f"{name}.csv", index=False)
-    monkeypatch.setattr(store, "REFERENCE", tmp_path)
+    monkeypatch.setattr(references, "FOLDER", tmp_path)
     said = error_of(store.load, name)
     assert f"{name}.csv: column repetition: expected a whole number; found" in said
 

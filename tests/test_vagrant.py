@@ -8,7 +8,7 @@ import pytest
 import sshd
 from elevatorlab import testbeds
 from elevatorlab.paths import PROJECT
-from elevatorlab.results import store
+from elevatorlab.results import reading
 from elevatorlab.running import campaign
 from elevatorlab.testbeds.vagrant import VagrantTestbed
 
@@ -23,7 +23,7 @@ def test_a_trial_in_the_virtual_machine(vm, make_real_trial, tmp_path):
     trial = make_real_trial(machine="virtual_machine", backing_scheduler="none")
     testbed = VagrantTestbed(say=lambda text: None, machine=vm)
     campaign.run([campaign.Share(testbed, [trial])], tmp_path)
-    [stored] = store.results_in(tmp_path)
+    [stored] = reading.results_in(tmp_path)
     assert stored.result.workloads["reader"]["read"]["requests"] > 0
     assert stored.result.proofs[0].knob == "disk elevatorlab"
     [below] = json.loads((stored.folder / "below.json").read_text())
@@ -49,7 +49,7 @@ def papermill(testbed, folder):
         command += ["-y", json.dumps({name: value})]
     run = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert run.returncode == 0, run.stderr[-3000:]
-    return list(store.results_in(folder / "results"))
+    return list(reading.results_in(folder / "results"))
 
 
 @pytest.mark.notebooks

@@ -12,7 +12,7 @@ from elevatorlab.errors import NotReady
 from elevatorlab.judging import claims, kept
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
-from elevatorlab.results import costs, store
+from elevatorlab.results import costs, references, store, tidying
 from elevatorlab.running import provenance
 from elevatorlab.sharing import verification
 from elevatorlab.showing import artifact, report
@@ -30,10 +30,10 @@ OPTIONS = ["repetitions=2", "schedulers=none,bfq", "guest_below=none,bfq"]
 def measured(tmp_path, monkeypatch):
     """Return a folder of results of that testbed; another testbed's are the default reference."""
     monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
-    monkeypatch.setattr(store, "REFERENCE", tmp_path / "reference")
+    monkeypatch.setattr(references, "FOLDER", tmp_path / "reference")
     monkeypatch.setattr(studies, "ours", lambda: [vm_vs_container])
     write_results(tmp_path / "default", arms=("host",), repetitions=1, preset="quick")
-    store.write_reference(tmp_path / "default", vm_vs_container)
+    references.write(tmp_path / "default", vm_vs_container)
     write_nested_results(tmp_path / "results", nested_trials(**FEW))
     return tmp_path / "results"
 
@@ -55,7 +55,7 @@ def given(measured, monkeypatch):
 
 def store_it(measured):
     wanted = {trial.hash for trial in nested_trials(**FEW)}
-    store.write_reference(measured, vm_vs_container, "quick", "nested", FEW, wanted)
+    references.write(measured, vm_vs_container, "quick", "nested", FEW, wanted)
 
 
 def test_one_command_stores_it_beside_the_default_one(given, measured, tmp_path):
@@ -66,7 +66,7 @@ def test_one_command_stores_it_beside_the_default_one(given, measured, tmp_path)
     assert f"reference of {STUDY} written to {place}" in done.output
     assert (tmp_path / "reference/vm_vs_container.csv").read_bytes() == before
     wanted = {trial.hash for trial in nested_trials(**FEW)}
-    assert set(store.reference_digests(STUDY, "quick", "nested")) == wanted
+    assert set(references.digests(STUDY, "quick", "nested")) == wanted
     told = json.loads((place / "provenance.json").read_text())
     assert (told["testbed"], told["parameters"]) == (
         "nested",
@@ -126,9 +126,9 @@ def test_both_are_loaded_and_each_has_its_origin(measured):
 
 def test_published_data_and_folders_have_nothing_of_it(measured):
     store_it(measured)
-    assert store.references_beside(STUDY) == {"nested": "quick"}
+    assert references.beside(STUDY) == {"nested": "quick"}
     for results in ("published", "reference/paper", measured):
-        assert store.references_beside(STUDY, results) == {}
+        assert references.beside(STUDY, results) == {}
 
 
 def test_it_is_verified_where_the_emulator_is(measured, monkeypatch, capsys):
@@ -156,7 +156,7 @@ def test_it_is_verified_where_the_emulator_is(measured, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_its_tables_say_who_should_schedule_and_what_exits_cost(measured):
-    table = store.tidy(measured, vm_vs_container)
+    table = tidying.tidy(measured, vm_vs_container)
     guests = table[table["arm"] == "vm"]
     assert set(guests["exits"]) == {400} and table[table["arm"] != "vm"]["exits"].isna().all()
     ((_, pairs),) = pairs_table(table)
@@ -177,14 +177,14 @@ def test_its_tables_say_who_should_schedule_and_what_exits_cost(measured):
 
 
 def test_without_a_request_there_are_no_exits_a_request(measured):
-    table = store.tidy(measured, vm_vs_container)
+    table = tidying.tidy(measured, vm_vs_container)
     (_, costs_of), _ = exits.exit_tables(table.assign(requests=0))
     assert set(costs_of["exits per request"]) == {"–"}
     assert set(costs_of["added per exit"]) == {"–"}
 
 
 def test_exits_lengthen_the_virtual_machine_alone(measured):
-    table = store.tidy(measured, vm_vs_container)
+    table = tidying.tidy(measured, vm_vs_container)
     longer = exits.with_exits_longer(table, 1_000_000)  # 400 exits of 1 ms in 1 s
     ratio = longer["time_s"] / table["time_s"]
     guest = table["arm"] == "vm"
@@ -192,12 +192,12 @@ def test_exits_lengthen_the_virtual_machine_alone(measured):
 
 
 def test_without_exits_there_is_no_table(measured):
-    table = store.tidy(measured, vm_vs_container)
+    table = tidying.tidy(measured, vm_vs_container)
     assert exits.exit_tables(table[table["arm"] != "vm"]) == []
 
 
 def test_damaged_counts_of_exits_are_named(measured, error_of):
     file = next(measured.glob("nested/*/raw/main.exits.json"))
     file.write_text('{"halt_exits": 1}')
-    said = error_of(store.tidy, measured, vm_vs_container)
+    said = error_of(tidying.tidy, measured, vm_vs_container)
     assert f"main.exits.json of trial {file.parents[1].name}: expected counts of exits" in said

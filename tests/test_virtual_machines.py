@@ -18,7 +18,7 @@ from elevatorlab.agent.groups.qmp import Monitor
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.judging import matching
 from elevatorlab.paths import PROJECT
-from elevatorlab.results import reading, store
+from elevatorlab.results import reading
 from elevatorlab.running.expansion import parameters
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container import columns
@@ -418,7 +418,7 @@ def test_both_schedulers_are_proven_and_bits_are_the_same(run, make_guest):
     assert proofs["virtual machine main: aio"] == "native"
     assert json.loads((quiet / "raw/main.exits.json").read_text())["exits"] > 40
     with every_core_busy():
-        assert store.digest(run(trial)) == store.digest(quiet)
+        assert reading.digest(run(trial)) == reading.digest(quiet)
 
 
 @emulated

@@ -34,7 +34,7 @@ PresetOption = Annotated[
 ParameterOption = Annotated[
     list[str] | None, typer.Option("-p", help="NAME=VALUE, may be repeated")
 ]
-#: For the commands about stored references: one of `results.store.REFERENCES`.
+#: For the commands about stored references: one of `results.references.PRESETS`.
 ReferenceOption = Annotated[
     str, typer.Option("--preset", metavar="quick|paper", help="which reference")
 ]

@@ -57,7 +57,7 @@ def reference(
     _only_in_a_checkout()
     from .. import testbeds
     from ..plugins import studies
-    from ..results import costs, store
+    from ..results import costs, references, store
     from ..running import expansion
     from ..running.provenance import preset_trials
     from ..showing import artifact
@@ -70,12 +70,12 @@ def reference(
     some = [studies.get(study)] if study else studies.ours()
     for one in some:
         wanted = None
-        if where.name in store.BESIDE:
+        if where.name in references.BESIDE:
             expanded = preset_trials(one, preset, where.name, overrides)
             wanted = {trial.hash for trial in expanded}
-        store.write_reference(results, one, preset, where.name, overrides, wanted)
+        references.write(results, one, preset, where.name, overrides, wanted)
         draw_overview(one)
-        print(f"reference of {one.NAME} written to {store.reference_folder(preset, where.name)}")
+        print(f"reference of {one.NAME} written to {references.folder(preset, where.name)}")
     costs.write(results, preset, some, where.name)
     print(artifact.write())
 
@@ -84,14 +84,14 @@ def _refuse_what_is_no_reference(
     testbed: str, study: str | None, parameters: list[str] | None
 ) -> None:
     """Refuse a testbed without a stored reference, and parameters for the default testbed."""
-    from ..results import store
+    from ..results import references
 
-    if testbed not in (DEFAULT, *store.BESIDE):
-        known = ", ".join([DEFAULT, *(ADDRESSES[name] for name in store.BESIDE)])
+    if testbed not in (DEFAULT, *references.BESIDE):
+        known = ", ".join([DEFAULT, *(ADDRESSES[name] for name in references.BESIDE)])
         raise ElevatorLabError(
             f"--testbed: expected one that a reference is kept of ({known}); found {testbed}"
         )
-    if testbed in store.BESIDE and study is None:
+    if testbed in references.BESIDE and study is None:
         raise ElevatorLabError("--testbed: expected a study with it; found none. Name one")
     if testbed == DEFAULT and parameters:
         raise ElevatorLabError(

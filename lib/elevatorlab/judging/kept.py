@@ -18,7 +18,7 @@ from .. import cache
 from ..errors import ElevatorLabError, NoFolder
 from ..paths import DATA, PACKAGE, SHARED
 from ..plugins import studies
-from ..results import store
+from ..results import references, store
 from .claims import Claim, to_json
 
 #: Libraries that compute the numbers behind a verdict.
@@ -96,7 +96,7 @@ def _digest(name: str, results: str | Path | None) -> str:
     """Return the SHA-256 of everything that decides the verdicts."""
     total = hashlib.sha256()
     # An empty folder, or a missing reference, must not get the digest of "published".
-    preset = store.reference_preset(name, results)
+    preset = references.preset_of(name, results)
     kind = f"reference/{preset}" if preset else "published" if results == "published" else "folder"
     libraries = (f"{one} {version(one)}" for one in LIBRARIES)
     for text in (name, kind, platform.python_version(), *libraries):
@@ -123,13 +123,13 @@ def _inputs(name: str, results: str | Path | None) -> Iterator[tuple[str, Path]]
             yield f"package/{module.as_posix()}", file
     parts = {"claims": (DATA / "claims", f"{name}.yaml")}
     parts["published"] = (DATA / "published" / name, "**/*")
-    if preset := store.reference_preset(name, results):
-        parts["reference"] = (store.reference_folder(preset), f"{name}.csv")
+    if preset := references.preset_of(name, results):
+        parts["reference"] = (references.folder(preset), f"{name}.csv")
     elif results is not None and results != "published":
         parts["results"] = (Path(results), "*/*/*.json")
-    for testbed, beside in store.references_beside(name, results).items():
+    for testbed, beside in references.beside(name, results).items():
         parts[f"reference of {testbed}"] = (
-            store.reference_folder(beside, testbed),
+            references.folder(beside, testbed),
             f"{name}.csv",
         )
     for part, (folder, pattern) in parts.items():

@@ -9,12 +9,12 @@ from pathlib import Path
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..plugins.testbeds import DEFAULT
-from . import store
+from . import references
 
 
 def file(preset: str = "quick", testbed: str = DEFAULT) -> Path:
     """Return the file with the costs of a reference's trials."""
-    return store.reference_folder(preset, testbed) / "costs.csv"
+    return references.folder(preset, testbed) / "costs.csv"
 
 
 def write(
@@ -37,7 +37,7 @@ def write(
     known = read(preset, testbed)
     rows: dict[str, list[object]] = {name: list(row.values()) for name, row in known.items()}
     for study in some or studies.ours():
-        found = list(store.results_for_reference(results, study, preset, testbed))
+        found = list(references.results_for(results, study, preset, testbed))
         sizes = [file.stat().st_size for one in found for file in one.folder.rglob("*")]
         wall_s = sum(one.provenance.wall_s for one in found)
         rows[study.NAME] = [study.NAME, len(found), round(wall_s, 1), sum(sizes)]

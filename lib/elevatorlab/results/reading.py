@@ -1,7 +1,8 @@
 """Read a stored result: everything is checked, and an error names the file and the field."""
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +11,13 @@ from typing import Any
 import pandas as pd
 
 from ..errors import ElevatorLabError
+from ..paths import command
 from ..plugins.kinds import WORKLOADS
 from ..records import AnyRecord, checked
 from .models import SCHEMA_VERSION, Provenance, Result, Sample, current
+
+#: Files that the host decides; they are no part of a deterministic result.
+HOST_DECIDES = ("provenance.json", "log.txt")
 
 REMEDY = "Remove that folder and run the trial again, or read it with the version that made it"
 
@@ -58,6 +63,56 @@ def read(folder: Path) -> Stored:
         if name not in trial:
             raise ElevatorLabError(f"{what}: {name}: required, and not given. {REMEDY}")
     return Stored(folder, trial)
+
+
+def finished(folder: Path) -> bool:
+    """Tell whether `folder` holds a whole result."""
+    return (folder / "result.json").exists() and (folder / "provenance.json").exists()
+
+
+def results_in(results: Path | str, study: str | None = None) -> Iterator[Stored]:
+    """Yield the finished trials, of one study or of all, in a fixed order.
+
+    Raises
+    ------
+    ElevatorLabError
+        When there is no such folder, or a file in it is damaged.
+    """
+    if not Path(results).is_dir():
+        found = (
+            f"a folder; {results} is a file"
+            if Path(results).exists()
+            else (f"{results} to exist; it does not")
+        )
+        raise ElevatorLabError(
+            f"results folder: expected {found}. "
+            f"Make one with: {command('run STUDY --results FOLDER')}"
+        )
+    if not any(Path(results).glob("*/identity")):
+        raise ElevatorLabError(
+            f"results folder {results}: expected results of ours in it; found none. "
+            f"Make some with: {command('run STUDY --results FOLDER')}"
+        )
+    for folder in sorted(Path(results).glob("*/*")):
+        if not finished(folder) or folder.suffix == ".part":
+            continue
+        stored = read(folder)
+        if study in (None, stored.trial["study"]):
+            yield stored
+
+
+def digest(folder: Path) -> str:
+    """Return the SHA-256 of a result, without what the host decides.
+
+    On the deterministic testbed two runs of a trial have the same digest.
+    """
+    total = hashlib.sha256()
+    for file in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+        name = str(file.relative_to(folder))
+        if name not in HOST_DECIDES:
+            total.update(f"{name}\0".encode())
+            total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
 
 
 def read_result(folder: Path, trial: Mapping[str, Any]) -> Result:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import ElevatorLabError, NotReady, TrialFailed
 from ..plugins.testbeds import ADDRESSES, NESTED
-from ..results import schedulers, store
+from ..results import reading, schedulers, store
 from ..results.outcome import Outcome
 from ..testbeds.base import Say, Testbed
 from ..trial import Trial
@@ -42,7 +42,7 @@ class Share:
     def todo(self, results: str | Path) -> list[Trial]:
         """Return the trials that have no result in `results` yet."""
         place = store.folder(results, self.testbed)
-        return [trial for trial in self.trials if not store.finished(place / trial.hash)]
+        return [trial for trial in self.trials if not reading.finished(place / trial.hash)]
 
 
 #: Unfinished shares, each with its trials that have no result yet.

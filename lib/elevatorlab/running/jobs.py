@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..plugins import studies
-from ..results import store
+from ..results import store, tidying
 from ..testbeds.base import refuse_what_is_never_there
 from . import campaign, estimate, expansion, progress
 from .campaign import Plan, Share
@@ -68,7 +68,7 @@ class Job:
 
     def table(self) -> pd.DataFrame:
         """Return the study's tidy table of all finished trials."""
-        return store.tidy(self.results, self.study)
+        return tidying.tidy(self.results, self.study)
 
 
 def prepare(

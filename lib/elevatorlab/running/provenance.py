@@ -13,7 +13,7 @@ from ..extras import MissingExtra
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..plugins.testbeds import ADDRESSES, DEFAULT, TESTBEDS
-from ..results import store
+from ..results import reading, references
 from ..trial import Trial
 from . import expansion
 
@@ -53,7 +53,7 @@ def of(results: str | Path | None) -> list[Origin]:
     """Return the origins of the results that `store.load` reads with the same argument."""
     if results == "published":
         return []
-    if results is None or store.is_named(results):
+    if results is None or references.is_named(results):
         return of_reference(results)
     return of_results(results)
 
@@ -61,7 +61,7 @@ def of(results: str | Path | None) -> list[Origin]:
 def of_results(results: str | Path) -> list[Origin]:
     """Return the origins of the trials in a folder of results, in a fixed order."""
     found: dict[tuple[str, str, str, str], list[tuple[str, Any, Any]]] = {}
-    for one in store.results_in(results):
+    for one in reading.results_in(results):
         trial, provenance = one.trial, one.provenance.as_given()
         place = provenance["testbed"], provenance["machine"], trial["study"], trial["preset"]
         found.setdefault(place, []).append((one.folder.name, trial, provenance))
@@ -80,18 +80,18 @@ def of_reference(results: str | Path | None = None) -> list[Origin]:
     """Return the origins of the stored reference: one preset of each study on each testbed."""
     origins = []
     for study in studies.ours():
-        preset = store.reference_preset(study.NAME, results)
-        if preset and store.reference_digests(study.NAME, preset):
+        preset = references.preset_of(study.NAME, results)
+        if preset and references.digests(study.NAME, preset):
             origins.append(_origin_of_reference(study, preset))
-        for testbed, beside in store.references_beside(study.NAME, results).items():
+        for testbed, beside in references.beside(study.NAME, results).items():
             origins.append(_origin_of_reference(study, beside, testbed))
     return origins
 
 
 def _origin_of_reference(study: Study, preset: str, testbed: str = DEFAULT) -> Origin:
-    stored = store.reference_provenance(preset, testbed)
-    known = store.reference_digests(study.NAME, preset, testbed)
-    overrides = store.reference_parameters(study.NAME, preset, testbed)
+    stored = references.provenance(preset, testbed)
+    known = references.digests(study.NAME, preset, testbed)
+    overrides = references.parameters(study.NAME, preset, testbed)
     expanded = preset_trials(study, preset, testbed, overrides)
     made = {trial.hash: trial.model_dump(mode="json") for trial in expanded}
     trials = {name: words(made[name]) if name in made else "" for name in sorted(known)}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import ElevatorLabError
 from ..plugins import studies
-from ..results import store
+from ..results import reading, references
 from ..results.attested import Attestation
 from ..testbeds.deterministic.testbed import cpu_model
 from .verification import SAME, Stored, Verification
@@ -62,17 +62,17 @@ def of_results(results: Path, image_digest: str) -> Attestation:
     reference = {
         (study.NAME, trial): digests
         for study in studies.ours()
-        for trial, digests in store.reference_digests(study.NAME).items()
+        for trial, digests in references.digests(study.NAME).items()
     }
     same = {}
-    for one in store.results_in(results):
+    for one in reading.results_in(results):
         key = one.trial["study"], one.folder.name
         if key not in reference or one.provenance.image_digest != image_digest:
             continue
         stored_image, sha256 = reference[key]
         if stored_image != image_digest:
             continue
-        if store.digest(one.folder) != sha256:
+        if reading.digest(one.folder) != sha256:
             raise ElevatorLabError(f"not attested: {' '.join(key)} did not give the same bits")
         same[key] = sha256
     if not same:

@@ -24,7 +24,7 @@ from ..paths import BUILD
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..plugins.testbeds import DEFAULT
-from ..results import reading, store
+from ..results import reading, references, tidying
 from ..running import jobs
 from ..running.campaign import Share
 from ..running.provenance import preset_trials
@@ -90,22 +90,22 @@ def reference(preset: str = "quick", testbed: str = DEFAULT) -> Stored:
     Parameters
     ----------
     preset : str
-        One of `store.REFERENCES`. A study without such a reference is left out.
+        One of `references.PRESETS`. A study without such a reference is left out.
     testbed : str
-        The default testbed, or one of `store.BESIDE`.
+        The default testbed, or one of `references.BESIDE`.
 
     Raises
     ------
     ElevatorLabError
         When the reference lacks trials of its preset.
     """
-    found, lacking, provenance = {}, 0, store.reference_provenance(preset, testbed)
+    found, lacking, provenance = {}, 0, references.provenance(preset, testbed)
     for study in studies.ours():
-        if not store.is_stored(study.NAME, preset, testbed):
+        if not references.is_stored(study.NAME, preset, testbed):
             continue
-        digests = store.reference_digests(study.NAME, preset, testbed)
-        table = store.stored_table(study, preset, testbed)
-        overrides = store.reference_parameters(study.NAME, preset, testbed)
+        digests = references.digests(study.NAME, preset, testbed)
+        table = references.table(study, preset, testbed)
+        overrides = references.parameters(study.NAME, preset, testbed)
         for trial in preset_trials(study, preset, testbed, overrides):
             if trial.hash in digests:
                 rows = table[table["trial"] == trial.hash]
@@ -126,8 +126,8 @@ def beside(preset: str = "quick") -> list[str]:
     """Return the testbeds, other than the default one, with a stored reference of a preset."""
     return [
         testbed
-        for testbed in store.BESIDE
-        if any(store.is_stored(study.NAME, preset, testbed) for study in studies.ours())
+        for testbed in references.BESIDE
+        if any(references.is_stored(study.NAME, preset, testbed) for study in studies.ours())
     ]
 
 
@@ -153,8 +153,8 @@ def unpacked(bundle: Bundle, folder: Path) -> tuple[Stored, list[str]]:
     bundle.unpack(folder)
     results = folder / manifest.RESULTS
     found, others = {}, []
-    tables = {name: store.tidy(results, study) for name, study in studies.STUDIES.items()}
-    for one in store.results_in(results):
+    tables = {name: tidying.tidy(results, study) for name, study in studies.STUDIES.items()}
+    for one in reading.results_in(results):
         content, provenance, place = one.trial, one.provenance, one.folder
         if reason := _not_here(content, provenance.testbed, place.name, bundle.manifest):
             others.append(reason)
@@ -163,7 +163,7 @@ def unpacked(bundle: Bundle, folder: Path) -> tuple[Stored, list[str]]:
         found[content["study"], place.name] = Expected(
             parse(content),
             provenance.image_digest,
-            store.digest(place),
+            reading.digest(place),
             table[table["trial"] == place.name],
             provenance.as_given(),
         )
@@ -197,7 +197,7 @@ def tables_follow(folder: Path) -> list[Verification]:
     found = []
     for name, study in studies.STUDIES.items():
         file = folder / "report" / "tables" / f"{name}.csv"
-        fresh = store.tidy(folder / manifest.RESULTS, study)
+        fresh = tidying.tidy(folder / manifest.RESULTS, study)
         if not file.exists() or fresh.empty:
             continue
         same = file.read_text() == fresh.to_csv(index=False)
@@ -237,7 +237,8 @@ def again(
         share = Share(testbed, [stored[key].trial for key in chosen])
         jobs.run_shares([share], place, workers)
         folders = Path(place, testbed.name)
-        tables = {name: store.tidy(place, studies.get(name)) for name in {key[0] for key in chosen}}
+        names = {name for name, _ in chosen}
+        tables = {name: tidying.tidy(place, studies.get(name)) for name in names}
         found = [
             _compare(key, stored[key], tables[key[0]], folders / key[1], testbed.identity())
             for key in chosen
@@ -262,7 +263,7 @@ def _kept_until_compared(chosen: Sequence[tuple[str, str]], testbed: Testbed) ->
 def _compare(
     key: tuple[str, str], expected: Expected, table: pd.DataFrame, folder: Path, identity: str
 ) -> Verification:
-    what, found = " ".join(key), store.digest(folder)
+    what, found = " ".join(key), reading.digest(folder)
     if found == expected.result_sha256:
         return Verification(what, SAME, f"same bits ({found[:12]})")
     if expected.image_digest == identity:

@@ -15,7 +15,7 @@ from ..judging.families import Role, statements
 from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
-from ..results import costs, store
+from ..results import costs, references
 from ..running.provenance import preset_trials
 from . import citation
 
@@ -152,7 +152,7 @@ def appendix() -> str:
     of_studies = [
         (row, _expected(study)) for row, study in zip(_of_studies(), studies.ours(), strict=True)
     ]
-    origin = json.loads((store.REFERENCE / "provenance.json").read_text())
+    origin = json.loads((references.FOLDER / "provenance.json").read_text())
     return environment.get_template("appendix.md").render(
         cited | {"abstract": citation.in_one_line(cited["abstract"])},
         claims=[row._asdict() | {"expected": expected} for row, expected in general + of_studies],
@@ -169,6 +169,6 @@ def _expected(study: Study) -> str:
     judged = [
         one
         for one in kept.judge(study.NAME, "reference/quick").claims
-        if one.role == Role.PREDICTION and one.testbed not in store.BESIDE
+        if one.role == Role.PREDICTION and one.testbed not in references.BESIDE
     ]
     return ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(judged).items() if n)

@@ -11,7 +11,7 @@ from ..judging.claims import to_frame
 from ..paths import BUILD, PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
-from ..results import attested, store
+from ..results import attested, references, store
 from ..running import provenance
 from . import beside, drawn, pages, style
 
@@ -20,7 +20,11 @@ REPORT = BUILD / "report"
 #: The reports on results that `store.load` finds by a name.
 NAMED_REPORTS = {
     name: BUILD / f"{name.replace('/', '-')}-report"
-    for name in ("reference", *(f"reference/{preset}" for preset in store.REFERENCES), "published")
+    for name in (
+        "reference",
+        *(f"reference/{preset}" for preset in references.PRESETS),
+        "published",
+    )
 }
 DOCS_FIGURES = PROJECT / "docs" / "figures"
 
@@ -103,7 +107,7 @@ def write_report(
 
 def _taste(results: str | Path | None) -> str | None:
     """Return the name of quick's reference if `results` means another preset's, else None."""
-    presets = {store.reference_preset(study.NAME, results) for study in studies.ours()}
+    presets = {references.preset_of(study.NAME, results) for study in studies.ours()}
     return "reference/quick" if presets - {None, "quick"} else None
 
 

@@ -18,7 +18,7 @@ from rocrate.rocrate import ROCrate
 from ... import __version__, scratch
 from ...errors import ElevatorLabError
 from ...paths import DATA, ENVIRONMENTS, PROJECT
-from ...results import schedulers, store
+from ...results import reading, schedulers
 from ...running import provenance
 from ...running.provenance import Origin
 from ...showing.pages import template_environment
@@ -107,7 +107,7 @@ def _copy(source: Path, target: Path) -> None:
 def _copy_results(results: Path, target: Path) -> dict[str, Mapping[str, Any]]:
     """Copy finished trials and the sources of their schedulers; return the trials by place."""
     found = {}
-    for stored in store.results_in(results):
+    for stored in reading.results_in(results):
         folder = stored.folder
         place = target / folder.parent.name
         _copy(folder, place / folder.name)

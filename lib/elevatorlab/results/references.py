@@ -1,0 +1,223 @@
+"""The stored references: for each study, the table of a preset, and the digests of its results.
+
+That of the preset ``quick`` on the default testbed lies in ``data/reference`` itself. Those of
+other presets, and of the testbeds in `BESIDE`, lie in folders below it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..errors import ElevatorLabError
+from ..paths import DATA, command
+from ..plugins.studies import Study
+from ..plugins.testbeds import DEFAULT, NESTED
+from . import reading
+from .reading import Stored
+from .tidying import checked, tidy
+
+FOLDER = DATA / "reference"
+
+#: The presets that a reference is stored of; the first that a study has is the one that is shown.
+PRESETS = ("paper", "quick")
+
+#: Testbeds whose results are a reference beside the default testbed's, and the folder of each.
+BESIDE = {NESTED: "virtual_machines"}
+
+
+def table(study: Study, preset: str, testbed: str = DEFAULT) -> pd.DataFrame:
+    """Return the table of a study in one stored reference."""
+    file = folder(preset, testbed) / f"{study.NAME}.csv"
+    if not file.exists():
+        raise ElevatorLabError(
+            f"no stored reference for {study.NAME}; expected {file}. Name a folder of results, "
+            "or 'published' for the published numbers alone"
+        )
+    return checked(study, pd.read_csv(file), str(file))
+
+
+def is_named(results: str | Path | None) -> bool:
+    """Tell whether `results` is a name that `store.load` knows, and no folder."""
+    named = (f"reference/{preset}" for preset in PRESETS)
+    return results is None or str(results) in ("reference", "published", *named)
+
+
+def preset_of(
+    study_name: str, results: str | Path | None = None, testbed: str = DEFAULT
+) -> str | None:
+    """Return the preset of the stored reference that `results` means for a study.
+
+    Parameters
+    ----------
+    study_name : str
+    results : path, "reference", "reference/PRESET", "published" or None
+        "reference" and None mean the first of `PRESETS` that is stored of the study.
+    testbed : str
+        The default one, or one of `BESIDE`.
+
+    Returns
+    -------
+    str or None
+        None where `results` is no reference.
+    """
+    name = str(results or "reference")
+    if name == "published" or not is_named(name):
+        return None
+    if name != "reference":
+        return name.removeprefix("reference/")
+    stored = (one for one in PRESETS if is_stored(study_name, one, testbed))
+    return next(stored, "quick")
+
+
+def beside(study_name: str, results: str | Path | None = None) -> dict[str, str]:
+    """Return which references of other testbeds `results` means for a study, too.
+
+    Returns
+    -------
+    dict of str to str
+        By testbed, one of `BESIDE`: the preset. Empty if no such reference is stored.
+    """
+    presets = {testbed: preset_of(study_name, results, testbed) for testbed in BESIDE}
+    return {
+        testbed: preset
+        for testbed, preset in presets.items()
+        if preset and is_stored(study_name, preset, testbed)
+    }
+
+
+def is_stored(study_name: str, preset: str = "quick", testbed: str = DEFAULT) -> bool:
+    """Tell whether there is a reference of a study's preset on a testbed."""
+    return (folder(preset, testbed) / f"{study_name}.csv").exists()
+
+
+def folder(preset: str = "quick", testbed: str = DEFAULT) -> Path:
+    """Return the folder of a reference: that of quick on the default testbed is the outer one."""
+    place = FOLDER / BESIDE[testbed] if testbed in BESIDE else FOLDER
+    return place if preset == "quick" else place / preset
+
+
+def provenance(preset: str = "quick", testbed: str = DEFAULT) -> dict[str, Any]:
+    """Return what the results of a stored reference have in common of their provenance."""
+    file = folder(preset, testbed) / "provenance.json"
+    if not file.exists():
+        raise ElevatorLabError(f"no stored reference of the preset {preset}; expected {file}")
+    content: dict[str, Any] = json.loads(file.read_text())
+    return content
+
+
+def parameters(study_name: str, preset: str = "quick", testbed: str = DEFAULT) -> dict[str, Any]:
+    """Return the parameters in which a study's reference differs from the preset."""
+    of_all = provenance(preset, testbed).get("parameters", {})
+    found: dict[str, Any] = of_all.get(study_name, {})
+    return found
+
+
+def results_for(
+    results: str | Path, study: Study, preset: str, testbed: str = DEFAULT
+) -> Iterator[Stored]:
+    """Yield the finished trials of a study's preset that are of a reference's testbed."""
+    for stored in reading.results_in(results, study.NAME):
+        found = stored.provenance.testbed
+        ours = found == testbed if testbed in BESIDE else found not in BESIDE
+        if ours and stored.trial["preset"] == preset:
+            yield stored
+
+
+def write(
+    results: str | Path,
+    study: Study,
+    preset: str = "quick",
+    testbed: str = DEFAULT,
+    parameters: Mapping[str, Any] | None = None,
+    trials: Collection[str] | None = None,
+) -> None:
+    """Store the table of a study's preset and the digests of its results as its reference.
+
+    Parameters
+    ----------
+    results : path
+    study : module
+    preset : str
+    testbed : str
+        The default one, or one of `BESIDE`.
+    parameters : mapping, optional
+        Parameters that differ from the preset's. They are stored as well.
+    trials : collection of str, optional
+        The hashes of those that the reference consists of; by default all that are there.
+
+    Raises
+    ------
+    ElevatorLabError
+        When no trial of that preset is among the results, or one of `trials` is not.
+    """
+    found = {
+        one.folder.name: one
+        for one in results_for(results, study, preset, testbed)
+        if trials is None or one.folder.name in trials
+    }
+    rows = tidy(results, study)
+    rows = rows[rows["trial"].isin(list(found))]
+    if rows.empty:
+        raise ElevatorLabError(
+            f"reference of {study.NAME}: expected trials of the preset {preset} in {results}; "
+            f"found none. Make them with: {command(f'run {study.NAME} --preset {preset}')}"
+        )
+    wanted = set(trials or ())
+    if lacking := wanted - set(found):
+        raise ElevatorLabError(
+            f"reference of {study.NAME}: expected all {len(wanted)} trials of its parameters in "
+            f"{results}; {len(lacking)} are not finished. Run the study with the "
+            "same parameters, which goes on where it stopped"
+        )
+    place = folder(preset, testbed)
+    place.mkdir(parents=True, exist_ok=True)
+    rows.to_csv(place / f"{study.NAME}.csv", index=False, lineterminator="\n")
+    _write_digests(place / f"{study.NAME}.digests.csv", found)
+    _write_provenance(place / "provenance.json", found, study.NAME, parameters)
+
+
+def _write_digests(file: Path, found: Mapping[str, Stored]) -> None:
+    with open(file, "w", newline="") as lines:
+        out = csv.writer(lines, lineterminator="\n")
+        out.writerow(["trial", "image_digest", "result_sha256"])
+        for trial, stored in found.items():
+            out.writerow([trial, stored.provenance.image_digest, reading.digest(stored.folder)])
+
+
+def _write_provenance(
+    file: Path,
+    found: Mapping[str, Stored],
+    study_name: str,
+    parameters: Mapping[str, Any] | None,
+) -> None:
+    """Write what the trials have in common, and how each study's parameters differ."""
+    *_, last = found.values()
+    kept = (
+        *("testbed", "image_digest", "agent_digest", "boot_ram_sha256", "kernel", "packages"),
+        *("accelerator", "qemu", "package"),
+    )
+    common = {key: getattr(last.provenance, key) for key in kept}
+    changed = json.loads(file.read_text()).get("parameters", {}) if file.exists() else {}
+    changed = {name: given for name, given in changed.items() if name != study_name}
+    if parameters:
+        changed[study_name] = dict(parameters)
+    if changed:
+        common["parameters"] = changed
+    file.write_text(json.dumps(common, indent=1, sort_keys=True) + "\n")
+
+
+def digests(
+    study_name: str, preset: str = "quick", testbed: str = DEFAULT
+) -> dict[str, tuple[str, str]]:
+    """Return the stored digests of a study: trial hash -> (image digest, result SHA-256)."""
+    file = folder(preset, testbed) / f"{study_name}.digests.csv"
+    if not file.exists():
+        raise ElevatorLabError(f"no stored reference for {study_name}; expected {file}")
+    with open(file, newline="") as lines:
+        return {r["trial"]: (r["image_digest"], r["result_sha256"]) for r in csv.DictReader(lines)}

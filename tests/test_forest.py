@@ -5,7 +5,7 @@ import math
 import pytest
 
 from elevatorlab.analysis.intervals import Interval
-from elevatorlab.judging.compared import Compared, compared
+from elevatorlab.judging.comparison import Comparison, comparison
 from elevatorlab.judging.values import measured_text, published_text
 from elevatorlab.judging.verdicts import compare, ordering
 from elevatorlab.showing.forest import (
@@ -24,7 +24,7 @@ MIDDLE, LEFT, RIGHT = WIDTH / 2, MARGIN, WIDTH - MARGIN
 
 def one(value, low, high, published=(2, 2), neutral=1.0, **more):
     update = {"published": published, "allowed": published, "neutral": neutral, **more}
-    return Compared(value=value, low=low, high=high, **update)
+    return Comparison(value=value, low=low, high=high, **update)
 
 
 def test_a_judgement_keeps_what_it_compared():
@@ -36,7 +36,7 @@ def test_a_judgement_keeps_what_it_compared():
     assert kept.published == kept.allowed == (1.2, None)
     pairs = ordering({"a / b": (measured, True), "c / b": (measured, True)}, 0.01)
     assert [pair.what for pair in pairs.evidence.compared] == ["a / b", "c / b"]
-    once = compared(Interval(2, math.nan, math.nan, 1), (1, 1), (1, 1), 1)
+    once = comparison(Interval(2, math.nan, math.nan, 1), (1, 1), (1, 1), 1)
     assert (once.low, once.high) == (None, None)
 
 

@@ -17,7 +17,7 @@ from pydantic import field_validator
 
 from ..records import Record
 from . import evidence
-from .compared import Compared
+from .comparison import Comparison
 from .constants import DecidedBy, of_judge
 from .families import Constant, Role, Source, Statement, Threshold, Tolerance
 from .matching import in_words, label, runs
@@ -66,7 +66,7 @@ class Claim(Record):
     repetitions_to_decide, repetitions : int
         How many repetitions would decide an undecided claim, and how many the weakest test rests
         on; see `verdicts.Evidence`.
-    compared : tuple of Compared
+    compared : tuple of Comparison
         The estimates that the verdict rests on, each with the published range.
     cell : str
         The measurement that the verdict rests on; see `verdicts.Judgement`.
@@ -95,7 +95,7 @@ class Claim(Record):
     p_adjusted: float | None = None
     repetitions_to_decide: int | None = None
     repetitions: int | None = None
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[Comparison, ...] = ()
     cell: str = ""
     shared_with: tuple[str, ...] = ()
     constants: tuple[Constant, ...] = ()

@@ -15,7 +15,7 @@ from .claims import (
     is_measured,
     verdict_counts,
 )
-from .compared import Compared
+from .comparison import Comparison
 from .evidence import independent
 from .families import Role
 from .matching import in_words
@@ -38,7 +38,7 @@ class _Example(NamedTuple):
     """A claim, the comparison that shows its verdict most clearly, and how clearly."""
 
     claim: Claim
-    one: Compared
+    one: Comparison
     strength: float
 
 
@@ -112,7 +112,7 @@ def _clearness(found: _Example) -> tuple[bool, float]:
     return in_words and found.strength > math.log1p(TIE_MARGIN), found.strength
 
 
-def _strength(one: Compared, verdict: Verdict) -> float:
+def _strength(one: Comparison, verdict: Verdict) -> float:
     """Return by which factor, as a logarithm, an interval lies off what it tells against.
 
     That is the published range for what is contradicted, else no difference. Zero where the
@@ -161,7 +161,7 @@ def _gives(measured: str) -> str:
     return f"The measurement gives {measured}"
 
 
-def _condition(claim: Claim, one: Compared) -> str:
+def _condition(claim: Claim, one: Comparison) -> str:
     """Return which one of several comparisons it is, without what the quantity says already."""
     parts = one.what.split(": ")
     return ": ".join(part for part in parts if part not in claim.quantity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.wording import EXACT_DIGITS, plain, within
-from .compared import Compared, Range
+from .comparison import Comparison, Range
 
 if TYPE_CHECKING:
     from .claims import Claim
@@ -42,13 +42,13 @@ def measured_text(claim: Claim) -> str:
     return _with_unit(_scaled(one, claim.measured / one.value), claim.unit)
 
 
-def both_texts(claim: Claim, one: Compared) -> tuple[str, str]:
+def both_texts(claim: Claim, one: Comparison) -> tuple[str, str]:
     """Write the published and the measured value of one comparison of a claim, in one unit.
 
     Parameters
     ----------
     claim : Claim
-    one : Compared
+    one : Comparison
         Of the claim.
 
     Returns
@@ -85,7 +85,7 @@ def _in_own_unit(claim: Claim) -> bool:
     return isinstance(claim.measured, float) and bool(claim.compared and claim.compared[0].value)
 
 
-def _scaled(one: Compared, scale: float) -> str:
+def _scaled(one: Comparison, scale: float) -> str:
     if one.low is None or one.high is None:
         return plain(scale * one.value, EXACT_DIGITS)
     low, high = sorted((scale * one.low, scale * one.high))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from .compared import Compared, compared
+from .comparison import Comparison, comparison
 
 if TYPE_CHECKING:
     from ..analysis.intervals import Interval
@@ -50,7 +50,7 @@ class Evidence(NamedTuple):
         For what is undecided: how many repetitions would decide it, if more of them scattered as
         these do around the same estimate. None: no number up to `MOST_REPETITIONS` would, or
         nothing scatters.
-    compared : tuple of Compared
+    compared : tuple of Comparison
         The estimates that it rests on, each with the published range.
     repetitions : int or None
         How many the weakest test rests on.
@@ -58,7 +58,7 @@ class Evidence(NamedTuple):
 
     p_value: float | None = None
     repetitions_to_decide: int | None = None
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[Comparison, ...] = ()
     repetitions: int | None = None
 
 
@@ -173,7 +173,7 @@ def compare(
         return found
 
     held = _held(decide(measured), measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
-    drawn = (compared(measured, published, ends, neutral),)
+    drawn = (comparison(measured, published, ends, neutral),)
     return held._replace(evidence=held.evidence._replace(compared=drawn))
 
 
@@ -195,7 +195,7 @@ def bounded(measured: Interval, ends: tuple[float, float], neutral: float) -> He
         return _decide(estimate, 0, ends, neutral, 0)
 
     held = _held(decide(measured), measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
-    drawn = (compared(measured, ends, ends, neutral),)
+    drawn = (comparison(measured, ends, ends, neutral),)
     return held._replace(evidence=held.evidence._replace(compared=drawn))
 
 
@@ -373,7 +373,7 @@ def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
         f"{name} = {ratio.text()}: {words[sides[name]]}" for name, (ratio, _) in pairs.items()
     )
     above = (1.0, math.inf)
-    drawn = tuple(compared(ratio, above, above, 1, name) for name, (ratio, _) in pairs.items())
+    drawn = tuple(comparison(ratio, above, above, 1, name) for name, (ratio, _) in pairs.items())
     verdict = _of_sides(list(sides.values()), all(excluded for _, excluded in pairs.values()))
     if verdict == Verdict.UNDECIDED:
         needed = to_decide_sides([ratio for ratio, _ in pairs.values()], margin)

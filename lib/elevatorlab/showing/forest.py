@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..judging.claims import Claim
-from ..judging.compared import Compared, Range
+from ..judging.comparison import Comparison, Range
 
 WIDTH = 200
 """Width of a picture, in its own units."""
@@ -25,7 +25,7 @@ class Row(NamedTuple):
     Attributes
     ----------
     what : str
-        Which of a claim's comparisons this is; see `Compared`.
+        Which of a claim's comparisons this is; see `Comparison`.
     value : float
         The estimate, moved to the edge if it lies outside the picture.
     low, high : float or None
@@ -56,13 +56,13 @@ class Picture(NamedTuple):
     marks: dict[str, float]
 
 
-def is_relative(one: Compared) -> bool:
+def is_relative(one: Comparison) -> bool:
     """Tell whether an estimate can be shown as a multiple of the published value."""
     ends = [end for end in one.published if end is not None]
     return one.value > 0 and bool(ends) and min(ends) > 0
 
 
-def relative(several: Sequence[Compared]) -> Picture:
+def relative(several: Sequence[Comparison]) -> Picture:
     """Draw estimates as multiples of what was published, on one logarithmic axis.
 
     A published range without an end on one side is represented by the other end.
@@ -70,7 +70,7 @@ def relative(several: Sequence[Compared]) -> Picture:
     far = max(abs(math.log(one.value / _middle(one.published))) for one in several)
     most = next((end for end in FURTHEST if math.log(end) >= far), FURTHEST[-1])
 
-    def row(one: Compared) -> Row:
+    def row(one: Comparison) -> Row:
         middle = _middle(one.published)
 
         def place(value: float) -> float:
@@ -85,7 +85,7 @@ def relative(several: Sequence[Compared]) -> Picture:
     )
 
 
-def own_scale(one: Compared) -> Picture:
+def own_scale(one: Comparison) -> Picture:
     """Draw one estimate on a scale of its own, for values that may be zero or negative."""
     seen = [end for end in (one.value, *one.allowed, one.neutral) if end is not None]
     middle = (min(seen) + max(seen)) / 2
@@ -114,7 +114,7 @@ def _middle(published: Range) -> float:
     return math.sqrt(ends[0] * ends[-1])
 
 
-def _row(one: Compared, place: Callable[[float], float]) -> Row:
+def _row(one: Comparison, place: Callable[[float], float]) -> Row:
     low, high = (None if end is None else place(end) for end in (one.low, one.high))
     value, neutral = place(one.value), place(one.neutral)
     return Row(

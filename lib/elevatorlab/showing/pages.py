@@ -24,7 +24,7 @@ from ..judging.claims import (
     is_measured,
     role_counts,
 )
-from ..judging.compared import Compared
+from ..judging.comparison import Comparison
 from ..judging.conclusions import findings
 from ..judging.constants import SHARED
 from ..judging.evidence import independent
@@ -252,7 +252,7 @@ def _forests(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     """Draw each place of the document, as each run measured it, on one axis; a row a claim."""
     found = []
     for run in by_place(claims):
-        places: dict[str, list[tuple[Claim, list[Compared]]]] = {}
+        places: dict[str, list[tuple[Claim, list[Comparison]]]] = {}
         for claim in run:
             if drawn := [one for one in claim.compared if forest.is_relative(one)]:
                 places.setdefault(claim.source.place, []).append((claim, drawn))

@@ -1,4 +1,4 @@
-"""Estimates and the published ranges they were compared with, kept so that they can be drawn."""
+"""Estimates beside the published ranges that they were compared with, so that they can be drawn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Range = tuple[float | None, float | None]
 """Lowest and highest value; None where the range has no end on that side."""
 
 
-class Compared(Record):
+class Comparison(Record):
     """One estimate and the published range, on the scale on which they were compared.
 
     Attributes
@@ -41,22 +41,22 @@ class Compared(Record):
     neutral: float
 
 
-def compared(
+def comparison(
     measured: Interval,
     published: tuple[float, float],
     allowed: tuple[float, float],
     neutral: float,
     what: str = "",
-) -> Compared:
+) -> Comparison:
     """Return an estimate together with the published range that it is compared with.
 
     Examples
     --------
     >>> from elevatorlab.analysis.intervals import Interval
-    >>> compared(Interval(1.2, math.nan, math.nan, 1), (1, math.inf), (1, math.inf), 1).published
+    >>> comparison(Interval(1.2, math.nan, math.nan, 1), (1, math.inf), (1, math.inf), 1).published
     (1.0, None)
     """
-    return Compared(
+    return Comparison(
         what=what,
         value=measured.value,
         low=_finite(measured.low),

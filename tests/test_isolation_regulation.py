@@ -280,6 +280,15 @@ def test_a_rate_that_is_reduced_to_another_size_is_the_direction_only():
     assert "direction is the same" in found["regulation/figure-8/after/ute-paper"].reason
 
 
+def test_a_picture_shows_the_value_after_beside_the_limit_and_the_value_before():
+    found = verdicts(measured(19, 8, 4.5, 2.5))
+    (wait,) = found["regulation/figure-9/after/ute-paper"].compared
+    assert wait.value == pytest.approx(8, rel=0.01) and wait.low < wait.value < wait.high
+    assert wait.published == (None, 5) and wait.neutral == pytest.approx(19, rel=0.01)
+    (rate,) = found["sentence/normal-rate-rises/ute-paper"].compared
+    assert rate.published == (pytest.approx(rate.neutral), None)
+
+
 def test_three_periods_are_not_immediately():
     found = verdicts(measured(19, 4, 4.5, 1, recovery_s=3.0))
     assert found["sentence/drops-immediately/slae-paper"].verdict == CONTRADICTED

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ....analysis.intervals import Interval, differ
 from ....judging.claims import Judge
+from ....judging.comparison import comparison
 from ....judging.families import Statement
 from ....judging.verdicts import (
     MOST_REPETITIONS,
@@ -152,12 +153,16 @@ def _about(item: Statement, measured: Interval, neutral: float) -> Judgement:
 
 def _below(item: Statement, after: Interval, before: Interval) -> Judgement:
     """Judge "drops below": the limit, or at least the way there."""
-    limit = item.number
+    found = _fallen_below(item.number, after, before)
+    return _drawn(found, after, before, (-math.inf, item.number))
+
+
+def _fallen_below(limit: float, after: Interval, before: Interval) -> Judgement:
     reason = f"{before.text(' ms')} before, {after.text(' ms')} after; the limit is {limit:g} ms"
     if not (after.bounded and before.bounded):
         return undecided(f"{reason}: one repetition.", _rounded(after))
     if after.high >= before.low:
-        return _changed(after, before, claimed=-1, unit=" ms")
+        return _moved(after, before, claimed=-1, unit=" ms")
     if after.high < limit:
         evidence = excluding(after, (limit,))
         return Judgement(Verdict.REPRODUCED, _rounded(after), f"{reason}.", evidence)
@@ -171,6 +176,20 @@ def _below(item: Statement, after: Interval, before: Interval) -> Judgement:
 
 
 def _changed(after: Interval, before: Interval, claimed: int, unit: str) -> Judgement:
+    """Judge "rises" (`claimed` is 1) or "falls" (-1)."""
+    side = (before.value, math.inf) if claimed > 0 else (-math.inf, before.value)
+    return _drawn(_moved(after, before, claimed, unit), after, before, side)
+
+
+def _drawn(
+    found: Judgement, after: Interval, before: Interval, claimed: tuple[float, float]
+) -> Judgement:
+    """Add what a picture shows: the value after beside the claimed range and the value before."""
+    shown = (comparison(after, claimed, claimed, before.value),)
+    return found._replace(evidence=found.evidence._replace(compared=shown))
+
+
+def _moved(after: Interval, before: Interval, claimed: int, unit: str) -> Judgement:
     reason = f"{before.text(unit)} before, {after.text(unit)} after"
     if not (after.bounded and before.bounded):
         return undecided(f"{reason}: one repetition.", _rounded(after))

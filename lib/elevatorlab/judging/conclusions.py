@@ -1,4 +1,4 @@
-"""What a study showed, in at most five findings: computed from its claims alone."""
+"""What a study showed, in at most five sentences: computed from its claims alone."""
 
 from __future__ import annotations
 
@@ -58,9 +58,8 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     Returns
     -------
     list of str
-        At most five findings in short sentences, for somebody who has read nothing else; the last
-        one counts.
-        Calibrations, and what is beyond the document, have no part in them.
+        At most five findings of one sentence each, for somebody who has read nothing else; the
+        last one counts. Calibrations, and what is beyond the document, have no part in them.
     """
     tested = [one for one in claims if one.role in (Role.PREDICTION, Role.ARITHMETIC)]
     parts = by_place(tested)
@@ -133,32 +132,36 @@ def _factor(above: float | None, below: float | None) -> float:
 
 
 def _in_words(claim: Claim, found: _Example | None) -> str:
-    """Say of a claim what it is about, and then in a sentence what was published and measured."""
+    """Say of a claim what it is about, and behind a colon what was published and measured."""
     subject = claim.quantity
     if found is None:
         measured = measured_text(claim)
         if not isinstance(claim.published, str):
-            return f"{subject}. The document gives {published_text(claim)}. {_gives(measured)}"
+            return f"{subject}: {_both(f'gives {published_text(claim)}', measured)}"
         if _is_sentence(claim):
-            return f"the words {_quoted(claim.published)}. {_gives(measured)} for {subject}"
-        return f"{subject}. The document says {_quoted(claim.published)}. {_gives(measured)}"
+            return f"the words {_quoted(claim.published)}: {_gives(measured)} for {subject}"
+        return f"{subject}: {_both(f'says {_quoted(claim.published)}', measured)}"
     published, measured = both_texts(claim, found.one)
     if condition := _condition(claim, found.one):
         within = subject.endswith(")")
         subject = f"{subject[:-1]}; {condition})" if within else f"{subject} ({condition})"
     if not isinstance(claim.published, str):
-        return f"{subject}. The document gives {published}. {_gives(measured)}"
+        return f"{subject}: {_both(f'gives {published}', measured)}"
     implied = published if published.startswith(("above", "below")) else f"of {published}"
     if _is_sentence(claim):
         return (
-            f"the words {_quoted(claim.published)}. For {subject}, they imply a value {implied}. "
-            f"{_gives(measured)}"
+            f"the words {_quoted(claim.published)}: for {subject}, they imply a value {implied}, "
+            f"and {_gives(measured)}"
         )
-    return f"{subject}. The document implies a value {implied}. {_gives(measured)}"
+    return f"{subject}: {_both(f'implies a value {implied}', measured)}"
+
+
+def _both(document: str, measured: str) -> str:
+    return f"the document {document}, and {_gives(measured)}"
 
 
 def _gives(measured: str) -> str:
-    return f"The measurement gives {measured}"
+    return f"the measurement gives {measured}"
 
 
 def _condition(claim: Claim, one: Comparison) -> str:
@@ -189,9 +192,9 @@ def _counts(claims: Sequence[Claim], runs: int) -> str:
         for verdict, words in _OUTCOMES.items()
         if counts[verdict]
     ]
-    said = f"The run on {where} decides {len(decided) or 'none'} of {_predictions(len(claims))}."
-    said += f" Of these, {_listed(parts)}." if parts else ""
-    return f"{said}{_why_not(claims)}"
+    said = f"The run on {where} decides {len(decided) or 'none'} of {_predictions(len(claims))}"
+    said += f": {_listed(parts)}" if parts else ""
+    return f"{said}{_why_not(claims)}."
 
 
 def _are(count: int) -> str:
@@ -222,11 +225,8 @@ def _why_not(claims: Sequence[Claim]) -> str:
     open_ones, cannot = counts[Verdict.UNDECIDED], counts[Verdict.NOT_TESTABLE]
     parts = [f"the repetitions leave {open_ones} undecided"] if open_ones else []
     if cannot:
-        parts.append(f"{cannot} cannot be tested here")
-    if not parts:
-        return ""
-    said = ", and ".join(parts)
-    return f" {said[0].upper()}{said[1:]}.{_shared(claims)}"
+        parts.append(f"{cannot} cannot be tested here{_shared(claims)}")
+    return f"; {', and '.join(parts)}" if parts else ""
 
 
 def _shared(claims: Sequence[Claim]) -> str:
@@ -238,7 +238,7 @@ def _shared(claims: Sequence[Claim]) -> str:
     )
     for reason, count in reasons.most_common(1):
         if count > max(1, reasons.total() / 2):
-            return f" For {count} of these, the reason is: “{reason}”."
+            return f", {count} of them for this reason: {_quoted(reason)}"
     return ""
 
 
@@ -248,15 +248,15 @@ def _of_document(claims: Sequence[Claim]) -> str:
     checked = f"{len(decided)} check{'' if len(decided) == 1 else 's'} of its own numbers"
     if not wrong:
         return f"The document passes {checked}."
-    said = f"The document fails {len(wrong)} of {checked}."
+    said = f"The document fails {len(wrong)} of {checked}"
     furthest = max(wrong, key=_discrepancy)
     if _discrepancy(furthest):
         printed, computed = published_text(furthest), measured_text(furthest)
         return (
-            f"{said} The clearest case is {furthest.quantity}. The document gives {printed}; the "
-            f"check gives {computed}."
+            f"{said}, most clearly that of {furthest.quantity}: the document gives {printed}, and "
+            f"the check gives {computed}."
         )
-    return f"{said} It fails most often in {_most_often(decided, wrong)}."
+    return f"{said}, most often in {_most_often(decided, wrong)}."
 
 
 def _discrepancy(claim: Claim) -> float:

@@ -30,11 +30,11 @@ from ..judging.constants import SHARED
 from ..judging.evidence import independent
 from ..judging.families import About, Role
 from ..judging.matching import DETERMINISTIC
-from ..judging.values import measured_text, published_text
+from ..judging.values import published_text
 from ..judging.verdicts import DECIDED, Verdict
 from ..results.attested import Attestation
 from ..running.provenance import Origin
-from . import beside, forest
+from . import beside, forest, words
 
 
 class ReportFigure(NamedTuple):
@@ -136,6 +136,7 @@ def build(
     """
     out.mkdir(parents=True, exist_ok=True)
     figures, origins, tables, titles = list(figures), list(origins), list(tables), titles or {}
+    claims = [words.readable(claim) for claim in claims]
     of_all = (
         *(claim.study for claim in claims),
         *(figure.study for figure in figures),
@@ -183,7 +184,8 @@ def build(
     }
     _write(environment, out / "claims.html", "claims.html", shared | sought)
     if other:
-        both = {"name": other.name, "pairs": beside.pairs(claims, other.claims)}
+        others = [words.readable(claim) for claim in other.claims]
+        both = {"name": other.name, "pairs": beside.pairs(claims, others)}
         _write(environment, out / "beside.html", "beside.html", both)
     for study in studies:
         of_it = {
@@ -203,13 +205,15 @@ def template_environment(pages: Mapping[str, str]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = _number
     environment.filters["measured"] = _measured
     environment.filters["published"] = published_text
     environment.filters["picture"] = forest.of_claim
     environment.filters["said"] = _said
     environment.filters["marked"] = _marked
     environment.filters["unmarked"] = lambda text: _MARKUP.sub(r"\1\2", text)
+    environment.filters["cell"] = _cell
+    environment.filters["coded"] = words.coded
+    environment.filters["place"] = words.place
     environment.filters["slug"] = lambda text: text.replace(" ", "-")
     environment.globals["pages"] = pages
     return environment
@@ -264,6 +268,7 @@ def _forests(claims: Sequence[Claim]) -> list[dict[str, Any]]:
                     "claim": claim,
                     "pictures": list(itertools.islice(left, len(several))),
                     "label": _said(claim),
+                    "names": [one.what for one in several if one.what],
                 }
                 for claim, several in drawings
             ]
@@ -278,7 +283,7 @@ def _said(claim: Claim) -> str:
 
 
 def _measured(claim: Claim) -> str:
-    return measured_text(claim) or _number(None)
+    return words.measured(claim) or _number(None)
 
 
 _OF_ROLE = {
@@ -380,6 +385,13 @@ def _pixels(png: Path) -> tuple[int, int]:
     """Read width and height from the file's first chunk (PNG specification, section 11.2.2)."""
     header = png.read_bytes()[:24]
     return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
+
+
+def _cell(value: object, study: str) -> str:
+    """Write a cell of a study's table."""
+    if isinstance(value, str):
+        return words.coded(words.place(value, study))
+    return _number(value)
 
 
 def _number(value: object) -> str:

@@ -1,0 +1,76 @@
+"""Each finding of a study is one sentence, whatever it is about."""
+
+import re
+
+import pytest
+
+from elevatorlab.judging.claims import PUBLISHED_DATA, UNMEASURED, Verdict
+from elevatorlab.judging.comparison import Comparison
+from elevatorlab.judging.conclusions import findings
+from elevatorlab.judging.families import Role, Source
+from synthetic import judged
+
+CLAIM = judged("host", "container")[0]
+RANGE = Comparison(value=2.0, low=1.9, high=2.1, published=(3, 3), allowed=(3, 3), neutral=1.0)
+IN_WORDS = {"published": "noop is never behind deadline", "measured": "0 of 3 faster"}
+IMPLIED = {"published": "implied: more", "measured": "0 of 3 faster"}
+NUMBERS = {"published": 3.0, "measured": 2.0}
+
+
+def claim(verdict, name, **more):
+    given = {"testbed": "deterministic", "machine": "deterministic", "preset": "quick"}
+    given |= {
+        "id": name,
+        "datum": name,
+        "cell": "",
+        "verdict": verdict,
+        "quantity": "a time",
+        "unit": "s",
+    }
+    given |= {"source": Source(document="It", place="Table 1", row=""), "role": Role.PREDICTION}
+    return CLAIM.model_copy(update={**given, "reason": "So it is. And more.", **more})
+
+
+def run(more):
+    """Return claims of one run with every verdict; three cannot be tested for one reason."""
+    lacking = [claim(Verdict.NOT_TESTABLE, f"lacking {number}") for number in range(3)]
+    return [claim(verdict, str(verdict), **more) for verdict in Verdict] + lacking
+
+
+def document(more):
+    where = {"testbed": PUBLISHED_DATA, "machine": "", "preset": "", "role": Role.ARITHMETIC}
+    verdicts = (Verdict.CONTRADICTED, Verdict.REPRODUCED)
+    return [claim(verdict, f"of it, {verdict}", **more, **where) for verdict in verdicts]
+
+
+def is_one_sentence(text):
+    """Tell whether a text has one full stop, apart from what it quotes."""
+    own = re.sub("“.*?”", "", text)
+    return own.endswith(".") and not re.search(r"[.?!]\s", own)
+
+
+@pytest.mark.parametrize("values", [IN_WORDS, IMPLIED, NUMBERS], ids=["words", "implied", "number"])
+@pytest.mark.parametrize("compared", [(), (RANGE,)], ids=["without interval", "with interval"])
+def test_every_finding_is_one_sentence_and_five_are_the_most(values, compared):
+    more = {**values, "compared": compared}
+    said = findings([*run(more), *document(values)])
+    assert len(said) == 5
+    assert [text for text in said if not is_one_sentence(text)] == []
+
+
+def test_what_is_not_decided_is_in_the_sentence_that_counts():
+    assert findings(run(NUMBERS))[-1] == (
+        "The run on the testbed deterministic with the preset quick decides 3 of 10 predictions: "
+        "1 is reproduced, 1 is contradicted and 1 is right in direction only; the repetitions "
+        "leave 1 undecided, and 4 cannot be tested here, 4 of them for this reason: “So it is”."
+    )
+
+
+def test_a_document_and_nothing_measured_are_a_sentence_each():
+    where = {"testbed": UNMEASURED, "machine": "", "preset": ""}
+    some = [*document(NUMBERS), claim(Verdict.NOT_TESTABLE, "none", **where)]
+    assert findings(some) == [
+        "The document fails 1 of 2 checks of its own numbers, most clearly that of a time: "
+        "the document gives 3 s, and the check gives 2 s.",
+        "Nothing was measured that could decide 1 claim.",
+    ]

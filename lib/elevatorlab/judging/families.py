@@ -223,7 +223,7 @@ class About(Record):
 class ClaimsFile(Record):
     """The content of `data/claims/<study>.yaml`.
 
-    `labels` are what a reader calls values that fill the quantities' patterns.
+    `labels` are what a reader calls values: in the quantities of claims, and on the report's pages.
     """
 
     study: str

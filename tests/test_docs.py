@@ -152,3 +152,5 @@ def test_the_site_is_whole_and_fetches_nothing(tmp_path):
     for picture in Path(site / "gallery").glob("*.html"):
         for source in re.findall(r'<img[^>]*src="([^"]+)"', picture.read_text()):
             assert (picture.parent / source).exists()
+    shown = (site / "gallery/container_isolation.html").read_text()
+    assert "What each mechanism can reach" in shown  # its results lie beside the reference

@@ -12,16 +12,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure
 
+from elevatorlab.paths import DATA
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
+from elevatorlab.showing.figures import Drawn, title_of
 from elevatorlab.showing.style import style
+
+#: Figures that the reference's results do not give, with the stored results that do: study, figure.
+BESIDE_THE_REFERENCE = {
+    ("container_isolation", "frontier"): DATA / "frontier" / "container_isolation.csv"
+}
 
 INTRODUCTION = """\
 # Gallery
 
-Every figure of every study, as `elevatorlab report` draws it from the stored reference. Below each
+Every figure of every study, as `elevatorlab report` draws it from stored results. Below each
 one stands the function that draws it. To draw one yourself:
 
 ```python
@@ -76,15 +84,26 @@ def _write_page(name: str, folder: Path) -> None:
     (folder / f"{name}.md").write_text(_page(studies.get(name), folder))
 
 
+def _drawn(study: Any) -> dict[str, Drawn]:
+    """Draw every figure of a study."""
+    drawn = dict(study.figures(study.published(), store.load(study.NAME)))
+    for (name, figure), file in BESIDE_THE_REFERENCE.items():
+        if name == study.NAME:
+            drawn[figure] = study.figures(study.published(), pd.read_csv(file))[figure]
+    return drawn
+
+
 def _page(study: Any, folder: Path) -> str:
     with painters() as sources:
-        drawn = study.figures(study.published(), store.load(study.NAME))
+        drawn = _drawn(study)
     words = [f"# {study.TITLE}", ""]
     for name, one in drawn.items():
+        _, _, run = name.partition("--")
+        title = title_of(one.figure, name) + (f" ({run})" if run else "")
         file = folder / "figures" / f"{study.NAME}-{name}.png"
         with style():
             one.figure.savefig(file, dpi=100)
-        words += [f"## {name}", "", f"![{name}](figures/{file.name})", "", one.caption, ""]
+        words += [f"## {title}", "", f"![{title}](figures/{file.name})", "", one.caption, ""]
         if one.details:
             words += ["<details><summary>Details</summary>", "", one.details, "", "</details>", ""]
         words += ["<details><summary>The code that draws it</summary>", ""]

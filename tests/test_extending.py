@@ -1,12 +1,15 @@
 """The tour of docs/extending.md: its package, installed beside a wheel of ours, as it is."""
 
+import inspect
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
 import wheels
 from elevatorlab.agent.groups import worker
+from elevatorlab.agent.workloads.base import Workload
 from elevatorlab.paths import BUILD, PROJECT
 from elevatorlab.plugins import profiles
 from elevatorlab.trial import Group, Limits, Trial
@@ -49,8 +52,19 @@ def rows_of_table(header):
     return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in table]
 
 
-def test_the_functions_of_the_worker_are_all_listed():
-    assert [name for name, _ in rows_of_table("| function |")] == list(worker.FUNCTIONS)
+def test_the_functions_of_the_worker_are_all_listed_with_their_arguments():
+    known = [
+        f"{name}({', '.join(inspect.signature(function).parameters)})"
+        for name, function in worker.FUNCTIONS.items()
+    ]
+    assert [call for call, _ in rows_of_table("| function |")] == known
+
+
+def test_the_attributes_of_a_workload_are_there():
+    rows = rows_of_table("| attribute |")
+    made = Workload({"name": "one"}, SimpleNamespace(device="sda", inside="sda"), None, 1, ".")
+    for call, _ in rows:
+        assert hasattr(made, call.removeprefix("self.").partition("(")[0].split("`")[0]), call
 
 
 def test_the_defaults_of_a_trial_are_as_listed():

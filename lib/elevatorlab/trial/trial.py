@@ -185,7 +185,10 @@ class Trial(Record):
                     f"{workload.name} takes; found {self.deadline_s:g}"
                 )
             if self.filesystem is None and workload.needs_filesystem:
-                raise ValueError(f"workload {workload.name}: {workload.kind} needs a file system")
+                raise ValueError(
+                    f"workload {workload.name}: {workload.kind} needs a file system; found "
+                    "filesystem null. Leave that field out, or name one"
+                )
             if self.filesystem and workload.bare_device:
                 raise ValueError(
                     f"workload {workload.name}: expected a bare device (filesystem null) for "

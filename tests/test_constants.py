@@ -110,10 +110,10 @@ def test_the_report_shows_them_with_their_dates(judged, tmp_path):
     assert some and {one.name for one in some[0].constants} >= {"SETTLING_S", "CALM_PERIODS"}
     pages.build(tmp_path, some)
     page = (tmp_path / "claims.html").read_text()
-    assert "SETTLING_S, 2 s at most until the regulator is done" in page
+    assert "<code>SETTLING_S</code>, 2 s at most until the regulator is done" in page
     assert "fixed 2026-11-21" in page
     overview = (tmp_path / "index.html").read_text()
-    assert "LARGEST_P, 0.05 is the largest adjusted p-value" in overview
+    assert "<code>LARGEST_P</code>, 0.05 is the largest adjusted p-value" in overview
     assert "fixed 2026-11-22" in overview
 
 

@@ -1,5 +1,6 @@
 """Study 4 without a machine: sysbench's text, the kernel's trace, parameters, verdicts, figures."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from elevatorlab.agent.groups import servers
 from elevatorlab.agent.observe.device_idle import times
 from elevatorlab.agent.workloads.sysbench import parse, percentile
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.judging import claims
+from elevatorlab.judging import claims, kept
 from elevatorlab.judging.families import statements
 from elevatorlab.results import store
 from elevatorlab.showing import style
 from elevatorlab.studies import innodb_commit
 from elevatorlab.studies.innodb_commit import measures
+from elevatorlab.studies.kit import reimplemented
 from elevatorlab.trial import profile
 
 REPORT = Path(__file__).with_name("fixtures").joinpath("sysbench-1.0.20-insert.txt").read_text()
@@ -259,6 +261,23 @@ def test_the_articles_own_figures_reproduce_its_table():
     assert "our reimplementation" in found["table/cfq/8-threads/tps"].reason
 
 
+@pytest.mark.parametrize("study", ["innodb_commit", "iozone_ranking"])
+def test_every_reason_tells_of_a_scheduler_that_only_stands_for_the_article_s(study):
+    """Where a measured reason names cfq, anticipatory or bfq, it says what that is."""
+    told = 0
+    for claim in kept.judge(study).claims:
+        if claim.measured is None or claim.testbed == "published data":
+            continue
+        named = claim.reason
+        for sentence in reimplemented._SAID.values():
+            named = named.replace(sentence, "")
+        for name, sentence in reimplemented._SAID.items():
+            if re.search(rf"\b{name}\b(?!'s)", named):
+                assert sentence in claim.reason, (claim.id, claim.reason)
+                told += 1
+    assert told
+
+
 def test_claims_of_one_measured_cell_name_each_other():
     found = verdicts(as_printed())
     one = found["table/cfq/8-threads/tps"]
@@ -381,8 +400,8 @@ def test_anticipatory_is_measured_without_a_verdict_and_says_why():
     table = pd.concat([as_printed(), cfq.assign(scheduler="anticipatory", tps=cfq["tps"] * 1.05)])
     one = verdicts(table)["sentence/anticipatory"]
     assert one.verdict == "not testable here" and one.measured == pytest.approx(1.05)
-    assert "learns from the disk what a wait would gain" in one.reason
-    assert "it ran only on the disk without an arm" in one.reason
+    assert "waits only where it has learned from the disk that a wait gains something" in one.reason
+    assert "It ran on the disk without an arm alone" in one.reason
     drive = as_printed(device="drive, cheetah-15k-5").query("scheduler != 'bfq'")
     beside = verdicts(pd.concat([table, drive]))["sentence/anticipatory"]
     assert beside == one  # drives do not run it

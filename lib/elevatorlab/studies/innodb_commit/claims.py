@@ -230,16 +230,19 @@ def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
         return _absent(rows)
     behind, margin = (1 - item.threshold, math.inf), item.threshold
     held = [bounded(one, behind, neutral=1) for one, _ in pairs.values()]
-    _, reason, drawn = ordering(pairs, margin)
+    _, order, drawn = ordering(pairs, margin)
     verdict, evidence = together(held)
     faster, ahead = (
         [one.verdict for one in held].count(which)
         for which in (Verdict.CONTRADICTED, Verdict.REPRODUCED)
     )
+    reason = (
+        f"{order}. In {ahead} of {len(pairs)} pairs, the interval excludes that none is behind."
+    )
     return Judgement(
         verdict,
         f"{faster} of {len(pairs)} faster",
-        f"{reason}. In {ahead} of {len(pairs)} pairs, the interval excludes that none is behind.",
+        told(reason, [name.removeprefix("none / ") for name in pairs]),
         evidence._replace(compared=drawn.compared),
         _measured_cell(item, {**cell, "scheduler": "none"}),
     )
@@ -266,15 +269,14 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
     there, beside = (
         mean_interval(100 * share[common]).not_negative().text(" %") for share in (waits, base)
     )
-    return Judgement(
-        verdict,
-        six_digits(waits[common].mean()),
+    reason = (
         f"Idle while requests waited, {cell['idling']}: {there} of the time, against {beside} "
         f"{'without slice_idle' if item.select['experiment'] == SWEEP else 'with mq-deadline'}; "
-        f"difference {more.text()}: {why}.",
-        evidence,
-        _measured_cell(item, cell),
+        f"difference {more.text()}: {why}."
     )
+    said = told(reason, [str(cell["scheduler"])])
+    measured = six_digits(waits[common].mean())
+    return Judgement(verdict, measured, said, evidence, _measured_cell(item, cell))
 
 
 def _merges(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -309,9 +311,10 @@ def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
     if measured is None:
         return _absent(rows)
     reason = told(
-        f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: "
-        "our anticipatory learns from the disk what a wait would gain. To save time, it ran only "
-        "on the disk without an arm. The article's kernel waited for a set time on any disk.",
+        f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: the "
+        "article's kernel waited for a set time on any disk. Our anticipatory, after the paper of "
+        "2001, waits only where it has learned from the disk that a wait gains something. It ran "
+        "on the disk without an arm alone.",
         [above["scheduler"], below["scheduler"]],
     )
     return not_testable(reason)._replace(measured=six_digits(measured.value))
@@ -321,12 +324,13 @@ def _only_writes(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge "there were only writes" by each cell of the article's table that ran."""
     rows = _experiment(item, table)
     rows = rows.assign(share=rows["reads"] / rows["commits"])
-    found = {}
+    found, schedulers = {}, {}
     for printed_cell in printed_table()[list(CELL)].to_dict("records"):
         cell = {str(name): value for name, value in printed_cell.items()}
         share = mean_of(by_repetition(rows, "share", **cell))
         if share is not None:
             found[_named(cell)] = share
+            schedulers[_named(cell)] = str(cell["scheduler"])
     if not found:
         return _absent(rows)
     verdict, evidence = together(
@@ -338,7 +342,8 @@ def _only_writes(item: Statement, table: pd.DataFrame) -> Judgement:
         f"the article's table that ran: {len(found)}."
     )
     measured = f"{six_digits(found[most].value)} reads a commit"
-    return Judgement(verdict, measured, reason, evidence, f"{TABLE}: reads of all cells")
+    said = told(reason, [schedulers[most]])
+    return Judgement(verdict, measured, said, evidence, f"{TABLE}: reads of all cells")
 
 
 DECIDED_BY: DecidedBy = {

@@ -1,5 +1,6 @@
 """What other packages, and notebooks, add: found, refused in a sentence, named by its trials."""
 
+import hashlib
 import importlib.metadata
 import io
 import json
@@ -7,6 +8,7 @@ import re
 import sys
 import threading
 import zipfile
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
@@ -33,6 +35,7 @@ from elevatorlab.sharing.bundles.writing import _plugins
 from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.plugin_archive import plugin_archive, with_plugins
 from elevatorlab.trial import Count, DeviceModel, PolicyModel, Trial, WorkloadModel, parse, profile
+from elevatorlab.trial import plugins as trial_plugins
 from elevatorlab.trial.plugins import installed
 
 FAR = "class Napping:\n    pass\n"
@@ -340,18 +343,21 @@ class Answering:
         return Outcome({"result.json": b"{}"}, {"testbed": self.name})
 
 
-def test_the_provenance_names_the_package_of_a_stranger_s_testbed(make_trial, monkeypatch):
-    brought = [("tank", "json:dumps", "basin"), ("deterministic", "json:loads", "elevatorlab")]
-    entry_points(monkeypatch, *brought)
-    monkeypatch.setattr(task, "TESTBEDS", Registry("testbed", "a.group"))
+def test_the_provenance_names_a_stranger_s_testbed(make_trial, monkeypatch):
+    here = f"{__name__}:Answering"
+    entry_points(monkeypatch, ("tank", here, "basin"), ("deterministic", here, "elevatorlab"))
+    monkeypatch.setitem(trial_plugins.REGISTRIES, "testbed", Registry("testbed", "a.group"))
 
     def told(name):
         return task.run(Answering(name), make_trial(), print).provenance
 
-    assert told("tank")["testbed_package"] == "basin 1"
-    assert "testbed_package" not in told("deterministic")
+    assert "testbed_plugin" not in told("deterministic")
     read = models.Provenance.model_validate(stored.provenance(**told("tank")))
-    assert read.testbed_package == "basin 1"
+    expected = {"kind": "testbed", "name": "tank", "package": "basin", "version": "1"}
+    assert expected.items() <= read.testbed_plugin.items()
+    source = Path(__file__).read_bytes()
+    digest = hashlib.sha256(f"\0{len(source)}\0".encode() + source).hexdigest()
+    assert read.testbed_plugin["digest"] == digest
 
 
 def test_two_packages_that_bring_one_name(monkeypatch, error_of):

@@ -106,19 +106,19 @@ def test_files_and_code_stay_as_they_are():
 )
 def test_no_interval_reaches_what_is_impossible(more, text):
     some = claim(**{"measured": more["compared"][0].value, **more})
-    assert words.measured(words.readable(some)) == text
+    assert words.measured_value(words.readable(some)) == text
 
 
 def test_a_value_has_the_interval_of_the_comparison_that_it_comes_from():
     some = one(6.728, 6.527, 6.930, what="1 writer"), one(5.95, 5.92, 5.99, what="2 writers")
-    said = words.measured(claim(unit="ms", measured=6.728, compared=some))
+    said = words.measured_value(claim(unit="ms", measured=6.728, compared=some))
     assert said == "6.7 (6.5 to 6.9) ms, 1 writer"
 
 
 def test_a_share_is_not_multiplied_by_a_difference():
     """Else 48 % with a difference of -2 % had an interval from -530 % to 620 %."""
     difference = one(-0.0152, -0.1985, 0.1681, neutral=0.0)
-    said = words.measured(claim(unit="", measured=0.478, compared=(difference,)))
+    said = words.measured_value(claim(unit="", measured=0.478, compared=(difference,)))
     assert said == "0.48; the difference is -0.02 (-0.20 to 0.17)"
 
 

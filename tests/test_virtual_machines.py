@@ -227,7 +227,7 @@ def test_qemu_for_another_image_is_not_used(tmp_path, monkeypatch):
 
 @pytest.mark.image
 def test_the_default_digest_has_no_part_of_it():
-    assert "virtual machines" not in image.parts()
+    assert "virtual machines" not in image.digest_parts()
 
 
 # ---- the agent's part

@@ -29,12 +29,7 @@ def of_others() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for registry in REGISTRIES:
         for name in registry.names():
-            if package := that_brings(registry, name):
-                found.setdefault(package, []).append(f"{registry.kind} {name}")
+            package = registry.package(name)
+            if package is not None and package.name != OURS:
+                found.setdefault(" ".join(package), []).append(f"{registry.kind} {name}")
     return found
-
-
-def that_brings(registry: Registry[Any], name: str) -> str:
-    """Return the other package that brings an entry: "PACKAGE VERSION"; "" if there is none."""
-    package = registry.package(name)
-    return " ".join(package) if package is not None and package.name != OURS else ""

@@ -163,8 +163,8 @@ class Provenance(Record):
         trial.
     plugins : tuple of dict
         The plug-ins that the trial used.
-    testbed_package : str or None
-        Name and version of the other package that brings the testbed; None for our testbeds.
+    testbed_plugin : dict or None
+        The plug-in that the testbed is; None for our testbeds.
     modules : dict of str to BuiltModule
         The kernel modules that were built for the trial.
     host, client, target : Host, Client, Target
@@ -189,7 +189,7 @@ class Provenance(Record):
     package: str
     capabilities: tuple[str, ...] = ()
     plugins: tuple[Mapping[str, Any], ...] = ()
-    testbed_package: str | None = None
+    testbed_plugin: Mapping[str, Any] | None = None
     modules: dict[str, BuiltModule] = {}
     host: Host
     client: Client | None = None

@@ -145,9 +145,14 @@ def _facts(one: Mapping[str, Any]) -> dict[str, str]:
         "image digest" if simulated else "environment digest": one["image_digest"],
         "agent digest": one["agent_digest"],
         "package version": one["package"],
-        "package of the testbed": one.get("testbed_package"),
+        "package of the testbed": _package(one.get("testbed_plugin")),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _package(plugin: Mapping[str, Any] | None) -> str | None:
+    """Name the package that brings a plug-in; None if there is no plug-in, or no package."""
+    return f"{plugin['package']} {plugin['version']}" if plugin and plugin["package"] else None
 
 
 def _command(

@@ -283,7 +283,7 @@ def _said(claim: Claim) -> str:
 
 
 def _measured(claim: Claim) -> str:
-    return words.measured(claim) or _number(None)
+    return words.measured_value(claim) or _number(None)
 
 
 _OF_ROLE = {

@@ -137,7 +137,7 @@ def possible(claim: Claim, one: Comparison) -> Comparison:
     return one.model_copy(update=ends)
 
 
-def measured(claim: Claim) -> str:
+def measured_value(claim: Claim) -> str:
     """Write a measured value, with the interval of the comparison that it comes from.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from ..plugins.profiles import PROFILES
 from ..plugins.registry import OURS, Registry
 from ..plugins.schedulers import SCHEDULERS
 from ..plugins.studies import STUDIES
+from ..plugins.testbeds import TESTBEDS
 from ..records import Record
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "profile": PROFILES,
     "scheduler": SCHEDULERS,
     "study": STUDIES,
+    "testbed": TESTBEDS,
     "workload": WORKLOADS,
 }
 
@@ -35,7 +38,8 @@ REGISTRIES: dict[str, Registry[Any]] = {
 class Plugin(Record):
     """An entry of a registry that the agent does not contain, such as another package's.
 
-    A trial names the plug-ins that it uses; a bundle also names its studies.
+    A trial names the plug-ins that it uses; a bundle also names its studies, and a result's
+    provenance its testbed.
 
     Attributes
     ----------
@@ -47,7 +51,7 @@ class Plugin(Record):
         SHA-256 over what the plug-in consists of (`plugins.digest`).
     """
 
-    kind: Literal["device", "policy", "profile", "scheduler", "study", "workload"]
+    kind: Literal["device", "policy", "profile", "scheduler", "study", "testbed", "workload"]
     name: str
     package: str = ""
     version: str = ""
@@ -90,13 +94,13 @@ def installed(kind: str, name: str) -> Plugin | None:
 def digest(entry: Any) -> str:
     """Return the SHA-256 over what a plug-in consists of.
 
-    A record consists of its values. A model consists of the file that defines it (of its schema, if
-    a notebook defines it) and of its files for the far side, the machine under test. A study
-    consists of its whole package.
+    A record consists of its values. A model, or a testbed, consists of the file that defines it (of
+    its schema, or its source, if a notebook defines it) and of its files for the far side, the
+    machine under test. A study consists of its whole package.
     """
     if is_dataclass(entry) and not isinstance(entry, type):
         return hashlib.sha256(json.dumps(asdict(entry), sort_keys=True).encode()).hexdigest()
-    parts = _files_of_model(entry) if isinstance(entry, type) else _files_of_study(entry)
+    parts = _files_of_class(entry) if isinstance(entry, type) else _files_of_study(entry)
     found = hashlib.sha256()
     for name, content in parts:
         found.update(f"{name}\0{len(content)}\0".encode() + content)
@@ -115,14 +119,17 @@ def _files_of_study(study: Any) -> list[tuple[str, bytes]]:
     ]
 
 
-def _files_of_model(model: Any) -> list[tuple[str, bytes]]:
-    """Return the file that defines a model, or its schema, and its files for the far side."""
-    file = getattr(sys.modules[model.__module__], "__file__", None)
-    if file and model.__module__ != "__main__":
+def _files_of_class(entry: Any) -> list[tuple[str, bytes]]:
+    """Return what defines a model or a testbed, and its files for the far side."""
+    file = getattr(sys.modules[entry.__module__], "__file__", None)
+    if file and entry.__module__ != "__main__":
         near = Path(file).read_bytes()
+    elif hasattr(entry, "model_json_schema"):
+        near = json.dumps(entry.model_json_schema(), sort_keys=True).encode()
     else:
-        near = json.dumps(model.model_json_schema(), sort_keys=True).encode()
-    far = sorted(far_side.files(model.agent).items()) if model.agent else []
+        near = inspect.getsource(entry).encode()
+    agent = getattr(entry, "agent", "")
+    far = sorted(far_side.files(agent).items()) if agent else []
     return [("", near), *far]
 
 

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 from ... import __version__
 from ...errors import NotReady
-from ...plugins.packages import that_brings
-from ...plugins.testbeds import TESTBEDS
 from ...results.outcome import Outcome
 from ...testbeds.base import Say, Testbed, requirements
 from ...trial import Trial
+from ...trial.plugins import installed
 
 #: (campaign, testbed) of the trials that run in this process for a Dask cluster.
 _running: set[tuple[str, Testbed]] = set()
@@ -21,14 +20,14 @@ def run(testbed: Testbed, trial: Trial, note: Say) -> Outcome:
     """Run `trial` and return its outcome.
 
     This adds to the provenance: the version of this package, the capabilities that the trial
-    required, its plug-ins, and the other package that brings the testbed.
+    required, its plug-ins, and the testbed if that is a plug-in.
     """
     outcome = testbed.run(trial, note)
     told: dict[str, object] = {"package": __version__, "capabilities": sorted(requirements(trial))}
     if trial.plugins:
         told["plugins"] = [plugin.model_dump() for plugin in trial.plugins]
-    if package := that_brings(TESTBEDS, testbed.name):
-        told["testbed_package"] = package
+    if plugin := installed("testbed", testbed.name):
+        told["testbed_plugin"] = plugin.model_dump()
     return replace(outcome, provenance={**outcome.provenance, **told})
 
 

@@ -311,10 +311,10 @@ def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
     if measured is None:
         return _absent(rows)
     reason = told(
-        f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: the "
-        "article's kernel waited for a set time on any disk. Our anticipatory, after the paper of "
-        "2001, waits only where it has learned from the disk that a wait gains something. It ran "
-        "on the disk without an arm alone.",
+        f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: "
+        "the article's kernel waited for a set time on any disk. Our anticipatory, after the "
+        "paper of 2001, waits only where it has learned from the disk that a wait gains "
+        "something. It ran on the disk without an arm alone.",
         [above["scheduler"], below["scheduler"]],
     )
     return not_testable(reason)._replace(measured=six_digits(measured.value))

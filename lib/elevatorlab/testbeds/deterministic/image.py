@@ -101,15 +101,15 @@ def digest(emulator: qemu.Emulator = qemu.STOCK) -> str:
     emulator : Emulator
         The program that emulates the machine. It is part of the digest.
     """
-    return digest_of(parts(emulator))
+    return digest_of(digest_parts(emulator))
 
 
 def digest_of(parts: Mapping[str, Sequence[str]]) -> str:
-    """Return the SHA-256 over the parts of an image (see `parts`)."""
+    """Return the SHA-256 over the parts of an image (see `digest_parts`)."""
     return hashlib.sha256("\0".join(chain(*parts.values())).encode()).hexdigest()
 
 
-def parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
+def digest_parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
     """Return the parts of the image digest by name, in the order in which they are hashed.
 
     They are the image's files, QEMU's version and whole command line (without the host's paths),
@@ -130,7 +130,7 @@ def parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
         "QEMU's options": [qemu.NAME, *argv[1:]],  # without any path of this host
         "firmware": [cache.sha256(file) for file in qemu.firmware()],
         "agent": [agent_archive.agent_digest()],
-        **emulator.parts(),
+        **emulator.digest_parts(),
     }
 
 

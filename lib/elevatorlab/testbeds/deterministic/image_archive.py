@@ -64,7 +64,7 @@ class Description(Record):
     recipe : str
         SHA-256 of the recipe from which the image was built.
     parts : dict of str to tuple of str
-        Parts of the image digest (`image.parts`).
+        Parts of the image digest (`image.digest_parts`).
     files : dict of str to ImageFile
         Files by name, in the archive's order.
     """
@@ -125,7 +125,7 @@ def _write(folder: Path, files: Mapping[str, Path]) -> Path:
 
 def _description(files: Mapping[str, Path]) -> Description:
     """Describe this machine's image; refuse files that have changed since it was built."""
-    parts = image.parts()
+    parts = image.digest_parts()
     entries = {name: _entry_of(file) for name, file in files.items()}
     for name, sha256 in zip(image.FILES, parts["files"], strict=True):
         if entries[name].sha256 != sha256:
@@ -328,7 +328,7 @@ def differing(described: Description) -> list[str]:
         Description of the archive whose image is in use here.
     """
     try:
-        here = image.parts()
+        here = image.digest_parts()
     except NotReady:  # the image is whole, so QEMU is what is missing
         return ["QEMU"]
     names = dict.fromkeys([*described.parts, *here])

@@ -101,7 +101,7 @@ class Nested(ParallelRounds):
         piece = qemu.memory(KIND, image / KIND / FILES[0], size_mib, "share=on,readonly=on")
         return [*piece, "-device", f"nvdimm,id=nvdimm3,slot=2,memdev={KIND},unarmed=on"]
 
-    def parts(self) -> dict[str, list[str]]:
+    def digest_parts(self) -> dict[str, list[str]]:
         """Return the digests of QEMU's file system and of both machines' boot programs.
 
         The description of the inner machine belongs to them, too.

@@ -92,8 +92,8 @@ class Emulator(Protocol):
     def version(self) -> str:
         """Return the program's version for the image digest, or raise `NotReady`."""
 
-    def parts(self) -> dict[str, list[str]]:
-        """Return further parts of the image digest, in the form of `image.parts`."""
+    def digest_parts(self) -> dict[str, list[str]]:
+        """Return further parts of the image digest, in the form of `image.digest_parts`."""
 
     def initramfs(self, image: Path) -> Path:
         """Return the file of the machine's initramfs; `image` is the image's folder."""
@@ -125,7 +125,7 @@ class Plain:
 
     slots = 2
 
-    def parts(self) -> dict[str, list[str]]:
+    def digest_parts(self) -> dict[str, list[str]]:
         """Return no further parts."""
         return {}
 

@@ -5,12 +5,13 @@ is a worker of the agent. The container ends when the connection to that worker 
 then removes it. So a killed agent or client leaves no container behind.
 """
 
-import time
+import contextlib
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 import docker
+import tenacity
 from docker.models.containers import Container
 from docker.models.images import Image
 from docker.models.volumes import Volume
@@ -145,16 +146,17 @@ def remove(client: docker.DockerClient, run: str | None = None) -> int:
     return removed
 
 
-def _remove(thing: Container | Volume, patience_s: float = 10, **how: bool) -> None:
+def _remove(thing: Container | Volume, **how: bool) -> None:
     """Remove a container or volume, even while the engine removes it or something still uses it."""
-    until_s = time.monotonic() + patience_s
-    while True:
-        try:
-            thing.remove(**how)
-            return
-        except docker.errors.NotFound:
-            return
-        except docker.errors.APIError as problem:
-            if problem.status_code != CONFLICT or time.monotonic() > until_s:
-                raise
-        time.sleep(0.1)
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(_is_conflict),
+        wait=tenacity.wait_fixed(0.1),
+        stop=tenacity.stop_after_delay(10),
+        reraise=True,
+    )
+    with contextlib.suppress(docker.errors.NotFound):
+        retrying(thing.remove, **how)
+
+
+def _is_conflict(problem: BaseException) -> bool:
+    return isinstance(problem, docker.errors.APIError) and problem.status_code == CONFLICT

@@ -25,7 +25,7 @@ LOOK_EVERY_S = 2
 
 
 #: A piece of what a command prints: (output, None) or (None, error output).
-Part = tuple[bytes | None, bytes | None]
+Chunk = tuple[bytes | None, bytes | None]
 
 
 class ContainerShell:
@@ -60,9 +60,11 @@ class ContainerShell:
         """
         with self._lost():
             command = Command(self.container(), ["timeout", str(timeout_s), *argv])
-            parts = list(command.parts())
+            chunks = list(command.chunks())
             status = command.status()
-        output, errors = (b"".join(part[end] or b"" for part in parts).decode() for end in (0, 1))
+        output, errors = (
+            b"".join(chunk[end] or b"" for chunk in chunks).decode() for end in (0, 1)
+        )
         if status:
             raise CommandFailed(self.name, argv, status, errors)
         return output
@@ -71,7 +73,7 @@ class ContainerShell:
         """Run a command and yield the lines that it prints, as they come."""
         with self._lost():
             command, rest = Command(self.container(), argv), b""
-            for output, _ in command.parts():
+            for output, _ in command.chunks():
                 *lines, rest = (rest + (output or b"")).split(b"\n")
                 yield from (line.decode() for line in lines)
             if command.status():
@@ -113,9 +115,9 @@ class Command:
         self.container, self.api = container, container.client.api
         self.id = self.api.exec_create(container.id, argv)["Id"]
 
-    def parts(self) -> Iterator[Part]:
+    def chunks(self) -> Iterator[Chunk]:
         """Yield what the command prints, piece by piece: (output, None) or (None, error output)."""
-        came: queue.SimpleQueue[Part | Exception | None] = queue.SimpleQueue()
+        came: queue.SimpleQueue[Chunk | Exception | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(came.put,), daemon=True).start()
         while True:
             try:
@@ -129,7 +131,7 @@ class Command:
                 raise part
             yield part
 
-    def _read(self, put: Callable[[Part | Exception | None], None]) -> None:
+    def _read(self, put: Callable[[Chunk | Exception | None], None]) -> None:
         """Call `put` with each piece, then with None, or with the exception that was raised."""
         try:
             for part in self.api.exec_start(self.id, stream=True, demux=True):

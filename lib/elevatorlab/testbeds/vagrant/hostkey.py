@@ -2,14 +2,17 @@
 
 import contextlib
 import socket
-import time
 from pathlib import Path
 
 import paramiko
+import tenacity
 
 from ...errors import NotReady
 
 WAIT_S = 60
+
+#: What a machine raises that shows no key, or not yet.
+NO_KEY_YET = (OSError, EOFError, paramiko.SSHException)
 
 
 def pin(host: str, port: int, known_hosts: Path) -> None:
@@ -26,17 +29,18 @@ def pin(host: str, port: int, known_hosts: Path) -> None:
     NotReady
         When the machine shows no key within `WAIT_S`.
     """
-    until_s = time.monotonic() + WAIT_S
-    while True:
-        try:
-            key = _shown(host, port)
-            break
-        except (OSError, EOFError, paramiko.SSHException) as problem:
-            if time.monotonic() > until_s:
-                raise NotReady(
-                    f"expected the virtual machine's SSH server at {host}:{port}; found: {problem}"
-                ) from None
-            time.sleep(1)
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(NO_KEY_YET),
+        wait=tenacity.wait_fixed(1),
+        stop=tenacity.stop_after_delay(WAIT_S),
+        reraise=True,
+    )
+    try:
+        key = retrying(_shown, host, port)
+    except NO_KEY_YET as problem:
+        raise NotReady(
+            f"expected the virtual machine's SSH server at {host}:{port}; found: {problem}"
+        ) from None
     keys = paramiko.HostKeys()
     keys.add(_entry(host, port), key.get_name(), key)
     keys.save(known_hosts)
@@ -44,7 +48,7 @@ def pin(host: str, port: int, known_hosts: Path) -> None:
 
 def shown_is_pinned(host: str, port: int, known_hosts: Path) -> bool:
     """Tell whether the machine answers with the key in `known_hosts`."""
-    with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+    with contextlib.suppress(*NO_KEY_YET):
         return paramiko.HostKeys(known_hosts).check(_entry(host, port), _shown(host, port))
     return False
 

@@ -13,7 +13,7 @@ from ..plugins import studies
 from ..plugins.studies import Study
 from ..results import attested, references, store
 from ..running import provenance
-from . import beside, drawn, pages, style
+from . import beside, figure_files, pages, style
 
 #: The report that `elevatorlab reproduce` writes.
 REPORT = BUILD / "report"
@@ -93,7 +93,7 @@ def write_report(
         judged = kept.judge(name, results).claims
         measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
         to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
-        figures += drawn.save(study, measured[name], out / "figures")
+        figures += figure_files.save(study, measured[name], out / "figures")
         tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
         claims += judged
     titles = {name: study.TITLE for name, study in studies.STUDIES.items()}

@@ -9,7 +9,7 @@ from elevatorlab import cache
 from elevatorlab.plugins import studies
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.results import store
-from elevatorlab.showing import drawn
+from elevatorlab.showing import figure_files
 
 #: It has one figure of published data.
 STUDY = "innodb_commit"
@@ -34,7 +34,7 @@ def study(monkeypatch, tmp_path):
 
 def saved(study, folder):
     """Draw what was published; return the figures without their files, and the files' content."""
-    found = drawn.save(study, store.load(STUDY, "published"), folder)
+    found = figure_files.save(study, store.load(STUDY, "published"), folder)
     shown = {path for figure in found for path in figure.files.values()}
     assert shown == set(folder.iterdir())
     about = [
@@ -60,25 +60,25 @@ def test_a_report_may_be_written_over(study, tmp_path):
 
 
 def test_another_look_is_drawn_anew(study, tmp_path, monkeypatch):
-    digests = {drawn._digest(study), drawn._digest(study)}
+    digests = {figure_files._digest(study), figure_files._digest(study)}
     assert len(digests) == 1
     with mpl.rc_context({"lines.dashed_pattern": (9, 9)}):
-        digests.add(drawn._digest(study))
+        digests.add(figure_files._digest(study))
     SCHEDULERS.register("mine", SchedulerRecord("mine", colour="#123456"))
-    digests.add(drawn._digest(study))
+    digests.add(figure_files._digest(study))
     SCHEDULERS.unregister("mine")
-    monkeypatch.setattr(drawn, "version", lambda name: "another")
-    digests.add(drawn._digest(study))
-    monkeypatch.setattr(drawn, "DATA", tmp_path)
+    monkeypatch.setattr(figure_files, "version", lambda name: "another")
+    digests.add(figure_files._digest(study))
+    monkeypatch.setattr(figure_files, "DATA", tmp_path)
     (tmp_path / "claims").mkdir()
     (tmp_path / "claims" / f"{STUDY}.yaml").write_text("another")
-    digests.add(drawn._digest(study))
+    digests.add(figure_files._digest(study))
     assert len(digests) == 5
 
 
 def test_what_was_measured_is_always_drawn(study, tmp_path):
     measured = store.load(STUDY, "reference/quick").query("repetition == 1")
-    found = drawn.save(study, measured, tmp_path / "out")
+    found = figure_files.save(study, measured, tmp_path / "out")
     assert any(figure.trials for figure in found) and not (tmp_path / "cache").exists()
 
 

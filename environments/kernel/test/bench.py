@@ -62,7 +62,7 @@ def local():
 def tcp():
     """Host and target on one processor, stock driver and one send a batch."""
     cases = [("none", {}), ("sbq", {}), ("sbq", {"batch_timeout_us": 150})]
-    for (target, options), driver in itertools.product(TARGETS.items(), NvmeTcp.drivers):
+    for (target, options), driver in itertools.product(TARGETS.items(), NvmeTcp.modules):
         with (
             NullBlk(memory_backed=0, size=1024, **options) as backing,
             NvmeTcp(backing.device, driver, queue_size=1024) as disk,

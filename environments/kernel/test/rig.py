@@ -12,6 +12,10 @@ import struct
 import subprocess
 import threading
 import time
+import types
+
+#: The scheduler under test, and the module that brings it; `stress.py` may choose another.
+UNDER_TEST = types.SimpleNamespace(name="sbq", module="sbq-iosched")
 
 NULL_BLK = pathlib.Path("/sys/kernel/config/nullb")
 TROUBLE = re.compile(
@@ -44,6 +48,11 @@ def load(module, *options):
     subprocess.run([*command, *options], check=True)
 
 
+def is_sbq():
+    """Tell whether SBQ is under test, whose tunables and counters are known here."""
+    return UNDER_TEST.name == "sbq"
+
+
 class Queue:
     """The request queue of a block device."""
 
@@ -55,8 +64,14 @@ class Queue:
         places = self.folder, pathlib.Path(self.device)
         wait_until(lambda: all(place.exists() for place in places), self.device)
 
-    def select(self, scheduler):
-        write(self.folder / "scheduler", scheduler)
+    def select(self, scheduler=None):
+        """Choose a scheduler; by default the one under test."""
+        write(self.folder / "scheduler", scheduler or UNDER_TEST.name)
+
+    def hold_for(self, timeout_us):
+        """Let SBQ hold requests so long; no other scheduler has this tunable."""
+        if is_sbq():
+            self.set("batch_timeout_us", timeout_us)
 
     def set(self, knob, value):
         write(self.folder / "iosched" / knob, value)
@@ -75,7 +90,9 @@ class Queue:
         return {name: self.get(name) for name in names.split()}
 
     def check_counters(self):
-        """At rest, every request that came in has gone to the driver."""
+        """At rest, every request that came in has gone to the driver; only SBQ counts them."""
+        if not is_sbq():
+            return {}
         found = self.counters()
         assert found["held"] + found["bypassed"] == found["dispatched"], found
         return found
@@ -134,7 +151,7 @@ class NvmeTcp(Queue):
         More of the connection: ``queue_size``, ``nr_io_queues``, ...
     """
 
-    drivers = {"stock": "nvme-tcp", "one-send": "nvme-tcp-one-send"}
+    modules = {"stock": "nvme-tcp", "one-send": "nvme-tcp-one-send"}
     target = pathlib.Path("/sys/kernel/config/nvmet")
     rule = pathlib.Path("/run/modprobe.d/one-send.conf")
 
@@ -146,12 +163,17 @@ class NvmeTcp(Queue):
         # Whenever it connects, the kernel asks for Debian's driver, which would stay loaded.
         self.rule.parent.mkdir(exist_ok=True)
         self.rule.write_text("" if driver == "stock" else "install nvme-tcp /bin/true\n")
-        load(self.drivers[driver])
-        self.driver = self.drivers[driver].replace("-", "_")
+        load(self.modules[driver])
+        self.driver = self.modules[driver].replace("-", "_")
         self.options = options
         self.link(mtu_bytes)
         self.serve(backing)
         self.connect()
+
+    @classmethod
+    def drivers(cls):
+        """Return the drivers to test with: the patched one belongs to SBQ's document."""
+        return tuple(cls.modules) if is_sbq() else ("stock",)
 
     @staticmethod
     def link(mtu_bytes):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What SBQ holds, releases and merges, and that no byte is lost by it: on disks that stay."""
+"""What SBQ holds, releases and merges; that no scheduler loses a byte: on disks that stay."""
 
 import errno
 import os
 import subprocess
 
-from rig import NullBlk, Queue, fio, load, verified
+from rig import NullBlk, Queue, fio, is_sbq, load, verified
 
 CPUS = os.cpu_count()
 
@@ -76,7 +76,7 @@ def data_survive_every_kind_of_completion_size_and_queue():
     found = []
     for kind in kinds:
         with NullBlk(**kind) as disk:
-            disk.select("sbq")
+            disk.select()
             mixed = "512/10:4k/50:8k/10:16k/10:64k/10:256k/10"
             jobs = {"numjobs": 2, "size": "8m", "offset_increment": "32m"}
             fio(disk.device, **verified(**jobs, bssplit=mixed, blockalign="512", bs_unaligned=1))
@@ -86,7 +86,7 @@ def data_survive_every_kind_of_completion_size_and_queue():
 
 def storm(disk):
     """Make many flushes and writes with FUA; return the counters."""
-    disk.select("sbq")
+    disk.select()
     fua = (disk.folder / "fua").read_text().strip()
     cache = (disk.folder / "write_cache").read_text().strip()
     assert (cache, fua) == ("write back", "1"), (cache, fua)
@@ -101,16 +101,17 @@ def flush_and_fua_storms_end():
         return storm(disk)
 
 
-def a_request_that_is_inserted_again_is_not_held_again():
+def a_request_that_is_inserted_again_is_served():
     short_transfer = 0x100  # scsi_debug reads half; the rest is inserted at the head
     load("sd_mod")
     load("scsi_debug", "dev_size_mb=64", "delay=0", "every_nth=20", f"opts={short_transfer}")
     disk = Queue("sda")
     disk.wait_for_disk()
-    disk.select("sbq")
+    disk.select()
     fio(disk.device, **verified(size="16m", bs="16k", iodepth=24))
     found = disk.check_counters()
     disk.select("none")
     subprocess.run(["rmmod", "scsi_debug"], check=True)
-    assert found["bypassed"] > 10, found
+    if is_sbq():  # which does not hold them again
+        assert found["bypassed"] > 10, found
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""SBQ over NVMe/TCP, with both drivers: data, passthrough commands, controllers that go."""
+"""A scheduler over NVMe/TCP: data, controllers that go; SBQ with both drivers, and passthrough."""
 
 import contextlib
 import ctypes
@@ -7,7 +7,7 @@ import fcntl
 import os
 import time
 
-from rig import NullBlk, NvmeTcp, Writers, endless, fio, said_by, start, verified
+from rig import UNDER_TEST, NullBlk, NvmeTcp, Writers, endless, fio, said_by, start, verified
 from stress_changes import switch_under_load
 from stress_data import storm
 
@@ -16,17 +16,17 @@ from stress_data import storm
 def nvme_tcp(driver, **backing):
     with NullBlk(size=64, **{"irqmode": 2, "completion_nsec": 50000, **backing}) as backing:
         with NvmeTcp(backing.device, driver) as disk:
-            disk.select("sbq")
+            disk.select()
             yield disk
 
 
 def an_nvme_controller_is_deleted_under_load(times=3):
     acknowledged = []
-    for driver in NvmeTcp.drivers:
+    for driver in NvmeTcp.drivers():
         with nvme_tcp(driver) as disk:
             for number in range(times):
-                disk.select("sbq")
-                disk.set("batch_timeout_us", [50, 100000][number % 2])
+                disk.select()
+                disk.hold_for([50, 100000][number % 2])
                 depth = [64, 3][number % 2]
                 job = start(disk.device, **endless(iodepth=depth, size="48m"))
                 disk.wait_for_requests()
@@ -42,7 +42,7 @@ def an_nvme_controller_is_deleted_under_load(times=3):
 
 def an_nvme_controller_is_reset_under_load(times=3):
     found = {}
-    for driver in NvmeTcp.drivers:
+    for driver in NvmeTcp.drivers():
         with nvme_tcp(driver) as disk:
             jobs = {"numjobs": 2, "size": "4m", "offset_increment": "32m", "loops": 999}
             job = start(disk.device, **verified(**jobs))
@@ -63,7 +63,7 @@ def an_nvme_controller_is_reset_under_load(times=3):
 
 def switches_over_nvme_tcp_lose_nothing(times=100):
     found = {}
-    for driver in NvmeTcp.drivers:
+    for driver in NvmeTcp.drivers():
         with nvme_tcp(driver) as disk:
             found[driver] = switch_under_load(disk, times, size="2m")
     return found
@@ -72,7 +72,7 @@ def switches_over_nvme_tcp_lose_nothing(times=100):
 def flush_and_fua_storms_end_over_nvme_tcp():
     """Each flush goes on to the target's disk, which has a cache too."""
     found = {}
-    for driver in NvmeTcp.drivers:
+    for driver in NvmeTcp.drivers():
         with nvme_tcp(driver, cache_size=8) as disk:
             found[driver] = storm(disk)
     return found
@@ -81,14 +81,14 @@ def flush_and_fua_storms_end_over_nvme_tcp():
 def data_survive_nvme_over_tcp():
     """Each driver, small and full batches, writes inside the command and after it."""
     found = {}
-    for driver in NvmeTcp.drivers:
+    for driver in NvmeTcp.drivers():
         with nvme_tcp(driver) as disk:
-            for scheduler in "sbq", "none", "mq-deadline", "kyber":
+            for scheduler in UNDER_TEST.name, "none", "mq-deadline", "kyber":
                 disk.select(scheduler)
                 jobs = {"numjobs": 2, "size": "2m", "offset_increment": "32m", "iodepth": 48}
                 fio(disk.device, **verified(**jobs, bssplit="4k/60:8k/20:64k/20"))
                 fio(disk.device, **verified(**jobs, iodepth_batch_submit=16, bs="4k"))
-                if scheduler == "sbq":
+                if scheduler == UNDER_TEST.name:
                     found[driver] = disk.check_counters()
     return found
 

@@ -63,6 +63,16 @@ class Queue:
     def wait_for_disk(self):
         places = self.folder, pathlib.Path(self.device)
         wait_until(lambda: all(place.exists() for place in places), self.device)
+        wait_until(self.takes_a_scheduler, f"{self.device} taking a scheduler")
+
+    def takes_a_scheduler(self):
+        """Tell whether the queue is registered: its files are there a moment before."""
+        chosen = re.search(r"\[(.+?)\]", (self.folder / "scheduler").read_text())[1]
+        try:
+            self.select(chosen)
+        except FileNotFoundError:
+            return False
+        return True
 
     def select(self, scheduler=None):
         """Choose a scheduler; by default the one under test."""

@@ -23,7 +23,7 @@ from elevatorlab.showing.style import style
 
 #: Figures that the reference's results do not give, with the stored results that do: study, figure.
 BESIDE_THE_REFERENCE = {
-    ("container_isolation", "frontier"): DATA / "frontier" / "container_isolation.csv"
+    ("container_isolation", "frontier"): DATA / "frontier" / "container_isolation.csv.gz"
 }
 
 INTRODUCTION = """\

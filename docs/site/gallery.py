@@ -84,20 +84,20 @@ def _write_page(name: str, folder: Path) -> None:
     (folder / f"{name}.md").write_text(_page(studies.get(name), folder))
 
 
-def _drawn(study: Any) -> dict[str, Drawn]:
+def drawn(study: Any) -> dict[str, Drawn]:
     """Draw every figure of a study."""
-    drawn = dict(study.figures(study.published(), store.load(study.NAME)))
+    figures = dict(study.figures(study.published(), store.load(study.NAME)))
     for (name, figure), file in BESIDE_THE_REFERENCE.items():
         if name == study.NAME:
-            drawn[figure] = study.figures(study.published(), pd.read_csv(file))[figure]
-    return drawn
+            figures[figure] = study.figures(study.published(), pd.read_csv(file))[figure]
+    return figures
 
 
 def _page(study: Any, folder: Path) -> str:
     with painters() as sources:
-        drawn = _drawn(study)
+        figures = drawn(study)
     words = [f"# {study.TITLE}", ""]
-    for name, one in drawn.items():
+    for name, one in figures.items():
         _, _, run = name.partition("--")
         title = title_of(one.figure, name) + (f" ({run})" if run else "")
         file = folder / "figures" / f"{study.NAME}-{name}.png"

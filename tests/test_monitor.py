@@ -1,6 +1,7 @@
 """Conversations with QEMU's monitor, and what becomes of them when the machine is not there."""
 
 import asyncio
+import gc
 import json
 import socket
 import subprocess
@@ -163,3 +164,21 @@ def test_within_a_notebook(answering, machine):
         return ask(answering({"return": 1}), machine)
 
     assert asyncio.run(cell()) == 1
+
+
+@pytest.mark.parametrize(("error", "said"), [(EOFError, False), (ValueError, True)])
+def test_a_closed_socket_that_nobody_asked_for_is_no_traceback(error, said, caplog):
+    """qemu.qmp gathers tasks that end with the machine, and may ask for none of their results."""
+
+    async def conversation():
+        async def ended():
+            raise error("left alone")
+
+        asyncio.gather(ended(), return_exceptions=False)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        gc.collect()
+
+    converse(conversation())
+    gc.collect()
+    assert ("left alone" in caplog.text) == said

@@ -32,9 +32,23 @@ def converse(conversation: Coroutine[Any, Any, T]) -> T:
     caller is interrupted, the caller ends the machine, and that ends the coroutine.
     """
     thread = ThreadPoolExecutor(1, thread_name_prefix="monitor")
-    talk = thread.submit(asyncio.run, conversation)
+    talk = thread.submit(asyncio.run, _quietly(conversation))
     thread.shutdown(wait=False)
     return talk.result()
+
+
+async def _quietly(conversation: Coroutine[Any, Any, T]) -> T:
+    asyncio.get_running_loop().set_exception_handler(_report)
+    return await conversation
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report what nobody has caught, but not that the socket of a machine that ended is closed.
+
+    qemu.qmp may keep that to itself, and asyncio then prints it with a traceback.
+    """
+    if not isinstance(context.get("exception"), QMPError | OSError | EOFError):
+        loop.default_exception_handler(context)
 
 
 class Monitor:

@@ -307,6 +307,12 @@ def about(study: str, data: Path = DATA) -> About:
     return _claims_file(path).about if path.is_file() else About()
 
 
+def labels(study: str, data: Path = DATA) -> dict[str, str]:
+    """Return what a reader calls the values in a study's claims; nothing of one without a file."""
+    path = _claims_path(study, data)
+    return _claims_file(path).labels if path.is_file() else {}
+
+
 def _claims_path(study: str, data: Path) -> Path:
     return data / "claims" / f"{study}.yaml"
 

@@ -7,15 +7,13 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-import yaml
 from markupsafe import Markup, escape
 
 from ..analysis.wording import borne, plain, within
+from ..judging import families
 from ..judging.claims import Claim
 from ..judging.comparison import Comparison
-from ..judging.families import ClaimsFile
 from ..judging.values import measured_text
-from ..paths import DATA
 from ..plugins.schedulers import SCHEDULERS
 
 #: Names of the kernel's own, which a reader may look up. No label says more.
@@ -88,7 +86,7 @@ def told(text: str, study: str) -> str:
     >>> told("latency_us of as_published", "vm_vs_container"), told("slice_idle 8 ms", "")
     ('latency in us of cache warm', '`slice_idle` 8 ms')
     """
-    known = labels(study)
+    known = _labels(study)
     text = _SETTING.sub(lambda found: known.get(found[0], found[0]), text)
     return _IDENTIFIER.sub(lambda found: _label(found[0], known), text)
 
@@ -106,7 +104,7 @@ def place(text: str, study: str) -> str:
     >>> place("high_read_latency, direct, vm, bfq, nan", "vm_vs_container")
     'Test 2, direct I/O, VM, bfq'
     """
-    known = labels(study)
+    known = _labels(study)
 
     def label(part: str) -> str:
         if part in known and part not in OF_THE_KERNEL:
@@ -169,12 +167,9 @@ def measured_value(claim: Claim) -> str:
 
 
 @cache
-def labels(study: str) -> Mapping[str, str]:
-    """Return what a reader calls the values in a study's claims; nothing of one without a file."""
-    path = DATA / "claims" / f"{study}.yaml"
-    if not path.is_file():
-        return {}
-    return ClaimsFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))).labels
+def _labels(study: str) -> Mapping[str, str]:
+    """Return a study's labels, read once: a page asks for them thousands of times."""
+    return families.labels(study)
 
 
 def _label(name: str, known: Mapping[str, str]) -> str:

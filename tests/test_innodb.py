@@ -269,9 +269,9 @@ def test_every_reason_tells_of_a_scheduler_that_only_stands_for_the_article_s(st
         if claim.measured is None or claim.testbed == "published data":
             continue
         named = claim.reason
-        for sentence in reimplemented._SAID.values():
+        for sentence in reimplemented.SENTENCES.values():
             named = named.replace(sentence, "")
-        for name, sentence in reimplemented._SAID.items():
+        for name, sentence in reimplemented.SENTENCES.items():
             if re.search(rf"\b{name}\b(?!'s)", named):
                 assert sentence in claim.reason, (claim.id, claim.reason)
                 told += 1

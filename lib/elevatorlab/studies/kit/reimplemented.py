@@ -10,7 +10,8 @@ REIMPLEMENTED = ("cfq", "anticipatory")
 #: The scheduler that has left the kernel, by the name of its successor.
 SUCCEEDS = {"bfq": "cfq"}
 
-_SAID = {
+#: What is said of each scheduler that only stands for the article's.
+SENTENCES = {
     "cfq": "cfq is our reimplementation from the documents of kernel 4.9, not the code that the "
     "article ran.",
     "anticipatory": "anticipatory is our reimplementation from the paper of 2001, not the code "
@@ -24,4 +25,5 @@ def told(reason: str, schedulers: Iterable[str]) -> str:
 
     Such a scheduler is a reimplementation of the original, or its successor.
     """
-    return " ".join([reason, *(_SAID[name] for name in dict.fromkeys(schedulers) if name in _SAID)])
+    named = (SENTENCES[name] for name in dict.fromkeys(schedulers) if name in SENTENCES)
+    return " ".join([reason, *named])

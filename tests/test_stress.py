@@ -52,7 +52,7 @@ def test_a_missing_lock_passes_the_check_and_not_the_stress(tmp_path):
     assert len(lines) - len(kept) == 4
     source.write_text("".join(kept))
     assert check(folder).passed
-    assert outcomes("fifo", [FIRST])[0] == {FIRST: "ok"}
+    assert outcomes("fifo", [FIRST], limit_s=300)[0] == {FIRST: "ok"}
     try:
         found, _ = outcomes(folder, [FIRST], limit_s=300)
     except RuntimeError:

@@ -161,15 +161,32 @@ def test_the_segment_used_longest_ago_gives_way(program):
     assert served["hit"].tolist() == [0, 0, 1, 0, 1, 0]
 
 
-def test_a_write_makes_what_was_read_worthless(program):
-    requests = [(0, "R", 0, 8), (0, "W", 4, 1), (10**9, "R", 2, 2), (0, "R", 2, 4)]
-    assert drive_model.serve(program, plain(), requests)["hit"].tolist() == [0, 0, 1, 0]
+def test_a_write_empties_the_segment_that_has_its_sector(program):
+    drive = plain(buffer={"segments": 2})
+    read = [(0, "R", 0, 8), (0, "R", 5000, 8), (0, "W", 4, 1)]
+    requests = [*read, (10**9, "R", 5000, 8), (0, "R", 2, 2)]
+    assert drive_model.serve(program, drive, requests)["hit"].tolist() == [0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("over_requested", [False, True])
+def test_read_ahead_over_requested_keeps_nothing_that_was_answered(program, over_requested):
+    drive = plain(buffer={"continuous_read": 3, "read_ahead_over_requested": over_requested})
+    again = [(0, "R", 1000, 8), (10**8, "R", 1008, 8), (10**8, "R", 1008, 8)]
+    served = drive_model.serve(program, drive, again)
+    assert served["hit"].tolist() == [0, 1, int(not over_requested)]
 
 
 def test_a_write_settles_after_a_seek_but_not_without_one(program):
     requests = [(0, "R", 1000, 1), (0, "W", 0, 1), (0, "W", 1, 1)]
     served = drive_model.serve(program, plain(buffer={"caching": False}), requests)
     assert served["seek"].tolist()[1:] == [2_444_444 + 500_000, 0]
+
+
+@pytest.mark.parametrize("settle_ms, seek_ns", [(-0.5, 1_944_444), (-3, 0)])
+def test_a_write_may_seek_faster_than_a_read(program, settle_ms, seek_ns):
+    drive = plain(write_settle_ms=settle_ms, buffer={"caching": False})
+    served = drive_model.serve(program, drive, [(0, "R", 1000, 1), (0, "W", 0, 1)])
+    assert served["seek"][1] == seek_ns
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])

@@ -35,6 +35,14 @@ u64 drive_seek_ns(const struct drive_model *model, u64 cylinders)
 				    (b->cylinders - a->cylinders);
 }
 
+/* A head settles longer before it writes. Some drives were measured to settle shorter. */
+static u64 settled(u64 time_ns, s64 settle_ns)
+{
+	if (settle_ns < 0 && time_ns < (u64)-settle_ns)
+		return 0;
+	return time_ns + settle_ns;
+}
+
 static u64 seek_to(const struct drive_model *model, const struct drive_place *place, bool write)
 {
 	const struct drive_arm *arm = &model->arm;
@@ -46,7 +54,7 @@ static u64 seek_to(const struct drive_model *model, const struct drive_place *pl
 	if (arm->head != place->head)
 		time_ns = later(time_ns, model->is->head_switch_ns);
 	if (write && (distance || arm->head != place->head))
-		time_ns += model->is->write_settle_ns;
+		return settled(time_ns, model->is->write_settle_ns);
 	return time_ns;
 }
 

@@ -18,7 +18,7 @@ struct drive_segment *drive_buffered(struct drive_model *model, u64 sector)
 		return segment;
 	for (u64 i = 0; i < model->is->segments; i++) {
 		segment = &model->segments[i];
-		if (segment->first <= sector && sector < segment->end)
+		if (segment->sure <= sector && sector < segment->end)
 			return segment;
 	}
 	return NULL;
@@ -33,17 +33,18 @@ struct drive_segment *drive_fresh_segment(struct drive_model *model, u64 sector)
 			oldest = &model->segments[i];
 	oldest->first = sector;
 	oldest->end = sector;
+	oldest->sure = sector;
 	return oldest;
 }
 
-/* What is written makes what was read of it worthless. */
+/* A write empties every segment that has one of its sectors. */
 void drive_forget(struct drive_model *model, u64 sector, u64 sectors)
 {
 	for (u64 i = 0; i < model->is->segments; i++) {
 		struct drive_segment *segment = &model->segments[i];
 
 		if (sector < segment->end && segment->first < sector + sectors)
-			segment->end = sector > segment->first ? sector : segment->first;
+			segment->end = segment->first;
 	}
 }
 
@@ -79,13 +80,23 @@ static void keep_within(const struct drive_model *model, struct drive_segment *s
 {
 	if (segment->end - segment->first > model->is->segment_sectors)
 		segment->first = segment->end - model->is->segment_sectors;
+	if (segment->sure < segment->first)
+		segment->sure = segment->first;
+}
+
+/* The host has the sectors before end. A drive that reads ahead over them finds none of them. */
+void drive_answered(struct drive_model *model, struct drive_segment *segment, u64 end)
+{
+	segment->used = ++model->uses;
+	if (model->is->read_ahead_over_requested)
+		segment->sure = lesser(end, segment->end);
 }
 
 /* The platter goes on reading behind a request; the segment's last sector was read at at_ns. */
 void drive_read_on(struct drive_model *model, struct drive_segment *segment,
 		   const struct drive_request *request, u64 at_ns)
 {
-	segment->used = ++model->uses;
+	drive_answered(model, segment, request->sector + request->sectors);
 	model->ahead.segment = segment;
 	model->ahead.at_ns = at_ns;
 	model->ahead.limit = ahead_limit(model, segment, request);

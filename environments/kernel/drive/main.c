@@ -17,9 +17,10 @@
 #define DRIVE_NUMBERS 16384
 #define DRIVE_MAX_SEGMENTS 65536
 
-static unsigned long long description[DRIVE_NUMBERS];
+/* 64 bits each; a settling time may be negative. */
+static long description[DRIVE_NUMBERS];
 static unsigned int numbers;
-module_param_array(description, ullong, &numbers, 0);
+module_param_array(description, long, &numbers, 0);
 MODULE_PARM_DESC(description, "the numbers of the drive, its zones and its seek curve");
 
 static struct drive_disk *drive;

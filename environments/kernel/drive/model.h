@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 typedef uint64_t u64;
+typedef int64_t s64;
 #endif
 
 #define DRIVE_FORMAT 1
@@ -77,7 +78,7 @@ struct drive_description {
 	u64 mapping;
 	u64 turn_ns;
 	u64 head_switch_ns;
-	u64 write_settle_ns;
+	s64 write_settle_ns;		/* less than 0: a write seeks faster than a read */
 	u64 bus_sector_ns;
 	u64 read_water_thousandths;	/* of a request: what is read before the bus sets out */
 	u64 overhead_ns[2][2][2];
@@ -123,6 +124,7 @@ struct drive_arm {
 struct drive_segment {
 	u64 first;			/* holds the sectors first to end - 1 */
 	u64 end;
+	u64 sure;			/* what is before it may lie under read-ahead */
 	u64 used;			/* a counter: the least recently used one is taken */
 };
 
@@ -203,6 +205,7 @@ void drive_write_media(struct drive_model *model, const struct drive_dirty *data
 struct drive_segment *drive_buffered(struct drive_model *model, u64 sector);
 struct drive_segment *drive_fresh_segment(struct drive_model *model, u64 sector);
 void drive_forget(struct drive_model *model, u64 sector, u64 sectors);
+void drive_answered(struct drive_model *model, struct drive_segment *segment, u64 end);
 void drive_read_on(struct drive_model *model, struct drive_segment *segment,
 		   const struct drive_request *request, u64 at_ns);
 void drive_advance_ahead(struct drive_model *model, u64 now_ns);

@@ -93,7 +93,7 @@ static void serve_read(struct drive_model *model, const struct drive_request *re
 	if (segment && segment == model->ahead.segment && segment->end < model->ahead.limit)
 		drive_read_on(model, segment, request, model->ahead.at_ns);
 	else if (segment)
-		segment->used = ++model->uses;
+		drive_answered(model, segment, end);
 }
 
 static void serve_write(struct drive_model *model, const struct drive_request *request,

@@ -16,7 +16,6 @@ from ..paths import DATA
 from ..records import Record, sentence
 from .drive_records import (
     FAR,
-    LONGEST_MS,
     POINTS_A_MISREADING,
     Buffer,
     DriveRecord,
@@ -29,7 +28,6 @@ from .drive_records import (
 
 CURVE = "seek_curve_ms_by_cylinders"
 BUS = "bus_ms_per_sector"
-SETTLE = "write_settle_ms"
 WATER_MARK = "High (read) water mark"
 
 #: Times on the bus for drives whose own file has none, by the drive's name.
@@ -52,7 +50,6 @@ def read(file: Path) -> DriveRecord:
 
     * Misread points of the seek curve are left out.
     * A time on the bus of 0 is replaced by the time of a real bus.
-    * A negative write settling time becomes 0.
     * A number of cylinders that is one too small for the last zone is raised by 1.
     * Parameters of DiskSim that the model does not have are left out.
 
@@ -67,7 +64,7 @@ def read(file: Path) -> DriveRecord:
         raise ElevatorLabError(f"{file}:1: expected the description of a drive; found no mapping")
     left_out = misreadings(content.get(CURVE))
     filled = _without(content, left_out)
-    for assume in (_with_bus, _settling_at_once, _with_last_cylinder, _without_unmodelled):
+    for assume in (_with_bus, _with_last_cylinder, _without_unmodelled):
         filled = assume(filled)
     try:
         return DriveRecord.model_validate(filled)
@@ -142,18 +139,6 @@ def _with_bus(content: Mapping[str, Any]) -> Mapping[str, Any]:
         said += f"; it sets out when {told[WATER_MARK]:.0%} of a request is read"
     filled = {**content, BUS: told[BUS], "buffer": buffer}
     return _assuming(filled, f"Not in the file: the bus, {told[BUS]:g} ms a sector, {said}.")
-
-
-def _settling_at_once(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Set a negative write settling time to 0: in the model, no write seeks faster than a read."""
-    settle = content.get(SETTLE)
-    if not isinstance(settle, int | float) or not -LONGEST_MS <= settle < 0:
-        return content
-    said = (
-        f"The file's write settling of {settle:g} ms was taken as 0: the model has no seek that a "
-        "write shortens."
-    )
-    return _assuming({**content, SETTLE: 0}, said)
 
 
 def _with_last_cylinder(content: Mapping[str, Any]) -> Mapping[str, Any]:

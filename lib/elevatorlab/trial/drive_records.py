@@ -46,6 +46,9 @@ _Cylinders = Annotated[int, Field(ge=1, le=MOST_CYLINDERS), _IsNumber]
 _Segments = Annotated[int, Field(ge=1, le=65536), _IsNumber]
 _Skew = Annotated[float, Field(ge=0, allow_inf_nan=False), _IsNumber]
 _Ms = Annotated[float, Field(ge=0, le=LONGEST_MS, allow_inf_nan=False), _IsNumber]
+_SignedMs = Annotated[
+    float, Field(ge=-LONGEST_MS, le=LONGEST_MS, allow_inf_nan=False), _IsNumber
+]
 
 
 def _on(value: object) -> object:
@@ -195,6 +198,9 @@ class DriveRecord(Record):
         What had to be assumed, one sentence for each assumption.
     seek_curve_ms_by_cylinders : tuple of SeekPoint
         Seek time in ms by distance. The time is linear between the points, and beyond the last.
+    write_settle_ms : float
+        Time that a write adds to a seek or a head switch. If it is negative, a write's seek is
+        shorter than a read's, and at least 0.
     layout_mapping : int
         0: every cylinder begins at the first head. 1: a cylinder begins at the head at which the
         one before ended, and a zone at the first head. 2: likewise, but odd cylinders always run
@@ -216,7 +222,7 @@ class DriveRecord(Record):
     sectors: _SomeSectors
     rotation_rpm: Annotated[float, Field(ge=FEWEST_RPM, le=MOST_RPM), _IsNumber]
     head_switch_ms: _Ms
-    write_settle_ms: _Ms
+    write_settle_ms: _SignedMs
     layout_mapping: Annotated[int, Field(ge=0, le=2)] = 0
     zones: Annotated[tuple[Zone, ...], Field(min_length=1, max_length=LARGEST_ZONES)]
     seek_curve_ms_by_cylinders: Annotated[

@@ -68,7 +68,7 @@ def table(ran: Mapping[tuple[str, str], FinishedTrial]) -> pd.DataFrame:
                 "scheduler": name,
                 "reads per second": round(read["iops"]),
                 "mean time (ms)": round(read["latency_mean_ns"] / 1e6, 2),
-                "slowest of 100 (ms)": round(read[PERCENTILES]["99.000000"] / 1e6, 2),
+                "99th percentile (ms)": round(read[PERCENTILES]["99.000000"] / 1e6, 2),
                 "travel a read (MiB)": _travel_a_read_mib(one),
             }
         )

@@ -14,7 +14,7 @@ from elevatorlab.errors import ElevatorLabError
 from elevatorlab.plugins.drives import OURS
 from elevatorlab.showing import style
 from elevatorlab.trial import has_arm, simulated
-from elevatorlab.trial.drive_files import read
+from elevatorlab.trial.drive_files import CURVE, read
 from elevatorlab.trial.drives import Drive, drive
 
 CHEETAH = OURS["cheetah9lp"]
@@ -255,9 +255,10 @@ def with_curve(curve):
 def test_a_badly_measured_curve_is_read_and_what_is_far_too_high_is_left_out(changed):
     described = read(changed(with_curve(spiky())))
     assert len(described.seek_curve_ms_by_cylinders) == 136
-    (said,) = described.assumptions
+    said, falls = described.assumptions
     assert said.startswith("Left out of the seek curve, as misread: ")
     assert "for 61 cylinders" in said and "for 81 cylinders" in said
+    assert falls.startswith("The seek curve falls at ")
 
 
 def reversed_curve(times_ms):
@@ -303,6 +304,16 @@ def test_a_curve_that_really_falls_is_refused(changed, points, fallen):
     curve = [[40 * (at + 1), time_ms] for at, time_ms in enumerate(fallen(times_ms))]
     with pytest.raises(ElevatorLabError, match=r"drive\.json:\d+: seek curve: expected it not to"):
         read(changed(with_curve(curve)))
+
+
+def test_a_single_fall_of_the_curve_is_named(changed):
+    def change(content):
+        middle = len(content[CURVE]) // 2
+        content[CURVE][middle][1] = content[CURVE][middle - 1][1] - 0.5
+
+    described = read(changed(change))
+    (said,) = described.assumptions
+    assert "The seek curve falls at 1 of" in said and "taken as measured" in said
 
 
 def test_a_write_may_shorten_a_seek(changed):

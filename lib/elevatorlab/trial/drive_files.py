@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 from collections.abc import Mapping
@@ -53,6 +54,8 @@ def read(file: Path) -> DriveRecord:
     * A number of cylinders that is one too small for the last zone is raised by 1.
     * Parameters of DiskSim that the model does not have are left out.
 
+    The assumptions also name the largest fall of the seek curve that is accepted.
+
     Raises
     ------
     ElevatorLabError
@@ -64,7 +67,7 @@ def read(file: Path) -> DriveRecord:
         raise ElevatorLabError(f"{file}:1: expected the description of a drive; found no mapping")
     left_out = misreadings(content.get(CURVE))
     filled = _without(content, left_out)
-    for assume in (_with_bus, _with_last_cylinder, _without_unmodelled):
+    for assume in (_with_bus, _with_last_cylinder, _without_unmodelled, _naming_falls):
         filled = assume(filled)
     try:
         return DriveRecord.model_validate(filled)
@@ -139,6 +142,29 @@ def _with_bus(content: Mapping[str, Any]) -> Mapping[str, Any]:
         said += f"; it sets out when {told[WATER_MARK]:.0%} of a request is read"
     filled = {**content, BUS: told[BUS], "buffer": buffer}
     return _assuming(filled, f"Not in the file: the bus, {told[BUS]:g} ms a sector, {said}.")
+
+
+def _naming_falls(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Name the largest fall of the seek curve, if it is larger than the measurement's noise.
+
+    `DriveRecord` accepts a few of them, since one reading that is too high makes the next one look
+    too low.
+    """
+    try:
+        curve = [SeekPoint(int(cylinders), float(time_ms)) for cylinders, time_ms in content[CURVE]]
+    except (KeyError, TypeError, ValueError):
+        return content  # `DriveRecord` will refuse it
+    pairs = itertools.pairwise(curve)
+    found = [(one, other) for one, other in pairs if falls(one.time_ms, other.time_ms)]
+    if not found:
+        return content
+    before, point = max(found, key=lambda pair: pair[0].time_ms - pair[1].time_ms)
+    said = (
+        f"The seek curve falls at {len(found)} of {len(curve)} points. The largest fall is from "
+        f"{before.time_ms:g} ms for {before.cylinders} cylinders to {point.time_ms:g} ms for "
+        f"{point.cylinders}. These points were taken as measured."
+    )
+    return _assuming(content, said)
 
 
 def _with_last_cylinder(content: Mapping[str, Any]) -> Mapping[str, Any]:

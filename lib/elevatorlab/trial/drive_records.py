@@ -46,9 +46,7 @@ _Cylinders = Annotated[int, Field(ge=1, le=MOST_CYLINDERS), _IsNumber]
 _Segments = Annotated[int, Field(ge=1, le=65536), _IsNumber]
 _Skew = Annotated[float, Field(ge=0, allow_inf_nan=False), _IsNumber]
 _Ms = Annotated[float, Field(ge=0, le=LONGEST_MS, allow_inf_nan=False), _IsNumber]
-_SignedMs = Annotated[
-    float, Field(ge=-LONGEST_MS, le=LONGEST_MS, allow_inf_nan=False), _IsNumber
-]
+_SignedMs = Annotated[float, Field(ge=-LONGEST_MS, le=LONGEST_MS, allow_inf_nan=False), _IsNumber]
 
 
 def _on(value: object) -> object:

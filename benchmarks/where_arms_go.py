@@ -3,9 +3,11 @@
 usage: where_arms_go.py [--write]
 
 Runs the trials of studies 1 and 2 on drives once more, with a trace of the arm, and prints for
-each scheduler how many requests reached the drive, how large they were, and the mean time of one
-in overhead, seek, rotation and transfer. `--write` stores the table as data/drives/causes.csv,
-which the tests hold docs/drives.md against.
+each scheduler how many requests reached the drive, how large they were, and how long one waited for
+an arm that was busy. For a request that the arm served before the answer, it also prints the mean
+time in overhead, seek, rotation and transfer. A write that the buffer took has no time of its own
+on the platter: the requests after it wait for that. `--write` stores the table as
+data/drives/causes.csv, which the tests hold docs/drives.md against.
 """
 
 from __future__ import annotations
@@ -58,6 +60,7 @@ def row(stored: store.Stored) -> dict[str, object]:
         "requests": len(requests),
         "hits": int((requests["hit"] == 1).sum()),
         "mean_kib": requests["bytes"].mean() / 1024,
+        "waited_ms": requests["waited_us"].mean() / 1000,
         "cylinders": travel.mean(),
         **{name: moved[column].mean() / 1000 for column, name in TIMES.items()},
         "transfer_ms": (moved["media_us"] + moved["bus_us"]).mean() / 1000,

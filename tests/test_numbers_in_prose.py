@@ -248,6 +248,8 @@ def test_the_page_of_drives_tells_where_the_time_goes_in_study_2(causes):
     assert f"a seek takes at most {ours['seek_ms'].max():.1f} ms" in TURNED
     least, most = ours["rotation_ms"].min(), ours["rotation_ms"].max()
     assert f"the wait for the platter {least:.1f} to {most:.1f} ms" in TURNED
+    waited_ms = ours["waited_ms"]
+    assert f"waits {waited_ms.min():.0f} to {waited_ms.max():.0f} ms until" in TURNED
 
 
 def test_the_page_of_drives_tells_what_an_arm_turns_in_study_3(isolation):
@@ -270,6 +272,16 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_4():
     assert (
         f"for {idle['cfq']:.0f} % of the time under cfq, and for {idle['bfq']:.0f} % under `bfq`"
     ) in TURNED
+
+
+def test_the_page_of_drives_tells_what_the_controllers_cache_changes_in_study_4():
+    rows = load("innodb_commit", "reference")
+    rows = rows.query("experiment == 'table' and flush_log_at_trx_commit == 1")
+    rows = rows[rows["device"] == "drive, array-of-eight"]
+    made = rows.groupby(["threads", "scheduler"])["tps"].mean().unstack()
+    one, eight = made["cfq"] / made["mq-deadline"]
+    assert f"`cfq` makes {one:.2f} of mq-deadline's commits with one thread" in TURNED
+    assert f"and {eight:.2f} with eight" in TURNED
 
 
 #: What the preset `paper` changed, as the page has it: a study and five counts.

@@ -353,12 +353,12 @@ def test_a_part_that_was_not_run_has_no_table():
 def test_a_mechanism_that_did_better_is_named():
     table = comparison_table()
     assert tables_regulation.better_than_slae(table).endswith(
-        "for 2 s. No other mechanism missed it for a shorter time."
+        "for 2 s. No other mechanism missed the SLA for a shorter time."
     )
     fixed = table[table["mechanism"] == "slae"].assign(mechanism="io_max", violation_s=0.0)
     both = pd.concat([table, fixed], ignore_index=True)
     assert tables_regulation.better_than_slae(both).endswith(
-        "This one missed it for a shorter time, or not at all: io.max 1 MB/s (0 s)."
+        "This mechanism missed the SLA for a shorter time, or never: io.max 1 MB/s (0 s)."
     )
 
 

@@ -75,8 +75,9 @@ class Judgement(NamedTuple):
     evidence : Evidence
         How firm it is.
     cell : str
-        Which measurement it rests on, in words: claims of one cell are one piece of evidence.
-        Empty: on one that no other claim uses.
+        Name of the measurement that the verdict rests on. Claims with the same name count as one
+        piece of evidence.
+        Empty if no other claim rests on this measurement.
     """
 
     verdict: Verdict

@@ -155,7 +155,7 @@ def draw_points(tables: Mapping[str, tuple[float, pd.DataFrame]]) -> Figure:
                 left.plot(some.index, some["requests/s"], "o", color=COLOURS[name], label=name)
                 right.plot(some.index, some["latency (us)"], "o-", color=COLOURS[name])
             left.set(ylabel="requests/s", ylim=(0, None), xscale="log")
-            left.set_title(f"{title}: measured (points), two costs (lines)")
+            left.set_title(f"{title}: measured (points), model with two costs (lines)")
             right.set(ylabel="latency (us)", yscale="log")
         rows[0, 0].legend()
         for panel in rows[-1]:

@@ -102,7 +102,7 @@ def draw_times(ran: Mapping[tuple[str, str], FinishedTrial]) -> Figure:
             shares, times_ms = zip(*points, strict=True)
             panel.plot(times_ms, shares, color=COLOURS[name], marker=".", label=name)
         panel.set(xlim=(0, None), ylim=(0, 101), xlabel="time (ms)")
-        panel.set_ylabel("reads that have their answer (%)")
+        panel.set_ylabel("reads completed within this time (%)")
         panel.legend(loc="lower right")
     return figure
 

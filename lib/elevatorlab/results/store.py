@@ -110,7 +110,7 @@ def sole_writer(results: str | Path, testbed: Identified) -> Iterator[None]:
     Raises
     ------
     ElevatorLabError
-        When another one does so now.
+        When another process is already running trials into `results`.
     """
     try:
         lock = FileLock(folder(results, testbed) / "identity").acquire(blocking=False)

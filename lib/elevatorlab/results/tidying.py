@@ -15,9 +15,9 @@ from .tables import Table
 
 
 def tidy(results: str | Path, study: Study) -> pd.DataFrame:
-    """Return the table of a study: one row per repetition of a quantity's measurement.
+    """Return the table of a study: one row for each measurement and repetition.
 
-    Of a scheduler that was changed, it has the version that was run last.
+    If a scheduler was changed, the table has only the version that was run last.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Draw and save a study's figures; figures of published data alone come from the user's cache.
 
 Most folders of results hold one study. The report on such a folder also shows the published figures
-of all other studies. These are always the same, and to save them took most of the time of a report.
+of all other studies. These figures never change, and saving them used to take most of
+the time of a report.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Zone(Record):
 
 
 class Overheads(_Aliased):
-    """Times in ms that the drive's electronics take, by the request and the one before it."""
+    """Overheads in ms of the drive's electronics, by the kinds of two successive requests."""
 
     read_hit_after_read: _Ms = Field(0, alias="Read hit over. after read")
     read_hit_after_write: _Ms = Field(0, alias="Read hit over. after write")

@@ -13,9 +13,9 @@ from .measures import NO_CACHE, SWEEP, TABLE
 
 MAPPED = (
     "Schedulers have today's names. The article's deadline is called mq-deadline here, and its "
-    "noop is called “none”. "
-    "kyber and bfq came later; bfq is the successor of cfq. cfq and anticipatory have left the "
-    "kernel: they are our reimplementations, from the documents of kernel 4.9 and a paper of 2001."
+    "noop is called “none”. kyber and bfq came later; bfq is the successor of cfq. cfq and "
+    "anticipatory have left the kernel. We reimplemented cfq from the documentation of kernel "
+    "4.9, and anticipatory from a paper of 2001."
 )
 
 OVERVIEW = (

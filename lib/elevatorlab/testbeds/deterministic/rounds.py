@@ -59,7 +59,7 @@ class ParallelRounds(qemu.Plain):
 
     @property
     def boots_as(self) -> ParallelRounds:
-        """The same processors in long slots, since nothing is measured before a trial begins."""
+        """The same processors with longer slots, which boot faster; a boot measures nothing."""
         return replace(self, slot=BOOT_SLOT, transfer=0)
 
     @property

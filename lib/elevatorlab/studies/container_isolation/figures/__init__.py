@@ -46,7 +46,7 @@ OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
 CAPTIONS = {
     "overview": "Counterpart of the paper's Figure 5: wait against the utilisation of a "
     "container's own device. Both lines are computed from the paper's first point alone; only the "
-    "closed law meets the other points.",
+    "closed law comes near the other points.",
     **{
         f"figure-{number}": _OF_N.format(
             number=number, see=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else _BAND
@@ -63,36 +63,39 @@ CAPTIONS = {
     "over containers and repetitions. Top: the paper's two algorithms, taken literally (the paper "
     "does not say which one it used); bottom: our versions.",
     "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers (before the "
-    "regulator begins: calibrated; afterwards: predicted). SLAE keeps the wait below a limit; UTE "
-    "keeps the utilisation below a threshold and guarantees nothing about the wait.",
+    "regulator begins: calibrated; afterwards: predicted). SLAE aims at a wait below a limit; UTE "
+    "aims at a utilisation below a threshold, and guarantees nothing about the wait.",
     "comparison": "The regulator compared with the kernel's mechanisms: for how long waits exceed "
     "5 ms, when they stop doing so, the share of time in which the disk is busy, and the "
-    "offenders' write rate. Good: small values "
-    "in the two left panels, large ones in the two right panels.",
-    "comparison-over-time": "The longest mean wait of a normal container in each second, over all "
-    "containers and repetitions. The overload begins at the thin line; a mechanism works once its "
-    "curve stays below the dotted SLA.",
+    "offenders' write rate. Good: small values in the two left panels, large ones in the two "
+    "right panels.",
+    "comparison-over-time": "For each second, the curve shows the largest of all normal "
+    "containers' mean waits, over all repetitions. The overload begins at the thin line; a "
+    "mechanism works once its curve stays below the dotted SLA.",
     "waits-by-second": "Waits of the normal containers while others overload the disk: cumulative "
-    "distributions of the means of each second. A curve further to the left means shorter waits; "
-    "the dotted line is the SLA.",
+    "distributions of a container's mean wait in one second. A curve further to the left means "
+    "shorter waits; the dotted line is the SLA.",
     "frontier": "The offenders' write rate against the mean wait of the slowest normal container; "
     "each dot is a setting of a mechanism. A line joins a mechanism's best settings; filled dots "
-    "kept the SLA of 5 ms.",
+    "are settings that kept the SLA of 5 ms.",
 }
 """What each figure shows. A sentence that says where it was measured is added."""
 DETAILS = {
     **dict.fromkeys(("figure-6", "figure-8"), _DISK),
     "overview": "The closed law is W = Z U / (1 - U), with wait W, utilisation U, and pause Z "
-    f"between two writes. It holds for any disk with one write outstanding. {_DISK}",
-    "figure-9": f"Three overloading writers bring the wait before near the paper's. {_DISK}",
+    f"between two writes. It holds for any disk if each container has one write outstanding. "
+    f"{_DISK}",
+    "figure-9": f"With three overloading writers, the wait before the regulator starts is close "
+    f"to the paper's. {_DISK}",
     **{
         f"figure-{number}": _RESIDUALS
         + (f"{_BAND} " if CLOSED_BUSY in RIVALS[quantity] else "")
         + _DISK
         for number, quantity in enumerate(OF_EQUAL, 1)
     },
-    "open-and-closed": "For the closed writers shown here, the kernel's busy time at saturation is "
-    "too low by a third. The dotted laws use the disk's own service time S.",
+    "open-and-closed": "The figure uses the disk's own account, because the kernel's busy time is "
+    "too low by a third for closed writers at saturation. The dotted laws use the disk's own "
+    "service time S.",
     "comparison": "Intervals are 95 % confidence intervals, drawn where repetitions differ. The "
     "first panel counts the seconds in which a normal container waits longer than 5 ms. The second "
     "panel shows when the last such second ends (never: a container still waits too long at the "

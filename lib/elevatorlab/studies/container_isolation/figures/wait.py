@@ -37,7 +37,7 @@ def wait(measured: pd.DataFrame) -> Figure:
         mm1_wait_ms(across, first_ms * (1 - first)),
         color=GREY,
         **PREDICTED | {"linestyle": "-."},
-        label="M/M/1 through first published",
+        label="M/M/1 through the first published point",
     )
     axis.plot(
         [first, 0.71, 0.92],
@@ -47,7 +47,7 @@ def wait(measured: pd.DataFrame) -> Figure:
         markerfacecolor="none",  # so that a circle inside is visible
         markersize=11,
         zorder=5,
-        label="published (at 92 %: at least)",
+        label="published (at 92 %: a lower bound)",
     )
     loads = by_load(measured)
     if len(loads):

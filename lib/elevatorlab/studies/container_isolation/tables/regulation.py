@@ -165,9 +165,9 @@ def better_than_slae(measured: pd.DataFrame) -> str:
 
 def _shorter(better: list[str]) -> str:
     if not better:
-        return "No other mechanism missed it for a shorter time."
-    missed = "These missed" if len(better) > 1 else "This one missed"
-    return f"{missed} it for a shorter time, or not at all: {'; '.join(better)}."
+        return "No other mechanism missed the SLA for a shorter time."
+    missed = "These mechanisms" if len(better) > 1 else "This mechanism"
+    return f"{missed} missed the SLA for a shorter time, or never: {'; '.join(better)}."
 
 
 def fairness(measured: pd.DataFrame) -> str:

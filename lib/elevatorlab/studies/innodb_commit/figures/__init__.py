@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from ....showing.figures import Drawn
 
 CAPTIONS = {
-    "commits": "Commits per second relative to deadline with 1 thread, as printed and as measured, "
-    "with 95 % confidence intervals. For each number of threads, compare the order of the "
-    "schedulers between the panels.",
+    "commits": "Commits per second relative to mq-deadline with 1 thread, as printed and as "
+    "measured, with 95 % confidence intervals. For each number of threads, compare the order of "
+    "the schedulers between the panels.",
     "slice-idle": "Commits per second with bfq relative to mq-deadline, by bfq's slice_idle, with "
     "95 % confidence intervals (dashed: the article's cfq). Where bfq loses even with "
     "slice_idle = 0, slice_idle is not the cause.",
-    "idle": "Share of the time in which requests waited in the scheduler while the device was idle "
-    "(means with 95 % confidence intervals; small dots: repetitions). Where bfq idles even with "
-    "slice_idle = 0, slice_idle is not the cause.",
-    "group-commit": "Writes that reached the device, and flushes that the server asked for, per "
-    "commit, with 95 % confidence intervals. With 8 threads, one flush serves several commits.",
+    "idle": "Share of the whole run in which the device was idle although requests waited in the "
+    "scheduler (means with 95 % confidence intervals; small dots: repetitions). Where bfq idles "
+    "even with slice_idle = 0, slice_idle is not the cause.",
+    "group-commit": "For each commit: writes that reached the device, and flushes that the server "
+    "requested, with 95 % confidence intervals. With 8 threads, one flush serves several commits.",
 }
 """What each figure shows. A sentence that says where it was measured is added."""
 DETAILS = {
     "commits": "An arrow marks an interval that goes beyond the frame. At flush=0, "
     f"InnoDB flushes its log once a second and not at each commit. {MAPPED}",
-    "slice-idle": "The right panel uses strict_guarantees: bfq then always idles, and lets only "
-    "one request at a time into the device.",
+    "slice-idle": "The right panel uses strict_guarantees: bfq then idles whenever its queue in "
+    "service becomes empty, and lets only one request at a time into the device.",
     "idle": "The times come from the kernel's tracepoints. Intervals are cut at 0 and 1.",
     "group-commit": "For a device without a volatile cache, the kernel completes a flush itself "
     "and sends nothing to the device.",

@@ -24,7 +24,7 @@ def idle(rows: pd.DataFrame) -> Figure:
     table = rows_of(rows, experiment=TABLE, **DURABLE_CELL)
     known = table["idle_while_waiting_ratio"].notna().any()
     _shares_of_threads(left, table, "scheduler", schedulers_in(table))
-    left.set_title("as it comes" if known else "not known: the kernel offers no tracepoints")
+    left.set_title("as shipped" if known else "not known: the kernel offers no tracepoints")
     sweep = rows_of(rows, experiment=SWEEP, idling="strict_guarantees")
     sweep = sweep.assign(wait=sweep["slice_idle_ms"].map("{:g}".format))
     waits = [f"{wait:g}" for wait in sorted(set(sweep["slice_idle_ms"]))]

@@ -51,7 +51,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         va="bottom",
     )
     figure.suptitle(
-        "bfq by slice_idle, the time it waits for\nthe next request of the same process"
+        "bfq by slice_idle: how long bfq waits for\nthe next request of the same process"
     )
     return figure
 

@@ -28,19 +28,20 @@ CAPTIONS = {
     "critical-difference": "Mean rank of each scheduler over tests and numbers of threads (1 is "
     "best). A line joins schedulers that Nemenyi's test at 5 % does not tell apart.",
     "gain": "Gain of the best scheduler over the worst in each test, with 95 % confidence "
-    "intervals over runs (filled: one thread, open: most threads). Colour and marker name the "
-    "best scheduler; the grey band ends at 30 %, the gain that the article mentions.",
+    "intervals over runs (filled: one thread; open: the largest number of threads). Colour and "
+    "marker name the best scheduler; the grey band ends at 30 %, the gain that the article "
+    "mentions.",
     **{
         _charts_of(variant): "Counterpart of the article's charts: throughput of each scheduler "
-        f"relative to the mean of all schedulers in the same run; {name}. Where all dots are on "
+        f"relative to the mean of all schedulers in the same run ({name}). Where all dots are on "
         "the line, the choice of a scheduler changes nothing."
         for variant, name in VARIANTS.items()
     },
 }
 """What each figure shows. A sentence that says where it was measured is added."""
 DETAILS = {
-    "points": "A rerun gives one point for each scheduler beaten, and half a point for each tie. "
-    "The runs are resampled by the bootstrap.",
+    "points": "In a rerun, a scheduler gets one point for each scheduler that it beats, and half "
+    "a point for each tie. The runs are resampled by the bootstrap.",
     "critical-difference": "Friedman's p is the probability that equal schedulers have mean ranks "
     "at least this different. The true p is larger than shown, because the tests share files and a "
     "disk.",

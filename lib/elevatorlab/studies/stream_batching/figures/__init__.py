@@ -22,9 +22,9 @@ CAPTIONS = {
     "local disk, no network); right: processor time per request at depth 64. SBQ gains where the "
     "ratio is above 1, and loses where it is below.",
     "figure-1-ssd": _LIKE.format(1) + "latency against throughput, one point per I/O depth, "
-    "with 95 % confidence intervals. kyber hides mq-deadline where both agree.",
+    "with 95 % confidence intervals. kyber's markers cover mq-deadline's where both agree.",
     "figure-2-ram": _LIKE.format(2) + "latency against throughput with a RAM target, one point per "
-    "I/O depth. kyber hides mq-deadline where both agree.",
+    "I/O depth. kyber's markers cover mq-deadline's where both agree.",
     "figure-3-ssd-cores": _LIKE.format(3) + "throughput by cores; dashed curves are published. "
     "Only one core is measured (markers); the dotted lines beyond it are predictions.",
     "figure-4-ram-cores": _LIKE.format(4) + "throughput by cores with a RAM target; dashed curves "
@@ -32,15 +32,15 @@ CAPTIONS = {
     "predictions.",
     "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads. "
     "Compare the ratios (below), not the rates: the document used 4 cores for the SSD and 16 for "
-    "RAM, and the measurement one job of fio.",
+    "RAM, and our measurement used one job of fio.",
     "figure-6-request-size": _LIKE.format(6) + "throughput by request size (dashed: the document). "
     "Compare the distance between the schedulers, not the rates: the document used 16 cores, and "
-    "the measurement one job of fio.",
+    "our measurement used one job of fio.",
     "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
     "processor's time, TCP segments with data, and context switches. Compare the schedulers "
     "separately for each driver: SBQ's lower costs explain its gain in throughput.",
-    "processor-time": "Processor time per request, by the part of the system that spent it, "
-    "from the kernel's own events. The sums are host + target; on two machines, each would pay "
+    "processor-time": "Processor time per request, divided by the part of the system that spent it "
+    "(from the kernel's tracepoints). The sums are host + target; on two machines, each would pay "
     "only its own part.",
     "price": "Mean latency at depth 1 with the stock driver (left), and throughput on a local "
     "null_blk (right), both relative to noop. SBQ is worse than noop above 1 in the left panel, "
@@ -115,7 +115,7 @@ def _with_emulated_cores() -> dict[str, str]:
     """Return the captions of the figures that also show emulated cores."""
     return {
         name: f"{CAPTIONS[name].replace('Only one', 'One')} Diamonds are emulated cores, one "
-        "diamond for each arrangement of the emulator."
+        "diamond for each setting of the emulator."
         for name in _BY_CORES
     }
 
@@ -131,7 +131,10 @@ def _remark(name: str, run: Run) -> str:
     elif name == "unscaled":
         times = ""
     else:
-        times = f"The disk's service time and SBQ's timeout are multiplied by {scale:g}. {chosen}"
+        times = (
+            f"The disk's service time, SBQ's timeout and the link's times are multiplied by "
+            f"{scale:g}. {chosen}"
+        )
     if target_is_apart(run.rows):
         machines = "Host and target are two machines, as in the document."
     else:

@@ -96,7 +96,7 @@ def unscaled(measured: pd.DataFrame) -> Figure:
         Line2D([], [], linestyle="", label=f"depth {depth}", **_look("", depth)) for depth in DEPTHS
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    figure.suptitle("The gain with times scaled, and not")
+    figure.suptitle("The gain with scaled and with unscaled times")
     return figure
 
 

@@ -238,7 +238,7 @@ def cores_table(measured: pd.DataFrame, alike: pd.DataFrame) -> Captioned:
     measured : pandas.DataFrame
         Rows in which host and target have cores of their own.
     alike : pandas.DataFrame
-        The other rows. The prediction comes from the first run of these that has one core.
+        The other rows. The prediction comes from the first run with one core among these rows.
     """
     shown = core_scaling().pivot(
         index=["target", "operation", "cores"], columns="scheduler", values="throughput_kiops"

@@ -23,19 +23,19 @@ _INTERVALS = (
 )
 _TIMES = (
     "{counterpart} time to read one file with the scheduler {scheduler} while another file is "
-    "written (left panel: printed; other panels: our rerun). Compare the slopes, and VM with "
-    "container, but not seconds: the machines differ."
+    "written (left panel: printed; other panels: our rerun). Compare the slopes within a panel. Do "
+    "not compare seconds between panels, because the machines differ."
 )
 _OF_TIMES = (
-    "Each time is a geometric mean. With the preset “full”, all files have the article's sizes. "
-    "With the preset “paper”, the files that are read from a warm page cache have them. All other "
-    "files are smaller. "
-    f"{_INTERVALS}"
+    f"Each time is a geometric mean. With the preset “full”, all files have the article's sizes. "
+    f"With the preset “paper”, only files that are read from a warm page cache have these sizes. "
+    f"All other files are smaller. {_INTERVALS}"
 )
 CAPTIONS = {
     "overview": "Time with each scheduler relative to the scheduler none, as printed and as "
-    "measured for each kind of read (whiskers: 95 % intervals). “fetched / timed” is the share of "
-    "the bytes read that the disk delivered: at 0 %, the scheduler had nothing to decide.",
+    "measured for each kind of read (whiskers: 95 % intervals). “fetched / timed” divides the "
+    "bytes that the disk delivered by the bytes that were read: at 0 %, the scheduler had nothing "
+    "to decide.",
     **{
         f"figure-{number}-{scheduler}": _TIMES.format(
             counterpart=f"Counterpart of the article's Figure {number}:", scheduler=scheduler
@@ -53,8 +53,8 @@ CAPTIONS = {
 }
 """What each figure shows. A sentence that says where it was measured is added."""
 DETAILS = {
-    "overview": "Above 100 %, the disk also delivered the executable of the reading program. "
-    f"{_INTERVALS}",
+    "overview": f"“fetched / timed” exceeds 100 % where the disk also delivered the executable of "
+    f"the reading program. {_INTERVALS}",
     **{f"figure-{number}-{scheduler}": _OF_TIMES for number, scheduler in enumerate(SCHEDULERS, 1)},
     "table-5": _INTERVALS,
     "crossing": "All other figures and every verdict use the first row alone.",

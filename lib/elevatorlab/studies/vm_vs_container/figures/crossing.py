@@ -80,7 +80,9 @@ def crossing(crossed: pd.DataFrame) -> Figure:
         line[0].set_ylabel("physical disk")
     for axis in grid[-1]:
         axis.set_xlabel("device under test")
-    figure.suptitle(f"Scheduler above, scheduler below: {VARIANTS[variant]}")
+    figure.suptitle(
+        f"Scheduler of the device under test, scheduler of the physical disk: {VARIANTS[variant]}"
+    )
     return figure
 
 

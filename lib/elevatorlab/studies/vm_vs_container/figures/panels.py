@@ -81,7 +81,8 @@ def draw_columns(
     say(
         grid[1][0],
         f"{names}: NOT COMPARABLE\nwith {others}.\n\nIts processor is emulated:\n"
-        f"{_broken(next(iter(apart.values())))}.\n\nSchedulers within the {names}\nstill compare.",
+        f"{_broken(next(iter(apart.values())))}.\n\nSchedulers within the {names}\n"
+        "can still be compared.",
         WARNING,
     )
     for axis, (title, rows) in zip(grid[1][1:], list(panels.items())[1:], strict=True):

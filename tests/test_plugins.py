@@ -305,6 +305,18 @@ def test_a_registered_policy_checks_its_options(naps, make_trial, error_of):
     assert "'ute' or 'ute-paper' (given: 'calm')" in said
 
 
+@pytest.mark.parametrize("number", ["sla_wait_ms", "threshold"])
+def test_a_policy_that_asks_for_a_number_of_the_agents_own_is_refused(number, naps, error_of):
+    """The agent would call it without that number."""
+    said = error_of(POLICIES.register, "calm", type("Numbered", (Calm,), {"number": number}))
+    assert said == (
+        "policy 'calm': expected a model whose `number` is None, since the agent gives an SLA or a "
+        f"threshold only to its own policies; found {number!r}. Make that number one of the "
+        "policy's options (docs/extending.md)"
+    )
+    assert "calm" not in POLICIES
+
+
 def test_a_bundle_lists_what_its_trials_use(naps, make_trial):
     trial = json.loads(parse(content_of(make_trial, workloads=[NAP])).canonical_json())
     assert _plugins([trial, trial]) == (installed("workload", "naps"),)

@@ -36,6 +36,23 @@ def _of_another_kind(name: str, model: Any, package: Package | None) -> str:
     return _without_a_far_side(name, model, package)
 
 
+def _with_a_number(name: str, model: Any, package: Package | None) -> str:
+    """Say that a policy of a plug-in asks for a number of `Regulator`; "" if all is well.
+
+    The agent gives `sla_wait_ms` and `threshold` to its own policies alone.
+    """
+    if why := _without_a_far_side(name, model, package):
+        return why
+    number = getattr(model, "number", None)
+    if number is None or (package is not None and package.name == OURS):
+        return ""
+    return (
+        "expected a model whose `number` is None, since the agent gives an SLA or a threshold only "
+        f"to its own policies; found {number!r}. Make that number one of the policy's options "
+        "(docs/extending.md)"
+    )
+
+
 #: Workloads, which run in a trial: subclasses of `elevatorlab.trial.WorkloadModel`.
 WORKLOADS: Registry[Any] = Registry("workload", "elevatorlab.workloads", check=_of_another_kind)
 
@@ -43,4 +60,4 @@ WORKLOADS: Registry[Any] = Registry("workload", "elevatorlab.workloads", check=_
 DEVICES: Registry[Any] = Registry("device", "elevatorlab.devices", check=_of_another_kind)
 
 #: Policies of the regulator: subclasses of `elevatorlab.trial.PolicyModel`.
-POLICIES: Registry[Any] = Registry("policy", "elevatorlab.policies", check=_without_a_far_side)
+POLICIES: Registry[Any] = Registry("policy", "elevatorlab.policies", check=_with_a_number)

@@ -28,6 +28,7 @@ class PolicyModel(Record):
         takes these options (see `agent.regulator.policies`). Empty if the agent itself has it.
     number : str or None
         The field of `Regulator` that the policy ensures: ``sla_wait_ms``, ``threshold``, or None.
+        It is None for a plug-in's policy, to which the agent gives its options alone.
     """
 
     agent: ClassVar[str] = ""
@@ -140,7 +141,7 @@ class Regulator(Record):
     Attributes
     ----------
     policy : str
-        Name of the policy. It ensures `sla_wait_ms` or `threshold`; a plug-in's may need neither.
+        Name of the policy. Ours ensures `sla_wait_ms` or `threshold`; a plug-in's has neither.
     options : dict
         Further parameters of the policy.
     classes : dict

@@ -10,15 +10,18 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+import synthetic
 from elevatorlab.elevators.check.cases import CASES
 from elevatorlab.elevators.check.in_guest.cases.orders import WAITS_AT_MOST_S
 from elevatorlab.elevators.compare import comparison, measures, page
 from elevatorlab.elevators.compare import trials as of_comparison
 from elevatorlab.plugins import scheduler_folders, studies
 from elevatorlab.plugins.schedulers import OTHER_COLOURS, SCHEDULERS, colour_of, label_of
-from elevatorlab.results import reading, schedulers
+from elevatorlab.results import reading, schedulers, tidying
 from elevatorlab.running import expansion, jobs
 from elevatorlab.sharing import bundles, verification
+from elevatorlab.studies import vm_vs_container
+from elevatorlab.studies.vm_vs_container.published import times
 from helpers import cli
 
 ONE_LIST = Path(__file__).with_name("fixtures") / "schedulers" / "one-list"
@@ -51,6 +54,27 @@ def test_it_is_one_more_arm_of_any_study(name, folder):
     assert "one-list" in arms
     named = expansion.parameters(study, "smoke", {"schedulers": f"none,{folder}"})
     assert named.schedulers == ("none", "one-list")
+
+
+def test_study_1_leaves_it_out_of_the_virtual_machine_and_says_so(folder, tmp_path):
+    """The inner machine has no module of it: the trials would fail one by one."""
+    scheduler_folders.register(folder)
+    trials = synthetic.nested_trials("smoke", schedulers=["bfq", "sbq", "one-list"])
+    inside = [trial for trial in trials if trial.labels["arm"] == "vm"]
+    assert {one.groups[0].virtual_machine.scheduler.name for one in inside} == {"bfq"}
+    outside = {trial.scheduler.name for trial in trials if trial.labels["arm"] == "container"}
+    assert outside == {"bfq", "sbq", "one-list"}
+    synthetic.write_nested_results(tmp_path, trials)
+    table = tidying.tidy(tmp_path, vm_vs_container)
+    reason = (
+        "The virtual machine inside has only the kernel's own schedulers, so these did not run in "
+        "it: one list, SBQ."
+    )
+    caption, _ = vm_vs_container.overview_table(table)
+    assert reason in caption
+    assert reason in vm_vs_container.figures(times(), table)["times-sbq"].details
+    caption, _ = vm_vs_container.overview_table(table[table["arm"] != "vm"])
+    assert reason not in caption
 
 
 @pytest.mark.image

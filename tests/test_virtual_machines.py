@@ -18,6 +18,7 @@ from elevatorlab.agent.groups.qmp import Monitor
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.judging import matching
 from elevatorlab.paths import PROJECT
+from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.results import reading
 from elevatorlab.running.expansion import parameters
 from elevatorlab.studies import vm_vs_container
@@ -109,6 +110,12 @@ def test_other_trials_do_not_mention_it(make_trial):
             "past the page cache (none or directsync); found native",
         ),
         (
+            {"machine": {"scheduler": {"name": "sbq"}}},
+            "virtual_machine.scheduler: expected one of none, mq-deadline, bfq, kyber, since the "
+            "virtual machine has only the kernel's own schedulers; found 'sbq'. Choose one of "
+            "these",
+        ),
+        (
             {"workloads": [fio(name=f"job{one}") for one in range(5)]},
             "workloads: expected at most 4 in a virtual machine; found 5",
         ),
@@ -118,6 +125,15 @@ def test_what_cannot_be_is_refused_in_one_sentence(changes, said, make_guest):
     with pytest.raises(ValueError, match="expected") as refusal:
         make_guest(**changes)
     assert said in str(refusal.value)
+
+
+def test_a_plug_in_that_says_it_is_of_linux_is_no_scheduler_of_the_inner_machine(make_guest):
+    SCHEDULERS.register("adios", SchedulerRecord("adios", module="adios", source="linux"))
+    try:
+        with pytest.raises(ValueError, match="only the kernel's own schedulers; found 'adios'"):
+            make_guest({"scheduler": {"name": "adios"}})
+    finally:
+        SCHEDULERS.unregister("adios")
 
 
 def test_a_workload_that_looks_at_the_outer_machine_is_refused(make_guest):

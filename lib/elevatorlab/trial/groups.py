@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
 
+from ..plugins.schedulers import OF_THE_KERNEL
 from ..records import Count, Name, Record
 from .schedulers import Scheduler
 
@@ -38,8 +40,8 @@ class VirtualMachine(Record):
     memory_mib : int
         Memory of the virtual machine, which is a part of the outer machine's memory.
     scheduler : Scheduler or None
-        Scheduler of the virtual disk in the virtual machine's kernel. None leaves the choice to
-        that kernel.
+        Scheduler of the virtual disk in the virtual machine's kernel: one of the kernel's own,
+        since no other module is in that machine. None leaves the choice to that kernel.
     cache, aio : str
         QEMU's cache mode, by libvirt's name, and how QEMU hands requests to its host.
     queues : int
@@ -51,6 +53,17 @@ class VirtualMachine(Record):
     cache: Literal["none", "writeback", "writethrough", "directsync", "unsafe"] = "none"
     aio: Literal["native", "threads", "io_uring"] = "native"
     queues: Annotated[int, Field(ge=1, le=16)] = 1
+
+    @field_validator("scheduler")
+    @classmethod
+    def _is_in_the_machine(cls, scheduler: Scheduler | None) -> Scheduler | None:
+        if scheduler is not None and scheduler.name not in OF_THE_KERNEL:
+            raise ValueError(
+                f"virtual_machine.scheduler: expected one of {', '.join(OF_THE_KERNEL)}, since the "
+                "virtual machine has only the kernel's own schedulers; found "
+                f"{scheduler.name!r}. Choose one of these"
+            )
+        return scheduler
 
     @model_validator(mode="after")
     def _aio_fits_the_cache(self) -> VirtualMachine:

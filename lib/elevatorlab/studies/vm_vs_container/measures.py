@@ -8,7 +8,8 @@ import pandas as pd
 
 from ...analysis.intervals import Interval, mean_interval
 from ...analysis.ranking import Ranking, rank
-from ..kit.cells import once_a_table, paired_ratio, values_of
+from ...plugins.schedulers import OF_THE_KERNEL, shown_name
+from ..kit.cells import in_order, once_a_table, paired_ratio, values_of
 
 SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
 
@@ -16,6 +17,19 @@ ARMS = {"vm": "VM", "host": "host", "container": "container"}
 """Names of the arms, in the order in which they are shown."""
 
 _READ = ("repetition", "published_size_mb", "time_s")
+
+
+def left_out_of_the_guest(measured: pd.DataFrame) -> str:
+    """Say which schedulers cannot run in a virtual machine inside; "" if there was no such arm."""
+    if not measured["exits"].notna().any():
+        return ""
+    names = [name for name in in_order(measured, "scheduler", ()) if name not in OF_THE_KERNEL]
+    if not names:
+        return ""
+    return (
+        "The virtual machine inside has only the kernel's own schedulers, so these did not run "
+        f"in it: {', '.join(map(shown_name, names))}."
+    )
 
 
 def times_by(key: str, rows: pd.DataFrame) -> pd.DataFrame:

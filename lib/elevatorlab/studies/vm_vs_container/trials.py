@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import (
     HOST_MIB,
     Cache,
@@ -73,7 +74,8 @@ class Parameters(DiskParameters):
         Largest number of repetitions on the drive.
     guest : bool
         Whether there is also an arm ``vm``: a virtual machine inside the deterministic machine, its
-        host. In this arm, `schedulers` are those of the virtual machine's own disk.
+        host. In this arm, `schedulers` are those of the virtual machine's own disk. Its kernel has
+        only its own schedulers, so all others are left out of this arm.
     guest_below : tuple of str
         Schedulers of the host's disk. The variant `CROSSED` combines each of them with each of
         `schedulers`. The other variants use only the first one.
@@ -172,6 +174,7 @@ def trials(parameters: Parameters) -> list[Trial]:
         for variant in parameters.variants
         for place in _places(parameters, variant, repetition)
         for scheduler in parameters.schedulers
+        if not place.guest or scheduler in OF_THE_KERNEL
     ]
 
 

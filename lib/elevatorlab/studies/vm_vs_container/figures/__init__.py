@@ -9,7 +9,7 @@ import pandas as pd
 from ....judging.matching import Run, backing_schedulers
 from ....plugins.schedulers import shown_name
 from ...kit.cells import in_order
-from ..measures import ARMS, SCHEDULERS
+from ..measures import ARMS, SCHEDULERS, left_out_of_the_guest
 from ..published import TEST_1, TEST_2
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         captions[name] = _TIMES.format(
             counterpart="Beyond the article:", scheduler=shown_name(scheduler)
         )
-        details[name] = _OF_TIMES
+        details[name] = f"{_OF_TIMES} {left_out_of_the_guest(measured)}".rstrip()
         shows[name] = {"test": TEST_1, "scheduler": scheduler}
     pairs = tuple(name for name, _ in pairs_of.values())
     says: dict[str, Any] = {"shows": shows, "kept": KEPT, "details": details}

@@ -14,7 +14,7 @@ from ....judging.matching import runs
 from ....judging.verdicts import TIE_MARGIN
 from ...kit.cells import rows_of
 from ...kit.tables import PLACE, Captioned, cells, machine_name
-from ..measures import ranking, total_ratio
+from ..measures import left_out_of_the_guest, ranking, total_ratio
 from ..trials import ALONE, CROSSED, DRIVE_SUFFIX
 from .exits import exit_tables
 
@@ -131,7 +131,8 @@ def overview_table(measured: pd.DataFrame) -> Captioned:
             }
         )
     figures = ["repetitions", "time_ms", "95 % interval_ms", "storage / read"]
-    return OVERVIEW, _table(rows, [*names.values(), *figures])
+    caption = f"{OVERVIEW} {left_out_of_the_guest(measured)}".rstrip()
+    return caption, _table(rows, [*names.values(), *figures])
 
 
 def stability_table(measured: pd.DataFrame) -> Captioned:

@@ -133,6 +133,15 @@ def test_a_wrong_field_of_the_provenance_is_named(folder, error_of):
     assert said.startswith(f"provenance.json of trial {folder.name}: wall_s: expected a number")
 
 
+def test_a_plug_in_that_the_provenance_names_wrongly_is_named(folder, error_of):
+    named = {"kind": "workload", "name": "naps", "package": "zoo", "version": "1", "digest": "d"}
+    change(folder, "provenance.json", plugins=[named], testbed_plugin={**named, "kind": "testbed"})
+    assert reading.read(folder).provenance.plugins[0].package == "zoo"
+    change(folder, "provenance.json", plugins=[{"kind": "workload", "name": "naps"}])
+    said = error_of(_read_all, folder)
+    assert said.startswith(f"provenance.json of trial {folder.name}: plugins.0.digest: required")
+
+
 def test_a_testbed_that_says_too_little_is_told_so(tmp_path, make_trial, error_of):
     told = stored.provenance()
     del told["machine"]
@@ -181,10 +190,21 @@ def test_samples_are_read(folder):
     assert table["queue_length"].isna().sum() == 1
 
 
+def test_a_group_may_have_the_name_of_nothing(folder):
+    (folder / "samples.csv").write_text(SAMPLES.replace("main", "null"))
+    assert list(reading.read_samples(folder)["target"]) == ["device", "null"]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
         ("1.5,0,6,0,,,,", "much,0,6,0,,,,", ", line 3: read_iops: expected a number; found 'much'"),
+        ("0.1,main", ",main", ", line 3: time_s: expected a number; found an empty cell. Remove"),
+        ("0.1,main", "0.1,", ", line 3: target: expected a name; found an empty cell"),
+        ("1.5,0,6,0,,,,", "1.5,0,,0,,,,", ", line 3: read_kib_s: expected a number; found an"),
+        ("1.5,0,6,0,,,,", "inf,0,6,0,,,,", ", line 3: read_iops: expected a number; found 'inf'"),
+        ("0.3,0.4", "x,0.4", ", line 2: queue_length: expected a number or nothing; found 'x'"),
+        ("0.1,main", "\n0.1,main", ", line 3: time_s: expected a number; found an empty cell"),
         ("read_iops", "riops", ": expected the columns time_s, target, read_iops, "),
         (SAMPLES, "", ": expected a whole file; found that it is damaged"),
     ],

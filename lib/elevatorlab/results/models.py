@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ..records import Number, Record
+from ..trial.plugins import Plugin
 
 SCHEMA_VERSION: Literal[2] = 2
 
@@ -161,9 +162,9 @@ class Provenance(Record):
     capabilities : tuple of str
         Capabilities that the trial required. The testbed had all of them: otherwise, it refuses a
         trial.
-    plugins : tuple of dict
+    plugins : tuple of Plugin
         The plug-ins that the trial used.
-    testbed_plugin : dict or None
+    testbed_plugin : Plugin or None
         The plug-in that the testbed is; None for our testbeds.
     modules : dict of str to BuiltModule
         The kernel modules that were built for the trial.
@@ -188,8 +189,8 @@ class Provenance(Record):
     packages: dict[str, str | None] = {}
     package: str
     capabilities: tuple[str, ...] = ()
-    plugins: tuple[Mapping[str, Any], ...] = ()
-    testbed_plugin: Mapping[str, Any] | None = None
+    plugins: tuple[Plugin, ...] = ()
+    testbed_plugin: Plugin | None = None
     modules: dict[str, BuiltModule] = {}
     host: Host
     client: Client | None = None

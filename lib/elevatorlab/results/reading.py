@@ -1,14 +1,18 @@
 """Read a stored result: everything is checked, and an error names the file and the field."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import pandas as pd
+from pydantic.fields import FieldInfo
 
 from ..errors import ElevatorLabError
 from ..paths import command
@@ -196,7 +200,14 @@ def read_samples(folder: Path) -> pd.DataFrame:
     """
     file = folder / "samples.csv"
     try:
-        table = pd.read_csv(file, dtype={"target": str})
+        # Only an empty cell is empty: a group may be called "null".
+        table = pd.read_csv(
+            file,
+            dtype={"target": str},
+            keep_default_na=False,
+            na_values=[""],
+            skip_blank_lines=False,
+        )
     except (OSError, ValueError) as problem:
         raise ElevatorLabError(f"{_of(file)}: {_unreadable(problem)}. {REMEDY}") from None
     if list(table) != (expected := list(Sample.model_fields)):
@@ -204,15 +215,25 @@ def read_samples(folder: Path) -> pd.DataFrame:
             f"{_of(file)}: expected the columns {', '.join(expected)}; found "
             f"{', '.join(map(str, table))}. {REMEDY}"
         )
-    for column in table.columns.drop("target"):
-        numbers = pd.to_numeric(table[column], errors="coerce")
-        wrong = table[numbers.isna() & table[column].notna()]
-        if len(wrong):
-            raise ElevatorLabError(
-                f"{_of(file)}, line {wrong.index[0] + 2}: {column}: expected a number; found "
-                f"{wrong[column].iloc[0]!r}. {REMEDY}"
-            )
+    for column, field in Sample.model_fields.items():
+        _refuse_wrong_cells(table[column], field, _of(file))
     return table
+
+
+def _refuse_wrong_cells(cells: pd.Series[Any], field: FieldInfo, what: str) -> None:
+    """Refuse a column of samples with a cell that is no number, or empty though it may not be."""
+    expected, empty = "a name", cells.isna()
+    may_be_empty = type(None) in get_args(field.annotation)
+    wrong = empty & (not may_be_empty)
+    if field.annotation is not str:
+        expected = "a number or nothing" if may_be_empty else "a number"
+        wrong |= ~np.isfinite(pd.to_numeric(cells, errors="coerce")) & ~empty
+    if wrong.any():
+        line = int(wrong.to_numpy().argmax())
+        found = "an empty cell" if empty[line] else repr(str(cells[line]))
+        raise ElevatorLabError(
+            f"{what}, line {line + 2}: {cells.name}: expected {expected}; found {found}. {REMEDY}"
+        )
 
 
 def _of(file: Path) -> str:

@@ -22,7 +22,7 @@ from elevatorlab.studies.container_isolation.trials import frontier
 from elevatorlab.studies.container_isolation.trials.parameters import (
     Experiment,
     FrontierLoad,
-    FrontierMechanism,
+    OwnFrontierMechanism,
 )
 
 
@@ -133,14 +133,14 @@ def test_it_runs_on_a_drive_but_the_cost_controller_has_no_model_of_one():
 
 
 def test_every_mechanism_meets_every_load():
-    everything = {"frontier_mechanisms": get_args(FrontierMechanism)}
+    everything = {"frontier_mechanisms": get_args(OwnFrontierMechanism)}
     made = trials(frontier_loads=get_args(FrontierLoad), frontier_s=12, **everything)
     met = {(trial.labels["mechanism"], trial.labels["load"]) for trial in made}
-    assert len(met) == len(get_args(FrontierMechanism)) * len(get_args(FrontierLoad))
+    assert len(met) == len(get_args(OwnFrontierMechanism)) * len(get_args(FrontierLoad))
 
 
 def test_names_and_colours_are_there_for_every_mechanism_and_load():
-    assert set(FRONTIER_LABELS) == set(FRONTIER_COLOURS) == set(get_args(FrontierMechanism))
+    assert set(FRONTIER_LABELS) == set(FRONTIER_COLOURS) == set(get_args(OwnFrontierMechanism))
     assert set(FRONTIER_LOADS) == set(get_args(FrontierLoad))
 
 
@@ -217,6 +217,14 @@ def test_the_table_has_the_best_settings_with_intervals_and_the_figure_is_drawn(
     assert axis.get_title() == "step"
     best = next(line for line in axis.lines if len(line.get_xdata()) == 3)
     assert list(best.get_ydata()) == pytest.approx([1.0, 1.2, 1.3])
+
+
+def test_a_registered_policy_is_in_the_table_and_in_the_figure():
+    table = TABLE.replace({"mechanism": {"guard": "fair"}})
+    ((_, lines),) = tables.tables(table)
+    assert lines["mechanism"].tolist() == ["no offenders", "io.max", "io.max", "fair"]
+    figure = frontier_figure(table)
+    assert "fair" in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_without_the_experiment_there_is_neither_table_nor_point():

@@ -1,6 +1,7 @@
 """Study 3, section 4: trials of the regulator, their rows, and what the claims make of them."""
 
 import json
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
 from elevatorlab.judging.families import Role, read_published, statements
 from elevatorlab.judging.verdicts import Verdict
+from elevatorlab.plugins.kinds import POLICIES
 from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation import columns
 from elevatorlab.studies.container_isolation.claims import regulation as claims_regulation
@@ -30,6 +32,8 @@ from elevatorlab.studies.container_isolation.tables import regulation as tables_
 from elevatorlab.studies.container_isolation.trials import comparison, regulation
 from elevatorlab.studies.container_isolation.trials.disks import SERVER
 from elevatorlab.studies.kit.reasons import named_reason
+from elevatorlab.trial import PolicyModel
+from elevatorlab.trial import plugins as trial_plugins
 
 REPRODUCED, DIRECTION = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY
 CONTRADICTED, NOT_TESTABLE = Verdict.CONTRADICTED, Verdict.NOT_TESTABLE
@@ -79,7 +83,7 @@ def test_the_quick_preset_runs_the_papers_policies_in_one_reading_each():
 
 def test_each_reading_of_the_paper_is_another_trial():
     by_name = {trial.labels["mechanism"]: trial for trial in trials("regulation", "full")}
-    assert list(by_name) == list(regulation.POLICIES)
+    assert list(by_name) == list(regulation.READINGS)
     literal = [trial.regulator for name, trial in by_name.items() if "-paper" in name]
     assert len({json.dumps(one.model_dump(mode="json")) for one in literal}) == len(literal) == 8
     assert by_name["ute-paper-shared-mild"].regulator.options == {
@@ -109,6 +113,69 @@ def test_names_are_there_for_every_mechanism_and_load():
 def test_what_is_not_there_is_refused(name, value):
     with pytest.raises(ElevatorLabError, match=name):
         trials("comparison", **{name: value})
+
+
+class Fair(PolicyModel):
+    """A policy of a test."""
+
+    agent: ClassVar[str] = "no_such_module:Fair"
+
+
+@pytest.fixture
+def fair(monkeypatch):
+    """Register a policy, whose files are not asked for, as another package or a notebook does."""
+    monkeypatch.setattr(trial_plugins, "installed", lambda kind, name: None)
+    POLICIES.register("fair", Fair)
+    yield "fair"
+    POLICIES.unregister("fair")
+
+
+def test_a_registered_policy_joins_the_studys_own(fair):
+    (regulated,) = trials("regulation", policies=fair, repetitions=1)
+    (compared,) = trials("comparison", mechanisms=fair, loads="step")
+    settings = trials("frontier", frontier_mechanisms=fair, frontier_periods_s=[1, 0.5])
+    assert [trial.labels["setting"] for trial in settings] == ["1 s", "0.5 s"]
+    for trial in regulated, compared, *settings:
+        assert trial.labels["mechanism"] == fair
+        regulator = trial.regulator
+        assert (regulator.policy, regulator.sla_wait_ms, regulator.threshold) == (fair, None, None)
+
+
+@pytest.mark.parametrize(
+    "name, own",
+    [("policies", "'slae-paper'"), ("mechanisms", "'none'"), ("frontier_mechanisms", "'alone'")],
+)
+def test_an_unknown_mechanism_lists_what_there_is(name, own, fair, error_of):
+    said = error_of(trials, "comparison", **{name: "unfair"})
+    assert f"{name}.0: Input should be {own}, " in said
+    assert "'slae-paper-mild'" in said and said.endswith("or 'fair' (given: 'unfair')")
+
+
+def test_a_registered_policy_is_in_every_table_and_figure(fair):
+    """Also that of results whose policy is not registered here."""
+    for name in fair, "elsewhere":
+        table = measured(17.7, 4.5, 4.5, 1.0).assign(scheduler="none")
+        table = table.replace({"mechanism": {"slae": name}})
+        policies = tables_regulation.regulation_table(table)[1]["policy"]
+        assert list(dict.fromkeys(policies)) == ["slae-paper", "ute-paper", "ute", name]
+        for draw in rates_over_time, waits_over_time:
+            panels = [axis.get_title() for axis in draw(study.published(), table).axes]
+            assert name in panels
+        compared = comparison_table().replace({"mechanism": {"slae": name}})
+        assert name in set(tables_regulation.comparison_table(compared)[1]["mechanism"])
+        assert name in set(tables_regulation.targets_table(compared)[1]["mechanism"])
+        axis = side_by_side(compared).axes[0]
+        assert name in [label.get_text() for label in axis.get_yticklabels()]
+        assert name in words_of(comparison_over_time(compared))
+        assert name in words_of(waits_by_second(compared))
+        assert COLOURS[name] not in COLOURS.values()
+
+
+def words_of(figure):
+    """Return all texts of a figure: those of its panels and of its legends."""
+    texts = [text for axis in figure.axes for text in axis.texts]
+    texts += [text for legend in figure.legends for text in legend.get_texts()]
+    return [text.get_text() for text in texts]
 
 
 # Rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,19 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from ..plugins.registry import Registry
 
 
-def name_in(registry: Registry[Any]) -> Callable[[str], str]:
-    """Return a validator that accepts only names in `registry`; its error lists these names."""
+def name_in(registry: Registry[Any], own: Sequence[str] = ()) -> Callable[[str], str]:
+    """Return a validator that accepts only names in `registry`; its error lists these names.
+
+    Parameters
+    ----------
+    registry : Registry
+    own : sequence of str
+        Further names that are accepted; the error lists them first.
+    """
 
     def known(name: str) -> str:
-        if name not in registry:
-            raise _unknown(registry, repr(name))
+        if name not in own and name not in registry:
+            raise _unknown([*own, *registry.names()], repr(name))
         return name
 
     return known
@@ -47,14 +54,14 @@ class OfKind:
         if not isinstance(content, Mapping):
             return content
         if "kind" not in content:
-            raise _unknown(self.registry, "no kind")
+            raise _unknown(self.registry.names(), "no kind")
         if content["kind"] not in self.registry:
-            raise _unknown(self.registry, f"kind {content['kind']!r}")
+            raise _unknown(self.registry.names(), f"kind {content['kind']!r}")
         return self.registry.get(content["kind"]).model_validate(content)
 
 
-def _unknown(registry: Registry[Any], given: str) -> PydanticCustomError:
-    *others, last = map(repr, registry.names())
+def _unknown(names: Sequence[str], given: str) -> PydanticCustomError:
+    *others, last = map(repr, dict.fromkeys(names))
     expected = f"{', '.join(others)} or {last}" if others else last
     told = {"expected": expected, "given": given}
     return PydanticCustomError("unknown_name", "Input should be {expected}", told)

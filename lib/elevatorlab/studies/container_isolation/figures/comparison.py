@@ -57,7 +57,7 @@ def comparison(measured: pd.DataFrame) -> Figure:
     grid = figure.subplots(len(loads), len(MEASURES), sharey=True, sharex="col", squeeze=False)
     for line, kind in zip(grid, loads, strict=True):
         of_load = rows[rows["load"] == kind]
-        shown = [name for name in LABELS if name in present(rows)]
+        shown = present(rows)
         for axis, measure in zip(line, MEASURES, strict=True):
             of_role = of_load[of_load["role"] == measure.role]
             _dots(axis, of_role, shown, measure)
@@ -148,7 +148,7 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
             x="at_s",
             y="latency_mean_ms",
             hue="mechanism",
-            palette=COLOURS,
+            palette=COLOURS.of(shown),
             ax=axis,
             errorbar=None,
             linewidth=1.2,
@@ -186,7 +186,7 @@ def waits_by_second(measured: pd.DataFrame) -> Figure:
             x="latency_mean_ms",
             hue="mechanism",
             hue_order=shown,
-            palette=COLOURS,
+            palette=COLOURS.of(shown),
             ax=axis,
             linewidth=1.2,
             legend=False,

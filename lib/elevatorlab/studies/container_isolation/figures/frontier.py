@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from ....showing.panels import marks
 from ....showing.style import GREY, TWO_COLUMNS
-from ...kit.cells import mean_of
+from ...kit.cells import in_order, mean_of
 from ..measures.frontier import CELL, cells_of, front, points
 from ..measures.mechanisms import FRONTIER_LABELS, FRONTIER_LOADS
 from .colours import FRONTIER_COLOURS, marker_of
@@ -51,9 +51,14 @@ def frontier(measured: pd.DataFrame) -> Figure:
 def _handles(found: pd.DataFrame) -> list[Line2D]:
     """Return the legend: each mechanism, the two kinds of dot, and the SLA."""
     handles = [
-        Line2D([], [], color=FRONTIER_COLOURS[name], marker=marker_of(name), label=label)
-        for name, label in FRONTIER_LABELS.items()
-        if name in set(found["mechanism"])
+        Line2D(
+            [],
+            [],
+            color=FRONTIER_COLOURS[name],
+            marker=marker_of(name),
+            label=FRONTIER_LABELS[name],
+        )
+        for name in in_order(found, "mechanism", FRONTIER_LABELS)
     ]
     for fill, label in ((GREY, "no second missed"), ("white", "some missed")):
         dot = Line2D([], [], color=GREY, marker="o", markerfacecolor=fill, linestyle="")

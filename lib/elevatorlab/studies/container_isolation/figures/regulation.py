@@ -16,7 +16,7 @@ from ....showing.style import GREY, PUBLISHED, TWO_COLUMNS
 from ..measures.mechanisms import LABELS, present
 from ..measures.regulation import KIB_S_PER_MB_S, seconds
 from ..trials.containers import NORMAL, OVERLOADED
-from ..trials.regulation import POLICIES
+from ..trials.regulation import READINGS
 from .colours import COLOURS
 
 PRINTED = "#111111"
@@ -72,7 +72,7 @@ def _of_policies(
     measured: pd.DataFrame, draw: Callable[[Axes, pd.DataFrame, str], None], label: str
 ) -> Figure:
     rows = seconds(measured, "regulation")
-    policies = [name for name in POLICIES if name in present(rows)] or [next(iter(POLICIES))]
+    policies = present(rows) or [next(iter(READINGS))]
     lines = -(-len(policies) // PANELS_A_LINE)
     figure = Figure(figsize=(TWO_COLUMNS, 1.2 + 1.9 * lines))
     across = min(len(policies), PANELS_A_LINE)

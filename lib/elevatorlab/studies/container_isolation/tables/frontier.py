@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ....analysis.intervals import Interval
-from ...kit.cells import mean_of
+from ...kit.cells import in_order, mean_of
 from ...kit.tables import PLACE, Captioned, cells
 from ..measures.frontier import CELL, cells_of, front, points
 from ..measures.mechanisms import FRONTIER_LABELS, FRONTIER_LOADS
@@ -45,7 +45,7 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
 def _lines(found: pd.DataFrame) -> list[dict[str, Any]]:
     lines = []
     for load in FRONTIER_LOADS:
-        for mechanism in FRONTIER_LABELS:
+        for mechanism in in_order(found, "mechanism", FRONTIER_LABELS):
             of_one = found[(found["load"] == load) & (found["mechanism"] == mechanism)]
             if len(of_one):
                 best = front(cells_of(of_one)) if mechanism != "alone" else cells_of(of_one)

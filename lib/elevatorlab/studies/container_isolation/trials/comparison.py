@@ -10,7 +10,8 @@ none        nothing
 slae, ute   the regulator with this project's policies, the study's SLA or threshold
 aimd, pi    the regulator with a controller from the textbook
 guard       the regulator with this project's policy that limits newcomers from the beginning
-...-paper   the regulator with the paper's policies, in the readings of `regulation.POLICIES`
+...-paper   the regulator with the paper's policies, in the readings of `regulation.READINGS`
+registered  the regulator with that policy of another package or of a notebook
 io_max      a fixed limit: the 1 MB/s that the paper set by hand, shared by the offenders
 bfq         the scheduler bfq, with weights of 1000 for normal containers and 10 for offenders
 io_cost     the kernel's cost controller, with a model of the simulated disk, and weights of
@@ -27,8 +28,8 @@ from typing import Any, get_args
 from ....trial import IoCost, Limits, Phase, Trial
 from .containers import NORMAL, OVERLOADED, load, names, trial, writes
 from .disks import SERVER
-from .parameters import Load, Mechanism, Parameters
-from .regulation import DISK, NORMAL_CONTAINERS, POLICIES, regulator
+from .parameters import Kernel, Load, OwnMechanism, Parameters
+from .regulation import DISK, NORMAL_CONTAINERS, regulator
 
 ONSET_S = 2
 FIXED_BYTES_S = 1_000_000
@@ -40,7 +41,7 @@ LOADS: dict[Load, tuple[int, list[int]]] = {
     "burst": (1, [3, 0, 3, 0]),
     "two": (2, [2]),
 }
-MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
+MECHANISMS: tuple[OwnMechanism, ...] = get_args(OwnMechanism)
 
 
 def trials(parameters: Parameters) -> list[Trial]:
@@ -53,7 +54,7 @@ def trials(parameters: Parameters) -> list[Trial]:
     ]
 
 
-def _trial(parameters: Parameters, mechanism: Mechanism, kind: Load, repetition: int) -> Trial:
+def _trial(parameters: Parameters, mechanism: str, kind: Load, repetition: int) -> Trial:
     count, steps = LOADS[kind]
     normal, offenders = names(NORMAL, NORMAL_CONTAINERS), names(OVERLOADED, count)
     span_s = parameters.overloaded_s / len(steps)
@@ -62,7 +63,7 @@ def _trial(parameters: Parameters, mechanism: Mechanism, kind: Load, repetition:
     workloads = [writes(name, ONSET_S + parameters.overloaded_s) for name in normal]
     workloads += [load(name, phases) for name in offenders]
     more: dict[str, Any] = {"warm_up_s": ONSET_S, "limits": _limits(mechanism, normal, offenders)}
-    if mechanism in POLICIES:
+    if mechanism not in ("none", *get_args(Kernel)):
         more["regulator"] = regulator(mechanism, parameters)
     if mechanism == "io_cost":
         more["io_cost"] = cost_model(parameters.sla_wait_ms)

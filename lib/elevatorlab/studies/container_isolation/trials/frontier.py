@@ -32,8 +32,8 @@ from ....trial import Limits, PacedWrites, Phase, Scheduler, Trial
 from . import comparison
 from .containers import NORMAL, OVERLOADED, load, names, trial, writes
 from .disks import OVERLOAD_BYTES
-from .parameters import FrontierLoad, FrontierMechanism, Parameters
-from .regulation import FLOOR_KIB_S, NORMAL_CONTAINERS, POLICIES, regulator
+from .parameters import FrontierLoad, Parameters
+from .regulation import FLOOR_KIB_S, NORMAL_CONTAINERS, regulator
 
 ONSET_S = 1.75
 NORMAL_WEIGHTS = {"io_cost": 100, "bfq": 1000, "bfq_tuned": 1000}
@@ -109,9 +109,7 @@ def trials(parameters: Parameters) -> list[Trial]:
     ]
 
 
-def settings(
-    parameters: Parameters, mechanism: FrontierMechanism, offenders: int
-) -> Iterator[Setting]:
+def settings(parameters: Parameters, mechanism: str, offenders: int) -> Iterator[Setting]:
     """Yield the settings of a mechanism for a load with `offenders` offenders."""
     if mechanism in ("alone", "none"):
         yield Setting("", {})
@@ -121,15 +119,15 @@ def settings(
             yield Setting(f"{limit_kb_s:g} kB/s", {"limits": {OVERLOADED: each}})
     elif mechanism == "io_cost":
         yield from _cost_settings(parameters)
-    elif mechanism in POLICIES:
+    elif mechanism in ("bfq", "bfq_tuned"):
+        scheduler = Scheduler(name="bfq", tunables=TUNED if mechanism == "bfq_tuned" else {})
+        for weight in parameters.frontier_weights:
+            yield Setting(f"weight {weight}", {"limits": _weights(mechanism, weight)}, scheduler)
+    else:
         for period_s in parameters.frontier_periods_s:
             floor_kib_s = min(FLOOR_KIB_S, FLOOR_OF_ALL_KIB_S / offenders)
             chosen = regulator(mechanism, parameters, 0, period_s, floor_kib_s)
             yield Setting(f"{period_s:g} s", {"regulator": chosen})
-    else:
-        scheduler = Scheduler(name="bfq", tunables=TUNED if mechanism == "bfq_tuned" else {})
-        for weight in parameters.frontier_weights:
-            yield Setting(f"weight {weight}", {"limits": _weights(mechanism, weight)}, scheduler)
 
 
 def _cost_settings(parameters: Parameters) -> Iterator[Setting]:
@@ -143,13 +141,13 @@ def _cost_settings(parameters: Parameters) -> Iterator[Setting]:
                 yield Setting(name, {"limits": _weights("io_cost", weight), "io_cost": cost})
 
 
-def _weights(mechanism: FrontierMechanism, weight: int) -> dict[str, Limits]:
+def _weights(mechanism: str, weight: int) -> dict[str, Limits]:
     return {NORMAL: Limits(weight=NORMAL_WEIGHTS[mechanism]), OVERLOADED: Limits(weight=weight)}
 
 
 def _trial(
     parameters: Parameters,
-    mechanism: FrontierMechanism,
+    mechanism: str,
     setting: Setting,
     disk: str,
     kind: FrontierLoad,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from ....plugins.kinds import POLICIES
 from ....trial import DriveName, NotNegative, Positive, Repetitions, SchedulerName
+from ....trial.registered import name_in
 from ...kit.trials import CommonParameters
 
 Experiment = Literal["equal", "overload", "sweep", "open", "regulation", "comparison", "frontier"]
 DiskName = Literal["write_behind", "single_server", "exponential_server"]
 Containers = Annotated[int, Field(ge=1, le=20)]
-Policy = Literal[
+Reading = Literal[
     "slae-paper",
     "slae-paper-mild",
     "slae-paper-speed",
@@ -28,9 +30,16 @@ Policy = Literal[
     "guard",
 ]
 Kernel = Literal["io_max", "bfq", "io_cost"]
-Mechanism = Literal["none", Policy, Kernel]
+OwnMechanism = Literal["none", Reading, Kernel]
 Load = Literal["step", "ramp", "burst", "two"]
-FrontierMechanism = Literal["alone", "none", "io_max", "io_cost", "bfq", "bfq_tuned", Policy]
+OwnFrontierMechanism = Literal["alone", "none", "io_max", "io_cost", "bfq", "bfq_tuned", Reading]
+#: The study's own names, and those of all policies that are installed or were registered. A name
+#: that is both has the study's meaning.
+Policy = Annotated[str, AfterValidator(name_in(POLICIES, get_args(Reading)))]
+Mechanism = Annotated[str, AfterValidator(name_in(POLICIES, get_args(OwnMechanism)))]
+FrontierMechanism = Annotated[
+    str, AfterValidator(name_in(POLICIES, get_args(OwnFrontierMechanism)))
+]
 FrontierLoad = Literal["step", "ramp", "burst-0.2", "burst-1", "burst-5", "two", "many", "mixed"]
 Percent = Annotated[float, Field(gt=0, le=1000)]
 Weight = Annotated[int, Field(ge=1, le=1000)]
@@ -71,7 +80,9 @@ class Parameters(CommonParameters):
         How long containers write under closed and under open load, and how much of the beginning
         is left out.
     policies : tuple of str
-        Experiment ``regulation``: the regulator's policies, by the names of `regulation.POLICIES`.
+        Experiment ``regulation``: the regulator's policies, by the names of `regulation.READINGS`,
+        or of a policy that is installed or registered. `mechanisms` and `frontier_mechanisms` take
+        the same names.
     regulate_from_s, regulation_s : float
         Experiment ``regulation``: when the regulator starts, and how long it works.
     mechanisms, loads : tuple of str
@@ -184,9 +195,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "open_ratios": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
         "duration_s": 30,
         "open_duration_s": 60,
-        "policies": get_args(Policy),
+        "policies": get_args(Reading),
         "regulation_s": 30,
-        "mechanisms": get_args(Mechanism),
+        "mechanisms": get_args(OwnMechanism),
         "overloaded_s": 30,
         "comparison_repetitions": 3,
         "warm_up_s": 2,

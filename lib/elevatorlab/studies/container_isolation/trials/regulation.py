@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....plugins.kinds import POLICIES
 from ....trial import Phase, Regulator, Trial
 from .containers import NORMAL, OVERLOADED, load, names, trial, writes
-from .parameters import Parameters, Policy
+from .parameters import Parameters
 
 NORMAL_CONTAINERS = 3
 OVERLOAD_WRITERS = 3
 DISK = "write_behind"
 
 MILD = {"step": "mild"}
-POLICIES: dict[Policy, tuple[str, dict[str, Any]]] = {
+READINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "slae-paper": ("slae-paper", {}),
     "slae-paper-mild": ("slae-paper", MILD),
     "slae-paper-speed": ("slae-paper", {"overload": "speed"}),
@@ -40,24 +41,24 @@ POLICIES: dict[Policy, tuple[str, dict[str, Any]]] = {
 """For each policy of the study: the regulator's name for it, and its options (the reading)."""
 FLOOR_KIB_S = 128
 """The lowest limit that the regulator may set."""
-PERIODS_S: dict[Policy, float] = {"guard": 0.25}
+PERIODS_S: dict[str, float] = {"guard": 0.25}
 """Control periods of the policies that are made for another period than one second."""
 
 
 def regulator(
-    policy: Policy,
+    policy: str,
     parameters: Parameters,
     start_s: float = 0,
     period_s: float | None = None,
     floor_kib_s: float = FLOOR_KIB_S,
 ) -> Regulator:
-    """Return the regulator with a policy and the study's SLA or threshold."""
-    name, options = POLICIES[policy]
+    """Return the regulator with a policy, and with the study's SLA or threshold if it has one."""
+    name, options = READINGS.get(policy, (policy, {}))
     given: dict[str, Any] = {"policy": name, "start_s": start_s, "options": options}
     given |= {"period_s": period_s or PERIODS_S.get(policy, 1), "floor_kib_s": floor_kib_s}
-    if name.startswith("ute"):
-        return Regulator(**given, threshold=parameters.threshold)
-    return Regulator(**given, sla_wait_ms=parameters.sla_wait_ms)
+    if number := POLICIES.get(name).number:
+        given[number] = getattr(parameters, number)
+    return Regulator(**given)
 
 
 def trials(parameters: Parameters) -> list[Trial]:

@@ -99,6 +99,8 @@ OURS = records(json.loads(FILE.read_text()))
 #: Names of the schedulers that come with the kernel.
 OF_THE_KERNEL = tuple(name for name, record in OURS.items() if record.source == "linux")
 
+#: Sources of the schedulers in the deterministic image: its kernel, and this project's modules.
+IN_THE_IMAGE = ("linux", "elevatorlab")
 
 #: Every scheduler that is installed or was registered; ours first.
 SCHEDULERS: Registry[SchedulerRecord] = Registry(

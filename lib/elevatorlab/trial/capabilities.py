@@ -1,14 +1,18 @@
 """What a trial can require of a testbed, why, and what to do if a testbed lacks it.
 
 The members of `Capability` are a closed list. A requirement that contains a name (of a scheduler, a
-kind of device, a driver, a program) is spelled by the functions below. So whoever registers a
-scheduler, for example, adds a requirement.
+kind of device, a driver, a program) is spelled by the functions below, and `FAMILIES` says what it
+is for. So whoever registers a scheduler, for example, adds a requirement.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ..paths import command
+from ..plugins.schedulers import IN_THE_IMAGE, SCHEDULERS, SchedulerRecord
 from ..plugins.testbeds import ADDRESSES, MULTICORE, NESTED
 
 VERSION_2 = "boot with systemd.unified_cgroup_hierarchy=1"
@@ -72,14 +76,6 @@ class Capability(StrEnum):
     )
 
 
-def remedy_of(what: str) -> str:
-    """Return the remedy for a testbed that lacks a capability."""
-    for capability in Capability:
-        if what == capability:
-            return capability.remedy
-    return "use another testbed"
-
-
 def scheduler(name: str) -> str:
     """Return the requirement of a scheduler, as testbeds and results spell it."""
     return f"scheduler {name}"
@@ -100,13 +96,74 @@ def program(name: str) -> str:
     return f"program {name}"
 
 
-#: What the requirements that contain a name are for, by their first word.
-_NAMED = {
-    scheduler(""): "The device under test can have the I/O scheduler {}.",
-    device(""): "The device under test can be a {}.",
-    driver(""): "A disk over NVMe/TCP can have the host's driver {}.",
-    program(""): "A workload or the set-up runs the program {}.",
+@dataclass(frozen=True)
+class Family:
+    """The requirements that begin with one word and end with a name.
+
+    Attributes
+    ----------
+    sentence : str
+        What such a requirement is for; ``{}`` stands for the name.
+    remedy : str
+        What to do if a testbed lacks it.
+    remedies : dict of str to str
+        Remedies by name, where they differ from `remedy`.
+    """
+
+    sentence: str
+    remedy: str
+    remedies: Mapping[str, str] = field(default_factory=dict)
+
+
+LEAVE_OUT = "or leave it out: -p schedulers=..."
+
+#: What the requirements that contain a name are for, and what to do, by their first word. Every
+#: testbed takes both from here. A scheduler's remedy begins with that of its record.
+FAMILIES = {
+    scheduler(""): Family(
+        "The device under test can have the I/O scheduler {}.", f"install its module, {LEAVE_OUT}"
+    ),
+    device(""): Family(
+        "The device under test can be a {}.",
+        "use another device, or a testbed that has this one",
+        {
+            "disk": "use a real machine that has the disk: --testbed host",
+            "drive": "use the deterministic testbed, the only one that has disks with an arm",
+            "file_backed": "use a real machine (--testbed host) with loop devices, losetup, "
+            "mkfs.ext4 and 512 MiB of disk space",
+            "null_blk": "use -p device=file_backed, or the deterministic testbed",
+            "nvme_tcp": "install the kernel's modules nvme-tcp and nvmet-tcp, and iproute2, name "
+            "another machine as its target (docs/testbeds.md), or use the deterministic testbed",
+            "paced_disk": "run modprobe fuse loop, or use the deterministic testbed",
+        },
+    ),
+    driver(""): Family(
+        "A disk over NVMe/TCP can have the host's driver {}.",
+        "install its module, or leave it out: -p drivers=stock",
+        {
+            "stock": "use a kernel that has it, or the deterministic testbed",
+            "one_send": "install the module (environments/kernel/README.md), or leave it out: "
+            "-p drivers=stock",
+        },
+    ),
+    program(""): Family(
+        "A workload or the set-up runs the program {}.",
+        "run environments/provision.sh on the machine under test",
+        {
+            "iozone": "add Debian's component non-free to the package sources and run "
+            "environments/provision.sh on the machine under test, for the deterministic one "
+            f"{command('image build --force')} (or take fio for the same patterns: -p tool=fio)"
+        },
+    ),
 }
+
+
+def _family(what: str) -> tuple[Family, str] | None:
+    """Return the family of a requirement, and the name in it; None if it has none."""
+    for start, family in FAMILIES.items():
+        if what.startswith(start):
+            return family, what.removeprefix(start)
+    return None
 
 
 def sentence_of(what: str) -> str:
@@ -120,7 +177,31 @@ def sentence_of(what: str) -> str:
     for capability in Capability:
         if what == capability:
             return capability.sentence
-    for start, sentence in _NAMED.items():
-        if what.startswith(start):
-            return sentence.format(what.removeprefix(start))
+    if found := _family(what):
+        family, name = found
+        return family.sentence.format(name)
     return ""
+
+
+def remedy_of(what: str) -> str:
+    """Return the remedy for a testbed that lacks a capability.
+
+    >>> remedy_of("device null_blk")
+    'use -p device=file_backed, or the deterministic testbed'
+    """
+    for capability in Capability:
+        if what == capability:
+            return capability.remedy
+    if found := _family(what):
+        family, name = found
+        if family is FAMILIES[scheduler("")] and name in SCHEDULERS:
+            return _remedy_of_scheduler(SCHEDULERS.get(name))
+        return family.remedies.get(name, family.remedy)
+    return "use another testbed"
+
+
+def _remedy_of_scheduler(record: SchedulerRecord) -> str:
+    remedy = f"{record.remedy}, {LEAVE_OUT}"
+    if record.folder is None and record.source not in IN_THE_IMAGE:
+        return f"{remedy} (only a real machine can have it: --testbed host)"
+    return remedy

@@ -12,11 +12,10 @@ from typing import Any
 
 from ... import scratch
 from ...errors import NotReady, TrialFailed
-from ...paths import command
-from ...plugins.schedulers import SCHEDULERS
+from ...plugins.schedulers import IN_THE_IMAGE, SCHEDULERS
 from ...results.outcome import Outcome
 from ...trial import Trial
-from ...trial.capabilities import Capability, device, driver, program, scheduler
+from ...trial.capabilities import Capability, device, driver, program, remedy_of, scheduler
 from ...trial.modules import Module
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Readiness, Say, refuse_what_is_missing
@@ -29,11 +28,6 @@ from .monitor import converse
 WALL_SECONDS_PER_GUEST_SECOND = 60
 
 HOST_RESERVE_MIB = 512
-
-#: Sources of the schedulers in the image: its kernel, and the modules of this project.
-IN_THE_IMAGE = ("linux", "elevatorlab")
-
-NOT_IN_IMAGE = "run it on a real machine that has it: --testbed host"
 
 RUN_IT_AGAIN = "Run it again; if it stays, try a smaller workload"
 
@@ -99,10 +93,11 @@ class DeterministicTestbed:
         )
         for name, record in SCHEDULERS.items():
             there = record.folder is not None or record.source in IN_THE_IMAGE
-            found, remedy = ("in the guest", "") if there else ("not in the image", NOT_IN_IMAGE)
+            found = "in the guest" if there else "not in the image"
             if record.folder is not None:
                 found = f"built from {record.folder.path}"
-            yield Readiness(self.name, scheduler(name), found, there, remedy)
+            what = scheduler(name)
+            yield Readiness(self.name, what, found, there, "" if there else remedy_of(what))
         for what in CAPABILITIES:
             yield Readiness(self.name, str(what), "in the guest", True)
         yield self._virtual_machines()
@@ -127,11 +122,8 @@ class DeterministicTestbed:
         """Return the finding on iozone, which needs Debian's component non-free."""
         there = "iozone3" in (image.manifest() or {}).get("packages", ())
         found = "in the guest" if there else "not in the image"
-        remedy = (
-            "build it where Debian's component non-free can be had "
-            f"({command('image build --force')}), or take fio for the same patterns: -p tool=fio"
-        )
-        return Readiness(self.name, program("iozone"), found, there, "" if there else remedy)
+        what = program("iozone")
+        return Readiness(self.name, what, found, there, "" if there else remedy_of(what))
 
     def _needed(self, what: str, look: Callable[[], str]) -> Readiness:
         try:

@@ -23,7 +23,7 @@ from .ssh_shell import SshShell
 NO_LINK: dict[str, Any] = {
     "found": "two machines have a network of their own",
     "ready": False,
-    "remedy": "leave it out: -p link=false",
+    "remedy": capabilities.Capability.LINK.remedy,
 }
 
 
@@ -84,8 +84,9 @@ class PairTestbed(ShellTestbed):
         found = f"target {self.target.shell.name} at {self.target_address}"
         if lacking:
             found += f", but there is no {' and no '.join(lacking)}"
-        remedy = "install the kernel's modules there, and iproute2" if lacking else ""
-        return Readiness(self.name, capabilities.device("nvme_tcp"), found, not lacking, remedy)
+        what = capabilities.device("nvme_tcp")
+        remedy = capabilities.remedy_of(what) if lacking else ""
+        return Readiness(self.name, what, found, not lacking, remedy)
 
     def prepare(self, trials: list[Trial]) -> None:
         """Refuse trials that host or target cannot run, or whose MTU is not the network's."""

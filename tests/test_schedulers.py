@@ -1,5 +1,6 @@
 """One record says what a scheduler is; whatever asks, asks it."""
 
+import ast
 import io
 import json
 import re
@@ -59,6 +60,53 @@ def named_in(file):
     return {"".join(groups) for groups in pattern.findall(text)}
 
 
+#: Where the code decides something by the word "none": in studies, a document's own noop. Elsewhere
+#: it is the machine's kind, a group without an SLA, or the title of a lecture's panel.
+NONE_DECIDES = (
+    *("agent/regulator/classes.py", "lectures/elevator.py", "testbeds/capabilities.py"),
+    *("testbeds/remote/real.py", "studies/"),
+)
+
+
+def decides_by_none(source):
+    """Tell whether code compares something with "none", which also names a scheduler."""
+    compared = (
+        part
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Compare)
+        for side in (node.left, *node.comparators)
+        for part in (getattr(side, "elts", None) or [side])
+    )
+    return any(isinstance(part, ast.Constant) and part.value == "none" for part in compared)
+
+
+@pytest.mark.parametrize(
+    "source", ['x == "none"', '"none" != x', 'x in ("none", "y")', '{} if x == "none" else 1']
+)
+def test_a_decision_by_none_is_found(source):
+    assert decides_by_none(source) and not decides_by_none(source.replace("none", "other"))
+    assert not decides_by_none('select("none")')
+
+
+def test_no_code_knows_what_none_can_do():
+    deciding = {
+        str(file.relative_to(LIB))
+        for file in LIB.rglob("*.py")
+        if decides_by_none(file.read_text())
+    }
+    assert {place for place in deciding if not place.startswith(NONE_DECIDES)} == set()
+    stress = [file for file in STRESS if file.suffix == ".py" and decides_by_none(file.read_text())]
+    assert not stress
+
+
+def test_whoever_has_a_module_or_tunables_holds_requests():
+    assert [one.name for one in SCHEDULERS.values() if not one.holds_requests] == ["none"]
+    assert SchedulerRecord("own", module="own-iosched", tunables=None).holds_requests
+    assert SchedulerRecord("built_in").holds_requests
+    assert schedulers.room_for("none", 64) == {}
+    assert schedulers.room_for("bfq", 64) == {"nr_requests": 64}
+
+
 def test_a_scheduler_is_named_in_its_record_alone():
     for file in sorted(LIB.rglob("*.py")):
         place = str(file.relative_to(LIB))
@@ -66,8 +114,12 @@ def test_a_scheduler_is_named_in_its_record_alone():
         assert named_in(file) <= set().union(*may), place
 
 
-#: Programs of ours that make machines. kernel/ is left out: there the schedulers themselves are.
-PROGRAMS = [
+#: The stress tests of any scheduler, and their bench.
+STRESS = sorted((ENVIRONMENTS / "kernel/test").glob("*.py"))
+
+#: Programs of ours that make machines, and `STRESS`. Of kernel/, the rest is left out: there the
+#: schedulers themselves are.
+PROGRAMS = STRESS + [
     file
     for file in sorted(ENVIRONMENTS.rglob("*"))
     if (file.suffix in {".py", ".sh", ".c", ".h"} or file.name == "init")
@@ -77,6 +129,9 @@ PROGRAMS = [
 #: It loads the modules of the kernel's own schedulers into virtual machines. Its bytes are part of
 #: the digest of stored results, so it keeps the names as long as these are kept.
 STORED = {"nested/inner.py": {"bfq", "kyber", "mq-deadline"}}
+
+#: Some stress tests ask for what only SBQ has; one constant names it.
+SUBJECT = {"kernel/test/rig.py": {"sbq"}}
 
 
 def test_a_word_of_a_shell_is_found_and_no_word_of_a_comment(tmp_path):
@@ -88,7 +143,7 @@ def test_a_word_of_a_shell_is_found_and_no_word_of_a_comment(tmp_path):
 def test_what_makes_machines_names_no_scheduler():
     found = {str(file.relative_to(ENVIRONMENTS)): named_in(file) for file in PROGRAMS}
     assert {"deterministic/init", "module-root/compile.py", "test-real.sh"} <= found.keys()
-    assert {file: names for file, names in found.items() if names} == STORED
+    assert {file: names for file, names in found.items() if names} == STORED | SUBJECT
 
 
 def test_the_agent_has_the_records_without_their_looks():

@@ -11,7 +11,7 @@ import itertools
 import json
 import sys
 
-from rig import NullBlk, NvmeTcp, fio, load, write
+from rig import SBQ, NullBlk, NvmeTcp, fio, load, of_the_kernel, set_hold_per_cpu
 
 TARGETS = {"ram": {"irqmode": 0}, "ssd": {"irqmode": 2, "completion_nsec": 90000}}
 SECONDS = 0.3  # of guest time
@@ -36,7 +36,7 @@ def measure(disk, scheduler, knobs=None, **options):
         "kiops": round(sum(read["iops"] for read in reads) / 1000, 2),
         "mean_us": round(sum(read["lat_ns"]["mean"] for read in reads) / len(reads) / 1000, 1),
     }
-    if scheduler == "sbq":
+    if scheduler == SBQ.name:
         counted = disk.check_counters()
         batches = sum(value for name, value in counted.items() if name.startswith("released"))
         result["mean_batch_requests"] = round(counted["held"] / batches, 1)
@@ -51,17 +51,18 @@ def show(**result):
 
 def local():
     """The negative control: no network, so a batch saves nothing, and holding costs."""
+    schedulers = [*of_the_kernel(), SBQ.name]
     for target, options in TARGETS.items():
         with NullBlk(memory_backed=0, size=1024, **options) as disk:
             for depth in 1, 16, 64:
-                for scheduler in "none", "kyber", "sbq":
+                for scheduler in schedulers:
                     found = measure(disk, scheduler, iodepth=depth)
                     show(rig="local", target=target, depth=depth, scheduler=scheduler, **found)
 
 
 def tcp():
     """Host and target on one processor, stock driver and one send a batch."""
-    cases = [("none", {}), ("sbq", {}), ("sbq", {"batch_timeout_us": 150})]
+    cases = [("none", {}), (SBQ.name, {}), (SBQ.name, {"batch_timeout_us": 150})]
     for (target, options), driver in itertools.product(TARGETS.items(), NvmeTcp.modules):
         with (
             NullBlk(memory_backed=0, size=1024, **options) as backing,
@@ -76,19 +77,18 @@ def tcp():
 def holds():
     """Two jobs on one hardware queue: one hold for both, or one for each processor."""
     for per_cpu in 0, 1:
-        write("/sys/module/sbq_iosched/parameters/hold_per_cpu", per_cpu)
+        set_hold_per_cpu(per_cpu)
         with NullBlk(memory_backed=0, size=1024, submit_queues=1, **TARGETS["ssd"]) as disk:
             for depth, timeout_us in itertools.product([4, 8, 16, 64], [50, 500]):
                 knobs = {"batch_timeout_us": timeout_us}
                 jobs = {"numjobs": 2, "cpus_allowed": "0-1", "cpus_allowed_policy": "split"}
-                found = measure(disk, "sbq", knobs, iodepth=depth, **jobs)
+                found = measure(disk, SBQ.name, knobs, iodepth=depth, **jobs)
                 show(rig="local", hold_per_cpu=per_cpu, depth=depth, **knobs, **found)
 
 
 def main():
     load("null_blk", "nr_devices=0")
-    load("kyber-iosched")
-    load("sbq-iosched")
+    load(SBQ.module)
     {"local": local, "tcp": tcp, "holds": holds}[sys.argv[1]]()
 
 

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from rig import write
+from rig import SBQ, write
 
 HERE = pathlib.Path("/kernel-test")
 AGENT = ["python3", str(HERE / "agent.pyz")]
@@ -34,7 +34,7 @@ TRACES = [
     *("/run/netns/*", "/sys/class/net/elevatorlab*", "/sys/module/nvme_tcp*"),
     *("/sys/module/nvme_core", "/sys/module/nvmet*", "/sys/fs/cgroup/elevatorlab"),
     *("/run/elevatorlab/journal/*", "/sys/module/veth", "/run/modprobe.d/*"),
-    "/sys/module/sbq_iosched",
+    f"/sys/module/{SBQ.module.replace('-', '_')}",
 ]
 
 

@@ -3,21 +3,24 @@
 
 usage: harness.py IMAGE PROGRAM [ARGUMENT...] [--files FOLDER] [--smp N | --icount] [--timeout-s S]
 
-IMAGE has vmlinuz, initramfs.cpio and root.ext2. PROGRAM runs as root in the guest, with the
-files of FOLDER beside it and all folders of kernel objects mounted. Modules that build.sh has
-just made may be among them: they are taken instead of the image's. What the program prints is
-printed here; its status is the status of this command.
+IMAGE has vmlinuz, initramfs.cpio and root.ext2. PROGRAM runs as root in the guest, with all folders
+of kernel objects mounted. Beside it are the files of FOLDER, and schedulers.json: the kernel's
+schedulers, each with its module. Modules that build.sh has just made may be among the files: they
+are taken instead of the image's. What the program prints is printed here; its status is the status
+of this command.
 
 The machine and its kernel's options are the deterministic testbed's (the package elevatorlab must
 be there), but for what `qemu` and KERNEL_OPTIONS say; its time is counted only with --icount.
 """
 
 import argparse
+import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
+from elevatorlab.plugins.schedulers import OF_THE_KERNEL, OURS
 from elevatorlab.testbeds.deterministic import qemu as testbed
 from elevatorlab.testbeds.deterministic.initramfs import archive
 
@@ -70,12 +73,14 @@ KERNEL_OPTIONS = " ".join(
 
 def overlay(program, arguments, beside):
     """Return the archive that goes behind the image's initramfs."""
-    command = repr(["/kernel-test/" + program.name, *arguments]).replace("'", '"')
+    command = json.dumps(["/kernel-test/" + program.name, *arguments])
+    modules = json.dumps({name: OURS[name].module for name in OF_THE_KERNEL})
     files = {
         "init": (0o755, INIT.encode()),
         "kernel-test": (0o755, None),
         "kernel-test/start.py": (0o644, START.encode()),
         "kernel-test/command.json": (0o644, command.encode()),
+        "kernel-test/schedulers.json": (0o644, modules.encode()),
     }
     for file in [*sorted(program.parent.glob("*.py")), *sorted(beside.iterdir() if beside else [])]:
         files["kernel-test/" + file.name] = (0o644, file.read_bytes())

@@ -14,8 +14,11 @@ import threading
 import time
 import types
 
-#: The scheduler under test, and the module that brings it; `stress.py` may choose another.
-UNDER_TEST = types.SimpleNamespace(name="sbq", module="sbq-iosched")
+#: The scheduler whose tunables and counters are known here, and the module that brings it.
+SBQ = types.SimpleNamespace(name="sbq", module="sbq-iosched")
+
+#: The scheduler under test, and its module; `stress.py` may choose another.
+UNDER_TEST = types.SimpleNamespace(**vars(SBQ))
 
 NULL_BLK = pathlib.Path("/sys/kernel/config/nullb")
 TROUBLE = re.compile(
@@ -48,9 +51,20 @@ def load(module, *options):
     subprocess.run([*command, *options], check=True)
 
 
-def is_sbq():
-    """Tell whether SBQ is under test, whose tunables and counters are known here."""
-    return UNDER_TEST.name == "sbq"
+def holds_batches():
+    """Tell whether SBQ is under test, which holds requests until there is a batch."""
+    return UNDER_TEST.name == SBQ.name
+
+
+def of_the_kernel():
+    """Return the names of the kernel's schedulers, and load their modules.
+
+    harness.py has written both beside this file, from their records.
+    """
+    modules = json.loads(pathlib.Path(__file__).with_name("schedulers.json").read_text())
+    for module in filter(None, modules.values()):
+        load(module)
+    return list(modules)
 
 
 class Queue:
@@ -80,7 +94,7 @@ class Queue:
 
     def hold_for(self, timeout_us):
         """Let SBQ hold requests so long; no other scheduler has this tunable."""
-        if is_sbq():
+        if holds_batches():
             self.set("batch_timeout_us", timeout_us)
 
     def set(self, knob, value):
@@ -101,7 +115,7 @@ class Queue:
 
     def check_counters(self):
         """At rest, every request that came in has gone to the driver; only SBQ counts them."""
-        if not is_sbq():
+        if not holds_batches():
             return {}
         found = self.counters()
         assert found["held"] + found["bypassed"] == found["dispatched"], found
@@ -137,13 +151,17 @@ class NullBlk(Queue):
 
 @contextlib.contextmanager
 def hold_per_cpu():
-    """Let queues that select sbq in the with block hold for each processor."""
-    parameter = pathlib.Path("/sys/module/sbq_iosched/parameters/hold_per_cpu")
-    write(parameter, 1)
+    """Let queues that select SBQ in the with block hold for each processor."""
+    set_hold_per_cpu(1)
     try:
         yield
     finally:
-        write(parameter, 0)
+        set_hold_per_cpu(0)
+
+
+def set_hold_per_cpu(value):
+    """Set the parameter of SBQ's module."""
+    write(f"/sys/module/{SBQ.module.replace('-', '_')}/parameters/hold_per_cpu", value)
 
 
 class NvmeTcp(Queue):
@@ -183,7 +201,7 @@ class NvmeTcp(Queue):
     @classmethod
     def drivers(cls):
         """Return the drivers to test with: the patched one belongs to SBQ's document."""
-        return tuple(cls.modules) if is_sbq() else ("stock",)
+        return tuple(cls.modules) if holds_batches() else ("stock",)
 
     @staticmethod
     def link(mtu_bytes):
@@ -199,7 +217,7 @@ class NvmeTcp(Queue):
             subprocess.run(words.split(), check=True)
 
     def serve(self, backing):
-        subsystem = self.target / "subsystems" / "sbq-test"
+        subsystem = self.target / "subsystems" / "elevator-test"
         subsystem.mkdir()
         write(subsystem / "attr_allow_any_host", 1)
         (subsystem / "namespaces" / "1").mkdir()
@@ -211,11 +229,11 @@ class NvmeTcp(Queue):
         for name, value in address.items():
             write(port / f"addr_{name}", value)
         # The target listens in the namespace of the process that links the subsystem.
-        link = ["ln", "-s", str(subsystem), str(port / "subsystems" / "sbq-test")]
+        link = ["ln", "-s", str(subsystem), str(port / "subsystems" / "elevator-test")]
         subprocess.run(["nsenter", "--net=/run/netns/target", *link], check=True)
 
     def connect(self):
-        words = {"traddr": "10.0.0.2", "trsvcid": 4420, "nqn": "sbq-test"}
+        words = {"traddr": "10.0.0.2", "trsvcid": 4420, "nqn": "elevator-test"}
         words |= {"keep_alive_tmo": LIMIT_S, **self.options}
         words = ["transport=tcp", *(f"{name}={value}" for name, value in words.items())]
         with open("/dev/nvme-fabrics", "r+b", buffering=0) as fabrics:
@@ -234,11 +252,11 @@ class NvmeTcp(Queue):
     def close(self):
         if self.controller.exists():
             self.delete()
-        (self.target / "ports" / "1" / "subsystems" / "sbq-test").unlink()
+        (self.target / "ports" / "1" / "subsystems" / "elevator-test").unlink()
         (self.target / "ports" / "1").rmdir()
-        write(self.target / "subsystems" / "sbq-test" / "namespaces" / "1" / "enable", 0)
-        (self.target / "subsystems" / "sbq-test" / "namespaces" / "1").rmdir()
-        (self.target / "subsystems" / "sbq-test").rmdir()
+        write(self.target / "subsystems" / "elevator-test" / "namespaces" / "1" / "enable", 0)
+        (self.target / "subsystems" / "elevator-test" / "namespaces" / "1").rmdir()
+        (self.target / "subsystems" / "elevator-test").rmdir()
         subprocess.run(["ip", "netns", "delete", "target"], check=True)
         subprocess.run(["rmmod", self.driver], check=True)
 

@@ -15,7 +15,7 @@ import traceback
 import stress_changes
 import stress_data
 import stress_nvme_tcp
-from rig import LIMIT_S, UNDER_TEST, is_sbq, load, trouble, write
+from rig import LIMIT_S, UNDER_TEST, holds_batches, load, trouble, write
 
 OF_ANY = [
     stress_data.data_survive_every_kind_of_completion_size_and_queue,
@@ -72,7 +72,7 @@ def main():
     load(UNDER_TEST.module)
     trouble()
     outcomes = []
-    for test in [*OF_ANY, *(OF_SBQ if is_sbq() else [])]:
+    for test in [*OF_ANY, *(OF_SBQ if holds_batches() else [])]:
         if not wanted or test.__name__ in wanted:
             began = time.monotonic()
             outcome, said = run(test)

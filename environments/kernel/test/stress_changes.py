@@ -19,8 +19,9 @@ from rig import (
     finish,
     fio,
     hold_per_cpu,
-    is_sbq,
+    holds_batches,
     load,
+    of_the_kernel,
     said_by,
     start,
     verified,
@@ -34,7 +35,7 @@ CPUS = os.cpu_count()
 def knobs_and_depth_change_under_load():
     choice = random.Random(2)
     with NullBlk(irqmode=1) as disk:
-        disk.select("sbq")
+        disk.select()
         job = start(disk.device, **verified(size="32m", loops=2, bssplit="4k/70:32k/30"))
         while job.poll() is None:
             disk.set("batch_nr", choice.choice([1, 2, 16, 1024]))
@@ -50,10 +51,9 @@ def knobs_and_depth_change_under_load():
 def switch_under_load(disk, times, size="8m"):
     """Switch so many times, and more until fio has got as far as to read back."""
     choice = random.Random(1)
-    load("mq-deadline"), load("kyber-iosched"), load("bfq")
     jobs = {"numjobs": 2, "size": size, "offset_increment": "32m", "loops": 10000}
     job = start(disk.device, **verified(**jobs, bssplit="4k/70:32k/30"))
-    others = ["none", "mq-deadline", "kyber", "bfq"]
+    others = of_the_kernel()
     for number in itertools.count():
         assert job.poll() is None, said_by(job)[-1000:]
         if number >= times // 2 and each_reads_back(job):
@@ -118,7 +118,7 @@ def the_module_unloads_only_when_unused(times=15):
 def a_processor_goes_and_comes_under_load(times=15):
     if CPUS < 2:
         return "one processor only"
-    for holds in (contextlib.nullcontext, hold_per_cpu)[: 2 if is_sbq() else 1]:
+    for holds in (contextlib.nullcontext, hold_per_cpu)[: 2 if holds_batches() else 1]:
         with holds(), NullBlk(irqmode=2, completion_nsec=30000, submit_queues=2) as disk:
             disk.select()
             job = start(

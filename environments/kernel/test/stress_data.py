@@ -5,14 +5,14 @@ import errno
 import os
 import subprocess
 
-from rig import NullBlk, Queue, fio, is_sbq, load, verified
+from rig import NullBlk, Queue, fio, holds_batches, load, verified
 
 CPUS = os.cpu_count()
 
 
 def knobs_have_defaults_and_refuse_what_is_out_of_range():
     with NullBlk() as disk:
-        disk.select("sbq")
+        disk.select()
         defaults = {"batch_nr": 16, "batch_bytes": 65536, "batch_timeout_us": 50}
         assert {knob: disk.get(knob) for knob in defaults} == defaults
         for knob, most in (
@@ -34,18 +34,18 @@ def knobs_have_defaults_and_refuse_what_is_out_of_range():
 
 def each_cause_of_release_is_counted():
     with NullBlk() as disk:
-        disk.select("sbq")
+        disk.select()
         fio(disk.device, rw="randread", iodepth=1, number_ios=200, size="4m")
         one_by_one = disk.check_counters()
         assert one_by_one["released_by_timeout"] == 200 == one_by_one["held"], one_by_one
 
-        disk.select("none"), disk.select("sbq")
+        disk.select("none"), disk.select()
         disk.set("batch_timeout_us", 100000)
         fio(disk.device, rw="randread", iodepth=64, iodepth_batch=32, number_ios=3200, size="32m")
         full = disk.check_counters()
         assert full["released_by_nr"] >= 190, full
 
-        disk.select("none"), disk.select("sbq")
+        disk.select("none"), disk.select()
         disk.set("batch_timeout_us", 100000)
         fio(disk.device, rw="randwrite", bs="32k", iodepth=8, number_ios=400, size="32m")
         bytes_ = disk.check_counters()
@@ -55,7 +55,7 @@ def each_cause_of_release_is_counted():
 
 def a_bio_is_merged_into_a_held_request():
     with NullBlk() as disk:
-        disk.select("sbq")
+        disk.select()
         disk.set("batch_timeout_us", 20000)
         for pattern in "write", "read":
             fio(disk.device, **verified(rw=pattern, iodepth=8, size="8m"))
@@ -112,6 +112,6 @@ def a_request_that_is_inserted_again_is_served():
     found = disk.check_counters()
     disk.select("none")
     subprocess.run(["rmmod", "scsi_debug"], check=True)
-    if is_sbq():  # which does not hold them again
+    if holds_batches():  # which does not hold them again
         assert found["bypassed"] > 10, found
     return found

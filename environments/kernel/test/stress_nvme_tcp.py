@@ -7,7 +7,18 @@ import fcntl
 import os
 import time
 
-from rig import UNDER_TEST, NullBlk, NvmeTcp, Writers, endless, fio, said_by, start, verified
+from rig import (
+    UNDER_TEST,
+    NullBlk,
+    NvmeTcp,
+    Writers,
+    endless,
+    fio,
+    of_the_kernel,
+    said_by,
+    start,
+    verified,
+)
 from stress_changes import switch_under_load
 from stress_data import storm
 
@@ -83,7 +94,7 @@ def data_survive_nvme_over_tcp():
     found = {}
     for driver in NvmeTcp.drivers():
         with nvme_tcp(driver) as disk:
-            for scheduler in UNDER_TEST.name, "none", "mq-deadline", "kyber":
+            for scheduler in UNDER_TEST.name, *of_the_kernel():
                 disk.select(scheduler)
                 jobs = {"numjobs": 2, "size": "2m", "offset_increment": "32m", "iodepth": 48}
                 fio(disk.device, **verified(**jobs, bssplit="4k/60:8k/20:64k/20"))

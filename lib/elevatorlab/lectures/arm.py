@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ..plugins.schedulers import room_for
 from ..results import trace
 from ..showing.style import style
 from ..showing.travel import screen, written
@@ -96,11 +97,10 @@ def _sorting_drive() -> Drive:
 
 
 def _trial(scheduler: str, workloads: Sequence[Any], device: Drive | None = None) -> Trial:
-    tunables = {} if scheduler == "none" else {"nr_requests": ROOM}
     return experiments.trial(
         "arm",
         device=device or drive(DRIVE),
-        scheduler={"name": scheduler, "tunables": tunables},
+        scheduler={"name": scheduler, "tunables": room_for(scheduler, ROOM)},
         workloads=workloads,
         trace=True,
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..plugins.schedulers import OF_THE_KERNEL
+from ..plugins.schedulers import OF_THE_KERNEL, room_for
 from ..showing.style import COLOURS, GREY, style
 from ..showing.travel import MIB_SECTORS, draw_places, travel_mib
 from ..trial import Trial
@@ -82,11 +82,12 @@ def _traced(
     tunables: Mapping[str, int] | None = None,
     room: int = ROOM,
 ) -> Trial:
-    # The scheduler none holds no requests, so it gets no room.
-    tunables = {} if scheduler == "none" else {"nr_requests": room, **(tunables or {})}
     return experiments.trial(
         "elevator",
-        scheduler={"name": scheduler, "tunables": tunables},
+        scheduler={
+            "name": scheduler,
+            "tunables": {**room_for(scheduler, room), **(tunables or {})},
+        },
         workloads=workloads,
         trace=True,
     )

@@ -9,14 +9,16 @@ from matplotlib.figure import Figure
 
 from ..analysis import queueing
 from ..analysis.knee import range_knee
-from ..showing.style import COLOURS, GREY, style
+from ..showing.style import GREY, style
 from ..trial import PacedDisk, PacedWrites, Trial
 from . import experiments
 from .experiments import FinishedTrial
 
 SERVICE_MS, THINK_MS = 10.0, 40.0
 PHASE_S = 6
-OPEN, CLOSED = COLOURS["none"], COLOURS["bfq"]
+
+#: The colours of the two kinds of load (Okabe and Ito).
+OPEN, CLOSED = "#0072B2", "#D55E00"
 
 
 def server(service: str = "exponential") -> PacedDisk:

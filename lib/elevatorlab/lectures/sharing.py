@@ -8,13 +8,15 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..showing.style import COLOURS, GREY, style
+from ..showing.style import GREY, style
 from ..trial import PacedDisk, PacedWrites, Trial
 from . import experiments
 from .experiments import FinishedTrial
 
 NAMES = ("left", "right")
-COLOUR = {"left": COLOURS["none"], "right": COLOURS["bfq"]}
+
+#: The colours of the two groups (Okabe and Ito).
+COLOUR = {"left": "#0072B2", "right": "#D55E00"}
 SLA_WAIT_MS = 8.0
 
 #: Room for all requests, and no favours for processes that seem interactive: only weights decide.

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ..plugins.schedulers import room_for
 from ..showing.style import COLOURS, GREY, style
 from ..showing.travel import travel_mib
 from ..trial import DeviceModel, NvmeTcp, Trial, profile
@@ -44,7 +45,7 @@ def trials(schedulers: Sequence[str] = SCHEDULERS) -> dict[tuple[str, str], Tria
             "worth",
             memory_mib=1024,
             device=device,
-            scheduler={"name": name, "tunables": {} if name == "none" else {"nr_requests": 64}},
+            scheduler={"name": name, "tunables": room_for(name, 64)},
             workloads=(_reads(300 if place == ARM else 3000),),
             trace=place == ARM,
         )

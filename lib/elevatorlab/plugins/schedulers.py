@@ -1,7 +1,8 @@
 """The schedulers: the kernel's, ours, and those of other packages or of a notebook.
 
-Each scheduler has one record. The records of the kernel's schedulers and of ours are in one file.
-It is in the agent's folder, because the agent needs a part of each record.
+Each scheduler has one record. The records of the kernel's schedulers are in one file. It is in the
+agent's folder, because the agent needs a part of each record. A scheduler of ours has its record in
+its own folder: environments/kernel/schedulers/NAME/scheduler.json (`scheduler_folders.ZOO`).
 """
 
 from __future__ import annotations
@@ -76,6 +77,14 @@ class SchedulerRecord:
         if not self.label:
             object.__setattr__(self, "label", self.name)
 
+    @property
+    def holds_requests(self) -> bool:
+        """Whether it holds requests, so that ``nr_requests`` can say how many.
+
+        Only the kernel's choice of no scheduler holds none: it has neither a module nor tunables.
+        """
+        return self.module is not None or self.tunables is not None
+
     def offered(self, facts: Mapping[str, Any]) -> bool:
         """Tell whether a machine with these facts (`agent.observe.facts`) can run it."""
         return self.name in facts["schedulers"] or bool(facts["modules"].get(self.module))
@@ -86,14 +95,14 @@ class SchedulerRecord:
 
 
 def records(content: Mapping[str, Mapping[str, Any]]) -> dict[str, SchedulerRecord]:
-    """Return the records that the content of a file such as `FILE` describes, by name."""
+    """Return the records that the content of `FILE` describes, by name."""
     return {
         name: SchedulerRecord(name, **{**told, "counters": tuple(told.get("counters", ()))})
         for name, told in content.items()
     }
 
 
-#: Records of the kernel's schedulers and of ours, by name.
+#: Records of the schedulers in `FILE`, by name.
 OURS = records(json.loads(FILE.read_text()))
 
 #: Names of the schedulers that come with the kernel.
@@ -102,14 +111,14 @@ OF_THE_KERNEL = tuple(name for name, record in OURS.items() if record.source == 
 #: Sources of the schedulers in the deterministic image: its kernel, and this project's modules.
 IN_THE_IMAGE = ("linux", "elevatorlab")
 
-#: Every scheduler that is installed or was registered; ours first.
+#: Every scheduler that is installed or was registered; those of this package first.
 SCHEDULERS: Registry[SchedulerRecord] = Registry(
     "scheduler", "elevatorlab.schedulers", collections=True
 )
 
 
 def for_the_agent() -> bytes:
-    """Return the file of our records, reduced to the fields that the agent needs.
+    """Return the content of `FILE`, reduced to the fields that the agent needs.
 
     A colour belongs to no result, so it must not change the agent's digest.
     """
@@ -120,6 +129,11 @@ def for_the_agent() -> bytes:
 def modules() -> list[str]:
     """Return the kernel modules of all schedulers."""
     return sorted({record.module for record in SCHEDULERS.values() if record.module})
+
+
+def room_for(name: str, requests: int) -> dict[str, int]:
+    """Return the tunable that lets a scheduler hold so many requests, by name, if it holds any."""
+    return {"nr_requests": requests} if SCHEDULERS.get(name).holds_requests else {}
 
 
 def colour_of(name: str) -> str:

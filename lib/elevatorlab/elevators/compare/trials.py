@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...plugins.schedulers import OF_THE_KERNEL
+from ...plugins.schedulers import OF_THE_KERNEL, room_for
 from ...trial import NullBlk, Trial, checked, profile
 from ...trial.drives import drive
 from ..check.in_guest.cases.orders import SERVICE_NS, WAITS_AT_MOST_S
@@ -71,7 +71,7 @@ def trials(schedulers: tuple[str, ...], repetitions: int = REPETITIONS) -> list[
 
 
 def _scheduler(name: str) -> dict[str, Any]:
-    return {"name": name, "tunables": {} if name == "none" else {"nr_requests": HELD}}
+    return {"name": name, "tunables": room_for(name, HELD)}
 
 
 def _trial(question: str, scheduler: str, repetition: int, **fields: Any) -> Trial:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...plugins.schedulers import room_for
 from ...trial import Trial, checked
 from .assignments import Assignment, Scenario, Workload
 
@@ -23,8 +24,9 @@ def of(assignment: Assignment, scheduler: str) -> dict[str, Trial]:
 
 def _trial(assignment: Assignment, part: Scenario | Workload, scheduler: str) -> Trial:
     workloads = [_replay(part)] if isinstance(part, Scenario) else part.workloads
-    asked_for = part.tunables if isinstance(part, Scenario) else {}
-    tunables = {} if scheduler == "none" else {"nr_requests": ROOM, **asked_for}
+    tunables = room_for(scheduler, ROOM)
+    if tunables and isinstance(part, Scenario):
+        tunables |= part.tunables
     content = {
         "study": "course",
         "preset": "smoke",

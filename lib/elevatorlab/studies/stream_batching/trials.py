@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from ...plugins.schedulers import OF_THE_KERNEL
+from ...plugins.schedulers import OF_THE_KERNEL, room_for
 from ...trial import (
     Count,
     Disk,
@@ -269,7 +269,7 @@ def _is_local(scheduler: str) -> bool:
     The document's two schedulers are, and so is a user's own: its author must know what it costs
     on a local disk. The kernel's other schedulers are only compared over the network.
     """
-    return scheduler == "none" or scheduler not in OF_THE_KERNEL
+    return scheduler in SCHEDULER.values() or scheduler not in OF_THE_KERNEL
 
 
 def _apart(parameters: Parameters) -> Iterator[Curve]:
@@ -342,7 +342,7 @@ def _point(depth: int = DEPTH, read_percent: int = 100, request_kib: int = REQUE
 
 def _trial(parameters: Parameters, repetition: int, curve: Curve) -> Trial:
     batch_nr, timeout_us = curve.knobs
-    tunables = {} if curve.scheduler == "none" else {"nr_requests": NR_REQUESTS}
+    tunables = room_for(curve.scheduler, NR_REQUESTS)
     labels = {"target": curve.target, "driver": curve.driver, "time_scale": f"{curve.scale:g}"}
     if curve.scheduler == "sbq":
         scaled_us = max(1, round(timeout_us * curve.scale))

@@ -1,5 +1,7 @@
 """Folders of new schedulers: what is in them, and names that cannot be."""
 
+import re
+
 import pytest
 
 from elevatorlab.elevators import templates
@@ -59,3 +61,11 @@ def test_the_command_says_what_to_do_next(tmp_path):
     run = cli("scheduler", "new", "mine", "--template", "look", cwd=tmp_path)
     assert run.returncode == 0 and "elevatorlab scheduler check mine" in run.stdout
     assert (tmp_path / "mine" / "README.md").read_text().startswith("# mine\n")
+
+
+def test_the_readme_prints_commands_that_work_where_the_folder_was_made(tmp_path):
+    run = cli("scheduler", "new", "mine", cwd=tmp_path)
+    (told,) = re.findall(r"then: (.* scheduler) check mine$", run.stdout, re.MULTILINE)
+    readme = (tmp_path / "mine" / "README.md").read_text()
+    commands = re.findall(r"^    (.*?) +#", readme, re.MULTILINE)
+    assert commands == [f"{told} {job} mine" for job in ("build", "check", "compare")]

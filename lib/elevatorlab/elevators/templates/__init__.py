@@ -9,9 +9,11 @@ dispatch shows.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from ...errors import ElevatorLabError
+from ...paths import command
 from ...plugins.scheduler_folders import RECORD
 from ...plugins.schedulers import SCHEDULERS
 
@@ -63,7 +65,11 @@ def new(name: str, template: str, into: Path) -> Path:
     if folder.exists():
         raise ElevatorLabError(f"{folder}: expected no such folder yet; take another name")
     contents = {file: _filled(HERE / file, name, template) for file in ("Kbuild", RECORD)}
-    contents["README.md"] = _filled(HERE / "README.md", name, template)
+    contents["README.md"] = (
+        _filled(HERE / "README.md", name, template)
+        .replace("@SCHEDULER@", command("scheduler"))
+        .replace("@FOLDER@", shlex.quote(str(folder)))
+    )
     contents[f"{name}-iosched.c"] = _filled(HERE / f"{template}.c", name, template)
     folder.mkdir(parents=True)
     for file, content in contents.items():

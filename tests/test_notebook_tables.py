@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pandas as pd
 from IPython.core.formatters import DisplayFormatter
 
+from elevatorlab.lectures.tables import EMPTY, filled
 from elevatorlab.notebook.tables import as_html, load_ipython_extension
 
 REASONS = pd.DataFrame(
@@ -25,6 +26,14 @@ def test_words_are_at_the_left_below_their_title():
     titles = [(False, ""), (True, "verdict"), (False, "ms"), (True, "reason")]
     assert cells(html, "th")[:4] == titles
     assert cells(html, "th")[4:] == [(False, "0"), (False, "1")]
+
+
+def test_a_dash_among_numbers_is_no_word_and_a_full_column_keeps_its_digits():
+    table = filled(pd.DataFrame({"gaps": [1.5, float("nan")], "full": [1.25, 2.0]}))
+    found = cells(as_html(table), "td")
+    assert found == [(False, "1.5"), (False, "1.25"), (False, EMPTY), (False, "2.00")]
+    dashes = pd.DataFrame({"machine": [EMPTY, EMPTY]})
+    assert cells(as_html(dashes), "td") == [(True, EMPTY)] * 2
 
 
 def test_no_cell_is_cut_off():

@@ -1,6 +1,7 @@
 """Every notebook runs: analysis prints what is stored, measurement takes parameters."""
 
 import getpass
+import json
 import re
 import subprocess
 import sys
@@ -62,6 +63,17 @@ def test_analysis_shows_every_arm_of_several_testbeds(tmp_path):
     )
     assert "TCG (QEMU, no hardware virtualisation) for VM" in text
     assert "not testable here" in text
+
+
+@pytest.mark.parametrize("notebook", STORED, ids=lambda path: path.stem)
+def test_no_stored_table_shows_nan(notebook):
+    """A cell without a number goes through `elevatorlab.lectures.tables.show`, which says why."""
+    for cell in json.loads(notebook.read_text())["cells"]:
+        for output in cell.get("outputs", []):
+            shown = {kind: data for kind, data in output.get("data", {}).items() if "text" in kind}
+            assert not re.search(r"\bNaN\b", json.dumps([shown, output.get("text")])), cell[
+                "source"
+            ]
 
 
 @pytest.mark.parametrize("notebook", STORED, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Tables as a lecture shows them: an empty cell says why it is empty."""
+"""Tables as a notebook shows them: an empty cell says why it is empty."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ def show(table: pd.DataFrame, why_empty: str) -> None:
 
 
 def filled(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with a dash in each cell that has no number.
+    """Return the table with a dash in each cell that has no number; full columns stay as they are.
 
     Examples
     --------
     >>> filled(pd.DataFrame({"batch": [16.0, float("nan")]}))["batch"].tolist()
     [16.0, '–']
     """
-    return table.astype(object).where(table.notna(), EMPTY)
+    gaps = table.isna()
+    return table.astype(dict.fromkeys(table.columns[gaps.any()], object)).where(~gaps, EMPTY)

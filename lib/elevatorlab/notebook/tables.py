@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..lectures.tables import EMPTY
+
 _LEFT = ' style="text-align: left"'
 """Each cell has this, since JupyterLab ignores the style sheets of notebooks it does not trust."""
 
@@ -61,7 +63,10 @@ def as_html(table: pd.DataFrame) -> str | None:
 
 
 def _has_words(values: Iterable[object]) -> bool:
-    return any(isinstance(value, str) for value in values)
+    """Tell whether some values are words; the dash of an empty cell among numbers is none."""
+    words = [value for value in values if isinstance(value, str)]
+    numbers = any(not isinstance(value, str) for value in values)
+    return any(word != EMPTY for word in words) or (bool(words) and not numbers)
 
 
 def _in_rows(html: str, tag: str, columns: Sequence[bool]) -> str:

@@ -157,14 +157,14 @@ class Family(Record):
     role : Role
         What the claims are worth as evidence. Arithmetic of the document needs the published
         tables alone, all others a run.
-    rows, where : str, dict
+    csv, where : str, dict
         A CSV file of the study's published tables, and which of its rows (all by default).
     each : dict of list
         Further names; the family is expanded over all their combinations.
     column, text : str
         The published value: a column of the row (a pattern), or a quoted sentence.
     place, row : str
-        The source of the published value, if that is not a row of `rows`; patterns.
+        The source of the published value, if that is not a row of `csv`; patterns.
     datum : str
         The published datum that the claim stands on; a pattern. By default place, row, and column
         or sentence. Claims of one datum are counted as one.
@@ -188,7 +188,7 @@ class Family(Record):
     tolerance: Tolerance | None = None
     threshold: Threshold | None = None
     unit: str = ""
-    rows: str | None = None
+    csv: str | None = None
     where: dict[str, list[Any]] = {}
     each: dict[str, list[Any]] = {}
     column: str | None = None
@@ -200,8 +200,8 @@ class Family(Record):
     def _one_published_value(self) -> Family:
         if (self.column is None) == (self.text is None):
             raise ValueError("expected either `column` or `text` as the published value")
-        if self.rows is None and (self.place is None or self.column is not None):
-            raise ValueError("a family without `rows` needs `text` and `place`")
+        if self.csv is None and (self.place is None or self.column is not None):
+            raise ValueError("a family without `csv` needs `text` and `place`")
         return self
 
 
@@ -332,8 +332,8 @@ def _from_yaml(path: Path) -> object:
 
 def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]:
     rows: list[dict[Any, Any]] = [{}]
-    if family.rows:
-        table = read_published(file.study, family.rows, data)
+    if family.csv:
+        table = read_published(file.study, family.csv, data)
         for column, wanted in family.where.items():
             table = table[table[column].isin(wanted)]
         rows = table.to_dict("records")

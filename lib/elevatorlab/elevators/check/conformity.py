@@ -108,7 +108,7 @@ def check(
     cases = _chosen(only)
     record = scheduler_folders.read(folder)
     assert record.folder is not None
-    run = _Run(record, (BUILDS, *cases), tell)
+    run = _Check(record, (BUILDS, *cases), tell)
     try:
         built = modules.build(record.folder)
     except modules.DoesNotCompile as problem:
@@ -133,7 +133,7 @@ def _chosen(only: Sequence[str] | None) -> tuple[Case, ...]:
 
 
 @dataclass
-class _Run:
+class _Check:
     record: SchedulerRecord
     cases: tuple[Case, ...]
     tell: Callable[[CaseVerdict], None]

@@ -6,7 +6,7 @@ import pytest
 
 from elevatorlab.judging.claims import PUBLISHED_DATA, UNMEASURED, Verdict
 from elevatorlab.judging.comparison import Comparison
-from elevatorlab.judging.conclusions import findings
+from elevatorlab.judging.conclusions import MOST_WORDS, findings
 from elevatorlab.judging.families import Role, Source
 from synthetic import judged
 
@@ -59,18 +59,44 @@ def test_every_finding_is_one_sentence_and_five_are_the_most(values, compared):
 
 
 def test_what_is_not_decided_is_in_the_sentence_that_counts():
-    assert findings(run(NUMBERS))[-1] == (
-        "The run on the testbed deterministic with the preset quick decides 3 of 10 predictions: "
-        "1 is reproduced, 1 is contradicted and 1 is right in direction only; the repetitions "
-        "leave 1 undecided, and 4 cannot be tested here, 4 of them for this reason: “So it is”."
-    )
+    assert findings(run(NUMBERS))[:2] == [
+        "Of 10 predictions, 1 is reproduced, 1 is contradicted, 1 holds in direction only, "
+        "1 is undecided, and 4 cannot be tested here.",
+        "All 4 that cannot be tested have one reason: “So it is”.",
+    ]
+
+
+def test_a_reason_gives_way_to_what_was_found():
+    some = [*run({**NUMBERS, "compared": (RANGE,)}), *document(NUMBERS)]
+    said = findings(some)
+    assert len(said) == 5 and not any("one reason" in one for one in said)
 
 
 def test_a_document_and_nothing_measured_are_a_sentence_each():
     where = {"testbed": UNMEASURED, "machine": "", "preset": ""}
     some = [*document(NUMBERS), claim(Verdict.NOT_TESTABLE, "none", **where)]
     assert findings(some) == [
-        "The document fails 1 of 2 checks of its own numbers, most clearly that of a time: "
-        "the document gives 3 s, and the check gives 2 s.",
+        "The document fails 1 of 2 checks of its own numbers: it gives 3 s for a time; "
+        "computed: 2 s.",
         "Nothing was measured that could decide 1 claim.",
     ]
+
+
+def test_words_of_the_document_are_quoted_only_where_the_finding_stays_short():
+    quantity = "the time with one scheduler divided by that with another, a tree of small files"
+    words = "one scheduler is faster than another in each of the tests that we have made here"
+    short = claim(Verdict.REPRODUCED, "short", **IN_WORDS, compared=(RANGE,))
+    long = short.model_copy(update={"published": words, "quantity": quantity})
+    quoting = "Reproduced: “noop is never behind deadline” implies 3 for a time; "
+    assert findings([short])[1].startswith(quoting)
+    said = findings([long])[1]
+    assert said.startswith(f"Reproduced: the document implies 3 for {quantity}; measured: ")
+    assert len(said.split()) <= MOST_WORDS
+
+
+def test_how_a_unit_was_reached_is_left_to_the_claims_page():
+    ratio = "a time (measured: ratio to another, times its printed time)"
+    some = [claim(Verdict.REPRODUCED, "1", **{**NUMBERS, "quantity": ratio}, compared=(RANGE,))]
+    assert findings(some)[1] == (
+        "Reproduced: the document gives 3 s for a time; measured as a ratio: 2.00 (1.90 to 2.10) s."
+    )

@@ -48,9 +48,9 @@ def measured(verdict, place, value, low, high, **more):
 
 def test_a_finding_names_the_condition_and_both_values():
     some = measured(REPRODUCED, "bfq, 8 threads: time", 2.04, 1.98, 2.1)
-    assert findings(some)[0] == (
-        "The clearest reproduction concerns bfq, 8 threads: time: the document gives 20 s, "
-        "and the measurement gives 20.4 (19.8 to 21.0) s."
+    assert findings(some)[1] == (
+        "Reproduced: the document gives 20 s for bfq, 8 threads: time; "
+        "measured: 20.4 (19.8 to 21.0) s."
     )
 
 
@@ -59,13 +59,13 @@ def test_the_largest_effect_that_the_whole_interval_supports_is_the_example():
     narrow = measured(REPRODUCED, "narrow", 0.5, 0.49, 0.51)
     to_zero = measured(REPRODUCED, "to zero", 0.01, -0.01, 0.03)
     once = measured(REPRODUCED, "once", 9.0, None, None)
-    assert "concerns narrow: " in findings([*wide, *narrow, *to_zero, *once])[0]
+    assert " for narrow; " in findings([*wide, *narrow, *to_zero, *once])[1]
 
 
 def test_the_contradiction_that_is_furthest_from_the_document_is_the_example():
     near = measured(CONTRADICTED, "near", 0.9, 0.8, 1.0)
     far = measured(CONTRADICTED, "far", 9.0, 8.0, 10.0)
-    assert findings([*near, *far])[0].startswith("The clearest contradiction concerns far: ")
+    assert findings([*near, *far])[1].startswith("Contradicted: the document gives 20 s for far; ")
 
 
 def test_words_of_the_document_go_first_and_are_quoted():
@@ -75,21 +75,20 @@ def test_words_of_the_document_go_first_and_are_quoted():
     words = {"published": "none is the fastest of all", "measured": "0 of 2 pairs", "unit": ""}
     said = claims(CONTRADICTED, place="2", quantity="order", compared=pairs, **words)
     number = measured(CONTRADICTED, "number", 9.0, 8.0, 10.0)
-    assert findings([*number, *said])[0] == (
-        "The clearest contradiction concerns the words “none is the fastest of all”: "
-        "for order (cfq / none), they imply a value above 1, "
-        "and the measurement gives 0.500 (0.490 to 0.510)."
+    assert findings([*number, *said])[1] == (
+        "Contradicted: “none is the fastest of all” implies above 1 for order (cfq / none); "
+        "measured: 0.500 (0.490 to 0.510)."
     )
     tie = one(1.0, 0.999, 1.001, (1.0, None))
     tied = claims(CONTRADICTED, place="2", compared=tie, **words)
-    assert "concerns number: " in findings([*number, *tied])[0]
+    assert " for number; " in findings([*number, *tied])[1]
 
 
 def test_a_condition_that_the_title_has_is_not_said_again():
     pair = one(0.5, 0.49, 0.51, (1.0, None), what="Test 1: cfq / none")
     words = {"published": "implied: more", "measured": "0 of 1 pairs", "unit": ""}
     some = claims(CONTRADICTED, quantity="time (Test 1)", compared=pair, **words)
-    assert "concerns time (Test 1; cfq / none): the document implies" in findings(some)[0]
+    assert "the document implies above 1 for time (Test 1; cfq / none); " in findings(some)[1]
 
 
 def test_no_two_examples_rest_on_one_measurement():
@@ -97,42 +96,41 @@ def test_no_two_examples_rest_on_one_measurement():
     good = [one.model_copy(update=cell) for one in measured(REPRODUCED, "good", 2.0, 1.9, 2.1)]
     bad = [one.model_copy(update=cell) for one in measured(CONTRADICTED, "bad", 9.0, 8.9, 9.1)]
     less = measured(CONTRADICTED, "less", 3.0, 2.9, 3.1)
-    assert findings([*good, *bad, *less])[1].startswith(
-        "The clearest contradiction concerns less: "
+    assert findings([*good, *bad, *less])[2].startswith(
+        "Contradicted: the document gives 20 s for less; "
     )
 
 
 def test_a_sentence_without_an_interval_is_quoted_with_what_was_found():
     words = {"published": "noop is never behind deadline", "measured": "0 of 3 faster"}
     some = claims(REPRODUCED, quantity="who is behind", compared=(), **words)
-    assert findings(some)[0] == (
-        "The clearest reproduction concerns the words “noop is never behind deadline”: "
-        "the measurement gives 0 of 3 faster for who is behind."
+    assert findings(some)[1] == (
+        "Reproduced: the document says “noop is never behind deadline” of who is behind; "
+        "measured: 0 of 3 faster."
     )
 
 
-def test_the_last_sentence_counts():
+def test_the_first_sentence_counts():
     document = claims(
         *(CONTRADICTED, REPRODUCED),
         **{"testbed": PUBLISHED_DATA, "machine": "", "preset": "", "role": Role.ARITHMETIC},
     )
-    assert findings([*document, *claims(REPRODUCED, CONTRADICTED, NOT_TESTABLE)])[-1] == (
-        "The run on the testbed deterministic with the preset quick decides 2 of 3 predictions: "
-        "1 is reproduced and 1 is contradicted; 1 cannot be tested here."
+    assert findings([*document, *claims(REPRODUCED, CONTRADICTED, NOT_TESTABLE)])[0] == (
+        "Of 3 predictions, 1 is reproduced, 1 is contradicted, and 1 cannot be tested here."
     )
 
 
 def test_claims_that_share_a_datum_are_counted_once_beside_all():
     some = [one.model_copy(update={"datum": "d"}) for one in claims(REPRODUCED, REPRODUCED)]
-    said = findings([*some, *claims(CONTRADICTED, place="2")])[-1]
-    assert said.endswith(": 2 are reproduced (1 independent result) and 1 is contradicted.")
+    said = findings([*some, *claims(CONTRADICTED, place="2")])[0]
+    assert said.endswith(", 2 are reproduced (1 independent) and 1 is contradicted.")
 
 
 def test_the_run_that_decides_most_speaks():
     two = [*claims(REPRODUCED), *claims(REPRODUCED, REPRODUCED, preset="full")]
-    assert findings(two)[-1] == (
-        "The run on the testbed deterministic with the preset full (one of 2 runs) decides 2 of 2 "
-        "predictions: 2 are reproduced."
+    assert findings(two)[0] == (
+        "Of 2 predictions on the testbed deterministic with the preset full (one of 2 runs), "
+        "2 are reproduced."
     )
 
 
@@ -145,8 +143,8 @@ def test_a_document_fails_by_the_number_that_is_furthest_off():
         **where,
     )
     assert findings([*near, *far]) == [
-        "The document fails 2 of 2 checks of its own numbers, most clearly that of far: "
-        "the document gives 10 %, and the check gives 20 %."
+        "The document fails 2 of 2 checks of its own numbers: it gives 10 % for far; "
+        "computed: 20 %."
     ]
     in_words = claims(CONTRADICTED, CONTRADICTED, published="a", measured="b", **where)
     assert findings(in_words) == [
@@ -156,8 +154,8 @@ def test_a_document_fails_by_the_number_that_is_furthest_off():
 
 def test_what_is_open_is_told_from_what_cannot_be_tested():
     some = claims(REPRODUCED, Verdict.UNDECIDED, Verdict.UNDECIDED, NOT_TESTABLE)
-    assert findings(some)[-1].endswith(
-        "; the repetitions leave 2 undecided, and 1 cannot be tested here."
+    assert findings(some)[0] == (
+        "Of 4 predictions, 1 is reproduced, 2 are undecided, and 1 cannot be tested here."
     )
 
 
@@ -165,7 +163,8 @@ def test_what_is_open_is_told_from_what_cannot_be_tested():
 def test_a_reason_that_most_of_the_others_share_is_given(decided):
     others = claims(NOT_TESTABLE, NOT_TESTABLE, *decided)
     said = findings([*others, *claims(NOT_TESTABLE, place="2", reason="Another.")])
-    assert said[-1].endswith(" 3 cannot be tested here, 2 of them for this reason: “So it is”.")
+    assert said[0].endswith(" 3 cannot be tested here.")
+    assert said[1] == "2 of the 3 that cannot be tested have one reason: “So it is”."
 
 
 def test_a_document_without_errors_passes():

@@ -356,7 +356,9 @@ def test_the_published_data_alone_make_a_report(tmp_path):
 
 def test_a_page_says_first_what_came_out(report):
     html = text(report, f"{STUDY}.html")
-    assert html.index(f'<p class="lead">{findings(CLAIMS)[0][:20]}') < html.index("Figures</h2>")
+    listed = re.findall("<li>(.*?)</li>", html.partition('<ul class="found">')[2].split("</ul>")[0])
+    assert [one.replace("&#39;", "'") for one in listed] == findings(CLAIMS)
+    assert html.index('<ul class="found">') < html.index("Figures</h2>")
 
 
 def test_the_overview_says_what_was_found_and_who_published_it(tmp_path):

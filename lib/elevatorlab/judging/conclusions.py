@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -23,15 +24,24 @@ from .values import both_texts, measured_text, published_text
 from .verdicts import DECIDED, TIE_MARGIN, Verdict
 
 _OUTCOMES = {
-    Verdict.REPRODUCED: "reproduced",
-    Verdict.CONTRADICTED: "contradicted",
-    Verdict.DIRECTION_ONLY: "right in direction only",
+    Verdict.REPRODUCED: ("is reproduced", "are reproduced"),
+    Verdict.CONTRADICTED: ("is contradicted", "are contradicted"),
+    Verdict.DIRECTION_ONLY: ("holds in direction only", "hold in direction only"),
+    Verdict.UNDECIDED: ("is undecided", "are undecided"),
+    Verdict.NOT_TESTABLE: ("cannot be tested here", "cannot be tested here"),
 }
 _CLEAREST = {
-    Verdict.REPRODUCED: "The clearest reproduction",
-    Verdict.CONTRADICTED: "The clearest contradiction",
-    Verdict.DIRECTION_ONLY: "The clearest agreement in direction only",
+    Verdict.REPRODUCED: "Reproduced",
+    Verdict.CONTRADICTED: "Contradicted",
+    Verdict.DIRECTION_ONLY: "In direction only",
 }
+
+MOST_FINDINGS = 5
+MOST_WORDS = 30
+"""A finding that would be longer with the document's words does not quote them."""
+
+#: What a quantity says of its own unit. A finding is short; the claim's page has it in full.
+_OF_THE_UNIT = re.compile(r" \((measured|in \w+): [^()]*\)")
 
 
 class _Example(NamedTuple):
@@ -45,10 +55,11 @@ class _Example(NamedTuple):
 def findings(claims: Sequence[Claim]) -> list[str]:
     """Say what came out: of the run that decided most, and of the document by itself.
 
-    Each verdict has one example: the claim that shows it most clearly. That is the largest effect
-    which the whole interval supports; of what is contradicted, the largest distance from the
-    published value. What the document says in words goes before the numbers of its tables, unless
-    it is about a tie. No two examples rest on one datum or one measurement.
+    The first finding counts. Then each verdict has one example: the claim that shows it most
+    clearly. That is the largest effect which the whole interval supports; of what is contradicted,
+    the largest distance from the published value. What the document says in words goes before the
+    numbers of its tables, unless it is about a tie. No two examples rest on one datum or one
+    measurement.
 
     Parameters
     ----------
@@ -58,8 +69,8 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     Returns
     -------
     list of str
-        At most five findings of one sentence each, for somebody who has read nothing else; the
-        last one counts. Calibrations, and what is beyond the document, have no part in them.
+        At most five findings of one sentence each, for somebody who has read nothing else.
+        Calibrations, and what is beyond the document, have no part in them.
     """
     tested = [one for one in claims if one.role in (Role.PREDICTION, Role.ARITHMETIC)]
     parts = by_place(tested)
@@ -71,7 +82,10 @@ def findings(claims: Sequence[Claim]) -> list[str]:
             said.append(f"Nothing was measured that could decide {how_many(some)}.")
         elif not is_measured(some[0]):
             said.append(_of_document(some))
-    return [*said, _counts(speaks, len(runs))] if speaks else said
+    if not speaks:
+        return said
+    why = [_why_not(speaks)] if len(said) + 1 < MOST_FINDINGS else []
+    return [_counts(speaks, len(runs)), *filter(None, why), *said]
 
 
 def _decided(claims: Sequence[Claim]) -> list[Claim]:
@@ -88,7 +102,7 @@ def _examples(decided: Sequence[Claim]) -> list[str]:
         clearest = max(filter(None, map(_clearest, some)), key=_clearness, default=None)
         claim = clearest.claim if clearest else next(filter(_is_sentence, some), some[0])
         used |= _rests_on(claim)
-        said.append(f"{begins} concerns {_in_words(claim, clearest)}.")
+        said.append(f"{begins}: {_in_words(claim, clearest)}.")
     return said
 
 
@@ -132,36 +146,24 @@ def _factor(above: float | None, below: float | None) -> float:
 
 
 def _in_words(claim: Claim, found: _Example | None) -> str:
-    """Say of a claim what it is about, and behind a colon what was published and measured."""
-    subject = claim.quantity
+    """Say what the document gives for what, and behind a semicolon what was measured."""
+    subject = _OF_THE_UNIT.sub("", claim.quantity)
+    as_ratio = " as a ratio" if "(measured: ratio" in claim.quantity else ""
+    in_words = isinstance(claim.published, str)
     if found is None:
-        measured = measured_text(claim)
-        if not isinstance(claim.published, str):
-            return f"{subject}: {_both(f'gives {published_text(claim)}', measured)}"
-        if _is_sentence(claim):
-            return f"the words {_quoted(claim.published)}: {_gives(measured)} for {subject}"
-        return f"{subject}: {_both(f'says {_quoted(claim.published)}', measured)}"
+        published, measured = published_text(claim), measured_text(claim)
+        gives = f"says {_quoted(published)} of" if in_words else f"gives {published} for"
+        return f"the document {gives} {subject}; measured{as_ratio}: {measured}"
     published, measured = both_texts(claim, found.one)
     if condition := _condition(claim, found.one):
         within = subject.endswith(")")
         subject = f"{subject[:-1]}; {condition})" if within else f"{subject} ({condition})"
-    if not isinstance(claim.published, str):
-        return f"{subject}: {_both(f'gives {published}', measured)}"
-    implied = published if published.startswith(("above", "below")) else f"of {published}"
-    if _is_sentence(claim):
-        return (
-            f"the words {_quoted(claim.published)}: for {subject}, they imply a value {implied}, "
-            f"and {_gives(measured)}"
-        )
-    return f"{subject}: {_both(f'implies a value {implied}', measured)}"
-
-
-def _both(document: str, measured: str) -> str:
-    return f"the document {document}, and {_gives(measured)}"
-
-
-def _gives(measured: str) -> str:
-    return f"the measurement gives {measured}"
+    gives = f"{'implies' if in_words else 'gives'} {published} for {subject}"
+    said = f"the document {gives}; measured{as_ratio}: {measured}"
+    if not _is_sentence(claim):
+        return said
+    quoting = f"{_quoted(str(claim.published))} {gives}; measured{as_ratio}: {measured}"
+    return quoting if len(quoting.split()) <= MOST_WORDS else said
 
 
 def _condition(claim: Claim, one: Comparison) -> str:
@@ -181,55 +183,33 @@ def _is_sentence(claim: Claim) -> bool:
 
 
 def _counts(claims: Sequence[Claim], runs: int) -> str:
-    """Count what one run decided, and say why it did not decide the rest."""
-    decided = _decided(claims)
+    """Count what came of the predictions of one run."""
     first = claims[0]
-    where = in_words(first.testbed, first.preset, first.machine)
-    where += f" (one of {runs} runs)" if runs > 1 else ""
-    counts = verdict_counts(decided)
+    where = f" on {in_words(first.testbed, first.preset, first.machine)} (one of {runs} runs)"
+    counts = verdict_counts(claims)
     parts = [
-        f"{_are(counts[verdict])} {words}{_independently(decided, verdict)}"
+        f"{counts[verdict]} {words[counts[verdict] > 1]}{_independently(claims, verdict)}"
         for verdict, words in _OUTCOMES.items()
         if counts[verdict]
     ]
-    said = f"The run on {where} decides {len(decided) or 'none'} of {_predictions(len(claims))}"
-    said += f": {_listed(parts)}" if parts else ""
-    return f"{said}{_why_not(claims)}."
-
-
-def _are(count: int) -> str:
-    return f"{count} {'is' if count == 1 else 'are'}"
+    many = f"{len(claims)} prediction{'' if len(claims) == 1 else 's'}"
+    return f"Of {many}{where if runs > 1 else ''}, {_listed(parts)}."
 
 
 def _independently(claims: Sequence[Claim], verdict: Verdict) -> str:
-    """Say on how many independent results a verdict rests, where claims share some."""
+    """Say on how many independent results a decided verdict rests, where claims share some."""
     some = [one for one in claims if one.verdict == verdict]
     count = independent(some)
-    if count == len(some):
-        return ""
-    return f" ({count} independent result{'' if count == 1 else 's'})"
+    return "" if verdict not in DECIDED or count == len(some) else f" ({count} independent)"
 
 
 def _listed(parts: Sequence[str]) -> str:
     *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _predictions(count: int) -> str:
-    return f"{count} prediction{'' if count == 1 else 's'}"
+    comma = "," if len(others) > 1 else ""
+    return f"{', '.join(others)}{comma} and {last}" if others else last
 
 
 def _why_not(claims: Sequence[Claim]) -> str:
-    """Say of what is not decided how much scatters too much, and how much is out of reach."""
-    counts = verdict_counts(claims)
-    open_ones, cannot = counts[Verdict.UNDECIDED], counts[Verdict.NOT_TESTABLE]
-    parts = [f"the repetitions leave {open_ones} undecided"] if open_ones else []
-    if cannot:
-        parts.append(f"{cannot} cannot be tested here{_shared(claims)}")
-    return f"; {', and '.join(parts)}" if parts else ""
-
-
-def _shared(claims: Sequence[Claim]) -> str:
     """Give the reason for which most of the untestable claims cannot be tested, if there is one."""
     reasons = Counter(
         claim.reason.partition(". ")[0].rstrip(".")
@@ -238,7 +218,9 @@ def _shared(claims: Sequence[Claim]) -> str:
     )
     for reason, count in reasons.most_common(1):
         if count > max(1, reasons.total() / 2):
-            return f", {count} of them for this reason: {_quoted(reason)}"
+            total = reasons.total()
+            of_all = f"All {count}" if count == total else f"{count} of the {total}"
+            return f"{of_all} that cannot be tested have one reason: {_quoted(reason)}."
     return ""
 
 
@@ -252,10 +234,7 @@ def _of_document(claims: Sequence[Claim]) -> str:
     furthest = max(wrong, key=_discrepancy)
     if _discrepancy(furthest):
         printed, computed = published_text(furthest), measured_text(furthest)
-        return (
-            f"{said}, most clearly that of {furthest.quantity}: the document gives {printed}, and "
-            f"the check gives {computed}."
-        )
+        return f"{said}: it gives {printed} for {furthest.quantity}; computed: {computed}."
     return f"{said}, most often in {_most_often(decided, wrong)}."
 
 

@@ -150,6 +150,8 @@ def test_the_badge_is_up_to_date():
 def test_the_badge_counts_machines_and_not_lines():
     again, other = line(date="2026-11-23"), line(processor="B")
     assert badge.words([line(), again, other]) == "aaaaaaaaaaaa on 2 machines"
+    routes = [line(), line(route="CI")]
+    assert badge.words(routes) == "aaaaaaaaaaaa on 1 machine"
     assert badge.words([line(image_digest="c" * 64), line()]) == "aaaaaaaaaaaa on 1 machine"
     assert badge.words([]) == "none yet"
 

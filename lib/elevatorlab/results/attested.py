@@ -54,9 +54,9 @@ class Attestation(Record):
         return {study: int(count) for study, count in pairs}
 
     @property
-    def machine(self) -> tuple[str, str, str, str]:
-        """The fields that tell one machine from another."""
-        return self.processor, self.kernel, self.distribution, self.route
+    def machine(self) -> tuple[str, str, str]:
+        """The fields that tell one machine from another; one machine may verify by each route."""
+        return self.processor, self.kernel, self.distribution
 
     def line(self) -> str:
         """Return the attestation as a line of the file, without the newline."""

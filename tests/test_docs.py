@@ -27,6 +27,15 @@ PAGES = sorted(
 )
 DOCS = [name for name in PAGES if name.startswith("docs/")]
 SITE = PROJECT / "docs" / "site"
+#: The pages of the repository that tell a reader what to type: those of the site, and those that
+#: lie beside what they are about.
+GUIDES = [
+    name
+    for name in PAGES
+    if name in DOCS
+    or "/" not in name
+    or name.startswith(("courses/elevators/", "environments/kernel/"))
+]
 
 #: Where a README finds the runs of a workflow, beside the files of its own repository.
 ACTIONS = "../../actions/workflows/"
@@ -78,7 +87,7 @@ def test_links_lead_somewhere(name):
     assert list(broken(name)) == []
 
 
-@pytest.mark.parametrize("name", DOCS)
+@pytest.mark.parametrize("name", GUIDES)
 def test_commands_can_be_given(name):
     page = re.sub(r" *\\\n *", " ", (PROJECT / name).read_text())
     asked = re.findall(
@@ -94,17 +103,22 @@ def test_commands_can_be_given(name):
         assert known[command].make_context(command, arguments) is not None, line
 
 
-@pytest.mark.parametrize("name", DOCS)
+@pytest.mark.parametrize("name", GUIDES)
 def test_blocks_of_python_compile(name):
     for block in re.findall(r"^```python\n(.*?)^```$", (PROJECT / name).read_text(), re.M | re.S):
         ast.parse(block)
 
 
-@pytest.mark.parametrize("name", DOCS)
+@pytest.mark.parametrize("name", GUIDES)
 def test_make_has_the_targets(name):
     makefile = (PROJECT / "Makefile").read_text()
     for target in re.findall(r"(?:^ {4}|`)(?:sudo )?make ([a-z-]+)", (PROJECT / name).read_text()):
         assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_the_pages_of_the_site_from_elsewhere_are_guides_too():
+    others = {one for one in gatherer().PLACES if one.endswith(".md")}
+    assert others <= set(GUIDES)
 
 
 def test_every_page_of_docs_is_in_the_site():
@@ -114,10 +128,16 @@ def test_every_page_of_docs_is_in_the_site():
         assert page == "index" or re.search(rf"^{re.escape(page)}$", index, re.M), name
 
 
-def test_a_link_out_of_the_site_becomes_words(tmp_path):
+def gatherer():
+    """Return the program that gathers the site's pages."""
     spec = importlib.util.spec_from_file_location("gather", SITE / "gather.py")
     gather = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(gather)
+    return gather
+
+
+def test_a_link_out_of_the_site_becomes_words():
+    gather = gatherer()
     places = dict(gather._places())
     page = gather.relinked(PROJECT / "docs/extending.md", places)
     assert "(`examples/elevatorlab-example`)" in page

@@ -205,3 +205,11 @@ def test_a_lecture_is_run_for_its_slides(build, tmp_path):
     shown = [list(output.data) for cell in lecture.cells for output in cell.outputs]
     assert sum("image/png" in one for one in shown) == len(wanted) - 1 > 1
     assert "widgets" not in lecture.metadata
+
+
+@LECTURE
+def test_every_numbered_part_has_a_note_for_the_teacher(notes, lecture):
+    words = "\n".join(c.source for c in read(lecture).cells if c.cell_type == "markdown")
+    parts = re.findall(r"^## (\d+)\. ", words, re.MULTILINE)
+    told = notes.notes(int(lecture.name[:2]))
+    assert parts and [part for part in parts if part not in told] == []

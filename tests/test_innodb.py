@@ -491,6 +491,7 @@ def test_the_published_table_alone_can_be_drawn():
 def test_the_overview_names_todays_and_the_articles_scheduler():
     caption, table = innodb_commit.overview_table(as_printed())
     assert "cfq and anticipatory have left the kernel" in caption
+    assert {"commits/s", "95 % interval (commits/s)", "median latency (ms)"} <= set(table)
     assert set(zip(table["scheduler"], table["in the article"], strict=True)) == {
         *(("mq-deadline", "deadline"), ("cfq", "cfq")),
         ("bfq", "bfq (not in it; cfq's successor)"),

@@ -250,12 +250,12 @@ def test_a_wait_that_falls_beside_the_overload_has_no_ratio_of_rises():
 
 def test_the_table_of_overloads_has_each_number_of_writers():
     _, shown = overloads_table(swept(1, 1, 0.5))
-    assert shown.set_index(["overload", "normal"])["rise_ms"].to_dict() == {
-        **{(words, 0): "" for words in ("1 writer", "2 writers", "3 writers")},
+    assert shown.set_index(["overload", "normal"])["rise, normal (ms)"].to_dict() == {
+        **{(words, 0): "–" for words in ("1 writer", "2 writers", "3 writers")},
         **{(words, 1): "10.12" for words in ("1 writer", "2 writers")},
         **{(words, 3): "7.62" for words in ("1 writer", "2 writers")},
         ("3 writers", 1): "4.65",
-        ("3 writers", 3): "2.15",
+        ("3 writers", 3): "2.150",
     }
 
 
@@ -325,10 +325,20 @@ def test_open_arrivals_are_told_from_closed_writers_by_the_service_time_that_a_q
     )
 
 
+def test_the_table_of_loads_has_the_digits_that_the_intervals_justify():
+    measured = paper()
+    first = measured[measured["repetition"] == 1]
+    _, loads = study.overview_table(measured)
+    assert {"writes/s", "wait (ms)", "95 % interval (ms)", "MVA (ms)"} <= set(loads)
+    _, once = study.overview_table(first)
+    assert set(once["95 % interval (ms)"]) == {"one repetition"}
+    assert not [name for _, frame in study.tables(measured)[:4] for name in frame if "_" in name]
+
+
 def test_what_rises_has_no_rival_that_can_only_fall():
     _, fits = study.tables(paper())[1]
     falling = set(fits.loc[fits["curve"] == "closed share", "y over x"])
-    assert falling == {"iops over containers", "write_kib_s over containers"}
+    assert falling == {"writes/s over containers", "write rate over containers"}
 
 
 def test_repetitions_of_a_load_are_one_point_of_a_curve():

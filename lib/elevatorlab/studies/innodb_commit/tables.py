@@ -6,8 +6,9 @@ import pandas as pd
 
 from ...analysis.intervals import geometric_interval
 from ...judging.matching import without_needless_machine
+from ..kit.cells import mean_of
 from ..kit.contrast import turned, with_arm
-from ..kit.tables import PLACE, Captioned, cells
+from ..kit.tables import PLACE, Captioned, cells, value_and_interval
 from .claims import judge
 from .measures import NO_CACHE, SWEEP, TABLE
 
@@ -35,8 +36,8 @@ SWEPT = (
 
 WHERE = {name: name for name in (*PLACE, "arm")}
 MEANS = {
-    "latency_p50_ms": "p50_ms",
-    "latency_p99_ms": "p99_ms",
+    "latency_p50_ms": "median latency (ms)",
+    "latency_p99_ms": "99th percentile of latency (ms)",
     "utilization_ratio": "ioutil",
     "writes_per_commit": "writes per commit",
     "fsyncs_per_commit": "fsyncs per commit",
@@ -47,7 +48,7 @@ MEANS = {
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
     """Return the study's tables, each with its caption."""
-    sweep = {"idling": "idling", "slice_idle_ms": "slice_idle_ms", "threads": "threads"}
+    sweep = {"idling": "idling", "slice_idle_ms": "slice_idle (ms)", "threads": "threads"}
     return [
         overview_table(measured),
         (SWEPT, _table(measured[measured["experiment"] == SWEEP], sweep)),
@@ -72,18 +73,20 @@ def _table(rows: pd.DataFrame, cell: dict[str, str]) -> pd.DataFrame:
     names = {**WHERE, **cell}
     lines = []
     for line, some in cells(rows, names):
-        tps = geometric_interval(some["tps"])
-        bounds = f"{tps.low:.0f} to {tps.high:.0f}" if tps.bounded else "one repetition"
-        means = {name: f"{some[column].astype(float).mean():.3g}" for column, name in MEANS.items()}
+        rate, interval = value_and_interval(geometric_interval(some["tps"]))
+        means = {
+            name: value_and_interval(mean_of(some[column].astype(float)))[0]
+            for column, name in MEANS.items()
+        }
         lines.append(
             {
                 **line,
                 "repetitions": len(some),
-                "tps": f"{tps.value:.0f}",
-                "95 % interval_tps": bounds,
+                "commits/s": rate,
+                "95 % interval (commits/s)": interval,
                 **means,
             }
         )
-    figures = ["repetitions", "tps", "95 % interval_tps", *MEANS.values()]
+    figures = ["repetitions", "commits/s", "95 % interval (commits/s)", *MEANS.values()]
     table = pd.DataFrame(lines, columns=[*names.values(), *figures])
     return without_needless_machine(table)

@@ -102,9 +102,9 @@ def gains_table(measured: pd.DataFrame) -> Captioned:
                     best, worst, percent = found
                     gained = _interval(percent)
                     where = {"test": title, "threads": threads, "best": best, "worst": worst}
-                    rows.append({**cell, **where, "gain_percent": gained})
+                    rows.append({**cell, **where, "gain (%)": gained})
     return GAINS, pd.DataFrame(
-        rows, columns=[*WHERE, "test", "threads", "best", "worst", "gain_percent"]
+        rows, columns=[*WHERE, "test", "threads", "best", "worst", "gain (%)"]
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from ...analysis.intervals import Interval
+from ...analysis.wording import EXACT_DIGITS, plain, rounded
 from ...judging.matching import DETERMINISTIC
 
 PLACE = ("testbed", "machine", "preset")
@@ -31,6 +33,34 @@ def cells(
     names = keys.values() if isinstance(keys, Mapping) else keys
     for values, rows in measured.groupby(list(keys), sort=True, dropna=False):
         yield dict(zip(names, values, strict=True)), rows
+
+
+def value_and_interval(estimate: Interval | None) -> tuple[str, str]:
+    """Write an estimate and its interval for two columns, with the digits that it justifies.
+
+    Parameters
+    ----------
+    estimate : Interval or None
+        A dash stands for None: nothing was measured.
+
+    Returns
+    -------
+    (str, str)
+        In place of an interval that cannot be shown, the second one says why.
+
+    Examples
+    --------
+    >>> value_and_interval(Interval(2285.73, 2276.4, 2295.09, 5))
+    ('2286', '2276 to 2295')
+    >>> value_and_interval(Interval(2.5, 2.5, 2.5, 5)), value_and_interval(None)
+    (('2.5', 'all alike'), ('–', '–'))
+    """
+    if estimate is None:
+        return "–", "–"
+    if not estimate.bounded:
+        return plain(estimate.value, EXACT_DIGITS), "one repetition"
+    number, ends = rounded(estimate.value, estimate.low, estimate.high)
+    return number, ends or ("all alike" if estimate.identical else "narrower than the last digit")
 
 
 def machine_name(machine: str) -> str:

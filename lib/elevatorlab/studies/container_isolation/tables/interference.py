@@ -12,17 +12,30 @@ from ....analysis import laws
 from ....analysis.models import QUEUES, WAIT_LAWS
 from ....analysis.queueing import mean_value_analysis
 from ....analysis.rivals import ModelComparison
-from ....analysis.wording import plain
+from ....analysis.wording import EXACT_DIGITS, plain, rounded
 from ....judging.matching import without_needless_machine
 from ...kit.cells import mean_of
-from ...kit.tables import Captioned, cells
+from ...kit.tables import Captioned, cells, value_and_interval
 from ..measures.curves import compare_curves, curves_over_containers
 from ..measures.interference import ONE_SERVER, QUANTITIES, by_load, overloads, rises, waits
 from ..measures.schedulers import runs_by_scheduler, without_needless_scheduler
 from ..trials.disks import THINK_US, service_ms
 
 OBSERVED = ("equal", "overload", "open")
-WAITS = ["normal_ms", "overloaded_ms", "rise_ms", "overloaded_rise_ms", "system_rise_ms"]
+WAITS = {
+    "normal_ms": "wait, normal (ms)",
+    "overloaded_ms": "wait, overloaded (ms)",
+    "rise_ms": "rise, normal (ms)",
+    "overloaded_rise_ms": "rise, overloaded (ms)",
+    "system_rise_ms": "rise, all (ms)",
+}
+AXES = {
+    "iops": "writes/s",
+    "write_kib_s": "write rate",
+    "utilization_ratio": "utilisation",
+    "queue_length": "queue length",
+    "wait_ms": "wait",
+}
 
 LOADS = (
     "Measured at each load: means over containers and repetitions, with the 95 % confidence "
@@ -70,28 +83,27 @@ def overview_table(measured: pd.DataFrame) -> Captioned:
 
 def _load(experiment: str, load: dict[str, Any], some: pd.DataFrame) -> dict[str, Any]:
     count, offered = int(load["containers"]), load["offered_ratio"]
-    wait = mean_of(some["wait_ms"])
+    wait, interval = value_and_interval(mean_of(some["wait_ms"]))
     exact = mean_value_analysis(service_ms(), THINK_US / 1e3, count)["wait_ms"]
-    means = some.mean(numeric_only=True)
     return {
         "experiment": experiment,
         "disk": load["disk"],
         "normal": count,
         "offered": "" if pd.isna(offered) else f"{offered:g}",
         "repetitions": len(some),
-        "iops": f"{means['iops']:.1f}",
-        "wait_ms": f"{wait.value:.2f}" if wait else "–",
-        "95 % interval_ms": f"{wait.low:.2f} to {wait.high:.2f}" if wait and wait.bounded else "–",
-        "MVA_ms": f"{exact[count]:.2f}" if experiment == "equal" else "",
-        "utilisation": _ratio(means["utilization_ratio"]),
-        "disk busy": _ratio(means["disk_busy_ratio"]),
-        "kernel's busy time": _ratio(means["disk_utilization_ratio"]),
+        "writes/s": _mean(some["iops"]),
+        "wait (ms)": wait,
+        "95 % interval (ms)": interval,
+        "MVA (ms)": plain(exact[count], EXACT_DIGITS) if experiment == "equal" else "",
+        "utilisation": _mean(some["utilization_ratio"]),
+        "disk busy": _mean(some["disk_busy_ratio"]),
+        "kernel's busy time": _mean(some["disk_utilization_ratio"]),
     }
 
 
-def _ratio(mean: float) -> str:
-    """Return a ratio as text; a dash for NaN, since a modelled hard disk counts no busy time."""
-    return "–" if math.isnan(mean) else f"{mean:.3f}"
+def _mean(values: pd.Series[float]) -> str:
+    """Write a mean; a dash if all values are NaN, as a modelled hard disk counts no busy time."""
+    return value_and_interval(mean_of(values))[0]
 
 
 def fits_table(measured: pd.DataFrame) -> Captioned:
@@ -101,9 +113,9 @@ def fits_table(measured: pd.DataFrame) -> Captioned:
         loads = by_load(run)
         for quantity, column in QUANTITIES.items():
             found = curves_over_containers(loads, quantity)
-            rows += _fits({**place, "y over x": f"{column} over containers"}, found)
+            rows += _fits({**place, "y over x": f"{AXES[column]} over containers"}, found)
         found = compare_curves(loads, WAIT_LAWS, "utilization_ratio", "wait_ms")
-        rows += _fits({**place, "y over x": "wait_ms over utilization_ratio"}, found)
+        rows += _fits({**place, "y over x": "wait over utilisation"}, found)
     return FITS, _shown(rows)
 
 
@@ -128,7 +140,7 @@ def _fits(what: dict[str, Any], found: ModelComparison | None) -> list[dict[str,
             **what,
             "curve": one.model.name,
             "parameters": ", ".join(
-                f"{name} = {plain(value.value, 3)} ± {plain(value.error, 1)}"
+                f"{name} = {_with_error(value.value, value.error)}"
                 for name, value in one.parameters.items()
             ),
             "noise": one.noise,
@@ -140,19 +152,29 @@ def _fits(what: dict[str, Any], found: ModelComparison | None) -> list[dict[str,
     ]
 
 
+def _with_error(value: float, error: float) -> str:
+    """Write a fitted parameter with the decimals that its standard error justifies.
+
+    >>> _with_error(0.0002223, 0.00005), _with_error(8.0714, 0.12), _with_error(1.0, math.inf)
+    ('0.00022 ± 0.00005', '8.07 ± 0.12', '1 ± inf')
+    """
+    if not math.isfinite(error):
+        return f"{plain(value, EXACT_DIGITS)} ± {error:g}"
+    number, _ = rounded(value, value - error, value + error)
+    decimals = len(number.partition(".")[2])
+    return f"{number} ± {f'{error:.{decimals}f}' if decimals else plain(error, 2)}"
+
+
 def overloads_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each number of writers and of normal containers."""
     rows = []
     for place, run in runs_by_scheduler(measured):
-        for words, one in overloads(run).items():
+        for overload, one in overloads(run).items():
             found = waits(one).merge(rises(one), how="left", on=["containers", "repetition"])
             beside = found[found["overloaded"] == 1]
             for count, some in beside.groupby("containers"):
-                means = some[WAITS].mean().to_dict()
-                shown = {
-                    str(name): "" if math.isnan(ms) else f"{ms:.2f}" for name, ms in means.items()
-                }
-                rows.append({**place, "overload": words, "normal": count, **shown})
+                shown = {words: _mean(some[column]) for column, words in WAITS.items()}
+                rows.append({**place, "overload": overload, "normal": count, **shown})
     return OVERLOADS, _shown(rows)
 
 
@@ -171,7 +193,7 @@ def laws_table(measured: pd.DataFrame) -> Captioned:
                         "law": what,
                         "tested": int(checked["violation_percent"].notna().sum()),
                         "broken": len(broken),
-                        "worst_percent": f"{worst:.1f}" if pd.notna(worst) else "–",
+                        "worst (%)": f"{worst:.1f}" if pd.notna(worst) else "–",
                     }
                 )
     return LAWS, _shown(rows)

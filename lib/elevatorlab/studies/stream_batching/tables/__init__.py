@@ -43,8 +43,8 @@ APART = (
 CALIBRATION = (
     "The scale of time. “published / measured” is the throughput of the document's host core "
     "divided by that of this machine: noop and a RAM target, depth 64. Neither a disk's time nor "
-    "SBQ's timeout has a part in this. “time_scale” is the ratio for the stock driver, rounded: a "
-    "calibration point, not a result. “published / host alone” leaves out the target's part of "
+    "SBQ's timeout has a part in this. “scale of time” is the ratio for the stock driver, rounded: "
+    "a calibration point, not a result. “published / host alone” leaves out the target's part of "
     "this machine's time. To see what depends on the scale, compare the rows with times × 1 in the "
     "other tables with the rows beside them."
 )
@@ -177,10 +177,10 @@ def calibration_table(measured: pd.DataFrame) -> Captioned:
                     "driver": words,
                     "published / measured": f"{ratio.value:.2f}",
                     "published / host alone": _host_alone(run.rows, where, published),
-                    "time_scale": f"{scale:g}",
+                    "scale of time": f"{scale:g}",
                 }
             )
-    columns = ["run", "driver", "published / measured", "published / host alone", "time_scale"]
+    columns = ["run", "driver", "published / measured", "published / host alone", "scale of time"]
     return CALIBRATION, pd.DataFrame(rows, columns=columns)
 
 

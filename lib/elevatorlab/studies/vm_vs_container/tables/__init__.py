@@ -13,7 +13,7 @@ from ....analysis.ranking import DECIDED
 from ....judging.matching import runs
 from ....judging.verdicts import TIE_MARGIN
 from ...kit.cells import rows_of
-from ...kit.tables import PLACE, Captioned, cells, machine_name
+from ...kit.tables import PLACE, Captioned, cells, machine_name, value_and_interval
 from ..measures import left_out_of_the_guest, ranking, total_ratio
 from ..trials import ALONE, CROSSED, DRIVE_SUFFIX
 from .exits import exit_tables
@@ -120,17 +120,17 @@ def overview_table(measured: pd.DataFrame) -> Captioned:
     names = {**WHERE, "scheduler": "scheduler"}
     for cell, reads in _named_cells(measured, names):
         runs = reads.groupby("repetition")[["time_s", "bytes_read", "storage_read_bytes"]].sum()
-        time = geometric_interval(runs["time_s"])
+        time, interval = value_and_interval(geometric_interval(runs["time_s"] * 1000))
         rows.append(
             {
                 **cell,
                 "repetitions": len(runs),
-                "time_ms": f"{time.value * 1000:.2f}",
-                "95 % interval_ms": _interval(time),
+                "time (ms)": time,
+                "95 % interval (ms)": interval,
                 "storage / read": f"{runs.storage_read_bytes.sum() / runs.bytes_read.sum():.2f}",
             }
         )
-    figures = ["repetitions", "time_ms", "95 % interval_ms", "storage / read"]
+    figures = ["repetitions", "time (ms)", "95 % interval (ms)", "storage / read"]
     caption = f"{OVERVIEW} {left_out_of_the_guest(measured)}".rstrip()
     return caption, _table(rows, [*names.values(), *figures])
 
@@ -185,9 +185,3 @@ def _share(share: float, says: str) -> str:
     if math.isnan(share):
         return says
     return f"{share:.0%}" if says == "decided" else f"{share:.0%}, {says}"
-
-
-def _interval(time: Interval) -> str:
-    if not time.bounded:
-        return "one repetition"
-    return f"{time.low * 1000:.2f} to {time.high * 1000:.2f}"

@@ -117,7 +117,7 @@ def test_make_has_the_targets(name):
 
 
 def test_the_pages_of_the_site_from_elsewhere_are_guides_too():
-    others = {one for one in gatherer().PLACES if one.endswith(".md")}
+    others = {one for one in program("gather").PLACES if one.endswith(".md")}
     assert others <= set(GUIDES)
 
 
@@ -128,16 +128,21 @@ def test_every_page_of_docs_is_in_the_site():
         assert page == "index" or re.search(rf"^{re.escape(page)}$", index, re.M), name
 
 
-def gatherer():
-    """Return the program that gathers the site's pages."""
-    spec = importlib.util.spec_from_file_location("gather", SITE / "gather.py")
-    gather = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(gather)
-    return gather
+def program(name):
+    """Return a program of those that make the site."""
+    spec = importlib.util.spec_from_file_location(name, SITE / f"{name}.py")
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_the_reference_has_every_room_of_the_package():
+    rooms = {file.parent.name for file in (PROJECT / "lib/elevatorlab").glob("*/__init__.py")}
+    assert rooms - set(program("reference").ROOMS) == {"cli"}  # commands have a page of their own
 
 
 def test_a_link_out_of_the_site_becomes_words():
-    gather = gatherer()
+    gather = program("gather")
     places = dict(gather._places())
     page = gather.relinked(PROJECT / "docs/extending.md", places)
     assert "(`examples/elevatorlab-example`)" in page
@@ -162,7 +167,9 @@ def test_the_site_is_whole_and_fetches_nothing(tmp_path):
     assert built.returncode == 0, built.stderr
     for name in ("index", "reference/commands", "reference/schemas", "gallery/innodb_commit"):
         assert (site / f"{name}.html").exists()
-    assert "elevatorlab.trial.trial.Trial" in (site / "reference/library/trial.html").read_text()
+    for told in ("trial.trial.Trial", "agent.observe.sampler", "lectures.writing.choose"):
+        page = site / f"reference/library/{told.partition('.')[0]}.html"
+        assert f"elevatorlab.{told}" in page.read_text()
     pages = [*site.rglob("*.html"), *site.rglob("*.css")]
     away = re.compile(r"^(https?:)?//")
     foreign = [

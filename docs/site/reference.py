@@ -16,8 +16,8 @@ from elevatorlab.paths import PACKAGE
 
 #: Rooms whose modules are the reference of the library, top first.
 ROOMS = (
-    *("notebook", "studies", "elevators", "drives", "sharing", "showing", "running", "judging"),
-    *("testbeds", "results", "trial", "plugins", "analysis"),
+    *("notebook", "lectures", "studies", "elevators", "drives", "sharing", "showing", "running"),
+    *("judging", "testbeds", "results", "trial", "agent", "plugins", "analysis"),
 )
 
 

@@ -5,6 +5,7 @@ import re
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image, ImageColor
 
@@ -129,6 +130,46 @@ def test_a_reference_s_figures_fit_a_paper_s_columns_and_type(name):
         assert drawn.figure.get_size_inches()[0] in (style.ONE_COLUMN, style.TWO_COLUMNS)
         shown = (one for one in drawn.figure.findobj(Text) if one.get_text().strip())
         assert {round(one.get_fontsize(), 1) for one in shown} <= {8.0, 9.0}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in studies.STUDIES.items()])
+def test_no_word_of_a_reference_s_figures_is_cut_off(name, monkeypatch):
+    """Every word that is drawn lies on the canvas: also in a figure of one column."""
+    drawn, draw = [], Text.draw
+    monkeypatch.setattr(Text, "draw", lambda self, to: (drawn.append(self), draw(self, to))[1])
+    study, cut = studies.get(name), []
+    for title, one in study.figures(study.published(), store.load(name)).items():
+        drawn.clear()
+        with style.style():
+            one.figure.draw_without_rendering()
+        width, height = one.figure.bbox.size
+        for words in (some for some in drawn if some.get_text().strip()):
+            left, bottom, right, top = words.get_window_extent().extents
+            if min(left, bottom) < 0 or right > width or top > height:
+                cut.append((title, words.get_text()))
+        assert drawn
+    assert cut == []
+
+
+def test_a_title_is_broken_where_it_would_leave_the_figure():
+    one, two = Figure(figsize=(style.ONE_COLUMN, 2)), Figure(figsize=(style.TWO_COLUMNS, 2))
+    for figure in (one, two):
+        style.entitle(figure, "mq-deadline: time to read a file while another is written")
+    assert one.get_suptitle().count("\n") == 1 and "\n" not in two.get_suptitle()
+
+
+def test_the_size_of_each_tree_is_said():
+    """Variants that reach the disk read fewer files, so their seconds do not compare."""
+    half = HOST["size_mib"].where(HOST["variant"] != "dropped", 0.5)
+    table = HOST.assign(size_mib=half.where(HOST["test"] == TEST_2, HOST["size_mib"]))
+    printed, _, dropped, _ = figures(times(), table)["table-5"].figure.axes
+    assert printed.get_xlabel() == "time to read (s)\ntree: size not given"
+    assert dropped.get_xlabel() == "time to read (s)\ntree: 0.5 MiB"
+
+
+def test_no_number_of_the_overview_hides_the_axis():
+    for axis in figures(times(), HOST)["overview"].figure.axes:
+        assert axis.spines["bottom"].get_zorder() > max(one.get_zorder() for one in axis.texts)
 
 
 @pytest.mark.parametrize("name", ["figure-1-none", "table-5"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,15 @@ def column_width(wanted: float) -> float:
     A figure that would be wider than two columns gets two columns.
     """
     return ONE_COLUMN if wanted <= ONE_COLUMN else TWO_COLUMNS
+
+
+LETTERS_AN_INCH = 12.5
+"""How many letters of a title fit an inch, at least."""
+
+
+def entitle(figure: Figure, text: str) -> None:
+    """Set a figure's title, broken into lines that fit the figure's width."""
+    figure.suptitle(textwrap.fill(text, int(figure.get_figwidth() * LETTERS_AN_INCH)))
 
 
 PUBLISHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "alpha": 0.55}

@@ -26,11 +26,10 @@ CAPTIONS = {
     "of the reruns with 95 % confidence intervals over runs. The percentage is how often a "
     "scheduler wins when the runs are resampled.",
     "critical-difference": "Mean rank of each scheduler over tests and numbers of threads (1 is "
-    "best). A line joins schedulers that Nemenyi's test at 5 % does not tell apart.",
+    "best). A black bar joins schedulers that Nemenyi's test at 5 % does not tell apart.",
     "gain": "Gain of the best scheduler over the worst in each test, with 95 % confidence "
     "intervals over runs (filled: one thread; open: the largest number of threads). Colour and "
-    "marker name the best scheduler; the grey band ends at 30 %, the gain that the article "
-    "mentions.",
+    "marker name the best scheduler; the dashed line is at 30 %, the article's gain.",
     **{
         _charts_of(variant): "Counterpart of the article's charts: throughput of each scheduler "
         f"relative to the mean of all schedulers in the same run ({name}). Where all dots are on "
@@ -101,7 +100,9 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
 def _stamped(figure: Figure, rows: pd.DataFrame) -> Figure:
     """Say in the title if fio ran in place of iozone."""
+    from ....showing.style import entitle
+
     if "fio" in set(rows["tool"]):
         title = figure.get_suptitle()
-        figure.suptitle(f"{title}: by fio with the same patterns, not by iozone")
+        entitle(figure, f"{title}: by fio with the same patterns, not by iozone")
     return figure

@@ -12,7 +12,7 @@ from ....analysis.intervals import Interval
 from ....judging.matching import backing_schedulers
 from ....plugins.schedulers import shown_name
 from ....showing.panels import cells
-from ....showing.style import column_width
+from ....showing.style import column_width, entitle
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS, SCHEDULERS, total_ratio
 from ..trials import ALONE
@@ -53,7 +53,7 @@ def guest_or_host(crossed: pd.DataFrame) -> Figure:
         axis.set_title(TESTS[test].replace("\n", " "))
         axis.set_xlabel("scheduler in the guest")
     grid[0][0].set_ylabel("scheduler of the host")
-    figure.suptitle("Who should schedule, guest or host?")
+    entitle(figure, "Who should schedule, guest or host?")
     return figure
 
 
@@ -80,8 +80,9 @@ def crossing(crossed: pd.DataFrame) -> Figure:
         line[0].set_ylabel("physical disk")
     for axis in grid[-1]:
         axis.set_xlabel("device under test")
-    figure.suptitle(
-        f"Scheduler of the device under test, scheduler of the physical disk: {VARIANTS[variant]}"
+    entitle(
+        figure,
+        f"Scheduler of the device under test, scheduler of the physical disk: {VARIANTS[variant]}",
     )
     return figure
 

@@ -123,6 +123,7 @@ def _relative_to_none(axis: Axes, rows: pd.DataFrame, shown: Sequence[str]) -> N
     axis.set_xscale("log")
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)
+    axis.spines["bottom"].set_zorder(5)  # or the ground of the lowest number would hide it
 
 
 def _point(axis: Axes, ratio: Interval, height: float, scheduler: str, arm: str) -> None:

@@ -15,7 +15,7 @@ from ....plugins.schedulers import shown_name
 from ....showing.dots import dots, offset
 from ....showing.estimates import estimates
 from ....showing.panels import curve, log_marks, marks
-from ....showing.style import COLOURS, LINES, MARKERS, arm_handles, face_colour
+from ....showing.style import COLOURS, LINES, MARKERS, arm_handles, entitle, face_colour
 from ...kit.cells import in_order, rows_of
 from ..measures import ARMS
 from ..published import TEST_1, TEST_2
@@ -50,7 +50,7 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
         axis.set_ylabel("time to read (ms, log scale)")
     arms = arms_in(*tables)
     figure.legend(handles=arm_handles(arms, ARMS), loc="outside lower center", ncols=len(arms))
-    figure.suptitle(f"{name}: time to read a file while another is written")
+    entitle(figure, f"{name}: time to read a file while another is written")
     return figure
 
 
@@ -92,6 +92,13 @@ def _size_label(rows: pd.DataFrame) -> str:
     return "file size (MB)\n" + ("" if factor < 1.1 else f"read here: 1/{factor:.3g} of it")
 
 
+def _tree_size(rows: pd.DataFrame) -> str:
+    """Return the size of the tree in words: variants that reach the disk read fewer files."""
+    if "size_mib" not in rows:
+        return "tree: size not given"
+    return f"tree: {rows['size_mib'].mean():.2g} MiB"
+
+
 def _rivals_of(rows: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that a panel's axis must fit, so that comparable panels have the same axis.
 
@@ -124,7 +131,7 @@ def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         # reruns that can be compared.
         axis.set_xlim(0, _rivals_of(rows, tables[1])["time_s"].max() * 1.3)
         axis.xaxis.set_major_locator(MaxNLocator(4))
-        axis.set_xlabel("time to read the tree (s)")
+        axis.set_xlabel(f"time to read (s)\n{_tree_size(rows)}")
 
     figure, left = draw_columns(*tables, nothing, draw)
     _name_once(figure, left)
@@ -133,5 +140,5 @@ def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     for handle in handles:
         handle.set_linestyle("")
     figure.legend(handles=handles, loc="outside lower center", ncols=len(arms))
-    figure.suptitle("Time to read a tree of small files while a big file is read")
+    entitle(figure, "Time to read a tree of small files while a big file is read")
     return figure

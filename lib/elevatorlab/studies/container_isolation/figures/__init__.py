@@ -57,7 +57,7 @@ CAPTIONS = {
     "alone and together, with 95 % confidence intervals (0 normal containers: overloaded alone). "
     "Right: how much each wait grows; compare a normal container with the overloaded one.",
     "open-and-closed": "Wait against the utilisation of the shared server, as the simulated disk "
-    "itself counts it. Open arrivals follow M/M/1 or M/D/1 (dotted, drawn without a fit); closed "
+    "itself counts it. Open arrivals follow M/M/1 or M/D/1 (grey, drawn without a fit); closed "
     "writers follow neither.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
     "over containers and repetitions. Top: the paper's two algorithms, taken literally (the paper "
@@ -94,7 +94,7 @@ DETAILS = {
         for number, quantity in enumerate(OF_EQUAL, 1)
     },
     "open-and-closed": "The figure uses the disk's own account, because the kernel's busy time is "
-    "too low by a third for closed writers at saturation. The dotted laws use the disk's own "
+    "too low by a third for closed writers at saturation. The two laws use the disk's own "
     "service time S.",
     "comparison": "Intervals are 95 % confidence intervals, drawn where repetitions differ. The "
     "first panel counts the seconds in which a normal container waits longer than 5 ms. The second "

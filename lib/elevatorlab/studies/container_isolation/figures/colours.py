@@ -10,7 +10,7 @@ from ....plugins.schedulers import marker_of as of_scheduler
 from ....showing.style import COLOURS as OF_SCHEDULERS
 from ....showing.style import GREY
 
-OTHERS = ("#332288", "#44AA99", "#999933", "#AA4499", "#DDCC77", "#6699CC")
+OTHERS = ("#44AA99", "#999933", "#AA4499", "#DDCC77", "#6699CC")
 """Colours of registered policies that have none here (after Tol, as `schedulers.OTHER_COLOURS`)."""
 
 
@@ -31,31 +31,46 @@ class Colours(dict[str, str]):
 COLOURS = Colours(
     {
         "none": GREY,
-        "slae-paper": "#56B4E9",
-        "slae-paper-mild": "#8FCBEF",
-        "slae-paper-speed": "#3A8FC4",
-        "slae-paper-utilization": "#A9D8F3",
-        "ute-paper": "#B5488A",
-        "ute-paper-mild": "#DDA6C6",
-        "ute-paper-shared": "#8E2F69",
-        "ute-paper-shared-mild": "#E8C4D8",
-        "slae": "#0B7FAB",
-        "ute": "#CC79A7",
-        "aimd": "#882255",
-        "pi": "#009E73",
-        "guard": "#E69F00",
+        "slae-paper": "#6FBCE8",
+        "slae-paper-mild": "#A5D3F3",
+        "slae-paper-speed": "#4BA6B8",
+        "slae-paper-utilization": "#C0E0F7",
+        "ute-paper": "#5B2A86",
+        "ute-paper-mild": "#B48FCE",
+        "ute-paper-shared": "#46106E",
+        "ute-paper-shared-mild": "#CDB4E0",
+        "slae": "#3B93D6",
+        "ute": "#7B3FA0",
+        "aimd": "#C2185B",
+        "pi": "#2FA8A0",
+        "guard": "#332288",
         "io_max": "#111111",
         "bfq": OF_SCHEDULERS["bfq"],
         "io_cost": "#7A6A00",
     }
 )
-"""Colours that can be told apart with any colour vision (after Okabe and Ito). Only the readings of
-one policy share a hue; they have panels or lines of their own. bfq has the scheduler's colour."""
+"""Colours that no scheduler of the studies has; only bfq, which is one, has the scheduler's.
+
+Some pairs are alike to people who see fewer colours, so each mechanism also has its own marker.
+Only the readings of one policy share a hue; they have panels or lines of their own.
+"""
 
 FRONTIER_COLOURS = Colours({**COLOURS, "alone": GREY, "bfq_tuned": "#661100"})
 """The colours of experiment ``frontier``, which has two more mechanisms."""
 
+_MARKERS = {
+    "slae": "p",
+    "ute": "h",
+    "aimd": "v",
+    "pi": "X",
+    "guard": "s",
+    "io_max": ">",
+    "io_cost": "<",
+    "bfq": of_scheduler("bfq"),
+    "bfq_tuned": "d",
+}
+
 
 def marker_of(mechanism: str) -> str:
-    """Return the marker of a mechanism: for bfq, that of the scheduler."""
-    return of_scheduler("bfq") if mechanism in ("bfq", "bfq_tuned") else "o"
+    """Return the marker of a mechanism: for a reading of a policy, that of the policy."""
+    return _MARKERS.get(mechanism.partition("-")[0], "o")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,13 +18,14 @@ from ..published import endpoints
 from ..trials.disks import REQUEST_BYTES, THINK_US, service_ms
 
 MEASURED, PUBLISHED = "#0072B2", "black"
-_CLOSED = "#CC79A7"
-LAWS = {
-    POWER.name: "#D55E00",
-    LOGARITHMIC.name: "#009E73",
+_CLOSED = {"color": "#222222", "linestyle": "-", "marker": "."}
+LAWS: dict[str, dict[str, Any]] = {
+    POWER.name: {"color": "#5A5A5A", "linestyle": "--", "marker": "x"},
+    LOGARITHMIC.name: {"color": "#8A8A8A", "linestyle": "-.", "marker": "+"},
     CLOSED_SHARE.name: _CLOSED,
     CLOSED_BUSY.name: _CLOSED,
 }
+"""Each law's line and the marker of its residuals; in greys, because colours mean schedulers."""
 LABELS = {
     "iops": "Writes/s of a container",
     "write_kb_s": "KiB/s of a container",
@@ -89,7 +92,7 @@ def curves(measured: pd.DataFrame, quantity: str) -> Figure:
     below.axhline(0, color=GREY, linewidth=0.8)
     below.set_ylabel(f"residual\n({UNITS[quantity]})")
     below.set_xlabel("equal containers")
-    below.set_xlim(0.5, MOST + 0.5)
+    below.set_xlim(-0.2, MOST + 1.2)
     below.set_xticks((1, *range(5, MOST + 1, 5)))
     figure.suptitle(LABELS[quantity].replace(" of", "\nof", 1))
     return figure
@@ -104,7 +107,8 @@ def _published(axis: Axes, quantity: str) -> None:
         printed["value"] / scale,
         "*",
         color=PUBLISHED,
-        markersize=8,
+        markersize=11,
+        markerfacecolor="none",  # so that a circle inside is visible
         zorder=5,
         label="published ends",
     )
@@ -127,12 +131,13 @@ def _fits(top: Axes, below: Axes, loads: pd.DataFrame, quantity: str) -> None:
     for one in found.fits:
         if one.model.name not in LAWS:
             continue
-        colour = LAWS[one.model.name]
+        look = LAWS[one.model.name]
         curve = one.predict(across)
         delta = one.aicc - found.best.aicc
         label = f"{one.model.name}: R2 {one.r2:.3f}, AICc +{delta:.0f}"
         if one is found.best:
             label += f" (best of {len(found.fits)})"
-            top.fill_between(across, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
-        top.plot(across, curve.value, color=colour, linewidth=1, label=label)
-        below.plot(one.x, one.residuals, ".", color=colour, markersize=4)
+            top.fill_between(across, curve.low, curve.high, color=GREY, alpha=0.2, linewidth=0)
+        # Only the legend shows the marker beside the line; the curve itself has no points.
+        top.plot(across, curve.value, **look, linewidth=1, markersize=5, markevery=[], label=label)
+        below.plot(one.x, one.residuals, **look | {"linestyle": ""}, markersize=5)

@@ -34,12 +34,14 @@ def frontier(measured: pd.DataFrame) -> Figure:
     columns = min(len(loads), MOST_COLUMNS)
     lines = math.ceil(len(loads) / columns)
     figure = Figure(figsize=(TWO_COLUMNS, 1.5 + 2.3 * lines))
-    grid = figure.subplots(lines, columns, squeeze=False).ravel()
-    for axis, load in zip(grid, loads, strict=False):
+    grid = figure.subplots(lines, columns, sharex=True, squeeze=False).ravel()
+    for place, (axis, load) in enumerate(zip(grid, loads, strict=False)):
         _panel(axis, found[found["load"] == load])
         axis.axvline(sla_ms, color=GREY, linestyle=":", linewidth=1)
         axis.set_title(FRONTIER_LOADS[load])
-        axis.set_xlabel("longest wait, normal (ms, log)")
+        if place + columns >= len(loads):  # the lowest panel of its column
+            axis.tick_params(labelbottom=True)
+            axis.set_xlabel("longest wait, normal (ms, log)")
     for axis in grid[len(loads) :]:
         axis.set_axis_off()
     figure.supylabel("offenders (MB/s)", fontsize=8)
@@ -78,11 +80,12 @@ def _panel(axis: Axes, found: pd.DataFrame) -> None:
             wait_ms = cell["wait_ms"].mean()
             look: dict[str, Any] = {"color": colour, "markerfacecolor": filled}
             look["marker"] = marker_of(str(name))
-            axis.plot(wait_ms, rate.value, markersize=4, **look)
+            axis.plot(wait_ms, rate.value, markersize=5, zorder=3, **look)
             if rate.bounded:
-                axis.plot([wait_ms] * 2, (rate.low, rate.high), color=colour, linewidth=0.8)
+                axis.plot(
+                    [wait_ms] * 2, (rate.low, rate.high), color=colour, linewidth=0.8, zorder=2
+                )
         best = front(cells_of(of_one), cost="wait_ms")
         axis.plot(best["wait_ms"], best["offenders_mb_s"], color=colour, linewidth=1, zorder=1)
     axis.set_xscale("log")
-    marks(axis.xaxis, (3.5, 4, 4.5, 5, 6, 7))
-    axis.tick_params(labelsize=8)
+    marks(axis.xaxis, (4, 5, 6, 7))

@@ -18,8 +18,8 @@ from ..measures.interference import rises, waits
 from ..published import printed_wait_ms
 from .curves import MEASURED
 
-OVERLOADED_COLOUR = "#D55E00"
-SUM_COLOUR = "#CC79A7"
+OVERLOADED_COLOUR = "#882255"
+SUM_COLOUR = GREY
 
 
 def overload(measured: pd.DataFrame) -> Figure:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from ....showing.labels import End, label_ends
 from ....showing.style import GREY, PUBLISHED, TWO_COLUMNS
 from ..measures.mechanisms import LABELS, present
 from ..measures.regulation import KIB_S_PER_MB_S, seconds
@@ -31,16 +32,14 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         _line(axis, rows[rows["role"] == NORMAL], "write_kib_s", GREY)
         _printed(axis, rows, _value(published, "write_mb_s", "before"), "before")
         _printed(axis, rows, _value(published, "write_mb_s", "after"), "after")
+        ends.append((axis, _ends(rows)))
 
+    ends: list[tuple[Axes, list[End]]] = []
     figure = _of_policies(measured, draw, "rate (MB/s)")
-    figure.legend(
-        handles=[
-            Line2D([], [], color=COLOURS["slae"], label="overloaded (colour of its panel)"),
-            Line2D([], [], color=GREY, label="a normal container"),
-            Line2D([], [], color=PRINTED, **PUBLISHED, label="printed, overloaded"),
-        ],
-        **_BELOW,
-    )
+    for axis, names in ends:  # after all are drawn: they share a range
+        label_ends(axis, names)
+    printed = Line2D([], [], color=PRINTED, **PUBLISHED, label="printed, overloaded")
+    figure.legend(handles=[printed], **_BELOW)
     figure.suptitle("Write rate; in the grey band, the regulator is active")
     return figure
 
@@ -111,6 +110,15 @@ def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str) -> None:
         errorbar=("pi", 100),
         err_kws={"alpha": 0.2, "linewidth": 0},
     )
+
+
+def _ends(rows: pd.DataFrame) -> list[End]:
+    """Return the names of the two lines of a panel of Figure 8, with their last rates."""
+    last = rows[rows["time_s"] == rows["time_s"].max()]
+    rates_mb_s = last.groupby("role")["write_kib_s"].mean() / KIB_S_PER_MB_S
+    # The lines of some policies are too light for words.
+    colours = {OVERLOADED: "black", NORMAL: GREY}
+    return [End(role, colours[str(role)], float(rate)) for role, rate in rates_mb_s.items()]
 
 
 def _printed(axis: Axes, rows: pd.DataFrame, value: float, phase: str) -> None:

@@ -15,7 +15,6 @@ from ..published import endpoint, printed_wait_ms
 from ..trials.disks import THINK_US, service_ms
 from .curves import MEASURED
 
-MM1, MD1 = "#D55E00", "#009E73"
 TALLEST_MS = 45
 
 
@@ -85,17 +84,17 @@ def open_and_closed(measured: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(ONE_COLUMN, 3.6))
     axis = figure.subplots()
     across = np.linspace(0, 0.97, 300)
-    for name, law, colour in (("M/M/1", mm1_wait_ms, MM1), ("M/D/1", md1_wait_ms, MD1)):
+    for name, law, line in (("M/M/1", mm1_wait_ms, ":"), ("M/D/1", md1_wait_ms, "-.")):
         label = f"{name}, predicted with S = {service_ms():.2f} ms"
-        axis.plot(across, law(across, service_ms()), color=colour, label=label, **PREDICTED)
-    looks = ((MM1, "o"), (MD1, "s"), (GREY, "x"))
-    for (label, load), (colour, marker) in zip(ONE_SERVER.items(), looks, strict=True):
+        look = PREDICTED | {"linestyle": line}
+        axis.plot(across, law(across, service_ms()), color=GREY, label=label, **look)
+    for (label, load), marker in zip(ONE_SERVER.items(), "osx", strict=True):
         loads = by_load(measured, *load)
         axis.plot(
             loads["disk_busy_ratio"],
             loads["wait_ms"],
             marker,
-            color=colour,
+            color=MEASURED,
             markerfacecolor="none",
             zorder=4,
             label=label if len(loads) else f"{label}: not run",

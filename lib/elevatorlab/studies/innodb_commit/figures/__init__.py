@@ -23,7 +23,7 @@ CAPTIONS = {
     "95 % confidence intervals (dashed: the article's cfq). Where bfq loses even with "
     "slice_idle = 0, slice_idle is not the cause.",
     "idle": "Share of the whole run in which the device was idle although requests waited in the "
-    "scheduler (means with 95 % confidence intervals; small dots: repetitions). Where bfq idles "
+    "scheduler (means with 95 % confidence intervals; thin strokes: repetitions). Where bfq idles "
     "even with slice_idle = 0, slice_idle is not the cause.",
     "group-commit": "For each commit: writes that reached the device, and flushes that the server "
     "requested, with 95 % confidence intervals. With 8 threads, one flush serves several commits.",

@@ -46,7 +46,7 @@ def _shares_of_threads(
     order: Sequence[str],
     schedulers: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw the mean for each group and number of threads, and every repetition as a small dot."""
+    """Draw the mean for each group and number of threads, and every repetition as a thin stroke."""
     threads = sorted(set(rows["threads"]))
     if rows["idle_while_waiting_ratio"].notna().any():
         sns.stripplot(
@@ -57,11 +57,13 @@ def _shares_of_threads(
             hue="threads",
             order=order,
             hue_order=threads,
-            palette=["black"] * len(threads),
+            palette=[GREY] * len(threads),
             dodge=True,
             jitter=False,
-            size=2,
-            zorder=5,
+            marker="|",
+            size=7,
+            linewidth=0.8,
+            zorder=2,  # under the means
             legend=False,
         )
     of_threads(axis, _shares(rows, group), order, schedulers)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ....analysis.intervals import Interval
 from ....showing.estimates import say_where_cut
 from ....showing.panels import curve
-from ....showing.style import GREY, PUBLISHED, WARNING, column_width
+from ....showing.style import COLOURS, GREY, PUBLISHED, column_width
 from ...kit.cells import in_order, rows_of
 from ..measures import SWEEP, TABLE, ratio
 from ..trials import IDLING
@@ -31,10 +31,10 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
             beside = rows_of(base, threads=threads)
             _line(axis, rows_of(some, threads=threads), beside, number)
         axis.axhline(1, color=GREY, linewidth=0.8)
-        axis.axhline(_article(published), color=WARNING, **PUBLISHED)
+        axis.axhline(_article(published), color=COLOURS["cfq"], **PUBLISHED)
         axis.set(title=idling, xlabel="slice_idle (ms)")
     points = [drawn.lines[0].get_ydata().max() for axis in axes for drawn in axis.containers]
-    axes[0].set_ylim(0, max([2, *(1.3 * point for point in points)]))
+    axes[0].set_ylim(0, 1.15 * max([1, *points]))
     for axis in axes:
         say_where_cut(axis)
     axes[0].set_ylabel("commits per second,\nrelative to mq-deadline")
@@ -47,7 +47,7 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         "the article's cfq, 8 threads",
         (0.02, _article(published)),
         xycoords=("axes fraction", "data"),
-        color=WARNING,
+        color=COLOURS["cfq"],
         va="bottom",
     )
     figure.suptitle(

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from ....plugins.schedulers import shown_name
 from ....showing.dots import dots
-from ....showing.style import GREY, column_width, look_of
+from ....showing.style import GREY, PUBLISHED, column_width, look_of
 from ...kit.cells import in_order, rows_of
 from ..measures import SCHEDULERS, TESTS, gain
 from .panels import panels
@@ -42,6 +42,9 @@ def gains(rows: pd.DataFrame) -> Figure:
         Line2D([], [], color=GREY, marker="o", linestyle="", label=label, markerfacecolor=face)
         for label, face in zip(map(_threads, ends), (GREY, "white"), strict=False)
     ]
+    handles.append(
+        Line2D([], [], color=GREY, label=f"{ARTICLE_PERCENT} %, the article's gain", **PUBLISHED)
+    )
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle("Gain of the best scheduler over the worst")
     return figure
@@ -57,7 +60,7 @@ def _threads(count: int) -> str:
 
 
 def _gains(axis: Axes, rows: pd.DataFrame) -> None:
-    axis.axvspan(0, ARTICLE_PERCENT, color="#EFEFEF", zorder=0)
+    axis.axvline(ARTICLE_PERCENT, color=GREY, **PUBLISHED)
     ends = _ends(rows)
     found = {
         (test, threads): one

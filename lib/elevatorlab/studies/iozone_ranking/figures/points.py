@@ -62,5 +62,6 @@ def _measured_points(axis: Axes, rows: pd.DataFrame, names: list[str]) -> None:
         if not math.isnan(found.wins[name]):
             place, beside = (1.02, names.index(name)), ("axes fraction", "data")
             axis.annotate(f"{found.wins[name]:.0%}", place, xycoords=beside, va="center")
+    axis.annotate("wins", (1.02, 1.0), xycoords="axes fraction", va="bottom", color=GREY)
     axis.set_xlim(0, found.comparisons * (len(found.total) - 1))
     axis.set_xlabel(f"points\n(winner: {found.says})")

@@ -56,8 +56,8 @@ def knobs(measured: pd.DataFrame) -> Figure:
     cells(axis, ratio, words, 2)
     axis.set_xticklabels([f"{x:g}" for x in ratio.columns])
     axis.set_yticklabels([f"{y:g}" for y in ratio.index])
-    axis.set_xlabel(f"batch_timeout_us (here × {scale:g})")
-    axis.set_ylabel("batch_nr")
+    axis.set_xlabel(f"batch_timeout_us (us, here × {scale:g})")
+    axis.set_ylabel("batch_nr (requests)")
     axis.set_title(f"{TARGETS[str(target)]}, {DRIVERS[str(driver)]}, depth 64")
     figure.suptitle("The knobs: throughput relative to noop")
     return figure

@@ -56,7 +56,7 @@ def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: 
         local = gains(measured, "depth", scheduler, **where, driver=LOCAL)
         line(axis, local, scheduler, LOCAL, linestyle="none")
     axis.axhline(1, color=GREY, linewidth=0.8)
-    axis.set(xscale="log", xlabel="I/O depth (log scale)", title=TARGETS[target])
+    axis.set(xscale="log", xlabel="I/O depth (requests, log scale)", title=TARGETS[target])
     marks(axis.xaxis, DEPTHS)
 
 

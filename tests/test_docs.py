@@ -1,6 +1,7 @@
 """The documents: every link leads somewhere, every command can be given, every block compiles."""
 
 import ast
+import importlib
 import importlib.util
 import re
 import shlex
@@ -13,6 +14,8 @@ import typer
 
 from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
+from elevatorlab.plugins import studies
+from elevatorlab.results import store
 from helpers import resources
 
 #: Where a page can be besides the top: what is built there is no page of ours.
@@ -157,6 +160,16 @@ def test_what_a_browser_fetches_is_found():
     assert resources(style) == ["https://a/b.css", "c.css", "d.png"]
 
 
+def test_the_gallery_shows_the_function_that_draws_and_not_a_helper(monkeypatch):
+    monkeypatch.syspath_prepend(SITE)
+    gallery = importlib.import_module("gallery")
+    study = studies.get("vm_vs_container")
+    with gallery.painters() as sources:
+        drawn = study.figures(study.published(), store.load(study.NAME, "published"))
+    assert sources[id(drawn["table-5"].figure)].startswith("def tree_times(")
+    assert sources[id(drawn["figure-1-none"].figure)].startswith("def times_against_size(")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_site_is_whole_and_fetches_nothing(tmp_path):
@@ -181,3 +194,5 @@ def test_the_site_is_whole_and_fetches_nothing(tmp_path):
             assert (picture.parent / source).exists()
     shown = (site / "gallery/container_isolation.html").read_text()
     assert "What each mechanism can reach" in shown  # its results lie beside the reference
+    drives = re.sub("<[^>]+>", "", (site / "gallery/drives.html").read_text())
+    assert "def response_times" in drives

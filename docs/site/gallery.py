@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import multiprocessing
 import os
+import shutil
 import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -15,7 +16,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from elevatorlab.paths import DATA
+from elevatorlab.drives import shown
+from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
 from elevatorlab.showing.figures import Drawn, title_of
@@ -25,6 +27,11 @@ from elevatorlab.showing.style import style
 BESIDE_THE_REFERENCE = {
     ("container_isolation", "frontier"): DATA / "frontier" / "container_isolation.csv.gz"
 }
+
+DRIVES = (
+    "Cumulative distributions of the response times of real drives and of their models. "
+    "`elevatorlab drive replays` draws it from published traces."
+)
 
 INTRODUCTION = """\
 # Gallery
@@ -51,10 +58,11 @@ def painters() -> Iterator[dict[int, str]]:
 
     def noted(self: Figure, *arguments: Any, **more: Any) -> None:
         frame = inspect.currentframe()
-        while frame and ".figures." not in str(frame.f_globals.get("__name__")):
+        while frame:
+            # The outermost function is the one that draws; those inside are helpers.
+            if ".figures." in str(frame.f_globals.get("__name__")):
+                found[id(self)] = textwrap.dedent(inspect.getsource(frame.f_code))
             frame = frame.f_back
-        if frame:
-            found[id(self)] = textwrap.dedent(inspect.getsource(frame.f_code))
         original(self, *arguments, **more)
 
     Figure.__init__ = noted
@@ -76,12 +84,29 @@ def write(folder: Path) -> None:
     workers = min(os.cpu_count() or 1, len(pages))
     with ProcessPoolExecutor(workers, mp_context=fresh) as processes:
         list(processes.map(_write_page, pages, [folder] * len(pages)))
-    listed = ["```{toctree}", ":maxdepth: 2", "", *pages, "```", ""]
+    _write_drives(folder)
+    listed = ["```{toctree}", ":maxdepth: 2", "", *pages, "drives", "```", ""]
     (folder / "index.md").write_text("\n".join([INTRODUCTION, *listed]))
 
 
 def _write_page(name: str, folder: Path) -> None:
     (folder / f"{name}.md").write_text(_page(studies.get(name), folder))
+
+
+def _write_drives(folder: Path) -> None:
+    """Write the page of the modelled drives, whose picture is stored: it needs published traces."""
+    picture = PROJECT / "docs" / "figures" / "drives.png"
+    shutil.copyfile(picture, folder / "figures" / picture.name)
+    words = ["# Modelled drives", "", "## Response times", ""]
+    words += [f"![Response times of modelled and real drives](figures/{picture.name})", "", DRIVES]
+    words += ["", *_code(inspect.getsource(shown.response_times))]
+    (folder / "drives.md").write_text("\n".join(words))
+
+
+def _code(source: str) -> list[str]:
+    """Return the lines of a page that show the code of a figure, folded."""
+    summary = "<details><summary>The code that draws it</summary>"
+    return [summary, "", "```python", source.rstrip(), "```", "", "</details>", ""]
 
 
 def drawn(study: Any) -> dict[str, Drawn]:
@@ -106,6 +131,5 @@ def _page(study: Any, folder: Path) -> str:
         words += [f"## {title}", "", f"![{title}](figures/{file.name})", "", one.caption, ""]
         if one.details:
             words += ["<details><summary>Details</summary>", "", one.details, "", "</details>", ""]
-        words += ["<details><summary>The code that draws it</summary>", ""]
-        words += ["```python", sources[id(one.figure)].rstrip(), "```", "", "</details>", ""]
+        words += _code(sources[id(one.figure)])
     return "\n".join(words)

@@ -10,6 +10,7 @@ from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
+from elevatorlab.showing.figures import title_of
 from elevatorlab.studies import iozone_ranking as study
 from elevatorlab.studies.iozone_ranking.claims import JUDGES, judge
 from elevatorlab.studies.iozone_ranking.columns import COLUMNS
@@ -237,7 +238,7 @@ def test_figures_of_fio_are_stamped_in_claims_tables_and_figures():
     assert unstamped == ["iozone_ranking/sentence/difference-can-vary-between-0-and-30"]
     assert all(set(rows["tool"]) == {"fio"} for _, rows in study.tables(measured))
     drawn = study.figures(study.published(), measured)
-    assert all("not by iozone" in one.figure.get_suptitle() for one in drawn.values())
+    assert all("not by iozone" in title_of(one.figure, name) for name, one in drawn.items())
 
 
 def test_a_solid_state_disk_is_not_held_against_the_articles_disks():

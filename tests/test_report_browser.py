@@ -149,6 +149,17 @@ def test_print_has_what_was_asked_for_and_no_controls(browser, site):
         assert not page.locator("nav").is_visible()
 
 
+@pytest.mark.parametrize("name", ["first.html", "claims.html"])
+def test_paper_shows_what_a_screen_folds(browser, site, name):
+    """The last line of each fold has a place on the page, which it lacks while it is folded."""
+    folded = """[...document.querySelectorAll("details")].filter((one) =>
+        !one.lastElementChild.checkVisibility({contentVisibilityAuto: true})).length"""
+    with opened(browser, site / f"{name}") as page:
+        assert page.evaluate(folded) > 0
+        page.emulate_media(media="print")
+        assert page.evaluate(folded) == 0
+
+
 def luminance(page, selector, property):
     colour = page.eval_on_selector(selector, f"one => getComputedStyle(one).{property}")
     return sum(int(part) for part in colour.strip("rgb()").split(",")[:3]) / 3

@@ -36,7 +36,7 @@ def wait(measured: pd.DataFrame) -> Figure:
         mm1_wait_ms(across, first_ms * (1 - first)),
         color=GREY,
         **PREDICTED | {"linestyle": "-."},
-        label="M/M/1 through the first published point",
+        label="M/M/1 through the first star",
     )
     axis.plot(
         [first, 0.71, 0.92],

@@ -49,7 +49,7 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         say_where_cut(axis, "x")
     legend_of_threads(figure, {*published["threads"], *rows["threads"]})
     axes[len(axes) // 2].set_xlabel(
-        "commits per second, relative to\ndeadline with 1 thread (log scale)"
+        "commits per second, relative to\nmq-deadline with 1 thread (log scale)"
     )
     figure.suptitle("Commits per second, by scheduler and number of threads")
     return figure

@@ -171,7 +171,7 @@ class TestImage:
 
     def test_what_the_testbed_cannot_be(self, refused, make_trial):
         trial = make_trial(device={"kind": "file_backed", "size_mib": 64})
-        says(refused(trial, NotReady), "device file_backed: not to be had here", "another testbed")
+        says(refused(trial, NotReady), "device file_backed: not to be had here", "--testbed host")
 
 
 @pytest.mark.image

@@ -30,7 +30,7 @@ def critical_difference(rows: pd.DataFrame) -> Figure:
         axis.set_axis_off()
     for axis, (title, found) in zip(axes, shown, strict=False):
         _diagram(axis, found)
-        p_value = "" if math.isnan(found.p_value) else f"Friedman p = {found.p_value:.2g}, "
+        p_value = "" if math.isnan(found.p_value) else f"p = {found.p_value:.2g}, "
         details = f"{p_value}critical difference {found.critical_difference:.2g}"
         axis.set_title(f"{title.replace(chr(10), ', ')}\n{details}")
         axis.set_xlabel("mean rank (1 is best)")

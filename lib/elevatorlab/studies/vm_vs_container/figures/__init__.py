@@ -23,8 +23,8 @@ _INTERVALS = (
 )
 _TIMES = (
     "{counterpart} time to read one file with the scheduler {scheduler} while another file is "
-    "written (left panel: printed; other panels: our rerun). Compare the slopes within a panel. Do "
-    "not compare seconds between panels, because the machines differ."
+    "written (left panel: printed; other panels: our rerun). Compare the slopes within a "
+    "panel, but not seconds between panels: the machines differ."
 )
 _OF_TIMES = (
     f"Each time is a geometric mean. With the preset “full”, all files have the article's sizes. "

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import sys
+from typing import ClassVar, Literal
 
 import pandas as pd
 import pytest
@@ -9,12 +11,60 @@ import pytest
 from elevatorlab.drives import replaying, traces
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import DATA
+from elevatorlab.plugins.kinds import WORKLOADS
 from elevatorlab.results import trace
+from elevatorlab.trial import WorkloadModel
 from elevatorlab.trial.drives import drive
 from helpers import cli, fio, run_into
 
 TRACE = DATA / "drives/traces/cheetah9lp.csv.gz"
 TIMES = ["overhead_us", "waited_us", "seek_us", "rotation_us", "media_us", "bus_us"]
+
+
+#: The far side of a workload that reads what the driver tells about its drive.
+READER = """
+from pathlib import Path
+from agent.workloads.base import Workload
+
+class Reader(Workload):
+    def prepare(self):
+        pass
+
+    def run(self):
+        folder = Path("/sys/block/drive0/drive")
+        self.told = {file.name: file.read_text().split("\\n")[:-1] for file in folder.iterdir()}
+
+    def measurements(self):
+        return self.told
+"""
+
+
+class ReadsAttributes(WorkloadModel):
+    """A workload of this test."""
+
+    agent: ClassVar[str] = "reading_beside_disk:Reader"
+    needs_filesystem: ClassVar[bool] = False
+
+    kind: Literal["reads_attributes"] = "reads_attributes"
+
+
+@pytest.fixture
+def attributes_of(testbed, make_trial, tmp_path, monkeypatch):
+    """Return a function that tells what /sys/block/drive0/drive has for a drive."""
+    (tmp_path / "reading_beside_disk.py").write_text(READER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    WORKLOADS.register("reads_attributes", ReadsAttributes)
+
+    def tell(device):
+        workload = {"kind": "reads_attributes", "name": "reader", "group": "main"}
+        trial = make_trial(device=device, workloads=[workload])
+        testbed.prepare([trial])
+        folder = run_into(tmp_path / "r", testbed, trial)
+        return json.loads((folder / "result.json").read_text())["workloads"]["reader"]
+
+    yield tell
+    WORKLOADS.unregister("reads_attributes")
+    sys.modules.pop("reading_beside_disk", None)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +101,35 @@ def test_the_kernel_is_told_what_the_drive_is(replayed):
     told = {proof["knob"].rpartition("drive0/")[2]: proof["read"] for proof in proofs}
     assert told["size"] == "17783240" and told["queue/rotational"] == "1"
     assert told["queue/write_cache"] == "write back"
+
+
+@pytest.mark.image
+def test_the_driver_tells_an_array_s_own_cache_and_zones(attributes_of):
+    """All numbers are of the eight members together, whose zones lie side by side."""
+    device = drive("array-of-eight")
+    record, told = device.drive, attributes_of(device)
+    buffer = record.buffer
+    buffer_bytes = 8 * buffer.segments * buffer.segment_sectors * 512
+    assert told["members"] == ["8"] and told["read_buffer_bytes"] == [str(buffer_bytes)]
+    assert told["write_cache_bytes"] == [str(buffer_bytes)]
+    zones = [list(map(int, line.split())) for line in told["zones"]]
+    assert sum(zone[1] for zone in zones) == 8 * record.sectors
+    assert [zone[0] for zone in zones[1:]] == [sum(zone[:2]) for zone in zones[:-1]]
+    turns_s = record.rotation_rpm / 60
+    outermost_bytes_s = 8 * record.zones[0].sectors_per_track * 512 * turns_s
+    assert zones[0][2] == pytest.approx(outermost_bytes_s, rel=1e-4)
+
+
+@pytest.mark.image
+@pytest.mark.parametrize(
+    "name, segments", [("hp-c3323a", 0), ("barracuda", 1), ("notebook-5400", 16)]
+)
+def test_the_driver_tells_how_much_may_wait_in_its_buffer(attributes_of, name, segments):
+    """Nothing without a write cache; one segment for one stream; else the whole buffer."""
+    device = drive(name)
+    told = attributes_of(device)
+    waits_bytes = segments * device.drive.buffer.segment_sectors * 512
+    assert told["write_cache_bytes"] == [str(waits_bytes)]
 
 
 @pytest.mark.image

@@ -214,10 +214,49 @@ def test_a_read_waits_for_what_one_stream_has_in_the_buffer(program):
     assert one["waited"][1] > 2_000_000 and back["waited"][1] == 0
 
 
-def test_a_full_write_cache_waits_for_the_platter(program):
-    drive = plain(buffer={"fast_write": 3, "write_segments": 2, "segment_sectors": 8})
+def test_a_full_list_of_writes_waits_for_the_platter(program):
+    drive = plain(buffer={"fast_write": 3, "write_segments": 2, "segment_sectors": 800})
     served = drive_model.serve(program, drive, [(0, "W", 5000 * n, 8) for n in range(6)])
     assert (served["response"][:2] == 0).all() and (served["response"][2:] > 0).all()
+
+
+def test_the_write_cache_is_as_large_as_the_buffer(program):
+    """However many extents it may list: three writes of 8 sectors fit into two segments of 12."""
+    buffer = {"fast_write": 3, "write_segments": 100, "segments": 2, "segment_sectors": 12}
+    served = drive_model.serve(
+        program, plain(buffer=buffer), [(0, "W", 5000 * n, 8) for n in range(6)]
+    )
+    assert (served["response"][:3] == 0).all() and (served["response"][3:] > 0).all()
+
+
+def test_what_is_being_written_is_still_in_the_buffer(program):
+    """The second write waits for the first one's end, which began before the second one came."""
+    drive = plain(buffer={"fast_write": 3, "write_segments": 100, "segment_sectors": 12})
+    served = drive_model.serve(program, drive, [(0, "W", 0, 8), (1000, "W", 5000, 8)])
+    assert served["response"].tolist() == [0, 8 * SECTOR_NS - 1000]
+    assert served["waited"][1] == served["response"][1]
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_the_wait_for_room_says_what_the_arm_does_meanwhile(program, level):
+    drive = plain(buffer={"fast_write": level, "segment_sectors": 12})
+    served = drive_model.serve(program, drive, [(0, "W", 5000, 8), (0, "W", 70_000, 8)])
+    asked = served.loc[1]
+    assert asked["hit"] == 1 and asked["media"] == 8 * SECTOR_NS and asked["waited"] == 0
+    assert asked["response"] == asked["seek"] + asked["rotation"] + asked["media"]
+    assert asked["seek"] > 2_000_000 and asked["rotation"] > 0
+
+
+def test_a_write_that_waits_beside_its_overhead_is_not_counted_twice(program):
+    overheads = {"write_hit_after_write": 4.0}
+    buffer = {"fast_write": 3, "segment_sectors": 12}
+    requests = [(0, "W", 5000, 8), (0, "W", 70_000, 8)]
+    free, busy = (
+        drive_model.serve(program, plain(buffer=buffer, overheads_ms=told), requests).loc[1]
+        for told in ({}, overheads)
+    )
+    assert busy["response"] == free["response"] and busy["overhead"] == 4_000_000
+    assert busy["seek"] < free["seek"] and busy["media"] == free["media"]
 
 
 def test_what_was_written_is_read_from_the_buffer(program):

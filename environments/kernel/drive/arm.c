@@ -141,6 +141,7 @@ void drive_read_media(struct drive_model *model, u64 sector, u64 sectors, u64 st
 		bus_ns = later(bus_ns, now_ns + (left - count + 1) * bus_sector_ns);
 		read += count;
 	}
+	first.start_ns = start_ns;
 	first.end_ns = now_ns;
 	first.bus_ns = bus_ns;
 	*access = first;
@@ -174,6 +175,7 @@ void drive_write_media(struct drive_model *model, const struct drive_dirty *data
 			first = part;
 		sector += count;
 	}
+	first.start_ns = start_ns;
 	first.end_ns = now_ns;
 	*access = first;
 	model->arm.free_ns = now_ns;

@@ -11,10 +11,14 @@ static struct drive_disk *disk_of(struct device *device)
 	return dev_to_disk(device)->private_data;
 }
 
-/* A line a zone: its first sector, how many it has, and what passes under the head. */
+/*
+ * A line a zone: its first sector, how many it has, and what passes under the heads in a second.
+ * The members of an array lie side by side, and so do their zones.
+ */
 static ssize_t zones_show(struct device *device, struct device_attribute *attribute, char *page)
 {
 	const struct drive_model *model = &disk_of(device)->members[0].model;
+	const u64 members = model->is->members;
 	ssize_t size = 0;
 
 	for (u64 i = 0; i < model->is->zones; i++) {
@@ -22,8 +26,8 @@ static ssize_t zones_show(struct device *device, struct device_attribute *attrib
 		u64 bytes_s = div64_u64(zone->sectors_per_track * SECTOR_SIZE * NSEC_PER_SEC,
 					model->is->turn_ns);
 
-		size += sysfs_emit_at(page, size, "%llu %llu %llu\n", zone->first_sector,
-				      zone->sectors, bytes_s);
+		size += sysfs_emit_at(page, size, "%llu %llu %llu\n", members * zone->first_sector,
+				      members * zone->sectors, members * bytes_s);
 	}
 	return size;
 }
@@ -43,9 +47,8 @@ NUMBER(turn_ns, is->turn_ns);
 NUMBER(surfaces, is->surfaces);
 NUMBER(members, is->members);
 NUMBER(queue_depth, is->queue_depth);
-NUMBER(read_buffer_bytes, is->segments * is->segment_sectors * SECTOR_SIZE);
-NUMBER(write_cache_bytes,
-       is->fast_write ? is->write_segments * is->segment_sectors * SECTOR_SIZE : 0);
+NUMBER(read_buffer_bytes, is->members * is->segments * is->segment_sectors * SECTOR_SIZE);
+NUMBER(write_cache_bytes, is->members * drive_write_room(is) * SECTOR_SIZE);
 
 static struct attribute *attributes[] = {
 	&dev_attr_zones.attr,

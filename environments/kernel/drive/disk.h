@@ -33,6 +33,7 @@ struct drive_command {
 	struct drive_disk *disk;
 	struct drive_member *member;	/* NULL: a flush, which is for all of them */
 	struct drive_request request;
+	struct drive_place place;	/* of its first sector, if the queue sorts by it */
 	struct drive_service service;
 	struct hrtimer answer;
 };

@@ -155,8 +155,8 @@ struct drive_request {
 struct drive_service {
 	u64 finish_ns;
 	u64 overhead_ns;
-	u64 waited_ns;			/* for an arm that was busy */
-	u64 seek_ns;
+	u64 waited_ns;			/* for an arm that was busy before the request came */
+	u64 seek_ns;			/* this and the next two: also to make room in the buffer */
 	u64 rotation_ns;
 	u64 media_ns;			/* reading or writing, with the switches in between */
 	u64 bus_ns;			/* what the bus took beyond that */
@@ -187,6 +187,7 @@ u64 drive_pass_ns(const struct drive_model *model, const struct drive_place *pla
 
 /* arm.c */
 struct drive_access {
+	u64 start_ns;			/* when the arm set out */
 	u64 end_ns;			/* when the last sector has passed */
 	u64 bus_ns;			/* when the bus has carried all that was read */
 	u64 seek_ns;
@@ -211,16 +212,18 @@ void drive_read_on(struct drive_model *model, struct drive_segment *segment,
 void drive_advance_ahead(struct drive_model *model, u64 now_ns);
 
 /* write_cache.c */
+u64 drive_write_room(const struct drive_description *is);
 bool drive_is_dirty(const struct drive_model *model, u64 sector, u64 sectors);
 void drive_write_back(struct drive_model *model, u64 until_ns);
 u64 drive_flush(struct drive_model *model, u64 now_ns);
-u64 drive_make_room(struct drive_model *model, const struct drive_request *request, u64 now_ns);
+void drive_make_room(struct drive_model *model, const struct drive_request *request, u64 now_ns,
+		     u64 from_ns, struct drive_service *service);
 void drive_keep(struct drive_model *model, const struct drive_dirty *data);
 
 /* service.c */
 void drive_serve(struct drive_model *model, const struct drive_request *request, u64 now_ns,
 		 struct drive_service *service);
 u64 drive_estimate_ns(struct drive_model *model, const struct drive_request *request,
-		      u64 now_ns);
+		      const struct drive_place *place, u64 now_ns);
 
 #endif

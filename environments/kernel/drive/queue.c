@@ -19,7 +19,8 @@ static struct drive_command *nearest_of(struct drive_member *member, u64 now_ns)
 	u64 least_ns = U64_MAX;
 
 	list_for_each_entry(command, &member->waiting, waiting) {
-		u64 time_ns = drive_estimate_ns(&member->model, &command->request, now_ns);
+		u64 time_ns = drive_estimate_ns(&member->model, &command->request,
+						&command->place, now_ns);
 
 		if (time_ns < least_ns) {
 			least_ns = time_ns;
@@ -82,7 +83,7 @@ static void flush(struct drive_command *command)
 }
 
 /* Find the member, and the place on it: the block layer splits requests at a stripe's end. */
-static void place(struct drive_command *command, struct request *rq)
+static void address(struct drive_command *command, struct request *rq)
 {
 	const struct drive_description *is = command->disk->is;
 	u64 sector = blk_rq_pos(rq), index = 0, stripe, within;
@@ -99,6 +100,9 @@ static void place(struct drive_command *command, struct request *rq)
 		.write = op_is_write(req_op(rq)),
 		.through = rq->cmd_flags & REQ_FUA,
 	};
+	/* Once a command, since all that wait are compared whenever one ends. */
+	if (is->queue_order == DRIVE_SHORTEST_POSITIONING)
+		drive_locate(&command->member->model, sector, &command->place);
 }
 
 static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_queue_data *data)
@@ -120,7 +124,7 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 	if (status != BLK_STS_OK)
 		return status;
 	blk_mq_start_request(rq);
-	place(command, rq);
+	address(command, rq);
 	member = command->member;
 	spin_lock_irqsave(&member->lock, flags);
 	list_add_tail(&command->waiting, &member->waiting);

@@ -114,8 +114,9 @@ static void serve_write(struct drive_model *model, const struct drive_request *r
 	data.asked_ns = now_ns + service->overhead_ns;
 	bus_ns = data.asked_ns + is->data_preparation_ns;
 	if (fast) {
-		bus_ns = later(bus_ns, drive_make_room(model, request, now_ns));
-		service->waited_ns = bus_ns - data.asked_ns - is->data_preparation_ns;
+		drive_make_room(model, request, now_ns, bus_ns, service);
+		bus_ns += service->waited_ns + service->seek_ns + service->rotation_ns +
+			  service->media_ns;
 	}
 	data.begin_ns = bus_ns + is->bus_sector_ns;
 	data.there_ns = bus_ns + request->sectors * is->bus_sector_ns;
@@ -151,16 +152,15 @@ void drive_serve(struct drive_model *model, const struct drive_request *request,
 }
 
 /* Which of two requests the arm would meet first: time from now to its first sector. */
-u64 drive_estimate_ns(struct drive_model *model, const struct drive_request *request, u64 now_ns)
+u64 drive_estimate_ns(struct drive_model *model, const struct drive_request *request,
+		      const struct drive_place *place, u64 now_ns)
 {
 	u64 start_ns = later(now_ns + command_ns(model, request->write, true), model->arm.free_ns);
-	struct drive_place place;
 	u64 seek_ns;
 
 	if (request->write ? model->is->fast_write && !request->through :
 			     drive_buffered(model, request->sector) != NULL)
 		return 0;
-	drive_locate(model, request->sector, &place);
 	return start_ns - now_ns +
-	       drive_positioning_ns(model, &place, start_ns, request->write, &seek_ns);
+	       drive_positioning_ns(model, place, start_ns, request->write, &seek_ns);
 }

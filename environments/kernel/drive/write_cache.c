@@ -41,15 +41,14 @@ static void take(struct drive_model *model, u64 slot, struct drive_dirty *data)
 }
 
 /* The next one upwards from where the arm wrote last, then from the beginning again. */
-static void write_one(struct drive_model *model, u64 start_ns)
+static void write_one(struct drive_model *model, u64 start_ns, struct drive_access *access)
 {
 	u64 slot = slot_of(model, model->written_end);
-	struct drive_access access;
 	struct drive_dirty data;
 
 	take(model, slot < model->dirty_count ? slot : 0, &data);
 	model->ahead.segment = NULL;
-	drive_write_media(model, &data, later(start_ns, data.asked_ns), &access);
+	drive_write_media(model, &data, later(start_ns, data.asked_ns), access);
 }
 
 /* Write what the arm had time for until now, while nobody else wanted it. */
@@ -59,46 +58,115 @@ void drive_write_back(struct drive_model *model, u64 until_ns)
 		u64 slot = slot_of(model, model->written_end);
 		u64 asked_ns = model->dirty[slot < model->dirty_count ? slot : 0].asked_ns;
 		u64 start_ns = later(model->arm.free_ns, asked_ns);
+		struct drive_access access;
 
 		if (start_ns >= until_ns)
 			break;
-		write_one(model, start_ns);
+		write_one(model, start_ns, &access);
 	}
 }
 
 /* Write everything; returns when it is on the platter. */
 u64 drive_flush(struct drive_model *model, u64 now_ns)
 {
+	struct drive_access access;
+
 	while (model->dirty_count)
-		write_one(model, later(model->arm.free_ns, now_ns));
+		write_one(model, later(model->arm.free_ns, now_ns), &access);
 	return later(model->arm.free_ns, now_ns);
 }
 
-/* Returns from when on the buffer has room for a write. */
-u64 drive_make_room(struct drive_model *model, const struct drive_request *request, u64 now_ns)
+/* How many sectors the buffer takes before they are on the platter: one stream has a segment. */
+u64 drive_write_room(const struct drive_description *is)
 {
-	const struct drive_description *is = model->is;
-	bool busy = model->arm.free_ns > now_ns && model->in_flight_sectors;
-	u64 held = model->dirty_sectors + (busy ? model->in_flight_sectors : 0);
-
-	if (is->fast_write == DRIVE_WRITE_BACK) {
-		u64 room = is->write_segments * is->segment_sectors, ready_ns = now_ns;
-
-		while (model->dirty_count &&
-		       (model->dirty_count == is->write_segments ||
-			model->dirty_sectors + request->sectors > room)) {
-			write_one(model, later(model->arm.free_ns, now_ns));
-			ready_ns = model->arm.free_ns;
-		}
-		return ready_ns;
+	switch (is->fast_write) {
+	case DRIVE_WRITE_THROUGH:
+		return 0;
+	case DRIVE_WRITE_BACK:
+		return is->segments * is->segment_sectors;
+	default:
+		return is->segment_sectors;
 	}
-	if (!held)
+}
+
+static u64 part_after(u64 from_ns, u64 begin_ns, u64 length_ns)
+{
+	u64 end_ns = begin_ns + length_ns;
+
+	return end_ns - later(begin_ns, from_ns < end_ns ? from_ns : end_ns);
+}
+
+/* The request waits from from_ns on, and this is what the arm does meanwhile. */
+static void share_out(struct drive_service *service, const struct drive_access *access, u64 from_ns)
+{
+	u64 turns_ns = access->start_ns + access->seek_ns, writes_ns = turns_ns + access->rotation_ns;
+
+	service->seek_ns += part_after(from_ns, access->start_ns, access->seek_ns);
+	service->rotation_ns += part_after(from_ns, turns_ns, access->rotation_ns);
+	service->media_ns += part_after(from_ns, writes_ns,
+					later(access->end_ns, writes_ns) - writes_ns);
+}
+
+/* Being written, and not yet on the platter. */
+static u64 in_flight(const struct drive_model *model, u64 now_ns)
+{
+	return model->arm.free_ns > now_ns ? model->in_flight_sectors : 0;
+}
+
+/* Any sectors may wait, as many as the buffer and its list of extents hold. */
+static u64 room_for_any(struct drive_model *model, const struct drive_request *request, u64 now_ns,
+			u64 from_ns, struct drive_service *service)
+{
+	const u64 room = drive_write_room(model->is);
+	struct drive_access access;
+	u64 flying;
+
+	while ((flying = in_flight(model, now_ns)) || model->dirty_count) {
+		if (model->dirty_count + !!flying < model->is->write_segments &&
+		    model->dirty_sectors + flying + request->sectors <= room)
+			break;
+		if (flying) {
+			now_ns = model->arm.free_ns;
+			continue;
+		}
+		write_one(model, later(model->arm.free_ns, now_ns), &access);
+		share_out(service, &access, from_ns);
+	}
+	return now_ns;
+}
+
+/* One stream may wait; whoever does not go on with it waits for its end. */
+static u64 room_for_stream(struct drive_model *model, const struct drive_request *request,
+			   u64 now_ns, u64 from_ns, struct drive_service *service)
+{
+	u64 held = model->dirty_sectors + in_flight(model, now_ns);
+	u64 end = model->dirty_count ? model->dirty[model->dirty_count - 1].end :
+				       model->written_end;
+	struct drive_access access;
+
+	if (!held || (end == request->sector &&
+		      held + request->sectors <= drive_write_room(model->is)))
 		return now_ns;
-	if (model->dirty_count ? model->dirty[model->dirty_count - 1].end == request->sector :
-				 model->written_end == request->sector)
-		if (held + request->sectors <= is->segment_sectors)
-			return now_ns;
-	return drive_flush(model, now_ns);
+	while (model->dirty_count) {
+		write_one(model, later(model->arm.free_ns, now_ns), &access);
+		share_out(service, &access, from_ns);
+	}
+	return later(model->arm.free_ns, now_ns);
+}
+
+/*
+ * Wait for room for a write that is ready at from_ns. The wait is shared out: what the arm does
+ * for it, and the rest, which is for a write that the arm was busy with.
+ */
+void drive_make_room(struct drive_model *model, const struct drive_request *request, u64 now_ns,
+		     u64 from_ns, struct drive_service *service)
+{
+	u64 ready_ns = model->is->fast_write == DRIVE_WRITE_BACK ?
+			       room_for_any(model, request, now_ns, from_ns, service) :
+			       room_for_stream(model, request, now_ns, from_ns, service);
+
+	service->waited_ns = later(ready_ns, from_ns) - from_ns - service->seek_ns -
+			     service->rotation_ns - service->media_ns;
 }
 
 /* Keep what is to be written; drive_make_room() found room for it. */

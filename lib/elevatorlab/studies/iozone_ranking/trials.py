@@ -30,6 +30,10 @@ Variant = Literal["as_published", "direct"]
 #: Drives like those of the article's laptop and desktop.
 DRIVES = ("notebook-5400", "desktop-7200")
 
+#: Disks without an arm that stand for a hard disk. Like a drive, such a disk says that it turns,
+#: because bfq treats disks that turn differently.
+TURNING = ("single_server_disk",)
+
 OVERHEAD_MIB = 16
 """Space for the probe's file, and for what ext4 needs on a device of at most some hundred MiB."""
 
@@ -44,7 +48,7 @@ class Parameters(DiskParameters):
     disks : tuple of str
         The disks that ``null_blk`` stands for (see `elevatorlab.trial.DiskName`): two drives like
         the article's and, for contrast, disks without an arm. A drive reports itself as
-        rotational, and its cache is scaled down with the files. The directory of the tests is
+        rotational (see `TURNING`), and its cache is scaled down with the files. The directory of the tests is
         always the root of a new ext4 file system on the disk.
     threads : int
         iozone runs with 1 to this many threads, as in the article's script.
@@ -195,7 +199,7 @@ def _trial(
         run,
         labels={"arm": arm, "variant": variant, "tool": parameters.tool},
         device=device,
-        scheduler=Scheduler(name=scheduler),
+        scheduler=Scheduler(name=scheduler, tunables={"rotational": 1} if arm in TURNING else {}),
         backing_scheduler=backing_scheduler,
         groups=(Group(name="main"),),
         workloads=(checked(Iozone, workload, "iozone"),),

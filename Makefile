@@ -41,13 +41,13 @@ check: $(VENV)/installed  ## lint, types, import layers and unit tests, before e
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n 2 -m "$(UNIT)" $(ARGS)
 
-# Side by side, since neighbours change nothing in them but the time. One more than the two cores that
-# CI has: some wait for a browser, a deadline or a disk. In the order of tests/conftest.py: pytest's own
+# Side by side, since neighbours change nothing in them but the time. Twice the two cores that
+# CI has, since some wait for a browser, a deadline or a disk. In the order of tests/conftest.py: pytest's own
 # begins with the files of many tests, and ends with those of few long ones, one of them alone.
 test: setup  ## run the tests that leave the machine as it is (one part: ARGS="-k sampler")
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
 	@echo "make test: those of real machines (root, SSH, Docker, Vagrant), and long ones: sudo make test-real"
 
 test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root, and long ones; skip none

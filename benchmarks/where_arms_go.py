@@ -4,9 +4,9 @@ usage: where_arms_go.py [--write]
 
 Runs the trials of studies 1 and 2 on drives once more, with a trace of the arm, and prints for
 each scheduler how many requests reached the drive, how large they were, and how long one waited for
-an arm that was busy. For a request that the arm served before the answer, it also prints the mean
-time in overhead, seek, rotation and transfer. A write that the buffer took has no time of its own
-on the platter: the requests after it wait for that. `--write` stores the table as
+an arm that was busy when it came. `arm` counts those for which the arm worked before the answer: it
+read or wrote their data, or other data to make room in the buffer. For these, the mean time in
+overhead, seek, rotation and transfer is printed as well. `--write` stores the table as
 data/drives/causes.csv, which the tests hold docs/drives.md against.
 """
 
@@ -30,6 +30,9 @@ CHOSEN = {
     "iozone_ranking": {"variant": "as_published"},
 }
 
+#: Columns of a trace: what the arm does for a request.
+WORK = ["seek_us", "rotation_us", "media_us"]
+
 #: Columns of a trace, and what they are called here.
 TIMES = {"overhead_us": "overhead_ms", "seek_us": "seek_ms", "rotation_us": "rotation_ms"}
 
@@ -49,7 +52,7 @@ def trials() -> Iterator[Trial]:
 def row(stored: store.Stored) -> dict[str, object]:
     """Return where the time of one trial's requests went."""
     requests = trace.arm(stored.folder)
-    moved = requests[requests["hit"] == 0]
+    moved = requests[requests[WORK].sum(axis=1) > 0]
     travel = (moved["cylinder"] - moved["from_cylinder"]).abs()
     labels = stored.trial["labels"]
     return {
@@ -58,7 +61,7 @@ def row(stored: store.Stored) -> dict[str, object]:
         "drive": stored.trial["device"]["profile"],
         "scheduler": stored.trial["scheduler"]["name"],
         "requests": len(requests),
-        "hits": int((requests["hit"] == 1).sum()),
+        "arm": len(moved),
         "mean_kib": requests["bytes"].mean() / 1024,
         "waited_ms": requests["waited_us"].mean() / 1000,
         "cylinders": travel.mean(),

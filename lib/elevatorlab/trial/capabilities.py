@@ -158,6 +158,9 @@ FAMILIES = {
 }
 
 
+_BY_NAME = {str(capability.value): capability for capability in Capability}
+
+
 def _family(what: str) -> tuple[Family, str] | None:
     """Return the family of a requirement, and the name in it; None if it has none."""
     for start, family in FAMILIES.items():
@@ -174,9 +177,8 @@ def sentence_of(what: str) -> str:
     >>> sentence_of("program fio")
     'A workload or the set-up runs the program fio.'
     """
-    for capability in Capability:
-        if what == capability:
-            return capability.sentence
+    if what in _BY_NAME:
+        return _BY_NAME[what].sentence
     if found := _family(what):
         family, name = found
         return family.sentence.format(name)
@@ -189,9 +191,8 @@ def remedy_of(what: str) -> str:
     >>> remedy_of("device null_blk")
     'use -p device=file_backed, or the deterministic testbed'
     """
-    for capability in Capability:
-        if what == capability:
-            return capability.remedy
+    if what in _BY_NAME:
+        return _BY_NAME[what].remedy
     if found := _family(what):
         family, name = found
         if family is FAMILIES[scheduler("")] and name in SCHEDULERS:

@@ -48,8 +48,8 @@ class Parameters(DiskParameters):
     disks : tuple of str
         The disks that ``null_blk`` stands for (see `elevatorlab.trial.DiskName`): two drives like
         the article's and, for contrast, disks without an arm. A drive reports itself as
-        rotational (see `TURNING`), and its cache is scaled down with the files. The directory of the tests is
-        always the root of a new ext4 file system on the disk.
+        rotational (see also `TURNING`), and its cache is scaled down with the files. The directory
+        of the tests is always the root of a new ext4 file system on the disk.
     threads : int
         iozone runs with 1 to this many threads, as in the article's script.
     variants : tuple of str

@@ -21,7 +21,7 @@ from elevatorlab.paths import ENVIRONMENTS, PROJECT
 pytestmark = [
     pytest.mark.root,
     pytest.mark.programs("mmdebstrap"),
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),
 ]
 
 SUITE, ITS_PYTHON = "bookworm", (3, 11)

@@ -19,7 +19,7 @@ from helpers import children, wait_until
 from stubs import Stub, cluster, started, trials
 from test_campaign import Bench
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="module")

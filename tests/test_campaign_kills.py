@@ -15,7 +15,7 @@ from elevatorlab.results import reading
 from helpers import wait_until
 from stubs import Stub, cluster, start_client, started, trials
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 KILLS = 60
 TRIALS = 250

@@ -171,7 +171,7 @@ def test_the_gallery_shows_the_function_that_draws_and_not_a_helper(monkeypatch)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2400)
 def test_the_site_is_whole_and_fetches_nothing(tmp_path):
     site = tmp_path / "site"
     built = subprocess.run(

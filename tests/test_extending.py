@@ -30,7 +30,7 @@ TRIED = [
 #: What runs in the deterministic machine.
 ON_THE_IMAGE = {("A workload", 0), ("A policy", 1), ("A study", 0)}
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.programs("git")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400), pytest.mark.programs("git")]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from helpers import wait_until
 from state import assert_restored, machine_state
 from test_kills import NOT_BEFORE, kill_both, killed_again_and_again, processes
 
-pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(1200)]
 
 MOMENTS = random.Random(3)
 DISK = {"kind": "paced_disk", "profile": "server", "size_mib": 16, "service_us": 1850}

@@ -121,7 +121,7 @@ def reproduced(tmp_path_factory):
 
 
 @pytest.mark.image
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2400)
 @pytest.mark.parametrize("line", RUN)
 def test_a_command_works_on_what_was_run(reproduced, line):
     ran = reproduced(line.replace("BUNDLE", "elevatorlab-bundle.zip"))

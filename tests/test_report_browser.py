@@ -11,7 +11,7 @@ from elevatorlab.studies import vm_vs_container as study
 from elevatorlab.studies.vm_vs_container.tables import overview_table
 from synthetic import deterministic
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
 
 #: As many studies and claims as a large report has.
 STUDIES = ("first", "second", "third", "fourth", "fifth")

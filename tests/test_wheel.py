@@ -11,7 +11,7 @@ from helpers import cli
 
 STUDY = "vm_vs_container"
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.programs("git")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400), pytest.mark.programs("git")]
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import browser
 import needs
 from elevatorlab import cache
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
@@ -110,5 +111,5 @@ def test_tests_of_real_machines_are_skipped_where_programs_are_missing(pytest_th
 def test_all_other_tests_are_set_up_where_programs_are_missing(pytest_there):
     """Collected, and asked what they need; they run on the machine that is at hand."""
     said = reasons_of(pytest_there("-q", "--setup-plan", "-m", f"not ({REAL})"))
-    for missing in "no chromium", "no gcc", "no git", "image":
-        assert missing in said
+    for program in browser.PROGRAM, "gcc", "git":
+        assert f"no {program} here" in said

@@ -171,7 +171,7 @@ def test_a_workload_container_that_is_killed(run, engine, make_container_trial):
 
 def run_with_a_killed_client(trial, results, log):
     client = clients.start("docker", trial, results, log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text(), 60)
+    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
     client.kill()
     client.join()
 
@@ -184,7 +184,7 @@ def test_a_killed_client_finds_its_trial_again(ended, engine, make_container_tri
     results, log = tmp_path / "results", tmp_path / "log"
     run_with_a_killed_client(trial, results, log)
     if ended:
-        wait_until(lambda: not agents(), 60)
+        wait_until(lambda: not agents())
     assert clients.run("docker", trial, results, log) == 0, log.read_text()
     (said,) = results.rglob("log.txt")
     assert said.read_text().count("start\n") == 1, "the trial was not run twice"
@@ -216,7 +216,7 @@ def test_the_host_cleans_up_after_a_killed_agent_container(engine, make_containe
     )
     log = tmp_path / "log"
     client = clients.start("docker", trial, tmp_path / "results", log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text(), 60)
+    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
     client.kill()
     client.join()
     engine.containers.get(docker_testbed.AGENT_NAME).kill()

@@ -140,7 +140,7 @@ def test_a_killed_client_finds_its_trial_again(server, make_real_trial, tmp_path
     trial = make_real_trial(workloads=(fio(runtime="4s", time_based=1, iodepth=2),))
     results, log = tmp_path / "results", tmp_path / "log"
     client = clients.start(server.address, trial, results, log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text(), 60)
+    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
     client.kill()
     client.join()
     assert list(results.rglob("result.json")) == []

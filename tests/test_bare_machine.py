@@ -21,6 +21,7 @@ from elevatorlab.paths import ENVIRONMENTS, PROJECT
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.own_root,
     pytest.mark.programs("mmdebstrap"),
     pytest.mark.timeout(1800),
 ]

@@ -155,8 +155,8 @@ class Family(Record):
     judge : str
         Name of the registered function; `formula` says in words what it computes.
     role : Role
-        What the claims are worth as evidence. Arithmetic of the document needs the published
-        tables alone, all others a run.
+        What the claims are worth as evidence. Claims on arithmetic of the document need only the
+        published tables; all other claims need a run.
     csv, where : str, dict
         A CSV file of the study's published tables, and which of its rows (all by default).
     each : dict of list

@@ -135,7 +135,7 @@ def turning_depth(burst_us: float, batch_nr: int, timeout_us: float) -> float:
 
 
 def draw_points(tables: Mapping[str, tuple[float, pd.DataFrame]]) -> Figure:
-    """Draw throughput and latency over depth, measured and as the two costs predict.
+    """Draw throughput and latency over depth, as measured and as predicted from the two costs.
 
     Parameters
     ----------

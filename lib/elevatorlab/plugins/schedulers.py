@@ -132,7 +132,7 @@ def modules() -> list[str]:
 
 
 def room_for(name: str, requests: int) -> dict[str, int]:
-    """Return the tunable that lets a scheduler hold so many requests, by name, if it holds any."""
+    """Return the tunable that sets how many requests a scheduler holds, if it holds any."""
     return {"nr_requests": requests} if SCHEDULERS.get(name).holds_requests else {}
 
 

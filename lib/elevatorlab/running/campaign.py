@@ -138,8 +138,8 @@ def run(
         Address of the scheduler of a running Dask cluster; by default one is started here, with
         as many workers as trials may run at the same time.
     threads : bool, optional
-        Start no cluster, but use threads of this process. They finish a handful of short trials
-        before the workers of a cluster are up.
+        Start no cluster, but use threads of this process. This is faster for a handful of short
+        trials, which end before a cluster would have started.
 
     Raises
     ------
@@ -150,8 +150,8 @@ def run(
         When a machine is named twice, or the folder of results cannot be used. Nothing has started
         then, either.
     TrialFailed
-        When trials failed, after all others have ended. The message has the sentences of the first
-        five.
+        When trials failed, after all others have ended. The message quotes the errors of the
+        first five failed trials.
     """
     check_cluster(cluster, workers)
     folders = [share.testbed.folder_name() for share in shares]

@@ -46,7 +46,7 @@ def of_verification(stored: Stored, found: list[Verification], image_digest: str
 
 
 def of_results(results: Path, image_digest: str) -> Attestation:
-    """Return the line that attests a folder of results with trials of the reference.
+    """Return the line which attests that results gave the same bits as the reference's trials.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Verification:
     what : str
         The study, and the trial or "verdicts".
     answer : str
-        ``same``, ``different``, or ``another image``, with which bits cannot be compared.
+        ``same``, ``different``, or ``another image`` (bits of different images cannot be compared).
     sentence : str
         The comparison in words.
     """

@@ -100,7 +100,7 @@ def own_scale(one: Comparison) -> Picture:
 def of_claim(claim: Claim) -> Picture | None:
     """Draw the comparisons that a claim rests on.
 
-    None if there are no comparisons, or if there are several and one is no positive ratio.
+    None if there are no comparisons, or if there are several and not all are positive ratios.
     """
     if not claim.compared:
         return None

@@ -47,7 +47,7 @@ def get(name: str, say: Callable[[str], object] = print) -> Testbed:
     Raises
     ------
     ElevatorLabError
-        When the testbed is unknown, its address is missing, or it takes no address.
+        When the testbed is unknown, needs an address but got none, or got one but takes none.
     MissingExtra
         When the testbed's libraries are not installed.
     """

@@ -164,8 +164,8 @@ class Link(Record):
 class NvmeTcp(DeviceModel):
     """A disk that is served over NVMe/TCP, by another machine if the testbed has one.
 
-    Otherwise target and host share one machine's processors, and the ratio of their speeds is not
-    that of two machines.
+    Otherwise target and host share one machine's processors, so their speeds do not relate as
+    those of two machines.
 
     Attributes
     ----------

@@ -32,9 +32,9 @@ def on_main_disk(rows: pd.DataFrame) -> pd.DataFrame:
 def turned(
     judge: Callable[[pd.DataFrame], list[Claim]], without: pd.DataFrame, armed: pd.DataFrame
 ) -> list[Captioned]:
-    """Return a table of the claims whose verdict the arm changes, with its caption.
+    """Return a table, with its caption, of the claims whose verdict the disk's arm changes.
 
-    The list is empty unless both kinds of disk were measured.
+    The list has this table, or nothing unless disks with and without an arm were measured.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _READ = ("repetition", "published_size_mb", "time_s")
 
 
 def left_out_of_the_guest(measured: pd.DataFrame) -> str:
-    """Say which schedulers cannot run in a virtual machine inside; "" if there was no such arm."""
+    """Say which schedulers cannot run in the nested virtual machine; "" if none was measured."""
     if not measured["exits"].notna().any():
         return ""
     names = [name for name in in_order(measured, "scheduler", ()) if name not in OF_THE_KERNEL]

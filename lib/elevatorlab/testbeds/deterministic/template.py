@@ -35,7 +35,7 @@ def ready(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path | None:
 
 
 def make(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path:
-    """Return the folder of the template with `memory_mib`; boot a machine if there is none yet.
+    """Return the folder of the template with `memory_mib`; if there is none, boot a machine for it.
 
     Raises
     ------

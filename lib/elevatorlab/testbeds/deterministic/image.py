@@ -136,9 +136,12 @@ def digest_parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """Let one process at a time build an image or make a template."""
+    """Let one process at a time build an image or make a template.
+
+    The lock is beside the image itself, because several build folders may link to one image.
+    """
     make_folder(BUILD, "build folder", "Set ELEVATORLAB_BUILD to another one")
-    with FileLock(BUILD / "image.lock"):
+    with FileLock(FOLDER.resolve().parent / "image.lock"):
         yield
 
 

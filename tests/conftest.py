@@ -12,7 +12,7 @@ import machines
 import needs
 from disks import by_id, disk  # noqa: F401  (fixtures)
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.testbeds.deterministic import DeterministicTestbed
+from elevatorlab.testbeds.deterministic import DeterministicTestbed, repeated_trials
 from elevatorlab.trial import Trial, profile
 from helpers import ATTESTED, fio
 
@@ -87,6 +87,12 @@ def shared_by(item):
 
 
 def pytest_runtest_setup(item):
+    """Skip what this machine cannot do; take trials from the user's cache, unless told otherwise.
+
+    The deterministic machine gives the same bits each time, so a trial of a test need not run twice.
+    """
+    anew = os.environ.get("FRESH") == "1" or item.get_closest_marker("anew")
+    os.environ[repeated_trials.REUSE] = "0" if anew else "1"
     if reason := needs.missing(item):
         pytest.skip(reason)
 

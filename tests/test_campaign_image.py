@@ -16,7 +16,7 @@ from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from helpers import children, every_core_busy, machines, running, start_cli, wait_until
 from stubs import start_client
 
-pytestmark = [pytest.mark.image, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.anew, pytest.mark.image, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import template
 from helpers import every_core_busy, fio, run_into
 
-pytestmark = pytest.mark.image
+pytestmark = [pytest.mark.image, pytest.mark.anew]
 
 #: Three times alone, three times while every core is kept busy by other processes.
 RUNS = 3

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import cli, machines, running, start_cli, wait_until
 
-pytestmark = pytest.mark.image
+pytestmark = [pytest.mark.image, pytest.mark.anew]
 
 #: Five short trials, one after the other.
 CAMPAIGN = [

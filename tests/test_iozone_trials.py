@@ -59,6 +59,7 @@ class TestInTheDeterministicMachine:
         assert "-i 0 -i 2 -i 8 -s 2048 -r 256 -l 2 -u 2 -I" in raw
         assert any(proof["knob"].endswith("dirty_bytes") for proof in result["proofs"])
 
+    @pytest.mark.anew
     def test_the_same_trial_gives_the_same_bytes(self, trial, run):
         files = [run(trial(iozone()), name)[1] for name in ("one", "two")]
         one, two = ((folder / "result.json").read_bytes() for folder in files)

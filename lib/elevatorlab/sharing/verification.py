@@ -29,6 +29,7 @@ from ..running import jobs
 from ..running.campaign import Share
 from ..running.provenance import preset_trials
 from ..testbeds.base import Testbed
+from ..testbeds.deterministic import DeterministicTestbed
 from ..trial import Trial, parse, plugins
 from ..trial.plugins import Plugin
 from .bundles import Bundle, manifest
@@ -233,6 +234,8 @@ def again(
     """
     count = len(stored) if sample is None else min(sample, len(stored))
     chosen = random.Random(seed).sample(sorted(stored), count)
+    if isinstance(testbed, DeterministicTestbed):
+        testbed.anew = True
     with _kept_until_compared(chosen, testbed) as place:
         share = Share(testbed, [stored[key].trial for key in chosen])
         jobs.run_shares([share], place, workers)

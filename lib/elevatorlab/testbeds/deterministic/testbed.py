@@ -19,7 +19,7 @@ from ...trial.capabilities import Capability, device, driver, program, remedy_of
 from ...trial.modules import Module
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Readiness, Say, refuse_what_is_missing
-from . import brought, exchange, image, inner, patience, qemu, rounds, template
+from . import brought, exchange, image, inner, patience, qemu, repeated_trials, rounds, template
 from .brought import Brought
 from .monitor import converse
 
@@ -56,6 +56,11 @@ class DeterministicTestbed:
         Wall time after which a trial is stopped; by default far more than a trial takes.
     emulator : Emulator
         The program that emulates the machine. It is part of the digest.
+
+    Attributes
+    ----------
+    anew : bool
+        Whether every trial really runs, even where its outcome is in the user's cache.
     """
 
     name = "deterministic"
@@ -72,6 +77,7 @@ class DeterministicTestbed:
     ) -> None:
         self.say = say
         self.emulator = emulator
+        self.anew = False
         self._limit_s = limit_s
         self.slots = len(os.sched_getaffinity(0))
         # Built modules, by a trial's list of modules. A cluster's worker gets them from the client.
@@ -202,12 +208,21 @@ class DeterministicTestbed:
     def run(self, trial: Trial, note: Say | None = None) -> Outcome:
         """Run `trial` and return its outcome.
 
+        Where `repeated_trials.REUSE` allows it, the outcome of an earlier run is returned.
+
         Raises
         ------
         TrialFailed
             When there is no result. The message is the agent's own, or says what happened to the
             machine.
         """
+        if self.anew or not repeated_trials.reused():
+            return self._run(trial)
+        machine = f"{self.name} {self.identity()}"
+        return repeated_trials.outcome(machine, trial, lambda: self._run(trial))
+
+    def _run(self, trial: Trial) -> Outcome:
+        """Run `trial` in the machine, whether or not that was done before."""
         start_s = time.monotonic()
         wanted = trial.memory_mib, self._emulator_of(trial)
         kept = template.ready(*wanted) or template.make(*wanted)

@@ -8,22 +8,13 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # Where lib/elevatorlab/cache.py has it.
 CACHE  := $(or $(ELEVATORLAB_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/elevatorlab)
 
-# The two tiers of tests. Those of real machines change devices and schedulers, and need services.
-# Most of them wait, so those that compute for minutes are in their tier.
-REAL   := docker or root or ssh or vagrant or long
-# Two tiers of their own, which nobody needs and CI does not run. For the first one an emulator is
-# compiled; the second one is the whole check of every scheduler, a quarter of an hour of a processor.
-MULTICORE := multicore or virtual_machines
-OPTIONAL := $(MULTICORE) or every_scheduler
-# Of the others, those that start no machine and no browser, and are quick.
-UNIT   := not ($(REAL) or $(OPTIONAL) or browser or image or notebooks or slow or static)
 # Not SOURCE: that names the archive of `make multicore`.
 LINTED := lib tests environments benchmarks docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check test test-multicore test-schedulers test-real lab doctor clean lock docs slides course host image environment-image box multicore virtual-machines
+.PHONY: help setup reproduce check test test-real test-release lab doctor clean lock docs slides course host image environment-image box multicore virtual-machines
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,31 +24,30 @@ setup: host $(VENV)/installed image  ## system packages, Python environment, det
 reproduce: setup  ## rerun every study (quick preset) and build the report
 	$(LAB) reproduce --preset quick
 
-check: $(VENV)/installed  ## lint, types, import layers and unit tests, before each commit (3 minutes)
+# Tests stand in a folder for each tier, by what they need: CONTRIBUTING.md.
+check: $(VENV)/installed  ## lint, types, import layers and unit tests, before each commit (90 seconds)
 	$(BIN)/ruff check $(LINTED) notebooks
 	$(BIN)/ruff format --check $(LINTED)
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.10 lib/elevatorlab/agent
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -n 2 -m "$(UNIT)" $(ARGS)
+	$(BIN)/python -m pytest -n 2 tests/unit $(ARGS)
 
-# Side by side, since neighbours change nothing in them but the time. Twice the two cores that
-# CI has, since some wait for a browser, a deadline or a disk. In the order of tests/conftest.py: pytest's own
-# begins with the files of many tests, and ends with those of few long ones, one of them alone.
-test: setup  ## run the tests that leave the machine as it is (one part: ARGS="-k sampler")
+# Side by side, since neighbours change nothing in them but the time: three on two cores, since some
+# wait for a browser or a deadline. Results of trials are kept in the cache; FRESH=1 runs each anew.
+test: setup  ## check, and the tests that boot the machine or a browser (8 minutes; one part: ARGS="-k sampler")
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not ($(REAL) or $(OPTIONAL))" $(ARGS)
-	@echo "make test: those of real machines (root, SSH, Docker, Vagrant), and long ones: sudo make test-real"
+	@$(MAKE) --no-print-directory check
+	$(BIN)/python -m pytest -n 3 --dist loadfile tests/machine $(ARGS)
+	@echo "make test: the real machines (root, SSH, Docker, Vagrant) are tested by: sudo make test-real"
 
-test-real: setup  ## set up Docker, SSH and Vagrant, run the tests that need them or root, and long ones; skip none
-	@environments/test-real.sh "$(REAL)" $(ARGS)
+test-real: setup  ## set up Docker, SSH and Vagrant, and prove each real testbed once (10 minutes; root)
+	@environments/test-real.sh tests/real $(ARGS)
 
-test-multicore: setup virtual-machines  ## build that emulator, run the tests of what needs it
-	$(BIN)/python -m pytest -m "$(MULTICORE)" $(ARGS)
-
-test-schedulers: setup  ## the whole check of every template and of every scheduler of ours
-	$(BIN)/python -m pytest -n 2 -m every_scheduler $(ARGS)
+# Hours of a processor; the hosted workflow runs it each night.
+test-release: setup virtual-machines  ## the rest: every notebook, kill, scheduler, soak and Vagrant variant (root)
+	@environments/test-real.sh tests/release $(ARGS)
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.
 lab: $(VENV)/installed  ## open JupyterLab at the first notebook

@@ -31,7 +31,7 @@ from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import scheduler_folders
 from elevatorlab.testbeds.deterministic import modules
 
-sys.path.insert(0, str(PROJECT / "tests"))
+sys.path.insert(0, str(PROJECT / "tests/support"))
 
 import broken_schedulers  # noqa: E402
 

@@ -18,49 +18,9 @@ from helpers import ATTESTED, fio
 
 FORBID_SKIPS = "ELEVATORLAB_FORBID_SKIPS"
 
-#: The places of the files of `make test` that take longest, longest first.
-LONGEST = {
-    name: place
-    for place, name in enumerate(
-        (
-            "test_grading",
-            "test_report",
-            "test_notebooks",
-            "test_strangers_scheduler",
-            "test_unknown_scheduler",
-            "test_extending",
-            "test_readme",
-            "test_cli",
-            "test_innodb_trials",
-            "test_deterministic",
-            "test_figures",
-            "test_bundle",
-            "test_wheel",
-            "test_campaign_kills",
-            "test_campaign_image",
-            "test_scheduler_arms",
-            "test_claims",
-            "test_isolation_interference",
-            "test_zoo",
-            "test_cfq",
-            "test_iozone_trials",
-            "test_docs",
-            "test_report_browser",
-            "test_skips",
-            "test_interruptions",
-        )
-    )
-}
-
 # An example may take as long as a slow machine takes.
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any")
-
-
-def pytest_collection_modifyitems(items):
-    """Begin with what takes longest, where processes share the files: then all end together."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: LONGEST.get(item.path.stem, len(LONGEST)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -89,7 +49,7 @@ def shared_by(item):
 def pytest_runtest_setup(item):
     """Skip what this machine cannot do; take trials from the user's cache, unless told otherwise.
 
-    The deterministic machine gives the same bits each time, so a trial of a test need not run twice.
+    The deterministic machine gives the same bits each time, so no trial need run twice.
     """
     anew = os.environ.get("FRESH") == "1" or item.get_closest_marker("anew")
     os.environ[repeated_trials.REUSE] = "0" if anew else "1"

@@ -1,0 +1,45 @@
+"""The check of a scheduler: its words for the kernel's, and the machine that runs it."""
+
+import json
+import re
+
+import pytest
+
+import broken_schedulers
+from conformity_support import left_in, place  # noqa: F401  (fixtures)
+from elevatorlab.elevators import templates
+from elevatorlab.elevators.check import cases, check
+from helpers import cli
+
+
+@pytest.mark.image
+@pytest.mark.timeout(1800)
+class TestInTheMachine:
+    """Schedulers that are right, and some that are not."""
+
+    def test_a_skeleton_passes_every_case(self, tmp_path, place):
+        folder = templates.new("mine", "look", tmp_path)
+        page_file = tmp_path / "check.html"
+        run = cli("scheduler", "check", folder, "--json", "--out", page_file)
+        assert run.returncode == 0, run.stdout + run.stderr
+        told = json.loads(run.stdout)
+        assert told["passed"] and told["name"] == "mine"
+        assert [one["case"] for one in told["verdicts"]] == [case.name for case in cases.CASES]
+        assert {one["outcome"] for one in told["verdicts"]} == {"passed"}
+        assert "it passes the check" in page_file.read_text()
+        assert left_in(place) == []
+
+    @pytest.mark.parametrize("name", broken_schedulers.BROKEN)
+    def test_a_broken_one_is_caught_and_named_and_leaves_nothing(self, name, tmp_path, place):
+        broken = broken_schedulers.BROKEN[name]
+        folder = broken_schedulers.folder(name, tmp_path)
+        others = [case.name for case in cases.OTHERS]
+        only = [broken.case] if broken.case in others else others[:1]
+        conformity = check(folder, only=only)
+        (failure, *_) = conformity.failures
+        assert (failure.case, broken.named in failure.said) == (broken.case, True), failure
+        if broken.line:
+            (number,) = re.findall(rf"{name}-iosched\.c:(\d+)", failure.said)
+            source = (folder / f"{name}-iosched.c").read_text().splitlines()
+            assert broken.line in source[int(number) - 1]
+        assert left_in(place) == []

@@ -1,0 +1,18 @@
+"""The Python that the documents show runs as it stands."""
+
+import pytest
+
+from docs_python_support import blocks, typed
+from helpers import cli
+
+
+@pytest.mark.image
+@pytest.mark.timeout(600)
+def test_a_scheduler_of_ones_own_is_run_and_drawn(tmp_path):
+    """One block after the other, with the folder of the first one's result in the second."""
+    made = cli("scheduler", "new", "mine", "--template", "look", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    run, draw, register = blocks("docs/elevators.md")
+    draw = draw.replace('"RESULTS/deterministic/HASH"', 'ran["mine"].folder')
+    assert "HASH" not in draw
+    typed("\n".join([register, run, draw]), tmp_path)

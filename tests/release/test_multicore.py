@@ -1,0 +1,92 @@
+"""Processors that work side by side: what may be asked for, and what they must do."""
+
+import subprocess
+import sys
+
+import pytest
+
+from elevatorlab.paths import ENVIRONMENTS, PROJECT
+from elevatorlab.testbeds.deterministic import image, template
+from elevatorlab.testbeds.deterministic.multicore import parse
+from elevatorlab.testbeds.deterministic.rounds import ParallelRounds
+from helpers import every_core_busy, fio
+from multicore_support import run  # noqa: F401  (fixtures)
+
+
+def emulated(test):
+    return pytest.mark.multicore(test)
+
+
+@emulated
+def test_the_patchs_own_test(tmp_path):
+    """The test that the change brings for QEMU's own suite, beside what it stands for there."""
+    patch = (ENVIRONMENTS / "emulator/parallel-rounds.patch").read_text()
+    text = patch.partition("+++ b/tests/functional/test_x86_64_icount_slot.py\n")[2]
+    lines = [line[1:] for line in text.splitlines()[1:] if line.startswith("+")]
+    (tmp_path / "test_slot.py").write_text("\n".join(lines))
+    (tmp_path / "qemu_test.py").write_text(QEMU_TEST)
+    emulator = ParallelRounds(1)
+    program = tmp_path / "qemu"
+    program.write_text(f'#!/bin/sh\nexec {emulator.binary} {" ".join(emulator.data)} "$@"\n')
+    program.chmod(0o755)
+    argv = [sys.executable, "test_slot.py"]
+    run = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0 and "Ran 3 tests" in run.stderr, run.stderr
+
+
+QEMU_TEST = """
+import tempfile, unittest
+class QemuSystemTest(unittest.TestCase):
+    qemu_bin = "./qemu"
+    main = staticmethod(unittest.main)
+    def setUp(self):
+        self.workdir = self.enterContext(tempfile.TemporaryDirectory())
+"""
+
+
+@pytest.fixture(scope="module")
+def many_jobs(make_trial):
+    """Return a trial whose jobs move between processors and sleep now and then."""
+    jobs = {"numjobs": 4, "group_reporting": 1, "time_based": 1, "runtime": "20ms"}
+    return make_trial(
+        scheduler={"name": "mq-deadline"}, workloads=(fio(iodepth=4, thinktime=500, **jobs),)
+    )
+
+
+@emulated
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_the_same_bits_quiet_and_loaded(cpus, run, many_jobs):
+    address = f"deterministic?cpus={cpus}&transfer=100"
+    quiet = run(address, many_jobs)
+    with every_core_busy():
+        assert run(address, many_jobs) == quiet
+
+
+@emulated
+def test_two_boots_give_the_same_machine(run, many_jobs, tmp_path, monkeypatch):
+    address = "deterministic?cpus=2"
+    emulator = parse(address)
+    first = run(address, many_jobs)
+    kept = template.ready(many_jobs.memory_mib, emulator)
+    with every_core_busy():
+        template.boot(many_jobs.memory_mib, tmp_path, emulator.boots_as)
+    assert (tmp_path / "about.json").read_text() == (kept / "about.json").read_text()
+    monkeypatch.setattr(template, "ready", lambda *_: tmp_path)
+    assert run(address, many_jobs) == first
+
+
+@emulated
+def test_the_default_image_is_another_one():
+    assert image.digest(ParallelRounds(1)) != image.digest()
+
+
+@emulated
+def test_known_truths():
+    """Independent work takes no longer on four processors, and one lock serves one at a time."""
+    benchmark = PROJECT / "benchmarks/multicore_truths.py"
+    run = subprocess.run(
+        [sys.executable, benchmark, "--cpus", "4", "--only", "compute,lock"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -1,0 +1,47 @@
+"""Virtual machines inside the deterministic one: what may be asked for, and what is said."""
+
+import json
+
+import pytest
+
+from elevatorlab.errors import TrialFailed
+from elevatorlab.judging import matching
+from elevatorlab.results import reading
+from helpers import every_core_busy, fio
+from virtual_machines_support import make_guest, run  # noqa: F401  (fixtures)
+
+
+def emulated(test):
+    return pytest.mark.virtual_machines(test)
+
+
+@emulated
+def test_both_schedulers_are_proven_and_bits_are_the_same(run, make_guest):
+    trial = make_guest(
+        {"scheduler": {"name": "kyber"}},
+        scheduler={"name": "mq-deadline"},
+        workloads=(fio(number_ios=40, size="16M", thinktime=5000),),
+    )
+    quiet = run(trial)
+    found = json.loads((quiet / "result.json").read_text())
+    proofs = {one["knob"]: one["read"] for one in found["proofs"]}
+    assert proofs["/sys/class/block/elevatorlab/queue/scheduler"] == "mq-deadline"
+    assert proofs["virtual machine main: /sys/class/block/vda/queue/scheduler"] == "kyber"
+    assert proofs["virtual machine main: aio"] == "native"
+    assert json.loads((quiet / "raw/main.exits.json").read_text())["exits"] > 40
+    with every_core_busy():
+        assert reading.digest(run(trial)) == reading.digest(quiet)
+
+
+@emulated
+def test_a_machine_that_hangs_fails_its_trial_at_the_deadline(run, make_guest):
+    endless = fio(time_based=1, runtime="60s", size="16M")
+    with pytest.raises(TrialFailed, match="the trial did not end within its 2.0 s; expected less"):
+        run(make_guest(workloads=(endless,), deadline_s=2.0))
+
+
+@emulated
+def test_its_provenance_can_be_read(run, make_guest):
+    found = reading.read_provenance(run(make_guest(workloads=(fio(number_ios=10, size="4M"),))))
+    assert "Opteron_G3,+svm,+npt" in found.accelerator and matching.COUNTED in found.accelerator
+    assert {"qemu-system-x86", "linux-image-amd64"} <= set(found.packages)

@@ -1,0 +1,43 @@
+"""What several tiers of `test_regulator_docker` share."""
+
+import subprocess
+
+import pytest
+
+from elevatorlab.agent.regulator import cgroups, engine
+from elevatorlab.agent.regulator.targets import EngineContainers
+from elevatorlab.agent.regulator.topology import Topology
+from regulator_containers import IMAGE, stop
+from regulator_disk import single_server_disk
+from regulator_host import loop_devices
+
+NORMAL = ["regulated-1", "regulated-2", "regulated-3"]
+
+
+OVER = "regulated-over"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def image():
+    found = subprocess.run(["docker", "image", "inspect", IMAGE], capture_output=True)
+    if found.returncode:
+        pytest.skip(f"the image {IMAGE} is missing; environments/make-base-image.sh makes it")
+
+
+@pytest.fixture
+def loops(tmp_path):
+    """Return four devices of one single-server disk; containers on them end first."""
+    with loop_devices(4) as names, single_server_disk(tmp_path, names, 0.05, 6000):
+        try:
+            yield names
+        finally:
+            stop(*NORMAL, OVER)
+
+
+def containers(names=(), path=engine.SOCKET, classes=()):
+    hierarchy, topology = cgroups.find(), Topology()
+    return EngineContainers(engine.reach(path), set(names), [], classes, hierarchy, topology)
+
+
+def found(source):
+    return {target.name: target for target in source.targets()[0]}

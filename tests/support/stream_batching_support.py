@@ -1,0 +1,46 @@
+"""What several files of tests share with `test_stream_batching`."""
+
+import pandas as pd
+
+from elevatorlab.studies import stream_batching as study
+
+
+def measured(gain, noop_iops=20_000.0, repetitions=2, **changes):
+    """Return a tidy table in which SBQ / noop is `gain(depth)`, at three depths."""
+    rows = []
+    for repetition in range(1, repetitions + 1):
+        for target in ("nvme_ssd", "ram"):
+            for driver in ("stock", "one_send"):
+                for depth in (1, 16, 64):
+                    for scheduler in ("none", "sbq"):
+                        ratio = gain(depth) if scheduler == "sbq" else 1
+                        iops = noop_iops * ratio * (1 + repetition / 1e4)
+                        rows.append(
+                            {
+                                **dict.fromkeys(study.COLUMNS),
+                                **{"trial": "t", "study": study.NAME, "arm": "host"},
+                                **{"testbed": "deterministic", "machine": "deterministic"},
+                                **{"preset": "quick", "accelerator": "TCG", "device": "d"},
+                                **{"scheduler": scheduler, "target": target, "driver": driver},
+                                **{"time_scale": 7.0, "depth": depth, "repetition": repetition},
+                                **{"read_percent": 100, "request_kib": 4, "seed": repetition},
+                                "batch_nr": 16 if scheduler == "sbq" else None,
+                                "batch_timeout_us": 50 if scheduler == "sbq" else None,
+                                "requests": 1000,
+                                "throughput_iops": iops,
+                                "latency_mean_us": depth / iops * 1e6,
+                                "latency_p99_us": depth / iops * 2e6,
+                                "busy_ns_per_request": 1e9 / iops,
+                                "host_sends_per_request": 1 / ratio,
+                                "target_sends_per_request": 1.0,
+                                "switches_per_request": 2.0,
+                                "batch_requests": 16.0 if scheduler == "sbq" else None,
+                                **changes,
+                            }
+                        )
+    numbers = ["batch_nr", "batch_timeout_us", "batch_requests"]
+    return pd.DataFrame(rows).astype({name: float for name in numbers})
+
+
+def as_published(depth):
+    return {1: 0.7, 16: 0.8, 64: 1.56}[depth]

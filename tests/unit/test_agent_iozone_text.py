@@ -1,0 +1,159 @@
+"""iozone's text: real outputs of several modes are read, broken and foreign ones refused."""
+
+import pytest
+
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.workloads import iozone_text
+from elevatorlab.agent.workloads.iozone import TESTS, pattern, rates
+from elevatorlab.paths import PROJECT
+from helpers import FIXTURES
+
+FOLDER = FIXTURES / "iozone"
+SCRIPT = PROJECT / "data/published/iozone_ranking/script-command-3-threads.txt"
+
+
+def text(name):
+    return (FOLDER / f"{name}.txt").read_text()
+
+
+def refusal(function, content):
+    with pytest.raises(AgentError) as refused:
+        function(content)
+    return str(refused.value)
+
+
+def test_the_five_tests_of_the_article_with_three_processes():
+    found = iozone_text.throughput(text("throughput-3"))
+    assert [one["test"] for one in found] == list(TESTS)
+    assert {one["threads"] for one in found} == {3}
+    content = text("throughput-3")
+    for one in found:
+        assert f"= {one['throughput_kib_s']:.2f}".replace("= ", "") in content
+        assert one["slowest_kib_s"] <= one["fastest_kib_s"] <= one["throughput_kib_s"] + 0.01
+
+
+def test_the_scripts_own_command_reports_every_smaller_number_of_processes_first():
+    found = iozone_text.throughput(SCRIPT.read_text())
+    assert [one["threads"] for one in found] == [1] * 5 + [2] * 5 + [3] * 5
+    reported = iozone_text.report(SCRIPT.read_text())
+    assert reported["initial_write"] == [4200656.50, 5398339.12, 6629848.25]
+    assert list(reported) == [
+        "initial_write",
+        "rewrite",
+        "random_read",
+        "mixed_workload",
+        "random_write",
+    ]
+
+
+def test_what_the_articles_script_reads_is_the_figure_of_one_process():
+    """The script's ``grep ... | awk '{print $5}'`` ($4 for Rewrite), word for word."""
+    lines = SCRIPT.read_text().splitlines()
+    for pattern_, field in (
+        ("  Initial write ", 5),
+        ("        Rewrite ", 4),
+        ("   Random write ", 5),
+    ):
+        (line,) = [line for line in lines if pattern_ in line]
+        test = pattern_.strip().lower().replace(" ", "_")
+        assert float(line.split()[field - 1]) == iozone_text.report(SCRIPT.read_text())[test][0]
+
+
+def test_all_tests_of_the_throughput_mode_without_a_report():
+    found = iozone_text.throughput(text("throughput-all-tests"))
+    assert [one["test"] for one in found][:4] == ["initial_write", "rewrite", "read", "reread"]
+    assert {"reverse_read", "stride_read", "random_read", "mixed_workload"} <= {
+        one["test"] for one in found
+    }
+    assert all(one["threads"] == 2 for one in found)
+
+
+def test_direct_mode_is_the_same_text():
+    assert len(iozone_text.throughput(text("direct"))) == 5
+
+
+def test_the_table_of_the_automatic_mode_with_several_record_sizes():
+    rows = iozone_text.table(text("auto"))
+    sizes = [(row["size_kib"], row["record_kib"]) for row in rows]
+    assert sizes[:3] == [(64, 4), (64, 8), (64, 16)] and sizes[-1] == (256, 256)
+    assert all(set(iozone_text.TABLE) <= row.keys() for row in rows)
+
+
+def test_a_table_with_tests_left_out_has_no_figures_for_them():
+    (row,) = iozone_text.table(text("single"))
+    assert row == {
+        **{"size_kib": 1024, "record_kib": 4, "write": 1861061, "rewrite": 4396951},
+        **{"read": 5853003, "reread": 4783849, "random_read": 5853003, "random_write": 3748425},
+    }
+
+
+@pytest.mark.parametrize("name", ["throughput-3", "throughput-all-tests", "direct"])
+def test_a_text_cut_off_anywhere_is_refused(name):
+    whole = text(name)
+    for end in range(0, len(whole) - 25, 97):
+        said = refusal(iozone_text.throughput, whole[:end])
+        assert "cut off" in said or "expected the text that iozone prints" in said
+
+
+@pytest.mark.parametrize("name", ["auto", "single"])
+def test_a_table_cut_off_is_refused(name):
+    assert "cut off" in refusal(iozone_text.table, text(name).partition("iozone test")[0])
+
+
+@pytest.mark.parametrize("foreign", ["", "fio-3.33\n", '{"jobs": []}', "Version 2.00  bonnie"])
+def test_another_programs_text_is_refused(foreign):
+    assert "expected the text that iozone prints" in refusal(iozone_text.throughput, foreign)
+    assert "expected the text that iozone prints" in refusal(iozone_text.table, foreign)
+
+
+def test_the_modes_are_not_mistaken_for_each_other():
+    assert "no figures of its throughput mode" in refusal(iozone_text.throughput, text("auto"))
+    assert "has no table" in refusal(iozone_text.table, text("throughput-3"))
+
+
+def test_a_full_disk_is_told_although_iozone_prints_figures():
+    said = refusal(iozone_text.throughput, text("disk-full"))
+    assert "Error writing block 32" in said and "No space left on device" in said
+
+
+def test_a_write_that_ended_early_without_a_reason_is_told_with_a_question():
+    early = "".join(line for line in text("disk-full").splitlines(True) if "No space" not in line)
+    said = refusal(iozone_text.throughput, early)
+    assert "Error writing block 32" in said and said.endswith("Is the device full?")
+
+
+def test_a_folder_that_is_not_there_is_told_although_iozone_never_ends():
+    assert "Can not open temp file: /nonexistent/l" in iozone_text.complaint(text("no-directory"))
+
+
+def test_a_record_larger_than_the_file_transfers_nothing():
+    said = refusal(iozone_text.throughput, text("record-larger-than-file"))
+    assert "transferred nothing in initial_write with 1 threads" in said
+
+
+def test_other_units_are_refused():
+    assert "ops/sec; expected kB/sec" in refusal(iozone_text.throughput, text("operations"))
+
+
+def test_a_report_that_contradicts_its_blocks_is_refused():
+    (number,) = iozone_text.report(text("throughput-3"))["rewrite"]
+    head, tail = text("throughput-3").rsplit(f"{number:.2f}", 1)
+    assert "differ in rewrite" in refusal(iozone_text.throughput, f"{head}{number + 1:.2f}{tail}")
+
+
+def test_no_complaint_in_what_went_well():
+    for name in ("throughput-3", "throughput-all-tests", "auto", "single", "direct"):
+        assert iozone_text.complaint(text(name)) is None
+
+
+def test_in_the_mixed_workload_odd_threads_write_as_iozones_do():
+    assert [pattern("mixed_workload", index) for index in range(4)] == [
+        *("randread", "randwrite", "randread", "randwrite"),
+    ]
+    assert pattern("rewrite", 0) == pattern("initial_write", 1) == "write"
+
+
+@pytest.mark.parametrize("broken", ["", "fio: out of memory", '{"jobs": []}', '{"jobs": [1]}'])
+def test_a_report_of_fio_that_is_not_whole_is_refused(broken):
+    with pytest.raises(AgentError, match="expected 2 jobs that moved bytes"):
+        rates(broken, 2)

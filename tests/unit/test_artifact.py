@@ -1,0 +1,130 @@
+"""What a reviewer reads: every command exists, the table fits the studies, the papers are there."""
+
+import json
+import re
+import shlex
+import tomllib
+
+import pytest
+import typer
+import yaml
+
+from elevatorlab import __version__, studies
+from elevatorlab.cli import commands
+from elevatorlab.paths import PROJECT
+from elevatorlab.results import costs, references
+from elevatorlab.running.provenance import preset_trials
+from elevatorlab.showing import artifact, citation
+from synthetic import write_results
+
+PAGE = artifact.PAGE.read_text()
+
+
+COMMANDS = sorted(set(re.findall(r"(?:^ {4}|`)\.venv/bin/elevatorlab ([^`#\n]+)", PAGE, re.M)))
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) > 8
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_page_can_be_given(command):
+    name, *arguments = shlex.split(command)
+    known = typer.main.get_command(commands.app).commands
+    assert known[name].make_context(name, arguments).params is not None
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"`make ([a-z-]+)", PAGE))))
+def test_every_target_of_the_page_is_in_the_makefile(target):
+    assert re.search(rf"^{target}:", (PROJECT / "Makefile").read_text(), re.M)
+
+
+def test_the_table_fits_the_studies():
+    assert artifact.page_with_table(PAGE) == PAGE, "bring it up to date: elevatorlab artifact"
+    numbers = re.findall(r"^\| C(\d+) \|", PAGE, re.M)
+    assert numbers == [str(1 + n) for n in range(artifact.GENERAL + len(studies.STUDIES))]
+
+
+def test_links_of_the_page_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", PAGE)
+    assert links and [link for link in links if not (PROJECT / link).exists()] == []
+
+
+def test_costs_come_from_results(tmp_path, monkeypatch):
+    """Half of the quick trials' wall time, on two cores; and all bytes of their folders."""
+    monkeypatch.setattr(references, "FOLDER", tmp_path)
+    assert artifact.NOT_MEASURED in artifact.table()
+    write_results(tmp_path / "results", arms=("host",), preset="quick")
+    write_results(tmp_path / "results", arms=("container",))
+    costs.write(tmp_path / "results")
+    rows = costs.file().read_text().splitlines()
+    count = len(list((tmp_path / "results").glob("host-*/*/trial.json")))
+    assert rows[1].startswith(f"vm_vs_container,{count},{count * 1.5},")
+    monkeypatch.setattr(studies, "STUDIES", {"vm_vs_container": studies.get("vm_vs_container")})
+    trials = len({trial.hash for trial in preset_trials(studies.get("vm_vs_container"), "quick")})
+    assert re.search(
+        rf"\| {trials} \| {round(count * 1.5 / 2 / 60)} \| \d+ MiB \|", artifact.table()
+    )
+
+
+def test_a_page_without_a_place_for_the_table_is_refused(error_of):
+    assert "expected the lines" in error_of(artifact.page_with_table, "nothing")
+
+
+def test_the_citation_is_whole_and_of_this_package():
+    """What the Citation File Format 1.2.0 requires, and what the package says of itself."""
+    citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text())
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert citation["cff-version"] == "1.2.0" and citation["type"] == "software"
+    assert all(
+        {"name"} <= set(author) or "family-names" in author for author in citation["authors"]
+    )
+    assert str(citation["version"]) == project["version"] == __version__
+    assert citation["license"] == project["license"]
+
+
+def test_archives_are_told_what_the_citation_says():
+    for name in citation.FILES:
+        found = (PROJECT / name).read_text()
+        assert found == citation.text(name), f"bring {name} up to date: elevatorlab artifact"
+        told = json.loads(found)
+        assert citation.citation()["title"] in (told.get("name"), told.get("title"))
+
+
+def test_zenodo_and_trovi_get_the_fields_that_they_ask_for():
+    """Zenodo's metadata of a deposit; the body of Trovi's request for a new artifact."""
+    zenodo = citation.zenodo()
+    assert {"title", "upload_type", "description", "creators"} <= set(zenodo)
+    assert zenodo["access_right"] == "open" and zenodo["license"]
+    assert all(author["name"] for author in zenodo["creators"])
+    trovi = citation.trovi()
+    assert {"title", "long_description", "authors", "visibility"} <= set(trovi)
+    assert all(author["full_name"] for author in trovi["authors"])
+
+
+def test_a_title_that_trovi_does_not_take_is_refused(monkeypatch, error_of):
+    long = citation.citation() | {"title": "x" * (citation.TROVI_TITLE + 1)}
+    monkeypatch.setattr(citation, "citation", lambda: long)
+    assert "expected at most 70 characters of title; found 71" in error_of(citation.trovi)
+
+
+def test_a_person_is_cited_family_name_first(monkeypatch):
+    person = {"family-names": "Lovelace", "given-names": "Ada"}
+    monkeypatch.setattr(citation, "citation", lambda: cited | {"authors": [person]})
+    cited = yaml.safe_load((PROJECT / "CITATION.cff").read_text())
+    assert citation.zenodo()["creators"] == [{"name": "Lovelace, Ada"}]
+
+
+def test_licences_are_the_ones_that_are_named():
+    assert "Redistribution and use in source and binary forms" in (PROJECT / "LICENSE").read_text()
+    kernel = (PROJECT / "environments/kernel/COPYING").read_text()
+    assert "GNU GENERAL PUBLIC LICENSE" in kernel and "Version 2, June 1991" in kernel
+
+
+def test_binder_has_the_locked_environment():
+    folder = PROJECT / ".binder"
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    (file,) = [line.removeprefix("-r ") for line in lines if not line.startswith("#")]
+    assert (folder / file).resolve() == PROJECT / "requirements.lock"
+    assert (folder / "postBuild").stat().st_mode & 0o111

@@ -1,0 +1,146 @@
+"""Campaigns over several testbeds: who takes what, who waits for whom, and what is run again."""
+
+import threading
+
+import pytest
+
+from campaign_support import Bench, trials  # noqa: F401  (fixture)
+from elevatorlab.errors import NotReady, TrialFailed
+from elevatorlab.results import store
+from elevatorlab.running import campaign
+from elevatorlab.running.campaign import Share
+
+
+def overlaps(spans):
+    """Count how often a trial began before the one before it had ended."""
+    spans = sorted((start, end) for start, end, _ in spans)
+    return sum(b[0] < a[1] for a, b in zip(spans, spans[1:], strict=False))
+
+
+def test_testbeds_on_different_machines_work_at_the_same_time(trials, tmp_path):
+    one, two = Bench("one", "m1"), Bench("two", "m2")
+    campaign.run([Share(one, trials(6)), Share(two, trials(6))], tmp_path)
+    assert overlaps(one.spans) == overlaps(two.spans) == 0
+    assert overlaps(one.spans + two.spans) >= 4
+    assert len(one.spans) == len(two.spans) == 6
+
+
+def test_testbeds_on_one_machine_take_turns(trials, tmp_path):
+    one, two = Bench("one", "m"), Bench("two", "m", slots=8)
+    campaign.run([Share(one, trials(6)), Share(two, trials(6))], tmp_path)
+    assert overlaps(one.spans + two.spans) == 0
+    order = [
+        bench
+        for _, bench in sorted(
+            [(s[0], "one") for s in one.spans] + [(s[0], "two") for s in two.spans]
+        )
+    ]
+    assert order != sorted(order), "in random order, not one after the other"
+
+
+def test_repetitions_are_blocks(trials, tmp_path):
+    one, two = Bench("one", "m"), Bench("two", "m")
+    campaign.run([Share(one, trials(9)), Share(two, trials(9))], tmp_path)
+    repetitions = [
+        trial.repetition for _, _, trial in sorted(one.spans + two.spans, key=lambda s: s[0])
+    ]
+    assert repetitions == sorted(repetitions)
+    seeds = [trial.seed for _, _, trial in one.spans]
+    assert seeds != sorted(seeds), "shuffled within a block"
+
+
+def test_a_testbed_with_slots_runs_several_unless_told_otherwise(trials, tmp_path):
+    many = Bench("many", "m", slots=3)
+    campaign.run([Share(many, trials(6))], tmp_path / "1")
+    assert overlaps(many.spans) > 0
+    few = Bench("few", "m", slots=3)
+    campaign.run([Share(few, trials(6))], tmp_path / "2", workers=1)
+    assert overlaps(few.spans) == 0
+
+
+def test_each_testbed_gets_what_it_takes(trials):
+    host, machine = Bench("host", "m"), Bench("vm", "m", takes="virtual_machine")
+    both = [*trials(2), *trials(3, machine="virtual_machine")]
+    shares = campaign.divide([(host, both), (machine, both)])
+    assert [len(share.trials) for share in shares] == [2, 3]
+
+
+def test_what_nobody_takes_is_refused_before_anything_starts(trials):
+    host = Bench("host", "m")
+    with pytest.raises(NotReady) as refusal:
+        campaign.divide([(host, [*trials(2), *trials(3, machine="virtual_machine")])])
+    assert "3 of 5 trials belong on another testbed than host" in str(refusal.value)
+    assert "'deterministic?processor=Opteron_G3'" in str(refusal.value)
+
+
+def test_what_fails_does_not_stop_the_rest_and_is_run_again(trials, tmp_path):
+    bench = Bench("one", "m", fails=(1, 4))
+    with pytest.raises(TrialFailed) as failure:
+        campaign.run([Share(bench, trials(6))], tmp_path)
+    assert "2 of 6 trials failed" in str(failure.value)
+    assert str(failure.value).count("the disk is on fire") == 2
+    assert str(campaign.plan([Share(bench, trials(6))], tmp_path)) == (
+        "2 trials to run, 4 finished already"
+    )
+    logs = sorted(tmp_path.glob("one/*.failed.txt"))
+    assert [log.read_bytes() for log in logs] == [b"smoke\nflames\n"] * 2
+    assert all(f"The whole log: {log}" in str(failure.value) for log in logs)
+    bench.fails = ()
+    campaign.run([Share(bench, trials(6))], tmp_path)
+    assert list(tmp_path.glob("one/*.failed.txt")) == []
+    assert len(bench.spans) == 8
+    assert bench.prepared is not None and len(bench.prepared) == 2
+
+
+def test_every_testbed_is_closed_whatever_happens(trials, tmp_path):
+    good, bad = Bench("good", "m1"), Bench("bad", "m2")
+    bad.prepare = lambda trials: (_ for _ in ()).throw(NotReady("no disk; expected one"))
+    with pytest.raises(NotReady, match="no disk"):
+        campaign.run([Share(good, trials(2)), Share(bad, trials(2))], tmp_path)
+    assert good.closed == bad.closed == 1
+    assert good.spans == [], "nothing starts before every testbed is ready"
+
+
+def test_ctrl_c_stops_what_runs(trials, tmp_path):
+    bench = Bench("one", "m", lasts_s=0.2)
+
+    def interrupt(done, total, trial):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        campaign.run([Share(bench, trials(6))], tmp_path, progress=interrupt)
+    assert bench.stopped == 1 and bench.closed == 1
+    assert len(bench.spans) < 6
+    assert [path for path in tmp_path.rglob("*.part")] == []
+
+
+def test_notes_say_where_they_come_from(trials, tmp_path):
+    told = []
+    campaign.run([Share(Bench("one", "m"), trials(1))], tmp_path, note=told.append)
+    assert told == [f"one {trials(1)[0].hash[:8]}: runs"]
+
+
+def test_two_campaigns_never_write_to_one_folder(trials, tmp_path, error_of):
+    bench = Bench("one", "m")
+    store.check(tmp_path, bench)
+    with store.sole_writer(tmp_path, bench):
+        said = error_of(campaign.run, [Share(Bench("one", "m"), trials(1))], tmp_path)
+    assert "another elevatorlab is running" in said
+
+
+def test_a_signal_reaches_the_trial(trials, tmp_path):
+    """A testbed's `stop` is called while its trial runs, not after it."""
+    bench, began = Bench("one", "m", lasts_s=0.5), threading.Event()
+
+    def note(text):
+        began.set()
+
+    def progress(done, total, trial):
+        if not done:
+            began.wait(5)
+            raise SystemExit(143)
+
+    with pytest.raises(SystemExit):
+        campaign.run([Share(bench, trials(3))], tmp_path, progress=progress, note=note)
+    assert bench.stopped == 1

@@ -1,0 +1,245 @@
+"""The command line: exit status, one sentence for what went wrong, and what it prints."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from elevatorlab.cli.commands import app, main
+from elevatorlab.results import references, store
+from helpers import cli, cli_without
+
+STUDY = "vm_vs_container"
+
+
+KEYS = {
+    *("id", "study", "source", "quantity", "published"),
+    *("unit", "testbed", "measured", "verdict", "reason"),
+}
+
+
+WRONG = {
+    "unknown study": (
+        ["run", "cfq"],
+        "study: expected one of container_isolation, innodb_commit, iozone_ranking, "
+        "stream_batching, vm_vs_container; found 'cfq'",
+    ),
+    "unknown preset": (
+        ["run", STUDY, "--preset", "huge"],
+        "preset: expected one of smoke, quick, paper, full; found 'huge'",
+    ),
+    "unknown parameter": (["run", STUDY, "-p", "arm=host"], "has no parameter 'arm'; expected one"),
+    "ill-typed parameter": (
+        ["run", STUDY, "-p", "repetitions=many"],
+        "repetitions: Input should be a valid integer",
+    ),
+    "out of range": (["run", STUDY, "-p", "scale=0"], "scale: Input should be greater than 0"),
+    "not in the list": (["run", STUDY, "-p", "tests=third"], "tests.0: Input should be"),
+    "no value": (["run", STUDY, "-p", "arms"], "-p: expected NAME=VALUE; found 'arms'"),
+    "unknown testbed": (["run", STUDY, "--testbed", "moon"], "testbed: expected one of"),
+    "one unknown testbed of two": (
+        ["run", STUDY, "--testbed", "host,moon"],
+        "testbed: expected one of",
+    ),
+    "an address with a password": (
+        ["run", STUDY, "--testbed", "ssh://me:secret@there"],
+        "without a password; found 'ssh://me:...@there'",
+    ),
+    "an unknown option of an address": (
+        ["run", STUDY, "--testbed", "ssh://there?port=22"],
+        "expected one of key, known_hosts, config, target, address after '?'; found 'port'",
+    ),
+    "the same testbed twice": (
+        ["run", STUDY, "--testbed", "host,host", "--dry-run"],
+        "testbed: expected each once; found 'host' twice",
+    ),
+    "no trial": (
+        ["run", STUDY, "-p", "schedulers=[]", "--dry-run"],
+        "expected at least one trial; found none with these parameters",
+    ),
+    "too many trials": (
+        ["run", STUDY, "-p", "repetitions=10000000", "--dry-run"],
+        "repetitions: Input should be less than or equal to 1000",
+    ),
+    "a file for results": (
+        ["claims", "--results", __file__],
+        f"expected a folder; {__file__} is a file",
+    ),
+    "trials of another testbed": (
+        ["run", STUDY, "--testbed", "host", "-p", "arms=container", "--preset", "smoke"],
+        "belong on another testbed than host",
+    ),
+    "a disk by its kernel name": (
+        ["run", STUDY, "--testbed", "host", "-p", "device=/dev/sdb"],
+        "device: String should match pattern",
+    ),
+    "cleaning what is away": (
+        ["clean", "--testbed", "ssh://root@127.0.0.1:1"],
+        "root@127.0.0.1:1 cannot be reached",
+    ),
+    "no such results": (["results", "--results", "/no/such"], "expected /no/such to exist"),
+    "claims of nothing": (["claims", "--results", "/no/such"], "expected /no/such to exist"),
+    "report of nothing": (["report", "--results", "/no/such"], "expected /no/such to exist"),
+    "bundle of nothing": (["bundle", "--results", "/no/such"], "expected /no/such to exist"),
+    "no such bundle": (["verify", "/no/such"], "bundle /no/such: expected a file that can be read"),
+}
+
+
+@pytest.fixture
+def cli_here(monkeypatch, capfd):
+    """Run the command in this process, which has imported what it needs; return how it ended."""
+    kept = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["elevatorlab", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capfd.readouterr()
+        return SimpleNamespace(returncode=ended.value.code, stdout=said.out, stderr=said.err)
+
+    yield run
+    signal.signal(signal.SIGTERM, kept)
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_in_one_sentence(case, cli_here):
+    arguments, sentence = WRONG[case]
+    run = cli_here(*arguments)
+    assert run.returncode == 1
+    assert sentence in run.stderr
+    assert run.stderr.startswith("elevatorlab: ")
+    assert run.stderr.count("\n") == 1
+    assert run.stdout == ""
+
+
+def test_a_shell_is_told_the_same():
+    arguments, sentence = WRONG["no value"]
+    run = cli(*arguments)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == f"elevatorlab: {sentence}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["frobnicate"],
+        ["run", STUDY, "--nope"],
+        ["run"],
+        ["verify", "--sample", "0"],
+        ["verify", "b.zip", "--sample", "0", "--image", "a.tar.xz"],
+    ],
+)
+def test_wrong_usage(arguments, cli_here):
+    run = cli_here(*arguments)
+    assert run.returncode == 2
+    assert "Usage: elevatorlab" in run.stderr and "Traceback" not in run.stderr
+
+
+def test_claims_of_the_published_data_alone():
+    run = cli("claims", STUDY, "--results", "published", "--json")
+    assert run.returncode == 0, run.stderr
+    claims = json.loads(run.stdout)
+    assert len(claims) > 100
+    assert [claim["id"] for claim in claims if not set(claim) >= KEYS] == []
+    assert [claim["id"] for claim in claims if not claim["verdict"]] == []
+    assert {claim["study"] for claim in claims} == {STUDY}
+
+
+@pytest.mark.parametrize("command", ["claims", "report", "results"])
+def test_what_only_reads_takes_the_reference(command, monkeypatch, tmp_path, error_of):
+    monkeypatch.setattr(references, "FOLDER", tmp_path)
+    said = error_of(app, [command], standalone_mode=False)
+    assert f"expected {tmp_path / STUDY}.csv" in said
+
+
+def test_claims_without_a_reference(monkeypatch, tmp_path, error_of):
+    monkeypatch.setattr(references, "FOLDER", tmp_path)
+    said = error_of(store.load, STUDY)
+    assert f"expected {tmp_path / STUDY}.csv" in said and "'published'" in said
+
+
+def test_doctor():
+    run = cli("doctor", "--json")
+    findings = json.loads(run.stdout)
+    assert {"QEMU", "image", "memory"} <= {finding["what"] for finding in findings}
+    for finding in findings:
+        assert set(finding) == {"testbed", "what", "sentence", "found", "ready", "remedy", "needed"}
+        assert finding["ready"] or finding["remedy"] or "expected" in finding["found"]
+    default = [finding for finding in findings if finding["testbed"] == "deterministic"]
+    ready = all(finding["ready"] for finding in default if finding["needed"])
+    assert run.returncode == (0 if ready else 1)
+    shown = cli("doctor").stdout
+    assert [one["what"] for one in findings if one["what"] not in shown] == []
+    assert [one["testbed"] for one in findings if one["testbed"] not in shown] == []
+
+
+def test_doctor_of_one_testbed_tells_its_gaps():
+    run = cli("doctor", "--testbed", "host", "--json")
+    findings = {finding["what"]: finding for finding in json.loads(run.stdout)}
+    assert {finding["testbed"] for finding in findings.values()} == {"host"}
+    needed = [finding["ready"] for finding in findings.values() if finding["needed"]]
+    assert run.returncode == (0 if all(needed) else 1)
+
+
+def test_doctor_of_a_machine_that_is_away():
+    run = cli("doctor", "--testbed", "ssh://root@127.0.0.1:1", "--json")
+    (finding,) = json.loads(run.stdout)
+    assert run.returncode == 1
+    assert "cannot be reached" in finding["found"]
+
+
+def test_doctor_tells_two_machines_of_a_kind_apart():
+    addresses = ["ssh://root@127.0.0.1:1", "ssh://root@127.0.0.1:2"]
+    run = cli("doctor", "--testbed", ", ".join(addresses), "--json")
+    findings = {finding["testbed"]: finding for finding in json.loads(run.stdout)}
+    assert run.returncode == 1
+    for address, port in zip(addresses, (1, 2), strict=True):
+        assert f"127.0.0.1:{port} cannot be reached" in findings[address]["found"]
+    shown = cli("doctor", "--testbed", ",".join(addresses)).stdout
+    assert [address for address in addresses if address not in shown] == []
+
+
+def test_what_is_missing_is_an_exit_status(tmp_path):
+    run = cli("doctor", "--json", env={**os.environ, "ELEVATORLAB_BUILD": str(tmp_path)})
+    missing = [finding for finding in json.loads(run.stdout) if not finding["ready"]]
+    assert run.returncode == 1
+    assert "image" in {finding["what"] for finding in missing}
+
+
+#: What takes long to import, and what an extra brings.
+LARGE = {"numpy", "pandas", "scipy", "matplotlib", "seaborn", "pandera", "rocrate"}
+
+
+LARGE |= {"distributed", "docker", "fabric", "paramiko", "IPython"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"]])
+def test_what_a_command_says_of_itself_needs_no_library(arguments):
+    """It answers at once: benchmarks/answer_times.py says how soon."""
+    run = cli_without(LARGE, *arguments)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("code", ["import elevatorlab.cli.commands", "import elevatorlab.notebook"])
+def test_dask_is_imported_where_it_is_used(code):
+    """It takes half a second, which `--help` and a notebook that only reads do not spend."""
+    command = [sys.executable, "-c", f"{code}; import sys; print('distributed' in sys.modules)"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "False\n"
+
+
+def test_what_starts_a_campaign_is_imported_in_no_time():
+    """Dask's workers import it as their main module, each of them."""
+    code = (
+        "import elevatorlab.cli, sys; print([n for n in ('pandas', 'typer') if n in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "[]\n"
+
+
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "elevatorlab", "--version"]
+    assert "elevatorlab" in subprocess.run(command, capture_output=True, text=True).stdout

@@ -1,0 +1,242 @@
+"""The check of a scheduler: its words for the kernel's, and the machine that runs it."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conformity_support import left_in, place  # noqa: F401  (fixtures)
+from elevatorlab import scratch
+from elevatorlab.elevators.check import cases, check, kernel_log, page
+from elevatorlab.elevators.check.conformity import CaseVerdict, Conformity
+from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
+from elevatorlab.elevators.check.in_guest.failure import Broken
+from elevatorlab.errors import ElevatorLabError
+from helpers import wait_until
+
+NO_MODULE = Path("x-iosched.debug.ko")
+
+
+IN_GUEST = Path(load.__file__).parent
+
+
+def test_every_case_has_a_function_and_words():
+    registry = (IN_GUEST / "cases" / "__init__.py").read_text()
+    functions = re.findall(r"^        (?:at_rest|disks|orders|under_load)\.(\w+),", registry, re.M)
+    assert functions == [case.name for case in cases.IN_THE_MACHINE]
+    assert all(case.title.endswith(".") and case.means.endswith(".") for case in cases.CASES)
+
+
+SAID = {
+    "sleeps": (
+        "[    4.895863] BUG: scheduling while atomic: python3/117/0x00000002\n"
+        "[    4.895948] Kernel panic - not syncing: scheduling while atomic: panic_on_warn\n",
+        "It sleeps where nobody may",
+    ),
+    "waits for its own lock": (
+        "[    5.232961] Uhhuh. NMI received for unknown reason 21 on CPU 0.\n"
+        "[    5.232965] Kernel panic - not syncing: NMI: Not continuing\n"
+        "[    5.233062] RIP: 0010:native_queued_spin_lock_slowpath+0x2e/0x2a0\n",
+        "It waits for a spinlock that nobody gives back",
+    ),
+    "loops": (
+        "[    5.232961] Uhhuh. NMI received for unknown reason 21 on CPU 0.\n"
+        "[    5.232965] Kernel panic - not syncing: NMI: Not continuing\n",
+        "It keeps the processor for ever",
+    ),
+    "loops, and the console stops": (
+        "[    5.232961] Uhhuh. NMI received for unknown reason 21 on CPU 0.\n",
+        "It keeps the processor for ever",
+    ),
+    "something else": ("[    5.0] list_add: a new sentence\n", "The kernel was in trouble; its"),
+    "issues twice": (
+        "[    5.009073] list_add double add: new=ffff8880094101c8, prev=ffff8880094101c8\n"
+        "[    5.009125] kernel BUG at lib/list_debug.c:33!\n"
+        "[    5.009300]  blk_mq_do_dispatch_sched+0x116/0x3c0\n",
+        "It issues a request twice",
+    ),
+    "issues twice, one by one": (
+        "[    5.0] WARNING: CPU: 0 PID: 37 at block/blk-mq.c:1 blk_mq_start_request+0x1/0x2\n",
+        "It issues a request twice",
+    ),
+    "damages a list": (
+        "[    5.0] list_del corruption. prev->next should be 1, but was 2\n",
+        "A list is damaged",
+    ),
+    "uses freed memory": (
+        "[    4.7] general protection fault, probably for non-canonical address "
+        "0x6b6b6b6b6b6b6b6b: 0000 [#1] PREEMPT SMP NOPTI\n",
+        "It uses memory after it was freed",
+    ),
+    "writes too far": (
+        "[    4.7] BUG kmalloc-64 (Tainted: G           OE     ): Right Redzone overwritten\n",
+        "It writes beyond the memory",
+    ),
+    "follows a NULL pointer": (
+        "[    4.7] BUG: kernel NULL pointer dereference, address: 0000000000000008\n",
+        "It follows a NULL pointer",
+    ),
+    "says nothing": ("[    4.5] x_iosched: loading out-of-tree module taints kernel.\n", "a word"),
+}
+
+
+@pytest.mark.parametrize("what", SAID)
+def test_what_the_kernel_says_is_named(what):
+    console, named = SAID[what]
+    sentence, _ = kernel_log.trouble(console, NO_MODULE)
+    assert named in sentence
+
+
+def test_a_trace_is_shown_without_registers():
+    console = (
+        "[    4.5] x_iosched: loading out-of-tree module taints kernel.\n"
+        "[    4.7] BUG: kernel NULL pointer dereference, address: 0000000000000008\n"
+        "[    4.7] RAX: 0000000000000058 RBX: 0000000000000001 RCX: 0000000000000000\n"
+        "[    4.7]  ? handle_mm_fault+0xdb/0x2d0\n"
+        "[    4.7]  blk_mq_init_sched+0x171/0x280\n"
+    )
+    _, lines = kernel_log.trouble(console, NO_MODULE)
+    assert lines == [
+        "BUG: kernel NULL pointer dereference, address: 0000000000000008",
+        " blk_mq_init_sched+0x171/0x280",
+    ]
+
+
+class StandsForDisk:
+    number = "254,0"
+
+
+LINES = """\
+     python3-117 [000] .....     5.100000: block_getrq: 254,0 W 8 + 8 [python3]
+     python3-117 [000] .....     5.200000: block_getrq: 254,0 RS 16 + 8 [python3]
+     python3-117 [000] .....     5.200001: block_getrq: 7,0 R 16 + 8 [python3]
+     python3-117 [000] .....     5.200002: block_getrq: 254,0 R 800 + 8 [python3]
+    kworker/0:1H-37 [000] .....     5.232880: block_rq_issue: 254,0 W 8192 () 8 + 16 [kworker/0]
+         <idle>-0   [000] d.h1.     5.233008: block_rq_complete: 254,0 W () 8 + 16 [0]
+"""
+
+
+def test_a_trace_tells_who_waits(tmp_path, monkeypatch):
+    (tmp_path / "trace").write_text(LINES)
+    monkeypatch.setattr(trace, "TRACING", tmp_path)
+    waiting, done = trace.requests(StandsForDisk())
+    assert [(one.sector, one.issued) for one in done] == [(8, True), (16, True)]
+    assert [str(one) for one in waiting] == ["read of 8 sectors at sector 800"]
+    assert not waiting[0].issued and waiting[0].overtaken_by == 0
+
+
+def test_a_trace_tells_who_was_overtaken(tmp_path, monkeypatch):
+    completes = "<idle>-0 [000] d.h1. 5.3: block_rq_complete: 254,0 R () 800 + 8 [0]\n"
+    (tmp_path / "trace").write_text(LINES.split("    kworker")[0] + completes)
+    monkeypatch.setattr(trace, "TRACING", tmp_path)
+    waiting, _ = trace.requests(StandsForDisk())
+    assert [(one.sector, one.overtaken_by) for one in waiting] == [(8, 1), (16, 1)]
+
+
+GIVEN_BACK = """\
+    kworker/0:1H-37 [000] .....     5.300000: block_rq_issue: 254,0 WFS 4096 () 8 + 8 [kworker/0]
+    kworker/0:1H-37 [000] .....     5.300001: block_rq_requeue: 254,0 WFS () 8 + 8 [0]
+"""
+
+
+def test_a_trace_tells_what_the_driver_gave_back(tmp_path, monkeypatch):
+    made = LINES.splitlines(keepends=True)[0]
+    (tmp_path / "trace").write_text(made + GIVEN_BACK)
+    monkeypatch.setattr(trace, "TRACING", tmp_path)
+    (waiting,), done = trace.requests(StandsForDisk())
+    assert not waiting.issued and not done
+    assert trace.given_back(StandsForDisk()) == ["WFS"]
+    (tmp_path / "trace").write_text(made + GIVEN_BACK.splitlines(keepends=True)[0])
+    assert trace.requests(StandsForDisk())[0][0].issued
+    assert trace.given_back(StandsForDisk()) == []
+
+
+ALLOCATED = "%7d kmalloc_reserve+0x1/0x2 age=%d/2/3 pid=1 cpus=0\n        0xffffffffc0468123\n"
+
+
+CACHES = {"before": ALLOCATED % (2, 1), "after": ALLOCATED % (5, 7)}
+
+
+def test_memory_of_code_that_is_gone_is_a_leak(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "CACHES", tmp_path)
+    monkeypatch.setattr(memory, "ALL_CACHES", tmp_path)
+    found = {}
+    (tmp_path / "kmalloc-64").mkdir()
+    for when, text in CACHES.items():
+        (tmp_path / "kmalloc-64" / "alloc_traces").write_text(text)
+        found[when] = memory.snapshot()
+    places = {".text": 0xFFFFFFFFC0468000, ".init.text": 0xFFFFFFFFC0470000}
+    leaks = list(memory.leaks(found["before"], found["after"], places))
+    assert leaks == [("kmalloc-64", 3, ".text+0x123")]
+    assert list(memory.leaks(found["after"], found["after"], places)) == []
+
+
+ALLOCATES = (
+    "python3-117 [000] ...1. 5.1: kmalloc: call_site=mine_insert+0x1c/0x60 [mine_iosched] ptr=1\n"
+)
+
+
+def test_what_may_sleep_under_a_lock_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(atomic, "BUFFER", tmp_path)
+    (tmp_path / "trace").write_text(ALLOCATES)
+    atomic.look("other_iosched")
+    (tmp_path / "trace").write_text(ALLOCATES)
+    with pytest.raises(Broken, match=r"kmalloc under a spinlock .* at mine_insert\+0x1c\. Memory"):
+        atomic.look("mine_iosched")
+
+
+class RamDisk:
+    """A file that stands for a disk."""
+
+    def __init__(self, file):
+        file.write_bytes(bytes(1 << 20))
+        self.name, self.device, self.size_bytes = file.name, str(file), 1 << 20
+
+
+def test_a_write_that_is_not_on_the_disk_is_found(tmp_path):
+    disk = RamDisk(tmp_path / "disk")
+    done = load.Load(disk, depth=4, requests=30)
+    assert done.finish() == 120
+    program = done.programs[2]
+    sector = max(program.numbers)
+    with open(disk.device, "r+b") as file:
+        file.seek(512 * sector)
+        file.write(load.content(sector, program.numbers[sector] + 1))
+    with pytest.raises(Broken, match=f"sector {sector} does not read back"):
+        done.compare()
+
+
+def test_the_page_says_what_a_failure_means():
+    verdicts = (
+        CaseVerdict("builds", "passed"),
+        CaseVerdict("loads", "failed", "The module does not load.", ("BUG: <oops>",)),
+        CaseVerdict("is_selected", "not run", "nothing works without the case loads"),
+    )
+    conformity = Conformity("mine", "0" * 64, verdicts)
+    assert page.summary(conformity) == "1 of 3 cases passed; failed: loads."
+    html = page.html(conformity)
+    assert "The machine has one processor" in html
+    assert "it does not pass the check" in html and "BUG: &lt;oops&gt;" in html
+    assert "elv_register" in "\n".join(page.lines(verdicts[1])) and "elv_register" in html
+    assert page.lines(verdicts[0]) == ["passed  builds"]
+
+
+def test_an_unknown_case_is_refused_before_anything_starts(tmp_path):
+    with pytest.raises(ElevatorLabError, match="case: expected one of loads, .*; found 'speed'"):
+        check(tmp_path, only=["speed"])
+
+
+def test_what_a_check_would_leave_is_seen(place):
+    assert left_in(place) == []
+    with scratch.folder() as folder:
+        assert left_in(place) == [Path(folder).name]
+    # Its parent has ended, so it is nobody's child here.
+    orphan = subprocess.check_output("sleep 600 >/dev/null & echo $!", shell=True, text=True)
+    try:
+        wait_until(lambda: left_in(place) == ["sleep 600 "])  # it may not be "sleep" yet
+    finally:
+        os.kill(int(orphan), signal.SIGKILL)
+    wait_until(lambda: left_in(place) == [])

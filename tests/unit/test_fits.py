@@ -1,0 +1,227 @@
+"""Fits against NIST's certified values, synthetic data with known answers, and their warnings."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elevatorlab.analysis import models
+from elevatorlab.analysis.fits import fit
+from elevatorlab.analysis.models import Model
+from helpers import FIXTURES
+
+NIST = FIXTURES / "nist"
+DATA = pd.read_csv(NIST / "data.csv")
+CERTIFIED = pd.read_csv(NIST / "certified.csv")
+
+EQUATIONS = {
+    "DanWood": lambda x, b1, b2: b1 * x**b2,
+    "Misra1a": lambda x, b1, b2: b1 * (1 - np.exp(-b2 * x)),
+    "Chwirut2": lambda x, b1, b2, b3: np.exp(-b1 * x) / (b2 + b3 * x),
+    "Misra1d": lambda x, b1, b2: b1 * b2 * x / (1 + b2 * x),
+    "Kirby2": lambda x, b1, b2, b3, b4, b5: (b1 + b2 * x + b3 * x**2) / (1 + b4 * x + b5 * x**2),
+    "Roszman1": lambda x, b1, b2, b3, b4: b1 - b2 * x - np.arctan(b3 / (x - b4)) / np.pi,
+    "MGH09": lambda x, b1, b2, b3, b4: b1 * (x**2 + x * b2) / (x**2 + x * b3 + b4),
+    "MGH10": lambda x, b1, b2, b3: b1 * np.exp(b2 / (x + b3)),
+    "BoxBOD": lambda x, b1, b2: b1 * (1 - np.exp(-b2 * x)),
+    "Bennett5": lambda x, b1, b2, b3: b1 * (b2 + x) ** (-1 / b3),
+    "Thurber": lambda x, b1, b2, b3, b4, b5, b6, b7: (
+        (b1 + b2 * x + b3 * x**2 + b4 * x**3) / (1 + b5 * x + b6 * x**2 + b7 * x**3)
+    ),
+    "Rat43": lambda x, b1, b2, b3, b4: b1 / (1 + np.exp(b2 - b3 * x)) ** (1 / b4),
+    "Eckerle4": lambda x, b1, b2, b3: b1 / b2 * np.exp(-0.5 * ((x - b3) / b2) ** 2),
+}
+
+
+def nist(name):
+    points = DATA[DATA["dataset"] == name]
+    certified = CERTIFIED[CERTIFIED["dataset"] == name].set_index("parameter")
+    return points["x"].to_numpy(), points["y"].to_numpy(), certified
+
+
+def digits(found, certified):
+    """Return the number of correct digits (log relative error), 11 at most."""
+    return min(11, -math.log10(max(abs(found / certified - 1), 1e-16)))
+
+
+@pytest.mark.parametrize("start", ["start_1", "start_2"])
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_nonlinear_problems_have_their_certified_answers(name, start):
+    """From both of NIST's starting points, at all three levels of difficulty."""
+    x, y, certified = nist(name)
+    found = fit(Model(name, "", EQUATIONS[name], None), x, y, start=certified[start])
+    assert digits(found.rss, certified["residual_sum_of_squares"].iloc[0]) >= 10
+    for parameter, row in certified.iterrows():
+        assert digits(found.parameters[parameter].value, row["value"]) >= 6
+        assert digits(found.parameters[parameter].error, row["standard_error"]) >= 5
+
+
+def assert_certified(found, parameter, row, factor=1.0):
+    assert digits(found.parameters[parameter].value, factor * row["value"]) >= 9
+    assert digits(found.parameters[parameter].error, factor * row["standard_error"]) >= 9
+
+
+def test_the_power_law_is_certified_by_danwood():
+    """From the model's own guess."""
+    x, y, certified = nist("DanWood")
+    found = fit(models.POWER, x, y)
+    assert_certified(found, "a", certified.loc["b1"])
+    assert_certified(found, "b", certified.loc["b2"])
+
+
+def test_the_straight_line_is_certified_by_norris():
+    """A linear problem, 15 digits."""
+    x, y, certified = nist("Norris")
+    found = fit(models.LINEAR, x, y)
+    assert_certified(found, "a", certified.loc["b0"])
+    assert_certified(found, "b", certified.loc["b1"])
+    assert digits(1 - found.r2, 1 - 0.999993745883712) >= 9
+
+
+def test_the_logarithm_is_certified_by_norris_over_a_stretched_axis():
+    """With x = exp(x' / 100), a + b ln(x) is the line a + (b / 100) x'."""
+    x, y, certified = nist("Norris")
+    found = fit(models.LOGARITHMIC, np.exp(x / 100), y)
+    assert_certified(found, "a", certified.loc["b0"])
+    assert_certified(found, "b", certified.loc["b1"], factor=100)
+
+
+def test_the_closed_share_is_certified_by_misra1d():
+    """Over n = 1 / x it is Misra1d's equation with z = 1 / b1 and z / s = b2."""
+    x, y, certified = nist("Misra1d")
+    found = fit(models.CLOSED_SHARE, 1 / x, y)
+    z, s = found.parameters["z"], found.parameters["s"]
+    b1, b2 = certified["value"]
+    assert digits(z.value, 1 / b1) >= 8
+    assert digits(z.value / s.value, b2) >= 8
+    assert digits(z.error, certified.loc["b1", "standard_error"] / b1**2) >= 8
+
+
+def test_the_exponential_is_certified_by_mgh10_at_its_third_parameter():
+    """With b3 at its certified value, the other two minimise the same sum of squares."""
+    x, y, certified = nist("MGH10")
+    b1, b2, b3 = certified["value"]
+    found = fit(models.EXPONENTIAL, 1 / (x + b3), y)
+    assert digits(found.parameters["a"].value, b1) >= 7
+    assert digits(found.parameters["b"].value, b2) >= 8
+    assert digits(found.rss, certified["residual_sum_of_squares"].iloc[0]) >= 9
+
+
+@pytest.mark.parametrize(
+    ("model", "utilization_of"),
+    [
+        (models.MM1, lambda factor: 1 - 1 / factor),
+        (models.MD1, lambda factor: 1 - 1 / (2 * factor - 1)),
+        (models.INTERACTIVE, lambda factor: factor / (1 + factor)),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_the_wait_laws_are_certified_by_noint1(model, utilization_of):
+    """Over their own factor, each is a line through the origin."""
+    x, y, certified = nist("NoInt1")
+    found = fit(model, utilization_of(x), y)
+    assert_certified(found, model.parameters[0], certified.loc["b1"])
+
+
+# Synthetic data with known answers
+
+N = np.arange(1.0, 21.0)
+U = np.linspace(0.27, 0.92, 20)
+RANDOM = np.random.default_rng(2018)
+TRUTHS = {
+    models.POWER: (N, st.tuples(st.floats(1, 1e4), st.floats(-2, 2))),
+    models.LOGARITHMIC: (N, st.tuples(st.floats(-100, 100), st.floats(0.1, 100))),
+    models.LINEAR: (N, st.tuples(st.floats(-100, 100), st.floats(0.1, 100))),
+    models.EXPONENTIAL: (N, st.tuples(st.floats(0.1, 1e3), st.floats(-0.3, 0.3))),
+    models.CLOSED_SHARE: (N, st.tuples(st.floats(1e-4, 0.1), st.floats(1e-4, 0.1))),
+    models.MM1: (U, st.tuples(st.floats(0.01, 100))),
+    models.MD1: (U, st.tuples(st.floats(0.01, 100))),
+    models.INTERACTIVE: (U, st.tuples(st.floats(0.01, 100))),
+}
+
+
+@pytest.mark.parametrize("model", TRUTHS, ids=lambda model: model.name)
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_a_curve_without_noise_gives_its_parameters_back(model, data):
+    """And is recognised as an identity instead of praised for its R2."""
+    x, values = TRUTHS[model]
+    truth = data.draw(values)
+    found = fit(model, x, model.function(x, *truth))
+    assert [one.value for one in found.parameters.values()] == pytest.approx(truth, rel=1e-6)
+    assert found.exact
+    assert any("identity of these data" in sentence for sentence in found.warnings)
+    assert found.predict(x).high == pytest.approx(found.fitted)
+
+
+def test_intervals_and_bands_cover_the_truth_as_often_as_they_say():
+    """95 % of 200 noisy power laws; and sound residuals hardly ever raise a warning."""
+    truth = models.POWER.function(N, 328, -0.83)
+    found = [fit(models.POWER, N, truth + RANDOM.normal(0, 5, len(N))) for _ in range(200)]
+    exponents = [one.parameters["b"] for one in found]
+    assert np.mean([b.low <= -0.83 <= b.high for b in exponents]) == pytest.approx(0.95, abs=0.04)
+    at_10 = [one.predict(10) for one in found]
+    hits = [band.low[0] <= truth[9] <= band.high[0] for band in at_10]
+    assert np.mean(hits) == pytest.approx(0.95, abs=0.04)
+    assert np.mean([bool(one.warnings) for one in found]) < 0.05
+
+
+def test_the_band_of_a_line_is_the_textbook_one():
+    """t s sqrt(1 / n + (x - mean)^2 / Sxx)."""
+    y = 3 + 2 * N + RANDOM.normal(0, 1, len(N))
+    found = fit(models.LINEAR, N, y)
+    band = found.predict(N)
+    s = np.sqrt(found.rss / 18)
+    half = 2.10092204 * s * np.sqrt(1 / 20 + (N - N.mean()) ** 2 / np.sum((N - N.mean()) ** 2))
+    assert band.high - band.value == pytest.approx(half, rel=1e-6)
+    assert band.value - band.low == pytest.approx(half, rel=1e-6)
+    assert band.warnings == ()
+
+
+def test_a_weight_counts_as_repetitions_do():
+    """Weight 2 is four observations of the same value."""
+    y = models.POWER.function(N, 300, -0.8) + RANDOM.normal(0, 5, len(N))
+    weighted = fit(models.POWER, N, y, weights=np.where(N == 3, 2.0, 1.0))
+    repeated = fit(models.POWER, [*N, 3, 3, 3], [*y, *[y[2]] * 3])
+    for name in ("a", "b"):
+        ours, theirs = weighted.parameters[name].value, repeated.parameters[name].value
+        assert ours == pytest.approx(theirs, rel=1e-9)
+
+
+def test_aicc_is_the_one_of_the_normal_likelihood():
+    """But for a constant that all rivals share."""
+
+    def by_likelihood(found):
+        n, k = len(found.x), len(found.parameters) + 1
+        log_likelihood = -n / 2 * (np.log(2 * np.pi * found.rss / n) + 1)
+        return -2 * log_likelihood + 2 * k + 2 * k * (k + 1) / (n - k - 1)
+
+    y = models.POWER.function(N, 300, -0.8) + RANDOM.normal(0, 5, len(N))
+    rivals = [fit(model, N, y) for model in models.CURVES]
+    offsets = [one.aicc - by_likelihood(one) for one in rivals]
+    assert offsets == pytest.approx([offsets[0]] * len(rivals))
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "weights", "message"),
+    [
+        ([1, 2, 3], [1, 2], None, r"one length, found \(3,\), \(2,\)"),
+        ([1, 2, math.nan], [1, 2, 3], None, "found 1 of 3 values of x"),
+        ([1, 2, 3], [1, math.inf, 3], None, "found 1 of 3 values of y"),
+        ([1, 2, 3], [1, 2, 3], [1, 1, 0], "positive weights"),
+        ([2, 2, 2], [1, 2, 3], None, "2 or more different x above 0, found 1"),
+        ([-1, 0, 2], [1, 2, 3], None, "2 or more different x above 0, found 1"),
+        ([], [], None, "found 0"),
+        ([1, 2, 3], [-1, -2, 0], None, "expected positive values of y"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(x, y, weights, message):
+    """One sentence each."""
+    with pytest.raises(ValueError, match=message):
+        fit(models.POWER, x, y, weights)

@@ -1,0 +1,383 @@
+"""A course's submissions: read whatever they are, run in machines of their own, and marked."""
+
+import csv
+import io
+import os
+import re
+import tarfile
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+
+import elevator_rules as rules
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.lifecycle.proofs import Proofs
+from elevatorlab.cli.grade import grade as command_grade
+from elevatorlab.elevators import check
+from elevatorlab.elevators.check.cases import OTHERS
+from elevatorlab.elevators.grading import (
+    assignments,
+    campaign,
+    grade,
+    marking,
+    pages,
+    submissions,
+    trials,
+)
+from elevatorlab.elevators.grading.assignments import Scenario
+from elevatorlab.elevators.grading.grade import Grade
+from elevatorlab.elevators.grading.marking import Marked
+from elevatorlab.elevators.grading.submissions import Submission
+from elevatorlab.errors import NotReady, TrialFailed
+from elevatorlab.testbeds.deterministic import modules
+from grading_support import (  # noqa: F401  (fixtures)
+    ORDERED,
+    SERVICE_MS,
+    ZOO,
+    assignment_file,
+    graded,
+    no_machine,
+    right,
+    scheduler_of,
+)
+
+SCENARIOS = [(name, one) for name in ORDERED for one in assignments.read(name).scenarios]
+
+
+@pytest.mark.parametrize(("name", "scenario"), SCENARIOS, ids=lambda one: getattr(one, "what", one))
+def test_a_scenario_has_one_right_order(name, scenario):
+    """No choice hangs on what a scheduler's code takes, or on a tie."""
+    came_ms = [at_ms for at_ms, _ in scenario.requests]
+    expire_ms = scenario.tunables.get("expire_ms", rules.NEVER)
+    for choice in right(name, scenario):
+        others = [at_ms for at_ms in came_ms if at_ms != choice.at_ms]
+        margin_ms = 0.9 if choice.at_ms in came_ms else 1.9
+        assert min(abs(at_ms - choice.at_ms) for at_ms in others) >= margin_ms
+        waited_ms = choice.at_ms - min(choice.waiting)[0]
+        assert abs(waited_ms - expire_ms) >= 7  # the kernel's clock may tick every 4 ms
+        if assignments.read(name).reference == "sstf" and len(choice.waiting) > 1:
+            nearest, next_kib = sorted(abs(at - choice.head_kib) for _, at in choice.waiting)[:2]
+            assert next_kib - nearest >= 64
+
+
+@pytest.mark.parametrize(("name", "scenario"), SCENARIOS, ids=lambda one: getattr(one, "what", one))
+def test_a_scenario_tells_the_rules_apart(name, scenario):
+    wanted = [one.chosen[1] for one in right(name, scenario)]
+    expire_ms = scenario.tunables.get("expire_ms", rules.NEVER)
+    reference = assignments.read(name).reference
+    for other in set(rules.RULES) - {reference}:
+        assert rules.order(other, scenario.requests, SERVICE_MS, expire_ms) != wanted
+    if scenario.tunables:
+        assert rules.order(reference, scenario.requests, SERVICE_MS) != wanted
+    came = [place for _, place in sorted(scenario.requests)]
+    assert marking.order(scenario, came, wanted).marks == 0  # for doing nothing
+
+
+SCENARIO = Scenario(what="x", marks=4, requests=[(0, 4), (1, 40), (2, 8), (3, 24)])
+
+
+def test_the_right_order_gets_everything():
+    assert marking.order(SCENARIO, [4, 8, 24, 40], [4, 8, 24, 40]).marks == 4
+
+
+def test_another_order_gets_its_right_steps_and_a_sentence():
+    marked = marking.order(SCENARIO, [4, 8, 40, 24], [4, 8, 24, 40])
+    assert marked.marks == 2  # one step of the two that first come, first served has not
+    assert marked.says == (
+        "Dispatch 3 is the first that differs. The head is at 0.01 MiB then. "
+        "Yours: the request at 0.04 MiB, which came at 1 ms. "
+        "Right: the request at 0.02 MiB, which came at 3 ms. "
+        "Of 3 steps from one request to the next, 1 are right."
+    )
+
+
+def test_a_dispatch_too_many_is_said():
+    marked = marking.order(SCENARIO, [4, 8, 8, 24, 40], [4, 8, 24, 40])
+    assert marked.says.startswith("Expected 4 dispatches, one for each request; found 5.")
+    assert marked.marks < 4
+
+
+def test_a_number_is_said_without_an_exponent():
+    part = assignments.read("open").scored[1]
+    says = marking.measure(part, 5154.2, 5080.0, 1.5).says
+    assert says == "5150 reads/s; the reference has 5080: 1.01 times as good."
+
+
+@pytest.mark.parametrize("said", ["It leaks 3 objects.", "It leaks 3 objects"])
+def test_what_is_wrong_is_said_in_sentences(said):
+    case = OTHERS[0]
+    verdicts = (check.CaseVerdict(case.name, "failed", said),)
+    marked = marking.conformity(SCENARIO, check.Conformity("x", "0" * 64, verdicts))
+    assert marked.says.endswith(f"Not so: {case.title} It leaks 3 objects. {case.means}")
+    assert marked.marks == 0
+
+
+def test_a_score_needs_every_part():
+    parts = [Marked(what="a", marks=1, of=1, says="", ratio=2.0), marking.nothing(SCENARIO, "")]
+    assert marking.score(parts, 1) == 200 and marking.score(parts, 2) is None
+
+
+def test_an_unknown_assignment_is_refused_with_those_there_are(error_of):
+    said = error_of(assignments.read, "cfq")
+    assert said.startswith("assignment: expected one of c-look, look")
+    assert said.endswith("or a file that ends in .yaml; found 'cfq'")
+
+
+def test_a_bad_assignment_is_one_sentence(tmp_path, error_of):
+    twice = {"what": "x", "marks": 1, "requests": [[0, 4], [5, 4]]}
+    bad = {
+        "expected each place once": {"scenarios": [twice]},
+        "expected some, or something scored": {"scenarios": []},
+        "markz: no such parameter": {"markz": 1},
+        "cases: expected some of": {"conformity": {"what": "x", "marks": 1, "cases": ["x"]}},
+        "scheduler: expected one of": {"reference": "nobody"},
+    }
+    for sentence, changes in bad.items():
+        said = error_of(assignments.read, str(assignment_file(tmp_path, **changes)))
+        assert sentence in said and "\n" not in said
+    (tmp_path / "mine.yaml").write_text("a: [")
+    assert "expected YAML; found" in error_of(assignments.read, str(tmp_path / "mine.yaml"))
+    (tmp_path / "mine.yaml").write_text("hello")
+    assert "expected the fields" in error_of(assignments.read, str(tmp_path / "mine.yaml"))
+
+
+@pytest.mark.parametrize("name", assignments.names())
+def test_the_text_for_students_has_the_marks_of_the_file(name):
+    assignment = assignments.read(name)
+    (file,) = assignments.COURSE.glob(f"*/{name}.yaml")
+    text = file.with_name("README.md").read_text()
+    by_hand = sum(part.marks for part in assignment.by_hand)
+    total = assignment.marks + by_hand
+    assert f"{total} marks: {assignment.marks} by the machine, {by_hand} by hand" in text
+    rows = re.findall(r"^\| [^|]+ \| (?:3 × )?(\d+) \|$", text.partition("## Marks")[2], re.M)
+    scored = (assignment.scored[0].marks,) if assignment.scored else ()
+    listed = (assignment.build, assignment.conformity, *assignment.scenarios)
+    of_parts = [*(part.marks for part in listed), *scored]
+    assert [int(row) for row in rows] == [*of_parts, *(part.marks for part in assignment.by_hand)]
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+def test_a_submission_is_found_wherever_it_is_in_an_archive(tmp_path):
+    inside = {"../up/in hand/Kbuild": b"obj", "../up/in hand/x.c": b"c", "__MACOSX/Kbuild": b"no"}
+    zipped(tmp_path / "ada.zip", inside)
+    with tarfile.open(tmp_path / "bob.tar.gz", "w:gz") as archive:
+        for name, content in inside.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        link = tarfile.TarInfo("../up/in hand/shadow.h")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/shadow"
+        archive.addfile(link)
+    found = submissions.find(tmp_path)
+    assert [one.student for one in found] == ["ada", "bob"]
+    assert all(one.files == {"Kbuild": b"obj", "x.c": b"c"} for one in found)
+    assert list(tmp_path.parent.glob("**/in hand")) == []
+
+
+BAD = {
+    "empty": (lambda at: at.mkdir(), "expected the folder of a scheduler; found no file in it"),
+    "no.zip": (lambda at: at.write_bytes(b"PK no"), "that can be read; found File is not a zip"),
+    "no.tar": (lambda at: at.write_bytes(b"no"), "that can be read; found"),
+    "large.zip": (lambda at: zipped(at, {"x.c": bytes(5 << 20)}), "and 4 MiB; found more"),
+    "none.zip": (lambda at: zipped(at, {"x.c": b""}), "one folder with a Kbuild; found none"),
+    "two.zip": (
+        lambda at: zipped(at, {"a/Kbuild": b"", "b/Kbuild": b""}),
+        "one folder with a Kbuild; found 2 of them",
+    ),
+    "named.zip": (
+        lambda at: zipped(at, {"Kbuild": b"", f"{'x' * 300}.c": b""}),
+        "expected names of at most 255 bytes; found 'xxx",
+    ),
+    "linked": (lambda at: at.symlink_to("/etc"), "expected a folder, or an archive"),
+    "pipe": (os.mkfifo, "expected a folder, or an archive"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_submission_is_one_sentence(name, tmp_path):
+    make, sentence = BAD[name]
+    make(tmp_path / name)
+    (found,) = submissions.find(tmp_path)
+    assert not found.files and sentence in found.problem and "\n" not in found.problem
+
+
+def test_what_nobody_has_handed_in_is_ignored_and_named(tmp_path, no_machine, capsys, monkeypatch):
+    for name in ("ada", "bob"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+    for name in ("notes.txt", "marks.ods"):
+        (tmp_path / "in" / name).write_text("x")
+    assert [one.student for one in submissions.find(tmp_path / "in")] == ["ada", "bob"]
+
+    def graded(jobs, assignment, *_):
+        return ((job, grade.grade(*job, assignment, {})) for job in jobs)
+
+    monkeypatch.setattr(campaign, "_several", graded)
+    command_grade(tmp_path / "in", "sstf", tmp_path / "out")
+    told = capsys.readouterr()
+    stray = "ignored, since each is neither a folder nor an archive: marks.ods, notes.txt\n"
+    assert stray in told.out and "graded: 2, of which 2 did not" in told.out
+    assert "submissions: 2 of 2" in told.err
+
+
+def test_odd_names_have_addresses_of_their_own():
+    names = ["ada", "a da", "a/da", "..", "ä", "ada?", "=1+1", "x" * 300]
+    slugs = [Submission(name).slug for name in names]
+    assert len(set(slugs)) == len(slugs) and slugs[0] == "ada"
+    assert all(slug.isascii() and "/" not in slug and 0 < len(slug) < 80 for slug in slugs)
+
+
+def test_no_submissions_and_twins_are_refused(tmp_path, error_of):
+    assert "expected a folder with a folder" in error_of(submissions.find, tmp_path / "nowhere")
+    assert "at least one submission; found none" in error_of(submissions.find, tmp_path)
+    (tmp_path / "ada").mkdir()
+    zipped(tmp_path / "ada.zip", {})
+    assert "found two of 'ada'" in error_of(submissions.find, tmp_path)
+
+
+def test_a_submission_is_not_taken_for_the_folder_of_all(tmp_path, error_of):
+    (tmp_path / "Kbuild").touch()
+    assert "found a scheduler's own" in error_of(submissions.find, tmp_path)
+
+
+def test_who_cannot_be_graded_is_tried_again(tmp_path, monkeypatch, no_machine, error_of):
+    assignment = assignments.read("sstf")
+    for name in ("ada", "bob", "carl"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+    asked = []
+
+    def grading(jobs, *_):
+        for one, digest in jobs:
+            asked.append(one.student)
+            empty = grade.grade(one, digest, assignment, {})
+            yield (one, digest), "it was killed" if asked == ["ada", "bob"] else empty
+
+    monkeypatch.setattr(campaign, "_several", grading)
+    out = tmp_path / "out"
+    said = error_of(command_grade, tmp_path / "in", "sstf", out)
+    assert asked == ["ada", "bob", "carl"]
+    assert said == (
+        "1 of 3 submissions could not be graded (the first: 'bob': Not graded: it was killed). "
+        "What is graded is kept; the same command tries the others again"
+    )
+    written = csv.DictReader((out / "marks.csv").read_text().splitlines())
+    rows = {row["student"]: row for row in written}
+    assert (rows["ada"]["marks"], rows["bob"]["marks"]) == ("0", "")
+    assert rows["bob"]["problem"] == "Not graded: it was killed"
+    assert "Not graded: it was killed" in (out / "index.html").read_text()
+    assert "0 of" not in (out / "feedback" / "bob.html").read_text()
+    command_grade(tmp_path / "in", "sstf", out)
+    assert asked == ["ada", "bob", "carl", "bob"]
+
+
+def test_what_fails_the_laboratory_is_a_sentence(monkeypatch):
+    def fails(*_):
+        raise ValueError("a bug\nof ours")
+
+    monkeypatch.setattr(grade, "grade", fails)
+    monkeypatch.setattr(campaign.task, "unlike", lambda *_: "")
+    job = (Submission("ada"), "")
+    assert campaign._graded(job, assignments.read("sstf"), {}, "") == "ValueError: a bug of ours"
+
+
+def test_who_is_graded_where_nothing_compiles_has_no_marks(monkeypatch):
+    """A machine without namespaces, say: nobody gets 0 marks for that."""
+
+    def cannot(folder):
+        raise NotReady("no namespaces", "Grade elsewhere")
+
+    monkeypatch.setattr(grade.modules, "build", cannot)
+    monkeypatch.setattr(campaign.task, "unlike", lambda *_: "")
+    job = (Submission("ada", scheduler_of("fifo")), "")
+    found = campaign._graded(job, assignments.read("open"), {}, "")
+    assert found == "NotReady: no namespaces. Grade elsewhere"
+
+
+def test_who_is_checked_on_an_overloaded_machine_has_no_marks(monkeypatch):
+    """The laboratory's check fails, and not what it checks."""
+
+    def overloaded(*_, **__):
+        raise TrialFailed("the check did not end")
+
+    monkeypatch.setattr(grade.modules, "build", lambda folder: SimpleNamespace(said=""))
+    monkeypatch.setattr(grade.check, "check", overloaded)
+    monkeypatch.setattr(campaign.task, "unlike", lambda *_: "")
+    job = (Submission("ada", scheduler_of("fifo")), "")
+    found = campaign._graded(job, assignments.read("open"), {}, "")
+    assert found == "TrialFailed: the check did not end"
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("x.c: In function 'error':\nx.c:7:2: error: 'y' undeclared", "x.c:7:2: error: 'y' undecl"),
+        ('WARNING: no\nERROR: modpost: "y" [fifo-iosched.ko] undefined!', 'ERROR: modpost: "y" ['),
+        ("make[1]: *** No rule to make target 'x.o'.  Stop.", "make[1]: *** No rule to make"),
+    ],
+)
+def test_why_it_does_not_compile_is_what_the_check_says(said, sentence, monkeypatch):
+    def cannot(folder):
+        raise modules.DoesNotCompile(folder, "it does not compile:", said)
+
+    monkeypatch.setattr(modules, "build", cannot)
+    files = scheduler_of("fifo")
+    problem = grade.grade(Submission("ada", files), "", assignments.read("sstf"), {}).problem
+    assert problem.startswith(f"expected fifo-iosched.ko; it does not compile: {sentence}")
+    assert problem.endswith(check.check(ZOO / "fifo").failures[0].said)
+
+
+def test_a_build_that_ends_without_a_word_has_a_whole_sentence(monkeypatch):
+    def cannot(folder):
+        raise modules.DoesNotCompile(folder, "it does not compile:", "")
+
+    monkeypatch.setattr(modules, "build", cannot)
+    found = grade.grade(Submission("a", scheduler_of("fifo")), "", assignments.read("sstf"), {})
+    assert found.problem == "expected fifo-iosched.ko; it does not compile."
+    assert [part.says for part in found.parts[:2]] == [
+        found.problem,
+        "Not run, since the scheduler could not be built and checked.",
+    ]
+
+
+def test_a_tunable_that_is_not_there_is_said_in_words(tmp_path):
+    """The agent's own sentence names a file of its machine."""
+    *_, bound = assignments.read("look").scenarios
+    with pytest.raises(AgentError) as missing:
+        Proofs().set(tmp_path / "iosched" / "expire_ms", 250)
+    why = grade._why(bound, TrialFailed(str(missing.value)))
+    assert why == "your scheduler has no tunable expire_ms, which this part sets to 250"
+    assert grade._why(SCENARIO, TrialFailed("it hangs")) == "it hangs"
+
+
+def test_both_workers_and_a_cluster_are_refused(tmp_path, error_of):
+    said = error_of(campaign.run, tmp_path, assignments.read("sstf"), tmp_path, 2, "tcp://x:1")
+    assert "--workers and --cluster: expected one of them" in said
+
+
+def test_a_leaderboard_has_the_best_first(tmp_path):
+    assignment = assignments.read("open")
+    parts = [marking.everything(part, "") for part in assignment.parts]
+    names = {"ada": 80.0, "bob": None, "carl": 120.0}
+    grades = [
+        Grade(student=name, digest="", score=score, parts=tuple(parts))
+        for name, score in names.items()
+    ]
+    made = pages.write(tmp_path, assignment, grades, {})
+    feedback = (made["feedback"] / "ada.html").read_text()
+    left_out = assignment.conformity.left_out
+    assert len(left_out) + len(assignment.conformity.cases) == len(OTHERS)
+    assert f"asks for, too: {', '.join(left_out)}." in feedback
+    page = made["leaderboard"].read_text()
+    assert page.index("carl") < page.index("ada") and "bob" not in page
+
+
+def test_every_assignment_stands_for_valid_trials():
+    for name in assignments.names():
+        assignment = assignments.read(name)
+        found = trials.of(assignment, assignment.reference)
+        assert len({one.hash for one in found.values()}) == len(assignment.runs)

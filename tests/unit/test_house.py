@@ -1,0 +1,330 @@
+"""Rules of the house that a reader relies on and that no other test would notice."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from elevatorlab.paths import PROJECT
+from elevatorlab.plugins import studies
+
+AGENT = PROJECT / "lib/elevatorlab/agent"
+GUEST = PROJECT / "environments/deterministic/guest.py"
+
+
+@pytest.fixture(scope="module")
+def committed():
+    """Return the text of every file in git, and of those about to be."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+    )
+    if listed.returncode:
+        pytest.skip(f"not a git checkout: {listed.stderr.strip()}")
+    files = [PROJECT / name for name in listed.stdout.split("\0") if name]
+    return {file: file.read_text(errors="replace") for file in files if file.is_file()}
+
+
+def holding(committed, text):
+    return [
+        str(file.relative_to(PROJECT)) for file, content in committed.items() if text in content
+    ]
+
+
+@pytest.mark.programs("git")
+def test_no_path_of_this_machine(committed):
+    if len(PROJECT.parts) > 2:  # a folder right below the root has too common a name
+        assert holding(committed, f"{PROJECT}") == []
+    home = Path.home()
+    if home != Path("/root"):  # which the guest has, too
+        assert holding(committed, f"{home}/") == []
+
+
+def registry_hosts():
+    """Return the hosts from which this machine gets its packages."""
+    sources = [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]
+    texts = [file.read_text() for file in sources if file.is_file()]
+    pip = [sys.executable, "-m", "pip", "config", "list"]
+    texts.append(subprocess.run(pip, capture_output=True, text=True).stdout)
+    # Without any setting pip asks its own default.
+    default = (
+        "from pip._internal.models.index import PyPI as i; print(i.url, i.file_storage_domain)"
+    )
+    built_in = subprocess.run([sys.executable, "-c", default], capture_output=True, text=True)
+    texts.append(built_in.stdout.replace(" ", " https://"))
+    addresses = re.findall(r"https?://[^\s'\"\]]+", "\n".join(texts))
+    return sorted({host for address in addresses if (host := urlsplit(address).hostname)})
+
+
+@pytest.mark.programs("git")
+def test_no_host_of_a_package_registry(committed):
+    hosts = registry_hosts()
+    assert hosts, "expected at least pip's default"
+    assert {host: found for host in hosts if (found := holding(committed, host))} == {}
+
+
+NOTEBOOKS = sorted((PROJECT / "notebooks").rglob("*.ipynb"))
+EXPERIMENTS = [path for path in NOTEBOOKS if path.parent.name == "experiments"]
+
+
+def name_of(path):
+    return str(path.relative_to(PROJECT))
+
+
+def code_cells(path):
+    cells = json.loads(path.read_text())["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
+def code(cell):
+    lines = "".join(cell["source"]).splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+
+
+def test_there_are_notebooks():
+    assert EXPERIMENTS and len(NOTEBOOKS) > len(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_no_notebook_defines_anything(path):
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+    nodes = [node for cell in code_cells(path) for node in ast.walk(ast.parse(code(cell)))]
+    assert [node.lineno for node in nodes if isinstance(node, definitions)] == []
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=name_of)
+def test_an_experiment_has_parameters_and_no_outputs(path):
+    cells = code_cells(path)
+    tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", ())]
+    assert len(tagged) == 1
+    assert [code(cell) for cell in cells if cell["outputs"] or cell["execution_count"]] == []
+
+
+def texts(file):
+    """Yield every text of a program that is no docstring, with its line."""
+    tree = ast.parse(file.read_text())
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = (node.body for node in ast.walk(tree) if isinstance(node, holders))
+    docstrings = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in docstrings:
+                yield node.lineno, node.value
+
+
+#: Said where nobody knows how the reader will call it: of a trial, on a page, in another program.
+FOR_ANYBODY = {
+    "running/provenance.py": "elevatorlab run",
+    "sharing/bundles/writing.py": "elevatorlab report",
+    "showing/artifact.py": "elevatorlab run",
+}
+
+
+def test_a_printed_command_names_the_program_as_it_was_called():
+    """By `paths.command`; a name in backticks is no command to copy."""
+    library = PROJECT / "lib/elevatorlab"
+    bare = re.compile(r"(?<!`)\belevatorlab (?!is )[a-z]")
+    found = {
+        f"{name}:{line}"
+        for file in library.rglob("*.py")
+        if (name := str(file.relative_to(library))).split("/")[0] != "agent"
+        for line, text in texts(file)
+        if bare.search(text.replace(FOR_ANYBODY.get(name, "\0"), ""))
+    }
+    assert found == set()
+
+
+def imports(file):
+    """Yield (level, module) of every import in a file; level 0 is absolute."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((0, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.level, node.module or ""
+
+
+@pytest.mark.parametrize("file", [*sorted(AGENT.rglob("*.py")), GUEST], ids=name_of)
+def test_what_travels_needs_the_standard_library_alone(file):
+    own = {"agent"}  # the archive's own package
+    depth = len(file.relative_to(AGENT).parts) if file != GUEST else 0
+    for level, module in imports(file):
+        assert level <= depth, f"{module} lies outside of the agent"
+        if level == 0:
+            assert module.split(".")[0] in sys.stdlib_module_names | own
+
+
+def lint_imports(folder):
+    """Hold a copy of the project to the contracts of its pyproject.toml; return the report."""
+    run = subprocess.run(
+        [
+            Path(sys.executable).with_name("lint-imports"),
+            "--no-cache",
+            "--config",
+            "pyproject.toml",
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "lib")},
+        capture_output=True,
+        text=True,
+    )
+    plain = re.sub(r"\x1b\[\d*m", "", run.stdout)  # some versions colour what no terminal shows
+    return " ".join(plain.split()), run.returncode
+
+
+def test_the_rooms_are_told_as_they_lie():
+    """CONTRIBUTING.md has each room of the contract, from the top down."""
+    contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [layer.split(" : ") for layer in contracts["contracts"][0]["layers"]]
+    place = {room: place for place, rooms in enumerate(layers) for room in rooms}
+    page = (PROJECT / "CONTRIBUTING.md").read_text().partition("| room, top first |")[2]
+    told = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)))
+    assert sorted([*told, "agent"]) == sorted(place)
+    assert [place[room] for room in told] == sorted(place[room] for room in told)
+
+
+def test_imports_point_down():
+    report, status = lint_imports(PROJECT)
+    assert status == 0, report
+
+
+def test_an_import_that_points_up_is_found(tmp_path):
+    shutil.copy(PROJECT / "pyproject.toml", tmp_path)
+    package = shutil.copytree(PROJECT / "lib/elevatorlab", tmp_path / "lib/elevatorlab")
+    (package / "analysis/upward.py").write_text("def late():\n    from ..trial import Trial\n")
+    (package / "running/shipped.py").write_text("from .. import agent\n")
+    (package / "showing/by_name.py").write_text("from ..studies import iozone_ranking\n")
+    (package / "agent/needy.py").write_text("from ..errors import ElevatorLabError\n")
+    (package / "studies/there.py").write_text("from ..testbeds import base\n")
+    (package / "running/here.py").write_text("from ..testbeds import docker\n")
+    (package / "attic.py").write_text("")
+    report, status = lint_imports(tmp_path)
+    assert status == 1
+    for found in (
+        "elevatorlab.analysis.upward -> elevatorlab.trial",
+        "elevatorlab.running.shipped -> elevatorlab.agent",
+        "elevatorlab.showing.by_name -> elevatorlab.studies.iozone_ranking",
+        "elevatorlab.agent.needy -> elevatorlab.errors",
+        "elevatorlab.studies.there -> elevatorlab.testbeds.base",
+        "elevatorlab.running.here -> elevatorlab.testbeds.docker",
+        "not listed as layers: - elevatorlab.attic",
+    ):
+        assert found in report
+
+
+@pytest.fixture(scope="module")
+def project():
+    return tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_lock_file_has_what_the_project_needs(project):
+    lock = (PROJECT / "requirements.lock").read_text()
+    locked = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock, re.MULTILINE))
+    locked = {canonicalize_name(name): version for name, version in locked.items()}
+    extras = [
+        one
+        for name, some in project["optional-dependencies"].items()
+        if name != "all"
+        for one in some
+    ]
+    wanted = [*project["dependencies"], *extras]
+    for requirement in map(Requirement, wanted):
+        assert locked[canonicalize_name(requirement.name)] in requirement.specifier
+    entries = re.findall(r"^[A-Za-z0-9].*?(?=^[A-Za-z0-9]|\Z)", lock, re.MULTILINE | re.DOTALL)
+    assert len(entries) == len(re.findall(r"^[A-Za-z0-9]", lock, re.MULTILINE))
+    assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_conda_agrees(project):
+    content = yaml.safe_load((PROJECT / "environment.yml").read_text())
+    *plain, pip = content["dependencies"]
+    assert pip == {"pip": ["-r requirements.lock"]}
+    python = next(Requirement(line) for line in plain if line.startswith("python"))
+    assert str(python.specifier) == project["requires-python"]
+
+
+@pytest.mark.parametrize(
+    ("file", "commands"),
+    [
+        (".github/workflows/ci.yml", ["check", "test", "test-real", "test-release"]),
+        (".ci/run", ["test", "test-real"]),
+    ],
+)
+def test_ci_runs_the_makefiles_commands_and_nothing_else(file, commands):
+    said = (PROJECT / file).read_text()
+    targets = re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    assert re.findall(r"^[^#\n]*\bmake ([a-z-]+)", said, re.MULTILINE) == commands
+    assert set(commands) <= set(targets)
+    assert re.findall(r"^[^#\n]*\b(apt-get|pip|docker|virsh|environments/\S+)", said, re.M) == []
+
+
+#: What tests of a folder must not need.
+BEYOND = {
+    "unit": {
+        "browser",
+        "image",
+        "docker",
+        "root",
+        "ssh",
+        "vagrant",
+        "multicore",
+        "virtual_machines",
+    },
+    "machine": {"docker", "root", "ssh", "vagrant", "multicore", "virtual_machines"},
+}
+
+
+@pytest.mark.parametrize("tier", BEYOND)
+def test_a_tier_needs_no_more_than_its_folder_says(tier):
+    files = sorted((PROJECT / "tests" / tier).glob("*.py"))
+    marks = {
+        (file.name, found)
+        for file in files
+        for found in re.findall(r"\bmark\.(\w+)", file.read_text())
+    }
+    assert len(files) > 30 and {one for one in marks if one[1] in BEYOND[tier]} == set()
+
+
+PARTS = {"claims", "columns", "document", "figures", "measures", "published", "tables", "trials"}
+
+
+@pytest.mark.parametrize("study", studies.STUDIES.names())
+def test_a_study_has_the_parts_that_every_study_has(study):
+    folder = PROJECT / "lib/elevatorlab/studies" / study
+    parts = {one.stem for one in folder.iterdir() if not one.name.startswith("__")}
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    entries = [one for group in project["entry-points"].values() for one in group.values()]
+    registered = {name for name in parts if f"{study}.{name}:" in " ".join(entries)}
+    assert parts - registered - {"beside_disk"} == PARTS
+    said = (PROJECT / "CONTRIBUTING.md").read_text()
+    assert [name for name in PARTS if f"`{name}`" not in said] == []
+
+
+MAKEFILE = (PROJECT / "Makefile").read_text()
+LINTED = re.search(r"^LINTED +:= (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+
+#: The tools of `make check`, with their arguments.
+TOOLS = [
+    line.replace("$(LINTED)", " ".join(LINTED)).split()
+    for line in re.findall(r"^\t\$\(BIN\)/((?:ruff|mypy)\b.*)$", MAKEFILE, re.MULTILINE)
+]
+
+
+def test_git_asks_the_same_tools_before_a_commit():
+    assert {tool[0] for tool in TOOLS} == {"ruff", "mypy"} and len(TOOLS) == 4
+    (local,) = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text())["repos"]
+    files = {hook["id"]: hook.get("files") for hook in local["hooks"]}
+    assert files["ruff-format"] == f"^({'|'.join(LINTED)})/"
+    assert files["ruff-check"] == f"^({'|'.join([*LINTED, 'notebooks'])})/"

@@ -1,0 +1,146 @@
+"""Processors that work side by side: what may be asked for, and what they must do."""
+
+import hashlib
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elevatorlab import cache, testbeds
+from elevatorlab.errors import NotReady
+from elevatorlab.paths import ENVIRONMENTS
+from elevatorlab.testbeds.deterministic import qemu, rounds
+from elevatorlab.testbeds.deterministic.multicore import RANGES
+from elevatorlab.testbeds.deterministic.rounds import ParallelRounds
+from helpers import cli
+from multicore_support import run  # noqa: F401  (fixtures)
+
+FORM = "expected deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]; found"
+
+
+@pytest.mark.parametrize(
+    ("address", "emulator"),
+    [
+        ("deterministic?cpus=1", ParallelRounds(1, 1000, 0)),
+        ("deterministic?cpus=32&slot=200&transfer=100", ParallelRounds(32, 200, 100)),
+    ],
+)
+def test_an_address(address, emulator):
+    testbed = testbeds.get(address, say=None)
+    assert (testbed.name, testbed.emulator) == ("multicore", emulator)
+    assert testbed.anywhere
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("deterministic?", f"{FORM} 'deterministic?'"),
+        ("deterministic?slot=100", f"{FORM} 'deterministic?slot=100'"),
+        ("deterministic?cpus=2&cpus=4", f"{FORM} 'deterministic?cpus=2&cpus=4'"),
+        ("deterministic?cpus=2&cores=4", f"{FORM} 'deterministic?cpus=2&cores=4'"),
+        ("deterministic?cpus=33", "cpus: expected a number from 1 to 32; found '33'"),
+        ("deterministic?cpus=0", "cpus: expected a number from 1 to 32; found '0'"),
+        ("deterministic?cpus=two", "cpus: expected a number from 1 to 32; found 'two'"),
+        ("deterministic?cpus=2&slot=1", "slot: expected a number from 20 to 1000000; found '1'"),
+        ("deterministic?cpus=2&transfer=-1", "transfer: expected a number from 0 to 10000; found"),
+    ],
+)
+def test_bad_addresses_are_refused(address, said, error_of):
+    sentence = error_of(testbeds.get, address)
+    assert sentence.startswith("testbed deterministic: ") and said in sentence
+    assert "\n" not in sentence
+
+
+def test_the_bare_name_needs_an_address(error_of):
+    said = "expected an address, deterministic?cpus=N; found 'multicore'"
+    assert said in error_of(testbeds.get, "multicore")
+
+
+def machine(emulator):
+    """Return the command line without the program's path."""
+    places = (Path(name) for name in ("ram", "exchange", "recording", "monitor"))
+    ram, *others = places
+    return qemu.command(Path("image"), 512, 512, ram, "share=off", *others, emulator)[1:]
+
+
+def test_every_parameter_makes_another_machine():
+    one = ParallelRounds(2)
+    others = [replace(one, **{name: most}) for name, (_, most) in RANGES.items()]
+    machines = [machine(each) for each in (one, *others, qemu.STOCK)]
+    assert len({" ".join(argv) for argv in machines}) == len(machines)
+
+
+def test_results_of_other_arrangements_have_other_folders():
+    addresses = [f"deterministic?cpus=2{more}" for more in ("", "&slot=200", "&transfer=100")]
+    found = {testbeds.get(address, say=None).folder_name() for address in addresses}
+    assert found == {"multicore-2-1000-0", "multicore-2-200-0", "multicore-2-1000-100"}
+
+
+def test_more_processors_have_more_wall_time(make_trial):
+    """So that the guest's own deadline ends what hangs, with the right sentence."""
+    trial = make_trial(deadline_s=100)
+    limits_s = {
+        address: testbeds.get(address, say=None).wall_limit_s(trial)
+        for address in ("deterministic", "deterministic?cpus=1", "deterministic?cpus=32")
+    }
+    assert list(limits_s.values()) == [6060, 6060, 60 + 32 * 6000]
+
+
+def test_without_the_build_it_is_refused_with_the_remedy(tmp_path, monkeypatch, make_trial):
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
+    testbed = testbeds.get("deterministic?cpus=4", say=None)
+    monkeypatch.setattr(testbed, "identity", testbed.emulator.version)  # as where the image is
+    finding, image = (one for one in testbed.findings() if one.what in ("QEMU", "image"))
+    assert finding.needed and not finding.ready
+    assert (image.found, image.remedy) == (finding.found, rounds.BUILD_IT)
+    assert finding.found == "the emulator with processors in parallel: it is not built"
+    with pytest.raises(NotReady, match="it is not built. Build it, once: make multicore"):
+        testbed.prepare([make_trial()])
+
+
+def test_a_damaged_build_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
+    made = cache.obtain(rounds.KIND, rounds.digest(), lambda folder: fill(folder))
+    assert rounds.ready() == made
+    (made / qemu.NAME).unlink()
+    with pytest.raises(NotReady, match="qemu-system-x86_64 is missing or has another size"):
+        rounds.ready()
+
+
+def fill(folder):
+    (folder / qemu.NAME).write_text("a program")
+    (folder / "version").write_text("QEMU emulator version 10.0.2\n")
+
+
+def test_what_it_is_made_of_names_it(tmp_path, monkeypatch):
+    before = rounds.digest()
+    for name in rounds.INPUTS:
+        (tmp_path / name).write_bytes((rounds.RECIPE / name).read_bytes())
+    monkeypatch.setattr(rounds, "RECIPE", tmp_path)
+    assert rounds.digest() == before
+    for name in rounds.INPUTS:
+        with open(tmp_path / name, "a") as file:
+            file.write("\n")
+        assert rounds.digest() != before
+        before = rounds.digest()
+
+
+def test_sources_with_another_hash_are_refused(tmp_path):
+    wrong = tmp_path / "qemu.tar.xz"
+    wrong.write_text("something else")
+    run = cli(
+        *("image", "emulator", "--source", str(wrong)),
+        env={**os.environ, "ELEVATORLAB_CACHE": str(tmp_path / "cache")},
+    )
+    assert run.returncode == 1
+    refusal, last = run.stderr.splitlines()
+    found = hashlib.sha256(wrong.read_bytes()).hexdigest()
+    assert f"{wrong} has {found}. Name the right file: make multicore SOURCE=FILE" in refusal
+    assert last.endswith("the emulator could not be built; the lines above say why")
+    assert not list((tmp_path / "cache").glob("*/*/entry.json"))
+
+
+def test_the_build_never_names_a_package_host():
+    for name in rounds.INPUTS:
+        assert "://" not in (ENVIRONMENTS / "emulator" / name).read_text()

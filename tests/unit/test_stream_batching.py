@@ -1,0 +1,639 @@
+"""Study 5: its trials, its tidy rows, its published points, its claims and its figures."""
+
+import re
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from elevatorlab import studies
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging import claims
+from elevatorlab.judging.verdicts import DECIDED, Verdict
+from elevatorlab.plugins.schedulers import colour_of
+from elevatorlab.showing.style import GREY
+from elevatorlab.studies import stream_batching as study
+from elevatorlab.studies.stream_batching.claims.curves import crossing
+from elevatorlab.studies.stream_batching.document import core_ratios, gone, gone_from, size_ratios
+from elevatorlab.studies.stream_batching.figures import CAPTIONS
+from elevatorlab.studies.stream_batching.measures import limit_kiops
+from elevatorlab.studies.stream_batching.published import core_scaling, noop_beside, points
+from elevatorlab.trial import parse
+from stream_batching_support import as_published, measured
+
+NOTHING = pd.DataFrame(columns=study.COLUMNS)
+
+
+def expanded(preset, **overrides):
+    return study.trials(studies.parameters(study, preset, overrides))
+
+
+# Trials
+
+
+@pytest.mark.parametrize("preset", study.PRESETS)
+def test_every_trial_is_different_and_survives_its_json(preset):
+    trials = expanded(preset)
+    assert len({trial.hash for trial in trials}) == len(trials)
+    assert all(parse(trial.model_dump(mode="json")) == trial for trial in trials)
+
+
+def test_service_time_and_timeout_are_scaled_together():
+    by_scale = {}
+    for trial in expanded("quick", targets="nvme_ssd", drivers="stock", schedulers="sbq"):
+        if trial.labels["driver"] == "stock" and trial.labels["batch_nr"] == "16":
+            timeout_us = trial.scheduler.tunables["batch_timeout_us"]
+            times = trial.device.backing.service_time_us, timeout_us
+            if trial.labels["batch_timeout_us"] == "50":
+                by_scale[trial.labels["time_scale"]] = times
+    assert by_scale == {"1": (80, 50), "7": (560, 350)}
+
+
+def test_the_link_is_scaled_like_everything_else():
+    trials = expanded("quick", drivers="stock", schedulers="none")
+    links = {t.labels["time_scale"]: t.device.link for t in trials if t.labels["driver"] == "stock"}
+    found = {scale: (link.rate_gbit_s, link.delay_us) for scale, link in links.items()}
+    assert found == {"1": (100, 5), "7": (pytest.approx(100 / 7), 35)}
+
+
+def test_a_cable_without_a_link_is_a_contrast():
+    with_link, without = expanded("quick"), expanded("quick", link=False)
+    assert len(with_link) == len(without)
+    changed = [a.labels["driver"] for a, b in zip(with_link, without, strict=True) if a != b]
+    assert set(changed) == {"stock", "one_send"}  # what has no network stays as it is
+    assert all(trial.device.link is None for trial in without if trial.device.kind == "nvme_tcp")
+
+
+def test_reads_come_before_what_writes():
+    for trial in expanded("full"):
+        shares = [point["rwmixread"] for point in trial.workloads[0].points]
+        assert shares == sorted(shares, reverse=True)
+
+
+def test_a_disk_of_ones_own_replaces_the_simulated_ssd():
+    trials = expanded("quick", disk="nvme-eui.1", destroy=True, time_scale=1)
+    served = {
+        trial.labels["target"]: trial.device.backing.kind
+        for trial in trials
+        if trial.labels["driver"] != "local"
+    }
+    assert served == {"nvme_ssd": "disk", "ram": "null_blk"}
+    local = {t.labels["target"] for t in trials if t.labels["driver"] == "local"}
+    assert local == {"ram"}  # a simulated SSD says nothing about a real one
+    assert {trial.labels["time_scale"] for trial in trials} == {"1"}
+
+
+@pytest.mark.parametrize("preset", study.PRESETS)
+def test_one_of_ours_is_also_compared_without_a_network(preset):
+    trials = expanded(preset, schedulers="none,sbq,mq-deadline,fifo", repetitions=1)
+    targets = {trial.labels["target"] for trial in trials}
+    local = [trial for trial in trials if trial.labels["driver"] == "local"]
+    found = {(trial.scheduler.name, trial.labels["target"]) for trial in local}
+    assert found == {(name, one) for name in ("none", "sbq", "fifo") for one in targets}
+    for trial in local:
+        assert [point["iodepth"] for point in trial.workloads[0].points] == [1, 64]
+
+
+def test_where_the_gain_is_explained_it_is_traced():
+    for trial in expanded("quick"):
+        (fio,) = trial.workloads
+        points = [fio.points[number] for number in fio.traced_points]
+        own_knobs = trial.labels.get("batch_nr", "16") == "16"
+        explained = trial.scheduler.name in ("none", "sbq") and own_knobs
+        if trial.labels.get("batch_timeout_us", "50") == "50":
+            expected = [{"iodepth": 64, "rwmixread": 100, "bs": "4k"}] if explained else []
+            assert points == expected
+
+
+@pytest.mark.parametrize("preset", ["smoke", "quick"])
+@pytest.mark.parametrize("experiments", [["knobs"], ["local", "knobs"], ["depth", "knobs"]])
+def test_a_sweep_has_noop_and_its_own_pair_once(preset, experiments):
+    trials = expanded(preset, experiments=experiments, targets=["ram"], repetitions=1)
+    sweep = {"iodepth": 64, "rwmixread": 100, "bs": "4k"}
+    driver = [t for t in trials if t.labels["driver"] == "one_send"]
+    at_it = [t for t in driver if sweep in t.workloads[0].points]
+    pairs = [
+        (t.scheduler.name, *map(t.labels.get, ("batch_nr", "batch_timeout_us"))) for t in at_it
+    ]
+    assert len(set(pairs)) == len(pairs)
+    assert {("none", None, None), ("sbq", "16", "50")} <= set(pairs)
+    pairs_asked = 1 if preset == "smoke" else 6
+    assert sum(name == "sbq" for name, *_ in pairs) == pairs_asked
+
+
+@pytest.mark.parametrize(
+    "name, value, said",
+    [
+        ("depths", [0], "depths.0: Input should be greater than or equal to 1 (given: 0)"),
+        ("depths", [2048], "less than or equal to 1024"),
+        ("drivers", ["fast"], "drivers.0: Input should be 'stock' or 'one_send'"),
+        ("mtu_bytes", 100, "device: mtu_bytes: Input should be greater than or equal to 1280"),
+        ("link_gbit_s", 0, "link_gbit_s: Input should be greater than 0"),
+        ("link_gbit_s", 100_000, "link: rate_gbit_s: Input should be less than or equal to 1000"),
+        ("link_delay_us", -1, "link_delay_us: Input should be greater than or equal to 0"),
+        ("device_mib", 4096, "leaves too little of it"),
+        ("time_scale", 0.5, "time_scale: Input should be greater than or equal to 1"),
+        ("disk", "/dev/sda", "disk: String should match pattern"),
+        (
+            "disk",
+            "nvme-eui.1",
+            "time_scale: expected 1 (the default on real machines) with a disk, whose time is its",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(name, value, said, error_of):
+    assert said in error_of(expanded, "smoke", **{name: value})
+
+
+def test_the_memory_of_the_target_counts(make_trial, error_of):
+    content = make_trial().model_dump(mode="json")
+    large = {**content["device"], "size_mib": 512}
+    device = {"kind": "nvme_tcp", "backing": large, "driver": "stock"}
+    assert "lives in memory" in error_of(parse, {**content, "device": device})
+
+
+# Rows
+
+
+def point(requests=100, **more):
+    counters = {"requests": requests, "duration_ns": 1_000_000, "busy_ns": 500_000}
+    counters |= {"context_switches": 50, "interrupts": 7, "host_sends": 10, **more}
+    way = {"requests": 300, "iops": 3000.0, "latency_mean_ns": 2000.0, "latency_p99_ns": 5000}
+    slow = {"requests": 100, "iops": 1000.0, "latency_mean_ns": 6000.0, "latency_p99_ns": 9000}
+    options = {"iodepth": 64, "rwmixread": 75, "bs": "8k"}
+    return {"point": options, "read": way, "write": slow, "counters": counters}
+
+
+def row_of(labels=None, **counters):
+    trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
+    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
+    trial["labels"] |= labels or {}
+    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [point(**counters)]}}})
+    return row
+
+
+def test_reads_and_writes_are_joined():
+    row = row_of()
+    assert (row["throughput_iops"], row["latency_mean_us"], row["latency_p99_us"]) == (4000, 3, 9)
+    assert (row["depth"], row["read_percent"], row["request_kib"]) == (64, 75, 8)
+    assert row["requests"] == 400
+
+
+def test_a_row_tells_its_link():
+    row = row_of()
+    assert (row["link_gbit_s"], row["link_delay_us"]) == (10, 35)
+
+
+def test_costs_are_for_a_request():
+    row = row_of()
+    assert (row["busy_ratio"], row["busy_ns_per_request"]) == (0.5, 5000)
+    assert (row["switches_per_request"], row["host_sends_per_request"]) == (0.5, 0.1)
+    assert "target_sends_per_request" not in row and "batch_requests" not in row
+
+
+def test_batches_and_why_they_were_released():
+    causes = {"released_by_nr": 6, "released_by_bytes": 0, "released_by_timeout": 2}
+    row = row_of({"batch_nr": "16", "batch_timeout_us": "50"}, scheduler={"held": 80, **causes})
+    assert (row["batch_nr"], row["batch_requests"], row["released_by_nr_ratio"]) == (16, 10, 0.75)
+
+
+def test_processor_time_is_without_what_tracing_cost():
+    """Three events of a request cost 600 ns together, for it takes 5000 ns without them."""
+    trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
+    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
+    time_ns = {"host submit": 30_000, "target driver": 20_000, "other": 6_000, "idle": 9_000}
+    events = {"host submit": 10, "target driver": 20, "other": 0, "idle": 70}
+    processor_time = {"requests": 10, "time_ns": time_ns, "events": events}
+    traced = {**point(), "processor_time": processor_time}
+    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
+    assert row["host_submit_busy_ns_per_request"] == pytest.approx(2800)
+    assert row["target_busy_ns_per_request"] == pytest.approx(1600)
+    together = row["host_busy_ns_per_request"] + row["target_busy_ns_per_request"] + 600
+    assert together == pytest.approx(row["busy_ns_per_request"])
+
+
+@pytest.mark.parametrize("processor_time", [None, {"requests": 0, "time_ns": {}, "events": {}}])
+def test_processor_time_that_was_not_traced_has_no_figures(processor_time):
+    trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
+    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
+    traced = {**point(), "processor_time": processor_time}
+    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
+    assert "host_busy_ns_per_request" not in row
+
+
+# What was published
+
+
+def test_every_point_is_there_with_its_source():
+    table = points()
+    assert table[["document", "table", "row"]].notna().all(axis=None)
+    assert not table.duplicated(["table", "row"]).any()
+    assert table.groupby("table").size().to_dict() == {
+        **{"Figure 1a": 21, "Figure 1b": 20, "Figure 2a": 21, "Figure 2b": 21},
+        **{"Figure 3a": 20, "Figure 3b": 20, "Figure 4a": 48, "Figure 4b": 48},
+        **{"Figure 5a": 10, "Figure 5b": 10, "Figure 6a": 12, "Figure 6b": 12},
+    }
+
+
+def test_noop_beside_a_point():
+    row = {"table": "Figure 1a", "scheduler": "sbq", "io_depth": 64, "latency_kind": "mean"}
+    assert noop_beside(row, "throughput_kiops") == 141
+    assert noop_beside({**row, "io_depth": 1024}, "throughput_kiops") is None
+
+
+@pytest.mark.parametrize(
+    "target, operation, cores",
+    [("nvme_ssd", "randread", 10), ("nvme_ssd", "randwrite", 7), ("ram", "randread", None)],
+)
+def test_where_the_gain_ends_in_the_figure(target, operation, cores):
+    assert gone_from(core_ratios(target, operation)) == cores
+
+
+@pytest.mark.parametrize("operation", ["randread", "randwrite"])
+def test_the_size_with_which_the_gain_ends_in_the_figure(operation):
+    assert gone_from(size_ratios(operation)) == 16
+
+
+def test_gone_is_what_two_figures_of_one_run_differ_by():
+    """Figure 2a shows 248, Figure 4a 234 kIOPS of SBQ on one core, the farthest apart."""
+    assert gone() == pytest.approx(248 / 234)
+
+
+def test_a_prediction_ends_at_the_link_or_the_ssd():
+    assert limit_kiops("ram", "randread") == pytest.approx(3051.8, abs=0.1)
+    assert limit_kiops("nvme_ssd", "randwrite") == 397
+
+
+# Claims
+
+
+POINT = ["target", "driver", "time_scale", "scheduler", "depth", "repetition"]
+
+
+def verdict(judged, name):
+    (claim,) = [one for one in judged if one.id == f"stream_batching/{name}"]
+    return claim.verdict
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return study.judge(measured(as_published))
+
+
+def test_every_published_point_has_a_claim(judged):
+    about = {(claim.source.place, claim.source.row) for claim in judged}
+    table = points()
+    without = [
+        (row.table, row.row) for row in table.itertuples() if (row.table, row.row) not in about
+    ]
+    assert without == []
+
+
+def test_ratios_as_published_are_reproduced(judged):
+    for name in (
+        *("figure-1a/sbq-depth-64/stock/throughput", "figure-3a/sbq-1-core/one_send/throughput"),
+        *("peak-ratio/nvme_ssd/stock/scaled", "crossing/nvme_ssd/stock"),
+    ):
+        assert verdict(judged, name) == Verdict.REPRODUCED, name
+
+
+def test_the_opposite_is_contradicted():
+    other_way = study.judge(measured(lambda depth: 1 / 1.56))
+    for name in ("figure-1a/sbq-depth-64/stock/throughput", "peak-ratio/ram/one_send/scaled"):
+        assert verdict(other_way, name) == Verdict.CONTRADICTED, name
+
+
+def test_no_gain_anywhere_contradicts_the_crossing():
+    never = study.judge(measured(lambda depth: 0.8))
+    assert verdict(never, "crossing/ram/stock") == Verdict.CONTRADICTED
+
+
+def test_cores_are_predicted_not_tested(judged):
+    (claim,) = [
+        one for one in judged if one.id.endswith("figure-4a/sbq-16-cores/one_send/throughput")
+    ]
+    assert claim.verdict == Verdict.NOT_TESTABLE
+    # 20 thousand a second x 1.56 x the scale of time, on 16 cores: more than the link carries
+    assert "3052 kIOPS are predicted: 1.46 times the published value" in claim.reason
+
+
+def claim_of(name, table):
+    (claim,) = [one for one in study.judge(table) if one.id == f"stream_batching/{name}"]
+    return claim
+
+
+@pytest.mark.parametrize(
+    "ratio, verdict",
+    [
+        (102 / 141, Verdict.REPRODUCED),  # as published, at depths 16 and 64
+        (0.5, Verdict.DIRECTION_ONLY),
+        (1.2, Verdict.CONTRADICTED),
+    ],
+)
+def test_the_shape_of_noop(ratio, verdict):
+    table = measured(as_published)
+    here = (table["scheduler"] == "none") & (table["depth"] == 16)
+    iops = table["throughput_iops"]
+    found = claim_of(
+        "figure-1a/noop-depth-16/throughput",
+        table.assign(throughput_iops=iops.mask(here, iops * ratio)),
+    )
+    assert found.verdict == verdict
+    assert found.measured == pytest.approx(141 * ratio, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "factor, verdict",
+    [
+        (141 / (7.7 * 102) ** 0.5, Verdict.REPRODUCED),  # as published, at depths 1, 16 and 64
+        (2.0, Verdict.DIRECTION_ONLY),
+        (0.9, Verdict.CONTRADICTED),
+    ],
+)
+def test_the_shapes_point_of_reference_is_held_against_the_others(factor, verdict):
+    table = measured(as_published)
+    here = (table["scheduler"] == "none") & (table["depth"] == 64)
+    iops = table["throughput_iops"]
+    changed = table.assign(throughput_iops=iops.mask(here, iops * factor))
+    found = claim_of("figure-1a/noop-depth-64/throughput", changed)
+    assert found.verdict == verdict
+    alone = claim_of("figure-1a/noop-depth-64/throughput", table[table["depth"] == 64])
+    assert alone.verdict == Verdict.NOT_TESTABLE
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        (
+            "figure-2b/noop-depth-64/p99-latency",
+            "The other points of noop in this figure are relative to it",
+        ),
+        ("figure-6a/noop-32-kb/throughput", "Here, only one core was measured"),
+        ("figure-6a/noop-4-kb/throughput", "Gb/s; the document's link carries 100."),
+        ("figure-5b/noop-50-reads/throughput", "Here, only one core was measured"),
+        ("figure-5b/sbq-100-reads/stock/throughput", "SBQ / noop on one core is 1.56"),
+    ],
+)
+def test_what_of_noop_cannot_be_judged(name, said, judged):
+    (claim,) = [one for one in judged if one.id == f"stream_batching/{name}"]
+    assert claim.verdict == Verdict.NOT_TESTABLE and said in claim.reason
+
+
+@pytest.mark.parametrize("name", ["sbq-depth-64/stock/p99-latency", "noop-depth-16/p99-latency"])
+def test_a_99th_percentile_takes_enough_requests(name):
+    few = claim_of(f"figure-2b/{name}", measured(as_published, requests=298))
+    assert few.verdict == Verdict.NOT_TESTABLE
+    assert "Only 298 requests were measured at this point" in few.reason
+    assert "With fewer than 299," in few.reason
+    enough = claim_of(f"figure-2b/{name}", measured(as_published, requests=299))
+    assert "Only" not in enough.reason and enough.measured is not None
+
+
+@pytest.mark.parametrize(
+    "gain_at_1, verdict",
+    [
+        (122 / 178, Verdict.REPRODUCED),  # 178 us instead of 122, as published
+        (0.4, Verdict.DIRECTION_ONLY),
+        (1.5, Verdict.CONTRADICTED),
+    ],
+)
+def test_the_price_of_a_request_alone(gain_at_1, verdict):
+    found = claim_of(
+        "latency-at-depth-1/nvme_ssd/stock/scaled",
+        measured(lambda depth: gain_at_1 if depth == 1 else 1.5),
+    )
+    assert (found.verdict, found.published) == (
+        verdict,
+        "implied: the first points of the two curves",
+    )
+
+
+@pytest.mark.parametrize(
+    "ratio, verdict",
+    [(0.8, Verdict.REPRODUCED), (0.95, Verdict.DIRECTION_ONLY), (1.3, Verdict.CONTRADICTED)],
+)
+def test_the_negative_control(ratio, verdict):
+    found = claim_of(
+        "local/ram", measured(lambda depth: ratio, driver="local").drop_duplicates(POINT)
+    )
+    assert found.verdict == verdict and found.reason.endswith("all times x 7.")
+
+
+def test_without_the_negative_control_nothing_is_said_of_it(judged):
+    (claim,) = [one for one in judged if one.id.endswith("local/ram")]
+    assert claim.reason == "Not run here (experiment local)."
+
+
+@pytest.mark.parametrize(
+    "case, cores, published",
+    [("ssd-read", 6, "10 cores"), ("ram-read", 22, "never within the figure")],
+)
+def test_where_the_gain_ends_is_predicted(case, cores, published):
+    """Noop alone, 20 thousand requests a second x 7, fills what the SSD or the link allow."""
+    found = claim_of(f"gain-is-gone/{case}/stock", measured(as_published))
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert f"on {cores} cores noop alone reaches" in found.reason
+    assert f"published: {published}" in found.reason
+
+
+def test_the_size_with_which_the_gain_ends_is_predicted():
+    """On 16 cores 20 thousand requests a second x 7 are 73 Gb/s of 4 KiB, and fill it with 16."""
+    table = measured(as_published).query("depth == 64")
+    both = pd.concat([table, table.assign(request_kib=16, trial="u")])
+    found = claim_of("gain-is-gone/ram-read-by-size/stock", both)
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert "4 KiB: 73.4, 16 KiB: 294. Noop fills the link of 100 from 16 KiB on" in found.reason
+    alone = claim_of("gain-is-gone/ram-read-by-size/stock", table)
+    assert "the link of 100 at none of these sizes" in alone.reason
+
+
+def test_unscaled_times_are_judged_once():
+    """Where no times are scaled, the claim about the scaled ones is the same one."""
+    unscaled = measured(as_published, time_scale=1.0)
+    names = [f"peak-ratio/ram/stock/{scale}" for scale in ("scaled", "unscaled")]
+    scaled, again = (claim_of(name, unscaled) for name in names)
+    assert scaled.verdict != Verdict.NOT_TESTABLE
+    assert again.verdict == Verdict.NOT_TESTABLE and "No times are scaled" in again.reason
+    both = pd.concat([unscaled, measured(as_published, trial="u")])
+    assert claim_of(names[1], both).verdict != Verdict.NOT_TESTABLE
+
+
+def test_one_repetition_decides_nothing():
+    once = study.judge(measured(as_published, repetitions=1))
+    about = [one for one in once if claims.is_measured(one)]
+    assert not {one.verdict for one in about} & set(DECIDED)
+    assert Verdict.UNDECIDED in {one.verdict for one in about}
+
+
+def test_published_data_alone_judges_the_document():
+    counts = claims.verdict_counts(study.judge(NOTHING))
+    assert (counts[Verdict.REPRODUCED], counts[Verdict.CONTRADICTED]) == (58, 6)
+
+
+def test_a_point_twice_is_refused():
+    table = measured(as_published)
+    with pytest.raises(ElevatorLabError, match="expected each point once per repetition"):
+        study.judge(pd.concat([table, table]))
+
+
+def test_a_table_of_something_else_is_refused():
+    with pytest.raises(ElevatorLabError, match="found none named .*time_scale"):
+        study.judge(NOTHING.drop(columns="time_scale"))
+
+
+@pytest.mark.parametrize(
+    "ratios, between",
+    [
+        ([(1, 0.5), (16, 1.1)], (1, 16)),
+        ([(1, 1.2), (16, 0.9), (32, 1.1)], (16, 32)),
+        ([(1, 1.2), (16, 1.1)], None),
+        ([(1, 0.5), (16, 0.9)], None),
+    ],
+)
+def test_crossings(ratios, between):
+    assert crossing(ratios) == between
+
+
+# Figures and tables
+
+
+def test_captions_say_what_was_done_with_times_and_where_host_and_target_were():
+    simulated = study.figures(study.published(), measured(as_published))
+    real = {"testbed": "ssh-pair", "machine": "0123456789abcdef", "time_scale": 1.0}
+    two = measured(as_published, **real, target_sends_per_request=float("nan"))
+    apart = study.figures(study.published(), two)
+    for name, one in simulated.items():
+        assert "Host and target share the machine's processors" in one.details
+        assert name == "unscaled" or re.search(r"by 7\.|× 7[.;]", one.details), name
+    for one in apart.values():
+        assert "Times are not scaled. Host and target are two machines" in one.details
+
+
+def test_a_percentile_of_a_few_requests_is_not_drawn():
+    def points_of(requests):
+        table = measured(as_published, requests=requests)
+        mean, p99 = study.figures(study.published(), table)["figure-2-ram"].figure.axes[:2]
+        solid = [
+            [line for line in axis.lines if line.get_linestyle() == "-"] for axis in (mean, p99)
+        ]
+        return [sum(len(line.get_xdata()) for line in lines) for lines in solid]
+
+    assert points_of(299) == [6, 6]
+    assert points_of(298) == [6, 0]
+
+
+def test_a_sweep_without_noop_says_so():
+    table = measured(as_published).query("scheduler == 'sbq' and depth == 64")
+    other = table.assign(batch_nr=4.0, trial="u")
+    axis = study.figures(study.published(), pd.concat([table, other]))["knobs"].figure.axes[0]
+    assert [text.get_text() for text in axis.texts] == ["noop was not run beside it"]
+
+
+def test_a_pair_of_knobs_that_was_not_run_is_no_number():
+    table = measured(as_published)
+    other = table.query("scheduler == 'sbq' and depth == 64")
+    other = other.assign(batch_nr=4.0, batch_timeout_us=12.0, trial="u")
+    axis = study.figures(study.published(), pd.concat([table, other]))["knobs"].figure.axes[0]
+    said = sorted(text.get_text() for text in axis.texts)
+    assert said == ["1.56×\n(16 a batch)"] * 2 + ["was not run"] * 2
+
+
+def test_the_prediction_is_held_against_the_figures():
+    """Noop's 20 thousand x 7 on 24 cores would fill the link; 1490 thousand are shown."""
+    caption, table = study.tables(measured(as_published))[-1]
+    assert "leaves this out" in caption
+    noop = table.query(
+        "target == 'RAM block device' and scheduler == 'noop' and operation == 'randread'"
+    )
+    shown = core_scaling().query(
+        "target == 'ram' and scheduler == 'noop' and operation == 'randread'"
+    )
+    by_cores = shown.set_index("cores")["throughput_kiops"]
+    one = 20 * 1.00015 * 7
+    assert set(noop["1 core"]) == {f"{one / by_cores[1]:.2f}"}
+    assert set(noop["24 cores"]) == {f"{3051.76 / by_cores[24]:.2f}"}
+    assert set(table[table["target"] == "NVMe SSD"]["16 cores"]) == {"–"}
+
+
+def test_published_data_alone_is_drawn():
+    drawn = study.figures(study.published(), NOTHING)
+    assert list(drawn) == [
+        *("overview", "figure-1-ssd", "figure-2-ram", "figure-3-ssd-cores"),
+        *("figure-4-ram-cores", "figure-5-read-share", "figure-6-request-size"),
+    ]
+    assert all(isinstance(one.figure, Figure) for one in drawn.values())
+
+
+def test_measurements_are_drawn_with_captions():
+    drawn = study.figures(study.published(), measured(as_published))
+    assert list(drawn) == list(CAPTIONS)
+    caption = drawn["overview"].caption
+    assert "the preset quick: simulated disk, 2 repetitions." in caption
+
+
+def test_measured_curves_are_solid_and_published_ones_dashed():
+    drawn = study.figures(study.published(), measured(as_published))
+    axis = drawn["overview"].figure.axes[0]
+    styles = [line.get_linestyle() for line in axis.lines if len(line.get_xdata()) > 2]
+    assert styles.count("--") == 1 and styles.count("-") == 2
+
+
+def test_panels_of_one_quantity_share_their_range_and_cut_no_point():
+    drawn = study.figures(study.published(), measured(as_published))
+    ssd, ram, _ = drawn["overview"].figure.axes
+    assert ssd.get_ylim() == ram.get_ylim()
+    for axis in (ssd, ram, *drawn["figure-1-ssd"].figure.axes):
+        low, high = axis.get_ylim()
+        values = [value for line in axis.lines for value in line.get_ydata()]
+        assert low <= min(values) and max(values) <= high
+
+
+def with_one_more(name):
+    """Return rows of noop and SBQ, and of one more scheduler that is three times as fast as SBQ."""
+    rows = measured(as_published).query("driver == 'stock'")
+    rows = pd.concat([rows, rows.assign(driver="local", trial="l")])
+    more = rows.query("scheduler == 'sbq'").assign(scheduler=name, batch_nr=None, trial="m")
+    more["batch_timeout_us"] = None
+    more["throughput_iops"] *= 3
+    return pd.concat([rows, more.astype({"batch_nr": float, "batch_timeout_us": float})])
+
+
+def test_a_scheduler_of_ones_own_is_in_a_table_with_and_without_a_network():
+    caption, table = study.tables(with_one_more("mine"))[-1]
+    assert "neither in the document" in caption
+    assert set(table["scheduler"]) == {"mine"}
+    assert set(table["driver"]) == {"stock driver", "no network"}
+    at_64 = table[table["depth"] == "64"]
+    assert set(at_64["relative to noop"].str[:4]) == {"4.68"}
+    assert set(at_64["kIOPS"]) == {"93.61"}
+    assert len(table) == 2 * 2 * 3
+
+
+def test_without_one_there_is_no_such_table():
+    captions = [caption for caption, _ in study.tables(measured(as_published))]
+    assert not any("neither in the document" in caption for caption in captions)
+
+
+def test_a_scheduler_of_ones_own_has_a_cross_of_its_own_colour_without_a_network():
+    drawn = study.figures(study.published(), with_one_more("mine"))
+    axis = drawn["overview"].figure.axes[1]
+    crosses = {line.get_color(): line for line in axis.lines if line.get_marker() == "x"}
+    assert set(crosses) == {GREY, colour_of("mine")}
+    assert crosses[colour_of("mine")].get_ydata()[-1] == pytest.approx(4.68, abs=0.01)
+
+
+def test_the_table_recomputes_the_scale_of_time():
+    (_, overview), _, (_, scale), _ = study.tables(measured(as_published))
+    assert set(overview["SBQ / noop"].str[:4]) == {"1.56"}
+    assert set(scale["published / measured"]) == {"6.90"}
+
+
+def test_the_table_says_what_each_side_would_gain_alone():
+    rows = measured(as_published)
+    sbq = rows["scheduler"] == "sbq"
+    rows["host_busy_ns_per_request"] = sbq.map({False: 24_000.0, True: 16_000.0})
+    rows["target_busy_ns_per_request"] = sbq.map({False: 24_000.0, True: 20_000.0})
+    _, (_, apart), *_ = study.tables(rows)
+    assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"1.20"}
+    _, (_, apart), *_ = study.tables(rows.assign(target_busy_ns_per_request=0.0))  # two machines
+    assert set(apart["host alone"]) == {"1.50"} and set(apart["target alone"]) == {"–"}

@@ -1,0 +1,346 @@
+"""Virtual machines inside the deterministic one: what may be asked for, and what is said."""
+
+import json
+import os
+import re
+import socket
+import threading
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from elevatorlab import cache, testbeds
+from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.groups import inside, virtual_machine
+from elevatorlab.agent.groups.qmp import Monitor
+from elevatorlab.judging import matching
+from elevatorlab.paths import PROJECT
+from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
+from elevatorlab.running.expansion import parameters
+from elevatorlab.studies import vm_vs_container
+from elevatorlab.studies.vm_vs_container import columns
+from elevatorlab.testbeds.base import requirements
+from elevatorlab.testbeds.deterministic import inner, qemu
+from elevatorlab.testbeds.deterministic.inner import Nested
+from elevatorlab.testbeds.deterministic.nested import NestedTestbed
+from elevatorlab.trial import parse
+from elevatorlab.trial.capabilities import Capability
+from elevatorlab.trial.trial import LARGEST_HOST_MIB
+from helpers import fio
+from virtual_machines_support import ADDRESS, guest, machine, make_guest, run  # noqa: F401  (fixtures)
+
+
+def test_the_defaults_are_in_the_trial(make_guest):
+    trial = make_guest(groups=({"name": "main", "isolation": "virtual_machine"},))
+    told = json.loads(trial.canonical_json())["groups"][0]["virtual_machine"]
+    assert told == {
+        "memory_mib": 512,
+        "scheduler": None,
+        "cache": "none",
+        "aio": "native",
+        "queues": 1,
+    }
+    assert parse(json.loads(trial.canonical_json())) == trial
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"memory_mib": 513},
+        {"scheduler": {"name": "bfq"}},
+        {"scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}}},
+        {"cache": "directsync"},
+        {"aio": "threads"},
+        {"queues": 2},
+    ],
+)
+def test_every_parameter_makes_another_trial(machine, make_guest):
+    assert make_guest(machine).hash != make_guest().hash
+
+
+def test_other_trials_do_not_mention_it(make_trial):
+    assert "virtual_machine" not in json.loads(make_trial().canonical_json())["groups"][0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"machine": {"memory_mib": 1300}},
+            "groups.main.virtual_machine.memory_mib: the machine lives in the outer one's memory: "
+            "expected at most 1088 of its 1536 (less 64 of the disk and 384 for the host); found "
+            "1300",
+        ),
+        ({"memory_mib": 4096}, "memory_mib: expected at most 3072 with a virtual machine inside"),
+        (
+            {"groups": (guest(), {"name": "other"})},
+            "groups: expected main alone, since a virtual machine has the whole disk; found main, "
+            "other",
+        ),
+        (
+            {"groups": ({"name": "main", "virtual_machine": {}},)},
+            "virtual_machine: expected with isolation virtual_machine alone; found with process",
+        ),
+        (
+            {"machine": {"cache": "writeback"}},
+            "aio: expected threads or io_uring with the cache mode writeback, since native goes "
+            "past the page cache (none or directsync); found native",
+        ),
+        (
+            {"machine": {"scheduler": {"name": "sbq"}}},
+            "virtual_machine.scheduler: expected one of none, mq-deadline, bfq, kyber, since the "
+            "virtual machine has only the kernel's own schedulers; found 'sbq'. Choose one of "
+            "these",
+        ),
+        (
+            {"workloads": [fio(name=f"job{one}") for one in range(5)]},
+            "workloads: expected at most 4 in a virtual machine; found 5",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(changes, said, make_guest):
+    with pytest.raises(ValueError, match="expected") as refusal:
+        make_guest(**changes)
+    assert said in str(refusal.value)
+
+
+def test_a_plug_in_that_says_it_is_of_linux_is_no_scheduler_of_the_inner_machine(make_guest):
+    SCHEDULERS.register("adios", SchedulerRecord("adios", module="adios", source="linux"))
+    try:
+        with pytest.raises(ValueError, match="only the kernel's own schedulers; found 'adios'"):
+            make_guest({"scheduler": {"name": "adios"}})
+    finally:
+        SCHEDULERS.unregister("adios")
+
+
+def test_a_workload_that_looks_at_the_outer_machine_is_refused(make_guest):
+    iostat = {"kind": "iostat", "name": "watch", "group": "main", "count": 2}
+    with pytest.raises(ValueError, match="watch: expected one that can run in a virtual machine"):
+        make_guest(workloads=(fio(), iostat))
+
+
+def test_an_address():
+    testbed = testbeds.get(ADDRESS, say=None)
+    assert (testbed.name, testbed.emulator) == ("nested", Nested(processor="Opteron_G3"))
+    assert testbed.anywhere
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("deterministic?processors=2", "expected deterministic?processor=MODEL; found"),
+        (f"{ADDRESS}&cpus=2", "expected deterministic?processor=MODEL; found"),
+        (
+            "deterministic?processor=Nehalem-v1",
+            "processor: expected a model with SVM that gives no random numbers (Opteron_G3); found "
+            "'Nehalem-v1'",
+        ),
+    ],
+)
+def test_bad_addresses_are_refused(address, said, error_of):
+    sentence = error_of(testbeds.get, address)
+    assert sentence.startswith("testbed deterministic: ") and said in sentence
+    assert "\n" not in sentence
+
+
+def test_the_default_processor_is_refused_with_the_remedy(make_guest, testbed, error_of):
+    trial = make_guest({"scheduler": {"name": "bfq"}})
+    assert {str(Capability.VIRTUAL_MACHINES), "scheduler bfq"} <= requirements(trial)
+    found = [one for one in testbed.findings() if one.what == Capability.VIRTUAL_MACHINES]
+    assert [(one.found, one.remedy) for one in found] == [
+        (
+            "the processor model Nehalem-v1 has no SVM",
+            f"use --testbed '{ADDRESS}' (docs/virtual_machines.md). {inner.BUILD_IT}",
+        )
+    ]
+
+
+def test_its_machine_has_svm_and_one_more_piece_of_memory(monkeypatch, tmp_path):
+    plain = machine(qemu.STOCK, monkeypatch, tmp_path)
+    nested = machine(Nested(), monkeypatch, tmp_path)
+    assert plain[plain.index("-cpu") + 1] == "Nehalem-v1"
+    assert nested[nested.index("-cpu") + 1] == "Opteron_G3,+svm,+npt"
+    assert "512M,slots=2,maxmem=8704M" in plain and "512M,slots=3,maxmem=8704M" in nested
+    assert "image/initramfs.cpio" in plain and "image/nested/initramfs.cpio" in nested
+    more = [word for word in nested if word.startswith(("nvdimm,id", "memory-backend-file"))]
+    assert "nvdimm,id=nvdimm3,slot=2,memdev=nested,unarmed=on" in more
+    assert str(tmp_path) not in " ".join(nested)
+
+
+def test_templates_of_other_machines_have_other_names():
+    plain, one, another = Nested(), Nested(inner_mib=512), Nested(inner_mib=768)
+    names = {emulator.template_name(1536) for emulator in (qemu.STOCK, plain, one, another)}
+    assert names == {"1536", "1536+0", "1536+512", "1536+768"}
+    assert plain.inputs() == {}
+    told = json.loads(one.inputs()["machine.json"])
+    assert told["memory_mib"] == 512 and told["kernel_options"] == qemu.KERNEL_OPTIONS
+    assert replace(plain, inner_mib=512) == one
+
+
+def test_a_trial_says_what_is_inside(make_guest, make_trial):
+    testbed = NestedTestbed(ADDRESS, say=None)
+    assert testbed._emulator_of(make_guest({"memory_mib": 640})) == Nested(inner_mib=640)
+    assert testbed._emulator_of(make_trial()) == Nested()
+
+
+def test_without_qemu_for_the_guest_it_is_refused_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr(inner, "folder", lambda: tmp_path)
+    inner.packages.cache_clear()
+    found = NestedTestbed(ADDRESS, say=None)._virtual_machines()
+    assert (found.ready, found.needed) == (False, True)
+    assert found.found == "QEMU for virtual machines inside is missing"
+    assert "make virtual-machines" in found.remedy
+
+
+def test_without_the_emulator_the_remedy_is_the_whole_way(tmp_path, monkeypatch, error_of):
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
+    assert "it is not built. Build it, once: make virtual-machines" in error_of(Nested().version)
+
+
+def test_the_monitor_says_why_qemu_refuses(tmp_path):
+    path = tmp_path / "monitor"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        answers = [{"return": {}}, {"event": "STOP"}, {"error": {"desc": "no such file"}}]
+        thread = threading.Thread(target=answer, args=(server, answers))
+        thread.start()
+        monitor = Monitor(path)
+        with pytest.raises(AgentError, match="QEMU refused blockdev-add: no such file"):
+            monitor.do("blockdev-add", driver="host_device")
+        thread.join()
+    with pytest.raises(AgentError, match="QEMU ended at query-kvm"):
+        monitor.do("query-kvm")
+
+
+def answer(server, answers):
+    """Greet; answer each request with what comes next, and any event before it."""
+    connection, _ = server.accept()
+    with connection, connection.makefile("rw") as lines:
+        lines.write('{"QMP": {}}\n')
+        lines.flush()
+        while answers:
+            lines.readline()
+            while answers:
+                lines.write(json.dumps(answers[0]) + "\n")
+                lines.flush()
+                if "event" not in answers.pop(0):
+                    break
+
+
+def test_no_machine_that_waits(tmp_path):
+    with pytest.raises(AgentError, match="no virtual machine waits here .*expected the one that"):
+        Monitor(tmp_path / "monitor")
+
+
+def test_a_machine_that_has_ended(tmp_path):
+    for end in ("in", "out"):
+        os.mkfifo(tmp_path / f"port3.{end}")
+    with pytest.raises(AgentError, match="the virtual machine has ended .*Run the trial again"):
+        virtual_machine.Port(tmp_path / "port3")
+
+
+def test_a_port_reaches_both_ways(tmp_path):
+    ends = [tmp_path / f"port3.{end}" for end in ("in", "out")]
+    for end in ends:
+        os.mkfifo(end)
+    requests, answers = (os.open(end, os.O_RDWR) for end in ends)  # as QEMU has them
+    port = virtual_machine.Port(tmp_path / "port3")
+    port.requests.write("a request\n")
+    port.requests.flush()
+    assert os.read(requests, 100) == b"a request\n"
+    os.write(answers, b"an answer\n")
+    assert port.answers.readline() == "an answer\n"
+    port.close()
+    os.close(requests)
+    os.close(answers)
+
+
+def test_a_disk_that_never_comes(tmp_path, monkeypatch):
+    monkeypatch.setattr(inside, "BLOCK", tmp_path)
+    with pytest.raises(AgentError, match="saw no disk within 0.05 s of its time; expected the one"):
+        inside.virtio_disk(patience_s=0.05)
+    (tmp_path / "vda").mkdir()
+    assert inside.virtio_disk(patience_s=0.05) == "vda"
+
+
+def trials_of(preset="quick", **more):
+    given = parameters(vm_vs_container, preset, more, NestedTestbed.defaults)
+    return vm_vs_container.trials(given)
+
+
+def test_the_third_arm_stands_beside_the_others():
+    default = vm_vs_container.trials(parameters(vm_vs_container, "quick"))
+    found = trials_of()
+    assert {trial.hash for trial in default} < {trial.hash for trial in found}
+    arms = {trial.labels["arm"] for trial in found}
+    assert arms == {"host", "container", "vm"}
+    guests = [trial for trial in found if trial.labels["arm"] == "vm"]
+    pairs = [trial for trial in guests if trial.scheduler.name != "none"]
+    assert {trial.labels["variant"] for trial in pairs} == {"dropped"}
+    assert len(pairs) == 2 * 12 * 3  # both tests, the other pairs of 16, repetitions
+    guests = [trial for trial in guests if trial not in pairs]
+    assert len(guests) == len(found) - len(default) - len(pairs) == 2 * 3 * 4 * 3
+    inside = {trial.groups[0].virtual_machine.scheduler.name for trial in guests}
+    assert inside == {"none", "mq-deadline", "bfq", "kyber"}
+    assert {trial.scheduler.name for trial in guests} == {"none"}
+    assert {(trial.memory_mib, trial.machine) for trial in guests} == {(2176, "host")}
+
+
+def test_both_schedulers_are_in_the_table():
+    pairs = trials_of(guest_below=["none", "bfq"], schedulers=["kyber"], arms=[])
+    read = {"bytes_read": 1 << 20, "time_ns": 1, "device_read_bytes": 1, "storage_read_bytes": 1}
+    found = set()
+    for trial in pairs:
+        rows = columns.rows(
+            trial.model_dump(mode="json"), {"workloads": {"tree": {"reads": [read]}}}
+        )
+        found |= {(row["arm"], row["scheduler"], row["backing_scheduler"]) for row in rows}
+    assert found == {("vm", "kyber", None), ("vm", "kyber", "bfq")}
+
+
+def test_the_guests_parameters_are_checked(error_of):
+    sentence = error_of(trials_of, guest_cache="fast")
+    assert "virtual_machine.cache" in sentence and "'fast'" in sentence and "\n" not in sentence
+
+
+def test_a_guest_that_does_not_fit_the_machine(error_of):
+    sentence = error_of(trials_of, guest_mib=2048)
+    assert "memory_mib: expected at most 3072" in sentence and "\n" not in sentence
+    assert sentence.endswith("docs/virtual_machines.md has parameters that fit")
+
+
+@pytest.mark.parametrize("preset", ["paper", "full"])
+def test_the_documented_parameters_fit_files_of_the_articles_sizes(preset, error_of):
+    defaults = NestedTestbed.defaults
+    assert "expected at most 3072" in error_of(
+        lambda: vm_vs_container.trials(parameters(vm_vs_container, preset, {}, defaults))
+    )
+    page = (PROJECT / "docs/virtual_machines.md").read_text()
+    fitting = dict(re.findall(r"-p (device_mib|memory_mib|guest_mib)=(\d+)", page))
+    given = {"repetitions": 1, **{name: int(size_mib) for name, size_mib in fitting.items()}}
+    chosen = parameters(vm_vs_container, preset, given, defaults)
+    assert len(fitting) == 3 and chosen.scale == 1
+    found = vm_vs_container.trials(chosen)
+    assert max(trial.memory_mib for trial in found) <= LARGEST_HOST_MIB
+
+
+def test_arms_of_one_emulated_machine_are_compared():
+    told = "TCG, instruction counting (1 instruction = 1 ns)"
+    rows = pd.DataFrame(
+        [
+            {
+                "arm": arm,
+                "accelerator": told,
+                "testbed": "nested",
+                "machine": "5d3",
+                "preset": "quick",
+            }
+            for arm in ("host", "container", "vm")
+        ]
+    ).assign(backing_scheduler=None)
+    (run,) = matching.runs(rows)
+    assert run.deterministic and not matching.emulated_apart(run.rows, ("vm", "container"))
+    (real,) = matching.runs(rows.assign(accelerator="KVM"))
+    assert not real.deterministic

@@ -19,7 +19,10 @@ from ...analysis.intervals import Interval, mean_interval, ratio_interval
 
 
 def rows_of(table: pd.DataFrame, /, **wanted: object) -> pd.DataFrame:
-    """Return the rows whose columns have the given values; all rows if no value is given."""
+    """Return the rows whose columns have the given values; all rows if no value is given.
+
+    The table must not change afterwards: which rows have a value is found once.
+    """
     return table[_has(table, wanted)]
 
 
@@ -36,13 +39,6 @@ def values_of(table: pd.DataFrame, columns: Iterable[str], /, **wanted: object) 
     the rows.
     """
     return table[list(columns)][_has(table, wanted)]
-
-
-def _has(table: pd.DataFrame, wanted: Mapping[str, object]) -> NDArray[np.bool_]:
-    kept = np.ones(len(table), dtype=bool)
-    for column, value in wanted.items():
-        kept &= (table[column] == value).to_numpy(dtype=bool, na_value=False)
-    return kept
 
 
 Made = TypeVar("Made")
@@ -66,6 +62,24 @@ def once_a_table(make: Callable[[pd.DataFrame], Made]) -> Callable[[pd.DataFrame
         return kept[place][1]
 
     return made
+
+
+def _has(table: pd.DataFrame, wanted: Mapping[str, object]) -> NDArray[np.bool_]:
+    """Tell which rows have the given values."""
+    known = _known(table)
+    kept = np.ones(len(table), dtype=bool)
+    for column, value in wanted.items():
+        if (column, value) not in known:
+            equal = (table[column] == value).to_numpy(dtype=bool, na_value=False)
+            known[column, value] = equal
+        kept &= known[column, value]
+    return kept
+
+
+@once_a_table
+def _known(table: pd.DataFrame) -> dict[tuple[str, object], NDArray[np.bool_]]:
+    """Return the cache of `_has` for a table: which rows have a value in a column."""
+    return {}
 
 
 def paired_ratio(above: pd.Series[float], below: pd.Series[float]) -> Interval | None:

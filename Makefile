@@ -14,7 +14,7 @@ LINTED := lib tests environments benchmarks docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check test test-real test-release lab doctor clean lock docs slides course host image environment-image box multicore virtual-machines
+.PHONY: help setup reproduce check prose test test-real test-release lab doctor clean lock docs slides course host image environment-image box multicore virtual-machines
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check: $(VENV)/installed  ## lint, types, import layers and unit tests, before e
 	$(BIN)/mypy --python-version 3.10 lib/elevatorlab/agent
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n 2 tests/unit $(ARGS)
+
+prose: $(VENV)/installed  ## print sentences, captions and pages that a reader may find long; never fails
+	@$(BIN)/python docs/prose.py
 
 # Side by side, since neighbours change nothing in them but the time: three on two cores, since some
 # wait for a browser or a deadline. Results of trials are kept in the cache; FRESH=1 runs each anew.

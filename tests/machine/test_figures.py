@@ -1,7 +1,6 @@
 """Figures: there, deterministic, legible to everyone."""
 
 import io
-import re
 
 import pandas as pd
 import pytest
@@ -11,7 +10,6 @@ from PIL import Image, ImageColor
 
 from elevatorlab.plugins import studies
 from elevatorlab.results import store, tidying
-from elevatorlab.showing import figures as showing
 from elevatorlab.showing import pictures, style
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.figures import CAPTIONS, figures
@@ -101,29 +99,6 @@ def test_the_repetitions_are_those_of_what_is_shown():
     assert drawn["figure-1-none"].caption.endswith("physical disk: none, 3 repetitions.")
     without = figures(times(), REAL[REAL["test"] != TEST_2])
     assert without["table-5"].caption == CAPTIONS["table-5"]
-
-
-def sentences(text):
-    """Divide a text where a sentence ends: a point, and then a space."""
-    return re.split(r"(?<=[.!?])\s+|(?<=[.!?]\))\s+", text.strip())
-
-
-@pytest.mark.parametrize("name", [name for name, _ in studies.STUDIES.items()])
-def test_a_caption_has_at_most_three_sentences(name, monkeypatch):
-    """What is drawn, what to see, and where it was measured; without drawing anything."""
-
-    def undrawn(measured, draw, captions, *arms_and_needs, **more):
-        more["remark"] = lambda name, run: ""
-        return of_every_run(measured, lambda *_: captions, captions, *arms_and_needs, **more)
-
-    of_every_run = showing.of_every_run
-    monkeypatch.setattr(showing, "of_every_run", undrawn)
-    study = studies.get(name)
-    for measured in (store.load(name), store.load(name, "published")):
-        drawn = study.figures(study.published(), measured)
-        assert drawn
-        for title, one in drawn.items():
-            assert len(sentences(one.caption)) <= 3, (title, one.caption)
 
 
 @pytest.mark.parametrize("name", [name for name, _ in studies.STUDIES.items()])

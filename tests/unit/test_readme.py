@@ -83,9 +83,8 @@ def test_ci_sets_up_new_machines():
     assert {"run": "make test"} in jobs["test"]["steps"]
 
 
-def test_the_page_is_short_and_its_first_screen_has_a_picture_and_three_commands():
+def test_the_first_screen_has_a_picture_and_three_commands():
     first, _, _ = PAGE.partition("## ")
-    assert PAGE.count("\n") <= 150
     assert len(commands(first)) == 3 and len(re.findall(r"^!\[", first, re.M)) == 1
 
 

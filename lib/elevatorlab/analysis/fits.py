@@ -165,7 +165,7 @@ def fit(
 
     References
     ----------
-    Tested with the certified values of NIST's Statistical Reference Datasets (tests/unit/test_fits.py).
+    Tested with the certified values of NIST's Statistical Reference Datasets (test_fits.py).
 
     Examples
     --------

@@ -6,7 +6,6 @@ from elevatorlab.showing import artifact
 
 PAGE = artifact.PAGE.read_text()
 
-
 #: In the order in which USENIX asks for them.
 APPENDIX = [
     "Abstract",

@@ -13,12 +13,10 @@ from helpers import ATTESTED, cli
 
 STUDY = "vm_vs_container"
 
-
 KEYS = {
     *("id", "study", "source", "quantity", "published"),
     *("unit", "testbed", "measured", "verdict", "reason"),
 }
-
 
 #: The smallest campaign from which every figure and table can be made.
 SMOKE = [

@@ -10,13 +10,10 @@ from helpers import every_core_busy, fio
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]
 
-
 #: Three times alone, three times while every core is kept busy by other processes.
 RUNS = 3
 
-
 THINK_US = 500_000
-
 
 REQUESTS = 210  # 105 s of thinking
 

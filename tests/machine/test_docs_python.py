@@ -13,7 +13,6 @@ ELSEWHERE = {
     "docs/campaigns.md": "",
 }
 
-
 HERE = {"docs/drives.md", "docs/elevators.md", "docs/tutorial/researcher.md"}
 
 

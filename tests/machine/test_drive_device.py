@@ -20,7 +20,6 @@ from helpers import cli, fio, run_into
 TRACE = DATA / "drives/traces/cheetah9lp.csv.gz"
 TIMES = ["overhead_us", "waited_us", "seek_us", "rotation_us", "media_us", "bus_us"]
 
-
 #: The far side of a workload that reads what the driver tells about its drive.
 READER = """
 from pathlib import Path

@@ -16,18 +16,13 @@ from extending_support import EXAMPLE, installed  # noqa: F401  (fixtures)
 
 PAGE = (PROJECT / "docs" / "extending.md").read_text()
 
-
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-
 
 FENCE = r"\n+```\w+\n(?P<block>.*?)```"
 
-
 SHOWN = re.compile(r"<!-- (?P<file>\S+) -->" + FENCE, re.DOTALL)
 
-
 TRY = re.compile(r"\*Try it\*[^\n]*(?:\n[^\n]+)*" + FENCE, re.DOTALL)
-
 
 TRIED = [
     (title, number)
@@ -35,10 +30,8 @@ TRIED = [
     for number in range(len(TRY.findall(section)))
 ]
 
-
 #: What runs in the deterministic machine.
 ON_THE_IMAGE = {("A workload", 0), ("A policy", 1), ("A study", 0)}
-
 
 pytestmark = [pytest.mark.timeout(2400), pytest.mark.programs("git")]
 

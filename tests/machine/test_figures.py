@@ -28,12 +28,9 @@ from synthetic import (
 
 HOST = deterministic(jitter=0.05)
 
-
 REAL = as_printed(arms=ARMS, jitter=0.05)
 
-
 EMULATED = emulated(REAL)
-
 
 USUAL = set(CAPTIONS) - {"crossing", "guest-or-host"}
 

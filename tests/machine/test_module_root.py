@@ -114,7 +114,6 @@ $(info secret $(shell echo $$SECRET))
 $(info written $(shell touch /usr/mine 2>/dev/null && echo yes))
 """
 
-
 #: What a build's processes are, at most: those that its user may have, and who locks them in.
 MOST = 200 + 10
 

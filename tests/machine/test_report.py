@@ -35,7 +35,6 @@ from synthetic import (
 
 STUDY = "vm_vs_container"
 
-
 CLAIMS = judged("host", "container")
 
 

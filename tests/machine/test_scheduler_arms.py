@@ -19,7 +19,6 @@ from helpers import FIXTURES, cli
 
 ONE_LIST = FIXTURES / "schedulers" / "one-list"
 
-
 #: One trial for each scheduler.
 SMALL = {
     "memory_mib": 512,

@@ -18,7 +18,6 @@ def test_known():
     assert False
 """
 
-
 WANTING = """
 import pytest
 import needs

@@ -14,7 +14,6 @@ from slides_support import LECTURE, LECTURES, build, read  # noqa: F401  (fixtur
 #: One pixel, and a film of one frame.
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 
-
 GIF = "R0lGODlhAQABAIAAAP///wAAACwAAAAAAQABAAACAkQBADs="
 
 

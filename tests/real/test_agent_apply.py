@@ -14,7 +14,6 @@ from helpers import FIXTURES, cli
 
 UDEVD = "/usr/lib/systemd/systemd-udevd"
 
-
 ALONE = FIXTURES.parent / "support/udev_alone.sh"
 
 

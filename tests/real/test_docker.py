@@ -16,7 +16,6 @@ from state import machine_state
 
 pytestmark = [pytest.mark.docker, pytest.mark.environment_image, pytest.mark.root]
 
-
 LIMITS = {"read_iops": 150, "write_bytes_s": 1 << 20}
 
 

@@ -17,9 +17,7 @@ from state import assert_restored, machine_state
 
 pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(1200)]
 
-
 MOMENTS = random.Random(3)
-
 
 DISK = {"kind": "paced_disk", "profile": "server", "size_mib": 16, "service_us": 1850}
 

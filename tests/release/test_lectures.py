@@ -13,7 +13,6 @@ from elevatorlab.paths import PROJECT
 
 LECTURES = sorted((PROJECT / "notebooks" / "lectures").glob("*.ipynb"))
 
-
 SOLUTIONS = [path.parent / "solutions" / path.name for path in LECTURES]
 
 

@@ -17,7 +17,6 @@ from student_support import PAGE, SECTIONS, blocks
 
 SOLUTIONS = PROJECT / "notebooks/lectures/solutions/06-write-an-elevator.ipynb"
 
-
 #: The bound, as the page's last step describes it: what it replaces in the student's LOOK.
 BOUND = {
     "\tbool up;\t": "\tunsigned int expire_ms;\t/* longest wait; 0: no bound */\n\tbool up;\t",

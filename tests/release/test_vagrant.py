@@ -11,7 +11,6 @@ from elevatorlab.results import reading
 
 HOST_PROGRAMS = pytest.mark.programs("fio", "iostat", "losetup", "mkfs.ext4")
 
-
 NOTEBOOK = PROJECT / "notebooks/experiments/01-vm-vs-container.ipynb"
 
 

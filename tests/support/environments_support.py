@@ -10,7 +10,6 @@ from elevatorlab.testbeds.deterministic import image
 
 TAG = "elevatorlab-environment"
 
-
 LIST = r"dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n'"
 
 

@@ -13,9 +13,7 @@ from elevatorlab.paths import ENVIRONMENTS
 
 ZOO = ENVIRONMENTS / "kernel" / "schedulers"
 
-
 ORDERED = [name for name in assignments.names() if assignments.read(name).scenarios]
-
 
 #: What a request of 20 ms takes, with what the machine does around it.
 SERVICE_MS = 20.05
@@ -45,9 +43,7 @@ def scheduler_of(name, replaced="", by=""):
 
 HAS_WORK = "static bool fifo_has_work(struct blk_mq_hw_ctx *hctx)\n{"
 
-
 DISPATCH = "static struct request *fifo_dispatch_request(struct blk_mq_hw_ctx *hctx)\n{"
-
 
 HANDED_IN = {
     "right": scheduler_of("sstf"),

@@ -13,10 +13,8 @@ from elevatorlab.paths import PROJECT
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
 
-
 #: In place of that program: says that what it needs is there.
 NEXT = "import filelock, platformdirs\nprint('all the others come next')\n"
-
 
 #: Nothing answers there.
 NO_INDEX = "http://127.0.0.1:9/simple"

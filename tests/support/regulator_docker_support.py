@@ -13,7 +13,6 @@ from regulator_host import loop_devices
 
 NORMAL = ["regulated-1", "regulated-2", "regulated-3"]
 
-
 OVER = "regulated-over"
 
 

@@ -35,7 +35,6 @@ def run(law, *observations, state=None):
 
 HURT = (usage("a", 200, 17.7), usage("b", 210, 17.0), usage("over", 4500, 20.0, request_kib=32))
 
-
 LOADS = st.floats(0, 1e6)
 CONTAINERS = st.lists(
     st.tuples(LOADS, st.floats(0.01, 500), st.sampled_from([4, 32, 1024])), min_size=1, max_size=8

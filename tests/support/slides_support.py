@@ -10,9 +10,7 @@ from elevatorlab.paths import PROJECT
 
 FOLDER = PROJECT / "docs" / "slides"
 
-
 LECTURES = sorted((PROJECT / "notebooks" / "lectures").glob("*.ipynb"))
-
 
 LECTURE = pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
 

@@ -6,7 +6,6 @@ from elevatorlab.paths import PROJECT
 
 PAGE = (PROJECT / "docs/tutorial/student.md").read_text()
 
-
 SECTIONS = dict(re.findall(r"^## (\d+)\. [^\n]*\n(.*?)(?=^## )", PAGE, re.M | re.S))
 
 

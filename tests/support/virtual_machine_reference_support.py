@@ -10,7 +10,6 @@ from synthetic import nested_trials, write_nested_results, write_results
 
 STUDY = "vm_vs_container"
 
-
 FEW = {"repetitions": 2, "schedulers": ["none", "bfq"], "guest_below": ["none", "bfq"]}
 
 

@@ -9,7 +9,6 @@ from helpers import fio, run_into
 
 SERVICE_MS, TICK_MS = 2, 4
 
-
 SLOW = {
     **{"kind": "null_blk", "profile": "one_server", "size_mib": 64},
     **{"service_time_us": SERVICE_MS * 1000, "parallelism": 1},

@@ -42,7 +42,6 @@ SERVICE_BYTES = """\
 Total 13286
 """
 
-
 SERVICED = "7:0 Read 1\n7:0 Write 2\n7:0 Sync 3\n7:0 Async 0\n7:0 Total 3\nTotal 3\n"
 
 

@@ -19,7 +19,6 @@ from synthetic import write_results
 
 PAGE = artifact.PAGE.read_text()
 
-
 COMMANDS = sorted(set(re.findall(r"(?:^ {4}|`)\.venv/bin/elevatorlab ([^`#\n]+)", PAGE, re.M)))
 
 

@@ -15,12 +15,10 @@ from helpers import cli, cli_without
 
 STUDY = "vm_vs_container"
 
-
 KEYS = {
     *("id", "study", "source", "quantity", "published"),
     *("unit", "testbed", "measured", "verdict", "reason"),
 }
-
 
 WRONG = {
     "unknown study": (

@@ -19,7 +19,6 @@ from helpers import wait_until
 
 NO_MODULE = Path("x-iosched.debug.ko")
 
-
 IN_GUEST = Path(load.__file__).parent
 
 
@@ -155,7 +154,6 @@ def test_a_trace_tells_what_the_driver_gave_back(tmp_path, monkeypatch):
 
 
 ALLOCATED = "%7d kmalloc_reserve+0x1/0x2 age=%d/2/3 pid=1 cpus=0\n        0xffffffffc0468123\n"
-
 
 CACHES = {"before": ALLOCATED % (2, 1), "after": ALLOCATED % (5, 7)}
 

@@ -19,7 +19,6 @@ from helpers import resources
 #: Where a page can be besides the top: what is built there is no page of ours.
 FOLDERS = ("courses", "data", "docs", "environments", "examples", "lib", "notebooks", "tests")
 
-
 #: By walking, since a machine without git collects these tests, too. A template's text is filled
 #: in first, so it is no page either.
 PAGES = sorted(
@@ -29,12 +28,9 @@ PAGES = sorted(
     if "/templates/" not in (name := str(page.relative_to(PROJECT)))
 )
 
-
 DOCS = [name for name in PAGES if name.startswith("docs/")]
 
-
 SITE = PROJECT / "docs" / "site"
-
 
 #: The pages of the repository that tell a reader what to type: those of the site, and those that
 #: lie beside what they are about.
@@ -45,7 +41,6 @@ GUIDES = [
     or "/" not in name
     or name.startswith(("courses/elevators/", "environments/kernel/"))
 ]
-
 
 #: Where a README finds the runs of a workflow, beside the files of its own repository.
 ACTIONS = "../../actions/workflows/"

@@ -10,9 +10,7 @@ from helpers import cli_without
 #: What a `pip install elevatorlab` without extras does not bring.
 REMOTE = ("docker", "fabric", "invoke", "paramiko")
 
-
 REST = ("distributed", "dask", "jupyterlab", "IPython", "ipykernel", "papermill", "pytest")
-
 
 STUDY = "vm_vs_container"
 

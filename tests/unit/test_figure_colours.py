@@ -14,9 +14,7 @@ from elevatorlab.studies.iozone_ranking.figures.ranks import alike
 #: Of CIEDE2000; two colours that differ by less could be taken for each other.
 LEAST_DELTA_E = 8
 
-
 SCHEDULERS = (*OF_THE_KERNEL, "cfq", "sbq")
-
 
 OF_BFQ = "bfq"
 

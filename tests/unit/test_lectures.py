@@ -24,12 +24,9 @@ from elevatorlab.paths import PROJECT
 
 LECTURES = sorted((PROJECT / "notebooks" / "lectures").glob("*.ipynb"))
 
-
 SOLUTIONS = [path.parent / "solutions" / path.name for path in LECTURES]
 
-
 TEACHING = (PROJECT / "docs" / "teaching.md").read_text()
-
 
 MARKS = 15
 

@@ -19,9 +19,7 @@ from readme_support import RUN
 
 PAGE = (PROJECT / "README.md").read_text()
 
-
 PROGRAM = ".venv/bin/elevatorlab"
-
 
 #: Tests elsewhere, for what needs services, a clone, or much time.
 ELSEWHERE = {

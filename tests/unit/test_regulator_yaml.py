@@ -14,7 +14,6 @@ from regulator_yaml_support import file  # noqa: F401  (fixtures)
 
 DOCS = PROJECT / "docs/regulator.md"
 
-
 PARSED = {
     "classes": {
         "database": {

@@ -136,7 +136,6 @@ def event(processor, said, task="kworker/0:1H-60"):
 
 ITEM = "workqueue_execute_start: work struct 00a: function"
 
-
 TRACE = (
     event(0, "sched_switch: prev_comm=fio ==> next_comm=swapper/0 next_pid=0", "fio-301")
     + event(0, f"{ITEM} nvme_tcp_io_work [nvme_tcp]")

@@ -18,7 +18,6 @@ from virtual_machine_reference_support import FEW, STUDY, measured, store_it  # 
 
 ADDRESS = "deterministic?processor=Opteron_G3"
 
-
 OPTIONS = ["repetitions=2", "schedulers=none,bfq", "guest_below=none,bfq"]
 
 

@@ -8,16 +8,9 @@ from pathlib import Path
 import pytest
 
 from campaign_image_support import digests, one_by_one, trials, workers  # noqa: F401  (fixtures)
-from elevatorlab.running import campaign
-from elevatorlab.running.campaign import Share
 from helpers import running, start_cli, wait_until
 
 pytestmark = [pytest.mark.anew, pytest.mark.image, pytest.mark.timeout(600)]
-
-
-def test_two_workers_give_the_same_bits(trials, testbed, one_by_one, tmp_path):
-    campaign.run([Share(testbed, trials)], tmp_path, workers=2)
-    assert digests(tmp_path) == one_by_one
 
 
 def test_ctrl_c_in_a_terminal_reaches_every_process_and_stops_cleanly(tmp_path):

@@ -5,7 +5,6 @@ import pytest
 from commits import commit_trial, inserts
 from elevatorlab.errors import TrialFailed
 from elevatorlab.trial import profile
-from helpers import fio
 from innodb_trials_support import phases_of, run, three_runs  # noqa: F401  (fixtures)
 
 
@@ -56,25 +55,6 @@ def test_bfq_that_must_wait_leaves_the_device_idle(run, make_trial):
     strict = {"rotational": 1, "slice_idle": 8, "strict_guarantees": 1, "low_latency": 0}
     assert idle("bfq", **strict) > 0.1
     assert idle("none") == 0
-
-
-@pytest.mark.image
-def test_a_server_killed_in_the_middle_is_one_sentence_and_its_log(run, make_trial):
-    kill = "sh -c 'sleep 1; kill -9 $(cat /run/elevatorlab/disk/main/data/pid)'; true"
-    killer = fio("killer", rw="write", size="64k", bs="64k", exec_prerun=kill)
-    trial = commit_trial(make_trial, workloads=(inserts((8, 1, 100000)), killer))
-    with pytest.raises(TrialFailed, match="sysbench ended with status") as problem:
-        run(trial)
-    assert "ready for connections" in str(problem.value)
-
-
-@pytest.mark.image
-def test_a_disk_that_fills_in_the_middle_is_one_sentence(run, make_trial):
-    filler = {"kind": "endless_write", "name": "filler", "group": "main"}
-    workloads = (inserts((8, 0, 20000)), filler)
-    trial = commit_trial(make_trial, workloads=workloads, settle_s=1)
-    with pytest.raises(TrialFailed, match="sysbench ended with status.*is full"):
-        run(trial)
 
 
 @pytest.mark.image

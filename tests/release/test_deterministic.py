@@ -1,11 +1,19 @@
 """The same bits from every run, quiet or loaded, and from every boot."""
 
+import json
+
 import pytest
 
 from deterministic_support import busy, busy_result, fingerprint, run  # noqa: F401  (fixtures)
 from elevatorlab.testbeds.deterministic import template
+from helpers import every_core_busy, fio
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]
+
+#: Three times alone, three times while every core is kept busy by other processes.
+RUNS = 3
+THINK_US = 500_000
+REQUESTS = 210  # 105 s of thinking
 
 
 def test_two_boots_give_the_same_machine(busy, busy_result, run, tmp_path, monkeypatch):
@@ -15,3 +23,27 @@ def test_two_boots_give_the_same_machine(busy, busy_result, run, tmp_path, monke
     # The saved state also has QEMU's own clock, which the guest never sees: same results.
     monkeypatch.setattr(template, "ready", lambda *_: tmp_path)
     assert fingerprint(run(busy)) == fingerprint(busy_result)
+
+
+@pytest.fixture(scope="module")
+def idle_heavy(make_trial):
+    return make_trial(
+        workloads=(fio(thinktime=THINK_US, number_ios=REQUESTS),),
+        sample_interval_ms=1000,
+        deadline_s=300,
+    )
+
+
+def test_an_idle_heavy_trial_really_waits(run, idle_heavy):
+    device = json.loads((run(idle_heavy) / "result.json").read_text())["device"]
+    assert device["duration_s"] > 100
+    assert device["read_iops"] * device["duration_s"] == pytest.approx(REQUESTS)
+
+
+@pytest.mark.parametrize("name", ["busy", "idle_heavy"])
+def test_the_same_bits_quiet_and_loaded(name, request, run):
+    trial = request.getfixturevalue(name)
+    quiet = [fingerprint(run(trial)) for _ in range(RUNS)]
+    with every_core_busy():
+        loaded = [fingerprint(run(trial)) for _ in range(RUNS)]
+    assert [*quiet, *loaded] == [quiet[0]] * (2 * RUNS)

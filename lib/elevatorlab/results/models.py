@@ -1,18 +1,9 @@
 """The records of a stored result, with a version: ``result.json`` and ``provenance.json``.
 
-The version changes when a reader of these files must know of the change. Version 0 lacks the field
-``schema_version``; its other fields are those of version 1. Version 2 renames three fields:
-
-=========================  =============  ===================
-where                      version 1      version 2
-=========================  =============  ===================
-result                     ``parts``      ``partitions``
-point of a workload        ``sides``      ``processor_time``
-event ``missed``           ``periods``    ``control_periods``
-=========================  =============  ===================
+The version changes when a reader of these files must know of the change.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -233,50 +224,3 @@ class Sample(Record):
         description="Part of the time with any request in flight; none as above",
         json_schema_extra={"unit": "1"},
     )
-
-
-def _without_version(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 0 to 1: the same fields, and the version."""
-    return {**content, "schema_version": 1}
-
-
-def _with_new_names(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 1 to 2: three fields get their new names."""
-    found: dict[str, Any] = _renamed(content, {"parts": "partitions"})
-    if "regulator" in found:
-        found["regulator"] = _each_renamed(found["regulator"], {"periods": "control_periods"})
-    if isinstance(workloads := found.get("workloads"), Mapping):
-        found["workloads"] = {name: _with_processor_time(one) for name, one in workloads.items()}
-    return {**found, "schema_version": 2}
-
-
-def _with_processor_time(workload: Any) -> Any:
-    if not isinstance(workload, Mapping) or "points" not in workload:
-        return workload
-    points = _each_renamed(workload["points"], {"sides": "processor_time"})
-    return {**workload, "points": points}
-
-
-def _each_renamed(records: Any, names: Mapping[str, str]) -> Any:
-    return [_renamed(one, names) for one in records] if isinstance(records, list) else records
-
-
-def _renamed(record: Any, names: Mapping[str, str]) -> Any:
-    """Rename fields of a record. Return anything else as it is, for the reader to refuse it."""
-    if not isinstance(record, Mapping):
-        return record
-    return {names.get(name, name): value for name, value in record.items()}
-
-
-#: By version: the function that turns its content into that of the next version.
-MIGRATIONS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    0: _without_version,
-    1: _with_new_names,
-}
-
-
-def current(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return content of an older version in the form of the current version."""
-    while (migrate := MIGRATIONS.get(content.get("schema_version", 0))) is not None:
-        content = migrate(content)
-    return content

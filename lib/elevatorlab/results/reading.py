@@ -18,7 +18,7 @@ from ..errors import ElevatorLabError
 from ..paths import command
 from ..plugins.kinds import WORKLOADS
 from ..records import AnyRecord, checked
-from .models import SCHEMA_VERSION, Provenance, Result, Sample, current
+from .models import SCHEMA_VERSION, Provenance, Result, Sample
 
 #: Files that the host decides; they are no part of a deterministic result.
 HOST_DECIDES = ("provenance.json", "log.txt")
@@ -241,7 +241,7 @@ def _of(file: Path) -> str:
 
 
 def _content(folder: Path, name: str) -> tuple[Mapping[str, Any], str]:
-    """Return the content of a file, in the current version, and its name for messages."""
+    """Return the content of a file and its name for messages; refuse another version."""
     what = _of(folder / name)
     try:
         content = json.loads((folder / name).read_text())
@@ -252,10 +252,9 @@ def _content(folder: Path, name: str) -> tuple[Mapping[str, Any], str]:
         raise ElevatorLabError(f"{what}: expected a JSON object; found {found}. {REMEDY}")
     if name == "trial.json":
         return content, what
-    content = current(content)
     if (version := content.get("schema_version")) != SCHEMA_VERSION:
         raise ElevatorLabError(
-            f"{what}: schema_version: expected {SCHEMA_VERSION} or older; found {version!r}. "
+            f"{what}: schema_version: expected {SCHEMA_VERSION}; found {version!r}. "
             "Read it with the version of the package that made it"
         )
     return content, what

@@ -44,7 +44,7 @@ def ledger(tmp_path, monkeypatch):
     ledger, recipe = tmp_path / "ledger", tmp_path / "module-root"
     recipe.mkdir()
     (recipe / "make.sh").write_text(
-        f'#!/bin/sh\necho "make $2" >>{ledger}\necho "root of $2" >"$1/root.tar"\n'
+        f'#!/bin/sh\necho "make $2" >>{ledger}\necho "root of $2" >"$1/root.tar"\necho made\n'
     )
     (recipe / "make.sh").chmod(0o755)
     (recipe / "compile.py").write_text(COMPILE.format(ledger=str(ledger)))
@@ -60,6 +60,11 @@ def sources(tmp_path):
     (folder / "Kbuild").write_text("obj-m := one.o\n")
     (folder / "one.c").write_text("/* nothing */\n")
     return folder
+
+
+def test_what_is_said_meanwhile_is_no_output(ledger, capfd):
+    modules.root(KERNEL)
+    assert capfd.readouterr() == ("", "made\n")
 
 
 def test_the_root_is_made_once_a_kernel_and_a_module_once_a_root(ledger, sources):

@@ -93,7 +93,8 @@ def root(of_kernel: str) -> Path:
 
     def make(folder: Path) -> None:
         command: list[str | Path] = [RECIPE / "make.sh", folder, of_kernel]
-        if subprocess.run(command, stdin=subprocess.DEVNULL).returncode:
+        # What it says goes to standard error (2): a command's output may be JSON.
+        if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2).returncode:
             raise NotReady(f"{RECIPE.name}/make.sh failed; the lines above say why")
 
     return cache.obtain("module-root", digest.hexdigest(), make) / "root.tar"

@@ -1,4 +1,4 @@
-"""Figures of published data are kept: the same bytes, and only while nothing changes them."""
+"""Figures are kept: the same bytes, and only while nothing changes them."""
 
 import shutil
 
@@ -9,7 +9,7 @@ from elevatorlab import cache
 from elevatorlab.plugins import studies
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.results import store
-from elevatorlab.showing import figure_files
+from elevatorlab.showing import figure_files, inputs
 
 #: It has one figure of published data.
 STUDY = "innodb_commit"
@@ -57,27 +57,38 @@ def test_a_report_may_be_written_over(study, tmp_path):
     assert saved(study, tmp_path / "report") == before
 
 
-def test_another_look_is_drawn_anew(study, tmp_path, monkeypatch):
-    digests = {figure_files._digest(study), figure_files._digest(study)}
+def test_the_settings_of_a_user_change_no_figure(study, tmp_path):
+    first = saved(study, tmp_path / "first")
+    shutil.rmtree(tmp_path / "cache")
+    with mpl.rc_context({"lines.dashed_pattern": (9, 9), "figure.dpi": 30, "xtick.color": "red"}):
+        assert saved(study, tmp_path / "again") == first
+    assert len(study.times) == 2
+
+
+def test_another_scheduler_package_or_file_gives_another_digest(tmp_path, monkeypatch):
+    digests = {inputs.digest("one"), inputs.digest("one")}
     assert len(digests) == 1
-    with mpl.rc_context({"lines.dashed_pattern": (9, 9)}):
-        digests.add(figure_files._digest(study))
+    digests.add(inputs.digest("another"))
     SCHEDULERS.register("mine", SchedulerRecord("mine", colour="#123456"))
-    digests.add(figure_files._digest(study))
+    digests.add(inputs.digest("one"))
     SCHEDULERS.unregister("mine")
-    monkeypatch.setattr(figure_files, "version", lambda name: "another")
-    digests.add(figure_files._digest(study))
-    monkeypatch.setattr(figure_files, "DATA", tmp_path)
-    (tmp_path / "claims").mkdir()
-    (tmp_path / "claims" / f"{STUDY}.yaml").write_text("another")
-    digests.add(figure_files._digest(study))
-    assert len(digests) == 5
+    (tmp_path / "site" / "matplotlib-99.dist-info").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    digests.add(inputs.digest("one"))
+    for folder in ("PACKAGE", "DATA", "ENVIRONMENTS"):
+        monkeypatch.setattr(inputs, folder, tmp_path / "empty")
+        digests.add(inputs.digest("one"))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "file").touch()
+    digests.add(inputs.digest("one"))
+    assert len(digests) == 8
 
 
-def test_what_was_measured_is_always_drawn(study, tmp_path):
+def test_other_measurements_are_drawn_anew(study, tmp_path):
     measured = store.load(STUDY, "reference/quick").query("repetition == 1")
-    found = figure_files.save(study, measured, tmp_path / "out")
-    assert any(figure.trials for figure in found) and not (tmp_path / "cache").exists()
+    for times, table in ((1, measured), (1, measured.copy()), (2, measured.iloc[:-1])):
+        found = figure_files.save(study, table, tmp_path / "out")
+        assert any(figure.trials for figure in found) and len(study.times) == times
 
 
 def test_a_study_of_somebody_else_is_always_drawn(study, tmp_path, monkeypatch):

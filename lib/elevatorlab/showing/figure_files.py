@@ -1,38 +1,25 @@
-"""Draw and save a study's figures; figures of published data alone come from the user's cache.
+"""Draw and save a study's figures, which come from the user's cache if nothing about them changed.
 
-Most folders of results hold one study. The report on such a folder also shows the published figures
-of all other studies. These figures never change, and saving them used to take most of
-the time of a report.
+Figures of other data have another entry in the cache. So results that hold one study are drawn
+without drawing the published figures of all other studies again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 import shutil
-import zlib
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 
 from .. import cache
 from ..errors import NoFolder
-from ..judging import kept
-from ..paths import DATA
-from ..plugins import studies
-from ..plugins.schedulers import SCHEDULERS
 from ..plugins.studies import Study
-from . import style
+from . import inputs, style
 from .figures import title_of
 from .pages import ReportFigure
-
-#: Libraries that draw; another version of one of them may draw differently.
-LIBRARIES = ("fonttools", "matplotlib", "numpy", "pandas", "pillow", "scipy", "seaborn")
 
 _FILE = "figures.json"
 
@@ -48,8 +35,7 @@ def save(study: Study, measured: pd.DataFrame, folder: Path) -> list[ReportFigur
     folder : pathlib.Path
         Made if missing.
     """
-    package = studies.STUDIES.package(study.NAME)
-    if not measured.empty or package is None or package.name != "elevatorlab":
+    if not inputs.are_known():
         return list(_draw(study, measured, folder))
 
     def make(part: Path) -> None:
@@ -59,7 +45,8 @@ def save(study: Study, measured: pd.DataFrame, folder: Path) -> list[ReportFigur
         (part / _FILE).write_text(json.dumps(figures, default=sorted), encoding="utf-8")
 
     try:
-        entry = cache.obtain("figures", _digest(study), make)
+        digest = inputs.digest(study.NAME, measured.to_csv())
+        entry = cache.obtain("figures", digest, make)
         content = json.loads((entry / _FILE).read_text(encoding="utf-8"))
         return [_taken(figure, entry, folder) for figure in content]
     except (NoFolder, OSError):  # the cache cannot be used
@@ -86,22 +73,3 @@ def _taken(figure: dict[str, Any], entry: Path, folder: Path) -> ReportFigure:
     files = figure["files"].items()
     copies = {kind: Path(shutil.copyfile(entry / file, folder / file)) for kind, file in files}
     return ReportFigure(**{**figure, "files": copies})
-
-
-def _digest(study: Study) -> str:
-    """Return the SHA-256 of everything that decides what figures of published data look like."""
-    looks = sorted((name, one.label, one.colour, one.marker) for name, one in SCHEDULERS.items())
-    with style.style():
-        # The backend has no effect on saved files, and reading this setting would load a backend.
-        settings = {name: mpl.rcParams[name] for name in mpl.rcParams if name != "backend"}
-    system = platform.python_version(), platform.machine(), zlib.ZLIB_RUNTIME_VERSION
-    libraries = [(one, version(one)) for one in LIBRARIES]
-    parts = [repr((study.NAME, looks, settings, system, libraries)).encode()]
-    for file in (*kept.modules(), *sorted(_published(study))):
-        parts += [f"{file.name}\0".encode(), hashlib.sha256(file.read_bytes()).digest()]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
-
-
-def _published(study: Study) -> Iterator[Path]:
-    yield DATA / "claims" / f"{study.NAME}.yaml"
-    yield from (path for path in (DATA / "published" / study.NAME).rglob("*") if path.is_file())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.style
 import seaborn as sns
 from fontTools.subset import Options
 from matplotlib.figure import Figure
@@ -125,7 +126,7 @@ FORMATS = {
 
 
 def style() -> AbstractContextManager[None]:
-    """Return the context in which figures are drawn and saved.
+    """Return the context in which figures are drawn and saved, whatever a user's own settings are.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def style() -> AbstractContextManager[None]:
     ...     mpl.rcParams["pdf.fonttype"]
     42
     """
-    return mpl.rc_context(_STYLE)
+    return mpl.style.context(["default", _STYLE])
 
 
 def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:

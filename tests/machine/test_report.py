@@ -9,12 +9,14 @@ from urllib.parse import parse_qsl
 import pandas as pd
 import pytest
 
-from elevatorlab import studies
+from elevatorlab import cache, studies
 from elevatorlab.judging.claims import is_measured
 from elevatorlab.judging.conclusions import findings
 from elevatorlab.judging.families import About, Role
 from elevatorlab.judging.verdicts import DECIDED
+from elevatorlab.plugins import studies as studies_of_all
 from elevatorlab.running import provenance
+from elevatorlab.showing import writing
 from elevatorlab.showing.forest import is_relative
 from elevatorlab.showing.pages import ReportFigure, ReportTable, _decided_first, _number, build
 from elevatorlab.showing.report import write_report
@@ -319,6 +321,90 @@ def test_nothing_measured_is_said(tmp_path):
         "Not judged, because nothing was measured, identities",
         "Not judged, because nothing was measured, beyond the document",
     ]
+
+
+@pytest.fixture
+def written(monkeypatch, tmp_path):
+    """Return a list that grows when a report is written, which has but a page and a figure."""
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+    times = []
+
+    def write(results, out, against, called):
+        times.append((results, against, called))
+        (out / "figures").mkdir(parents=True, exist_ok=True)
+        for name in ("index.html", "figures/one.svg"):
+            (out / name).write_text(f"{results} {against} {called}")
+
+    monkeypatch.setattr(writing, "write", write)
+    return times
+
+
+def test_a_report_is_written_again_only_if_it_would_be_another(written, tmp_path):
+    out = tmp_path / "report"
+    for results, against, called in ((None, None, None), ("reference/quick", None, None)) * 2:
+        for _ in range(2):
+            write_report(results, out, against, called)
+    assert len(written) == 4  # each time over the other
+    write_report("reference/quick", out, "published")
+    write_report("reference/quick", out, "published", "as printed")
+    write_report("reference/quick", out, "published", "as printed")
+    assert len(written) == 6
+
+
+def test_other_results_are_reported_anew(written, tmp_path):
+    write_results(tmp_path / "results", arms=("host",), repetitions=1)
+    for _ in range(2):
+        write_report(tmp_path / "results")
+    assert (tmp_path / "results" / "report" / "index.html").exists() and len(written) == 1
+    next((tmp_path / "results").glob("*/*/result.json")).unlink()
+    write_report(tmp_path / "results")
+    write_report(tmp_path / "results", tmp_path)
+    write_report(tmp_path / "results", tmp_path / "results")
+    assert len(written) == 4
+    next((tmp_path / "results").glob("*/*/result.json")).unlink()
+    write_report(tmp_path / "results", tmp_path)
+    assert len(written) == 5
+
+
+@pytest.mark.parametrize("name", ["index.html", "figures/one.svg"])
+@pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_text("?")])
+def test_a_damaged_report_is_written_again(written, tmp_path, name, damage):
+    for _ in range(2):
+        write_report(None, tmp_path / "report")
+    damage(tmp_path / "report" / name)
+    for _ in range(2):
+        write_report(None, tmp_path / "report")
+    assert len(written) == 2
+
+
+def test_a_report_on_a_study_of_somebody_else_is_always_written(written, tmp_path, monkeypatch):
+    """Nobody knows of which files it is made."""
+    monkeypatch.setattr(studies_of_all.STUDIES, "package", lambda name: None)
+    for _ in range(2):
+        write_report(None, tmp_path / "report")
+    assert len(written) == 2 and not (tmp_path / "cache").exists()
+
+
+def test_where_nothing_can_be_kept_the_report_is_written_all_the_same(
+    written, tmp_path, monkeypatch
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "file" / "cache")
+    for _ in range(2):
+        write_report(None, tmp_path / "report")
+    assert len(written) == 2
+
+
+def test_to_see_that_nothing_changed_imports_no_library_that_draws():
+    """It would take longer than all the rest."""
+    program = (
+        "import sys, elevatorlab.cli.commands, elevatorlab.showing.report; print(*sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "elevatorlab.showing.inputs" in run.stdout.split()
+    assert not {"matplotlib", "pandas", "numpy", "scipy"} & set(run.stdout.split())
 
 
 def test_the_published_data_alone_make_a_report(tmp_path):

@@ -11,7 +11,7 @@ from elevatorlab.results import costs, references, store
 from elevatorlab.running import provenance
 from elevatorlab.running.provenance import preset_trials
 from elevatorlab.sharing import verification
-from elevatorlab.showing import report
+from elevatorlab.showing import report, writing
 from elevatorlab.studies import vm_vs_container
 from synthetic import write_results
 
@@ -46,10 +46,10 @@ def test_paper_is_shown_where_it_is_stored_and_quick_by_its_name(stored):
 
 
 def test_the_report_of_paper_shows_quick_beside_it(stored):
-    assert report._taste(None) is None
+    assert writing._taste(None) is None
     references.write(stored, vm_vs_container, "paper")
-    assert report._taste(None) == report._taste("reference/paper") == "reference/quick"
-    assert report._taste("reference/quick") is report._taste("published") is None
+    assert writing._taste(None) == writing._taste("reference/paper") == "reference/quick"
+    assert writing._taste("reference/quick") is writing._taste("published") is None
     assert len({report.default_place(name) for name in (None, *report.NAMED_REPORTS)}) == 4
 
 

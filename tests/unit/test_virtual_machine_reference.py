@@ -10,7 +10,7 @@ from elevatorlab.errors import NotReady
 from elevatorlab.results import costs, references, store, tidying
 from elevatorlab.running import provenance
 from elevatorlab.sharing import verification
-from elevatorlab.showing import artifact, report
+from elevatorlab.showing import artifact, writing
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.tables import exits
 from synthetic import NESTED, nested_trials
@@ -24,7 +24,7 @@ OPTIONS = ["repetitions=2", "schedulers=none,bfq", "guest_below=none,bfq"]
 @pytest.fixture
 def given(measured, monkeypatch):
     """Call `elevatorlab reference`, which leaves the repository's own pages as they are."""
-    monkeypatch.setattr(report, "draw_overview", lambda study: None)
+    monkeypatch.setattr(writing, "draw_overview", lambda study: None)
     monkeypatch.setattr(artifact, "write", lambda: "page")
     settings = [part for one in OPTIONS for part in ("-p", one)]
 

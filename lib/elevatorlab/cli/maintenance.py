@@ -61,7 +61,7 @@ def reference(
     from ..running import expansion
     from ..running.provenance import preset_trials
     from ..showing import artifact
-    from ..showing.report import draw_overview
+    from ..showing.writing import draw_overview
 
     where = testbeds.get(testbed)
     _refuse_what_is_no_reference(where.name, study, parameter)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -56,11 +58,19 @@ def report_command(
     results: ReportedOption = None, out: OutOption = None, against: AgainstOption = None
 ) -> None:
     """Build the HTML report with figures and tables, and say where they are."""
-    from ..sharing import bundles
     from ..showing.report import default_place, write_report
 
-    with bundles.results_of(results) as mine, bundles.results_of(against) as other:
+    with _unpacked(results) as mine, _unpacked(against) as other:
         tell(write_report(mine, out or default_place(results), other, against))
+
+
+def _unpacked(results: str | None) -> AbstractContextManager[str | Path | None]:
+    """Give a bundle's results; import what reads bundles only for a bundle, since it takes long."""
+    if results is None or not Path(results).is_file():
+        return nullcontext(results)
+    from ..sharing import bundles
+
+    return bundles.results_of(results)
 
 
 def _studies(name: str | None) -> list[Any]:

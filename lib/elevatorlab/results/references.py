@@ -19,13 +19,11 @@ from ..paths import DATA, command
 from ..plugins.studies import Study
 from ..plugins.testbeds import DEFAULT, NESTED
 from . import reading
+from .named import PRESETS, is_named
 from .reading import Stored
 from .tidying import checked, tidy
 
 FOLDER = DATA / "reference"
-
-#: The presets that a reference is stored of; the first that a study has is the one that is shown.
-PRESETS = ("paper", "quick")
 
 #: Testbeds whose results are a reference beside the default testbed's, and the folder of each.
 BESIDE = {NESTED: "virtual_machines"}
@@ -40,12 +38,6 @@ def table(study: Study, preset: str, testbed: str = DEFAULT) -> pd.DataFrame:
             "or 'published' for the published numbers alone"
         )
     return checked(study, pd.read_csv(file), str(file))
-
-
-def is_named(results: str | Path | None) -> bool:
-    """Tell whether `results` is a name that `store.load` knows, and no folder."""
-    named = (f"reference/{preset}" for preset in PRESETS)
-    return results is None or str(results) in ("reference", "published", *named)
 
 
 def preset_of(

@@ -13,7 +13,7 @@ from ..extras import MissingExtra
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..plugins.testbeds import ADDRESSES, DEFAULT, TESTBEDS
-from ..results import reading, references
+from ..results import named, reading, references
 from ..trial import Trial
 from . import expansion
 
@@ -53,7 +53,7 @@ def of(results: str | Path | None) -> list[Origin]:
     """Return the origins of the results that `store.load` reads with the same argument."""
     if results == "published":
         return []
-    if results is None or references.is_named(results):
+    if results is None or named.is_named(results):
         return of_reference(results)
     return of_results(results)
 

@@ -1,32 +1,27 @@
-"""The whole report on a folder of results: judge the claims, draw the figures, write the pages."""
+"""The report on a folder of results, which is written only if something has changed.
+
+Whether something has changed is decided by content: of the results, of this package, of its data,
+and of the report itself. To find out takes less time than to import the libraries that draw, so
+this module imports `writing` only if the report is to be written.
+"""
 
 from __future__ import annotations
 
-import shutil
+import json
 from pathlib import Path
 
-from ..errors import ElevatorLabError
-from ..judging import families, kept, sensitivity
-from ..judging.claims import to_frame
-from ..paths import BUILD, PROJECT
-from ..plugins import studies
-from ..plugins.studies import Study
-from ..results import attested, references, store
-from ..running import provenance
-from . import beside, figure_files, pages, style
+from .. import cache
+from ..errors import NoFolder
+from ..paths import BUILD
+from ..results.named import NAMES, is_named
+from . import inputs
 
 #: The report that `elevatorlab reproduce` writes.
 REPORT = BUILD / "report"
 #: The reports on results that `store.load` finds by a name.
-NAMED_REPORTS = {
-    name: BUILD / f"{name.replace('/', '-')}-report"
-    for name in (
-        "reference",
-        *(f"reference/{preset}" for preset in references.PRESETS),
-        "published",
-    )
-}
-DOCS_FIGURES = PROJECT / "docs" / "figures"
+NAMED_REPORTS = {name: BUILD / f"{name.replace('/', '-')}-report" for name in NAMES}
+
+_FILE = "files.json"
 
 
 def default_place(results: str | Path | None) -> Path:
@@ -50,7 +45,7 @@ def write_report(
     against: str | Path | None = None,
     called: str | None = None,
 ) -> dict[str, Path]:
-    """Judge `results`, draw them, and write the report.
+    """Judge `results`, draw them, and write the report, unless it is there as it would be written.
 
     Parameters
     ----------
@@ -74,48 +69,39 @@ def write_report(
     ElevatorLabError
         When there are no results, or `out` cannot be a folder.
     """
-    out = Path(out or default_place(results))
-    measured = {name: store.load(name, results) for name, _ in studies.STUDIES.items()}
-    origins = provenance.of(results)
-    against = against or _taste(results)
-    other = None
-    if against is not None:
-        other = beside.Other(called or str(against), kept.every_claim(against))
+    place = Path(out or default_place(results))
+
+    def write(record: Path | None = None) -> None:
+        from . import writing
+
+        writing.write(results, place, against, called)
+        if record:
+            (record / _FILE).write_text(json.dumps(_content(place)), encoding="utf-8")
+
     try:
-        (out / "tables").mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise ElevatorLabError(
-            f"report: expected {out} to be a folder, or a place for a new one; found otherwise "
-            f"({problem.strerror}). Name another with --out"
-        ) from None
-    claims, figures, tables = [], [], []
-    for name, study in studies.STUDIES.items():
-        judged = kept.judge(name, results).claims
-        measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
-        to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
-        figures += figure_files.save(study, measured[name], out / "figures")
-        tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
-        claims += judged
-    titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
-    about = {name: families.about(name) for name in titles}
-    flips = sensitivity.stored_flips()
-    page = pages.build(
-        *(out, claims, figures, origins, tables, titles, attested.read(), about, other, flips)
-    )
-    return {"report": page, "figures": out / "figures", "tables": out / "tables"}
+        if inputs.are_known():
+            words = called or str(against)
+            digest = inputs.digest(words, _read(results, place), _read(against, place))
+            record = cache.obtain("reports", digest, write)
+            if json.loads((record / _FILE).read_text(encoding="utf-8")) != _content(place):
+                cache.obtain("reports", digest, write, anew=True)
+        else:
+            write()
+    except (NoFolder, OSError):  # the cache cannot be used
+        write()
+    parts = {"report": "index.html", "figures": "figures", "tables": "tables"}
+    return {part: place / name for part, name in parts.items()}
 
 
-def _taste(results: str | Path | None) -> str | None:
-    """Return the name of quick's reference if `results` means another preset's, else None."""
-    presets = {references.preset_of(study.NAME, results) for study in studies.ours()}
-    return "reference/quick" if presets - {None, "quick"} else None
+def _read(results: str | Path | None, place: Path) -> str:
+    """Return what decides what is read of `results`, but nothing of the report that lies there."""
+    if results is None or is_named(results):
+        return str(results)
+    folder, report = Path(results).resolve(), place.resolve()
+    return inputs.of_files(folder, report if folder in report.parents else None)
 
 
-def draw_overview(study: Study) -> None:
-    """Draw a study's figure "overview" from the reference for the README, if it has this figure."""
-    overview = study.figures(study.published(), store.load(study.NAME)).get("overview")
-    if overview is None:
-        return
-    files = style.save(overview.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
-    DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
-    shutil.copy(files["png"], DOCS_FIGURES)
+def _content(place: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file of a report, by name."""
+    files = (one for part in ("*.html", "figures/*", "tables/*") for one in place.glob(part))
+    return {one.relative_to(place).as_posix(): cache.sha256(one) for one in files if one.is_file()}

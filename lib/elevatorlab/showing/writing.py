@@ -1,0 +1,67 @@
+"""Write all of a report: judge the claims, draw the figures, write the tables and the pages."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ..errors import ElevatorLabError
+from ..judging import families, kept, sensitivity
+from ..judging.claims import to_frame
+from ..paths import BUILD, PROJECT
+from ..plugins import studies
+from ..plugins.studies import Study
+from ..results import attested, references, store
+from ..running import provenance
+from . import beside, figure_files, pages, style
+
+DOCS_FIGURES = PROJECT / "docs" / "figures"
+
+
+def write(
+    results: str | Path | None, out: Path, against: str | Path | None, called: str | None
+) -> None:
+    """Judge `results`, draw them, and write the report to `out`; see `report.write_report`."""
+    measured = {name: store.load(name, results) for name, _ in studies.STUDIES.items()}
+    origins = provenance.of(results)
+    against = against or _taste(results)
+    other = None
+    if against is not None:
+        other = beside.Other(called or str(against), kept.every_claim(against))
+    try:
+        (out / "tables").mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise ElevatorLabError(
+            f"report: expected {out} to be a folder, or a place for a new one; found otherwise "
+            f"({problem.strerror}). Name another with --out"
+        ) from None
+    claims, figures, tables = [], [], []
+    for name, study in studies.STUDIES.items():
+        judged = kept.judge(name, results).claims
+        measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
+        to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
+        figures += figure_files.save(study, measured[name], out / "figures")
+        tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
+        claims += judged
+    titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
+    about = {name: families.about(name) for name in titles}
+    flips = sensitivity.stored_flips()
+    pages.build(
+        *(out, claims, figures, origins, tables, titles, attested.read(), about, other, flips)
+    )
+
+
+def _taste(results: str | Path | None) -> str | None:
+    """Return the name of quick's reference if `results` means another preset's, else None."""
+    presets = {references.preset_of(study.NAME, results) for study in studies.ours()}
+    return "reference/quick" if presets - {None, "quick"} else None
+
+
+def draw_overview(study: Study) -> None:
+    """Draw a study's figure "overview" from the reference for the README, if it has this figure."""
+    overview = study.figures(study.published(), store.load(study.NAME)).get("overview")
+    if overview is None:
+        return
+    files = style.save(overview.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
+    DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
+    shutil.copy(files["png"], DOCS_FIGURES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -46,7 +47,14 @@ def compare_curves(
     points = points[np.logical_and.reduce([model.valid(points[x]) for model in models])]
     if len(points) < fewest or points[x].nunique() < FEWEST_PLACES:
         return None
-    return compare(models, points[x], points[y], iops=points["iops"])
+    return _compared(tuple(models), *(tuple(points[name]) for name in (x, y, "iops")))
+
+
+@functools.cache
+def _compared(models: tuple[Model, ...], *points: tuple[float, ...]) -> ModelComparison:
+    """Compare curves once, since claims, figures and tables ask for the same ones."""
+    x, y, iops = map(np.asarray, points)
+    return compare(models, x, y, iops=iops)
 
 
 def knee_of(loads: pd.DataFrame) -> knees.Knee | None:

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl
 

@@ -14,7 +14,7 @@ from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
 from elevatorlab.results import costs, references
 from elevatorlab.running.provenance import preset_trials
-from elevatorlab.showing import artifact, citation
+from elevatorlab.showing import artifact
 from synthetic import write_results
 
 PAGE = artifact.PAGE.read_text()
@@ -84,35 +84,31 @@ def test_the_citation_is_whole_and_of_this_package():
 
 
 def test_archives_are_told_what_the_citation_says():
-    for name in citation.FILES:
-        found = (PROJECT / name).read_text()
-        assert found == citation.text(name), f"bring {name} up to date: elevatorlab artifact"
-        told = json.loads(found)
-        assert citation.citation()["title"] in (told.get("name"), told.get("title"))
-
-
-def test_zenodo_and_trovi_get_the_fields_that_they_ask_for():
-    """Zenodo's metadata of a deposit; the body of Trovi's request for a new artifact."""
-    zenodo = citation.zenodo()
-    assert {"title", "upload_type", "description", "creators"} <= set(zenodo)
-    assert zenodo["access_right"] == "open" and zenodo["license"]
-    assert all(author["name"] for author in zenodo["creators"])
-    trovi = citation.trovi()
-    assert {"title", "long_description", "authors", "visibility"} <= set(trovi)
-    assert all(author["full_name"] for author in trovi["authors"])
-
-
-def test_a_title_that_trovi_does_not_take_is_refused(monkeypatch, error_of):
-    long = citation.citation() | {"title": "x" * (citation.TROVI_TITLE + 1)}
-    monkeypatch.setattr(citation, "citation", lambda: long)
-    assert "expected at most 70 characters of title; found 71" in error_of(citation.trovi)
-
-
-def test_a_person_is_cited_family_name_first(monkeypatch):
-    person = {"family-names": "Lovelace", "given-names": "Ada"}
-    monkeypatch.setattr(citation, "citation", lambda: cited | {"authors": [person]})
+    """CodeMeta 3.0; Zenodo's metadata of a deposit; the body of Trovi's request for an artifact."""
     cited = yaml.safe_load((PROJECT / "CITATION.cff").read_text())
-    assert citation.zenodo()["creators"] == [{"name": "Lovelace, Ada"}]
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    names = [one["name"] for one in cited["authors"]]
+    abstract = " ".join(cited["abstract"].split())
+    codemeta, zenodo, trovi = (
+        json.loads((PROJECT / name).read_text())
+        for name in ("codemeta.json", ".zenodo.json", "trovi.json")
+    )
+    same = {"description": abstract, "keywords": cited["keywords"], "version": cited["version"]}
+    assert codemeta == codemeta | same | {"name": cited["title"]}
+    assert codemeta["license"] == f"https://spdx.org/licenses/{cited['license']}"
+    assert [one["name"] for one in codemeta["author"]] == names
+    assert codemeta["softwareRequirements"] == sorted(project["dependencies"])
+    assert codemeta["runtimePlatform"] == f"Python {project['requires-python']}"
+    assert zenodo == zenodo | same | {
+        **{"title": cited["title"], "description": f"<p>{abstract}</p>"},
+        **{"license": cited["license"], "creators": [{"name": name} for name in names]},
+    }
+    assert (zenodo["upload_type"], zenodo["access_right"]) == ("software", "open")
+    assert (trovi["title"], trovi["long_description"]) == (cited["title"], abstract)
+    assert [one["full_name"] for one in trovi["authors"]] == names
+    # Trovi's limits.
+    assert len(trovi["title"]) <= 70 and len(trovi["short_description"]) <= 70
+    assert len(abstract) <= 5000 and trovi["visibility"] == "public"
 
 
 def test_licences_are_the_ones_that_are_named():

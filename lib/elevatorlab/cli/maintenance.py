@@ -142,15 +142,15 @@ def artifact_page(
         bool, typer.Option("--appendix", help="print the artifact appendix of USENIX and ACM")
     ] = False,
 ) -> None:
-    """Bring ARTIFACT.md, the badge and the archives' metadata up to date, or print the appendix.
+    """Bring ARTIFACT.md and the badge up to date, or print the appendix.
 
     The appendix is the artifact appendix of a paper.
     """
     _only_in_a_checkout()
-    from ..showing import artifact, badge, citation
+    from ..showing import artifact, badge
 
     if appendix:
         print(artifact.appendix(), end="")
         return
-    for file in (artifact.write(), badge.write(), *citation.write()):
+    for file in (artifact.write(), badge.write()):
         print(file)

@@ -8,6 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 from ..errors import ElevatorLabError
 from ..judging import kept
 from ..judging.claims import ROLES, verdict_counts
@@ -17,7 +19,6 @@ from ..plugins import studies
 from ..plugins.studies import Study
 from ..results import costs, references
 from ..running.provenance import preset_trials
-from . import citation
 
 PAGE = PROJECT / "ARTIFACT.md"
 START, END = "<!-- studies: written by `elevatorlab artifact` -->", "<!-- end of studies -->"
@@ -142,7 +143,8 @@ def appendix() -> str:
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    page, cited = PAGE.read_text(), citation.citation()
+    page = PAGE.read_text()
+    cited = yaml.safe_load((PROJECT / "CITATION.cff").read_text())
     environment = Environment(
         loader=PackageLoader("elevatorlab.showing"),
         undefined=StrictUndefined,
@@ -154,7 +156,7 @@ def appendix() -> str:
     ]
     origin = json.loads((references.FOLDER / "provenance.json").read_text())
     return environment.get_template("appendix.md").render(
-        cited | {"abstract": citation.in_one_line(cited["abstract"])},
+        cited | {"abstract": " ".join(cited["abstract"].split())},
         claims=[row._asdict() | {"expected": expected} for row, expected in general + of_studies],
         statements=sum(len(statements(study.NAME)) for study in studies.ours()),
         studies=[study.TITLE for study in studies.ours()],

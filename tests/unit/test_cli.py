@@ -210,9 +210,7 @@ def test_what_is_missing_is_an_exit_status(tmp_path):
 
 #: What takes long to import, and what an extra brings.
 LARGE = {"numpy", "pandas", "scipy", "matplotlib", "seaborn", "pandera", "rocrate"}
-
-
-LARGE |= {"distributed", "docker", "fabric", "paramiko", "IPython"}
+LARGE |= {"distributed", "docker", "fabric", "paramiko", "IPython", "rich"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"]])
@@ -220,6 +218,12 @@ def test_what_a_command_says_of_itself_needs_no_library(arguments):
     """It answers at once: benchmarks/answer_times.py says how soon."""
     run = cli_without(LARGE, *arguments)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("group", [[], ["scheduler"], ["drive"], ["image"], ["cache"]])
+def test_the_help_breaks_no_summary_off(group):
+    _, commands = cli(*group, "--help").stdout.split("Commands:")
+    assert "..." not in commands
 
 
 @pytest.mark.parametrize("code", ["import elevatorlab.cli.commands", "import elevatorlab.notebook"])

@@ -18,7 +18,13 @@ from ..plugins import studies, testbeds
 if TYPE_CHECKING:
     from rich.console import Console
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+# Help without markup, since rich takes longer to import than all the rest of an answer.
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 #: Exit statuses: for an error that the user can mend; for bits of another image, which cannot be
 #: compared; and for Ctrl-C and SIGTERM, as shells have them.

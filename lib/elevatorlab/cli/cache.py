@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 cache_app = typer.Typer(
     invoke_without_command=True,
-    help="The cache of what takes minutes to build; all checkouts of a user share it.",
+    help="The user's cache of what takes minutes to build.",
 )
 app.add_typer(cache_app, name="cache")
 

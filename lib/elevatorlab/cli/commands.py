@@ -20,6 +20,11 @@ from . import scheduler, grade, drive, image, cache, host, maintenance  # noqa: 
 # isort: on
 from .base import EXIT_CTRL_C, EXIT_ERROR, EXIT_TERMINATED, STOPPED, app
 
+# Else a list of commands breaks each summary off where its line ends.
+for group in (app, *(one.typer_instance for one in app.registered_groups)):
+    for command in group.registered_commands if group else ():
+        command.short_help = str(command.callback.__doc__).partition("\n\n")[0]
+
 
 def _version(asked: bool) -> None:
     if asked:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..elevators.check import CaseVerdict
 
 scheduler_app = typer.Typer(
-    no_args_is_help=True, help="A scheduler of your own: a folder with C sources and a Kbuild."
+    no_args_is_help=True, help="A scheduler of your own: C sources and a Kbuild."
 )
 app.add_typer(scheduler_app, name="scheduler")
 

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from elevatorlab import cache, studies
-from elevatorlab.judging.claims import is_measured
+from elevatorlab.judging.claim import Role, is_measured
 from elevatorlab.judging.conclusions import findings
-from elevatorlab.judging.families import About, Role
+from elevatorlab.judging.families import About
 from elevatorlab.judging.verdicts import DECIDED
 from elevatorlab.plugins import studies as studies_of_all
 from elevatorlab.running import provenance

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from elevatorlab.judging.claims import is_measured
+from elevatorlab.judging.claim import is_measured
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.showing.beside import Other, pairs
 from elevatorlab.showing.pages import build

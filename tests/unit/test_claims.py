@@ -14,17 +14,10 @@ from claims_support import STUDY, verdicts
 from elevatorlab.analysis.intervals import Interval, geometric_interval
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
-from elevatorlab.judging.claims import (
-    PUBLISHED_DATA,
-    UNMEASURED,
-    as_text,
-    is_measured,
-    overview,
-    summary,
-    to_json,
-)
+from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, is_measured
+from elevatorlab.judging.claims import as_text, overview, summary, to_json
 from elevatorlab.judging.evidence import independent, together
-from elevatorlab.judging.families import Role, statements
+from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Evidence, Judgement, Verdict, compare, ordering
 from elevatorlab.plugins import studies
 from elevatorlab.studies.vm_vs_container.claims import JUDGES, judge

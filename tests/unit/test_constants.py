@@ -75,7 +75,8 @@ def test_a_claim_names_each_constant_that_its_judge_mentions(name, judged, monke
 
     def remember(items, functions, measured, decided_by=None):
         judges.update(functions)
-        by_judge.update({one: constants.of_judge(one, decided_by or {}) for one in functions})
+        decisive = (decided_by or {}).items()
+        by_judge.update({one: [c for c, some in decisive if one in some] for one in functions})
         known = {judge for some in (decided_by or {}).values() for judge in some}
         assert known <= set(functions)
         return []

@@ -2,10 +2,10 @@
 
 import pytest
 
-from elevatorlab.judging.claims import PUBLISHED_DATA, UNMEASURED, Verdict
+from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, Source
+from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.conclusions import findings
-from elevatorlab.judging.families import Role, Source
 from synthetic import judged
 
 CLAIM = judged("host", "container")[0]

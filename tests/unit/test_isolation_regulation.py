@@ -10,7 +10,8 @@ import pytest
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
-from elevatorlab.judging.families import Role, read_published, statements
+from elevatorlab.judging.claim import Role
+from elevatorlab.judging.families import read_published, statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins.kinds import POLICIES
 from elevatorlab.studies import container_isolation as study

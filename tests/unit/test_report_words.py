@@ -5,9 +5,10 @@ import re
 import pytest
 
 from elevatorlab.judging import families, kept
+from elevatorlab.judging.claim import Source
 from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
-from elevatorlab.judging.families import About, Source
+from elevatorlab.judging.families import About
 from elevatorlab.plugins import studies
 from elevatorlab.showing import words
 from elevatorlab.showing.pages import build

@@ -5,8 +5,8 @@ import pytest
 
 import stubs
 from elevatorlab.judging import sensitivity
-from elevatorlab.judging.claims import Claim
-from elevatorlab.judging.families import Role, Source, statements
+from elevatorlab.judging.claim import Claim, Role, Source
+from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
 from elevatorlab.running import sensitivity as running

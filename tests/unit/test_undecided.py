@@ -8,9 +8,8 @@ import pytest
 from elevatorlab.analysis.intervals import Interval, mean_interval
 from elevatorlab.analysis.points import points
 from elevatorlab.judging import claims
-from elevatorlab.judging.claims import Claim
+from elevatorlab.judging.claim import Claim, Role, Source
 from elevatorlab.judging.evidence import LARGEST_P, together
-from elevatorlab.judging.families import Role, Source
 from elevatorlab.judging.verdicts import (
     MOST_REPETITIONS,
     Verdict,

@@ -57,7 +57,7 @@ def _claims() -> Schema:
 
 
 def _verdict() -> Schema:
-    from ..judging.claims import Claim
+    from ..judging.claim import Claim
 
     return Claim.model_json_schema()
 

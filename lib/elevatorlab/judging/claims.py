@@ -1,115 +1,28 @@
 """The engine that judges the claims of every study: from a published number to a verdict.
 
 The statements come from `families`; the functions that judge them are registered by the study, in
-`studies/<study>/claims.py`, and follow the rules of `verdicts`.
+`studies/<study>/claims.py`, and follow the rules of `verdicts`. What only judging needs is imported
+by `judge`, since a command that reads verdicts from the cache does without.
 """
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import pandas as pd
-from pydantic import field_validator
-
-from ..records import Record
 from . import evidence
-from .comparison import Comparison
-from .constants import DecidedBy, of_judge
-from .families import Constant, Role, Source, Statement, Threshold, Tolerance
-from .matching import in_words, label, runs
+from .claim import PUBLISHED_DATA, UNMEASURED, Claim, Constant, Role, is_measured
+from .matching import in_words, runs
 from .values import measured_text, published_text
-from .verdicts import (
-    DECIDED,
-    Evidence,
-    Judgement,
-    Verdict,
-    not_testable,
-)
+from .verdicts import DECIDED, Evidence, Judgement, Verdict, not_testable
 
-PUBLISHED_DATA = "published data"
-"""The testbed of claims that the document alone can settle."""
+if TYPE_CHECKING:
+    import pandas as pd
 
-UNMEASURED = "nothing measured"
-"""The testbed of claims that need a measurement where there is none."""
-
-
-class Claim(Record):
-    """One published number or sentence with its verdict on one testbed.
-
-    Attributes
-    ----------
-    id, study, source, quantity, unit : str, str, Source, str, str
-        What was published, and where.
-    published, measured : float or str
-        The printed value and the value that it is compared with, both in `unit`. `measured` is
-        None where no value could be found.
-    role, datum : Role, str
-        What the claim is worth as evidence, and the published datum that it rests on.
-    formula : str
-        How `measured` is computed.
-    tolerance, threshold : Tolerance, Threshold
-        The numbers chosen to judge the claim by; None where the claim needs no such number.
-    constants : tuple of Constant
-        The numbers in the code that decided the claim, in addition to `constants.SHARED`.
-    testbed, machine, preset : str
-        The run that the claim was judged on, with "+" between the testbeds of one machine. Without
-        a run, `testbed` is `PUBLISHED_DATA` or `UNMEASURED`, and the other two are empty.
-    verdict, reason : Verdict, str
-        The outcome and why, in words.
-    p_value, p_adjusted : float
-        The verdict's p-value (see `verdicts.Evidence`), as it is and adjusted among all claims of
-        the same study, run and role (see `evidence.together`). None where there is no scatter.
-    repetitions_to_decide, repetitions : int
-        How many repetitions would decide an undecided claim, and how many the weakest test rests
-        on; see `verdicts.Evidence`.
-    compared : tuple of Comparison
-        The estimates that the verdict rests on, each with the published range.
-    cell : str
-        The measurement that the verdict rests on; see `verdicts.Judgement`.
-    shared_with : tuple of str
-        The other claims of this run that rest on the same measurement.
-    """
-
-    id: str
-    study: str
-    source: Source
-    role: Role
-    datum: str
-    quantity: str
-    published: float | str
-    unit: str
-    formula: str
-    tolerance: Tolerance | None
-    threshold: Threshold | None
-    testbed: str
-    machine: str
-    preset: str
-    measured: float | str | None
-    verdict: Verdict
-    reason: str
-    p_value: float | None = None
-    p_adjusted: float | None = None
-    repetitions_to_decide: int | None = None
-    repetitions: int | None = None
-    compared: tuple[Comparison, ...] = ()
-    cell: str = ""
-    shared_with: tuple[str, ...] = ()
-    constants: tuple[Constant, ...] = ()
-
-    @property
-    def where(self) -> str:
-        """The run that the claim was judged on: "docker+host, quick, machine 1a2b3c4d"."""
-        return label(self.testbed, self.preset, self.machine)
-
-    @field_validator("measured")
-    @classmethod
-    def _no_nan(cls, measured: float | str | None) -> float | str | None:
-        return None if isinstance(measured, float) and math.isnan(measured) else measured
-
+    from .constants import DecidedBy
+    from .families import Statement
 
 ROLES = {
     Role.PREDICTION: "predictions",
@@ -120,7 +33,7 @@ ROLES = {
 }
 """What counts call the claims of each role."""
 
-Judge = Callable[[Statement, pd.DataFrame], Judgement]
+Judge: TypeAlias = "Callable[[Statement, pd.DataFrame], Judgement]"
 
 
 def judge(
@@ -169,8 +82,8 @@ def judge(
             else:
                 judgement = judges[item.judge](item, rows)
             where = {"testbed": testbed, "machine": machine, "preset": preset}
-            constants = of_judge(item.judge, decided_by or {})
-            found.append(_claim(item, judgement, where, constants))
+            constants = (one for one, some in (decided_by or {}).items() if item.judge in some)
+            found.append(_claim(item, judgement, where, tuple(constants)))
     return evidence.together(_on_met_calibrations(found, items))
 
 
@@ -231,6 +144,8 @@ def to_json(claims: Iterable[Claim]) -> list[dict[str, Any]]:
 
 def to_frame(claims: Iterable[Claim]) -> pd.DataFrame:
     """Return claims as a table with one row per claim and run; the source is one text."""
+    import pandas as pd
+
     rows = [{**claim.model_dump(mode="json"), "source": str(claim.source)} for claim in claims]
     return pd.DataFrame(rows, columns=list(Claim.model_fields))
 
@@ -279,11 +194,6 @@ def independently(claims: Iterable[Claim], verdict: Verdict) -> str:
     count = evidence.independent(some)
     silent = verdict == Verdict.NOT_TESTABLE or count == len(some)
     return "" if silent else f" ({count} independent)"
-
-
-def is_measured(claim: Claim) -> bool:
-    """Tell whether a claim was compared with a measurement, and not with its document alone."""
-    return claim.testbed not in (PUBLISHED_DATA, UNMEASURED)
 
 
 def by_study(claims: Iterable[Claim]) -> list[list[Claim]]:

@@ -8,17 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .claims import (
-    UNMEASURED,
-    Claim,
-    by_place,
-    how_many,
-    is_measured,
-    verdict_counts,
-)
+from .claim import UNMEASURED, Claim, Role, is_measured
+from .claims import by_place, how_many, verdict_counts
 from .comparison import Comparison
 from .evidence import independent
-from .families import Role
 from .matching import in_words
 from .values import both_texts, measured_text, published_text
 from .verdicts import DECIDED, TIE_MARGIN, Verdict

@@ -12,7 +12,7 @@ from datetime import date
 
 from ..analysis import intervals
 from . import evidence, verdicts
-from .families import Constant
+from .claim import Constant
 
 DecidedBy = Mapping[Constant, Sequence[str]]
 """For each constant, the names of the study's judges that decide by it."""
@@ -56,12 +56,3 @@ SHARED = (
     ),
 )
 """The constants that decide every claim that rests on intervals."""
-
-
-def of_judge(name: str, decided_by: DecidedBy) -> tuple[Constant, ...]:
-    """Return the constants that a judge decides by.
-
-    >>> [one.name for one in of_judge("cell", {TIES: ["cell"], SHARED[0]: ["row"]})]
-    ['TIE_MARGIN']
-    """
-    return tuple(one for one, judges in decided_by.items() if name in judges)

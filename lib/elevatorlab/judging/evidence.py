@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from .claim import Claim
 from .verdicts import DECIDED, MOST_REPETITIONS, Verdict, would_decide
-
-if TYPE_CHECKING:
-    from .claims import Claim
 
 LARGEST_P = 0.05
 """Largest p-value of a verdict that stands, after adjustment for the number of tests."""

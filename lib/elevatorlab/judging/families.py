@@ -11,11 +11,9 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from datetime import date
-from enum import StrEnum
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
 import pandas as pd
 import yaml
@@ -24,88 +22,9 @@ from pydantic import ValidationError, model_validator
 from ..errors import ElevatorLabError
 from ..paths import DATA
 from ..records import Record
+from .claim import Role, Source, Threshold, Tolerance
 
 Given = ParamSpec("Given")
-
-
-class Source(Record):
-    """Where a published number stands: document, table or figure, row."""
-
-    document: str
-    place: str
-    row: str
-
-    def __str__(self) -> str:
-        return ", ".join(part for part in (self.place, self.row) if part)
-
-
-class Role(StrEnum):
-    """What a claim is worth as evidence; see the words of the design.
-
-    A *prediction* is compared with a measurement that nothing was fitted to. A *calibration* is met
-    because the simulated device was set from it, or from what it follows from. An *identity* holds
-    whatever a scheduler does: the time of a read goes with its size, and the wait in a full queue
-    with its depth (Little's law). What the document alone settles is its *arithmetic*. And what the
-    document did not have (another driver, disk, scheduler or state of the cache) is *beyond* it.
-    """
-
-    PREDICTION = "prediction"
-    CALIBRATION = "calibration"
-    IDENTITY = "identity"
-    ARITHMETIC = "arithmetic of the document"
-    BEYOND = "beyond the document"
-
-
-class Chosen(Record):
-    """A number that decides about verdicts and was published by nobody.
-
-    Attributes
-    ----------
-    value : float
-    reason : str
-        Why that much.
-    fixed : date
-        Of the commit since which it has this value.
-    """
-
-    value: float
-    reason: str
-    fixed: date
-
-
-class Tolerance(Chosen):
-    """How far a measured value may lie from the published one, beyond rounding.
-
-    Attributes
-    ----------
-    of : {"share", "unit"}
-        Whether it is a share of the published value, or in its unit.
-    """
-
-    of: Literal["share", "unit"]
-
-    def __str__(self) -> str:
-        size = f"{self.value:.2g} of the value" if self.of == "share" else f"{self.value:g}"
-        return f"tolerance {size}, fixed {self.fixed}: {self.reason}"
-
-
-class Threshold(Chosen):
-    """Any other number that a judge decides by; `of` says what it is."""
-
-    of: str
-
-    def __str__(self) -> str:
-        return f"{self.value:g} {self.of}, fixed {self.fixed}: {self.reason}"
-
-
-class Constant(Chosen):
-    """A number in the code that several judges decide by; `name` is what the code calls it."""
-
-    name: str
-    of: str
-
-    def __str__(self) -> str:
-        return f"{self.name}, {self.value:g} {self.of}, fixed {self.fixed}: {self.reason}"
 
 
 class Statement(NamedTuple):

@@ -19,7 +19,8 @@ from ..errors import ElevatorLabError, NoFolder
 from ..paths import DATA, PACKAGE, SHARED
 from ..plugins import studies
 from ..results import references, store
-from .claims import Claim, to_json
+from .claim import Claim
+from .claims import to_json
 
 #: Libraries that compute the numbers behind a verdict.
 LIBRARIES = ("numpy", "pandas", "pydantic", "scipy")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..plugins.schedulers import OF_THE_KERNEL
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNKNOWN = "unknown"
 """The machine of results that do not say where they were measured."""
@@ -131,7 +132,7 @@ def runs(measured: pd.DataFrame) -> list[Run]:
 
 def _choices(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Yield the rows of one testbed per arm, for every possible choice of testbeds."""
-    arm = rows["arm"] if "arm" in rows else pd.Series("", rows.index)
+    arm = rows["arm"] if "arm" in rows else rows["testbed"].map(lambda _: "")
     testbeds = rows["testbed"].groupby(arm).unique().map(sorted)
     for chosen in itertools.product(*testbeds):
         yield rows[rows["testbed"] == arm.map(dict(zip(testbeds.index, chosen, strict=True)))]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..paths import DATA
-from .claims import Claim, is_measured
+from .claim import Claim, is_measured
 from .verdicts import Verdict
 
 FOLDER = DATA / "sensitivity"

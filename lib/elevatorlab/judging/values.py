@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..analysis.wording import EXACT_DIGITS, plain, within
+from .claim import Claim
 from .comparison import Comparison, Range
-
-if TYPE_CHECKING:
-    from .claims import Claim
 
 _PUBLISHED_DIGITS = 6
 _RANGE_DIGITS = 3

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..errors import ElevatorLabError
 from ..judging import sensitivity
-from ..judging.claims import Claim
+from ..judging.claim import Claim
 from ..paths import BUILD
 from ..plugins import studies
 from ..plugins.studies import Study

@@ -12,8 +12,9 @@ import yaml
 
 from ..errors import ElevatorLabError
 from ..judging import kept
+from ..judging.claim import Role
 from ..judging.claims import ROLES, verdict_counts
-from ..judging.families import Role, statements
+from ..judging.families import statements
 from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..judging.claims import Claim, is_measured
+from ..judging.claim import Claim, is_measured
 from ..judging.verdicts import Verdict
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..judging.claims import Claim
+from ..judging.claim import Claim
 from ..judging.comparison import Comparison, Range
 
 WIDTH = 200

@@ -16,19 +16,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ..analysis.wording import plain
-from ..judging.claims import (
-    UNMEASURED,
-    Claim,
-    by_place,
-    how_many,
-    is_measured,
-    role_counts,
-)
+from ..judging.claim import UNMEASURED, Claim, Role, is_measured
+from ..judging.claims import by_place, how_many, role_counts
 from ..judging.comparison import Comparison
 from ..judging.conclusions import findings
 from ..judging.constants import SHARED
 from ..judging.evidence import independent
-from ..judging.families import About, Role
+from ..judging.families import About
 from ..judging.matching import DETERMINISTIC
 from ..judging.values import published_text
 from ..judging.verdicts import DECIDED, Verdict

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from ..analysis.wording import borne, plain, within
 from ..judging import families
-from ..judging.claims import Claim
+from ..judging.claim import Claim
 from ..judging.comparison import Comparison
 from ..judging.values import measured_text
 from ..plugins.schedulers import SCHEDULERS

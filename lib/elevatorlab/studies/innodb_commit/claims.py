@@ -13,7 +13,7 @@ import pandas as pd
 from ...analysis.improvement import ratio_range
 from ...analysis.intervals import Interval, mean_interval
 from ...judging import claims
-from ...judging.claims import Claim
+from ...judging.claim import Claim
 from ...judging.constants import TIES, DecidedBy
 from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements

@@ -19,10 +19,10 @@ from ...analysis.ranking import DECIDED
 from ...analysis.wording import plain
 from ...errors import ElevatorLabError
 from ...judging import claims
-from ...judging.claims import Claim
+from ...judging.claim import Claim, Constant
 from ...judging.constants import TIES, DecidedBy
 from ...judging.expectations import expect_columns, expect_once
-from ...judging.families import Constant, Statement, statements
+from ...judging.families import Statement, statements
 from ...judging.verdicts import (
     TIE_MARGIN,
     Evidence,

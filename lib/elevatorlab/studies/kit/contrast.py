@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from ...judging.claims import Claim, is_measured
+from ...judging.claim import Claim, is_measured
 from ...judging.verdicts import Verdict
 from .tables import Captioned
 

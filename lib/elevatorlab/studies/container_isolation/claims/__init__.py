@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from ....judging import claims
-from ....judging.claims import Claim, Judge
+from ....judging.claim import Claim
+from ....judging.claims import Judge
 from ....judging.expectations import expect_columns
 from ....judging.families import statements
 from ...kit.reasons import named_reason

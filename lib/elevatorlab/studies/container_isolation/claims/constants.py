@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from ....analysis.rivals import INDISTINGUISHABLE
+from ....judging.claim import Constant
 from ....judging.constants import TIES, DecidedBy
-from ....judging.families import Constant
 from ..columns import CALM_PERIODS, PERIOD_S
 from ..measures.curves import FEWEST_PLACES
 from ..measures.interference import WIDEST_GAP

@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from ....analysis.intervals import mean_interval, ratio_interval
+from ....judging.claim import Role
 from ....judging.claims import Judge
-from ....judging.families import Role, Statement
+from ....judging.families import Statement
 from ....judging.verdicts import (
     TIE_MARGIN,
     Judgement,

@@ -12,10 +12,11 @@ from datetime import date
 import pandas as pd
 
 from ....judging import claims
-from ....judging.claims import Claim, Judge
+from ....judging.claim import Claim, Constant
+from ....judging.claims import Judge
 from ....judging.constants import TIES, DecidedBy
 from ....judging.expectations import expect_columns, expect_once
-from ....judging.families import Constant, Statement, statements
+from ....judging.families import Statement, statements
 from ....judging.verdicts import Judgement, not_testable
 from .. import document
 from ..columns import COLUMNS, WHERE

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ....analysis.intervals import Interval
-from ....judging.claims import Claim, Judge
+from ....judging.claim import Claim
+from ....judging.claims import Judge
 from ....judging.families import Statement
 from ....judging.verdicts import Judgement, Verdict, not_testable, undecided
 from ...kit.cells import paired_ratio

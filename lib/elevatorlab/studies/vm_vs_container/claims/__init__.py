@@ -11,7 +11,7 @@ import pandas as pd
 
 from ....errors import ElevatorLabError
 from ....judging import claims
-from ....judging.claims import Claim
+from ....judging.claim import Claim
 from ....judging.expectations import expect_columns, expect_once
 from ....judging.families import statements
 from ...kit.reasons import named_reason

@@ -12,8 +12,9 @@ from functools import wraps
 
 import pandas as pd
 
+from ....judging.claim import Role
 from ....judging.claims import Judge
-from ....judging.families import Role, Statement
+from ....judging.families import Statement
 from ....judging.verdicts import Judgement, Verdict
 from ...kit.cells import once_a_table
 from ...kit.choices import Choice, together

@@ -9,9 +9,10 @@ import pandas as pd
 
 from ....analysis.improvement import improvement_percent, improvement_range_percent, ratio_range
 from ....analysis.intervals import Interval, ratio_interval
+from ....judging.claim import Constant
 from ....judging.claims import Judge
 from ....judging.constants import TIES, DecidedBy
-from ....judging.families import Constant, Statement
+from ....judging.families import Statement
 from ....judging.verdicts import (
     TIE_MARGIN,
     Judgement,

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pandas as pd
 
-from ....judging.claims import PUBLISHED_DATA
+from ....judging.claim import PUBLISHED_DATA
 from ....judging.matching import Run, runs
 from ....judging.verdicts import Verdict
 from ...kit.cells import rows_of

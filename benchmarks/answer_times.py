@@ -19,7 +19,7 @@ CALL = "import sys; sys.argv[0] = 'elevatorlab'; from elevatorlab.cli import mai
 NOTHING, PANDAS = "python -c pass", "import pandas"
 
 #: What a command says of itself, and what it answers where nothing has changed since the last time.
-OF_ITSELF_S, ANSWER_S = 0.4, 2.0
+OF_ITSELF_S, ANSWER_S = 0.4, 1.0
 LIMITS_S = {
     "--help": OF_ITSELF_S,
     "--version": OF_ITSELF_S,

@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
 from .errors import ElevatorLabError
@@ -124,8 +123,10 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
     """
     entry = CacheEntry(kind, digest, ROOT / kind / digest)
     if anew or entry.damage(thorough=True):
+        from filelock import FileLock  # takes longer to import than an entry takes to read
+
         make_folder(entry.folder.parent, "cache", REMEDY)
-        with _lock(entry):
+        with FileLock(_lock(entry)):
             if anew or entry.damage(thorough=True):  # nobody has made it meanwhile
                 _fill(entry, make)
     with suppress(PermissionError):  # another user owns this cache
@@ -133,10 +134,10 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
     return entry.folder
 
 
-def _lock(entry: CacheEntry) -> FileLock:
-    """Return the lock of an entry, half-made or whole."""
+def _lock(entry: CacheEntry) -> Path:
+    """Return the file that locks an entry, half-made or whole."""
     whole = entry.digest.removesuffix(_HALF_MADE).removesuffix(_WORK)
-    return FileLock(entry.folder.with_name(f"{whole}.lock"))
+    return entry.folder.with_name(f"{whole}.lock")
 
 
 def work_folder(kind: str, digest: str) -> Path:
@@ -226,15 +227,17 @@ def prune(everything: bool = False) -> list[CacheEntry]:
     list of CacheEntry
         The removed entries.
     """
+    from filelock import FileLock, Timeout
+
     oldest_s = time.time() - UNUSED_DAYS * 24 * 3600
     removed = []
     for entry in list(entries()):
         lock = _lock(entry)
-        with suppress(Timeout), lock.acquire(blocking=False):
+        with suppress(Timeout), FileLock(lock).acquire(blocking=False):
             if everything or entry.last_used_s < oldest_s or entry.damage():
                 shutil.rmtree(entry.folder)
                 removed.append(entry)
-                Path(lock.lock_file).unlink()
+                lock.unlink()
     return removed
 
 

@@ -64,7 +64,7 @@ def test_a_command_has_its_limit_beside_its_time(answer_times, times, capsys):
     lines = capsys.readouterr().out.splitlines()
     rows = {line[:32].strip(): line[32:].split() for line in lines}
     assert rows["elevatorlab --help"] == ["0.40", "0.4", "4.0", "4.00"]
-    assert rows["elevatorlab claims"] == ["2.00", "2.0", "20.0", "20.00"]
+    assert rows["elevatorlab claims"] == ["1.00", "1.0", "10.0", "10.00"]
     assert rows["import pandas"] == ["0.10", "1.0", "1.00"]
 
 
@@ -73,7 +73,7 @@ def test_a_command_above_its_limit_fails_the_measurement(answer_times, times, ca
     assert answer_times.main() == 1
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "elevatorlab --help: expected at most 0.4 s, found 0.41 s",
-        "elevatorlab claims: expected at most 2.0 s, found 9.00 s",
+        "elevatorlab claims: expected at most 1.0 s, found 9.00 s",
     ]
 
 

@@ -220,6 +220,11 @@ def test_what_a_command_says_of_itself_needs_no_library(arguments):
     assert run.returncode == 0, run.stderr
 
 
+def test_verdicts_that_are_kept_need_no_library_either():
+    command = "claims", STUDY, "--results", "published"
+    assert cli(*command).stdout == cli_without(LARGE, *command).stdout != ""
+
+
 @pytest.mark.parametrize("group", [[], ["scheduler"], ["drive"], ["image"], ["cache"]])
 def test_the_help_breaks_no_summary_off(group):
     _, commands = cli(*group, "--help").stdout.split("Commands:")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .base import JsonOption, OutOption, ReadOption, ReportedOption, SomeStudy, app, console, tell
+from .base import JsonOption, OutOption, ReadOption, ReportedOption, SomeStudy, app, tell
 
 AgainstOption = Annotated[
     str | None,
@@ -43,7 +44,7 @@ def claims_command(
     from ..paths import command
 
     judged = kept.judge(study, results).claims if study else kept.every_claim(results)
-    width = console().width
+    width = shutil.get_terminal_size().columns
     if as_json:
         print(json.dumps(claims.to_json(judged), indent=1))
     elif study or everything:

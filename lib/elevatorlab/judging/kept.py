@@ -10,6 +10,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterator
+from functools import cache as once
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from .. import cache
 from ..errors import ElevatorLabError, NoFolder
 from ..paths import DATA, PACKAGE, SHARED
 from ..plugins import studies
-from ..results import references, store
+from ..results import references
 from .claim import Claim
 from .claims import to_json
 
@@ -83,6 +84,8 @@ def judge(name: str, results: str | Path | None = None) -> Judged:
 
 
 def _judge(name: str, results: str | Path | None) -> Judged:
+    from ..results import store  # pandas takes longer to import than kept verdicts take to read
+
     study = studies.get(name)
     return Judged(studies.place(study), study.judge(store.load(name, results)))
 
@@ -99,12 +102,25 @@ def _digest(name: str, results: str | Path | None) -> str:
     # An empty folder, or a missing reference, must not get the digest of "published".
     preset = references.preset_of(name, results)
     kind = f"reference/{preset}" if preset else "published" if results == "published" else "folder"
-    libraries = (f"{one} {version(one)}" for one in LIBRARIES)
-    for text in (name, kind, platform.python_version(), *libraries):
+    for text in (name, kind, _code()):
         total.update(f"{text}\0".encode())
     for named, file in _inputs(name, results):
         total.update(f"{named}\0".encode())
         total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+@once
+def _code() -> str:
+    """Return the SHA-256 of all that this process executes: its modules, libraries and Python."""
+    total = hashlib.sha256(platform.python_version().encode())
+    for library in LIBRARIES:
+        total.update(f"\0{library} {version(library)}".encode())
+    for file in modules():
+        module = file.relative_to(PACKAGE)
+        if module.parts[0] not in WITHOUT_A_SAY:
+            total.update(f"\0{module.as_posix()}\0".encode())
+            total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()
 
 
@@ -117,11 +133,7 @@ def modules() -> list[Path]:
 
 
 def _inputs(name: str, results: str | Path | None) -> Iterator[tuple[str, Path]]:
-    """Yield each file that is read or executed to reach the verdicts, with a unique name."""
-    for file in modules():
-        module = file.relative_to(PACKAGE)
-        if module.parts[0] not in WITHOUT_A_SAY:
-            yield f"package/{module.as_posix()}", file
+    """Yield each file that is read to reach the verdicts, with a unique name."""
     parts = {"claims": (DATA / "claims", f"{name}.yaml")}
     parts["published"] = (DATA / "published" / name, "**/*")
     if preset := references.preset_of(name, results):

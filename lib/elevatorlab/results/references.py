@@ -1,7 +1,8 @@
 """The stored references: for each study, the table of a preset, and the digests of its results.
 
 That of the preset ``quick`` on the default testbed lies in ``data/reference`` itself. Those of
-other presets, and of the testbeds in `BESIDE`, lie in folders below it.
+other presets, and of the testbeds in `BESIDE`, lie in folders below it. Functions that read or
+write a table import pandas themselves, since finding a reference needs none.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import csv
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ElevatorLabError
 from ..paths import DATA, command
 from ..plugins.studies import Study
 from ..plugins.testbeds import DEFAULT, NESTED
-from . import reading
 from .named import PRESETS, is_named
-from .reading import Stored
-from .tidying import checked, tidy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .reading import Stored
 
 FOLDER = DATA / "reference"
 
@@ -31,6 +32,10 @@ BESIDE = {NESTED: "virtual_machines"}
 
 def table(study: Study, preset: str, testbed: str = DEFAULT) -> pd.DataFrame:
     """Return the table of a study in one stored reference."""
+    import pandas as pd
+
+    from .tidying import checked
+
     file = folder(preset, testbed) / f"{study.NAME}.csv"
     if not file.exists():
         raise ElevatorLabError(
@@ -114,7 +119,9 @@ def results_for(
     results: str | Path, study: Study, preset: str, testbed: str = DEFAULT
 ) -> Iterator[Stored]:
     """Yield the finished trials of a study's preset that are of a reference's testbed."""
-    for stored in reading.results_in(results, study.NAME):
+    from .reading import results_in
+
+    for stored in results_in(results, study.NAME):
         found = stored.provenance.testbed
         ours = found == testbed if testbed in BESIDE else found not in BESIDE
         if ours and stored.trial["preset"] == preset:
@@ -148,6 +155,8 @@ def write(
     ElevatorLabError
         When no trial of that preset is among the results, or one of `trials` is not.
     """
+    from .tidying import tidy
+
     found = {
         one.folder.name: one
         for one in results_for(results, study, preset, testbed)
@@ -175,11 +184,13 @@ def write(
 
 
 def _write_digests(file: Path, found: Mapping[str, Stored]) -> None:
+    from .reading import digest
+
     with open(file, "w", newline="") as lines:
         out = csv.writer(lines, lineterminator="\n")
         out.writerow(["trial", "image_digest", "result_sha256"])
         for trial, stored in found.items():
-            out.writerow([trial, stored.provenance.image_digest, reading.digest(stored.folder)])
+            out.writerow([trial, stored.provenance.image_digest, digest(stored.folder)])
 
 
 def _write_provenance(

@@ -5,15 +5,17 @@ from collections import Counter
 from elevatorlab.judging import claims, kept
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.results import tidying
+from elevatorlab.results.references import Source
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.tables import exits, pairs_table
 from virtual_machine_reference_support import STUDY, measured, store_it  # noqa: F401  (fixtures)
 
 
 def test_its_claims_are_judged_beside_the_default_ones(measured):
-    assert {one.testbed for one in kept.judge(STUDY).claims} == {"host", claims.PUBLISHED_DATA}
+    default = kept.judge(Source.of(STUDY)).claims
+    assert {one.testbed for one in default} == {"host", claims.PUBLISHED_DATA}
     store_it(measured)
-    judged = kept.judge(STUDY, "reference/quick").claims
+    judged = kept.judge(Source.of(STUDY, "reference/quick")).claims
     places = Counter(one.where for one in judged)
     nested = "nested, quick, machine 5d5d5d5d"
     assert places[nested] == places["host, quick, machine 01234567"] > 0

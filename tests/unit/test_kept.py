@@ -12,6 +12,7 @@ from elevatorlab.judging import kept
 from elevatorlab.paths import PACKAGE
 from elevatorlab.plugins import studies
 from elevatorlab.results import references, store
+from elevatorlab.results.references import Source
 
 STUDY = "iozone_ranking"
 
@@ -33,7 +34,7 @@ def times(monkeypatch, tmp_path):
 @pytest.mark.parametrize("results", ["reference", "published"])
 def test_what_is_kept_is_what_was_judged(times, results):
     fresh = studies.get(STUDY).judge(store.load(STUDY, results))
-    assert [kept.judge(STUDY, results).claims for _ in range(3)] == [fresh] * 3
+    assert [kept.judge(Source.of(STUDY, results)).claims for _ in range(3)] == [fresh] * 3
     assert len(times) == 2  # the one here, and one of the three
 
 
@@ -43,16 +44,16 @@ def test_studies_keep_their_order(times):
 
 
 def test_another_table_is_judged_anew(times, monkeypatch, tmp_path):
-    kept.judge(STUDY)
+    kept.judge(Source.of(STUDY))
     shutil.copytree(references.FOLDER, tmp_path / "reference")
     monkeypatch.setattr(references, "FOLDER", tmp_path / "reference")
-    kept.judge(STUDY)
+    kept.judge(Source.of(STUDY))
     assert len(times) == 1  # a copy is the same table
-    shown = references.folder(references.preset_of(STUDY)) / f"{STUDY}.csv"
+    shown = references.folder(Source.of(STUDY).presets["deterministic"]) / f"{STUDY}.csv"
     assert shown.is_relative_to(tmp_path)
     lines = shown.read_text().splitlines()
     shown.write_text("\n".join(lines[:-1]) + "\n")
-    kept.judge(STUDY)
+    kept.judge(Source.of(STUDY))
     assert times[1] == times[0] - 1
 
 
@@ -73,39 +74,38 @@ def test_rooms_that_have_no_say_in_a_verdict_are_not_imported_by_judging():
 
 
 def test_what_is_damaged_is_judged_anew(times, tmp_path):
-    before = kept.judge(STUDY, "published")
+    before = kept.judge(Source.of(STUDY, "published"))
     (file,) = (tmp_path / "cache").glob("claims/*/claims.json")
     file.chmod(0o644)
     file.write_text(json.dumps({"place": 1, "claims": []}))
-    assert kept.judge(STUDY, "published") == before
+    assert kept.judge(Source.of(STUDY, "published")) == before
     assert len(times) == 2
 
 
 def test_where_nothing_can_be_kept_claims_are_judged_all_the_same(times, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setattr(cache, "ROOT", tmp_path / "file" / "cache")
-    assert kept.judge(STUDY, "published") == kept.judge(STUDY, "published")
+    assert kept.judge(Source.of(STUDY, "published")) == kept.judge(Source.of(STUDY, "published"))
     assert len(times) == 2
 
 
 def test_a_study_of_somebody_else_is_always_judged(times, monkeypatch):
     """Nobody knows of which files it is made."""
     monkeypatch.setattr(studies.STUDIES, "package", lambda name: None)
-    assert kept.judge(STUDY, "published") == kept.judge(STUDY, "published")
+    assert kept.judge(Source.of(STUDY, "published")) == kept.judge(Source.of(STUDY, "published"))
     assert len(times) == 2
 
 
 def test_results_that_are_not_there_are_said_to_be_missing(times, tmp_path, error_of):
-    assert f"expected {tmp_path / 'none'} to exist" in error_of(
-        kept.judge, STUDY, tmp_path / "none"
-    )
+    nowhere = Source.of(STUDY, tmp_path / "none")
+    assert f"expected {nowhere.folder} to exist" in error_of(kept.judge, nowhere)
 
 
 def test_what_was_kept_of_the_published_data_is_no_answer_for_what_is_missing(
     times, monkeypatch, tmp_path, error_of
 ):
-    kept.judge(STUDY, "published")
+    kept.judge(Source.of(STUDY, "published"))
     (tmp_path / "file").write_text("")
-    assert "expected a folder" in error_of(kept.judge, STUDY, tmp_path / "file")
+    assert "expected a folder" in error_of(kept.judge, Source.of(STUDY, tmp_path / "file"))
     monkeypatch.setattr(references, "FOLDER", tmp_path / "nowhere")
-    assert "no stored reference" in error_of(kept.judge, STUDY)
+    assert "no stored reference" in error_of(kept.judge, Source.of(STUDY))

@@ -13,6 +13,7 @@ from elevatorlab.lectures import writers
 from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.plugins.studies import STUDIES
 from elevatorlab.results import costs, references
+from elevatorlab.results.references import Source
 from elevatorlab.results.store import load
 from elevatorlab.studies.container_isolation.document import predictions
 from elevatorlab.studies.container_isolation.measures import regulation
@@ -235,7 +236,7 @@ def test_the_page_of_drives_tells_what_became_of_the_improvements_in_study_2():
     for preset in ("quick", "paper"):
         verdicts = {
             claim.id: claim.verdict
-            for claim in kept.judge(STUDY_2, f"reference/{preset}").claims
+            for claim in kept.judge(Source.of(STUDY_2, f"reference/{preset}")).claims
             if claim.testbed == "deterministic"
         }
         found = [verdicts[f"{STUDY_2}/improvement/{size}-percent"] for size in (30, 18)]
@@ -294,7 +295,7 @@ def test_the_page_of_limits_tells_what_more_repetitions_changed(line):
     few, many = (
         {
             claim.id: claim.verdict
-            for claim in kept.judge(study, f"reference/{preset}").claims
+            for claim in kept.judge(Source.of(study, f"reference/{preset}")).claims
             if claim.testbed == "deterministic"
         }
         for preset in ("quick", "paper")

@@ -8,6 +8,7 @@ from elevatorlab import cache
 from elevatorlab.judging import kept
 from elevatorlab.plugins import studies
 from elevatorlab.results import costs, references, store
+from elevatorlab.results.references import Source
 from elevatorlab.running import provenance
 from elevatorlab.running.provenance import preset_trials
 from elevatorlab.sharing import verification
@@ -33,7 +34,7 @@ def stored(tmp_path, monkeypatch):
 def presets(results=None):
     """Return the presets in the table and in the claims that `results` names."""
     measured = set(store.load(STUDY, results)["preset"])
-    judged = {claim.preset for claim in kept.judge(STUDY, results).claims} - {""}
+    judged = {claim.preset for claim in kept.judge(Source.of(STUDY, results)).claims} - {""}
     assert judged == measured
     return measured
 
@@ -45,11 +46,15 @@ def test_paper_is_shown_where_it_is_stored_and_quick_by_its_name(stored):
     assert presets("reference/quick") == {"quick"}
 
 
+def taste(results):
+    return writing._taste([Source.of(STUDY, results)])
+
+
 def test_the_report_of_paper_shows_quick_beside_it(stored):
-    assert writing._taste(None) is None
+    assert taste(None) is None
     references.write(stored, vm_vs_container, "paper")
-    assert writing._taste(None) == writing._taste("reference/paper") == "reference/quick"
-    assert writing._taste("reference/quick") is writing._taste("published") is None
+    assert taste(None) == taste("reference/paper") == "reference/quick"
+    assert taste("reference/quick") is taste("published") is None
     assert len({report.default_place(name) for name in (None, *report.NAMED_REPORTS)}) == 4
 
 
@@ -61,7 +66,7 @@ def test_each_has_its_own_digests_costs_and_origin(stored, monkeypatch):
         trials = references.digests(STUDY, preset)
         assert set(trials) == set(store.load(STUDY, f"reference/{preset}")["trial"])
         assert costs.read(preset)[STUDY]["trials"] == str(len(trials))
-        (origin,) = provenance.of(f"reference/{preset}")
+        (origin,) = provenance.of([Source.of(STUDY, f"reference/{preset}")])
         assert (origin.preset, set(origin.trials)) == (preset, set(trials))
     assert not set(references.digests(STUDY)) & set(references.digests(STUDY, "paper"))
 

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from elevatorlab.cli.commands import app
 from elevatorlab.errors import NotReady
 from elevatorlab.results import costs, references, store, tidying
+from elevatorlab.results.references import Source
 from elevatorlab.running import provenance
 from elevatorlab.sharing import verification
 from elevatorlab.showing import artifact, writing
@@ -77,16 +78,16 @@ def test_both_are_loaded_and_each_has_its_origin(measured):
     table = store.load(STUDY)
     assert set(table["testbed"]) == {"host", "nested"}
     assert set(table[table["testbed"] == "nested"]["image_digest"]) == {NESTED}
-    (found,) = (one for one in provenance.of("reference") if one.testbed == "nested")
+    (found,) = (one for one in provenance.of([Source.of(STUDY)]) if one.testbed == "nested")
     assert found.image_digest == NESTED and all(found.trials.values())
     assert f"--testbed '{ADDRESS}'" in found.command
 
 
 def test_published_data_and_folders_have_nothing_of_it(measured):
     store_it(measured)
-    assert references.beside(STUDY) == {"nested": "quick"}
+    assert Source.of(STUDY).presets["nested"] == "quick"
     for results in ("published", "reference/paper", measured):
-        assert references.beside(STUDY, results) == {}
+        assert "nested" not in Source.of(STUDY, results).presets
 
 
 def test_it_is_verified_where_the_emulator_is(measured, monkeypatch, capsys):

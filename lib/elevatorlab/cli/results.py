@@ -42,8 +42,9 @@ def claims_command(
     """Count the verdicts; with one study, or with --all, print each claim with its reason."""
     from ..judging import claims, kept
     from ..paths import command
+    from ..results.references import Source
 
-    judged = kept.judge(study, results).claims if study else kept.every_claim(results)
+    judged = kept.judge(Source.of(study, results)).claims if study else kept.every_claim(results)
     width = shutil.get_terminal_size().columns
     if as_json:
         print(json.dumps(claims.to_json(judged), indent=1))

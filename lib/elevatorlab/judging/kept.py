@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterator
 from functools import cache as once
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +19,7 @@ from ..errors import ElevatorLabError, NoFolder
 from ..paths import DATA, PACKAGE, SHARED
 from ..plugins import studies
 from ..results import references
+from ..results.references import Source
 from .claim import Claim
 from .claims import to_json
 
@@ -52,61 +52,60 @@ def every_claim(results: str | Path | None = None) -> list[Claim]:
     Parameters
     ----------
     results : path, "reference", "reference/PRESET", "published" or None
-        See `elevatorlab.results.store.load`.
+        See `elevatorlab.results.references.Source.of`.
     """
     try:
-        judged = [judge(name, results) for name in studies.STUDIES.names()]
+        judged = [judge(Source.of(name, results)) for name in studies.STUDIES.names()]
     except ElevatorLabError:  # raise that of the first study in order; the order needs all imports
-        judged = [judge(study.NAME, results) for study in studies.STUDIES.values()]
+        judged = [judge(Source.of(study.NAME, results)) for study in studies.STUDIES.values()]
     return [claim for one in sorted(judged, key=lambda one: one.place) for claim in one.claims]
 
 
-def judge(name: str, results: str | Path | None = None) -> Judged:
+def judge(source: Source) -> Judged:
     """Return the claims of a study, from the cache if nothing has changed since they were judged.
 
-    Parameters
-    ----------
-    name : str
-        The study. Verdicts on a study of another package are never cached.
-    results : path, "reference", "reference/PRESET", "published" or None
-        See `elevatorlab.results.store.load`.
+    Verdicts on a study of another package are never cached.
     """
-    package = studies.STUDIES.package(name) if name in studies.STUDIES else None
-    if package is None or package.name != "elevatorlab":
-        return _judge(name, results)
+    if not studies.is_ours(source.study):
+        return _judge(source)
     try:
-        folder = cache.obtain("claims", _digest(name, results), lambda to: _keep(to, name, results))
+        folder = cache.obtain("claims", _digest(source), lambda to: _keep(to, source))
         content = json.loads((folder / _FILE).read_text(encoding="utf-8"))
     except (NoFolder, OSError):  # the cache cannot be used
-        return _judge(name, results)
+        return _judge(source)
     claims = [Claim.model_validate(one) for one in content["claims"]]
     return Judged(content["place"], claims)
 
 
-def _judge(name: str, results: str | Path | None) -> Judged:
+def _judge(source: Source) -> Judged:
     from ..results import store  # pandas takes longer to import than kept verdicts take to read
 
-    study = studies.get(name)
-    return Judged(studies.place(study), study.judge(store.load(name, results)))
+    study = studies.get(source.study)
+    return Judged(studies.place(study), study.judge(store.table(source)))
 
 
-def _keep(folder: Path, name: str, results: str | Path | None) -> None:
-    place, claims = _judge(name, results)
+def _keep(folder: Path, source: Source) -> None:
+    place, claims = _judge(source)
     content = {"place": place, "claims": to_json(claims)}
     (folder / _FILE).write_text(json.dumps(content), encoding="utf-8")
 
 
-def _digest(name: str, results: str | Path | None) -> str:
+def _digest(source: Source) -> str:
     """Return the SHA-256 of everything that decides the verdicts."""
-    total = hashlib.sha256()
-    # An empty folder, or a missing reference, must not get the digest of "published".
-    preset = references.preset_of(name, results)
-    kind = f"reference/{preset}" if preset else "published" if results == "published" else "folder"
-    for text in (name, kind, _code()):
-        total.update(f"{text}\0".encode())
-    for named, file in _inputs(name, results):
-        total.update(f"{named}\0".encode())
-        total.update(hashlib.sha256(file.read_bytes()).digest())
+    name = source.study
+    parts = [("claims", DATA / "claims", f"{name}.yaml")]
+    parts.append(("published", DATA / "published" / name, "**/*"))
+    if source.folder:
+        parts.append(("results", source.folder, "*/*/*.json"))
+    for testbed, preset in source.presets.items():
+        parts.append((testbed, references.folder(preset, testbed), f"{name}.csv"))
+    # An empty folder, or a missing reference, must not get the digest of published numbers alone.
+    kinds = " ".join(part for part, _, _ in parts)
+    total = hashlib.sha256(f"{name} {kinds} {_code()}".encode())
+    for part, folder, pattern in parts:
+        for file in sorted(path for path in folder.glob(pattern) if path.is_file()):
+            total.update(f"\0{part}/{file.relative_to(folder).as_posix()}\0".encode())
+            total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()
 
 
@@ -130,21 +129,3 @@ def modules() -> list[Path]:
     A wheel also carries other files of the checkout, in `SHARED`. These are left out.
     """
     return sorted(one for one in PACKAGE.rglob("*.py") if not one.is_relative_to(SHARED))
-
-
-def _inputs(name: str, results: str | Path | None) -> Iterator[tuple[str, Path]]:
-    """Yield each file that is read to reach the verdicts, with a unique name."""
-    parts = {"claims": (DATA / "claims", f"{name}.yaml")}
-    parts["published"] = (DATA / "published" / name, "**/*")
-    if preset := references.preset_of(name, results):
-        parts["reference"] = (references.folder(preset), f"{name}.csv")
-    elif results is not None and results != "published":
-        parts["results"] = (Path(results), "*/*/*.json")
-    for testbed, beside in references.beside(name, results).items():
-        parts[f"reference of {testbed}"] = (
-            references.folder(beside, testbed),
-            f"{name}.csv",
-        )
-    for part, (folder, pattern) in parts.items():
-        for file in sorted(path for path in folder.glob(pattern) if path.is_file()):
-            yield f"{part}/{file.relative_to(folder).as_posix()}", file

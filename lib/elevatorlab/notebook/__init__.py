@@ -14,6 +14,7 @@ from ..judging import claims, kept
 from ..judging.evidence import independent
 from ..judging.verdicts import Verdict
 from ..plugins import studies
+from ..results.references import Source
 from ..running import expansion, jobs
 from ..testbeds.base import Testbed
 from . import launcher
@@ -117,7 +118,7 @@ def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
     """
     rows = []
     for study in studies.STUDIES.values():
-        judged = kept.judge(study.NAME, results).claims
+        judged = kept.judge(Source.of(study.NAME, results)).claims
         for where in dict.fromkeys(claim.where for claim in judged):
             some = [claim for claim in judged if claim.where == where]
             for role, counts in claims.role_counts(some).items():

@@ -11,13 +11,12 @@ import csv
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ElevatorLabError
 from ..paths import DATA, command
-from ..plugins.studies import Study
+from ..plugins.studies import Study, is_ours
 from ..plugins.testbeds import DEFAULT, NESTED
-from .named import PRESETS, is_named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +24,12 @@ if TYPE_CHECKING:
     from .reading import Stored
 
 FOLDER = DATA / "reference"
+
+#: The presets that a reference is stored of; the first that a study has is the one that is shown.
+PRESETS = ("paper", "quick")
+
+#: What `Source.of` takes for no folder.
+NAMES = ("reference", *(f"reference/{preset}" for preset in PRESETS), "published")
 
 #: Testbeds whose results are a reference beside the default testbed's, and the folder of each.
 BESIDE = {NESTED: "virtual_machines"}
@@ -45,47 +50,47 @@ def table(study: Study, preset: str, testbed: str = DEFAULT) -> pd.DataFrame:
     return checked(study, pd.read_csv(file), str(file))
 
 
-def preset_of(
-    study_name: str, results: str | Path | None = None, testbed: str = DEFAULT
-) -> str | None:
-    """Return the preset of the stored reference that `results` means for a study.
+class Source(NamedTuple):
+    """Where the results of a study come from.
 
-    Parameters
+    Attributes
     ----------
-    study_name : str
-    results : path, "reference", "reference/PRESET", "published" or None
-        "reference" and None mean the first of `PRESETS` that is stored of the study.
-    testbed : str
-        The default one, or one of `BESIDE`.
-
-    Returns
-    -------
-    str or None
-        None where `results` is no reference.
+    study : str
+    folder : Path or None
+        The folder of results, if they are no stored ones.
+    presets : dict of str to str
+        The presets of the stored references, by testbed. Without any, and without a folder, there
+        are published numbers alone.
     """
-    name = str(results or "reference")
-    if name == "published" or not is_named(name):
-        return None
-    if name != "reference":
-        return name.removeprefix("reference/")
-    stored = (one for one in PRESETS if is_stored(study_name, one, testbed))
-    return next(stored, "quick")
 
+    study: str
+    folder: Path | None
+    presets: Mapping[str, str]
 
-def beside(study_name: str, results: str | Path | None = None) -> dict[str, str]:
-    """Return which references of other testbeds `results` means for a study, too.
+    @classmethod
+    def of(cls, study: str, results: str | Path | None = None) -> Source:
+        """Find out what `results` means for a study.
 
-    Returns
-    -------
-    dict of str to str
-        By testbed, one of `BESIDE`: the preset. Empty if no such reference is stored.
-    """
-    presets = {testbed: preset_of(study_name, results, testbed) for testbed in BESIDE}
-    return {
-        testbed: preset
-        for testbed, preset in presets.items()
-        if preset and is_stored(study_name, preset, testbed)
-    }
+        Parameters
+        ----------
+        study : str
+        results : path, "reference", "reference/PRESET", "published" or None
+            A folder of results; "reference" or None for the first of `PRESETS` that is stored, on
+            each testbed; "published" for no measurement at all. A study of another package has no
+            reference.
+        """
+        name = str(results or "reference")
+        if name not in NAMES:
+            return cls(study, Path(name), {})
+        if name == "published" or not is_ours(study):
+            return cls(study, None, {})
+        asked = name.removeprefix("reference").removeprefix("/")
+        presets = {DEFAULT: asked or "quick"}  # who reads one that is not stored is told so
+        for testbed in (DEFAULT, *BESIDE):
+            for preset in reversed([asked] if asked else PRESETS):
+                if is_stored(study, preset, testbed):
+                    presets[testbed] = preset
+        return cls(study, None, presets)
 
 
 def is_stored(study_name: str, preset: str = "quick", testbed: str = DEFAULT) -> bool:

@@ -25,6 +25,7 @@ from . import references
 from .models import SCHEMA_VERSION, Provenance
 from .outcome import Outcome
 from .reading import finished
+from .references import Source
 from .tidying import tidy
 
 
@@ -203,17 +204,17 @@ def load(study_name: str, results: str | Path | None = None) -> pd.DataFrame:
     ----------
     study_name : str
     results : path, "reference", "reference/PRESET", "published" or None
-        A folder of results; "reference" or None for the stored reference, which has our own
-        studies alone (see `references.preset_of`); "published" for no measurement at all (an empty
-        table).
+        See `references.Source.of`.
     """
-    study = studies.get(study_name)
-    preset = references.preset_of(study_name, results)
-    if preset and studies.is_ours(study_name):
-        tables = [references.table(study, preset)]
-        for testbed, beside in references.beside(study_name, results).items():
-            tables.append(references.table(study, beside, testbed))
-        return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-    if preset or results is None or results == "published":
+    return table(Source.of(study_name, results))
+
+
+def table(source: Source) -> pd.DataFrame:
+    """Return a study's tidy table, an empty one where nothing was measured."""
+    study = studies.get(source.study)
+    if source.folder:
+        return tidy(source.folder, study)
+    tables = [references.table(study, preset, bed) for bed, preset in source.presets.items()]
+    if not tables:
         return pd.DataFrame(columns=study.COLUMNS)
-    return tidy(results, study)
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,8 @@ from ..extras import MissingExtra
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..plugins.testbeds import ADDRESSES, DEFAULT, TESTBEDS
-from ..results import named, reading, references
+from ..results import reading, references
+from ..results.references import Source
 from ..trial import Trial
 from . import expansion
 
@@ -49,13 +50,16 @@ class Origin(NamedTuple):
         return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")
 
 
-def of(results: str | Path | None) -> list[Origin]:
-    """Return the origins of the results that `store.load` reads with the same argument."""
-    if results == "published":
-        return []
-    if results is None or named.is_named(results):
-        return of_reference(results)
-    return of_results(results)
+def of(sources: Collection[Source]) -> list[Origin]:
+    """Return the origins of the results of studies: trials in a folder, or stored references."""
+    folders = dict.fromkeys(one.folder for one in sources if one.folder)
+    origins = [origin for folder in folders for origin in of_results(folder)]
+    for source in sources:
+        for testbed, preset in source.presets.items():
+            if references.digests(source.study, preset, testbed):
+                study = studies.get(source.study)
+                origins.append(_origin_of_reference(study, preset, testbed))
+    return origins
 
 
 def of_results(results: str | Path) -> list[Origin]:
@@ -76,19 +80,7 @@ def of_results(results: str | Path) -> list[Origin]:
     return origins
 
 
-def of_reference(results: str | Path | None = None) -> list[Origin]:
-    """Return the origins of the stored reference: one preset of each study on each testbed."""
-    origins = []
-    for study in studies.ours():
-        preset = references.preset_of(study.NAME, results)
-        if preset and references.digests(study.NAME, preset):
-            origins.append(_origin_of_reference(study, preset))
-        for testbed, beside in references.beside(study.NAME, results).items():
-            origins.append(_origin_of_reference(study, beside, testbed))
-    return origins
-
-
-def _origin_of_reference(study: Study, preset: str, testbed: str = DEFAULT) -> Origin:
+def _origin_of_reference(study: Study, preset: str, testbed: str) -> Origin:
     stored = references.provenance(preset, testbed)
     known = references.digests(study.NAME, preset, testbed)
     overrides = references.parameters(study.NAME, preset, testbed)

@@ -19,6 +19,7 @@ from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..results import costs, references
+from ..results.references import Source
 from ..running.provenance import preset_trials
 
 PAGE = PROJECT / "ARTIFACT.md"
@@ -171,7 +172,7 @@ def _expected(study: Study) -> str:
     """Count the verdicts on predictions in the default testbed's reference of the preset quick."""
     judged = [
         one
-        for one in kept.judge(study.NAME, "reference/quick").claims
+        for one in kept.judge(Source.of(study.NAME, "reference/quick")).claims
         if one.role == Role.PREDICTION and one.testbed not in references.BESIDE
     ]
     return ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(judged).items() if n)

@@ -13,12 +13,12 @@ from pathlib import Path
 from .. import cache
 from ..errors import NoFolder
 from ..paths import BUILD
-from ..results.named import NAMES, is_named
+from ..results.references import NAMES
 from . import inputs
 
 #: The report that `elevatorlab reproduce` writes.
 REPORT = BUILD / "report"
-#: The reports on results that `store.load` finds by a name.
+#: The reports on results that have a name.
 NAMED_REPORTS = {name: BUILD / f"{name.replace('/', '-')}-report" for name in NAMES}
 
 _FILE = "files.json"
@@ -50,7 +50,7 @@ def write_report(
     Parameters
     ----------
     results : path, "reference", "reference/PRESET", "published" or None
-        See `store.load`.
+        See `Source.of`.
     out : path, optional
         Folder of the report; by default `default_place`.
     against : path or "reference", optional
@@ -95,7 +95,7 @@ def write_report(
 
 def _read(results: str | Path | None, place: Path) -> str:
     """Return what decides what is read of `results`, but nothing of the report that lies there."""
-    if results is None or is_named(results):
+    if results is None or str(results) in NAMES:
         return str(results)
     folder, report = Path(results).resolve(), place.resolve()
     return inputs.of_files(folder, report if folder in report.parents else None)

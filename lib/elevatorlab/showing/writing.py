@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import ElevatorLabError
@@ -11,7 +12,9 @@ from ..judging.claims import to_frame
 from ..paths import BUILD, PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
-from ..results import attested, references, store
+from ..plugins.testbeds import DEFAULT
+from ..results import attested, store
+from ..results.references import Source
 from ..running import provenance
 from . import beside, figure_files, pages, style
 
@@ -22,9 +25,10 @@ def write(
     results: str | Path | None, out: Path, against: str | Path | None, called: str | None
 ) -> None:
     """Judge `results`, draw them, and write the report to `out`; see `report.write_report`."""
-    measured = {name: store.load(name, results) for name, _ in studies.STUDIES.items()}
-    origins = provenance.of(results)
-    against = against or _taste(results)
+    sources = {name: Source.of(name, results) for name, _ in studies.STUDIES.items()}
+    measured = {name: store.table(source) for name, source in sources.items()}
+    origins = provenance.of(sources.values())
+    against = against or _taste(sources.values())
     other = None
     if against is not None:
         other = beside.Other(called or str(against), kept.every_claim(against))
@@ -37,7 +41,7 @@ def write(
         ) from None
     claims, figures, tables = [], [], []
     for name, study in studies.STUDIES.items():
-        judged = kept.judge(name, results).claims
+        judged = kept.judge(sources[name]).claims
         measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
         to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
         figures += figure_files.save(study, measured[name], out / "figures")
@@ -51,10 +55,10 @@ def write(
     )
 
 
-def _taste(results: str | Path | None) -> str | None:
-    """Return the name of quick's reference if `results` means another preset's, else None."""
-    presets = {references.preset_of(study.NAME, results) for study in studies.ours()}
-    return "reference/quick" if presets - {None, "quick"} else None
+def _taste(sources: Iterable[Source]) -> str | None:
+    """Return the name of quick's reference if another preset's is shown, else None."""
+    shown = {source.presets.get(DEFAULT, "quick") for source in sources}
+    return "reference/quick" if shown - {"quick"} else None
 
 
 def draw_overview(study: Study) -> None:

@@ -1,13 +1,10 @@
 """Trials over a real SSH connection: detached, followed, fetched, whatever happens to it."""
 
-import ast
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -16,42 +13,17 @@ import pytest
 import clients
 import sshd
 from elevatorlab import testbeds
-from elevatorlab.paths import PROJECT
-from elevatorlab.results import store
-from elevatorlab.running import campaign
 from elevatorlab.testbeds import agent_archive
-from elevatorlab.testbeds.remote import ssh, ssh_shell
+from elevatorlab.testbeds.remote import ssh_shell
 from elevatorlab.testbeds.remote.real import RealTestbed
 from helpers import fio, wait_until
-from state import assert_restored, machine_state
+from ssh_support import run, server  # noqa: F401  (fixtures)
 
 pytestmark = [
     pytest.mark.ssh,
     pytest.mark.root,
     pytest.mark.programs("fio", "losetup", "mkfs.ext4", "ps"),
 ]
-
-AGENT = PROJECT / "lib/elevatorlab/agent"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with sshd.running(tmp_path_factory.mktemp("sshd")) as running:
-        yield running
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Return a function that runs a trial on a testbed and returns its result's folder."""
-
-    def one(address, trial, note=lambda _: None):
-        before = machine_state()
-        testbed = testbeds.get(address, say=lambda _: None)
-        campaign.run([campaign.Share(testbed, [trial])], tmp_path / "results", note=note)
-        assert_restored(before)
-        return store.folder(tmp_path / "results", testbed) / trial.hash
-
-    return one
 
 
 def test_a_trial_from_beginning_to_end(server, run, make_real_trial):
@@ -102,54 +74,6 @@ def test_what_does_not_end_when_it_is_let_go_is_told(server, monkeypatch):
     testbed.close()
 
 
-def test_a_connection_that_breaks_again_and_again(server, run, make_real_trial):
-    """The trial goes on there, once, and its result arrives."""
-    trial = make_real_trial(workloads=(fio(runtime="4s", time_based=1, iodepth=2),))
-    moments, begun, ended = random.Random(4), threading.Event(), threading.Event()
-    cuts, told = 0, []
-
-    def note(text):
-        told.append(text)
-        begun.set()
-
-    def cut():
-        nonlocal cuts
-        begun.wait()
-        while not ended.wait(moments.uniform(0.1, 1.2)):
-            cuts += len(server.sessions())
-            server.cut_connections()
-
-    cutter = threading.Thread(target=cut)
-    cutter.start()
-    try:
-        folder = run(server.address, trial, note)
-    finally:
-        begun.set()
-        ended.set()
-        cutter.join()
-    assert cuts >= 3
-    assert sum("was lost" in line for line in told) >= 1
-    log = (folder / "log.txt").read_text()
-    assert log.count("start\n") == log.count("measured\n") == 1
-    heard = [line.rpartition("] ")[2] for line in told if "lost" not in line]
-    assert heard.count("measured") == 1, "no line of the log comes twice"
-
-
-def test_a_killed_client_finds_its_trial_again(server, make_real_trial, tmp_path):
-    before = machine_state()
-    trial = make_real_trial(workloads=(fio(runtime="4s", time_based=1, iodepth=2),))
-    results, log = tmp_path / "results", tmp_path / "log"
-    client = clients.start(server.address, trial, results, log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
-    client.kill()
-    client.join()
-    assert list(results.rglob("result.json")) == []
-    assert clients.run(server.address, trial, results, log) == 0, log.read_text()
-    (said,) = results.rglob("log.txt")
-    assert said.read_text().count("start\n") == 1, "the trial was not run twice"
-    assert_restored(before)
-
-
 def test_two_addresses_of_one_machine_take_turns_or_say_so(server, make_real_trial, tmp_path):
     """Two clients that do not know of each other: the second one is told, nothing is mixed."""
     long, short = (
@@ -174,10 +98,6 @@ def folder_for_a_server(tmp_path):
 
 class TestPython:
     """Any Python from 3.9 on, and nothing but its standard library."""
-
-    @pytest.mark.parametrize("file", sorted(AGENT.rglob("*.py")), ids=lambda file: file.name)
-    def test_the_agent_is_python_3_9(self, file):
-        ast.parse(file.read_text(), feature_version=(3, 9))
 
     def test_the_oldest_python_here_runs_a_trial(self, tmp_path, run, make_real_trial):
         version = min(pythons())
@@ -241,37 +161,6 @@ class TestConfiguration:
     def test_it_is_ignored_otherwise(self, home, error_of):
         testbed = testbeds.get("ssh://laboratory")
         assert "laboratory" in error_of(testbed.machine)
-
-
-class TestAddresses:
-    """What an address may say."""
-
-    @pytest.mark.parametrize(
-        "address",
-        [
-            *("ssh://", "ssh:///path", "ssh://me:secret@there", "ssh://there/path"),
-            *("ssh://there:port", "ssh://there:99999", "ssh://[broken"),
-        ],
-    )
-    def test_refused(self, address, error_of):
-        said = error_of(testbeds.get, address)
-        assert said.startswith("testbed: expected ssh://[USER@]HOST[:PORT]")
-        assert "without a password" in said and said.count("\n") == 0
-
-    def test_a_password_is_not_repeated(self, error_of):
-        assert "secret" not in error_of(testbeds.get, "ssh://me:secret@there")
-
-    def test_an_unknown_option(self, error_of):
-        said = error_of(testbeds.get, "ssh://there?identity=~/.ssh/lab")
-        options = "key, known_hosts, config, target, address"
-        assert f"expected one of {options} after '?'; found 'identity'" in said
-
-    @pytest.mark.parametrize("name", ["moon", "SSH://there", "http://there", "", "docker://x"])
-    def test_no_such_testbed(self, name, error_of):
-        assert f"found {name!r}" in error_of(testbeds.get, name)
-
-    def test_a_home_folder_may_be_abbreviated(self):
-        assert ssh.parse("ssh://there?key=~/.ssh/lab")["key_file"] == "~/.ssh/lab"
 
 
 class TestClock:

@@ -1,6 +1,8 @@
 """A paced disk on this machine: what is killed leaves nothing, and containers have parts of it."""
 
 import json
+import random
+import time
 
 import pytest
 
@@ -9,6 +11,9 @@ from elevatorlab.results import tidying
 from elevatorlab.running import campaign
 from elevatorlab.studies import container_isolation
 from elevatorlab.studies.container_isolation.tables import regulation as tables_regulation
+from helpers import wait_until
+from kills_support import NOT_BEFORE, kill_both, killed_again_and_again, processes
+from paced_disk_host_support import divided
 from state import assert_restored, machine_state
 
 pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(1200)]
@@ -56,3 +61,22 @@ def test_containers_of_an_engine_share_the_disk(tmp_path):
     # What a container sees has its wait for a processor in it, too.
     assert (table["latency_mean_ms"] > 0.85 * table["wait_ms"]).all()
     assert json.loads((folder / table["trial"][0] / "result.json").read_text())
+
+
+MOMENTS = random.Random(3)
+
+
+def kill_both_while_it_is_there(**tools):
+    wait_until(lambda: processes("paced-disk"))
+    time.sleep(MOMENTS.uniform(0, 0.8))
+    return kill_both(**tools)
+
+
+# Earlier, nobody is left to hear that the disk is ready, and the disk ends by an error of its own.
+NOT_BEFORE[kill_both_while_it_is_there] = "is ready, with"
+
+
+def test_a_killed_agent_is_recovered_from(make_trial, tmp_path):
+    trial = make_trial(**divided(1, deadline_s=20))
+    victim = kill_both_while_it_is_there
+    killed_again_and_again(3, "host", victim, trial, tmp_path, window_s=(0, 0.01))

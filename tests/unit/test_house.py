@@ -166,6 +166,11 @@ def test_what_travels_needs_the_standard_library_alone(file):
             assert module.split(".")[0] in sys.stdlib_module_names | own
 
 
+@pytest.mark.parametrize("file", sorted(AGENT.rglob("*.py")), ids=name_of)
+def test_the_agent_is_python_3_9(file):
+    ast.parse(file.read_text(), feature_version=(3, 9))
+
+
 def lint_imports(folder):
     """Hold a copy of the project to the contracts of its pyproject.toml; return the report."""
     run = subprocess.run(

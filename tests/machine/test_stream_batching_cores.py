@@ -1,12 +1,250 @@
 """Study 5 with host and target on processors of their own: trials, proof, claims."""
 
+import importlib
+import io
+import json
+import os
+import sys
+import zipfile
+
 import pandas as pd
 import pytest
 
+from elevatorlab import studies, testbeds
+from elevatorlab.errors import NotReady
 from elevatorlab.judging.verdicts import Verdict
+from elevatorlab.paths import PACKAGE
+from elevatorlab.showing.style import COLOURS
 from elevatorlab.studies import stream_batching as study
-from stream_batching_cores_support import band, verdicts
+from elevatorlab.studies.stream_batching.tables import cores_table
+from elevatorlab.testbeds.base import (
+    refuse_what_is_missing,
+    refuse_what_is_never_there,
+    requirements,
+)
+from elevatorlab.testbeds.plugin_archive import plugin_archive
+from elevatorlab.trial import parse
+from helpers import cli
+from stream_batching_cores_support import band, expanded, on_cores, verdicts
 from stream_batching_support import as_published, measured
+
+AT_64 = {"iodepth": 64, "rwmixread": 100, "bs": "4k"}
+
+
+def test_no_preset_has_them():
+    for preset in study.PRESETS:
+        kinds = {one.device.kind for one in study.trials(studies.parameters(study, preset, {}))}
+        assert "nvme_tcp_apart" not in kinds
+
+
+def test_each_side_has_the_cores_and_each_job_one_of_the_hosts():
+    (one,) = expanded("smoke", cores=(4,), schedulers=("none",), targets=("ram",))
+    (fio,) = one.workloads
+    assert (one.device.cores, fio.cores, one.labels["cores"]) == (4, 4, "4")
+    assert fio.options["numjobs"] == 4
+    assert (fio.options["cpus_allowed"], fio.options["cpus_allowed_policy"]) == ("0-3", "split")
+    assert fio.points == (AT_64, {**AT_64, "rwmixread": 0})
+    assert fio.traced_points == (0,)
+    assert parse(json.loads(one.canonical_json())) == one
+
+
+@pytest.mark.parametrize(
+    ("target", "cores", "points"),
+    [("ram", 1, 11), ("ram", 4, 2), ("nvme_ssd", 4, 5), ("ram", 16, 15), ("nvme_ssd", 16, 2)],
+)
+def test_a_trial_has_what_the_document_shows_of_its_cores(target, cores, points):
+    """Depths on one core, shares of reads on 4 (SSD) and 16 (RAM), sizes on 16."""
+    (one,) = expanded(
+        "paper", cores=(cores,), schedulers=("sbq",), targets=(target,), repetitions=1
+    )
+    (fio,) = one.workloads
+    found = [tuple(point.items()) for point in fio.points]
+    assert len(set(found)) == len(found) == points + (cores == 1)
+    assert fio.points[0] == AT_64
+
+
+def test_all_times_have_the_scale_of_a_core_of_ones_own():
+    chosen = {"cores": (1,), "schedulers": ("sbq",), "targets": ("nvme_ssd",)}
+    (one,) = expanded("smoke", cores_time_scale=4, **chosen)
+    assert one.device.backing.service_time_us == 320
+    assert one.scheduler.tunables["batch_timeout_us"] == 200
+    assert one.labels["time_scale"] == "4"
+
+
+@pytest.mark.parametrize("cores", [0, 17])
+def test_more_than_half_of_the_builds_processors_are_refused(cores, error_of):
+    said = error_of(studies.parameters, study, "smoke", {"cores": (cores,)})
+    assert "cores" in said and "\n" not in said
+    if cores:
+        assert "expected at most 16, since the target has as many" in said and "found 17" in said
+
+
+def test_the_default_machine_has_no_processors_apart():
+    (one,) = expanded("smoke", cores=(1,), schedulers=("none",))
+    assert "processors" in requirements(one)
+    use = r"Use --testbed 'deterministic\?cpus=N' \(docs/multicore.md\)"
+    with pytest.raises(NotReady, match=f"processors: not to be had here. {use}"):
+        refuse_what_is_missing("host", [], [one])
+    default = testbeds.get("deterministic", say=None)
+    said = f"processors: there is one. {use}. Build it, once: make multicore"
+    with pytest.raises(NotReady, match=said):
+        refuse_what_is_never_there("deterministic", default.findings(), [one])
+    several = testbeds.get("deterministic?cpus=2", say=None)
+    assert "processors" in {finding.what for finding in several.findings()}
+
+
+def test_a_dry_run_is_refused_where_it_never_runs_and_planned_where_nothing_is_built(tmp_path):
+    asked = ("run", study.NAME, "--preset", "smoke", "-p", "experiments=cores", "--dry-run")
+    empty = {**os.environ, "ELEVATORLAB_CACHE": str(tmp_path), "ELEVATORLAB_BUILD": str(tmp_path)}
+    refused = cli(*asked, env=empty)
+    assert refused.returncode == 1 and "deterministic?cpus=N" in refused.stderr
+    planned = cli(*asked, "--testbed", "deterministic?cpus=8", env=empty)
+    first, *trials = planned.stdout.splitlines()
+    assert planned.returncode == 0 and "6 trials to run" in first and "Build it" in first
+    assert len(trials) == 6 and {one.split()[0] for one in trials} == {"multicore"}
+
+
+def test_what_does_it_beside_the_disk_travels():
+    (one,) = expanded("smoke", cores=(1,), schedulers=("none",))
+    assert [(plugin.kind, plugin.name) for plugin in one.plugins] == [
+        ("device", "nvme_tcp_apart"),
+        ("workload", "fio_points_apart"),
+    ]
+    with zipfile.ZipFile(io.BytesIO(plugin_archive(one))) as archive:
+        told = json.loads(archive.read("plugins.json"))
+        assert set(told) == {"device", "workload"}
+        for kinds in told.values():
+            for target in kinds.values():
+                module = target.partition(":")[0].replace(".", "/")
+                assert f"{module}.py" in archive.namelist()
+
+
+@pytest.fixture
+def beside_disk(monkeypatch):
+    """Return the module as it is beside the disk, where the agent is called `agent`."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(PACKAGE)
+    yield importlib.import_module("elevatorlab.studies.stream_batching.beside_disk.apart")
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == "agent" or "beside_disk" in name:
+            del sys.modules[name]
+
+
+def event(processor, said, task="kworker/0:1H-60"):
+    return f" {task} [{processor:03}] ..... 12.000002: {said}\n"
+
+
+ITEM = "workqueue_execute_start: work struct 00a: function"
+
+
+TRACE = (
+    event(0, "sched_switch: prev_comm=fio ==> next_comm=swapper/0 next_pid=0", "fio-301")
+    + event(0, f"{ITEM} nvme_tcp_io_work [nvme_tcp]")
+    + event(1, f"{ITEM} nvmet_tcp_io_work [nvmet_tcp]")
+    + event(1, "netif_receive_skb: dev=elevatorlab1 skbaddr=00c len=124", "ksoftirqd/1-15")
+    + event(0, "netif_receive_skb: dev=elevatorlab0 skbaddr=00d len=4148", "<idle>-0")
+    + event(1, f"{ITEM} vmstat_update")
+)
+
+
+def test_a_trace_says_who_worked_where(beside_disk):
+    assert beside_disk.located(TRACE) == {"host": {0: 2}, "target": {1: 2}}
+    said = beside_disk.check(TRACE, beside_disk.Places.of(1))
+    assert said == "host 2 events on 0, none elsewhere; target 2 events on 1, none elsewhere"
+
+
+def test_work_on_the_other_sides_processors_fails_the_trial(beside_disk):
+    strayed = TRACE.replace("ksoftirqd/1-15 [001]", "ksoftirqd/0-14 [000]")
+    with pytest.raises(Exception, match="the target has the processors 1; expected its work on"):
+        beside_disk.check(strayed, beside_disk.Places.of(1))
+
+
+def test_a_processor_that_does_nothing_fails_the_trial(beside_disk):
+    with pytest.raises(Exception, match=r"the host has the processors 0-1; .* found .*: 0: 2$"):
+        beside_disk.check(TRACE, beside_disk.Places.of(2))
+
+
+def test_nothing_recorded_proves_nothing(beside_disk):
+    with pytest.raises(Exception, match="found these events by processor: none"):
+        beside_disk.check("", beside_disk.Places.of(1))
+
+
+def test_too_few_processors_are_said_so(beside_disk, monkeypatch):
+    monkeypatch.setattr(beside_disk.os, "cpu_count", lambda: 4)
+    with pytest.raises(Exception, match=r"at least 16, found 4\. .*deterministic\?cpus=16"):
+        beside_disk.create({"cores": 8}, {}, "", None, None)
+
+
+def test_cores_that_were_not_run_say_which_were():
+    found = verdicts(band())["figure-4a/sbq-16-cores/stock/throughput"]
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert found.reason == "Not run here on 16 cores, but on 1, 2, 4."
+
+
+def test_one_core_of_each_side_is_judged_as_one_core():
+    found = verdicts(band())
+    one = found["figure-2a/sbq-depth-64/stock/throughput"]
+    assert one.reason.startswith("1 core of the host, as many of the target: ")
+    unscaled = found["peak-ratio/ram/stock/unscaled"]
+    assert unscaled.verdict == Verdict.NOT_TESTABLE
+
+
+def test_a_link_that_is_not_there_is_never_full():
+    found = verdicts(band())["gain-is-gone/ram-read-by-size/stock"]
+    assert found.verdict == Verdict.NOT_TESTABLE and "without a rate" in found.reason
+
+
+@pytest.mark.parametrize("others", [[], [(200, 0)], [(1000, 100)]])
+def test_one_arrangement_of_the_emulator_decides_nothing(others):
+    table = pd.concat([on_cores(), *(on_cores(*one) for one in others)])
+    found = verdicts(table)["figure-3a/sbq-4-cores/stock/throughput"]
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert "takes two slot lengths and two costs" in found.reason
+    assert "By this arrangement alone: reproduced. 4 cores of the host" in found.reason
+
+
+def test_a_verdict_that_depends_on_the_emulator_is_none():
+    other = on_cores(200, 100)
+    other.loc[other["scheduler"] == "sbq", "throughput_iops"] /= 2
+    table = pd.concat([on_cores(), on_cores(200), other])
+    found = verdicts(table)["figure-3a/sbq-4-cores/stock/throughput"]
+    assert found.verdict == Verdict.NOT_TESTABLE
+    assert found.reason.startswith("The verdict depends on the length of the emulated machine's")
+
+
+def test_the_table_has_predicted_emulated_and_published():
+    usual = measured(as_published)
+    _, table = cores_table(on_cores(), usual)
+    (row,) = table.query("target == 'NVMe SSD' and cores == '4'").to_dict("records")
+    assert (row["noop"], row["predicted noop"], row["published noop"]) == ("396", "560", "400")
+    assert row["SBQ / noop"].startswith("1.56") and row["published"] == "1.538"
+
+
+def test_figures_and_other_tables_are_those_of_the_other_runs():
+    usual = measured(as_published)
+    both = pd.concat([usual, on_cores()])
+    for (caption, alone), (_, beside) in zip(
+        study.tables(usual), study.tables(both)[:-1], strict=True
+    ):
+        assert alone.equals(beside), caption
+
+
+def test_emulated_cores_are_in_the_figures_by_cores():
+    usual = measured(as_published)
+    drawn = study.figures(study.published(), pd.concat([usual, on_cores(), on_cores(200)]))
+    alone = study.figures(study.published(), usual)
+    assert list(drawn) == list(alone)
+    one = drawn["figure-3-ssd-cores"]
+    found = [line for line in one.figure.axes[0].lines if line.get_marker() == "d"]
+    points = {(line.get_xdata()[0], round(line.get_ydata()[0])) for line in found}
+    noop = {(cores, 4 * thousands) for cores, thousands in ((1, 35), (2, 58), (4, 99))}
+    assert len(found) == 12 and noop < points  # two schedulers, three numbers, two arrangements
+    colours = {(line.get_color(), line.get_linestyle()) for line in found}
+    assert colours == {(COLOURS["none"], "None"), (COLOURS["sbq"], "None")}
+    assert "Diamonds are emulated cores" in one.caption and "Only one core" not in one.caption
+    without = alone["figure-3-ssd-cores"]
+    assert "Diamonds" not in without.caption
+    assert not [line for line in without.figure.axes[0].lines if line.get_marker() == "d"]
 
 
 def test_several_cores_are_judged_by_themselves():

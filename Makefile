@@ -36,13 +36,13 @@ check: $(VENV)/installed  ## lint, types, import layers and unit tests, before e
 prose: $(VENV)/installed  ## print sentences, captions and pages that a reader may find long; never fails
 	@$(BIN)/python docs/prose.py
 
-# Side by side, since neighbours change nothing in them but the time: three on two cores, since some
+# Side by side, since neighbours change nothing in them but the time: four on two cores, since some
 # wait for a browser or a deadline. Results of trials are kept in the cache; FRESH=1 runs each anew.
 test: setup  ## check, and the tests that boot the machine or a browser (8 minutes; one part: ARGS="-k sampler")
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
 	@$(MAKE) --no-print-directory check
-	$(BIN)/python -m pytest -n 3 --dist loadfile tests/machine $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist loadfile tests/machine $(ARGS)
 	@echo "make test: the real machines (root, SSH, Docker, Vagrant) are tested by: sudo make test-real"
 
 test-real: setup  ## set up Docker, SSH and Vagrant, and prove each real testbed once (10 minutes; root)

@@ -5,7 +5,7 @@ import pytest
 from commits import commit_trial, inserts
 from elevatorlab.errors import TrialFailed
 from elevatorlab.trial import profile
-from innodb_trials_support import phases_of, run, three_runs  # noqa: F401  (fixtures)
+from innodb_trials_support import phases_of, plain, run, three_runs  # noqa: F401  (fixtures)
 
 
 @pytest.mark.image

@@ -43,7 +43,7 @@ def test_another_kind_of_machine():
 @pytest.fixture
 def suite(pytester, monkeypatch):
     tests = FIXTURES.parent
-    monkeypatch.setenv("PYTHONPATH", str(tests))  # for the helpers that conftest.py imports
+    monkeypatch.setenv("PYTHONPATH", f"{tests}/support")  # for the helpers that conftest.py imports
     pytester.makeconftest((tests / "conftest.py").read_text())
     pytester.makeini("[pytest]\nmarkers = programs(*names): needs programs")
     return pytester

@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 import browser
 from elevatorlab.lectures.sliders import WIDGET
 from helpers import resources
-from slides_support import LECTURE, LECTURES, build, read  # noqa: F401  (fixtures)
+from slides_support import LECTURE, LECTURES, build, notes, read, rule  # noqa: F401  (fixtures)
 
 #: One pixel, and a film of one frame.
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="

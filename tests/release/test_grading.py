@@ -12,14 +12,26 @@ import distributed
 import pytest
 
 from elevatorlab.cli.grade import grade as command_grade
+from elevatorlab.elevators import check
 from elevatorlab.elevators.grading import (
     assignments,
     campaign,
+    grade,
     pages,
     side_by_side,
 )
 from elevatorlab.elevators.grading.submissions import Submission
-from grading_support import HANDED_IN, graded, no_machine, scheduler_of  # noqa: F401  (fixtures)
+from elevatorlab.plugins.schedulers import SCHEDULERS
+from grading_support import (  # noqa: F401  (fixtures)
+    HANDED_IN,
+    HAS_WORK,
+    ORDERED,
+    ZOO,
+    graded,
+    no_machine,
+    right,
+    scheduler_of,
+)
 from helpers import children
 from module_root_support import BOMB
 from stubs import Stub, cluster
@@ -196,3 +208,17 @@ def test_an_open_assignment_is_run_scored_and_ranked(tmp_path):
     ranked = re.findall(r'<td>(\d+)</td><th scope="row">(\w+)</th><td>[\w-]+</td><td>(.*?)<', page)
     assert ranked == [("1", "bob", f"{scores['bob']}"), ("2", "ada", f"{scores['ada']}")]
     assert "carl" not in page
+
+
+@pytest.mark.image
+def test_a_part_that_hangs_is_stopped(monkeypatch):
+    """The check has passed, so nobody knows of it before."""
+    passed = check.Conformity("fifo", "", (check.CaseVerdict("builds", "passed"),))
+    monkeypatch.setattr(check, "check", lambda folder, only: passed)
+    monkeypatch.setattr(grade, "LIMIT_S", 15)
+    lost = Submission("lost", scheduler_of("fifo", HAS_WORK, HAS_WORK + "return false;"))
+    found = grade.grade(lost, "", assignments.read("sstf"), {})
+    assert "did not end within 15 s" in found.problem
+    assert [part.marks for part in found.parts] == [2, 6, 0, 0, 0]
+    assert found.parts[-1].says == "Not run, since this went wrong: A burst."
+    assert SCHEDULERS.get("fifo").folder.path == ZOO / "fifo"

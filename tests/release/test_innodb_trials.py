@@ -6,7 +6,7 @@ from commits import commit_trial, inserts
 from elevatorlab.errors import TrialFailed
 from elevatorlab.results import reading
 from helpers import fio
-from innodb_trials_support import FILE, phases_of, run, run_for_real, three_runs  # noqa: F401  (fixtures)
+from innodb_trials_support import FILE, phases_of, plain, run, run_for_real, three_runs  # noqa: F401  (fixtures)
 
 BOXED = ({"name": "main", "isolation": "container"},)
 

@@ -25,7 +25,7 @@ reproduce: setup  ## rerun every study (quick preset) and build the report
 	$(LAB) reproduce --preset quick
 
 # Tests stand in a folder for each tier, by what they need: CONTRIBUTING.md.
-check: $(VENV)/installed  ## lint, types, import layers and unit tests, before each commit (90 seconds)
+check: $(VENV)/installed  ## lint, types, import layers and unit tests, before each commit (2 minutes)
 	$(BIN)/ruff check $(LINTED) notebooks
 	$(BIN)/ruff format --check $(LINTED)
 	$(BIN)/mypy
@@ -38,14 +38,14 @@ prose: $(VENV)/installed  ## print sentences, captions and pages that a reader m
 
 # Side by side, since neighbours change nothing in them but the time: four on two cores, since some
 # wait for a browser or a deadline. Results of trials are kept in the cache; FRESH=1 runs each anew.
-test: setup  ## check, and the tests that boot the machine or a browser (8 minutes; one part: ARGS="-k sampler")
+test: setup  ## check, and the tests that boot the machine or a browser (12 minutes; one part: ARGS="-k sampler")
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
 	@$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -n 4 --dist loadfile tests/machine $(ARGS)
 	@echo "make test: the real machines (root, SSH, Docker, Vagrant) are tested by: sudo make test-real"
 
-test-real: setup  ## set up Docker, SSH and Vagrant, and prove each real testbed once (10 minutes; root)
+test-real: setup  ## set up Docker, SSH and Vagrant, and prove each real testbed once (a quarter of an hour; root)
 	@environments/test-real.sh tests/real $(ARGS)
 
 # Hours of a processor; the hosted workflow runs it each night.

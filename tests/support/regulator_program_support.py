@@ -1,6 +1,5 @@
 """What several tiers of `test_regulator_program` share."""
 
-import itertools
 import subprocess
 import sys
 import tempfile
@@ -12,14 +11,14 @@ from elevatorlab.testbeds import agent_archive
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def program():
     """Return the beginning of the command: the archive, as it travels."""
-    archive = tmp_path_factory.mktemp("agent") / "agent.pyz"
-    archive.write_bytes(agent_archive.agent_archive())
-    place = Path(tempfile.gettempdir())
-    for folder in itertools.takewhile(lambda folder: folder != place, archive.parents):
-        folder.chmod(0o755)  # for one who is not root
-    return [sys.executable, str(archive), "regulate"]
+    # Not below pytest's folder, which each start of pytest closes to all but root.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # for one who is not root
+        archive = Path(folder, "agent.pyz")
+        archive.write_bytes(agent_archive.agent_archive())
+        yield [sys.executable, str(archive), "regulate"]
 
 
 def refused(program, *options, **more):

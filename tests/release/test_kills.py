@@ -9,10 +9,11 @@ import pytest
 import sshd
 from elevatorlab import testbeds
 from helpers import fio
-from kills_support import (
+from kills_support import (  # noqa: F401  (fixture)
     KILLED,
     WITH_CONTAINERS_S,
     die,
+    engine,
     kill_agent_container,
     kill_both,
     kill_workload_container,

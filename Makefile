@@ -41,8 +41,8 @@ prose: $(VENV)/installed  ## print sentences, captions and pages that a reader m
 test: setup  ## check, and the tests that boot the machine or a browser (12 minutes; one part: ARGS="-k sampler")
 	@environments/host-setup.sh test-packages.txt || \
 	    echo "make test: goes on without; what wants these packages is skipped"
-	@$(MAKE) --no-print-directory check
-	$(BIN)/python -m pytest -n 4 --dist loadfile tests/machine $(ARGS)
+	@$(if $(ARGS),,$(MAKE) --no-print-directory check)
+	$(BIN)/python -m pytest -n 4 --dist loadfile $(if $(ARGS),tests/unit) tests/machine $(ARGS)
 	@echo "make test: the real machines (root, SSH, Docker, Vagrant) are tested by: sudo make test-real"
 
 test-real: setup  ## set up Docker, SSH and Vagrant, and prove each real testbed once (a quarter of an hour; root)

@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from elevatorlab import cache
+from elevatorlab.paths import PROJECT
 from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, repeated_trials
+from elevatorlab.trial import Trial
 from helpers import fio
 
 pytestmark = pytest.mark.image
@@ -15,9 +17,25 @@ pytestmark = pytest.mark.image
 DRAWN = 5
 
 
+def kept_of(machine):
+    """Yield the trials in the cache that this machine can run again, with their outcomes."""
+    for entry in cache.entries():
+        if entry.kind == repeated_trials.KIND:
+            try:
+                one = Trial.model_validate_json((entry.folder / repeated_trials.TRIAL).read_text())
+            except (OSError, ValueError):  # half made, or its plug-ins are not installed
+                continue
+            if entry.digest == repeated_trials.digest(machine, one):
+                yield one, repeated_trials.outcome(machine, one, pytest.fail)
+
+
 @pytest.fixture
 def trial(make_trial):
     return make_trial(workloads=(fio(runtime="20ms", time_based=1),))
+
+
+def test_the_page_of_campaigns_names_the_variable():
+    assert f"`{repeated_trials.REUSE}=1`" in (PROJECT / "docs/campaigns.md").read_text()
 
 
 def test_a_trial_runs_once(trial, testbed, tmp_path, monkeypatch):
@@ -51,14 +69,14 @@ def test_what_fails_is_not_kept(trial, testbed, tmp_path, monkeypatch):
 
     with pytest.raises(RuntimeError):
         repeated_trials.outcome("a machine", trial, fail)
-    assert repeated_trials.kept("a machine") == []
+    assert list(kept_of("a machine")) == []
 
 
 def test_drawn_trials_have_the_same_bits_when_they_run_again(trial, testbed):
     """Five of all that other tests have left, others each time; at least the one from here."""
     testbed.prepare([trial])
     testbed.run(trial)
-    kept = repeated_trials.kept(f"{testbed.name} {testbed.identity()}")
+    kept = list(kept_of(f"{testbed.name} {testbed.identity()}"))
     assert trial.hash in {one.hash for one, _ in kept}
     drawn = random.sample(kept, min(DRAWN, len(kept)))
     anew = DeterministicTestbed(say=lambda _: None)

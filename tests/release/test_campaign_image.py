@@ -14,7 +14,7 @@ from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from helpers import every_core_busy, running, wait_until
 from stubs import start_client
 
-pytestmark = [pytest.mark.anew, pytest.mark.image, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.image, pytest.mark.timeout(600)]
 
 
 def test_so_do_they_while_every_core_is_busy(trials, testbed, one_by_one, tmp_path):

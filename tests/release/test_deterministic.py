@@ -8,7 +8,7 @@ from deterministic_support import busy, busy_result, fingerprint, run  # noqa: F
 from elevatorlab.testbeds.deterministic import template
 from helpers import every_core_busy, fio
 
-pytestmark = [pytest.mark.image, pytest.mark.anew]
+pytestmark = pytest.mark.image
 
 #: Three times alone, three times while every core is kept busy by other processes.
 RUNS = 3

@@ -19,8 +19,8 @@ from ...trial import Trial
 #: The environment variable that allows to take outcomes from the cache, when it is 1.
 REUSE = "ELEVATORLAB_REUSE_TRIALS"
 
-_KIND = "trial"
-_TRIAL = "trial.json"
+KIND = "trial"
+TRIAL = "trial.json"
 _FILES = "files"
 _PROVENANCE = "provenance.json"
 
@@ -41,30 +41,12 @@ def outcome(machine: str, trial: Trial, run: Callable[[], Outcome]) -> Outcome:
     run : callable
         Runs the trial. What it raises is raised, and nothing is kept then.
     """
-    made = cache.obtain(_KIND, _digest(machine, trial), lambda into: _write(into, trial, run()))
+    made = cache.obtain(KIND, digest(machine, trial), lambda into: _write(into, trial, run()))
     return _read(made)
 
 
-def kept(machine: str) -> list[tuple[Trial, Outcome]]:
-    """Return the trials in the cache that this machine could run again, with their outcomes.
-
-    Parameters
-    ----------
-    machine : str
-        See `outcome`.
-    """
-    found = []
-    for folder in sorted((cache.ROOT / _KIND).glob("*/")):
-        try:
-            trial = Trial.model_validate_json((folder / _TRIAL).read_text())
-        except (OSError, ValueError):  # half made, or its plug-ins are not installed
-            continue
-        if folder.name == _digest(machine, trial):
-            found.append((trial, _read(folder)))
-    return found
-
-
-def _digest(machine: str, trial: Trial) -> str:
+def digest(machine: str, trial: Trial) -> str:
+    """Return the digest of a trial's entry in the cache."""
     return hashlib.sha256(f"{machine} {trial.hash}".encode()).hexdigest()
 
 
@@ -77,7 +59,7 @@ def _read(folder: Path) -> Outcome:
 
 
 def _write(folder: Path, trial: Trial, made: Outcome) -> None:
-    (folder / _TRIAL).write_text(trial.canonical_json())
+    (folder / TRIAL).write_text(trial.canonical_json())
     for name, content in made.files.items():
         file = folder / _FILES / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -10,15 +10,9 @@ from typing import Any
 
 from typer.main import get_command
 
+import elevatorlab
 from elevatorlab.cli import commands
 from elevatorlab.cli.schemas import SCHEMAS, schema
-from elevatorlab.paths import PACKAGE
-
-#: Rooms whose modules are the reference of the library, top first.
-ROOMS = (
-    *("notebook", "lectures", "studies", "elevators", "drives", "sharing", "showing", "running"),
-    *("judging", "testbeds", "results", "trial", "agent", "plugins", "analysis"),
-)
 
 
 def write_commands(page: Path) -> None:
@@ -75,10 +69,6 @@ def write_schemas(page: Path) -> None:
     page.write_text("\n".join(parts) + "\n")
 
 
-def _runs(file: Path) -> bool:
-    return file.name == "__main__.py" or "in_guest" in file.parts
-
-
 def _type(about: dict[str, Any]) -> str:
     """Return the type of a field as words: "a whole number or null"."""
     several = about.get("anyOf") or about.get("oneOf")
@@ -91,34 +81,19 @@ def _type(about: dict[str, Any]) -> str:
     return str(about.get("type", "any"))
 
 
-def write_library(folder: Path) -> None:
-    """Write a page for each room of the package; Sphinx fills it from the docstrings."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for room in ROOMS:
-        # What runs in a guest does so when it is imported.
-        files = [one for one in sorted((PACKAGE / room).rglob("*.py")) if not _runs(one)]
-        if room == "studies":  # what a study is made of is told once, by its package
-            files = sorted((PACKAGE / room).glob("*/__init__.py"))
-        words = [f"# elevatorlab.{room}", ""]
-        for file in files:
-            parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
-            module = ".".join(part for part in parts if part != "__init__")
-            words += [
-                f"## {module}",
-                "",
-                "```{eval-rst}",
-                f".. automodule:: {module}",
-                "   :members:",
-            ]
-            words += ["   :ignore-module-all:", "```", ""]
-        (folder / f"{room}.md").write_text("\n".join(words))
-    listed = ["# Library", "", "```{toctree}", *ROOMS, "```", ""]
-    (folder / "index.md").write_text("\n".join(listed))
+def write_library(page: Path) -> None:
+    """Write a page of the public interface; Sphinx fills it from the docstrings."""
+    words = ["# Library", "", "Each of these is imported from `elevatorlab` itself.", ""]
+    for name in elevatorlab.__all__:
+        kind = "autoclass" if inspect.isclass(getattr(elevatorlab, name)) else "autofunction"
+        words += [f"## {name}", "", "```{eval-rst}", f".. {kind}:: elevatorlab.{name}"]
+        words += ["   :members:"] * (kind == "autoclass") + ["```", ""]
+    page.write_text("\n".join(words))
 
 
 def write(folder: Path) -> None:
     """Write all pages of the reference."""
-    (folder / "library").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     write_commands(folder / "commands.md")
     write_schemas(folder / "schemas.md")
-    write_library(folder / "library")
+    write_library(folder / "library.md")

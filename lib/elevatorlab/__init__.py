@@ -1,10 +1,56 @@
-"""Elevator Lab: a reproducible laboratory for Linux I/O schedulers and container isolation."""
+"""Elevator Lab: a reproducible laboratory for Linux I/O schedulers and container isolation.
+
+The names in `__all__` are the public interface. Each is imported when it is first asked for.
+"""
+
+from importlib import import_module
+from typing import Any
+
+#: Names by the module that has them.
+_PUBLIC = {
+    "trial.trial": "Trial parse",
+    "trial.devices": "DeviceModel profile",
+    "trial.drives": "drive",
+    "trial.schedulers": "Scheduler",
+    "trial.workloads.base": "WorkloadModel",
+    "trial.policies": "PolicyModel",
+    "plugins.registry": "Registry",
+    "plugins.studies": "Study",
+    "plugins.schedulers": "SchedulerRecord",
+    "plugins.profiles": "Profile",
+    "testbeds.base": "Readiness Testbed",
+    "testbeds.deterministic.testbed": "DeterministicTestbed",
+    "running.jobs": "run_study",
+    "results.outcome": "Outcome",
+    "results.store": "load",
+    "judging.claim": "Claim",
+    "judging.claims": "judge",
+    "judging.verdicts": "Judgement Verdict compare not_testable",
+    "analysis.fits": "Fit fit",
+    "analysis.noise": "fit_either",
+    "analysis.rivals": "compare_models ModelComparison",
+    "analysis.models": "Model power_law logarithm straight_line",
+    "analysis.queueing": "utilization queue_length mm1_wait_ms md1_wait_ms "
+    "mg1_wait_ms interactive_wait_ms mean_value_analysis asymptotic_bounds",
+    "analysis.knee": "range_knee",
+    "analysis.intervals": "Interval mean_interval ratio_interval",
+    "analysis.ranking": "Ranking rank",
+    "analysis.friedman": "friedman",
+    "analysis.improvement": "improvement_percent",
+    "errors": "ElevatorLabError NotReady TrialFailed",
+}
+
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
+
+__all__ = list(_HOME)
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     # Looking it up takes longer than all that a command needs to say what it does.
     if name == "__version__":
         from importlib.metadata import version
 
         return version("elevatorlab")
+    if name in _HOME:
+        return getattr(import_module(f".{_HOME[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -42,18 +42,11 @@ _WORK = ".work"
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """One folder of the cache.
+    """One folder of the cache."""
 
-    Attributes
-    ----------
-    kind : str
-        What the entry holds, such as ``image``.
-    digest : str
-        SHA-256 of what the entry was made from.
-    folder : Path
-    """
-
+    #: What the entry holds, such as ``image``.
     kind: str
+    #: SHA-256 of what the entry was made from.
     digest: str
     folder: Path
 
@@ -74,10 +67,7 @@ class CacheEntry:
 
         An entry that is not finished counts as damaged, too.
 
-        Parameters
-        ----------
-        thorough : bool
-            Read every file and compare its SHA-256; otherwise compare sizes alone.
+        `thorough`: Read every file and compare its SHA-256; otherwise compare sizes alone.
         """
         if self.folder.suffix in (_HALF_MADE, _WORK):
             return "is being built, or was interrupted"
@@ -99,27 +89,8 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
 
     Callers may only read its files. A caller waits while another process makes the entry.
 
-    Parameters
-    ----------
-    kind : str
-        One word, the name of the folder below `ROOT` that contains the entry.
-    digest : str
-        SHA-256 of all that decides the content.
-    make : callable
-        ``make(folder)`` writes the content into an empty folder, or raises.
-    anew : bool
-        Make the entry even if it exists.
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    NoFolder
-        When the cache's folder cannot be made.
-    OSError
-        When the cache cannot be written.
+    `kind`: One word, the name of the folder below `ROOT` that contains the entry. `make`:
+    ``make(folder)`` writes the content into an empty folder, or raises.
     """
     entry = CacheEntry(kind, digest, ROOT / kind / digest)
     if anew or entry.damage(thorough=True):
@@ -173,15 +144,7 @@ def _seal(folder: Path) -> None:
 
 
 def take_out(entry: Path, folder: Path) -> None:
-    """Put the files of an entry into `folder`: hard links on the same disk, otherwise copies.
-
-    Parameters
-    ----------
-    entry : Path
-        The entry's folder, as `obtain` returns it.
-    folder : Path
-        A folder that does not exist yet.
-    """
+    """Put the files of an entry into `folder`: hard links on the same disk, otherwise copies."""
     folder.mkdir(parents=True)
     for file in sorted(path for path in entry.rglob("*") if path.is_file()):
         name = file.relative_to(entry)
@@ -198,13 +161,7 @@ def take_out(entry: Path, folder: Path) -> None:
 
 
 def entries() -> Iterator[CacheEntry]:
-    """Yield every entry of the cache, also the half-made entries of killed processes.
-
-    Raises
-    ------
-    ElevatorLabError
-        When `ROOT` is a file.
-    """
+    """Yield every entry of the cache, also the half-made entries of killed processes."""
     if ROOT.exists() and not ROOT.is_dir():
         raise ElevatorLabError(f"cache: expected a folder; {ROOT} is a file. {REMEDY}")
     for folder in sorted(ROOT.glob("*/*")):
@@ -216,16 +173,6 @@ def prune(everything: bool = False) -> list[CacheEntry]:
     """Remove entries that are damaged, half-made, or unused for `UNUSED_DAYS`.
 
     An entry that a process is making stays.
-
-    Parameters
-    ----------
-    everything : bool
-        Remove all entries.
-
-    Returns
-    -------
-    list of CacheEntry
-        The removed entries.
     """
     from filelock import FileLock, Timeout
 

@@ -17,10 +17,7 @@ _FOR_USERS = ("remote", "cluster", "notebooks")
 class MissingExtra(ElevatorLabError):
     """A used part of the package needs an extra that is not installed.
 
-    Attributes
-    ----------
-    extra, module : str
-        The extra, and the missing module that it brings.
+    `extra`, `module`: The extra, and the missing module that it brings.
     """
 
     def __init__(self, extra: str, module: str) -> None:

@@ -17,14 +17,7 @@ class _Twice(ValueError):
 
 
 def read(file: Path) -> Any:
-    """Return the content of a JSON file.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the file cannot be read, is not valid JSON, or has a key twice in one object. The
-        message names the file, and the line where that is known.
-    """
+    """Return the content of a JSON file."""
     try:
         return json.loads(_text(file), object_pairs_hook=_object)
     except OSError as problem:
@@ -49,12 +42,8 @@ def read(file: Path) -> Any:
 def line_of(file: Path, place: Sequence[str | int]) -> int:
     """Return the line number, counted from 1, of a value in a JSON file.
 
-    Parameters
-    ----------
-    file : Path
-    place : sequence of str or int
-        The keys and positions that lead to the value. If one of them is missing, the line of the
-        last value found is returned.
+    `place`: The keys and positions that lead to the value. If one of them is missing, the line of
+    the last value found is returned.
     """
     node = _nodes(file)
     for step in place:

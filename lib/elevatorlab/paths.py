@@ -39,17 +39,9 @@ BUILD = Path(os.environ.get("ELEVATORLAB_BUILD") or _usual_build())
 def command(arguments: str) -> str:
     """Return a command line that the user can type, with this program as it was called.
 
-    Parameters
-    ----------
-    arguments : str
-        For example "claims --all".
-
-    Returns
-    -------
-    str
-        ``.venv/bin/elevatorlab claims --all`` if the program was called by that path.
-        ``elevatorlab claims --all`` if the shell finds the program by its name, or if another
-        program, such as a notebook, imports this package.
+    Returns: ``.venv/bin/elevatorlab claims --all`` if the program was called by that path.
+    ``elevatorlab claims --all`` if the shell finds the program by its name, or if another program,
+    such as a notebook, imports this package.
     """
     called = Path(sys.argv[0])
     if called.name != "elevatorlab" or shutil.which("elevatorlab") == str(called):
@@ -60,18 +52,8 @@ def command(arguments: str) -> str:
 def make_folder(folder: Path, what: str, remedy: str) -> None:
     """Make a folder unless it exists.
 
-    Parameters
-    ----------
-    folder : Path
-    what : str
-        What the folder is for; the error message begins with it.
-    remedy : str
-        What to do if the folder cannot be made; the error message ends with it.
-
-    Raises
-    ------
-    NoFolder
-        When a file is in the way, or the folder cannot be made.
+    `what`: What the folder is for; the error message begins with it. `remedy`: What to do if the
+    folder cannot be made; the error message ends with it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -53,20 +53,8 @@ def checked(
 ) -> AnyRecord:
     """Validate `content` as a `record`.
 
-    Parameters
-    ----------
-    record : type of Record
-    content : mapping, or an instance
-    what : str
-        What `content` is; the error message begins with it.
-    at : tuple of str
-        Path of the field that has this content, outermost name first, for the error message.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a field is wrong. The message names each wrong field, what was given, and what is
-        allowed.
+    `what`: What `content` is; the error message begins with it. `at`: Path of the field that has
+    this content, outermost name first, for the error message.
     """
     try:
         return record.model_validate(content)

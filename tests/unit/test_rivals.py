@@ -6,7 +6,7 @@ import pytest
 from elevatorlab.analysis import models, rivals
 from elevatorlab.analysis.fits import fit
 from elevatorlab.analysis.queueing import mean_value_analysis
-from elevatorlab.analysis.rivals import compare
+from elevatorlab.analysis.rivals import compare_models
 
 N = np.arange(1.0, 21.0)
 U = np.linspace(0.27, 0.92, 20)
@@ -57,17 +57,19 @@ def test_open_data_are_not_taken_for_closed_and_find_their_law(law, random):
     found = fit(law, U, wait_ms, weights=1 / wait_ms, iops=arrivals)
     assert found.parameters["service_ms"].low < 1.7 < found.parameters["service_ms"].high
     assert not any("Closed" in sentence for sentence in found.warnings)
-    ranked = compare(models.WAIT_LAWS, U, wait_ms, weights=1 / wait_ms)
+    ranked = compare_models(models.WAIT_LAWS, U, wait_ms, weights=1 / wait_ms)
     assert ranked.supported() == [law.name]
 
 
 def test_closed_writers_are_an_identity_and_share_better_than_a_power_law():
     """The two findings of the study, on exactly solved closed data."""
-    waits = compare(models.WAIT_LAWS, CLOSED["utilization_ratio"], CLOSED["wait_ms"])
+    waits = compare_models(models.WAIT_LAWS, CLOSED["utilization_ratio"], CLOSED["wait_ms"])
     assert waits.best.model is models.INTERACTIVE
     assert waits.best.parameters["think_ms"].value == pytest.approx(2.23)
     assert "identity of these data" in waits.sentence
-    rates = compare(models.FALLING_CURVES, CLOSED.index, CLOSED["iops"]).table.set_index("model")
+    rates = compare_models(models.FALLING_CURVES, CLOSED.index, CLOSED["iops"]).table.set_index(
+        "model"
+    )
     assert rates.loc["closed share", "r2"] > rates.loc["power", "r2"]
     assert rates.loc["power", "evidence_ratio"] > 1000
 
@@ -75,7 +77,7 @@ def test_closed_writers_are_an_identity_and_share_better_than_a_power_law():
 def test_rivals_that_the_data_cannot_tell_apart_are_named():
     """Proportional to 1 / n, both curves are the same one."""
     y = 300 / N[:8] + 15 * (-1) ** N[:8]
-    ranked = compare([models.POWER, models.CLOSED_SHARE, models.LINEAR], N[:8], y)
+    ranked = compare_models([models.POWER, models.CLOSED_SHARE, models.LINEAR], N[:8], y)
     assert set(ranked.supported()) == {"power", "closed share"}
     assert "8 points cannot tell" in ranked.sentence
     assert "linear" in ranked.sentence
@@ -84,7 +86,7 @@ def test_rivals_that_the_data_cannot_tell_apart_are_named():
 def test_evidence_is_measured_from_the_best(random):
     """Its own ratio is 1, the others follow exp(delta / 2)."""
     y = models.LOGARITHMIC.function(N, 27, 21) + random.normal(0, 2, len(N))
-    table = compare(models.CURVES, N, y).table
+    table = compare_models(models.CURVES, N, y).table
     assert table["model"].iloc[0] == "logarithmic"
     assert table["aicc"].is_monotonic_increasing
     assert table["evidence_ratio"].tolist() == pytest.approx(np.exp(table["delta_aicc"] / 2))
@@ -102,8 +104,8 @@ def test_evidence_is_said_without_exponents(ratio, said):
 def test_rivals_that_cannot_be_compared_are_refused():
     """One alone, too few points, or not the same points."""
     with pytest.raises(ValueError, match="two or more rivals, found 1"):
-        compare([models.POWER], N, 1 / N)
+        compare_models([models.POWER], N, 1 / N)
     with pytest.raises(ValueError, match="5 or more points to rank power"):
-        compare([models.POWER, models.LINEAR], [1, 2, 3], [9, 5, 3])
+        compare_models([models.POWER, models.LINEAR], [1, 2, 3], [9, 5, 3])
     with pytest.raises(ValueError, match="all use the same points"):
-        compare([models.POWER, models.LINEAR], [0, *N], [1, *N])
+        compare_models([models.POWER, models.LINEAR], [0, *N], [1, *N])

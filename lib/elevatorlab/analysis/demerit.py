@@ -12,11 +12,6 @@ def demerit(model: ArrayLike, real: ArrayLike) -> float:
     It is the root mean square of the distances between the two cumulative distributions, in the
     unit of the values.
 
-    Parameters
-    ----------
-    model, real : array_like, shape (n,)
-        Response times of the same requests.
-
     References
     ----------
     .. [1] C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3),

@@ -11,25 +11,17 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Friedman:
-    """Outcome of Friedman's test, and of Nemenyi's for each pair.
+    """Outcome of Friedman's test, and of Nemenyi's for each pair."""
 
-    Attributes
-    ----------
-    ranks : pandas.Series
-        Mean rank of each scheduler, 1 is best; the best first.
-    statistic, p_value : float
-        Friedman's chi-squared, corrected for ties, and its p-value. NaN if the test does not exist:
-        with fewer than three schedulers, or if every block is a tie.
-    critical_difference : float
-        Nemenyi's: mean ranks that differ by less do not differ at the level of 5 %.
-    whole : pandas.DataFrame
-        The blocks over which ranks are averaged, one per row: those that have every scheduler.
-    """
-
+    #: Mean rank of each scheduler, 1 is best; the best first.
     ranks: pd.Series
+    #: statistic, p_value: Friedman's chi-squared, corrected for ties, and its p-value. NaN if the
+    #: test does not exist: with fewer than three schedulers, or if every block is a tie.
     statistic: float
     p_value: float
+    #: Nemenyi's: mean ranks that differ by less do not differ at the level of 5 %.
     critical_difference: float
+    #: The blocks over which ranks are averaged, one per row: those that have every scheduler.
     whole: pd.DataFrame
 
     @property

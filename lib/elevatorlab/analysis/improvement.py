@@ -75,17 +75,9 @@ def same_as_printed(value: float, printed: float, decimals: int) -> bool:
 def ratio_range(numerator: float, denominator: float, half_step: float) -> tuple[float, float]:
     """Bound a ratio of two printed numbers, given how each was rounded.
 
-    Parameters
-    ----------
-    numerator, denominator : float
-        Printed numbers of the same unit, greater than `half_step`.
-    half_step : float
-        Half a unit of the last printed digit, in that unit.
-
-    Returns
-    -------
-    tuple of float
-        Smallest and largest ratio that print as these numbers.
+    `numerator`, `denominator`: Printed numbers of the same unit, greater than `half_step`.
+    `half_step`: Half a unit of the last printed digit, in that unit. Returns: Smallest and largest
+    ratio that print as these numbers.
 
     Examples
     --------
@@ -104,14 +96,7 @@ def improvement_range_percent(
 ) -> tuple[float, float]:
     """Bound an improvement computed from two printed times, in percent.
 
-    Parameters
-    ----------
-    before_s, after_s : float
-        Printed times in seconds.
-    half_step_s : float
-        Half a unit of the last printed digit, in seconds.
-    base : {"before", "after"}
-        See `improvement_percent`.
+    `half_step_s`: Half a unit of the last printed digit, in seconds.
 
     Examples
     --------

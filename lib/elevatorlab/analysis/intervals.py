@@ -205,22 +205,7 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
 def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval:
     """Estimate a geometric mean with Student's t interval on the logarithms.
 
-    Parameters
-    ----------
-    values : iterable of float
-        One positive value per repetition.
-    confidence : float
-        Coverage of the interval.
-
-    Returns
-    -------
-    Interval
-        In the unit of `values`; both bounds are positive.
-
-    Raises
-    ------
-    ValueError
-        Without values, or for a value that is not positive.
+    Returns: In the unit of `values`; both bounds are positive.
 
     Examples
     --------
@@ -241,15 +226,7 @@ def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) 
 def differ(one: Interval, other: Interval) -> float | None:
     """Return the two-sided p-value of Welch's test that two means are the same.
 
-    Parameters
-    ----------
-    one, other : Interval
-        From `mean_interval`, with its default confidence.
-
-    Returns
-    -------
-    float or None
-        None if either interval has no spread.
+    `one`, `other`: From `mean_interval`, with its default confidence.
 
     References
     ----------

@@ -30,27 +30,19 @@ _SMOOTHINGS = 10.0 ** np.arange(-10, 2, 0.25)
 
 @dataclass(frozen=True)
 class Knee:
-    """The place where a curve bends most, with its confidence interval.
+    """The place where a curve bends most, with its confidence interval."""
 
-    Attributes
-    ----------
-    value, low, high : float
-        Utilisation at the knee, and its confidence interval.
-    depth : float
-        How far the scaled curve lies below the diagonal at the knee: 0 for a straight line, 1 for
-        a right angle.
-    first, last : float
-        The range of utilisation that was measured.
-    of_range : float
-        The result of `range_knee` for that range.
-    """
-
+    #: value, low, high: Utilisation at the knee, and its confidence interval.
     value: float
     low: float
     high: float
+    #: How far the scaled curve lies below the diagonal at the knee: 0 for a straight line, 1 for a
+    #: right angle.
     depth: float
+    #: first, last: The range of utilisation that was measured.
     first: float
     last: float
+    #: The result of `range_knee` for that range.
     of_range: float
 
     @property
@@ -121,22 +113,10 @@ def knee(
     points, the interval contained the true knee 96 times with noise of 3 %, and 92 times with noise
     of 10 %.
 
-    Parameters
-    ----------
-    utilization_ratio, wait_ms : array of float
-        One point per load, such as a number of containers; average repetitions before. Eight or
-        more different utilisations, and a wait that is higher at the last than at the first.
-    resamples, seed : int
-        Number of resamples, and seed of the bootstrap. The same seed gives the same interval.
-
-    Returns
-    -------
-    Knee
-
-    Raises
-    ------
-    ValueError
-        For too few points, a utilisation outside of 0 to 1, or a wait that does not rise.
+    `utilization_ratio`, `wait_ms`: One point per load, such as a number of containers; average
+    repetitions before. Eight or more different utilisations, and a wait that is higher at the last
+    than at the first. `resamples`, `seed`: Number of resamples, and seed of the bootstrap. The same
+    seed gives the same interval.
     """
     x, y = _sorted_points(utilization_ratio, wait_ms)
     # The amount of smoothing has no unit once x runs from 0 to 1.

@@ -19,23 +19,15 @@ TOLERANCE_PERCENT = 5.0
 
 
 class Law(NamedTuple):
-    """An equation between columns of a sample table.
-
-    Attributes
-    ----------
-    name, equation : str
-    column : str
-        The measured column that the law predicts.
-    needs : tuple of str
-        The columns from which the law predicts it, in the order of `foresee`'s arguments.
-    foresee : callable
-        Takes the columns in `needs`; returns the values that `column` should have.
-    """
+    """An equation between columns of a sample table."""
 
     name: str
     equation: str
+    #: The measured column that the law predicts.
     column: str
+    #: The columns from which the law predicts it, in the order of `foresee`'s arguments.
     needs: tuple[str, ...]
+    #: Takes the columns in `needs`; returns the values that `column` should have.
     foresee: Callable[..., Any]
 
 
@@ -58,28 +50,12 @@ def check(
 ) -> pd.DataFrame:
     """Compare every row of a sample table with a law.
 
-    Parameters
-    ----------
-    samples : pandas.DataFrame
-        One row per sample, with the law's columns: iops (requests per second), wait_ms,
-        service_ms, queue_length (requests), utilization_ratio.
-    law : Law
-        `LITTLE`, `UTILIZATION` or `DEPTH_ONE`.
-    tolerance_percent : float
-        Largest deviation that is not called a violation, in percent.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per sample, same index: law, expected, found, violation_percent and beyond.
-        violation_percent is found over expected minus 1, in percent. It is infinite if 0 was
-        expected and something else found, and NaN if a value was not measured. beyond says whether
-        it exceeds the tolerance; NaN does not.
-
-    Raises
-    ------
-    ValueError
-        When a column is missing, or the tolerance is negative.
+    `samples`: One row per sample, with the law's columns: iops (requests per second), wait_ms,
+    service_ms, queue_length (requests), utilization_ratio. `tolerance_percent`: Largest deviation
+    that is not called a violation, in percent. Returns: One row per sample, same index: law,
+    expected, found, violation_percent and beyond. violation_percent is found over expected minus 1,
+    in percent. It is infinite if 0 was expected and something else found, and NaN if a value was
+    not measured. beyond says whether it exceeds the tolerance; NaN does not.
 
     Examples
     --------

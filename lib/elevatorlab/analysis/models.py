@@ -118,13 +118,7 @@ def straight_line(x: np.ndarray, a: float, b: float) -> np.ndarray:
 def exponential_curve(x: np.ndarray, a: float, b: float) -> np.ndarray:
     """Evaluate y = a exp(b x).
 
-    Parameters
-    ----------
-    x : array
-    a : float
-        Value at x = 0, in the unit of y; not negative.
-    b : float
-        Relative growth per unit of x.
+    `a`: Value at x = 0, in the unit of y; not negative.
 
     References
     ----------
@@ -138,13 +132,8 @@ def closed_share(n: np.ndarray, z: float, s: float) -> np.ndarray:
 
     It follows from X = 1 / (Z + W) with a wait that grows linearly with the number of writers.
 
-    Parameters
-    ----------
-    n : array
-        Number of writers, positive.
-    z, s : float
-        In the inverse unit of y (for IOPS: seconds), not negative. z is the part of
-        a cycle's time that does not depend on n; s is what each writer adds to the cycle's time.
+    `z`, `s`: In the inverse unit of y (for IOPS: seconds), not negative. z is the part of a cycle's
+    time that does not depend on n; s is what each writer adds to the cycle's time.
     """
     return 1 / (z + s * n)
 
@@ -154,12 +143,7 @@ def closed_busy(n: np.ndarray, a: float, b: float) -> np.ndarray:
 
     It follows from U = W / (Z + W) with a wait that grows linearly with the number of writers.
 
-    Parameters
-    ----------
-    n : array
-        Number of writers, positive.
-    a, b : float
-        Without a unit, not negative: 1 / (1 - y) at n = 0, and what each writer adds to it.
+    `a`, `b`: Without a unit, not negative: 1 / (1 - y) at n = 0, and what each writer adds to it.
     """
     return 1 - 1 / (a + b * n)
 

@@ -60,15 +60,8 @@ def fit_proportional(
 
     Weights are 1 / curve, so the fit is repeated with the curve of the fit before.
 
-    Parameters
-    ----------
-    model, x, y, iops
-        As in `fits.fit`.
-
-    Returns
-    -------
-    Fit or None
-        None if a point or the curve is not positive, or if a point lies outside the model's domain.
+    Returns: None if a point or the curve is not positive, or if a point lies outside the model's
+    domain.
     """
     curve, start, found = np.asarray(y, dtype=float), None, None
     for _ in range(_ROUNDS):

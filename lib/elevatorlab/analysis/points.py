@@ -21,25 +21,17 @@ from .ranking import DECIDED, DRAWS
 
 @dataclass(frozen=True)
 class Points:
-    """Points of each scheduler, and how often the same scheduler wins among resampled runs.
+    """Points of each scheduler, and how often the same scheduler wins among resampled runs."""
 
-    Attributes
-    ----------
-    total : pandas.Series
-        Points by scheduler, the most first; schedulers that tie are in the order of the columns.
-    interval : dict of str to Interval
-        95 % confidence interval of each total (Student's t over the points of each run); NaN
-        bounds with one run.
-    wins : pandas.Series
-        Share of resamples, 0 to 1, in which a scheduler has the most points; NaN with one run.
-        Schedulers that share the first place divide the resample equally.
-    comparisons, runs : int
-        How many comparisons gave points, and how many runs they come from.
-    """
-
+    #: Points by scheduler, the most first; schedulers that tie are in the order of the columns.
     total: pd.Series
+    #: 95 % confidence interval of each total (Student's t over the points of each run); NaN bounds
+    #: with one run.
     interval: dict[str, Interval]
+    #: Share of resamples, 0 to 1, in which a scheduler has the most points; NaN with one run.
+    #: Schedulers that share the first place divide the resample equally.
     wins: pd.Series
+    #: comparisons, runs: How many comparisons gave points, and how many runs they come from.
     comparisons: int
     runs: int
 
@@ -71,21 +63,10 @@ def points(throughput: pd.DataFrame, seed: int = 0, draws: int = DRAWS) -> Point
 
     Whole runs are drawn with replacement, so that tests of the same run stay together.
 
-    Parameters
-    ----------
-    throughput : pandas.DataFrame
-        One row per comparison (a test, number of threads and run), one column per scheduler, in any
-        one unit, more is better. The index level ``repetition`` names the run. Comparisons that
-        lack a scheduler are left out.
-    seed : int
-        The same seed draws the same resamples.
-    draws : int
-        How many resamples.
-
-    Returns
-    -------
-    Points or None
-        None with fewer than two schedulers, or without a comparison that has all of them.
+    `throughput`: One row per comparison (a test, number of threads and run), one column per
+    scheduler, in any one unit, more is better. The index level ``repetition`` names the run.
+    Comparisons that lack a scheduler are left out. Returns: None with fewer than two schedulers, or
+    without a comparison that has all of them.
 
     References
     ----------

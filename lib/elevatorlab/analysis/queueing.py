@@ -64,10 +64,7 @@ def queue_length(iops: Numbers, wait_ms: Numbers) -> Numbers:
 def think_time_ms(iops: Numbers, wait_ms: Numbers) -> Numbers:
     """Return the think time of one writer, Z = 1/X - W (the interactive response time law).
 
-    Parameters
-    ----------
-    iops, wait_ms : float or array
-        Throughput and mean wait of a single writer with one request outstanding.
+    `iops`, `wait_ms`: Throughput and mean wait of a single writer with one request outstanding.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class ModelComparison:
         return self.table.loc[self.table["delta_aicc"] < INDISTINGUISHABLE, "model"].tolist()
 
 
-def compare(
+def compare_models(
     models: Sequence[Model],
     x: npt.ArrayLike,
     y: npt.ArrayLike,

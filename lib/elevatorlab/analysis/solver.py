@@ -28,18 +28,7 @@ def solve(
 ) -> lmfit.model.ModelResult:
     """Minimise the sum of squared weighted residuals within the model's bounds.
 
-    Parameters
-    ----------
-    model : Model
-    x, y, weights : numpy.ndarray
-        Points and the weight of each residual.
-    start : mapping
-        Start value of each parameter.
-
-    Returns
-    -------
-    lmfit.model.ModelResult
-        Its `success` tells whether the solver converged.
+    Returns: Its `success` tells whether the solver converged.
     """
     curve = lmfit.Model(model.function)
     parameters = lmfit.Parameters()

@@ -81,16 +81,8 @@ def of_system(
 ) -> list[str]:
     """Recognise data of a closed system, given to an open model, by their constant think time.
 
-    Parameters
-    ----------
-    model : Model
-    utilization_ratio, wait_ms, iops : numpy.ndarray
-        One value per observation; `iops` are those of one writer, NaN where unknown.
-
-    Returns
-    -------
-    list of str
-        At most one sentence.
+    `utilization_ratio`, `wait_ms`, `iops`: One value per observation; `iops` are those of one
+    writer, NaN where unknown.
     """
     if model.system != "open" or len(wait_ms) < 3:
         return []

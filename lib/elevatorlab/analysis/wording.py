@@ -42,11 +42,8 @@ def borne(value: float, half_width: float) -> int:
 def rounded(value: float, low: float, high: float) -> tuple[str, str]:
     """Write a number, and its interval as "low to high", with the same decimals.
 
-    Returns
-    -------
-    (str, str)
-        The number and its interval, with the digits that the interval justifies. The text of the
-        interval is empty if the interval is narrower than the last digit.
+    Returns: The number and its interval, with the digits that the interval justifies. The text of
+    the interval is empty if the interval is narrower than the last digit.
 
     Examples
     --------

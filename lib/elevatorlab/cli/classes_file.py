@@ -16,18 +16,7 @@ ENDINGS = (".yaml", ".yml")
 
 
 class JsonCopy:
-    """A copy, in JSON, of an operator's YAML file.
-
-    Parameters
-    ----------
-    original : Path
-    copy : Path
-
-    Raises
-    ------
-    ElevatorLabError
-        When the original cannot be read.
-    """
+    """A copy, in JSON, of an operator's YAML file."""
 
     def __init__(self, original: Path, copy: Path) -> None:
         self.original = original
@@ -70,14 +59,7 @@ class _KeysOnce(yaml.SafeLoader):
 
 
 def read(file: Path) -> object:
-    """Return the content of a YAML file, if JSON can express it, too.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the file cannot be read, is no YAML, or has content that JSON cannot express. For wrong
-        YAML, the message names the line.
-    """
+    """Return the content of a YAML file, if JSON can express it, too."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as problem:

@@ -16,13 +16,7 @@ READY, MISSING = "[green]yes[/]", "[red]no[/]"
 
 
 def overview(findings: Mapping[str, Sequence[Readiness]]) -> Table:
-    """Return a table of what is ready and what is missing, with a column per testbed.
-
-    Parameters
-    ----------
-    findings : dict of str to list of Readiness
-        By testbed.
-    """
+    """Return a table of what is ready and what is missing, with a column per testbed."""
     table = Table("", *findings)
     names = dict.fromkeys(f.what for some in findings.values() for f in some)
     for name in names:

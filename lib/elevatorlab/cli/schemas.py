@@ -81,13 +81,7 @@ SCHEMAS: dict[str, tuple[Callable[[], Schema], str]] = {
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return a JSON Schema by its name.
-
-    Raises
-    ------
-    ElevatorLabError
-        For a name that is not in `SCHEMAS`.
-    """
+    """Return a JSON Schema by its name."""
     if name not in SCHEMAS:
         raise ElevatorLabError(f"schema: expected one of {', '.join(SCHEMAS)}; found {name!r}")
     make, title = SCHEMAS[name]

@@ -25,20 +25,13 @@ PATIENCE_S = 0.5
 
 @dataclass(frozen=True)
 class Replayed:
-    """A trace of a real drive, and its replay on the modelled drive.
+    """A trace of a real drive, and its replay on the modelled drive."""
 
-    Attributes
-    ----------
-    drive : Drive
-        The modelled drive.
-    real : pandas.DataFrame
-        The trace (`traces.read`).
-    folder : pathlib.Path
-        Folder of the trial's result.
-    """
-
+    #: The modelled drive.
     drive: Drive
+    #: The trace (`traces.read`).
     real: pd.DataFrame
+    #: Folder of the trial's result.
     folder: Path
 
     @cached_property
@@ -97,16 +90,9 @@ def replay(
 ) -> Replayed:
     """Replay the requests of a trace on a drive, unless the result exists.
 
-    Parameters
-    ----------
-    drive : Drive
-    requests : pandas.DataFrame
-        As `traces.read` returns them.
-    results : Path, optional
-        Folder of results. By default, one below ``build/`` for the present image of the
-        deterministic testbed.
-    say : callable
-        Called with a text on each thing that the testbed does before the first trial.
+    `results`: Folder of results. By default, one below ``build/`` for the present image of the
+    deterministic testbed. `say`: Called with a text on each thing that the testbed does before the
+    first trial.
     """
     testbed = DeterministicTestbed(say=say)
     kept = results or BUILD / "drives" / testbed.machine()[:12]

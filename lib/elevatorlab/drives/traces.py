@@ -27,20 +27,9 @@ _DIGITS = re.compile("[0-9]{1,18}")
 def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
     """Return the requests of a trace, one per row.
 
-    Parameters
-    ----------
-    file : Path
-        CSV with a header that has `COLUMNS`, maybe compressed (``.gz``). `response_us` is the
-        response time of the real drive, and `next_after_us` the time from this answer to the next
-        request.
-    drive : DriveRecord
-        The model of the drive on which the trace was recorded.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the file is no trace, is cut off, or asks for a place beyond the drive's end; the
-        message names the line.
+    `file`: CSV with a header that has `COLUMNS`, maybe compressed (``.gz``). `response_us` is the
+    response time of the real drive, and `next_after_us` the time from this answer to the next
+    request. `drive`: The model of the drive on which the trace was recorded.
     """
     rows: list[tuple[Any, ...]] = []
     try:

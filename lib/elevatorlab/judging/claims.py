@@ -258,14 +258,7 @@ def _place(claim: Claim) -> str:
 
 
 def as_text(claims: Sequence[Claim], width: int = 80) -> str:
-    """Return claims for a terminal, by run, role and verdict; untestable claims by reason.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-    width : int
-        Characters in a line.
-    """
+    """Return claims for a terminal, by run, role and verdict; untestable claims by reason."""
     parts = []
     for some in [part for study in by_study(claims) for part in by_place(study)]:
         parts.append(f"{some[0].study}: {some[0].where}")

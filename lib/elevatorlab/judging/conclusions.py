@@ -54,16 +54,8 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     numbers of its tables, unless it is about a tie. No two examples rest on one datum or one
     measurement.
 
-    Parameters
-    ----------
-    claims : sequence of Claim
-        Of one study.
-
-    Returns
-    -------
-    list of str
-        At most five findings of one sentence each, for somebody who has read nothing else.
-        Calibrations, and what is beyond the document, have no part in them.
+    Returns: At most five findings of one sentence each, for somebody who has read nothing else.
+    Calibrations, and what is beyond the document, have no part in them.
     """
     tested = [one for one in claims if one.role in (Role.PREDICTION, Role.ARITHMETIC)]
     parts = by_place(tested)

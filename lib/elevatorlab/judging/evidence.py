@@ -21,15 +21,7 @@ def together(claims: Sequence[Claim]) -> list[Claim]:
     claims count among the tests. A verdict whose adjusted p-value is above `LARGEST_P` becomes
     undecided.
 
-    Parameters
-    ----------
-    claims : sequence of Claim
-        Of one study, each with the verdict that it has by itself.
-
-    Returns
-    -------
-    list of Claim
-        The same claims, in the same order.
+    `claims`: Of one study, each with the verdict that it has by itself.
     """
     from scipy import stats  # the import takes most of a second, and cached verdicts do without
 
@@ -96,13 +88,7 @@ def _repetitions_to_stand(claim: Claim, p_adjusted: float) -> int | None:
 
 
 def independent(claims: Iterable[Claim]) -> int:
-    """Count claims; claims that share a datum or a measurement count as one.
-
-    Parameters
-    ----------
-    claims : iterable of Claim
-        Of one run, or of documents.
-    """
+    """Count claims; claims that share a datum or a measurement count as one."""
     groups: dict[Hashable, Hashable] = {}
 
     def root(node: Hashable) -> Hashable:

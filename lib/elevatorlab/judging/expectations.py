@@ -10,22 +10,7 @@ from ..errors import ElevatorLabError
 
 
 def expect_columns(measured: pd.DataFrame, columns: Sequence[str], row: str) -> None:
-    """Refuse a table that lacks columns.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Tidy table.
-    columns : sequence of str
-        Names that the table must have.
-    row : str
-        What one row of the table is, in words.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the table lacks a column.
-    """
+    """Refuse a table that lacks columns."""
     missing = [column for column in columns if column not in measured]
     if missing:
         raise ElevatorLabError(
@@ -37,19 +22,8 @@ def expect_columns(measured: pd.DataFrame, columns: Sequence[str], row: str) -> 
 def expect_once(measured: pd.DataFrame, keys: Sequence[str], what: str) -> None:
     """Refuse a table in which two rows hold the same measurement.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Tidy table.
-    keys : sequence of str
-        Columns that tell one measurement from another.
-    what : str
-        What a measurement is and how often it may occur: "each read once per repetition".
-
-    Raises
-    ------
-    ElevatorLabError
-        When two rows have the same values in `keys`.
+    `keys`: Columns that tell one measurement from another. `what`: What a measurement is and how
+    often it may occur: "each read once per repetition".
     """
     twice = measured[measured.duplicated(list(keys), keep=False)]
     if len(twice):

@@ -167,17 +167,7 @@ def read_once(read: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFra
 
 
 def read_published(study: str, name: str, data: Path = DATA) -> pd.DataFrame:
-    """Read one table of a study's published numbers, each row with its source.
-
-    Parameters
-    ----------
-    study : str
-        For example "vm_vs_container".
-    name : str
-        File name without ".csv".
-    data : Path
-        The repository's `data` folder.
-    """
+    """Read one table of a study's published numbers, each row with its source."""
     return _read(data / "published" / study / f"{name}.csv")
 
 
@@ -197,14 +187,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def statements(study: str, data: Path = DATA) -> list[Statement]:
-    """Expand a study's claim families over its published tables.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the YAML file has an unknown or missing field, two claims share an id, or one stands
-        on what is no calibration.
-    """
+    """Expand a study's claim families over its published tables."""
     path = _claims_path(study, data)
     file = _claims_file(path)
     found = [one for family in file.families for one in _expand(family, file, data)]

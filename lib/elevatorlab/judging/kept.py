@@ -33,27 +33,15 @@ _FILE = "claims.json"
 
 
 class Judged(NamedTuple):
-    """The claims of a study, each with its verdict.
+    """The claims of a study, each with its verdict."""
 
-    Attributes
-    ----------
-    place : float
-        Sorts the study among all studies.
-    claims : list of Claim
-    """
-
+    #: Sorts the study among all studies.
     place: float
     claims: list[Claim]
 
 
 def every_claim(results: str | Path | None = None) -> list[Claim]:
-    """Return the claims of all studies with their verdicts, study by study.
-
-    Parameters
-    ----------
-    results : path, "reference", "reference/PRESET", "published" or None
-        See `elevatorlab.results.references.Source.of`.
-    """
+    """Return the claims of all studies with their verdicts, study by study."""
     try:
         judged = [judge(Source.of(name, results)) for name in studies.STUDIES.names()]
     except ElevatorLabError:  # raise that of the first study in order; the order needs all imports

@@ -40,26 +40,17 @@ That includes machines with several processors, and those with a virtual machine
 
 
 class Run(NamedTuple):
-    """Rows of one machine and preset, each arm from one testbed.
+    """Rows of one machine and preset, each arm from one testbed."""
 
-    Attributes
-    ----------
-    testbed : str
-        The testbeds' names, joined: "docker+host".
-    machine, preset : str
-    backing_scheduler : str or None
-        Scheduler of the physical disk below, in all of `rows`; None: the machine's own.
-    rows : pandas.DataFrame
-        The rows to compare.
-    crossed : pandas.DataFrame
-        `rows`, and the rows with other schedulers of the physical disk.
-    """
-
+    #: The testbeds' names, joined: "docker+host".
     testbed: str
     machine: str
     preset: str
+    #: Scheduler of the physical disk below, in all of `rows`; None: the machine's own.
     backing_scheduler: str | None
+    #: The rows to compare.
     rows: pd.DataFrame
+    #: `rows`, and the rows with other schedulers of the physical disk.
     crossed: pd.DataFrame
 
     @property
@@ -108,16 +99,9 @@ def runs(measured: pd.DataFrame) -> list[Run]:
     the same host. Then there is a run with each of them. Rows of an unknown machine are compared
     only with rows of the same testbed.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Tidy table with the columns testbed, machine, preset and backing_scheduler. Without a column
-        arm, each testbed gives a run of its own.
-
-    Returns
-    -------
-    list of Run
-        By machine and preset, the deterministic machine first; empty for an empty table.
+    `measured`: Tidy table with the columns testbed, machine, preset and backing_scheduler. Without
+    a column arm, each testbed gives a run of its own. Returns: By machine and preset, the
+    deterministic machine first; empty for an empty table.
     """
     unknown = measured["machine"] == UNKNOWN
     machine = measured["machine"].mask(unknown, UNKNOWN + " (" + measured["testbed"] + ")")
@@ -185,12 +169,7 @@ def emulated_apart(rows: pd.DataFrame, arms: Collection[str]) -> dict[str, str]:
     test. If all arms are emulated, as on the deterministic testbed, they are comparable, and the
     result is empty.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Rows of one run.
-    arms : collection of str
-        The arms to compare; arms without `rows` are ignored.
+    `arms`: The arms to compare; arms without `rows` are ignored.
     """
     found = {arm: text for arm, text in accelerators(rows).items() if arm in arms}
     emulated = {arm: text for arm, text in found.items() if EMULATED in text}

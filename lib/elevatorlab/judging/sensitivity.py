@@ -28,18 +28,9 @@ def file(study: str) -> Path:
 def table(usual: Iterable[Claim], others: Mapping[str, Iterable[Claim]]) -> pd.DataFrame:
     """Return one row for each claim, with its verdict on each machine.
 
-    Parameters
-    ----------
-    usual : iterable of Claim
-        Judged on the machine that the study assumes; one run.
-    others : mapping
-        The same claims, by the name of the machine that they were judged on.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per claim that any of these machines could test. `stands` says whether all machines
-        come to the same verdict.
+    `usual`: Judged on the machine that the study assumes; one run. `others`: The same claims, by
+    the name of the machine that they were judged on. Returns: One row per claim that any of these
+    machines could test. `stands` says whether all machines come to the same verdict.
     """
     verdicts = {
         name: {claim.id: str(claim.verdict) for claim in filter(is_measured, claims)}

@@ -11,12 +11,7 @@ _RANGE_DIGITS = 3
 
 
 def published_text(claim: Claim) -> str:
-    """Write the published value with its unit; words have none.
-
-    Parameters
-    ----------
-    claim : Claim
-    """
+    """Write the published value with its unit; words have none."""
     if isinstance(claim.published, str):
         return claim.published
     return _with_unit(plain(claim.published, _PUBLISHED_DIGITS), claim.unit)
@@ -25,10 +20,7 @@ def published_text(claim: Claim) -> str:
 def measured_text(claim: Claim) -> str:
     """Write a measured value and its interval with as many digits as the interval justifies.
 
-    Returns
-    -------
-    str
-        In the claim's own unit: "12.3 (11.9 to 12.7) ms". Empty where nothing was measured.
+    Returns: In the claim's own unit: "12.3 (11.9 to 12.7) ms". Empty where nothing was measured.
     """
     if claim.measured is None or isinstance(claim.measured, str):
         return claim.measured or ""
@@ -41,16 +33,7 @@ def measured_text(claim: Claim) -> str:
 def both_texts(claim: Claim, one: Comparison) -> tuple[str, str]:
     """Write the published and the measured value of one comparison of a claim, in one unit.
 
-    Parameters
-    ----------
-    claim : Claim
-    one : Comparison
-        Of the claim.
-
-    Returns
-    -------
-    (str, str)
-        In the claim's unit where a number was published; else on the scale of the comparison.
+    Returns: In the claim's unit where a number was published; else on the scale of the comparison.
     """
     if not isinstance(claim.published, str) and _in_own_unit(claim):
         scale = float(claim.measured or 0) / claim.compared[0].value

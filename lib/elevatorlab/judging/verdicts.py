@@ -39,26 +39,18 @@ DECIDED = (Verdict.REPRODUCED, Verdict.DIRECTION_ONLY, Verdict.CONTRADICTED)
 
 
 class Evidence(NamedTuple):
-    """How firmly repetitions support a verdict.
+    """How firmly repetitions support a verdict."""
 
-    Attributes
-    ----------
-    p_value : float or None
-        Two-sided, of the weakest t test that the verdict rests on; 1 for what is undecided. None
-        without a spread to test against: one repetition, or all the same.
-    repetitions_to_decide : int or None
-        For what is undecided: how many repetitions would decide it, if more of them scattered as
-        these do around the same estimate. None: no number up to `MOST_REPETITIONS` would, or
-        nothing scatters.
-    compared : tuple of Comparison
-        The estimates that it rests on, each with the published range.
-    repetitions : int or None
-        How many the weakest test rests on.
-    """
-
+    #: Two-sided, of the weakest t test that the verdict rests on; 1 for what is undecided. None
+    #: without a spread to test against: one repetition, or all the same.
     p_value: float | None = None
+    #: For what is undecided: how many repetitions would decide it, if more of them scattered as
+    #: these do around the same estimate. None: no number up to `MOST_REPETITIONS` would, or nothing
+    #: scatters.
     repetitions_to_decide: int | None = None
+    #: The estimates that it rests on, each with the published range.
     compared: tuple[Comparison, ...] = ()
+    #: How many the weakest test rests on.
     repetitions: int | None = None
 
 
@@ -96,22 +88,20 @@ class Held(NamedTuple):
 
 
 def not_testable(reason: str) -> Judgement:
-    """Judge that nothing was measured here that could decide, and why."""
+    """Judge that nothing was measured here that could decide.
+
+    Parameters
+    ----------
+    reason : str
+        Why not, in a sentence.
+    """
     return Judgement(Verdict.NOT_TESTABLE, None, reason)
 
 
 def undecided(
     reason: str, measured: float | str | None = None, needed: int | None = None
 ) -> Judgement:
-    """Judge that it was measured, but that the repetitions do not decide it, and why.
-
-    Parameters
-    ----------
-    reason, measured : str, float or str
-        As in `Judgement`.
-    needed : int, optional
-        How many repetitions would decide it.
-    """
+    """Judge that it was measured, but that the repetitions do not decide it, and why."""
     return Judgement(Verdict.UNDECIDED, measured, reason, Evidence(repetitions_to_decide=needed))
 
 
@@ -181,15 +171,8 @@ def compare(
 def bounded(measured: Interval, ends: tuple[float, float], neutral: float) -> Held:
     """Hold an estimate against a bound, such as "<1 %" or "within 2 s": no difference is claimed.
 
-    Parameters
-    ----------
-    measured : Interval
-        *Reproduced* where the whole interval keeps the bound, *contradicted* where all of it breaks
-        it, else *undecided*.
-    ends : tuple of float
-        What the bound allows; infinite on one side.
-    neutral : float
-        For the drawing alone.
+    `measured`: *Reproduced* where the whole interval keeps the bound, *contradicted* where all of
+    it breaks it, else *undecided*.
     """
 
     def decide(estimate: Interval) -> _Decision:
@@ -203,16 +186,8 @@ def bounded(measured: Interval, ends: tuple[float, float], neutral: float) -> He
 def together(found: Sequence[Held]) -> tuple[Verdict, Evidence]:
     """Judge what holds only if each of several does: contradicted by one, reproduced by all.
 
-    Parameters
-    ----------
-    found : sequence of Held
-        One or more of `bounded`.
-
-    Returns
-    -------
-    Verdict, Evidence
-        The p-value is that of the weakest where all are needed, and else of the firmest, as one
-        of so many.
+    Returns: The p-value is that of the weakest where all are needed, and else of the firmest, as
+    one of so many.
     """
     verdicts = [one.verdict for one in found]
     verdict = next(
@@ -316,18 +291,8 @@ def p_value(measured: Interval, excluded: Iterable[float]) -> float | None:
 def repetitions_to_decide(measured: Interval, decides: Callable[[Interval], bool]) -> int | None:
     """Estimate how many repetitions would decide what these do not.
 
-    Parameters
-    ----------
-    measured : Interval
-        What is undecided.
-    decides : callable
-        Whether an interval decides it.
-
-    Returns
-    -------
-    int or None
-        The smallest number with which an interval of the same estimate and scatter decides; None
-        where no number up to `MOST_REPETITIONS` does, or there is no scatter to go by.
+    Returns: The smallest number with which an interval of the same estimate and scatter decides;
+    None where no number up to `MOST_REPETITIONS` does, or there is no scatter to go by.
     """
     if not measured.bounded or measured.identical:
         return None
@@ -360,13 +325,8 @@ def rounding_alone(low: float, high: float) -> str:
 def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
     """Judge a claimed order from the ratio slower/faster of each pair that it names.
 
-    Parameters
-    ----------
-    pairs : mapping of str to (Interval, bool)
-        For each pair, by a name such as "bfq / none": the measured ratio, which the
-        document says is above 1, and whether the interval excludes the published ratio.
-    margin : float
-        The smallest relative difference that counts.
+    `pairs`: For each pair, by a name such as "bfq / none": the measured ratio, which the document
+    says is above 1, and whether the interval excludes the published ratio.
     """
     words = {1: "as published", -1: "the other way round", 0: "a tie", None: "undecided"}
     sides = {name: ratio.direction(1, margin) for name, (ratio, _) in pairs.items()}
@@ -395,15 +355,7 @@ def _of_sides(sides: Sequence[int | None], excluded: bool) -> Verdict:
 
 
 def to_decide_sides(measured: Iterable[Interval], margin: float, neutral: float = 1) -> int | None:
-    """Estimate how many repetitions would decide on which side of no difference each is.
-
-    Parameters
-    ----------
-    measured : iterable of Interval
-        Those that are decided already need none.
-    neutral, margin : float
-        See `Interval.direction`.
-    """
+    """Estimate how many repetitions would decide on which side of no difference each is."""
     open_ones = [one for one in measured if one.direction(neutral, margin) is None]
     needed = [
         repetitions_to_decide(each, lambda one: one.direction(neutral, margin) is not None)

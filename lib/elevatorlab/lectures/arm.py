@@ -109,11 +109,8 @@ def _trial(scheduler: str, workloads: Sequence[Any], device: Drive | None = None
 def work_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
     """Return what the arm did, one row per trial.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Requests per second; mean distance of a seek, in cylinders; mean time of a request for seek,
-        wait for the platter, and transfer, in ms.
+    Returns: Requests per second; mean distance of a seek, in cylinders; mean time of a request for
+    seek, wait for the platter, and transfer, in ms.
     """
     rows = {}
     for name, one in ran.items():
@@ -130,11 +127,7 @@ def work_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
 def draw_arm(ran: Mapping[str, FinishedTrial], requests: int = 60) -> Figure:
     """Draw the arm's place over time: how long it seeks, waits for the platter, and transfers.
 
-    Parameters
-    ----------
-    ran : dict of str to FinishedTrial
-    requests : int
-        How many requests of each trial to draw, from its middle, when the queue is full.
+    `requests`: How many requests of each trial to draw, from its middle, when the queue is full.
     """
     columns = min(2, len(ran))
     rows = -(-len(ran) // columns)
@@ -180,12 +173,7 @@ def _draw_way(panel: Axes, arm: pd.DataFrame) -> list[list[Line2D]]:
 def animate(ran: FinishedTrial, title: str, requests: int = 40) -> bytes:
     """Return a GIF of the arm's way, a frame for each request, in the colours of `draw_arm`.
 
-    Parameters
-    ----------
-    ran : FinishedTrial
-    title : str
-    requests : int
-        How many requests to show, from the middle of the trial.
+    `requests`: How many requests to show, from the middle of the trial.
     """
     arm = _middle(ran, requests)
     parts = [part.mean() / 1000 for part in (arm[name] for name in PARTS)]

@@ -27,14 +27,8 @@ def trials(
 ) -> dict[str, Trial]:
     """Return study 5's trials of the scheduler none and of SBQ, over NVMe/TCP to a disk in memory.
 
-    Parameters
-    ----------
-    scale : float
-        Factor on SBQ's timeout. `SCALE` keeps the timeout in proportion to the cost of a request.
-    depths : tuple of int
-        Requests in flight.
-    local : bool
-        Whether to use the disk without the network, at depths 1 and 64.
+    `scale`: Factor on SBQ's timeout. `SCALE` keeps the timeout in proportion to the cost of a
+    request. `local`: Whether to use the disk without the network, at depths 1 and 64.
     """
     chosen = {
         "experiments": ("local",) if local else ("depth",),
@@ -81,13 +75,6 @@ def costs(points: pd.DataFrame, batch_nr: int = BATCH_NR) -> tuple[float, float]
 
     Both follow from the throughputs at depth 64, where the processor is always busy. Without
     batches, a request costs a + b. In full batches, it costs b + a / batch_nr.
-
-    Parameters
-    ----------
-    points : pandas.DataFrame
-        From `point_table`.
-    batch_nr : int
-        Requests in a full batch.
     """
     rates = points["requests/s"]
     alone_us, together_us = (1e6 / float(rates[name, 64]) for name in ("none", "sbq"))
@@ -102,17 +89,6 @@ def model(
 
     A batch that fills goes at once, and the processor is the limit. If too few requests are in
     flight to fill a batch, the batch waits for the timeout before its own cost begins.
-
-    Parameters
-    ----------
-    depths : array
-        Requests in flight.
-    burst_us, request_us : float
-        See `costs`.
-    batch_nr : int
-        Requests in a full batch.
-    timeout_us : float
-        SBQ's timeout.
     """
     depths = np.asarray(depths, dtype=float)
     none = np.full_like(depths, 1e6 / (burst_us + request_us))
@@ -137,10 +113,7 @@ def turning_depth(burst_us: float, batch_nr: int, timeout_us: float) -> float:
 def draw_points(tables: Mapping[str, tuple[float, pd.DataFrame]]) -> Figure:
     """Draw throughput and latency over depth, as measured and as predicted from the two costs.
 
-    Parameters
-    ----------
-    tables : dict of (float, pandas.DataFrame)
-        By title: SBQ's timeout in us, and the `point_table`. The first table gives the costs.
+    `tables`: By title: SBQ's timeout in us, and the `point_table`. The first table gives the costs.
     """
     with style():
         figure = Figure(figsize=(8, 1 + 2.3 * len(tables)))

@@ -158,11 +158,7 @@ def wait_table(
 ) -> pd.DataFrame:
     """Return the waits in the scheduler, and the times from issue to end, by trial and kind.
 
-    Parameters
-    ----------
-    ran : dict of str to FinishedTrial
-    kinds : callable
-        Takes a table of requests; returns the kind of each request, as a Series.
+    `kinds`: Takes a table of requests; returns the kind of each request, as a Series.
     """
     rows = []
     for name, one in ran.items():

@@ -17,16 +17,10 @@ from ..trial import NullBlk, Trial, checked
 
 @dataclass(frozen=True)
 class FinishedTrial:
-    """A trial that has run.
-
-    Attributes
-    ----------
-    trial : Trial
-    folder : pathlib.Path
-        Folder of its result.
-    """
+    """A trial that has run."""
 
     trial: Trial
+    #: Folder of its result.
     folder: Path
 
     @cached_property
@@ -52,13 +46,6 @@ class FinishedTrial:
 
 def trial(lecture: str, **fields: Any) -> Trial:
     """Return a trial: one group on `disk()` without a file system, unless `fields` say otherwise.
-
-    Parameters
-    ----------
-    lecture : str
-        Becomes the trial's label `lecture`.
-    fields
-        Fields of `elevatorlab.trial.Trial`.
 
     Examples
     --------
@@ -100,17 +87,8 @@ def fio(name: str, group: str = "main", **options: Any) -> dict[str, Any]:
 def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[str, FinishedTrial]:
     """Run the trials that have no result yet, and return all of them.
 
-    Parameters
-    ----------
-    trials : dict of str to Trial
-        By the names that the lecture uses.
-    results : path, optional
-        Folder of results. By default, one below ``build/`` for the present image of the
-        deterministic testbed.
-
-    Returns
-    -------
-    dict of str to FinishedTrial
+    `results`: Folder of results. By default, one below ``build/`` for the present image of the
+    deterministic testbed.
     """
     testbed = DeterministicTestbed(say=lambda _: None)
     kept = Path(results) if results else BUILD / "lectures" / testbed.machine()[:12]

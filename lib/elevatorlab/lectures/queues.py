@@ -22,13 +22,7 @@ OPEN, CLOSED = "#0072B2", "#D55E00"
 
 
 def server(service: str = "exponential") -> PacedDisk:
-    """Return a disk with one server and a mean service time of `SERVICE_MS`.
-
-    Parameters
-    ----------
-    service : {"exponential", "constant"}
-        Distribution of the service time.
-    """
+    """Return a disk with one server and a mean service time of `SERVICE_MS`."""
     return PacedDisk(
         profile="one_server", size_mib=16, service_us=SERVICE_MS * 1000, service=service, seed=1
     )
@@ -77,16 +71,8 @@ def _trial(phases: Sequence[Mapping[str, Any]], service: str) -> Trial:
 def phase_table(one: FinishedTrial) -> pd.DataFrame:
     """Return what the writers and the kernel measured in each phase, each with its own clock.
 
-    Parameters
-    ----------
-    one : FinishedTrial
-        A trial of `closed` or `opened`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index: writers, or arrivals_per_s. The writers measured iops (X) and wait_ms (W). The
-        kernel's counters give queue_length (L) and utilization_ratio (U) of the disk.
+    Returns: Index: writers, or arrivals_per_s. The writers measured iops (X) and wait_ms (W). The
+    kernel's counters give queue_length (L) and utilization_ratio (U) of the disk.
     """
     (load,) = one.trial.workloads
     assert isinstance(load, PacedWrites)

@@ -35,11 +35,6 @@ def jain(shares: npt.ArrayLike) -> float:
     The index is 1 if all n get the same, and 1/n if one gets everything. Where groups have weights,
     first divide each share by its group's weight.
 
-    Parameters
-    ----------
-    shares : array
-        Not negative, not all 0.
-
     References
     ----------
     Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource
@@ -63,15 +58,8 @@ def shared(
 ) -> Trial:
     """Return a trial in which two groups read at random from one disk for a second.
 
-    Parameters
-    ----------
-    scheduler : str
-    left, right : dict, optional
-        Limits of each group (`elevatorlab.trial.Limits`).
-    depths : pair of int
-        Requests that each group keeps in flight.
-    io_cost : dict, optional
-        Settings of the cost controller (`elevatorlab.trial.IoCost`).
+    `left`, `right`: Limits of each group (`elevatorlab.trial.Limits`). `io_cost`: Settings of the
+    cost controller (`elevatorlab.trial.IoCost`).
     """
     return experiments.trial(
         "sharing",
@@ -126,10 +114,8 @@ def regulation(policy: bool = True) -> Trial:
     The disk is much like study 3's: each write takes 1.33 ms, and its bytes pass at 9700 KiB/s. The
     second group begins to overload the disk after two seconds.
 
-    Parameters
-    ----------
-    policy : bool
-        Whether the regulator runs. Its goal is that the first group waits at most `SLA_WAIT_MS`.
+    `policy`: Whether the regulator runs. Its goal is that the first group waits at most
+    `SLA_WAIT_MS`.
     """
     small = {"duration_s": 8, "writers": 1, "think_us": 2230}
     large = {"duration_s": 6, "writers": 3, "think_us": 0}

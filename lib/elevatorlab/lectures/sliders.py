@@ -20,12 +20,7 @@ def explore(draw: Callable[..., Figure], **controls: Control) -> None:
 
     The picture is an output of its own, so that a page made from the notebook contains it.
 
-    Parameters
-    ----------
-    draw : callable
-        Returns a figure.
-    controls : dict
-        For each argument of `draw`: (lowest, highest, step, value to begin with).
+    `controls`: For each argument of `draw`: (lowest, highest, step, value to begin with).
     """
     sliders = {name: _slider(name, *control) for name, control in controls.items()}
 

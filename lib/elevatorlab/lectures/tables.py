@@ -9,15 +9,7 @@ EMPTY = "–"
 
 
 def show(table: pd.DataFrame, why_empty: str) -> None:
-    """Show a table, and below it why some of its cells are empty, if any are.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        NaN where there is no number.
-    why_empty : str
-        A sentence.
-    """
+    """Show a table, and below it why some of its cells are empty, if any are."""
     display(filled(table))
     if table.isna().any(axis=None):
         display(Markdown(f"{EMPTY}: {why_empty}"))

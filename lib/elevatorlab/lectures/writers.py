@@ -28,13 +28,7 @@ def cats(
 ) -> dict[str, Trial]:
     """Return a trial for each scheduler: ``cat`` of three files beside an endless ``dd``.
 
-    Parameters
-    ----------
-    cache : str
-        ``warm``: the files are in the page cache; ``dropped``: they are not.
-    schedulers : tuple of str
-    direct_writer : bool
-        Whether ``dd`` writes around the page cache.
+    `cache`: ``warm``: the files are in the page cache; ``dropped``: they are not.
     """
     workloads = (
         EndlessWrite(name="dd", group="main", direct=direct_writer),

@@ -37,15 +37,7 @@ _CHOOSE = re.compile(rf"^static struct request \*{NAME}_choose\(.*?^}}\n", re.M 
 def begin(template: str = "sstf") -> Path:
     """Write the folder of a new scheduler, and remove an earlier scheduler of this lecture.
 
-    Parameters
-    ----------
-    template : str
-        One of `elevatorlab.elevators.templates.TEMPLATES`.
-
-    Returns
-    -------
-    Path
-        The scheduler's source in C.
+    `template`: One of `elevatorlab.elevators.templates.TEMPLATES`.
     """
     place = BUILD / "lectures" / "elevators"
     shutil.rmtree(place / NAME, ignore_errors=True)
@@ -62,20 +54,7 @@ def choose(source: Path) -> str:
 
 
 def write(source: Path, function: str) -> None:
-    """Replace the function that chooses the next request; build and register the scheduler.
-
-    Parameters
-    ----------
-    source : Path
-        As `begin` returned it.
-    function : str
-        The new function, in C.
-
-    Raises
-    ------
-    elevatorlab.testbeds.deterministic.modules.DoesNotCompile
-        When the compiler refuses the code; the error has the compiler's messages.
-    """
+    """Replace the function that chooses the next request; build and register the scheduler."""
     text = source.read_text()
     body = function.strip("\n") + "\n"
     source.write_text(_CHOOSE.sub(lambda _: body, text, count=1))
@@ -88,16 +67,6 @@ def arrivals(
     schedulers: Sequence[str], scenario: int = 1, assignment: str = "sstf", **tunables: int
 ) -> dict[str, Trial]:
     """Return a trial for each scheduler, with the requests of an assignment at their times.
-
-    Parameters
-    ----------
-    schedulers : sequence of str
-    scenario : int
-        Number of the assignment's scenario, from 0.
-    assignment : str
-        One of ``courses/elevators``.
-    tunables
-        Tunables of all schedulers.
 
     Examples
     --------

@@ -58,18 +58,7 @@ def check(study_name: str, namespace: Mapping[str, Any], before: Collection[str]
 
     papermill only warns about a parameter that a notebook does not know; here it is an error.
 
-    Parameters
-    ----------
-    study_name : str
-    namespace : dict
-        The notebook's ``globals()``.
-    before : frozenset
-        What `names` returned before the parameters cell.
-
-    Raises
-    ------
-    ElevatorLabError
-        For an unknown name, a wrong type, or a value that is not allowed.
+    `before`: What `names` returned before the parameters cell.
     """
     given = {
         name: value
@@ -110,11 +99,6 @@ def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
 
     A study has a row for each role of its claims on each run, and a row for the document's own
     arithmetic. `independent` counts claims that share a datum or a measurement as one.
-
-    Parameters
-    ----------
-    results : path or None
-        None for the stored reference.
     """
     rows = []
     for study in studies.STUDIES.values():

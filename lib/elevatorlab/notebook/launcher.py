@@ -25,12 +25,7 @@ _ICON = (
 def notebook_of(study: str, kind: str) -> Path | None:
     """Return a study's notebook of a kind, or None where it has none.
 
-    Parameters
-    ----------
-    study : str
-        Name of the study; the notebook's file name is a number and this name.
-    kind : str
-        One of `KINDS`.
+    `study`: Name of the study; the notebook's file name is a number and this name.
 
     Examples
     --------
@@ -44,16 +39,9 @@ def notebook_of(study: str, kind: str) -> Path | None:
 def write_tiles(folder: Path) -> Path:
     """Write the tiles of JupyterLab's launcher: one per study, which opens its analysis.
 
-    Parameters
-    ----------
-    folder : path
-        The folder that JUPYTER_APP_LAUNCHER_PATH names for the server, or the folder
-        jupyter_app_launcher in the server's data. The server's root must be the project.
-
-    Returns
-    -------
-    Path
-        The configuration file; the icons, one per study, are beside it.
+    `folder`: The folder that JUPYTER_APP_LAUNCHER_PATH names for the server, or the folder
+    jupyter_app_launcher in the server's data. The server's root must be the project. Returns: The
+    configuration file; the icons, one per study, are beside it.
     """
     folder = Path(folder)
     make_folder(folder, "tiles", "Name another folder")

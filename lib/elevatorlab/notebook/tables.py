@@ -18,27 +18,12 @@ _LEFT = ' style="text-align: left"'
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Show tables by `as_html`.
-
-    Parameters
-    ----------
-    shell : IPython.core.interactiveshell.InteractiveShell
-        The running shell, which IPython passes.
-    """
+    """Show tables by `as_html`."""
     shell.display_formatter.formatters["text/html"].for_type(pd.DataFrame, as_html)
 
 
 def as_html(table: pd.DataFrame) -> str | None:
     """Return the table in pandas' HTML, but with words at the left and never shortened.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-
-    Returns
-    -------
-    str or None
-        None if pandas is set to give no HTML.
 
     Examples
     --------

@@ -22,16 +22,6 @@ def files(target: str) -> dict[str, bytes]:
     For a module in a package, all modules of its folder and of the folders below travel, so that
     it may have helpers. Each package around it travels as an empty ``__init__.py``, because what
     the real one imports is not on the far side.
-
-    Parameters
-    ----------
-    target : str
-        ``"module:name"``.
-
-    Raises
-    ------
-    ElevatorLabError
-        When `target` has another form, or the module cannot be found, or is not written in Python.
     """
     module, separator, name = target.partition(":")
     try:

@@ -30,20 +30,13 @@ LARGEST_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class ModuleFolder:
-    """The sources of a kernel module, as they were when the folder was read.
+    """The sources of a kernel module, as they were when the folder was read."""
 
-    Attributes
-    ----------
-    path : Path
-        The folder.
-    module : str
-        The module's name: its build makes ``MODULE.ko``.
-    files : mapping of str to bytes
-        Files that take part in the build, by name, with the offered headers that they include.
-    """
-
+    #: The folder.
     path: Path
+    #: The module's name: its build makes ``MODULE.ko``.
     module: str
+    #: Files that take part in the build, by name, with the offered headers that they include.
     files: Mapping[str, bytes]
 
     @cached_property
@@ -58,20 +51,8 @@ class ModuleFolder:
 def read(path: Path, module: str, more: Mapping[str, bytes] | None = None) -> ModuleFolder:
     """Read the sources of a module.
 
-    Parameters
-    ----------
-    path : Path
-        A folder with C sources and a ``Kbuild``; folders in it are not read.
-    module : str
-        The name that the Kbuild gives the module.
-    more : mapping of str to bytes, optional
-        Further content, by name, that decides what the module does; it counts for the digest.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the folder lacks a Kbuild or C sources, has links among these files, or has more than
-        `LARGEST_BYTES` of them.
+    `path`: A folder with C sources and a ``Kbuild``; folders in it are not read. `more`: Further
+    content, by name, that decides what the module does; it counts for the digest.
     """
     if not path.is_dir():
         raise ElevatorLabError(f"{path}: expected a folder with a Kbuild and C sources; found none")

@@ -96,17 +96,7 @@ class Description(Record):
 
 
 def read(path: Path | str) -> SchedulerRecord:
-    """Read the folder of a scheduler; the record that is returned has the sources as ``folder``.
-
-    Parameters
-    ----------
-    path : Path or str
-
-    Raises
-    ------
-    ElevatorLabError
-        When the path is no folder of a scheduler, or a file in it is not valid.
-    """
+    """Read the folder of a scheduler; the record that is returned has the sources as ``folder``."""
     path = Path(path).resolve()
     file = path / RECORD
     if not file.is_file():
@@ -153,13 +143,7 @@ def _module_of(name: str) -> str:
 
 
 def named(given: str) -> str | Path:
-    """Return `given`, if it is the name of a known scheduler, or else the path of a folder.
-
-    Raises
-    ------
-    ElevatorLabError
-        When `given` is both a name and a folder, or neither.
-    """
+    """Return `given`, if it is the name of a known scheduler, or else the path of a folder."""
     if given not in SCHEDULERS:
         if "/" not in given and not Path(given).exists():
             raise ElevatorLabError(
@@ -177,14 +161,7 @@ def named(given: str) -> str | Path:
 
 
 def folder_of(given: str) -> Path:
-    """Return the folder of a scheduler by its name, or by its path.
-
-    Raises
-    ------
-    ElevatorLabError
-        When `given` is both a name and a folder, or neither, or names a scheduler without sources
-        here.
-    """
+    """Return the folder of a scheduler by its name, or by its path."""
     known = named(given)
     if isinstance(known, Path):
         return known
@@ -211,12 +188,6 @@ def register(path: Path | str) -> SchedulerRecord:
     """Make a folder's scheduler known for as long as this process runs.
 
     A folder that was changed is registered again by the same call.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the path is no folder of a scheduler, or the name belongs to the kernel or to another
-        package.
     """
     record = read(path)
     anew = record.name in SCHEDULERS and SCHEDULERS.get(record.name).folder is not None

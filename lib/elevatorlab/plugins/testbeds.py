@@ -29,14 +29,9 @@ ADDRESSES = {
 
 
 class TestbedClass(Protocol):
-    """A class of testbeds, which makes a testbed when it is called.
+    """A class of testbeds, which makes a testbed when it is called."""
 
-    Attributes
-    ----------
-    defaults : dict
-        Values of a study's parameters on this testbed, unless the user says otherwise.
-    """
-
+    #: Values of a study's parameters on this testbed, unless the user says otherwise.
     defaults: Mapping[str, Any]
 
     def __call__(self, *address: str, say: Callable[[str], object]) -> Any:

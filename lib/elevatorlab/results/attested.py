@@ -66,13 +66,7 @@ class Attestation(Record):
 
 
 def read(file: Path = FILE) -> list[Attestation]:
-    """Return all attestations, in the order of the file.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a line is not a valid attestation. The message names the line and the field.
-    """
+    """Return all attestations, in the order of the file."""
     with open(file, newline="") as lines:
         return [
             checked(Attestation, row, f"{file}, line {number}")

@@ -25,14 +25,7 @@ def write(
 ) -> None:
     """Store the time and disk space that the trials of a preset took.
 
-    Parameters
-    ----------
-    results : Path
-        Folder of the trials' results.
-    preset : str
-    some : iterable of Study, optional
-        By default all studies of this package. The costs of other studies stay as they are.
-    testbed : str
+    `some`: By default all studies of this package. The costs of other studies stay as they are.
     """
     known = read(preset, testbed)
     rows: dict[str, list[object]] = {name: list(row.values()) for name, row in known.items()}

@@ -28,18 +28,12 @@ REMEDY = "Remove that folder and run the trial again, or read it with the versio
 
 @dataclass(frozen=True)
 class Stored:
-    """The stored result of a finished trial.
+    """The stored result of a finished trial."""
 
-    Attributes
-    ----------
-    folder : Path
-        Folder of the result; its name is the trial's hash.
-    trial : mapping
-        Content of ``trial.json``. Another version may have written it, so it is not validated
-        (`elevatorlab.trial.parse` does that).
-    """
-
+    #: Folder of the result; its name is the trial's hash.
     folder: Path
+    #: Content of ``trial.json``. Another version may have written it, so it is not validated
+    #: (`elevatorlab.trial.parse` does that).
     trial: Mapping[str, Any]
 
     @cached_property
@@ -54,14 +48,7 @@ class Stored:
 
 
 def read(folder: Path) -> Stored:
-    """Return the result in a folder.
-
-    Raises
-    ------
-    ElevatorLabError
-        When ``trial.json`` is damaged. Damage in the other files raises it only when they are
-        read.
-    """
+    """Return the result in a folder."""
     trial, what = _content(folder, "trial.json")
     for name in ("study", "preset", "workloads"):
         if name not in trial:
@@ -75,13 +62,7 @@ def finished(folder: Path) -> bool:
 
 
 def results_in(results: Path | str, study: str | None = None) -> Iterator[Stored]:
-    """Yield the finished trials, of one study or of all, in a fixed order.
-
-    Raises
-    ------
-    ElevatorLabError
-        When there is no such folder, or a file in it is damaged.
-    """
+    """Yield the finished trials, of one study or of all, in a fixed order."""
     if not Path(results).is_dir():
         found = (
             f"a folder; {results} is a file"
@@ -122,16 +103,7 @@ def digest(folder: Path) -> str:
 def read_result(folder: Path, trial: Mapping[str, Any]) -> Result:
     """Return the measurements of a trial, from its ``result.json``.
 
-    Parameters
-    ----------
-    folder : Path
-    trial : mapping
-        Content of ``trial.json``, which has the kind of each workload.
-
-    Raises
-    ------
-    ElevatorLabError
-        When ``result.json`` cannot be read, is damaged, or lacks a workload.
+    `trial`: Content of ``trial.json``, which has the kind of each workload.
     """
     content, what = _content(folder, "result.json")
     result = _checked(Result, content, what)
@@ -146,29 +118,15 @@ def read_result(folder: Path, trial: Mapping[str, Any]) -> Result:
 
 
 def read_provenance(folder: Path) -> Provenance:
-    """Return the provenance of a result, from its ``provenance.json``.
-
-    Raises
-    ------
-    ElevatorLabError
-        When ``provenance.json`` cannot be read, or is damaged.
-    """
+    """Return the provenance of a result, from its ``provenance.json``."""
     return _checked(Provenance, *_content(folder, "provenance.json"))
 
 
 def read_exits(folder: Path) -> dict[str, dict[str, int]]:
     """Return the number of exits of each virtual machine inside while the workloads ran.
 
-    Returns
-    -------
-    dict
-        By group, then by reason; ``exits`` is the number of all exits. Empty if the trial had no
-        virtual machine.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a file with these numbers is damaged.
+    Returns: By group, then by reason; ``exits`` is the number of all exits. Empty if the trial had
+    no virtual machine.
     """
     found = {}
     for file in sorted((folder / "raw").glob("*.exits.json")):
@@ -188,15 +146,7 @@ def read_exits(folder: Path) -> dict[str, dict[str, int]]:
 def read_samples(folder: Path) -> pd.DataFrame:
     """Return the counters of the device and of each group over time.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row per interval and target; the columns are the fields of `Sample`.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the file cannot be read, or is wrong. The message names the wrong line and column.
+    Returns: One row per interval and target; the columns are the fields of `Sample`.
     """
     file = folder / "samples.csv"
     try:

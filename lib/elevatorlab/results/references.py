@@ -51,33 +51,22 @@ def table(study: Study, preset: str, testbed: str = DEFAULT) -> pd.DataFrame:
 
 
 class Source(NamedTuple):
-    """Where the results of a study come from.
-
-    Attributes
-    ----------
-    study : str
-    folder : Path or None
-        The folder of results, if they are no stored ones.
-    presets : dict of str to str
-        The presets of the stored references, by testbed. Without any, and without a folder, there
-        are published numbers alone.
-    """
+    """Where the results of a study come from."""
 
     study: str
+    #: The folder of results, if they are no stored ones.
     folder: Path | None
+    #: The presets of the stored references, by testbed. Without any, and without a folder, there
+    #: are published numbers alone.
     presets: Mapping[str, str]
 
     @classmethod
     def of(cls, study: str, results: str | Path | None = None) -> Source:
         """Find out what `results` means for a study.
 
-        Parameters
-        ----------
-        study : str
-        results : path, "reference", "reference/PRESET", "published" or None
-            A folder of results; "reference" or None for the first of `PRESETS` that is stored, on
-            each testbed; "published" for no measurement at all. A study of another package has no
-            reference.
+        `results`: A folder of results; "reference" or None for the first of `PRESETS` that is
+        stored, on each testbed; "published" for no measurement at all. A study of another package
+        has no reference.
         """
         name = str(results or "reference")
         if name not in NAMES:
@@ -143,22 +132,8 @@ def write(
 ) -> None:
     """Store the table of a study's preset and the digests of its results as its reference.
 
-    Parameters
-    ----------
-    results : path
-    study : module
-    preset : str
-    testbed : str
-        The default one, or one of `BESIDE`.
-    parameters : mapping, optional
-        Parameters that differ from the preset's. They are stored as well.
-    trials : collection of str, optional
-        The hashes of those that the reference consists of; by default all that are there.
-
-    Raises
-    ------
-    ElevatorLabError
-        When no trial of that preset is among the results, or one of `trials` is not.
+    `parameters`: Parameters that differ from the preset's. They are stored as well. `trials`: The
+    hashes of those that the reference consists of; by default all that are there.
     """
     from .tidying import tidy
 

@@ -52,13 +52,7 @@ def is_current(trial: Mapping[str, Any], digests: Mapping[str, str]) -> bool:
 
 
 def register(results: str | Path) -> None:
-    """Register the schedulers that are stored in `results` and not registered yet.
-
-    Raises
-    ------
-    ElevatorLabError
-        When stored sources have changed, so that they are not those that gave the results.
-    """
+    """Register the schedulers that are stored in `results` and not registered yet."""
     for module, digest in current(results).items():
         kept = Path(results, FOLDER, module, digest)
         record = scheduler_folders.read(kept)

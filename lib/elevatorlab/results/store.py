@@ -63,12 +63,7 @@ def folder(results: str | Path, testbed: Identified) -> Path:
 
 
 def refuse_a_file(results: str | Path) -> None:
-    """Refuse a file where the folder of the results is to be.
-
-    Raises
-    ------
-    ElevatorLabError
-    """
+    """Refuse a file where the folder of the results is to be."""
     if Path(results).exists() and not Path(results).is_dir():
         raise ElevatorLabError(
             f"results folder: expected a folder; {results} is a file. Name another with --results"
@@ -76,12 +71,7 @@ def refuse_a_file(results: str | Path) -> None:
 
 
 def check(results: str | Path, testbed: Identified) -> None:
-    """Refuse a folder whose results came from another image, or machine: they are never pooled.
-
-    Raises
-    ------
-    ElevatorLabError
-    """
+    """Refuse a folder whose results came from another image, or machine: they are never pooled."""
     file = folder(results, testbed) / "identity"
     refuse_a_file(results)
     if not file.exists():
@@ -106,13 +96,7 @@ def check(results: str | Path, testbed: Identified) -> None:
 
 @contextmanager
 def sole_writer(results: str | Path, testbed: Identified) -> Iterator[None]:
-    """Let one process at a time run trials into `results`.
-
-    Raises
-    ------
-    ElevatorLabError
-        When another process is already running trials into `results`.
-    """
+    """Let one process at a time run trials into `results`."""
     try:
         lock = FileLock(folder(results, testbed) / "identity").acquire(blocking=False)
     except Timeout:
@@ -125,15 +109,7 @@ def sole_writer(results: str | Path, testbed: Identified) -> Iterator[None]:
 
 
 def keep(results: Path | str, testbed: Identified, trial: Trial, outcome: Outcome) -> None:
-    """Store the result of a trial that a testbed has run.
-
-    Parameters
-    ----------
-    results : path
-    testbed : Testbed
-    trial : Trial
-    outcome : Outcome
-    """
+    """Store the result of a trial that a testbed has run."""
     place = folder(results, testbed) / trial.hash
     write(place, trial, outcome)
     failed_log(place).unlink(missing_ok=True)
@@ -155,13 +131,6 @@ def write(folder: Path, trial: Trial, outcome: Outcome) -> None:
     """Write a result to `folder`, which appears when it is whole, also after a power cut.
 
     Until then it has another name. Nothing is left of one that could not be written.
-
-    Parameters
-    ----------
-    folder : Path
-        One that does not exist, or is empty.
-    trial : Trial
-    outcome : Outcome
     """
     told = checked(Provenance, outcome.provenance, f"provenance of trial {trial.hash}")
     files = {

@@ -19,24 +19,15 @@ REMEDY = "Another version has made it: make it anew"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"text", "whole number", "number"}
-    unit : str
-        "" if there is no unit; "1" for a ratio.
-    meaning : str
-        The column's meaning, as the beginning of a sentence.
-    may_lack : bool
-        Whether cells may be empty; `meaning` says when they are.
-    """
+    """A column of a table."""
 
     name: str
     kind: Kind
+    #: "" if there is no unit; "1" for a ratio.
     unit: str
+    #: The column's meaning, as the beginning of a sentence.
     meaning: str
+    #: Whether cells may be empty; `meaning` says when they are.
     may_lack: bool = False
 
     @property
@@ -98,15 +89,7 @@ def shared(names: str) -> tuple[Column, ...]:
 
 
 class Table:
-    """A study's tidy table.
-
-    Parameters
-    ----------
-    row : str
-        What one row is, in words.
-    *columns : Column
-        In the table's order.
-    """
+    """A study's tidy table."""
 
     def __init__(self, row: str, *columns: Column) -> None:
         self.row = row
@@ -120,16 +103,7 @@ class Table:
     def checked(self, table: pd.DataFrame, what: str) -> pd.DataFrame:
         """Check that a table has these columns with these types, and return it.
 
-        Parameters
-        ----------
-        table : pandas.DataFrame
-        what : str
-            Name of the table, as the beginning of the error message.
-
-        Raises
-        ------
-        ElevatorLabError
-            When a column is missing, unknown, wrong or out of order. The message names the columns.
+        `what`: Name of the table, as the beginning of the error message.
         """
         self._check_names([str(name) for name in table.columns], what)
         import pandera.pandas as pandera  # takes a second to import

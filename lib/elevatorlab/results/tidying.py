@@ -18,12 +18,6 @@ def tidy(results: str | Path, study: Study) -> pd.DataFrame:
     """Return the table of a study: one row for each measurement and repetition.
 
     If a scheduler was changed, the table has only the version that was run last.
-
-    Parameters
-    ----------
-    results : path
-    study : module
-        One of `elevatorlab.studies`.
     """
     rows = []
     schedulers.register(results)

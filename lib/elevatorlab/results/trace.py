@@ -14,23 +14,10 @@ ARM_FILE = "arm.csv"
 def read(folder: str | Path) -> pd.DataFrame:
     """Return the events of a traced trial, in the order of time.
 
-    Parameters
-    ----------
-    folder : path
-        Folder of the trial's result.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per event: time_s (from the first sample on), event (``rq_insert``, ``rq_issue``,
-        ``rq_complete``, ``bio_backmerge``, ``bio_frontmerge``, ``rq_merge``), operation (the
-        kernel's letters: R read, W write, S synchronous, A read-ahead, F flush, M metadata), sector
-        (of 512 bytes), bytes, process (that ran then; empty at a completion).
-
-    Raises
-    ------
-    ElevatorLabError
-        When the trial was not traced.
+    Returns: One row per event: time_s (from the first sample on), event (``rq_insert``,
+    ``rq_issue``, ``rq_complete``, ``bio_backmerge``, ``bio_frontmerge``, ``rq_merge``), operation
+    (the kernel's letters: R read, W write, S synchronous, A read-ahead, F flush, M metadata),
+    sector (of 512 bytes), bytes, process (that ran then; empty at a completion).
     """
     file = Path(folder) / FILE
     if not file.exists():
@@ -43,24 +30,11 @@ def read(folder: str | Path) -> pd.DataFrame:
 def arm(folder: str | Path) -> pd.DataFrame:
     """Return the times of each request to a disk with an arm, in the order in which they began.
 
-    Parameters
-    ----------
-    folder : path
-        Folder of the trial's result.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per request: time_s (of its beginning, from the first sample on), operation (R, W),
-        sector, bytes, hit (1: answered from the buffer). The times of its parts: overhead_us,
-        waited_us (for a busy arm), seek_us, rotation_us, media_us (the sectors pass under the
-        head), bus_us (rest of the transfer over the bus). The arm's cylinder before and after:
-        from_cylinder, cylinder.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the trial was not traced, or its disk has no arm.
+    Returns: One row per request: time_s (of its beginning, from the first sample on), operation (R,
+    W), sector, bytes, hit (1: answered from the buffer). The times of its parts: overhead_us,
+    waited_us (for a busy arm), seek_us, rotation_us, media_us (the sectors pass under the head),
+    bus_us (rest of the transfer over the bus). The arm's cylinder before and after: from_cylinder,
+    cylinder.
     """
     file = Path(folder) / ARM_FILE
     if not file.exists():
@@ -74,17 +48,9 @@ def arm(folder: str | Path) -> pd.DataFrame:
 def requests(events: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each request that was issued and has ended.
 
-    Parameters
-    ----------
-    events : pandas.DataFrame
-        As `read` returns them.
-
-    Returns
-    -------
-    pandas.DataFrame
-        In the order of issue: sector, bytes and operation as issued; process (that inserted the
-        request into the scheduler, or issued it if there was no scheduler); inserted_s (NaN
-        without a scheduler), issued_s, completed_s.
+    Returns: In the order of issue: sector, bytes and operation as issued; process (that inserted
+    the request into the scheduler, or issued it if there was no scheduler); inserted_s (NaN without
+    a scheduler), issued_s, completed_s.
     """
     waiting: dict[Any, Any] = {}
     running: dict[Any, int] = {}

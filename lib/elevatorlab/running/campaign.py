@@ -27,16 +27,10 @@ Progress = Callable[[int, int, Trial | None], object]
 
 @dataclass
 class Share:
-    """The trials of a campaign that one testbed runs.
-
-    Attributes
-    ----------
-    testbed : Testbed
-    trials : list of Trial
-        Each trial once, in any order.
-    """
+    """The trials of a campaign that one testbed runs."""
 
     testbed: Testbed
+    #: Each trial once, in any order.
     trials: list[Trial]
 
     def todo(self, results: str | Path) -> list[Trial]:
@@ -63,19 +57,7 @@ class Plan:
 def divide(expanded: Sequence[tuple[Testbed, list[Trial]]]) -> list[Share]:
     """Give each testbed the trials that it takes.
 
-    Parameters
-    ----------
-    expanded : list of (Testbed, list of Trial)
-        Each testbed, with all trials that the study has for the testbed's parameters.
-
-    Returns
-    -------
-    list of Share
-
-    Raises
-    ------
-    NotReady
-        When no testbed takes a trial.
+    `expanded`: Each testbed, with all trials that the study has for the testbed's parameters.
     """
     shares: list[Share] = []
     taken: set[str] = set()
@@ -123,35 +105,13 @@ def run(
     may run at the same time. All other trials run in threads of this process. So do all trials if
     Dask is not installed.
 
-    Parameters
-    ----------
-    shares : list of Share
-    results : path
-    workers : int, optional
-        Largest number of trials at the same time on a machine; by default as many as its testbed
-        allows.
-    progress : callable, optional
-        Called as ``progress(done, total, trial)`` before the first trial and after each trial.
-    note : callable, optional
-        Called with a line of text now and then while a long trial runs.
-    cluster : str, optional
-        Address of the scheduler of a running Dask cluster; by default one is started here, with
-        as many workers as trials may run at the same time.
-    threads : bool, optional
-        Start no cluster, but use threads of this process. This is faster for a handful of short
-        trials, which end before a cluster would have started.
-
-    Raises
-    ------
-    NotReady
-        When a testbed cannot run its trials, or a worker has another image. Nothing has started
-        then.
-    ElevatorLabError
-        When a machine is named twice, or the folder of results cannot be used. Nothing has started
-        then, either.
-    TrialFailed
-        When trials failed, after all others have ended. The message quotes the errors of the
-        first five failed trials.
+    `workers`: Largest number of trials at the same time on a machine; by default as many as its
+    testbed allows. `progress`: Called as ``progress(done, total, trial)`` before the first trial
+    and after each trial. `note`: Called with a line of text now and then while a long trial runs.
+    `cluster`: Address of the scheduler of a running Dask cluster; by default one is started here,
+    with as many workers as trials may run at the same time. `threads`: Start no cluster, but use
+    threads of this process. This is faster for a handful of short trials, which end before a
+    cluster would have started.
     """
     check_cluster(cluster, workers)
     folders = [share.testbed.folder_name() for share in shares]
@@ -181,17 +141,8 @@ def run(
 def check_cluster(cluster: str | None, workers: int | None) -> None:
     """Refuse a cluster that cannot be used.
 
-    Parameters
-    ----------
-    cluster : str or None
-        Address of the scheduler of a running Dask cluster.
-    workers : int or None
-        Number of trials at the same time, if the user has set it.
-
-    Raises
-    ------
-    ElevatorLabError
-        When both are given, or Dask is not installed.
+    `cluster`: Address of the scheduler of a running Dask cluster. `workers`: Number of trials at
+    the same time, if the user has set it.
     """
     if cluster and workers:
         raise ElevatorLabError(
@@ -291,14 +242,7 @@ def _dask_is_here() -> bool:
 
 
 def width(testbeds: Sequence[Testbed], workers: int | None = None) -> int:
-    """Return how many trials may run at the same time on a machine that has these testbeds.
-
-    Parameters
-    ----------
-    testbeds : list of Testbed
-    workers : int, optional
-        The user's own limit.
-    """
+    """Return how many trials may run at the same time on a machine that has these testbeds."""
     if len(testbeds) > 1:
         return 1
     return min([testbeds[0].slots, *([workers] if workers else [])])

@@ -14,12 +14,7 @@ from .campaign import Share
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of trials: wall time of one worker, and disk space.
-
-    Attributes
-    ----------
-    wall_s, size_bytes : float
-    """
+    """The cost of trials: wall time of one worker, and disk space."""
 
     wall_s: float
     size_bytes: float
@@ -61,16 +56,7 @@ def stored(share: Share) -> Cost | None:
 def sentence(shares: Sequence[Share], results: str | Path, workers: int | None = None) -> str:
     """Say how many minutes and how much disk space the unfinished trials will take.
 
-    Parameters
-    ----------
-    shares : list of Share
-    results : path
-    workers : int, optional
-        Trials at the same time, where a testbed allows several.
-
-    Returns
-    -------
-    str
+    `workers`: Trials at the same time, where a testbed allows several.
     """
     machines: dict[str, list[tuple[Testbed, Cost]]] = {}
     total, bases = NOTHING, []

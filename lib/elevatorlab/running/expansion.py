@@ -19,11 +19,6 @@ def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
 
     >>> parse_overrides(["repetitions=2", "arms=host,container"])
     {'repetitions': 2, 'arms': 'host,container'}
-
-    Raises
-    ------
-    ElevatorLabError
-        When a text has another form.
     """
     overrides = {}
     for setting in settings:
@@ -46,26 +41,8 @@ def shares(
 ) -> list[campaign.Share]:
     """Return the trials of a study that each testbed runs.
 
-    Parameters
-    ----------
-    study : module
-    preset : str
-    overrides : dict
-        Values of the study's parameters, by name. None keeps the testbed's or the preset's value.
-    chosen : list of Testbed
-    more_schedulers : sequence of str or Path
-        See `parameters`.
-
-    Returns
-    -------
-    list of Share
-
-    Raises
-    ------
-    ElevatorLabError
-        When a parameter is wrong, or the parameters lead to no trial.
-    NotReady
-        When no testbed takes a trial.
+    `overrides`: Values of the study's parameters, by name. None keeps the testbed's or the preset's
+    value.
     """
     expanded = []
     for testbed in chosen:
@@ -88,25 +65,12 @@ def parameters(
 ) -> Any:
     """Return a study's parameters: a preset's values, then the testbed's, then the user's.
 
-    Parameters
-    ----------
-    study : module
-    preset : str
-        ``smoke`` (one to three minutes), ``quick`` (minutes), ``paper`` (every published point, and
-        repetitions that decide verdicts; hours) or ``full`` (more than any claim asks for).
-    overrides : dict, optional
-        Values by parameter name. A list may be a text with commas. Among ``schedulers``, a path
-        with a slash stands for the scheduler in that folder.
-    defaults : dict, optional
-        The testbed's values by parameter name; names that the study lacks are ignored. By default,
-        those of the deterministic testbed.
-    more_schedulers : sequence of str or Path
-        Schedulers beside those of the preset: names, or folders.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the preset or a parameter's name is unknown, or a value is invalid.
+    `preset`: ``smoke`` (one to three minutes), ``quick`` (minutes), ``paper`` (every published
+    point, and repetitions that decide verdicts; hours) or ``full`` (more than any claim asks for).
+    `overrides`: Values by parameter name. A list may be a text with commas. Among ``schedulers``, a
+    path with a slash stands for the scheduler in that folder. `defaults`: The testbed's values by
+    parameter name; names that the study lacks are ignored. By default, those of the deterministic
+    testbed. `more_schedulers`: Schedulers beside those of the preset: names, or folders.
     """
     if preset not in study.PRESETS:
         raise ElevatorLabError(

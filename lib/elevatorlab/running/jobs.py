@@ -22,19 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """One study on some testbeds: its trials, and the folder of their results.
-
-    Attributes
-    ----------
-    study : module
-    preset : str
-    shares : tuple of Share
-        The trials that each testbed runs.
-    results : Path
-    """
+    """One study on some testbeds: its trials, and the folder of their results."""
 
     study: ModuleType
     preset: str
+    #: The trials that each testbed runs.
     shares: tuple[Share, ...]
     results: Path
 
@@ -51,11 +43,6 @@ class Job:
         """Refuse trials that a testbed cannot run here even after all that it needs is built.
 
         Real machines are not asked, so their trials are never refused here.
-
-        Raises
-        ------
-        NotReady
-            When there are such trials.
         """
         for share in self.shares:
             if share.testbed.anywhere:
@@ -81,23 +68,8 @@ def prepare(
 ) -> Job:
     """Return the job of running a study; nothing starts yet.
 
-    Parameters
-    ----------
-    name : str
-        The study.
-    preset : str
-    overrides : mapping
-        The study's own parameters; see `expansion.shares`.
-    testbeds : sequence of Testbed
-    results : path, optional
-        Folder of the results; by default that of the first testbed (`store.default_results`).
-    more_schedulers : sequence of str or Path
-        See `expansion.parameters`.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a parameter is wrong, or no testbed takes a trial.
+    `overrides`: The study's own parameters; see `expansion.shares`. `results`: Folder of the
+    results; by default that of the first testbed (`store.default_results`).
     """
     study = studies.get(name)
     if results:

@@ -32,17 +32,8 @@ Note = Callable[[str], None]
 def shown(what: str = "trials") -> Iterator[tuple[Update, Note]]:
     """Show progress on standard error, or below the cell of a notebook.
 
-    Parameters
-    ----------
-    what : str
-        Name of the things that are counted.
-
-    Yields
-    ------
-    update : callable
-        ``update(done, total, trial)``, before the first trial (with 0 done) and after each trial.
-    note : callable
-        ``note(text)``, now and then during a long trial.
+    Returns `update`: ``update(done, total, trial)``, before the first trial (with 0 done) and after
+    each trial. Returns `note`: ``note(text)``, now and then during a long trial.
     """
     console = Console(stderr=True)
     if console.is_jupyter:

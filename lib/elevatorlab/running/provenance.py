@@ -20,27 +20,18 @@ from . import expansion
 
 
 class Origin(NamedTuple):
-    """The trials of a study that one machine ran with one preset.
-
-    Attributes
-    ----------
-    study, testbed, preset : str
-    trials : dict of str to str
-        By hash: a description that tells the trial from the others.
-    facts : dict of str to object
-        Facts for the reader about the trials and their machine, by label.
-    image_digest : str
-        Digest of the deterministic image, or of a real machine's environment.
-    command : str
-        The command that runs these trials again; "" if there is no such command.
-    """
+    """The trials of a study that one machine ran with one preset."""
 
     study: str
     testbed: str
     preset: str
+    #: By hash: a description that tells the trial from the others.
     trials: Mapping[str, str]
+    #: Facts for the reader about the trials and their machine, by label.
     facts: Mapping[str, object]
+    #: Digest of the deterministic image, or of a real machine's environment.
     image_digest: str
+    #: The command that runs these trials again; "" if there is no such command.
     command: str
 
     @property

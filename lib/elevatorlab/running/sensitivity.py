@@ -58,17 +58,8 @@ def variations(study: Study) -> dict[str, Variation]:
 def prepare(name: str, preset: str) -> dict[str, Job]:
     """Return the job of each machine; nothing starts yet.
 
-    Parameters
-    ----------
-    name : str
-        The study.
-    preset : str
-
-    Returns
-    -------
-    dict of str to Job
-        Jobs by machine. The results of the machine that the study assumes go to the folder that
-        `elevatorlab run` uses.
+    Returns: Jobs by machine. The results of the machine that the study assumes go to the folder
+    that `elevatorlab run` uses.
     """
     made = {}
     for variation, (overrides, testbed) in variations(studies.get(name)).items():
@@ -83,18 +74,7 @@ def _slug(name: str) -> str:
 
 
 def judge(prepared: Mapping[str, Job]) -> pd.DataFrame:
-    """Judge finished jobs, and return the table of their verdicts.
-
-    Parameters
-    ----------
-    prepared : mapping
-        What `prepare` returned.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a job is not finished.
-    """
+    """Judge finished jobs, and return the table of their verdicts."""
     claims = {name: _judged(name, job) for name, job in prepared.items()}
     return sensitivity.table(claims.pop(sensitivity.USUAL), claims)
 

@@ -22,22 +22,7 @@ Results = Mapping[tuple[str, str], str]
 
 
 def of_verification(stored: Stored, found: list[Verification], image_digest: str) -> Attestation:
-    """Return the line that attests the outcome of `verification.again`.
-
-    Parameters
-    ----------
-    stored : Stored
-        The reference.
-    found : list of Verification
-        The results, compared with the reference.
-    image_digest : str
-        Digest of this machine's image.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a result differs from the reference.
-    """
+    """Return the line that attests the outcome of `verification.again`."""
     others = [one.what for one in found if one.answer != SAME]
     if others:
         raise ElevatorLabError(f"not attested: {others[0]} did not give the same bits")
@@ -46,19 +31,7 @@ def of_verification(stored: Stored, found: list[Verification], image_digest: str
 
 
 def of_results(results: Path, image_digest: str) -> Attestation:
-    """Return the line which attests that results gave the same bits as the reference's trials.
-
-    Parameters
-    ----------
-    results : path
-    image_digest : str
-        Digest of this machine's image.
-
-    Raises
-    ------
-    ElevatorLabError
-        When no trial can be compared, or a trial gave other bits than the reference.
-    """
+    """Return the line which attests that results gave the same bits as the reference's trials."""
     reference = {
         (study.NAME, trial): digests
         for study in studies.ours()

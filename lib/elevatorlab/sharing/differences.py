@@ -15,13 +15,7 @@ NAMED = 3
 
 
 def of_images(stored: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Say which parts of two images differ.
-
-    Parameters
-    ----------
-    stored, here : mapping
-        Provenance of a result from each image.
-    """
+    """Say which parts of two images differ."""
     parts = []
     if stored.get("agent_digest") != here.get("agent_digest"):
         parts.append("the agent (lib/elevatorlab/agent)")
@@ -41,13 +35,7 @@ def of_images(stored: Mapping[str, Any], here: Mapping[str, Any]) -> str:
 
 
 def of_rows(stored: pd.DataFrame, fresh: pd.DataFrame) -> str:
-    """Say in a sentence how much two tables of one trial differ.
-
-    Parameters
-    ----------
-    stored, fresh : pandas.DataFrame
-        Rows of one trial, in the study's order.
-    """
+    """Say in a sentence how much two tables of one trial differ."""
     if len(stored) != len(fresh):
         return f"Stored: {len(stored)} rows; now: {len(fresh)}."
     same, parts = 0, []

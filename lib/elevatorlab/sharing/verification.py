@@ -40,41 +40,26 @@ SAME, DIFFERENT, ANOTHER_IMAGE = "same", "different", "another image"
 
 @dataclass(frozen=True)
 class Expected:
-    """A trial and its stored result.
-
-    Attributes
-    ----------
-    trial : Trial
-    image_digest, result_sha256 : str
-    rows : pandas.DataFrame
-        The trial's rows of the study's tidy table.
-    provenance : mapping
-        Where the result comes from, with the parts of the image.
-    """
+    """A trial and its stored result."""
 
     trial: Trial
     image_digest: str
     result_sha256: str
+    #: The trial's rows of the study's tidy table.
     rows: pd.DataFrame
+    #: Where the result comes from, with the parts of the image.
     provenance: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Verification:
-    """How a rerun compares with the stored result.
+    """How a rerun compares with the stored result."""
 
-    Attributes
-    ----------
-    what : str
-        The study, and the trial or "verdicts".
-    answer : str
-        ``same``, ``different``, or ``another image`` (bits of different images cannot be compared).
-    sentence : str
-        The comparison in words.
-    """
-
+    #: The study, and the trial or "verdicts".
     what: str
+    #: ``same``, ``different``, or ``another image`` (bits of different images cannot be compared).
     answer: str
+    #: The comparison in words.
     sentence: str
 
     def __str__(self) -> str:
@@ -88,17 +73,8 @@ Stored = Mapping[tuple[str, str], Expected]
 def reference(preset: str = "quick", testbed: str = DEFAULT) -> Stored:
     """Return the stored results of all trials of a reference.
 
-    Parameters
-    ----------
-    preset : str
-        One of `references.PRESETS`. A study without such a reference is left out.
-    testbed : str
-        The default testbed, or one of `references.BESIDE`.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the reference lacks trials of its preset.
+    `preset`: One of `references.PRESETS`. A study without such a reference is left out. `testbed`:
+    The default testbed, or one of `references.BESIDE`.
     """
     found, lacking, provenance = {}, 0, references.provenance(preset, testbed)
     for study in studies.ours():
@@ -135,21 +111,7 @@ def beside(preset: str = "quick") -> list[str]:
 def unpacked(bundle: Bundle, folder: Path) -> tuple[Stored, list[str]]:
     """Check a bundle, unpack it, and return its results of the deterministic testbed.
 
-    Parameters
-    ----------
-    bundle : Bundle
-    folder : Path
-        An empty folder to unpack it to.
-
-    Returns
-    -------
-    Stored, list of str
-        The trials that can be run again here, and a sentence for each kind that cannot.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a file differs from the bundle's manifest; the message names the file.
+    Returns: The trials that can be run again here, and a sentence for each kind that cannot.
     """
     bundle.unpack(folder)
     results = folder / manifest.RESULTS
@@ -217,20 +179,7 @@ def again(
     An interrupted call keeps the trials that it has run. The next call for the same trials does not
     run these again.
 
-    Parameters
-    ----------
-    stored : Stored
-    testbed : DeterministicTestbed
-    sample : int or None
-        How many trials; None for all, and then verdicts are compared, too.
-    seed : int
-        Decides which trials are in the sample.
-    workers : int, optional
-        See `campaign.run`.
-
-    Returns
-    -------
-    list of Verification
+    `sample`: How many trials; None for all, and then verdicts are compared, too.
     """
     count = len(stored) if sample is None else min(sample, len(stored))
     chosen = random.Random(seed).sample(sorted(stored), count)

@@ -102,13 +102,7 @@ def _general(page: str) -> list[Row]:
 
 
 def page_with_table(page: str) -> str:
-    """Return the page with a new table of studies.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the page lacks the lines between which the table stands.
-    """
+    """Return the page with a new table of studies."""
     before, start, rest = page.partition(START)
     _, end, after = rest.partition(END)
     if not (start and end):

@@ -10,30 +10,19 @@ from ..judging.verdicts import Verdict
 
 
 class Other(NamedTuple):
-    """Other results, with which those of a report are compared.
+    """Other results, with which those of a report are compared."""
 
-    Attributes
-    ----------
-    name : str
-        What the page calls the other results.
-    claims : sequence of Claim
-        The claims, judged on the other results.
-    """
-
+    #: What the page calls the other results.
     name: str
+    #: The claims, judged on the other results.
     claims: Sequence[Claim]
 
 
 class Pair(NamedTuple):
-    """A claim as judged on two sets of results, once for each run.
+    """A claim as judged on two sets of results, once for each run."""
 
-    Attributes
-    ----------
-    mine, other : list of Claim
-        The claim on the report's own results, and on the other results. Empty if these results
-        have no run of the study.
-    """
-
+    #: mine, other: The claim on the report's own results, and on the other results. Empty if these
+    #: results have no run of the study.
     mine: list[Claim]
     other: list[Claim]
 
@@ -51,15 +40,7 @@ class Pair(NamedTuple):
 def pairs(mine: Iterable[Claim], other: Iterable[Claim]) -> list[Pair]:
     """Pair the claims of two sides, without claims that neither side could test.
 
-    Parameters
-    ----------
-    mine, other : iterable of Claim
-        Of any number of studies and runs.
-
-    Returns
-    -------
-    list of Pair
-        Pairs with different verdicts come first; otherwise the given order is kept.
+    Returns: Pairs with different verdicts come first; otherwise the given order is kept.
     """
     found: dict[tuple[str, str], Pair] = {}
     for side, claims in enumerate((mine, other)):

@@ -29,17 +29,8 @@ def dots(
 ) -> None:
     """Draw a dot with its confidence interval for each member of each group.
 
-    Parameters
-    ----------
-    axis : matplotlib.axes.Axes
-    values : mapping
-        Estimates by group and member; a pair without an estimate has no dot.
-    order : sequence
-        The groups from top to bottom.
-    look : callable
-        Called with a group and a member; returns arguments of `matplotlib.axes.Axes.errorbar`.
-    members : sequence
-        The members of a group from top to bottom.
+    `values`: Estimates by group and member; a pair without an estimate has no dot. `look`: Called
+    with a group and a member; returns arguments of `matplotlib.axes.Axes.errorbar`.
     """
     usual = {"marker": "o", "ecolor": "black", "elinewidth": 0.9, "capsize": 2, "zorder": 3}
     for place, group in enumerate(order):

@@ -24,19 +24,9 @@ def estimates(
 ) -> dict[tuple[Any, Any], Interval]:
     """Estimate a quantity of each group from repetitions, as verdicts do.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        One row per repetition; rows without a number in `y` are left out.
-    x, y, hue : str
-        Columns: the group, the quantity, and the member of the group.
-    interval : callable
-        A function of `analysis.intervals`.
-
-    Returns
-    -------
-    dict
-        Intervals by group and member; without `hue`, the member is None.
+    `rows`: One row per repetition; rows without a number in `y` are left out. `x`, `y`, `hue`:
+    Columns: the group, the quantity, and the member of the group. Returns: Intervals by group and
+    member; without `hue`, the member is None.
     """
     whole = rows[rows[y].notna()].astype({y: float})
     keys = [x] if hue is None else [x, hue]
@@ -47,15 +37,7 @@ def estimates(
 
 
 def say_where_cut(axis: Axes, along: Literal["x", "y"] = "y") -> None:
-    """Draw an arrow where the upper end of an interval leaves the panel, and write its value there.
-
-    Parameters
-    ----------
-    axis : matplotlib.axes.Axes
-        Its limits must be the final ones.
-    along : "x" or "y"
-        The axis along which the intervals lie.
-    """
+    """Draw an arrow where the upper end of an interval leaves the panel, with its value."""
     number = "xy".index(along)
     edge = (axis.get_xlim(), axis.get_ylim())[number][1]
     for drawn in axis.containers:

@@ -27,13 +27,7 @@ _FILE = "figures.json"
 def save(study: Study, measured: pd.DataFrame, folder: Path) -> list[ReportFigure]:
     """Draw a study's figures, write their files, and return them as a report shows them.
 
-    Parameters
-    ----------
-    study : Study
-    measured : pandas.DataFrame
-        Its tidy table; empty for published data alone.
-    folder : pathlib.Path
-        Made if missing.
+    `measured`: Its tidy table; empty for published data alone.
     """
     if not inputs.are_known():
         return list(_draw(study, measured, folder))

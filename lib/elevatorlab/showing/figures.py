@@ -15,24 +15,15 @@ from .style import style
 
 
 class Drawn(NamedTuple):
-    """A figure, its words, and the hashes of the trials that it shows.
-
-    Attributes
-    ----------
-    figure : matplotlib.figure.Figure
-    caption : str
-        At most three sentences: what is drawn, what to see, and where it was measured.
-    trials : frozenset of str
-    appendix : bool
-        Whether the figure is one that a paper would leave out.
-    details : str
-        Text that a page shows folded: methods, fits, and the accelerator.
-    """
+    """A figure, its words, and the hashes of the trials that it shows."""
 
     figure: Figure
+    #: At most three sentences: what is drawn, what to see, and where it was measured.
     caption: str
     trials: frozenset[str] = frozenset()
+    #: Whether the figure is one that a paper would leave out.
     appendix: bool = False
+    #: Text that a page shows folded: methods, fits, and the accelerator.
     details: str = ""
 
 
@@ -62,39 +53,18 @@ def of_every_run(
 ) -> dict[str, Drawn]:
     """Draw a study's figures once for every run, and say below each where it was measured.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Tidy table; empty for published data alone.
-    draw : callable
-        Called with the rows of each run, and with the run. If nothing was measured, called once,
-        with no rows and None. Returns figures by name.
-    captions : mapping
-        What each figure shows, by name, in at most two sentences. A third sentence is added on
-        where it was measured.
-    arms : mapping
-        What readers call each arm.
-    needs : str
-        Column of the quantity that all figures rest on: rows without a number in it are left
-        out, and the captions say so.
-    crossed : collection of str
-        The figures that show several schedulers of the physical disk.
-    shows : mapping
-        By figure: the rows that it shows, as wanted value by column. By default all rows.
-    remark : callable
-        Called with a figure's name and a run; returns what the figure's details say of that run, in
-        addition to `details`.
-    kept : collection of str, optional
-        The figures that a paper would keep; the others are for the appendix. By default all.
-    details : mapping, optional
-        By figure: how it was made, and how to read its finer points.
-
-    Returns
-    -------
-    dict of str to Drawn
-        Figures by name. With several runs, which are never pooled, the names have a suffix:
-        "overview--docker-host-full". The names of the default testbed's figures have no suffix, if
-        it ran only one preset.
+    `draw`: Called with the rows of each run, and with the run. If nothing was measured, called
+    once, with no rows and None. Returns figures by name. `captions`: What each figure shows, by
+    name, in at most two sentences. A third sentence is added on where it was measured. `needs`:
+    Column of the quantity that all figures rest on: rows without a number in it are left out, and
+    the captions say so. `crossed`: The figures that show several schedulers of the physical disk.
+    `shows`: By figure: the rows that it shows, as wanted value by column. By default all rows.
+    `remark`: Called with a figure's name and a run; returns what the figure's details say of that
+    run, in addition to `details`. `kept`: The figures that a paper would keep; the others are for
+    the appendix. By default all. `details`: By figure: how it was made, and how to read its finer
+    points. Returns: Figures by name. With several runs, which are never pooled, the names have a
+    suffix: "overview--docker-host-full". The names of the default testbed's figures have no suffix,
+    if it ran only one preset.
     """
 
     def is_appendix(name: str) -> bool:

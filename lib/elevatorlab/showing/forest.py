@@ -20,32 +20,23 @@ FURTHEST = (1.25, 1.5, 2, 4, 10)
 
 
 class Row(NamedTuple):
-    """One estimate as positions along the picture.
+    """One estimate as positions along the picture."""
 
-    Attributes
-    ----------
-    what : str
-        Which of a claim's comparisons this is; see `Comparison`.
-    value : float
-        The estimate, moved to the edge if it lies outside the picture.
-    low, high : float or None
-        Ends of the interval, cut off where the picture ends; None after one repetition.
-    beyond_low, beyond_high : bool
-        Whether the estimate or its interval goes beyond this edge of the picture.
-    published, allowed : (float, float)
-        Ends of the published range, and of the allowed range.
-    neutral : float or None
-        The value that means "no difference"; None if it lies outside the picture.
-    """
-
+    #: Which of a claim's comparisons this is; see `Comparison`.
     what: str
+    #: The estimate, moved to the edge if it lies outside the picture.
     value: float
+    #: low, high: Ends of the interval, cut off where the picture ends; None after one repetition.
     low: float | None
     high: float | None
+    #: beyond_low, beyond_high: Whether the estimate or its interval goes beyond this edge of the
+    #: picture.
     beyond_low: bool
     beyond_high: bool
+    #: published, allowed: Ends of the published range, and of the allowed range.
     published: tuple[float, float]
     allowed: tuple[float, float]
+    #: The value that means "no difference"; None if it lies outside the picture.
     neutral: float | None
 
 

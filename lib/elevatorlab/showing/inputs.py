@@ -38,14 +38,7 @@ def digest(*parts: str | None) -> str:
 
 
 def of_files(folder: Path, apart: Path | None = None) -> str:
-    """Return a SHA-256 of the names and the contents of all files below a folder.
-
-    Parameters
-    ----------
-    folder : Path
-    apart : Path, optional
-        A folder below it that is left out.
-    """
+    """Return a SHA-256 of the names and the contents of all files below a folder."""
     files = [
         (file.relative_to(folder).as_posix(), sha256(file))
         for file in sorted(folder.rglob("*"))

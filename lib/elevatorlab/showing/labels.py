@@ -27,12 +27,7 @@ def label_ends(axis: Axes, ends: Sequence[End], gap: float = GAP) -> None:
     Names that would overlap are moved apart, with the least total movement. Set the panel's range
     before the call.
 
-    Parameters
-    ----------
-    axis : matplotlib.axes.Axes
-    ends : sequence of End
-    gap : float
-        Distance from one name to the next, as a share of the panel's height.
+    `gap`: Distance from one name to the next, as a share of the panel's height.
     """
     to_panel = axis.transScale + axis.transLimits
     right = axis.get_xlim()[1]

@@ -32,51 +32,33 @@ from . import beside, forest, words
 
 
 class ReportFigure(NamedTuple):
-    """A saved figure and the words that belong to it.
+    """A saved figure and the words that belong to it."""
 
-    Attributes
-    ----------
-    study : str
-        On whose page it goes.
-    name : str
-        What files and links call it, for example "table-5".
-    title : str
-        What a reader calls it.
-    files : dict of str to Path
-        By format, as `figures.save` returns them; "png" is shown, the others are linked.
-    caption : str
-        What it shows. It is also the text for readers who cannot see the figure.
-    trials : collection of str
-        The hashes of the trials that it shows.
-    appendix : bool
-        Whether it stands behind the figures that a paper would keep.
-    details : str
-        How it was made, behind a fold.
-    """
-
+    #: On whose page it goes.
     study: str
+    #: What files and links call it, for example "table-5".
     name: str
+    #: What a reader calls it.
     title: str
+    #: By format, as `figures.save` returns them; "png" is shown, the others are linked.
     files: Mapping[str, Path]
+    #: What it shows. It is also the text for readers who cannot see the figure.
     caption: str
+    #: The hashes of the trials that it shows.
     trials: Iterable[str] = ()
+    #: Whether it stands behind the figures that a paper would keep.
     appendix: bool = False
+    #: How it was made, behind a fold.
     details: str = ""
 
 
 class ReportTable(NamedTuple):
-    """A table of results, shown with its column names as headings.
+    """A table of results, shown with its column names as headings."""
 
-    Attributes
-    ----------
-    study, caption : str, str
-        On whose page it goes, and what it shows.
-    rows : pandas.DataFrame
-        Shown without its index.
-    """
-
+    #: study, caption: On whose page it goes, and what it shows.
     study: str
     caption: str
+    #: Shown without its index.
     rows: pd.DataFrame
 
 
@@ -98,35 +80,15 @@ def build(
 ) -> Path:
     """Write the report.
 
-    Parameters
-    ----------
-    out : Path
-        Folder of the report; made if missing. Figures elsewhere are copied to
-        `out`/figures, so that the folder can be moved or zipped as a whole.
-    claims : sequence of Claim
-        Of any number of studies.
-    figures : iterable of ReportFigure
-        In the order in which they are shown; the first of a study comes first.
-    origins : iterable of Origin
-        Where the measurements come from.
-    tables : iterable of ReportTable
-        Further tables, under the figures of their study.
-    titles : mapping of str to str
-        What the pages call each study; its name by default.
-    attested : sequence of Attestation
-        On which machines the reference's bits were verified.
-    about : mapping of str to About
-        Who published the document of each study, and where.
-    other : beside.Other, optional
-        Results that one more page, beside.html, shows side by side with these.
-    flips : mapping of str to str
-        By claim: on which other machines than the deterministic one its verdict is another.
-
-    Returns
-    -------
-    Path
-        `out`/index.html; beside it claims.html and one page per study, named like the study. The
-        same arguments give the same bytes.
+    `out`: Folder of the report; made if missing. Figures elsewhere are copied to `out`/figures, so
+    that the folder can be moved or zipped as a whole. `figures`: In the order in which they are
+    shown; the first of a study comes first. `tables`: Further tables, under the figures of their
+    study. `titles`: What the pages call each study; its name by default. `attested`: On which
+    machines the reference's bits were verified. `about`: Who published the document of each study,
+    and where. `other`: Results that one more page, beside.html, shows side by side with these.
+    `flips`: By claim: on which other machines than the deterministic one its verdict is another.
+    Returns: `out`/index.html; beside it claims.html and one page per study, named like the study.
+    The same arguments give the same bytes.
     """
     out.mkdir(parents=True, exist_ok=True)
     figures, origins, tables, titles = list(figures), list(origins), list(tables), titles or {}

@@ -54,14 +54,8 @@ def errors(found: Sequence[Interval]) -> list[list[float]] | None:
 def curve(axis: Axes, points: Iterable[tuple[float, Interval]], colour: str, **look: Any) -> None:
     """Draw estimates along x with their confidence intervals, which are those of the verdicts.
 
-    Parameters
-    ----------
-    axis : matplotlib.axes.Axes
-    points : iterable of (float, Interval)
-        An estimate from one repetition is drawn as a point.
-    colour : str
-    look
-        Further arguments of `matplotlib.axes.Axes.errorbar`: marker, linestyle, label.
+    `points`: An estimate from one repetition is drawn as a point. `look`: Further arguments of
+    `matplotlib.axes.Axes.errorbar`: marker, linestyle, label.
     """
     places, found = [], []
     for place, one in points:
@@ -78,17 +72,9 @@ def cells(
 ) -> None:
     """Draw a table of ratios as coloured cells with words; the cell of a ratio near 1 is light.
 
-    Parameters
-    ----------
-    axis : matplotlib.axes.Axes
-    values : pandas.DataFrame
-        Ratios; their logarithms give the colours. A cell that was not run is NaN, and grey.
-    words : pandas.DataFrame
-        The words in each cell, also in those that were not run.
-    furthest : float
-        The darkest colours stand for this ratio and for its inverse.
-    size : float
-        Font size of the words, in points.
+    `values`: Ratios; their logarithms give the colours. A cell that was not run is NaN, and grey.
+    `words`: The words in each cell, also in those that were not run. `furthest`: The darkest
+    colours stand for this ratio and for its inverse.
     """
     logs = values.astype(float).map(math.log2)
     axis.set_facecolor("#F2F2F2")
@@ -124,14 +110,8 @@ def cells(
 def facets(rows: pd.DataFrame, size: tuple[float, float], **grid: Any) -> sns.FacetGrid:
     """Return a grid of panels, one for each value of a column or of two.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-    size : (float, float)
-        Width and height of the whole figure, in inches.
-    grid
-        Further arguments of `seaborn.FacetGrid`: row, col, col_wrap, row_order, col_order, sharex,
-        sharey.
+    `size`: Width and height of the whole figure, in inches. `grid`: Further arguments of
+    `seaborn.FacetGrid`: row, col, col_wrap, row_order, col_order, sharex, sharey.
     """
     # FacetGrid applies a tight layout while it is made; the figure then gets our own layout.
     with mpl.rc_context({"figure.constrained_layout.use": False}):

@@ -16,24 +16,13 @@ PAGE_DPI = 96
 
 
 def picture(figure: Figure) -> Image:
-    """Return a figure as a notebook shows it.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    """
+    """Return a figure as a notebook shows it."""
     width = round(PAGE_DPI * figure.get_size_inches()[0])
     return Image(preview(figure, dpi=DPI), format="png", width=width)
 
 
 def captioned(name: str, one: Drawn) -> tuple[Image, Markdown]:
-    """Return a figure and the words below it, for ``display``; the details are folded.
-
-    Parameters
-    ----------
-    name : str
-    one : Drawn
-    """
+    """Return a figure and the words below it, for ``display``; the details are folded."""
     title = title_of(one.figure, name)
     words = f"**{title}{'' if title[-1] in '.?!' else '.'}** {one.caption}"
     if one.details:

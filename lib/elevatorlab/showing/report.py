@@ -47,27 +47,11 @@ def write_report(
 ) -> dict[str, Path]:
     """Judge `results`, draw them, and write the report, unless it is there as it would be written.
 
-    Parameters
-    ----------
-    results : path, "reference", "reference/PRESET", "published" or None
-        See `Source.of`.
-    out : path, optional
-        Folder of the report; by default `default_place`.
-    against : path or "reference", optional
-        Other results, which a page of the report shows side by side with these. By default, a
-        report on the reference of another preset shows the reference of the preset quick.
-    called : str, optional
-        What that page calls the other results; by default, the text of `against`.
-
-    Returns
-    -------
-    dict of str to pathlib.Path
-        Where the parts are: ``report`` (a page), ``figures``, ``tables`` (folders).
-
-    Raises
-    ------
-    ElevatorLabError
-        When there are no results, or `out` cannot be a folder.
+    `out`: Folder of the report; by default `default_place`. `against`: Other results, which a page
+    of the report shows side by side with these. By default, a report on the reference of another
+    preset shows the reference of the preset quick. `called`: What that page calls the other
+    results; by default, the text of `against`. Returns: Where the parts are: ``report`` (a page),
+    ``figures``, ``tables`` (folders).
     """
     place = Path(out or default_place(results))
 

@@ -139,22 +139,7 @@ def style() -> AbstractContextManager[None]:
 
 
 def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
-    """Write a figure as PDF, SVG and PNG; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        What to save.
-    folder : Path
-        Made if missing.
-    name : str
-        File name without ending.
-
-    Returns
-    -------
-    dict of str to Path
-        The files by format.
-    """
+    """Write a figure as PDF, SVG and PNG; the same figure gives the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {kind: folder / f"{name}.{kind}" for kind in FORMATS}
     # With one layout, all formats show the same. Without an engine, each format is drawn only once.
@@ -170,13 +155,7 @@ def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
 def preview(figure: Figure, dpi: int, colours: int = 64) -> bytes:
     """Return a figure as a small PNG, for a page or notebook that contains its pictures.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    dpi : int
-        Pixels per inch.
-    colours : int
-        Number of colours that are kept: line art needs few.
+    `colours`: Number of colours that are kept: line art needs few.
     """
     whole, small = io.BytesIO(), io.BytesIO()
     with style():
@@ -188,15 +167,7 @@ def preview(figure: Figure, dpi: int, colours: int = 64) -> bytes:
 
 
 def arm_handles(arms: list[str], names: dict[str, str]) -> list[Line2D]:
-    """Return legend entries that tell arms by marker, without a colour.
-
-    Parameters
-    ----------
-    arms : list of str
-        Keys of `MARKERS`.
-    names : dict
-        What the legend calls each arm.
-    """
+    """Return legend entries that tell arms by marker, without a colour."""
     return [
         Line2D(
             [],

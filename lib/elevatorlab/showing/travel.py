@@ -41,18 +41,9 @@ def draw_places(
 ) -> Figure:
     """Draw place over time: where each request is when it is inserted, and when it is dispatched.
 
-    Parameters
-    ----------
-    traced : dict of str to pandas.DataFrame
-        Requests of each trial, by the panel's title.
-    colours : dict of str to str, optional
-        Colour of each panel; by default, that of the scheduler with the panel's name.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Open circles mark inserts, and a line with dots joins the dispatches. There are no circles
-        for the scheduler none, which inserts no requests.
+    `colours`: Colour of each panel; by default, that of the scheduler with the panel's name.
+    Returns: Open circles mark inserts, and a line with dots joins the dispatches. There are no
+    circles for the scheduler none, which inserts no requests.
     """
     columns = min(2, len(traced))
     rows = -(-len(traced) // columns)
@@ -87,13 +78,7 @@ def _times_ms(requests: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
 def draw_travel(
     traced: Mapping[str, pd.DataFrame], colours: Mapping[str, str] | None = None
 ) -> Figure:
-    """Draw how the travel adds up from dispatch to dispatch, one line per trial.
-
-    Parameters
-    ----------
-    traced, colours
-        As for `draw_places`.
-    """
+    """Draw how the travel adds up from dispatch to dispatch, one line per trial."""
     with style():
         figure = Figure(figsize=(6.4, 3.2))
         panel = figure.subplots()
@@ -109,18 +94,9 @@ def draw_travel(
 def animate(requests: pd.DataFrame, title: str, colour: str = "#0072B2") -> bytes:
     """Return a GIF of the head's way: a frame for each dispatch, with the waiting requests.
 
-    Parameters
-    ----------
-    requests : pandas.DataFrame
-        Of more than `FRAMES` requests, only some have a frame for their dispatch.
-    title : str
-    colour : str
-
-    Returns
-    -------
-    bytes
-        The same requests give the same bytes. A notebook shows the GIF with
-        ``IPython.display.Image(data=..., format="gif")``.
+    `requests`: Of more than `FRAMES` requests, only some have a frame for their dispatch. Returns:
+    The same requests give the same bytes. A notebook shows the GIF with
+    ``IPython.display.Image(data=..., format="gif")``.
     """
     frames = np.unique(np.linspace(0, len(requests) - 1, FRAMES).astype(int))
     with style():
@@ -131,13 +107,7 @@ def animate(requests: pd.DataFrame, title: str, colour: str = "#0072B2") -> byte
 def written(figure: Figure, show: Callable[[int], None], frames: Iterable[int]) -> bytes:
     """Return a GIF whose frames are states of one figure.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        From `screen`.
-    show : callable
-        Called with the number of a frame; brings the figure into this frame's state.
-    frames : iterable of int
+    `show`: Called with the number of a frame; brings the figure into this frame's state.
     """
     with scratch.folder() as place:
         writer = PillowWriter(fps=FRAMES_PER_S)

@@ -56,10 +56,6 @@ def readable(claim: Claim) -> Claim:
     """Return a claim for the pages: its texts with labels, its intervals with possible ends.
 
     What decides about verdicts and counts stays as it is, also the datum and the cell.
-
-    Parameters
-    ----------
-    claim : Claim
     """
     row = place(claim.source.row, claim.study)
     return claim.model_copy(
@@ -76,11 +72,6 @@ def readable(claim: Claim) -> Claim:
 def told(text: str, study: str) -> str:
     """Write a text with labels in place of identifiers, and the kernel's names as code.
 
-    Parameters
-    ----------
-    text, study : str
-        The study whose labels hold.
-
     Examples
     --------
     >>> told("latency_us of as_published", "vm_vs_container"), told("slice_idle 8 ms", "")
@@ -93,11 +84,6 @@ def told(text: str, study: str) -> str:
 
 def place(text: str, study: str) -> str:
     """Write a cell, a datum or a row, whose parts stand between commas or colons, with labels.
-
-    Parameters
-    ----------
-    text, study : str
-        As in `told`.
 
     Examples
     --------
@@ -119,12 +105,6 @@ def possible(claim: Claim, one: Comparison) -> Comparison:
     """Cut the interval of what cannot be negative at 0, and that of a share at 1, too.
 
     Only a difference can be negative: that is compared with 0.
-
-    Parameters
-    ----------
-    claim : Claim
-    one : Comparison
-        Of the claim.
     """
     if one.low is None or one.high is None or not one.neutral:
         return one
@@ -138,15 +118,8 @@ def possible(claim: Claim, one: Comparison) -> Comparison:
 def measured_value(claim: Claim) -> str:
     """Write a measured value, with the interval of the comparison that it comes from.
 
-    Parameters
-    ----------
-    claim : Claim
-
-    Returns
-    -------
-    str
-        "6.7 (6.5 to 6.9) ms, 1 writer": behind it stands which of several comparisons this is.
-        Empty where nothing was measured.
+    Returns: "6.7 (6.5 to 6.9) ms, 1 writer": behind it stands which of several comparisons this is.
+    Empty where nothing was measured.
     """
     value = claim.measured
     if not isinstance(value, float) or not claim.compared:

@@ -31,25 +31,13 @@ __all__ += ["findings", "forms", "get", "names", "several"]
 def get(name: str, say: Callable[[str], object] = print) -> Testbed:
     """Return the testbed called `name`.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`, or an address. An address ``KIND://...`` goes to the testbed registered as
-        KIND, which parses it: ``ssh://...`` (see `elevatorlab.testbeds.remote.ssh.parse`), also
-        with a target (`elevatorlab.testbeds.remote.pair`). ``docker+ssh://USER@HOST:PORT`` is the
-        Docker engine of another machine: the testbed gets the part after ``+``.
-        ``deterministic?cpus=N`` is the default testbed's machine with several processors.
-        ``deterministic?processor=MODEL`` is its machine with a processor that supports virtual
-        machines inside.
-    say : callable
-        The testbed calls it with a line before anything that takes long.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the testbed is unknown, needs an address but got none, or got one but takes none.
-    MissingExtra
-        When the testbed's libraries are not installed.
+    `name`: One of `names`, or an address. An address ``KIND://...`` goes to the testbed registered
+    as KIND, which parses it: ``ssh://...`` (see `elevatorlab.testbeds.remote.ssh.parse`), also with
+    a target (`elevatorlab.testbeds.remote.pair`). ``docker+ssh://USER@HOST:PORT`` is the Docker
+    engine of another machine: the testbed gets the part after ``+``. ``deterministic?cpus=N`` is
+    the default testbed's machine with several processors. ``deterministic?processor=MODEL`` is its
+    machine with a processor that supports virtual machines inside. `say`: The testbed calls it with
+    a line before anything that takes long.
     """
     kind, address = _taken_apart(name)
     if kind not in TESTBEDS:
@@ -85,23 +73,12 @@ def several(listed: str, say: Callable[[str], object] = print) -> list[Testbed]:
 
     >>> [testbed.name for testbed in several("deterministic,host")]
     ['deterministic', 'host']
-
-    Raises
-    ------
-    ElevatorLabError
-        For an unknown name, or a name that occurs twice.
     """
     return [get(name, say) for name in each(listed)]
 
 
 def each(listed: str) -> list[str]:
-    """Return the names in a list with commas.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a name occurs twice.
-    """
+    """Return the names in a list with commas."""
     found = [name.strip() for name in listed.split(",")]
     if twice := [name for name in found if found.count(name) > 1]:
         raise ElevatorLabError(f"testbed: expected each once; found {twice[0]!r} twice")
@@ -112,11 +89,6 @@ def findings(name: str) -> list[Readiness]:
     """Return what a testbed needs and what it can do, and whether each is ready.
 
     A testbed whose libraries are not installed has one finding, which says so.
-
-    Parameters
-    ----------
-    name : str
-        See `get`.
     """
     from .base import Readiness
 

@@ -26,19 +26,8 @@ def unpack(archive: bytes) -> dict[str, bytes]:
 def result_files(sent: Mapping[str, bytes], log: bytes) -> dict[str, bytes]:
     """Return the files of a result, by their names in the result's folder.
 
-    Parameters
-    ----------
-    sent : mapping of str to bytes
-        Files by name: ``status`` (the agent's exit status), ``result/...``, and from the
-        deterministic machine also `OF_THE_KERNEL`.
-    log : bytes
-        The agent's log.
-
-    Raises
-    ------
-    TrialFailed
-        When the exit status is not 0. The message is the agent's own sentence, or else the end of
-        its log. The whole log is attached.
+    `sent`: Files by name: ``status`` (the agent's exit status), ``result/...``, and from the
+    deterministic machine also `OF_THE_KERNEL`.
     """
     if sent.get("status") != b"0":
         said = sent.get("result/failure.txt", b"").decode().strip()

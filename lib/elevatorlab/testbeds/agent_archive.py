@@ -18,10 +18,7 @@ EPOCH = (2020, 1, 1, 0, 0, 0)
 def agent_archive() -> bytes:
     """Return the bytes of ``agent.pyz``; the same sources give the same bytes.
 
-    Returns
-    -------
-    bytes
-        A zip archive with ``__main__.py``, the package ``agent`` and the schedulers' records.
+    Returns: A zip archive with ``__main__.py``, the package ``agent`` and the schedulers' records.
     """
     content = io.BytesIO()
     # Stored, not compressed: unpacking would cost the deterministic machine instructions.

@@ -117,14 +117,7 @@ class Testbed(Protocol):
 def requirements(trial: Trial) -> set[str]:
     """Return the capabilities that a testbed must have to run `trial`.
 
-    Parameters
-    ----------
-    trial : Trial
-
-    Returns
-    -------
-    set of str
-        Names of capabilities, as `Readiness.what` has them.
+    Returns: Names of capabilities, as `Readiness.what` has them.
     """
     required = {scheduler(trial.scheduler.name), *trial.device.requires}
     if trial.regulator:
@@ -164,26 +157,14 @@ def alike(findings: Iterable[Readiness]) -> Iterator[tuple[str, str, str]]:
 
 
 def refuse_what_is_missing(name: str, findings: Iterable[Readiness], trials: list[Trial]) -> None:
-    """Refuse, before anything starts, trials that require what the testbed `name` lacks.
-
-    Raises
-    ------
-    NotReady
-        When something is missing. The message says what, and what to do about it.
-    """
+    """Refuse, before anything starts, trials that require what the testbed `name` lacks."""
     _refuse(name, _missing(name, findings, trials))
 
 
 def refuse_what_is_never_there(
     name: str, findings: Iterable[Readiness], trials: list[Trial]
 ) -> None:
-    """Refuse trials that the testbed `name` cannot run even after all that it needs is built.
-
-    Raises
-    ------
-    NotReady
-        When there are such trials. The message is as in `refuse_what_is_missing`.
-    """
+    """Refuse trials that the testbed `name` cannot run even after all that it needs is built."""
     missing = _missing(name, findings, trials)
     # A testbed that is not built yet may have more capabilities afterwards.
     is_built = not any(one.needed for one in missing)

@@ -14,15 +14,7 @@ PROGRAMS = ("fio", "iostat", "mariadbd", "sysbench", "iozone")
 
 
 def capabilities(name: str, facts: Mapping[str, Any]) -> Iterator[Readiness]:
-    """Yield what a machine with these facts can do, one finding for each thing.
-
-    Parameters
-    ----------
-    name : str
-        Name of the testbed.
-    facts : dict
-        See `elevatorlab.agent.observe.facts`.
-    """
+    """Yield what a machine with these facts can do, one finding for each thing."""
 
     def finding(what: str, ready: object, found: str, needed: bool = False) -> Readiness:
         remedy = "" if ready else remedy_of(what)

@@ -42,11 +42,7 @@ def plugin_archive(trial: Trial) -> bytes | None:
 def module_archive(trial: Trial, built: Mapping[str, bytes]) -> bytes | None:
     """Return the archive of a trial's kernel modules, or None if the trial has no modules.
 
-    Parameters
-    ----------
-    trial : Trial
-    built : mapping of str to bytes
-        The built modules by name; empty for a machine that must have them already.
+    `built`: The built modules by name; empty for a machine that must have them already.
     """
     if not trial.modules:
         return None
@@ -65,14 +61,7 @@ def with_plugins(trial: Trial) -> dict[str, bytes]:
 
 
 def files_of(trial: Trial, brought: bytes | None) -> dict[str, bytes]:
-    """Return the files that a machine gets for a trial, by name.
-
-    Parameters
-    ----------
-    trial : Trial
-    brought : bytes or None
-        The archive that `module_archive` returns.
-    """
+    """Return the files that a machine gets for a trial, by name."""
     found = {
         "trial.json": trial.canonical_json().encode(),
         NAME: plugin_archive(trial),

@@ -19,17 +19,11 @@ VERSION_2 = "boot with systemd.unified_cgroup_hierarchy=1"
 
 
 class Capability(StrEnum):
-    """Something that a testbed has or lacks; its value is how results spell it.
+    """Something that a testbed has or lacks; its value is how results spell it."""
 
-    Attributes
-    ----------
-    sentence : str
-        What the capability is for.
-    remedy : str
-        What to do if a testbed lacks it.
-    """
-
+    #: What the capability is for.
     sentence: str
+    #: What to do if a testbed lacks it.
     remedy: str
 
     def __new__(cls, name: str, sentence: str, remedy: str) -> Capability:
@@ -98,20 +92,13 @@ def program(name: str) -> str:
 
 @dataclass(frozen=True)
 class Family:
-    """The requirements that begin with one word and end with a name.
+    """The requirements that begin with one word and end with a name."""
 
-    Attributes
-    ----------
-    sentence : str
-        What such a requirement is for; ``{}`` stands for the name.
-    remedy : str
-        What to do if a testbed lacks it.
-    remedies : dict of str to str
-        Remedies by name, where they differ from `remedy`.
-    """
-
+    #: What such a requirement is for; ``{}`` stands for the name.
     sentence: str
+    #: What to do if a testbed lacks it.
     remedy: str
+    #: Remedies by name, where they differ from `remedy`.
     remedies: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -45,17 +45,10 @@ DiskName = Annotated[str, AfterValidator(_disk)]
 def simulated(name: str, size_mib: int, slowdown: float = 1, cache_ratio: float = 1) -> DeviceModel:
     """Return a simulated disk.
 
-    Parameters
-    ----------
-    name : str
-        See `DiskName`.
-    size_mib : int
-        Size of the disk. Of a drive, only this much is used, counted from its outer edge.
-    slowdown : float
-        Factor on the times of a disk without an arm. The times of a drive are not scaled,
-        because the kernel's own waits are not scaled either.
-    cache_ratio : float
-        Share of a drive's cache that is left, for trials in which all sizes are scaled down.
+    `size_mib`: Size of the disk. Of a drive, only this much is used, counted from its outer edge.
+    `slowdown`: Factor on the times of a disk without an arm. The times of a drive are not scaled,
+    because the kernel's own waits are not scaled either. `cache_ratio`: Share of a drive's cache
+    that is left, for trials in which all sizes are scaled down.
     """
     if not has_arm(name):
         return profile(name, size_mib, slowdown)
@@ -65,15 +58,8 @@ def simulated(name: str, size_mib: int, slowdown: float = 1, cache_ratio: float 
 def chosen_device(parameters: Any, name: str, cache_ratio: float = 1) -> DeviceModel:
     """Return the device that a study's parameters choose.
 
-    Parameters
-    ----------
-    parameters : Record
-        A study's parameters. `device` is ``null_blk``, ``file_backed`` or the id of a disk of the
-        machine. `device_mib`, `device_slowdown` and `destroy` say more about the device.
-    name : str
-        Which simulated disk ``null_blk`` stands for.
-    cache_ratio : float
-        See `simulated`.
+    `parameters`: A study's parameters. `device` is ``null_blk``, ``file_backed`` or the id of a
+    disk of the machine. `device_mib`, `device_slowdown` and `destroy` say more about the device.
     """
     if parameters.device == "null_blk":
         return simulated(name, parameters.device_mib, parameters.device_slowdown, cache_ratio)

@@ -55,12 +55,6 @@ def read(file: Path) -> DriveRecord:
     * Parameters of DiskSim that the model does not have are left out.
 
     The assumptions also name the largest fall of the seek curve that is accepted.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the file does not describe a valid drive. The message says where, what was expected,
-        and what was found.
     """
     content = json_lines.read(file)
     if not isinstance(content, Mapping):

@@ -168,13 +168,7 @@ class SeekPoint(NamedTuple):
 
 
 class Misfit(ValueError):
-    """Parts of a drive that do not fit together.
-
-    Attributes
-    ----------
-    place : tuple
-        Keys and positions that lead to the part.
-    """
+    """Parts of a drive that do not fit together."""
 
     def __init__(self, place: tuple[str | int, ...], message: str) -> None:
         super().__init__(message)

@@ -68,11 +68,6 @@ def installed(kind: str, name: str) -> Plugin | None:
     This package's own entries are no plug-ins if the agent contains their part beside the disk. A
     scheduler that comes as a folder is no plug-in either: the trial names its sources as a kernel
     module (`trial.modules`).
-
-    Raises
-    ------
-    ElevatorLabError
-        When the files of the entry's part beside the disk cannot be found.
     """
     registry = REGISTRIES[kind]
     if name not in registry:

@@ -16,11 +16,7 @@ from ..plugins.registry import Registry
 def name_in(registry: Registry[Any], own: Sequence[str] = ()) -> Callable[[str], str]:
     """Return a validator that accepts only names in `registry`; its error lists these names.
 
-    Parameters
-    ----------
-    registry : Registry
-    own : sequence of str
-        Further names that are accepted; the error lists them first.
+    `own`: Further names that are accepted; the error lists them first.
     """
 
     def known(name: str) -> str:

@@ -274,5 +274,16 @@ class Trial(Record):
 
 
 def parse(content: object) -> Trial:
-    """Make a trial from a dictionary; say in one sentence what is wrong with it."""
+    """Make a trial from a dictionary.
+
+    Parameters
+    ----------
+    content : mapping
+        The fields of a `Trial`; unknown keys are refused.
+
+    Raises
+    ------
+    ElevatorLabError
+        In one sentence: each wrong field, what was given, and what is allowed.
+    """
     return checked(Trial, content, "trial")

@@ -7,21 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """One case of the check.
+    """One case of the check."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the case's function in `in_guest.cases`. The first case, `BUILDS`, has no function
-        there, because it runs on the host.
-    title : str
-        What a correct scheduler does.
-    means : str
-        What a failure means, for the scheduler's author.
-    """
-
+    #: Name of the case's function in `in_guest.cases`. The first case, `BUILDS`, has no function
+    #: there, because it runs on the host.
     name: str
+    #: What a correct scheduler does.
     title: str
+    #: What a failure means, for the scheduler's author.
     means: str
 
 

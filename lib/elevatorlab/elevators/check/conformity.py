@@ -21,44 +21,28 @@ Outcome = Literal["passed", "failed", "not run"]
 
 @dataclass(frozen=True)
 class CaseVerdict:
-    """The result of one case.
+    """The result of one case."""
 
-    Attributes
-    ----------
-    case : str
-        The case's name (`cases`).
-    outcome : {"passed", "failed", "not run"}
-    said : str
-        What was found, or what is wrong.
-    trace : tuple of str
-        The kernel's own lines, or the compiler's.
-    took_ms : int or None
-        Time that the case took, on the machine's own clock. None if the case did not pass, or did
-        not run in the machine.
-    """
-
+    #: The case's name (`cases`).
     case: str
     outcome: Outcome
+    #: What was found, or what is wrong.
     said: str = ""
+    #: The kernel's own lines, or the compiler's.
     trace: tuple[str, ...] = ()
+    #: Time that the case took, on the machine's own clock. None if the case did not pass, or did
+    #: not run in the machine.
     took_ms: int | None = None
 
 
 @dataclass(frozen=True)
 class Conformity:
-    """The verdicts on one scheduler.
-
-    Attributes
-    ----------
-    name : str
-    sources : str
-        SHA-256 of its sources.
-    verdicts : tuple of CaseVerdict
-        One for each case that was asked for, in the order of the cases.
-    """
+    """The verdicts on one scheduler."""
 
     name: str
+    #: SHA-256 of its sources.
     sources: str
+    #: One for each case that was asked for, in the order of the cases.
     verdicts: tuple[CaseVerdict, ...]
 
     @property
@@ -87,23 +71,7 @@ def check(
 ) -> Conformity:
     """Check the scheduler of a folder.
 
-    Parameters
-    ----------
-    folder : Path or str
-    tell : callable
-        Called with each verdict when it is reached.
-    only : sequence of str, optional
-        Names of cases. Only these cases and the `BASIC` ones are run.
-
-    Returns
-    -------
-    Conformity
-
-    Raises
-    ------
-    ElevatorLabError
-        When the path is no folder of a scheduler, or `only` names an unknown case, or this machine
-        cannot run the check.
+    `only`: Names of cases. Only these cases and the `BASIC` ones are run.
     """
     cases = _chosen(only)
     record = scheduler_folders.read(folder)

@@ -10,17 +10,11 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A kind of fault that the kernel reports.
+    """A kind of fault that the kernel reports."""
 
-    Attributes
-    ----------
-    pattern : str
-        Regular expression of what the kernel prints.
-    sentence : str
-        What the fault means.
-    """
-
+    #: Regular expression of what the kernel prints.
     pattern: str
+    #: What the fault means.
     sentence: str
 
 
@@ -71,18 +65,8 @@ LONGEST = 40
 def trouble(console: str, module: Path) -> tuple[str, list[str]]:
     """Return a sentence that names the fault, and the kernel's own trace.
 
-    Parameters
-    ----------
-    console : str
-        What the kernel printed.
-    module : Path
-        The module, with the lines of its source (DWARF).
-
-    Returns
-    -------
-    tuple of str and list of str
-        The sentence, and the lines of the trace. Places in the module's code have the file and
-        line of the source.
+    `module`: The module, with the lines of its source (DWARF). Returns: The sentence, and the lines
+    of the trace. Places in the module's code have the file and line of the source.
     """
     lines = _STAMP.sub("", console).splitlines()
     begin = next((at for at, line in enumerate(lines) if _BEGINS.search(line)), len(lines))
@@ -115,14 +99,8 @@ def _with_line(line: str, module: Path) -> str:
 def place(module: Path, symbol: str, offset: int) -> str:
     """Return the file and line of a place in a module's code, ``x.c:12``; "" if unknown.
 
-    Parameters
-    ----------
-    module : Path
-        The module, with the lines of its source (DWARF).
-    symbol : str
-        Name of a function, or of a section.
-    offset : int
-        Distance from the beginning of `symbol`, in bytes.
+    `module`: The module, with the lines of its source (DWARF). `offset`: Distance from the
+    beginning of `symbol`, in bytes.
     """
     if shutil.which("addr2line") is None:
         return ""

@@ -48,34 +48,18 @@ KERNEL_OPTIONS = " ".join(
 
 
 class Ended(NamedTuple):
-    """How a machine ended.
+    """How a machine ended."""
 
-    Attributes
-    ----------
-    by_itself : bool
-        Whether the guest's program ended by itself.
-    console : str
-        What the kernel printed.
-    """
-
+    #: Whether the guest's program ended by itself.
     by_itself: bool
+    #: What the kernel printed.
     console: str
 
 
 def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None]) -> Ended:
     """Continue a copy of the machine with a job, until the machine ends.
 
-    Parameters
-    ----------
-    job : mapping of str to bytes
-        Files for the guest: job.json and a module.
-    hear : callable
-        Called with each message of the guest when it arrives.
-
-    Raises
-    ------
-    TrialFailed
-        When the machine did not end in time.
+    `hear`: Called with each message of the guest when it arrives.
     """
     kept = _kept()
     with scratch.folder() as folder:

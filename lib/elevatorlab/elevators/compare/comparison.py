@@ -19,21 +19,14 @@ from .trials import BESIDE, REPETITIONS, trials
 
 @dataclass(frozen=True)
 class SchedulerComparison:
-    """A comparison of one scheduler with the kernel's.
+    """A comparison of one scheduler with the kernel's."""
 
-    Attributes
-    ----------
-    schedulers : tuple of str
-        Names of the kernel's schedulers, and after them the scheduler that is compared.
-    share : Share
-        The trials, and the deterministic testbed.
-    results : Path
-        Folder of the results. Each image has its own, in which the kernel's schedulers are measured
-        only once.
-    """
-
+    #: Names of the kernel's schedulers, and after them the scheduler that is compared.
     schedulers: tuple[str, ...]
+    #: The trials, and the deterministic testbed.
     share: Share
+    #: Folder of the results. Each image has its own, in which the kernel's schedulers are measured
+    #: only once.
     results: Path
 
     def announcement(self, workers: int | None = None) -> str:
@@ -56,15 +49,7 @@ def prepare(
 ) -> SchedulerComparison:
     """Return the comparison of a scheduler; nothing starts yet.
 
-    Parameters
-    ----------
-    name : str
-        A scheduler that is registered.
-    results : Path, optional
-        By default a folder of this image's own below ``build/``.
-    beside : sequence of str
-        Schedulers that it is compared with.
-    repetitions : int
+    `results`: By default a folder of this image's own below ``build/``.
     """
     schedulers = tuple(dict.fromkeys([*beside, name]))
     testbed = DeterministicTestbed()

@@ -30,19 +30,12 @@ SURE = 0.95
 
 
 class Quantity(NamedTuple):
-    """One line of the comparison.
+    """One line of the comparison."""
 
-    Attributes
-    ----------
-    text : str
-        What the quantity is, for people.
-    unit : str
-    better : str
-        ``lower`` or ``higher``.
-    """
-
+    #: What the quantity is, for people.
     text: str
     unit: str
+    #: ``lower`` or ``higher``.
     better: str
 
 
@@ -188,10 +181,7 @@ def _latency_ns(direction: Mapping[str, Any]) -> dict[str, float]:
 def table(results: Iterable[Stored]) -> pd.DataFrame:
     """Return one row for each quantity, scheduler and repetition.
 
-    Returns
-    -------
-    pandas.DataFrame
-        quantity, scheduler, repetition, value (NaN: too few requests for this percentile).
+    Returns: quantity, scheduler, repetition, value (NaN: too few requests for this percentile).
     """
     rows = [
         (quantity, one.trial["scheduler"]["name"], one.trial["repetition"], value)

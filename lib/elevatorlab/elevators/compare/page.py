@@ -30,14 +30,8 @@ COLUMNS = 3
 def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
     """Write the page as one file that needs no other file.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        As `measures.table` returns it.
-    schedulers : sequence of str
-        In the order in which they are shown. The last scheduler is compared with the others.
-    out : Path
-        The file; its folder is made if missing.
+    `schedulers`: In the order in which they are shown. The last scheduler is compared with the
+    others.
     """
     found = {name: [interval(measured, name, one) for one in schedulers] for name in QUANTITIES}
     record = SCHEDULERS.get(schedulers[-1])

@@ -55,13 +55,7 @@ PERCENTILES = (50, 95, 99, 99.9, 100)
 
 
 def trials(schedulers: tuple[str, ...], repetitions: int = REPETITIONS) -> list[Trial]:
-    """Return all trials of the comparison.
-
-    Parameters
-    ----------
-    schedulers : tuple of str
-    repetitions : int
-    """
+    """Return all trials of the comparison."""
     return [
         _trial(question, scheduler, repetition, **fields)
         for repetition in range(1, repetitions + 1)

@@ -160,16 +160,7 @@ def names() -> list[str]:
 def read(name: str) -> Assignment:
     """Read an assignment.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`, or the path of a teacher's own file.
-
-    Raises
-    ------
-    ElevatorLabError
-        When no assignment has this name, or the file is no valid assignment, or its reference is
-        no known scheduler.
+    `name`: One of `names`, or the path of a teacher's own file.
     """
     file = next((one for one in COURSE.glob("*/*.yaml") if one.stem == name), Path(name))
     if file.suffix != ".yaml" or not file.is_file():

@@ -45,31 +45,13 @@ def run(
 ) -> tuple[list[Grade], dict[str, PartResult]]:
     """Grade the submissions that are not graded yet.
 
-    Parameters
-    ----------
-    handed_in : Path
-        A folder that has a folder, or an archive, for each student.
-    assignment : Assignment
-    out : Path
-        Folder in which the grades are kept, one file for each submission.
-    workers : int, optional
-        Most submissions at the same time; by default as many as the machine has room for.
-    cluster : str, optional
-        Address of the scheduler of a running Dask cluster.
-    progress : callable, optional
-
-    Returns
-    -------
-    grades : list of Grade
-        In the order of the students' names. The grade of a submission that could not be graded has
-        no parts, and its `problem` says why. Such a grade is not kept, so the next run tries again.
-    right : dict of str to PartResult
-        What the reference did in each part, by the part's name.
-
-    Raises
-    ------
-    ElevatorLabError
-        When there are no submissions, or when this machine or the cluster cannot grade.
+    `handed_in`: A folder that has a folder, or an archive, for each student. `out`: Folder in which
+    the grades are kept, one file for each submission. `workers`: Most submissions at the same time;
+    by default as many as the machine has room for. `cluster`: Address of the scheduler of a running
+    Dask cluster. Returns `grades`: In the order of the students' names. The grade of a submission
+    that could not be graded has no parts, and its `problem` says why. Such a grade is not kept, so
+    the next run tries again. Returns `right`: What the reference did in each part, by the part's
+    name.
     """
     campaign.check_cluster(cluster, workers)
     found = submissions.find(handed_in)

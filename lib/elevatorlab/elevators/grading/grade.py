@@ -79,13 +79,7 @@ class Grade(Record):
 
 
 def reference(assignment: Assignment) -> dict[str, PartResult]:
-    """Run the parts of an assignment on its reference.
-
-    Raises
-    ------
-    TrialFailed
-        When the reference fails, so that there is nothing to compare with.
-    """
+    """Run the parts of an assignment on its reference."""
     testbed = DeterministicTestbed(say=lambda _: None)
     of = trials.of(assignment, assignment.reference)
     testbed.prepare(list(of.values()))
@@ -95,24 +89,7 @@ def reference(assignment: Assignment) -> dict[str, PartResult]:
 def grade(
     submission: Submission, digest: str, assignment: Assignment, right: Mapping[str, PartResult]
 ) -> Grade:
-    """Grade one submission. A submission that fails gets a grade, too.
-
-    Parameters
-    ----------
-    submission : Submission
-    digest : str
-        Kept with the grade (see `Grade`).
-    assignment : Assignment
-    right : mapping of str to PartResult
-        What `reference` returned.
-
-    Raises
-    ------
-    NotReady
-        When this machine cannot grade any submission.
-    TrialFailed
-        When the conformity check itself failed, not the submission.
-    """
+    """Grade one submission. A submission that fails gets a grade, too."""
     blank = Grade(student=submission.student, digest=digest)
     if submission.problem:
         return _failed(blank, assignment, submission.problem)

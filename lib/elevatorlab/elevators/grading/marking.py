@@ -64,11 +64,8 @@ def order(scenario: Scenario, found_kib: Sequence[int], right_kib: Sequence[int]
     to the next, that the reference's order has, too. Steps that would also come about by first
     come, first served do not count.
 
-    Parameters
-    ----------
-    scenario : Scenario
-    found_kib, right_kib : sequence of int
-        Places of the requests, in the student's order of dispatch and in the reference's.
+    `found_kib`, `right_kib`: Places of the requests, in the student's order of dispatch and in the
+    reference's.
     """
     if list(found_kib) == list(right_kib):
         return everything(scenario, f"All {len(right_kib)} dispatches are in the right order.")

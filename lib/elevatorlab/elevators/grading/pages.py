@@ -28,19 +28,8 @@ def write(
 ) -> dict[str, Path]:
     """Write all pages; the same grades give the same bytes.
 
-    Parameters
-    ----------
-    out : Path
-    assignment : Assignment
-    grades : sequence of Grade
-    right : mapping of str to PartResult
-        What the reference did in each part, by the part's name.
-
-    Returns
-    -------
-    dict of str to Path
-        ``overview``, ``marks`` (CSV), ``feedback`` (a folder), and ``leaderboard`` where the
-        assignment is scored.
+    `right`: What the reference did in each part, by the part's name. Returns: ``overview``,
+    ``marks`` (CSV), ``feedback`` (a folder), and ``leaderboard`` where the assignment is scored.
     """
     feedback = out / "feedback"
     feedback.mkdir(parents=True, exist_ok=True)

@@ -30,20 +30,8 @@ def here(
     pool, because in a pool a worker that dies ends all jobs. Leaving the iterator ends the
     processes, and with them their machines.
 
-    Parameters
-    ----------
-    task : callable
-        A function of a module, so that another process can import it.
-    jobs : sequence
-    width : int
-        Most jobs at the same time.
-
-    Yields
-    ------
-    job
-        Each job, in the order in which the jobs end.
-    made
-        What the task returned, or a sentence on how its process ended.
+    `task`: A function of a module, so that another process can import it. Returns: What the task
+    returned, or a sentence on how its process ended.
     """
     context = multiprocessing.get_context("spawn")
     waiting = list(reversed(jobs))
@@ -90,24 +78,7 @@ def _read(answer: Connection[object, Made], process: SpawnProcess) -> Made | str
 def far(
     task: Callable[[Job], Made], jobs: Sequence[Job], address: str, testbed: Testbed
 ) -> Iterator[tuple[Job, Made | str]]:
-    """Do jobs on a running Dask cluster, and yield as `here` does.
-
-    Parameters
-    ----------
-    task : callable
-    jobs : sequence
-    address : str
-        Address of the cluster's scheduler.
-    testbed : Testbed
-        The testbed that the workers must have, too.
-
-    Raises
-    ------
-    NotReady
-        When no scheduler of a cluster answers, or a worker has another image.
-    ElevatorLabError
-        When the cluster's scheduler stops while jobs run.
-    """
+    """Do jobs on a running Dask cluster, and yield as `here` does."""
     # Dask takes half a second to import, so it is imported where it is used.
     from ...running.pools import dask_workers
 

@@ -28,20 +28,13 @@ _LEFTOVERS = {"__MACOSX", ".git", ".DS_Store"}
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student has handed in.
+    """What one student has handed in."""
 
-    Attributes
-    ----------
-    student : str
-        Name of the folder, or of the archive without its ending.
-    files : mapping of str to bytes
-        Files of the scheduler's folder, by name; empty if there is a problem.
-    problem : str
-        Why the submission cannot be graded, in a sentence; "" if it can.
-    """
-
+    #: Name of the folder, or of the archive without its ending.
     student: str
+    #: Files of the scheduler's folder, by name; empty if there is a problem.
     files: Mapping[str, bytes] = field(default_factory=dict)
+    #: Why the submission cannot be graded, in a sentence; "" if it can.
     problem: str = ""
 
     @property
@@ -62,14 +55,7 @@ class Submission:
 
 
 def find(folder: Path) -> list[Submission]:
-    """Return the submissions in a folder, in the order of their names.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the folder is missing, has no submission, has two of one student, or is itself the
-        folder of a scheduler.
-    """
+    """Return the submissions in a folder, in the order of their names."""
     if not folder.is_dir():
         raise ElevatorLabError(
             f"{folder}: expected a folder with a folder, or an archive, for each student; "

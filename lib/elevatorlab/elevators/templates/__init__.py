@@ -38,25 +38,8 @@ _C_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 def new(name: str, template: str, into: Path) -> Path:
     """Write the folder of a new scheduler.
 
-    Parameters
-    ----------
-    name : str
-        The scheduler's name in the kernel, with which the names of its functions begin.
-    template : str
-        One of `TEMPLATES`.
-    into : Path
-        Where the scheduler's folder is made; the folder is called `name`.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the name is invalid or taken, the template is unknown, or the folder exists. Then
-        nothing is written.
+    `name`: The scheduler's name in the kernel, with which the names of its functions begin. `into`:
+    Where the scheduler's folder is made; the folder is called `name`.
     """
     if template not in TEMPLATES:
         raise ElevatorLabError(f"template: expected {', '.join(TEMPLATES)}; found {template!r}")

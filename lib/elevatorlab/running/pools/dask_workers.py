@@ -37,12 +37,7 @@ HOW = "docs/campaigns.md says how to start one"
 
 
 class Workers:
-    """A pool that runs trials on the workers of a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    """
+    """A pool that runs trials on the workers of a cluster."""
 
     def __init__(self, client: distributed.Client) -> None:
         self._client = client
@@ -97,13 +92,7 @@ class Workers:
 
 @contextmanager
 def local(count: int) -> Iterator[Workers]:
-    """Within the context, run a Dask cluster on this machine, with one process per worker.
-
-    Raises
-    ------
-    NotReady
-        When the cluster does not start.
-    """
+    """Within the context, run a Dask cluster on this machine, with one process per worker."""
     with ExitStack() as stack:
         stack.callback(scratch.sweep)  # what killed workers left
         folder = stack.enter_context(scratch.folder())
@@ -139,14 +128,7 @@ def local(count: int) -> Iterator[Workers]:
 
 @contextmanager
 def kept_up(cluster: distributed.LocalCluster, count: int) -> Iterator[None]:
-    """Within the context, replace workers that die while they start. Dask does not do this.
-
-    Parameters
-    ----------
-    cluster : distributed.LocalCluster
-    count : int
-        Number of workers that the cluster must have.
-    """
+    """Within the context, replace workers that die while they start. Dask does not do this."""
     ended = threading.Event()
 
     def look() -> None:
@@ -166,18 +148,8 @@ def kept_up(cluster: distributed.LocalCluster, count: int) -> Iterator[None]:
 def running(address: str, testbeds: Sequence[Testbed], say: Say) -> Iterator[Workers]:
     """Use a cluster that runs already, after its workers' testbeds are compared with this client's.
 
-    Parameters
-    ----------
-    address : str
-        Address of the cluster's scheduler, such as tcp://HOST:8786.
-    testbeds : list of Testbed
-    say : callable
-        Called with a sentence when there is no worker yet.
-
-    Raises
-    ------
-    NotReady
-        When no scheduler answers, or a worker lacks the image or has another one.
+    `address`: Address of the cluster's scheduler, such as tcp://HOST:8786. `say`: Called with a
+    sentence when there is no worker yet.
     """
     # Dask would log that a worker died. Its trials run again, and real problems become errors.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -32,22 +32,7 @@ def run(testbed: Testbed, trial: Trial, note: Say) -> Outcome:
 
 
 def run_for(campaign: str, testbed: Testbed, identity: str, trial: Trial) -> Outcome:
-    """Run `trial` on a worker of a Dask cluster, if its testbed has the client's identity.
-
-    Parameters
-    ----------
-    campaign : str
-        Name by which `stop` finds the trial.
-    testbed : Testbed
-    identity : str
-        The testbed's identity at the client.
-    trial : Trial
-
-    Raises
-    ------
-    NotReady
-        When the worker's testbed has another identity, or the campaign was stopped.
-    """
+    """Run `trial` on a worker of a Dask cluster, if its testbed has the client's identity."""
     if refusal := unlike(testbed, identity):
         raise NotReady(refusal)
     job = (campaign, testbed)

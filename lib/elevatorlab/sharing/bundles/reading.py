@@ -26,19 +26,7 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplement
 
 
 class Bundle:
-    """A bundle whose file names and sizes have been checked; `damage` checks the files' contents.
-
-    Parameters
-    ----------
-    path : path
-        The bundle's file.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the file is no bundle, is cut off, is of another version or too large, or holds a file
-        that would be unpacked outside of the folder.
-    """
+    """A bundle whose names and sizes have been checked; `damage` checks the files' contents."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -154,14 +142,7 @@ class Bundle:
         return hashlib.sha256(content).hexdigest()
 
     def unpack(self, folder: Path) -> None:
-        """Check every file, and write all files below `folder`.
-
-        Raises
-        ------
-        ElevatorLabError
-            When a file differs from the manifest, or a trial's folder has a wrong name. The message
-            names the files.
-        """
+        """Check every file, and write all files below `folder`."""
         if damage := self.damage() or self.misnamed():
             more = f"\n... and {len(damage) - 20} more" if len(damage) > 20 else ""
             raise ElevatorLabError(
@@ -192,15 +173,7 @@ class Bundle:
 def results_of(place: str | Path | None) -> Iterator[str | Path | None]:
     """Give what `store.load` can read: for a bundle, its results, unpacked until the block ends.
 
-    Parameters
-    ----------
-    place : path, name of a reference, or None
-        A path to a file is taken for a bundle. Anything else is given back unchanged.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the bundle is damaged; see `Bundle`.
+    `place`: A path to a file is taken for a bundle. Anything else is given back unchanged.
     """
     if place is None or not Path(place).is_file():
         yield place

@@ -51,23 +51,9 @@ SHELL = "https://pubs.opengroup.org/onlinepubs/9799919799/utilities/sh.html"
 def write(results: Path, out: Path, make_report: Callable[[Path, Path], object]) -> Manifest:
     """Write a bundle.
 
-    Parameters
-    ----------
-    results : path
-        Folder of results; the bundle gets its finished trials.
-    out : path
-        The file to write. It appears under this name only when it is complete.
-    make_report : callable
-        Called with `results` and the folder to write the report to.
-
-    Returns
-    -------
-    Manifest
-
-    Raises
-    ------
-    ElevatorLabError
-        When there are no finished trials, or `out` cannot be written.
+    `results`: Folder of results; the bundle gets its finished trials. `out`: The file to write. It
+    appears under this name only when it is complete. `make_report`: Called with `results` and the
+    folder to write the report to.
     """
     out = Path(out)
     origins = provenance.of_results(results)

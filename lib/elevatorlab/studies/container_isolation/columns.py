@@ -92,13 +92,7 @@ KEPT += ["sla_wait_ms", "onset_s"]
 
 
 def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield one row per container and, if an SLA was promised, also one per container and second.
-
-    Parameters
-    ----------
-    trial, result : mapping
-        The stored trial, and its stored result.
-    """
+    """Yield one row per container and, if an SLA was promised, one per container and second."""
     promised = "sla_ms" in trial["labels"]
     return _under_an_sla(trial, result) if promised else _containers(trial, result)
 
@@ -228,15 +222,8 @@ def recovery_control_periods(violated: NDArray[np.bool_]) -> int:
 
     It has ended when `CALM_PERIODS` periods without a violation follow.
 
-    Parameters
-    ----------
-    violated : array of bool
-        Whether the SLA was violated, for each period since the offenders or the regulator began.
-
-    Returns
-    -------
-    int
-        0 without a violation; the number of all periods if the violation did not end.
+    `violated`: Whether the SLA was violated, for each period since the offenders or the regulator
+    began. Returns: 0 without a violation; the number of all periods if the violation did not end.
 
     Examples
     --------

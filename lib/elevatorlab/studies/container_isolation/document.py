@@ -89,11 +89,8 @@ def predictions() -> pd.DataFrame:
 
     The parameters of both laws follow from the paper's first point.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Index utilization_ratio; columns mm1_ms (M/M/1, its service time from 0.82 ms at 26.98 %),
-        closed_ms (closed law, its think time from 328 writes/s and 0.82 ms), published_ms.
+    Returns: Index utilization_ratio; columns mm1_ms (M/M/1, its service time from 0.82 ms at 26.98
+    %), closed_ms (closed law, its think time from 328 writes/s and 0.82 ms), published_ms.
     """
     first_ms, first = printed_wait_ms("normal, before"), endpoint("utilization_percent", 1) / 100
     service_ms = first_ms * (1 - first)

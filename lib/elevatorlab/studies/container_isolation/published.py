@@ -19,10 +19,7 @@ def numbers() -> pd.DataFrame:
 def endpoints() -> pd.DataFrame:
     """Return the two printed end points of each of Figures 1 to 4.
 
-    Returns
-    -------
-    pandas.DataFrame
-        document, table, row, quantity, containers, value, half_step.
+    Returns: document, table, row, quantity, containers, value, half_step.
     """
     return read_published(NAME, "endpoints")
 

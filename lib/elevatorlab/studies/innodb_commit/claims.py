@@ -55,15 +55,7 @@ HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the article its verdict.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        One row per run of sysbench, with `COLUMNS`; empty for published data alone.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a column is missing, or a cell was measured twice in the same repetition.
+    `measured`: One row per run of sysbench, with `COLUMNS`; empty for published data alone.
     """
     expect_columns(measured, COLUMNS, "run of sysbench")
     cell = ["machine", "preset", "testbed", "arm", "device", "backing_scheduler", "experiment"]

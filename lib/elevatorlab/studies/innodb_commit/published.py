@@ -20,12 +20,9 @@ CELL = ("scheduler", "flush_log_at_trx_commit", "threads")
 def table() -> pd.DataFrame:
     """Return the printed table, one row per cell.
 
-    Returns
-    -------
-    pandas.DataFrame
-        document, table, row, published_scheduler, scheduler (the one here),
-        flush_log_at_trx_commit, threads, tps, ioutil_percent; where the article prints an upper
-        bound, ioutil_is_bound is True.
+    Returns: document, table, row, published_scheduler, scheduler (the one here),
+    flush_log_at_trx_commit, threads, tps, ioutil_percent; where the article prints an upper bound,
+    ioutil_is_bound is True.
     """
     return read_published(NAME, "commits")
 
@@ -34,13 +31,6 @@ def printed(cell: Mapping[str, Any], quantity: str) -> float:
     """Return what the article prints for a cell.
 
     For bfq, which the article lacks, this is the value of its predecessor cfq.
-
-    Parameters
-    ----------
-    cell : mapping
-        Values of the columns `CELL`.
-    quantity : str
-        "tps", or "utilization_ratio" (in percent).
     """
     column = {"tps": "tps", "utilization_ratio": "ioutil_percent"}[quantity]
     name = cell["scheduler"]

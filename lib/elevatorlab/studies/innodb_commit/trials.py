@@ -205,25 +205,16 @@ VARIATIONS = slowdowns(Parameters, "device_slowdown")
 
 
 class Case(NamedTuple):
-    """What distinguishes a trial from the others of the same arm and repetition.
+    """What distinguishes a trial from the others of the same arm and repetition."""
 
-    Attributes
-    ----------
-    experiment : str
-        ``table`` (the article's), ``no_cache`` or ``sweep``.
-    disk : str
-        Name of the simulated disk.
-    scheduler : str
-    tunables : dict
-        Tunables of the scheduler.
-    idling : str
-        A key of `IDLING`.
-    """
-
+    #: ``table`` (the article's), ``no_cache`` or ``sweep``.
     experiment: str
+    #: Name of the simulated disk.
     disk: str
     scheduler: str
+    #: Tunables of the scheduler.
     tunables: dict[str, int]
+    #: A key of `IDLING`.
     idling: Idling
 
 

@@ -56,21 +56,9 @@ HALF_A_STEP = 0.5
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the article its verdict.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        One row per test, number of threads and run, with `COLUMNS`; empty for published data
-        alone. Throughput in KiB/s, the sum of what each thread saw.
-
-    Returns
-    -------
-    list of Claim
-        Claims about the document once; the others once for each machine and preset.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a column is missing, one test was measured twice in the same run, or tools are mixed.
+    `measured`: One row per test, number of threads and run, with `COLUMNS`; empty for published
+    data alone. Throughput in KiB/s, the sum of what each thread saw. Returns: Claims about the
+    document once; the others once for each machine and preset.
     """
     expect_columns(measured, COLUMNS, "test")
     _refuse_what_cannot_be_compared(measured)

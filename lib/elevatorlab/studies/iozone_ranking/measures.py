@@ -63,12 +63,8 @@ def arm_name(arm: str) -> str:
 def comparisons(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> pd.DataFrame:
     """Return throughput in KiB/s: rows by test, threads and run, one column per scheduler.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Rows of one run of the study (see `matching.runs`), device and variant.
-    schedulers : tuple of str
-        Schedulers to compare. A scheduler that was not measured has no column.
+    `rows`: Rows of one run of the study (see `matching.runs`), device and variant. `schedulers`:
+    Schedulers to compare. A scheduler that was not measured has no column.
     """
     wide = rows.pivot(
         index=["test", "threads", "repetition"], columns="scheduler", values="throughput_kib_s"
@@ -89,12 +85,9 @@ def over_tests(rows: pd.DataFrame, schedulers: tuple[str, ...] = SCHEDULERS) -> 
 def gain(rows: pd.DataFrame) -> tuple[str, str, Interval] | None:
     """Return the best and the worst scheduler of one test and number of threads, and the gain.
 
-    Returns
-    -------
-    str, str, Interval
-        The schedulers with the highest and the lowest geometric mean over runs, and the gain of
-        the best over the worst, in percent of the worst. None if fewer than two schedulers were
-        measured.
+    Returns: The schedulers with the highest and the lowest geometric mean over runs, and the gain
+    of the best over the worst, in percent of the worst. None if fewer than two schedulers were
+    measured.
     """
     by_run = rows.pivot(index="repetition", columns="scheduler", values="throughput_kib_s").dropna()
     if len(by_run.columns) < 2 or by_run.empty:

@@ -27,10 +27,7 @@ MOST_POINTS = 2 * COMPARISONS
 def sample_log() -> pd.DataFrame:
     """Return the printed lines of the laptop's log.
 
-    Returns
-    -------
-    pandas.DataFrame
-        document, table, row, test, throughput_kib_s, scheduler, threads, run.
+    Returns: document, table, row, test, throughput_kib_s, scheduler, threads, run.
     """
     return read_published(NAME, "sample_log")
 
@@ -38,9 +35,6 @@ def sample_log() -> pd.DataFrame:
 def points() -> pd.DataFrame:
     """Return the printed points.
 
-    Returns
-    -------
-    pandas.DataFrame
-        document, table, row, computer, disk, scheduler, descendant, points.
+    Returns: document, table, row, computer, disk, scheduler, descendant, points.
     """
     return read_published(NAME, "points")

@@ -41,13 +41,7 @@ LOG_TESTS = ("initial_write", "rewrite", "random_read", "mixed_workload", "rando
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the study's tables, each with its caption.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return the study's tables, each with its caption."""
     found = [overview_table(measured), points_table(measured), gains_table(measured)]
     return [*found, *turned(judge, measured[~with_arm(measured)], measured)]
 
@@ -138,18 +132,8 @@ def write_log(measured: pd.DataFrame, folder: Path) -> list[Path]:
     The line Rewrite has the throughput of rewriting; the article's script prints that of random
     writing there. The column ``n`` is the run. As in iozone, a KB has 1024 bytes.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table.
-    folder : Path
-        Made if missing.
-
-    Returns
-    -------
-    list of Path
-        ``iozone-DEVICE-VARIANT-all-results.log``, or ``fio-...`` where fio ran in place of iozone.
-        If the table has several machines or presets, the names say which.
+    Returns: ``iozone-DEVICE-VARIANT-all-results.log``, or ``fio-...`` where fio ran in place of
+    iozone. If the table has several machines or presets, the names say which.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

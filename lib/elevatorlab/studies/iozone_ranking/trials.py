@@ -148,10 +148,7 @@ def trials(parameters: Parameters) -> list[Trial]:
 
     A repetition is what the article calls a run.
 
-    Returns
-    -------
-    list of Trial
-        One per run, scheduler, device and variant; each has all numbers of threads.
+    Returns: One per run, scheduler, device and variant; each has all numbers of threads.
     """
     return [
         _trial(parameters, run, arm, device, variant, backing_scheduler, scheduler)

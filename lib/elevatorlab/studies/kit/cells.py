@@ -85,15 +85,7 @@ def _known(table: pd.DataFrame) -> dict[tuple[str, object], NDArray[np.bool_]]:
 def paired_ratio(above: pd.Series[float], below: pd.Series[float]) -> Interval | None:
     """Estimate the ratio `above` / `below`, paired by repetition.
 
-    Parameters
-    ----------
-    above, below : pandas.Series
-        Numerator and denominator: positive values, indexed by repetition.
-
-    Returns
-    -------
-    Interval or None
-        None if no repetition is in both.
+    `above`, `below`: Numerator and denominator: positive values, indexed by repetition.
     """
     if above.index.intersection(below.index).empty:
         return None

@@ -15,31 +15,20 @@ Number = TypeVar("Number", int, float)
 
 
 class Choice(NamedTuple):
-    """What a document leaves open.
+    """What a document leaves open."""
 
-    Attributes
-    ----------
-    said : str
-        The beginning of a sentence that says what is open.
-    each : str
-        What one possibility is called, in the singular.
-    """
-
+    #: The beginning of a sentence that says what is open.
     said: str
+    #: What one possibility is called, in the singular.
     each: str
 
 
 def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> Judgement:
     """Combine the judgements of all possibilities that were measured.
 
-    Parameters
-    ----------
-    found : mapping of str to Judgement
-        The judgement of each possibility. The key names the possibility in words. The measured
-        value is taken from the first one.
-    choice : Choice
-    possible : int
-        How many possibilities there are, measured or not.
+    `found`: The judgement of each possibility. The key names the possibility in words. The measured
+    value is taken from the first one. `possible`: How many possibilities there are, measured or
+    not.
     """
     first = next(iter(found.values()))
     evidence = Evidence(

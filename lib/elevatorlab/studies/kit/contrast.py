@@ -36,13 +36,9 @@ def turned(
 
     The list has this table, or nothing unless disks with and without an arm were measured.
 
-    Parameters
-    ----------
-    judge : callable
-        The study's function that gives its claims their verdicts.
-    without, armed : pandas.DataFrame
-        Tidy tables to judge. `without` has the rows on disks without an arm. `armed` has the rows
-        of the same cells on drives. It may also have other rows, if `judge` prefers drives.
+    `judge`: The study's function that gives its claims their verdicts. `without`, `armed`: Tidy
+    tables to judge. `without` has the rows on disks without an arm. `armed` has the rows of the
+    same cells on drives. It may also have other rows, if `judge` prefers drives.
     """
     if without.empty or not with_arm(armed).any():
         return []

@@ -23,12 +23,7 @@ def cells(
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield each combination of values of the key columns with its rows, sorted by the values.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Tidy table; may be empty.
-    keys : sequence or mapping of str
-        The key columns. A mapping also gives the name of each column in the small table.
+    `keys`: The key columns. A mapping also gives the name of each column in the small table.
     """
     names = keys.values() if isinstance(keys, Mapping) else keys
     for values, rows in measured.groupby(list(keys), sort=True, dropna=False):
@@ -38,15 +33,7 @@ def cells(
 def value_and_interval(estimate: Interval | None) -> tuple[str, str]:
     """Write an estimate and its interval for two columns, with the digits that it justifies.
 
-    Parameters
-    ----------
-    estimate : Interval or None
-        A dash stands for None: nothing was measured.
-
-    Returns
-    -------
-    (str, str)
-        In place of an interval that cannot be shown, the second one says why.
+    Returns: In place of an interval that cannot be shown, the second one says why.
 
     Examples
     --------

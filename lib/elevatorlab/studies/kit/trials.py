@@ -105,20 +105,7 @@ class DiskParameters(CommonParameters):
 def trial(parameters: CommonParameters, study: str, repetition: int, **fields: Any) -> Trial:
     """Return a trial: the fields that every trial takes from the parameters, and `fields`.
 
-    Parameters
-    ----------
-    parameters : CommonParameters
-    study : str
-        Name of the study.
-    repetition : int
-        Number of the repetition, from 1 on; the seed depends on it, too.
-    fields
-        All other fields of the trial.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a field is invalid.
+    `repetition`: Number of the repetition, from 1 on; the seed depends on it, too.
     """
     common = {
         "study": study,

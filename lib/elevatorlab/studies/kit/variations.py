@@ -10,12 +10,7 @@ from ...trial import Record
 def slowdowns(parameters: type[Record], name: str) -> dict[str, dict[str, Any]]:
     """Return two variations: half the slowdown that a study assumes, and twice that slowdown.
 
-    Parameters
-    ----------
-    parameters : type
-        The study's class of parameters.
-    name : str
-        The parameter that is the factor on the times of disks and links.
+    `name`: The parameter that is the factor on the times of disks and links.
     """
     usual = parameters.model_fields[name].default
     return {f"slowdown x {factor:g}": {name: usual * factor} for factor in (0.5, 2)}

@@ -131,10 +131,7 @@ def size_ratios(operation: str) -> pd.Series:
 def gone_from(ratios: pd.Series) -> int | None:
     """Return the number of cores, or size, from which on there is no gain; None if it never ends.
 
-    Parameters
-    ----------
-    ratios : pandas.Series
-        SBQ relative to noop, by number of cores or request size: as from `core_ratios`.
+    `ratios`: SBQ relative to noop, by number of cores or request size: as from `core_ratios`.
     """
     there = [place for place in ratios.index if (ratios.loc[place:] <= gone()).all()]
     return int(there[0]) if there else None

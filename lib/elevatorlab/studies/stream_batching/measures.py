@@ -103,22 +103,9 @@ def gain(
 ) -> Interval | None:
     """Compare SBQ, or another scheduler, with noop at one point.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows of one run.
-    column : str
-        The quantity.
-    scheduler : str
-        The scheduler that is compared with noop.
-    where : dict
-        Column values that select the point: target, driver, time_scale; others as in
-        `columns.WHERE` unless named.
-
-    Returns
-    -------
-    Interval or None
-        SBQ / noop, paired by repetition; None where no repetition has both.
+    `where`: Column values that select the point: target, driver, time_scale; others as in
+    `columns.WHERE` unless named. Returns: SBQ / noop, paired by repetition; None where no
+    repetition has both.
     """
     own = at(table, column, scheduler=scheduler, **where)
     return paired_ratio(own, at(table, column, **_noop(where)))
@@ -142,10 +129,7 @@ def curve(
 
     The other columns have the values of `where`, or else of `columns.WHERE`.
 
-    Returns
-    -------
-    list of (float, Interval)
-        The value of `along`, and the geometric mean over repetitions.
+    Returns: The value of `along`, and the geometric mean over repetitions.
     """
     fixed = {name: value for name, value in WHERE.items() if name != along}
     rows = rows_of(with_own_knobs(table), **{**fixed, **where})
@@ -213,13 +197,6 @@ def limit_kiops(target: str, operation: str) -> float:
     """Return the limit of the document's rig, in thousand requests per second.
 
     It is that of the link or, if lower, the highest throughput that the document shows for the SSD.
-
-    Parameters
-    ----------
-    target : str
-        "nvme_ssd" or "ram".
-    operation : str
-        "randread" or "randwrite"; 4 KiB each.
     """
     link = link_limit_kiops(4)
     if target != "nvme_ssd":
@@ -232,13 +209,7 @@ def limit_kiops(target: str, operation: str) -> float:
 def throughput_kiops(one_core_kiops: float, cores: int, most_kiops: float) -> float:
     """Predict the throughput of several cores from that of one.
 
-    Parameters
-    ----------
-    one_core_kiops : float
-        Thousand requests per second, on the document's scale.
-    cores : int
-    most_kiops : float
-        See `limit_kiops`.
+    `one_core_kiops`: Thousand requests per second, on the document's scale.
 
     Examples
     --------
@@ -253,12 +224,7 @@ def throughput_kiops(one_core_kiops: float, cores: int, most_kiops: float) -> fl
 def gain_is_gone_cores(noop_kiops: float, most_kiops: float) -> int:
     """Predict the number of cores with which noop alone reaches the limit of the rig.
 
-    Parameters
-    ----------
-    noop_kiops : float
-        Throughput of noop on one core, in thousand requests per second.
-    most_kiops : float
-        See `limit_kiops`.
+    `noop_kiops`: Throughput of noop on one core, in thousand requests per second.
 
     Examples
     --------
@@ -273,13 +239,7 @@ def predicted_kiops(table: pd.DataFrame, row: Mapping[str, Any], cores: int) -> 
 
     None if one core was not measured.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows of one run.
-    row : dict
-        target, operation, driver, and the document's name of the scheduler.
-    cores : int
+    `row`: target, operation, driver, and the document's name of the scheduler.
     """
     where = where_of(row, table)
     found = at(

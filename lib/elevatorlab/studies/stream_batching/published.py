@@ -48,11 +48,8 @@ KIB_BITS = 8192
 def single_core_latency() -> pd.DataFrame:
     """Return Figures 1 and 2: throughput and latency at each I/O depth, on one core.
 
-    Returns
-    -------
-    pandas.DataFrame
-        document, table, row, target, latency_kind ("mean" or "p99"), scheduler, io_depth,
-        throughput_kiops, latency_us; 4 KiB random reads.
+    Returns: document, table, row, target, latency_kind ("mean" or "p99"), scheduler, io_depth,
+    throughput_kiops, latency_us; 4 KiB random reads.
     """
     return read_published(NAME, "single_core_latency")
 
@@ -79,10 +76,7 @@ def request_size() -> pd.DataFrame:
 def points() -> pd.DataFrame:
     """Return every point of the six figures in one table, one row per point.
 
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of the four tables; NaN where a figure lacks one.
+    Returns: The columns of the four tables; NaN where a figure lacks one.
     """
     return pd.concat(
         [single_core_latency(), core_scaling(), read_ratio(), request_size()], ignore_index=True
@@ -94,15 +88,7 @@ VARIED = ("io_depth", "request_kb", "read_percent", "cores")
 
 
 def noop_beside(row: Mapping[str, Any], column: str) -> float | None:
-    """Return what the document shows for noop at the point of a row; None if it shows nothing.
-
-    Parameters
-    ----------
-    row : dict
-        A row of one of the tables above.
-    column : str
-        The quantity, for example "throughput_kiops".
-    """
+    """Return what the document shows for noop at the point of a row; None if it shows nothing."""
     beside = _noop_points().get((row["table"], row[varied(row)]))
     return None if beside is None else float(beside[column])
 
@@ -120,27 +106,12 @@ def varied(row: Mapping[str, Any]) -> str:
 
 
 def gain_by_depth(table: pd.DataFrame, target: str) -> pd.Series:
-    """Return SBQ's throughput relative to noop's by I/O depth, as Figures 1 and 2 show it.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        `points` or `single_core_latency`.
-    target : str
-        "nvme_ssd" or "ram".
-    """
+    """Return SBQ's throughput relative to noop's by I/O depth, as Figures 1 and 2 show it."""
     shown = table[(table["target"] == target) & (table["latency_kind"] == "mean")]
     return gain_along(shown, "io_depth", "throughput_kiops")
 
 
 def gain_along(curves: pd.DataFrame, along: str, column: str) -> pd.Series:
-    """Return SBQ's `column` relative to noop's, by the column `along`, where both are shown.
-
-    Parameters
-    ----------
-    curves : pandas.DataFrame
-        Rows of one curve of each scheduler.
-    along, column : str
-    """
+    """Return SBQ's `column` relative to noop's, by the column `along`, where both are shown."""
     by_scheduler = curves.pivot(index=along, columns="scheduler", values=column)
     return (by_scheduler[SBQ] / by_scheduler[NOOP]).dropna()

@@ -208,26 +208,17 @@ Point = dict[str, int | str]
 
 
 class Curve(NamedTuple):
-    """The parameters in which a trial differs from others of its repetition, and its points.
-
-    Attributes
-    ----------
-    target, scheduler, driver : str
-    scale : float
-        Factor on all times.
-    points : list of Point
-    knobs : tuple of int
-        SBQ's batch_nr and batch_timeout_us.
-    cores : int or None
-        Processors of the host, and of the target; None: they share all.
-    """
+    """The parameters in which a trial differs from others of its repetition, and its points."""
 
     target: Target
     scheduler: str
     driver: str
+    #: Factor on all times.
     scale: float
     points: list[Point]
+    #: SBQ's batch_nr and batch_timeout_us.
     knobs: tuple[int, int] = (BATCH_NR, BATCH_TIMEOUT_US)
+    #: Processors of the host, and of the target; None: they share all.
     cores: int | None = None
 
 

@@ -42,17 +42,8 @@ def total_ratio(
 ) -> Interval | None:
     """Estimate the ratio of two total times, each summed over the sizes that both sides read.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows of one run (see `matching.runs`).
-    numerator, denominator : dict
-        Column values that select each side, for example {"arm": "vm", ...}.
-
-    Returns
-    -------
-    Interval or None
-        Ratio of times, paired by repetition; None where no repetition has both sides.
+    `numerator`, `denominator`: Column values that select each side, for example {"arm": "vm", ...}.
+    Returns: Ratio of times, paired by repetition; None where no repetition has both sides.
     """
     sides = [_times_of(table, side) for side in (numerator, denominator)]
     sizes = sides[0].columns.intersection(sides[1].columns)
@@ -80,15 +71,7 @@ def _known(table: pd.DataFrame) -> dict[frozenset[tuple[str, object]], pd.DataFr
 def ranking(rows: pd.DataFrame) -> Ranking | None:
     """Rank the schedulers by their total times, and say how stable the order is.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Rows of one run, test, variant and arm.
-
-    Returns
-    -------
-    Ranking or None
-        Over the sizes that all schedulers read; None for fewer than two schedulers.
+    Returns: Over the sizes that all schedulers read; None for fewer than two schedulers.
     """
     rows = rows.fillna({"published_size_mb": 0})
     read_by = rows.groupby("published_size_mb")["scheduler"].nunique()
@@ -102,16 +85,8 @@ def ranking(rows: pd.DataFrame) -> Ranking | None:
 def device_share(rows: pd.DataFrame) -> Interval | None:
     """Return the share of the timed bytes that the device under test delivered.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Timed reads of one run and variant.
-
-    Returns
-    -------
-    Interval or None
-        storage_read_bytes / bytes_read for each repetition, without a unit; None for no rows.
-        The share is above 1 if the device also had to deliver the reader's program.
+    Returns: storage_read_bytes / bytes_read for each repetition, without a unit; None for no rows.
+    The share is above 1 if the device also had to deliver the reader's program.
     """
     totals = rows.groupby("repetition")[["storage_read_bytes", "bytes_read"]].sum()
     if totals.empty:

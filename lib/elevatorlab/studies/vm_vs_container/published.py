@@ -21,23 +21,14 @@ TEST_2 = "high_read_latency"
 def writes_starving_reads() -> pd.DataFrame:
     """Return Tables 1 to 4: time to read one file while another is being written.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row per printed row: document, table, row, scheduler, published_size_mb,
-        vm_time_s, container_time_s, improvement_percent.
+    Returns: One row per printed row: document, table, row, scheduler, published_size_mb, vm_time_s,
+    container_time_s, improvement_percent.
     """
     return read_published(NAME, TEST_1)
 
 
 def high_read_latency() -> pd.DataFrame:
-    """Return Table 5: time to read a tree of small files while a big one is being read.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `writes_starving_reads`, without published_size_mb.
-    """
+    """Return Table 5: time to read a tree of small files while a big one is being read."""
     return read_published(NAME, TEST_2)
 
 
@@ -45,11 +36,8 @@ def high_read_latency() -> pd.DataFrame:
 def times() -> pd.DataFrame:
     """Return every printed time of Tables 1 to 5, one row per time.
 
-    Returns
-    -------
-    pandas.DataFrame
-        document, table, row, test, arm ("vm" or "container"), scheduler,
-        published_size_mb (NaN for Table 5) and time_s.
+    Returns: document, table, row, test, arm ("vm" or "container"), scheduler, published_size_mb
+    (NaN for Table 5) and time_s.
     """
     tables = [
         writes_starving_reads().assign(test=TEST_1),

@@ -25,13 +25,7 @@ class Brought(NamedTuple):
 
 
 def build(trial: Trial) -> Brought:
-    """Build the trial's modules, or take them from the user's cache.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a module does not compile, or the compiler's root file system cannot be made.
-    """
+    """Build the trial's modules, or take them from the user's cache."""
     folders = modules_of.folders(trial)
     built = {name: modules.build(one).file.read_bytes() for name, one in folders.items()}
     archive = plugin_archive.module_archive(trial, built)
@@ -47,13 +41,7 @@ def provenance(trial: Trial, brought: Brought) -> dict[str, dict[str, str]]:
 
 
 def refuse_trouble(trial: Trial, kernel_log: bytes) -> None:
-    """Refuse a result if the kernel reported a fault while the trial's modules were loaded.
-
-    Raises
-    ------
-    TrialFailed
-        When it reported one; the message has the kernel's own words.
-    """
+    """Refuse a result if the kernel reported a fault while the trial's modules were loaded."""
     if trial.modules and (said := TROUBLE.search(kernel_log.decode(errors="replace"))):
         names = ", ".join(one.name for one in trial.modules)
         raise TrialFailed(

@@ -41,16 +41,6 @@ def write(out: Path) -> None:
     """Write this machine's QEMU to a tar archive.
 
     The same files of QEMU give the same bytes.
-
-    Parameters
-    ----------
-    out : pathlib.Path
-        The archive.
-
-    Raises
-    ------
-    NotReady
-        When QEMU is missing, or is not a dynamically linked program.
     """
     with tarfile.open(out, "w", format=tarfile.USTAR_FORMAT) as archive:
         _add(archive, qemu.NAME, io.BytesIO(WRAPPER.encode()), len(WRAPPER.encode()))
@@ -66,13 +56,7 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size_bytes: in
 
 
 def members() -> dict[str, Path]:
-    """Return the files of this machine's QEMU, by their names in the archive.
-
-    Raises
-    ------
-    NotReady
-        When QEMU is missing, or is not a dynamically linked program.
-    """
+    """Return the files of this machine's QEMU, by their names in the archive."""
     found = shutil.which(qemu.BINARY)
     if found is None:
         raise NotReady(f"the command {qemu.BINARY} is missing; expected QEMU", "`make setup`")
@@ -107,15 +91,7 @@ def _libraries(program: Path) -> list[Path]:
 def unpack(file: Path) -> Path:
     """Unpack an archive that `write` made into the user's cache.
 
-    Returns
-    -------
-    pathlib.Path
-        The program to run instead of the installed QEMU.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the archive contains anything but plain files, or a path outside its folder.
+    Returns: The program to run instead of the installed QEMU.
     """
 
     def make(folder: Path) -> None:

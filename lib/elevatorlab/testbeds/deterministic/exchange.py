@@ -20,12 +20,8 @@ RESULT_MAGIC = b"ELRESULT"
 def write(file: Path, inputs: Mapping[str, bytes]) -> None:
     """Write a new exchange file, with `inputs` as a tar archive in its first half.
 
-    Parameters
-    ----------
-    file : pathlib.Path
-        The exchange file.
-    inputs : mapping of str to bytes
-        Files by name: those that the machine needs to boot, with the agent, or those of a trial.
+    `inputs`: Files by name: those that the machine needs to boot, with the agent, or those of a
+    trial.
     """
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
@@ -42,15 +38,7 @@ def write(file: Path, inputs: Mapping[str, bytes]) -> None:
 def read_result(file: Path) -> dict[str, bytes]:
     """Return the files that the guest sent, by name.
 
-    Returns
-    -------
-    dict of str to bytes
-        ``status``, ``agent.log``, ``dmesg.txt``, ``interrupts.txt``, ``result/...``.
-
-    Raises
-    ------
-    TrialFailed
-        When the guest sent no whole result.
+    Returns: ``status``, ``agent.log``, ``dmesg.txt``, ``interrupts.txt``, ``result/...``.
     """
     with open(file, "rb") as exchange:
         exchange.seek(HALF)

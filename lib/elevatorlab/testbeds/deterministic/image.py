@@ -70,13 +70,7 @@ def manifest(folder: Path | None = None) -> dict[str, Any] | None:
 
 
 def current() -> dict[str, Any]:
-    """Return the manifest of an image that fits the recipe.
-
-    Raises
-    ------
-    NotReady
-        When the image was never built or is damaged, or when the recipe has changed since.
-    """
+    """Return the manifest of an image that fits the recipe."""
     found = manifest()
     if found is None:
         raise NotReady(
@@ -96,10 +90,7 @@ def current() -> dict[str, Any]:
 def digest(emulator: qemu.Emulator = qemu.STOCK) -> str:
     """Return the image digest: the SHA-256 over all that, besides the trial, decides a result.
 
-    Parameters
-    ----------
-    emulator : Emulator
-        The program that emulates the machine. It is part of the digest.
+    `emulator`: The program that emulates the machine. It is part of the digest.
     """
     return digest_of(digest_parts(emulator))
 
@@ -114,10 +105,6 @@ def digest_parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
 
     They are the image's files, QEMU's version and whole command line (without the host's paths),
     the firmware, the agent, and what the emulator adds.
-
-    Parameters
-    ----------
-    emulator : Emulator
     """
     found = current()
     ram, files, log, monitor = map(Path, ("ram", "exchange", "recording", "monitor"))
@@ -152,20 +139,7 @@ def build(force: bool = False) -> bool:
     recipe takes it from there, with the same bits. An image from a dated archive (`SNAPSHOT`) has
     an entry of its own there.
 
-    Parameters
-    ----------
-    force : bool
-        Build the image anyway, to take newer package versions.
-
-    Returns
-    -------
-    bool
-        Whether the image was replaced.
-
-    Raises
-    ------
-    NotReady
-        When disk space is missing, or the image cannot be built.
+    `force`: Build the image anyway, to take newer package versions.
     """
     with lock():
         if not force and _is_wanted(manifest()):
@@ -188,11 +162,8 @@ def _is_wanted(found: Mapping[str, Any] | None) -> bool:
 def install(make: Callable[[Path], None]) -> None:
     """Replace this machine's image with one that was made elsewhere.
 
-    Parameters
-    ----------
-    make : callable
-        ``make(folder)`` writes `FILES` and packages.tsv into an empty folder. If it raises, the old
-        image stays.
+    `make`: ``make(folder)`` writes `FILES` and packages.tsv into an empty folder. If it raises, the
+    old image stays.
     """
 
     def described(folder: Path) -> None:
@@ -206,13 +177,7 @@ def install(make: Callable[[Path], None]) -> None:
 
 @contextmanager
 def instead(make: Callable[[Path], None]) -> Iterator[None]:
-    """Within the context, use an image that was made elsewhere; this machine's image stays.
-
-    Parameters
-    ----------
-    make : callable
-        As in `install`.
-    """
+    """Within the context, use an image that was made elsewhere; this machine's image stays."""
     global FOLDER  # each start of a machine looks here
     make_folder(BUILD, "build folder", "Set ELEVATORLAB_BUILD to another one")
     usual = FOLDER

@@ -80,21 +80,6 @@ def write(folder: Path) -> Path:
     """Write this machine's image and QEMU to an archive, whose name has the image digest.
 
     The same image and QEMU give the same bytes.
-
-    Parameters
-    ----------
-    folder : path
-        Folder for the archive.
-
-    Returns
-    -------
-    path
-        The archive.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the image or QEMU is missing or incomplete, or the archive cannot be written.
     """
     with scratch.folder() as place:
         emulator = Path(place, EMULATOR)
@@ -155,23 +140,7 @@ def _add(archive: tarfile.TarFile, name: str, size_bytes: int, content: IO[bytes
 
 
 def take(file: Path) -> Description:
-    """Check every byte of an archive, and replace this machine's image with the archive's.
-
-    Parameters
-    ----------
-    file : path
-        The archive.
-
-    Returns
-    -------
-    Description
-
-    Raises
-    ------
-    ElevatorLabError
-        When the file is no archive of an image, is damaged or cut off, or belongs to another
-        version of the recipe. The old image then stays.
-    """
+    """Check every byte of an archive, and replace this machine's image with the archive's."""
     with _opened_file(file) as opened:
         image.install(opened.unpack)
         return opened.described
@@ -181,18 +150,7 @@ def take(file: Path) -> Description:
 def in_use(file: Path, wanted: Collection[str]) -> Iterator[None]:
     """Check every byte of an archive, and use its image within the context.
 
-    Parameters
-    ----------
-    file : path
-        The archive.
-    wanted : collection of str
-        Image digests of the results that are to be made again.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the file cannot be used (see `take`), or its image digest is not in `wanted`. Also
-        when this machine's QEMU or agent would give the image another digest.
+    `wanted`: Image digests of the results that are to be made again.
     """
     with ExitStack() as stack:
         with _opened_file(file) as opened:
@@ -213,10 +171,7 @@ def remedy(names: Collection[str]) -> str:
 
     If QEMU or the firmware differs, the archive's own QEMU is unpacked for the user.
 
-    Parameters
-    ----------
-    names : collection of str
-        Names of these parts, from `differing`; not empty.
+    `names`: Names of these parts, from `differing`; not empty.
     """
     if not {"QEMU", "firmware"} & set(names):
         return "Check out the version of Elevator Lab that exported it"
@@ -322,10 +277,7 @@ def _copy(content: IO[bytes], target: Path) -> str:
 def differing(described: Description) -> list[str]:
     """Return the names of the parts by which the image digest here differs from the archive's.
 
-    Parameters
-    ----------
-    described : Description
-        Description of the archive whose image is in use here.
+    `described`: Description of the archive whose image is in use here.
     """
     try:
         here = image.digest_parts()

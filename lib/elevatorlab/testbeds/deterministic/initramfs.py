@@ -9,10 +9,7 @@ from collections.abc import Mapping
 def archive(files: Mapping[str, tuple[int, bytes | None]]) -> bytes:
     """Return a cpio archive (newc).
 
-    Parameters
-    ----------
-    files : mapping of str to tuple
-        By path: mode and content. A folder has the content None, and comes before its files.
+    `files`: By path: mode and content. A folder has the content None, and comes before its files.
     """
     out = io.BytesIO()
     for number, (path, (mode, content)) in enumerate([*files.items(), ("TRAILER!!!", (0, b""))]):

@@ -45,19 +45,14 @@ class Nested(ParallelRounds):
 
     Debian's own QEMU delivers some interrupts twice to a machine inside, which then hangs
     (environments/emulator/injected-interrupt.patch).
-
-    Attributes
-    ----------
-    cpus, slot, transfer : int
-        See `ParallelRounds`. With one processor, a timer is late by less than a slot.
-    processor : str
-        QEMU's name of the processor model.
-    inner_mib : int
-        Memory of the machine inside; 0 if there is no such machine.
     """
 
+    #: cpus, slot, transfer: See `ParallelRounds`. With one processor, a timer is late by less than
+    #: a slot.
     cpus: int = 1
+    #: QEMU's name of the processor model.
     processor: str = "Opteron_G3"
+    #: Memory of the machine inside; 0 if there is no such machine.
     inner_mib: int = 0
 
     slots = 3
@@ -68,13 +63,7 @@ class Nested(ParallelRounds):
         return f"{self.processor},+svm,+npt"
 
     def version(self) -> str:
-        """Return the emulator's version.
-
-        Raises
-        ------
-        NotReady
-            When the emulator was never built. The remedy builds QEMU's file system, too.
-        """
+        """Return the emulator's version."""
         try:
             return super().version()
         except NotReady as problem:
@@ -89,11 +78,6 @@ class Nested(ParallelRounds):
 
         The kernel numbers such memories in the order of a hash of their names. With the name
         nvdimm3, this one comes last.
-
-        Raises
-        ------
-        NotReady
-            When that file system was never built.
         """
         if not (folder() / FILES[0]).exists():
             raise NotReady(MISSING, BUILD_IT)
@@ -150,13 +134,7 @@ def folder() -> Path:
 
 
 def ready() -> Path:
-    """Return the folder of QEMU's file system, after its initramfs is brought up to date.
-
-    Raises
-    ------
-    NotReady
-        When QEMU's file system was never built, or belongs to another image.
-    """
+    """Return the folder of QEMU's file system, after its initramfs is brought up to date."""
     described = folder() / "made_of"
     if not all((folder() / name).exists() for name in FILES) or not described.exists():
         raise NotReady(MISSING, BUILD_IT)

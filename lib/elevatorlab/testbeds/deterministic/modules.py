@@ -30,10 +30,7 @@ LIMIT_S = 180
 class DoesNotCompile(ElevatorLabError):
     """Sources that do not compile.
 
-    Attributes
-    ----------
-    said : str
-        The compiler's output. Places in it are ``FILE:LINE:COLUMN``, relative to the folder.
+    `said`: The compiler's output. Places in it are ``FILE:LINE:COLUMN``, relative to the folder.
     """
 
     def __init__(self, folder: ModuleFolder, found: str, said: str) -> None:
@@ -49,20 +46,13 @@ class DoesNotCompile(ElevatorLabError):
 
 @dataclass(frozen=True)
 class Built:
-    """A module that was built.
+    """A module that was built."""
 
-    Attributes
-    ----------
-    file : Path
-        The module that the kernel loads.
-    with_lines : Path
-        The same module, with the lines of its source (DWARF).
-    said : str
-        The compiler's output, such as warnings.
-    """
-
+    #: The module that the kernel loads.
     file: Path
+    #: The same module, with the lines of its source (DWARF).
     with_lines: Path
+    #: The compiler's output, such as warnings.
     said: str
 
 
@@ -77,15 +67,7 @@ def release() -> str:
 def root(of_kernel: str) -> Path:
     """Return the archive of the root for a kernel; make it if the cache lacks it.
 
-    Parameters
-    ----------
-    of_kernel : str
-        Release of the kernel; a module loads into this one only.
-
-    Raises
-    ------
-    NotReady
-        When the archive cannot be made.
+    `of_kernel`: Release of the kernel; a module loads into this one only.
     """
     digest = hashlib.sha256(of_kernel.encode())
     for file in (RECIPE / "make.sh", ENVIRONMENTS / "debian-sources.sh"):
@@ -105,18 +87,7 @@ def build(folder: ModuleFolder, of_kernel: str | None = None) -> Built:
 
     The same sources, root and kernel give the same bytes.
 
-    Parameters
-    ----------
-    folder : ModuleFolder
-    of_kernel : str, optional
-        Release of the kernel; by default the deterministic image's.
-
-    Raises
-    ------
-    DoesNotCompile
-        When the sources do not compile. The error has the compiler's output.
-    NotReady
-        When the root cannot be made, or the compiler cannot run in it.
+    `of_kernel`: Release of the kernel; by default the deterministic image's.
     """
     archive = root(of_kernel or release())
     decides = [folder.digest, _sha256_of(archive), cache.sha256(RECIPE / "compile.py")]

@@ -52,17 +52,7 @@ def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 class Monitor:
-    """The monitor of one machine, as an asynchronous context manager.
-
-    Parameters
-    ----------
-    path : Path
-        The socket, which QEMU makes while it starts.
-    machine : subprocess.Popen
-        QEMU's process.
-    timeout_s : float
-        Longest wait for an answer, in wall time.
-    """
+    """The monitor of one machine, as an asynchronous context manager."""
 
     def __init__(self, path: Path, machine: subprocess.Popen[str], timeout_s: float) -> None:
         self._path, self._machine, self._timeout_s = path, machine, timeout_s

@@ -25,16 +25,8 @@ WALL_SECONDS_PER_PROCESSOR = 5
 def parse(address: str) -> ParallelRounds:
     """Return the emulator that an address describes.
 
-    Parameters
-    ----------
-    address : str
-        In the form `FORM`. A parameter that the address leaves out has the default value of
-        `ParallelRounds`.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a parameter is unknown, given twice or outside `RANGES`, or ``cpus`` is missing.
+    `address`: In the form `FORM`. A parameter that the address leaves out has the default value of
+    `ParallelRounds`.
 
     Examples
     --------
@@ -62,13 +54,8 @@ def _number(name: str, text: str) -> int:
 class MulticoreTestbed(DeterministicTestbed):
     """The same kernel, packages and agent on several processors, with the same bits anywhere.
 
-    Parameters
-    ----------
-    address : str
-        In the form `FORM`. Every parameter belongs to the digest, so results with different
-        parameters are never pooled.
-    say, limit_s
-        See `DeterministicTestbed`.
+    `address`: In the form `FORM`. Every parameter belongs to the digest, so results with different
+    parameters are never pooled.
     """
 
     name = "multicore"

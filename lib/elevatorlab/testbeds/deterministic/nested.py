@@ -24,16 +24,6 @@ FORM = "deterministic?processor=MODEL"
 def parse(address: str) -> Nested:
     """Return the emulator that an address describes.
 
-    Parameters
-    ----------
-    address : str
-        In the form `FORM`.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the address has another form, or its processor model is not in `MODELS`.
-
     Examples
     --------
     >>> parse("deterministic?processor=Opteron_G3")
@@ -56,13 +46,6 @@ class NestedTestbed(DeterministicTestbed):
 
     A trial with a group of isolation ``virtual_machine`` gets a machine inside, by KVM. Trials
     without such a group run on the same outer machine, so that times can be compared.
-
-    Parameters
-    ----------
-    address : str
-        In the form `FORM`.
-    say, limit_s
-        See `DeterministicTestbed`.
     """
 
     name = "nested"

@@ -24,16 +24,7 @@ def kept_waiting_s(pid: int) -> float:
 def wait(machine: subprocess.Popen[str], limit_s: float) -> int:
     """Wait until a process has ended, and return its status.
 
-    Parameters
-    ----------
-    machine : subprocess.Popen
-    limit_s : float
-        Limit of wall time. Time in which other processes had the processor does not count.
-
-    Raises
-    ------
-    subprocess.TimeoutExpired
-        When the process has not ended by then.
+    `limit_s`: Limit of wall time. Time in which other processes had the processor does not count.
     """
     began_s = time.monotonic()
     left_s = limit_s

@@ -48,18 +48,12 @@ KERNEL_OPTIONS = " ".join(
 
 
 class Emulator(Protocol):
-    """A QEMU, and how the processors of its machine share time.
+    """A QEMU, and how the processors of its machine share time."""
 
-    Attributes
-    ----------
-    idle_time_slips : bool
-        Whether QEMU may count idle time while the guest stops the machine, although the guest is
-        not idle (`template.take_back_idle_time`).
-    slots : int
-        Number of memories besides the machine's main memory: root, exchange, and any others.
-    """
-
+    #: Whether QEMU may count idle time while the guest stops the machine, although the guest is not
+    #: idle (`template.take_back_idle_time`).
     idle_time_slips: bool
+    #: Number of memories besides the machine's main memory: root, exchange, and any others.
     slots: int
 
     def __hash__(self) -> int:
@@ -113,10 +107,7 @@ class Emulator(Protocol):
     def counted_time(self, log: Path) -> list[str]:
         """Return the options that make guest time the number of executed instructions.
 
-        Parameters
-        ----------
-        log : pathlib.Path
-            A new file for QEMU's recording, for an emulator that needs one.
+        `log`: A new file for QEMU's recording, for an emulator that needs one.
         """
 
 
@@ -226,19 +217,10 @@ def command(
 ) -> list[str]:
     """Return the whole command line of one machine.
 
-    Parameters
-    ----------
-    image : pathlib.Path
-        Folder with vmlinuz, initramfs.cpio and root.ext2.
-    root_mib, memory_mib : int
-        Size of root.ext2, and of the machine's memory.
-    ram, exchange : pathlib.Path
-        Files that hold the machine's memory and the exchange.
-    ram_mode : str
-        ``share=on`` to write the memory file, ``share=off`` to start from it, copy on write.
-    log, monitor : pathlib.Path
-        QEMU's recording, and the socket of its monitor.
-    emulator : Emulator
+    `image`: Folder with vmlinuz, initramfs.cpio and root.ext2. `root_mib`, `memory_mib`: Size of
+    root.ext2, and of the machine's memory. `ram`, `exchange`: Files that hold the machine's memory
+    and the exchange. `ram_mode`: ``share=on`` to write the memory file, ``share=off`` to start from
+    it, copy on write. `log`, `monitor`: QEMU's recording, and the socket of its monitor.
     """
     return [
         emulator.binary,
@@ -258,13 +240,7 @@ def command(
 
 
 def firmware() -> list[Path]:
-    """Return the files with which QEMU boots the machine: the BIOS, and the loader of kernels.
-
-    Raises
-    ------
-    NotReady
-        When one of them is in no folder of QEMU's own search path.
-    """
+    """Return the files with which QEMU boots the machine: the BIOS, and the loader of kernels."""
     shown = subprocess.run([BINARY, "-L", "help"], capture_output=True, text=True).stdout
     folders = [Path(line) for line in shown.splitlines()]
     found = []
@@ -281,13 +257,7 @@ def firmware() -> list[Path]:
 
 @functools.cache
 def version() -> str:
-    """Return QEMU's own version line, Debian's revision included.
-
-    Raises
-    ------
-    NotReady
-        When QEMU is missing or too old for the machine type.
-    """
+    """Return QEMU's own version line, Debian's revision included."""
     if shutil.which(BINARY) is None:
         raise NotReady(
             f"the command {BINARY} is missing; expected QEMU 7.2 or newer",

@@ -33,13 +33,8 @@ def reused() -> bool:
 def outcome(machine: str, trial: Trial, run: Callable[[], Outcome]) -> Outcome:
     """Return the outcome of a trial from the cache; run the trial if it is not there.
 
-    Parameters
-    ----------
-    machine : str
-        All that decides the bits besides the trial: the testbed's name and identity.
-    trial : Trial
-    run : callable
-        Runs the trial. What it raises is raised, and nothing is kept then.
+    `machine`: All that decides the bits besides the trial: the testbed's name and identity. `run`:
+    Runs the trial. What it raises is raised, and nothing is kept then.
     """
     made = cache.obtain(KIND, digest(machine, trial), lambda into: _write(into, trial, run()))
     return _read(made)

@@ -36,22 +36,15 @@ BUILD_IT = "Build it, once: make multicore (10 minutes on two idle cores)"
 
 @dataclass(frozen=True)
 class ParallelRounds(qemu.Plain):
-    """QEMU with processors that work in rounds, each in slots of the same length.
+    """QEMU with processors that work in rounds, each in slots of the same length."""
 
-    Attributes
-    ----------
-    cpus : int
-        Number of processors.
-    slot : int
-        Largest number of instructions that each processor executes in a round. One processor's
-        work may reach another too early or too late, by up to this number of nanoseconds.
-    transfer : int
-        Extra cost, in instructions, of an atomic operation on a cache line that another processor
-        used last.
-    """
-
+    #: Number of processors.
     cpus: int
+    #: Largest number of instructions that each processor executes in a round. One processor's work
+    #: may reach another too early or too late, by up to this number of nanoseconds.
     slot: int = 1000
+    #: Extra cost, in instructions, of an atomic operation on a cache line that another processor
+    #: used last.
     transfer: int = 0
 
     cpu = qemu.CPU
@@ -79,13 +72,7 @@ class ParallelRounds(qemu.Plain):
         return ["-smp", str(self.cpus)]
 
     def version(self) -> str:
-        """Return the emulator's version and digest, and the slot in which it boots.
-
-        Raises
-        ------
-        NotReady
-            When the emulator was never built, or is damaged.
-        """
+        """Return the emulator's version and digest, and the slot in which it boots."""
         kept_version = (ready() / "version").read_text().strip()
         return f"{kept_version}, parallel rounds {digest()[:12]}, booted in slots of {BOOT_SLOT}"
 
@@ -113,13 +100,7 @@ def kept() -> Path:
 
 
 def ready() -> Path:
-    """Return the folder of the emulator.
-
-    Raises
-    ------
-    NotReady
-        When the emulator was never built from the current recipe, or is damaged.
-    """
+    """Return the folder of the emulator."""
     if damage := cache.CacheEntry(KIND, digest(), kept()).damage():
         found = damage if kept().exists() else "it is not built"
         raise NotReady(f"the emulator with processors in parallel: {found}", BUILD_IT)
@@ -131,21 +112,8 @@ def build(source: Path | None = None) -> bool:
 
     The next build goes on from what a killed build has compiled.
 
-    Parameters
-    ----------
-    source : pathlib.Path, optional
-        The pinned archive of QEMU's sources; by default it is downloaded from the server of this
-        machine's Debian packages.
-
-    Returns
-    -------
-    bool
-        Whether it was built now.
-
-    Raises
-    ------
-    NotReady
-        When the emulator cannot be built.
+    `source`: The pinned archive of QEMU's sources; by default it is downloaded from the server of
+    this machine's Debian packages.
     """
     built = False
 

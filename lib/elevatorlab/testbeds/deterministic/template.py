@@ -35,13 +35,7 @@ def ready(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path | None:
 
 
 def make(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path:
-    """Return the folder of the template with `memory_mib`; if there is none, boot a machine for it.
-
-    Raises
-    ------
-    NotReady
-        When there is too little disk space, or the guest does not come up.
-    """
+    """Return the folder of the template with `memory_mib`; if there is none, boot one for it."""
     with image.lock():
         if (found := ready(memory_mib, emulator)) is not None:
             return found
@@ -92,14 +86,7 @@ def take_back_idle_time(state: Path) -> int:
     counts the time up to the next timer as idle time. This depends on the host, so results would
     differ. The guest is never idle before it stops, so all idle time that was counted is wrong.
 
-    Parameters
-    ----------
-    state : pathlib.Path
-
-    Returns
-    -------
-    int
-        The idle time that had been counted, in nanoseconds.
+    Returns: The idle time that had been counted, in nanoseconds.
     """
     content = bytearray(state.read_bytes())
     place = content.index(ICOUNT_NAME) + len(ICOUNT_NAME)

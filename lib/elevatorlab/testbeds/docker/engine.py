@@ -30,16 +30,8 @@ NAME = "In DOCKER_HOST, expected unix:///PATH, tcp://HOST:PORT or ssh://USER@HOS
 def connect(address: str | None = None) -> docker.DockerClient:
     """Return a client of the engine, after the engine has answered.
 
-    Parameters
-    ----------
-    address : str, optional
-        ``ssh://USER@HOST:PORT`` of another machine's engine; by default the engine that Docker's
-        own environment variables name.
-
-    Raises
-    ------
-    Unreachable
-        When no engine answers; the message says what to do.
+    `address`: ``ssh://USER@HOST:PORT`` of another machine's engine; by default the engine that
+    Docker's own environment variables name.
     """
     try:
         if address:

@@ -52,23 +52,11 @@ def make(
 ) -> dict[str, dict[str, Any]]:
     """Make the containers of a trial and return what the agent must know about them.
 
-    Parameters
-    ----------
-    client : docker.DockerClient
-    image : str
-    run : str
-        The run's name; containers and the volume are called after it.
-    trial : Trial
-    disk : str
-        Kernel name of the device under test, on the engine's machine.
-    devices : dict
-        By group: kernel name of the group's own part of that device, or of the whole device.
-
-    Returns
-    -------
-    dict
-        By group: ``process`` (id of the first process), ``work`` (folder of the file system, or
-        None), ``socket`` (path of the worker's socket), ``limited`` (limits that the engine set).
+    `run`: The run's name; containers and the volume are called after it. `disk`: Kernel name of the
+    device under test, on the engine's machine. `devices`: By group: kernel name of the group's own
+    part of that device, or of the whole device. Returns: By group: ``process`` (id of the first
+    process), ``work`` (folder of the file system, or None), ``socket`` (path of the worker's
+    socket), ``limited`` (limits that the engine set).
     """
     remove(client, run)
     return {

@@ -31,13 +31,8 @@ Chunk = tuple[bytes | None, bytes | None]
 class ContainerShell:
     """Runs commands in a container.
 
-    Parameters
-    ----------
-    name : str
-        Name of the engine's machine in messages.
-    container : callable
-        Returns the running container. It is called before each command, so that the container is
-        started again if it has ended.
+    `container`: Returns the running container. It is called before each command, so that the
+    container is started again if it has ended.
     """
 
     def __init__(self, name: str, container: Callable[[], Container]) -> None:

@@ -44,11 +44,8 @@ class DockerTestbed(ShellTestbed):
     The agent runs on the engine's machine, in a container with the rights that it needs. The
     processes of a trial run in ordinary containers.
 
-    Parameters
-    ----------
-    address : str, optional
-        ``ssh://USER@HOST:PORT`` of another machine's engine; by default the engine that Docker's
-        own environment variables name.
+    `address`: ``ssh://USER@HOST:PORT`` of another machine's engine; by default the engine that
+    Docker's own environment variables name.
     """
 
     name = "docker"
@@ -65,24 +62,12 @@ class DockerTestbed(ShellTestbed):
 
     @functools.cached_property
     def client(self) -> docker.DockerClient:
-        """Client of the engine.
-
-        Raises
-        ------
-        NotReady
-            When no engine answers.
-        """
+        """Client of the engine."""
         return engine.connect(self.address)
 
     @functools.cached_property
     def image(self) -> Image:
-        """The environment's image.
-
-        Raises
-        ------
-        NotReady
-            When the engine has no such image, or does not answer.
-        """
+        """The environment's image."""
         try:
             return self.client.images.get(IMAGE)
         except docker.errors.ImageNotFound:

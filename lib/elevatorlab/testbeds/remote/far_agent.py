@@ -55,17 +55,8 @@ class FarAgent:
     def install(self, root: bool = True) -> None:
         """Check what the agent needs on that machine, and copy it there if it is missing.
 
-        Parameters
-        ----------
-        root : bool
-            Whether the agent must be able to change the machine. To collect facts, it needs no
-            root.
-
-        Raises
-        ------
-        NotReady
-            When Python is missing or too old, root is not available, or the agent's folder
-            cannot be used.
+        `root`: Whether the agent must be able to change the machine. To collect facts, it needs no
+        root.
         """
         if self.agent and (self.root_checked or not root):
             return
@@ -151,28 +142,7 @@ class FarAgent:
 
         If the trial runs already, wait for its end.
 
-        Parameters
-        ----------
-        name : str
-            The run's name; the same name is the same run.
-        inputs : dict of str to bytes
-            See `elevatorlab.testbeds.plugin_archive.with_plugins`.
-        site : dict
-            See `elevatorlab.agent.devices.block_device.create`.
-        note : callable
-            Called with each line of the agent's log.
-        limit_s : float
-            Time after which the trial is stopped.
-
-        Returns
-        -------
-        dict of str to bytes
-            ``status``, ``log.txt``, ``result/...``.
-
-        Raises
-        ------
-        TrialFailed
-            When the trial does not end in time, or the connection stays broken.
+        `name`: The run's name; the same name is the same run.
         """
         self.install()
         run = f"{self.folder}/runs/{name}"
@@ -196,11 +166,6 @@ class FarAgent:
         """Repeat an action until the connection survives it; return the action's answer.
 
         The action must be safe to do twice.
-
-        Raises
-        ------
-        TrialFailed
-            When the connection has been broken for more than `RECONNECT_S`.
         """
 
         def say_why(attempt: tenacity.RetryCallState) -> None:
@@ -229,13 +194,9 @@ class FarAgent:
     def _listen(self, run: str, offset: int, note: Say, until_s: float) -> tuple[str, int]:
         """Pass the log's lines to `note`, from `offset` on, over one connection.
 
-        Returns
-        -------
-        state : str
-            The run's state; ``running`` if the connection broke after a line had come, or
-            `until_s` has passed.
-        offset : int
-            Place in the log where the next connection begins.
+        Returns `state`: The run's state; ``running`` if the connection broke after a line had come,
+        or `until_s` has passed. Returns `offset`: Place in the log where the next connection
+        begins.
         """
         heard = False
         try:
@@ -261,22 +222,11 @@ class FarAgent:
     ) -> Iterator[list[dict[str, Any]]]:
         """Keep a job of the agent running there within the context; yield the job's proofs.
 
-        Parameters
-        ----------
-        failure : str
-            Beginning of the error message if the job fails; the reason follows.
-        job, *arguments : str
-            A job of `elevatorlab.agent.lifecycle.second_machine`, and its arguments.
-        say : callable
-            Called with each complaint of the job, such as that something could not be restored.
-        alone : bool
-            Whether to keep all trials off that machine meanwhile, by the lock `ONE_TRIAL`. For
-            jobs that do not take this lock themselves.
-
-        Raises
-        ------
-        TrialFailed
-            When the job fails before it is ready.
+        `failure`: Beginning of the error message if the job fails; the reason follows. `job`,
+        `*arguments`: A job of `elevatorlab.agent.lifecycle.second_machine`, and its arguments.
+        `say`: Called with each complaint of the job, such as that something could not be restored.
+        `alone`: Whether to keep all trials off that machine meanwhile, by the lock `ONE_TRIAL`. For
+        jobs that do not take this lock themselves.
         """
         self.install()
         argv = self.argv(job, *arguments)

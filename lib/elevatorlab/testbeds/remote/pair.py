@@ -34,12 +34,9 @@ class PairTestbed(ShellTestbed):
     to this host alone. Any other device is the host's own. The options for logging in (`key`,
     `known_hosts`, `config`) hold for both machines.
 
-    Parameters
-    ----------
-    address : str
-        In the form above. Its option ``address`` is the IPv4 address at which the host reaches the
-        target. By default, it is the address that the target's name has here. Name another
-        address if the data have a network of their own.
+    `address`: In the form above. Its option ``address`` is the IPv4 address at which the host
+    reaches the target. By default, it is the address that the target's name has here. Name another
+    address if the data have a network of their own.
     """
 
     name = "ssh-pair"

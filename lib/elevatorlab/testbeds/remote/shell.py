@@ -38,26 +38,13 @@ def pass_on(said: str, where: str, say: Say) -> None:
 
 
 class Shell(Protocol):
-    """A way to a machine, or into a container.
+    """A way to a machine, or into a container."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the machine in messages.
-    """
-
+    #: Name of the machine in messages.
     name: str
 
     def run(self, argv: Sequence[str], timeout_s: float = 60) -> str:
-        """Run a command and return its standard output.
-
-        Raises
-        ------
-        CommandFailed
-            When the command ends with a status other than 0.
-        ConnectionLost
-            When the connection breaks meanwhile.
-        """
+        """Run a command and return its standard output."""
         ...
 
     def lines(self, argv: Sequence[str]) -> Iterator[str]:
@@ -86,16 +73,7 @@ class HoldingShell(Shell, Protocol):
         The command prints this line when it is ready. When the context is left, the command's
         standard input is closed, and the command must end.
 
-        Parameters
-        ----------
-        argv : list of str
-        say : callable
-            Called with each line of the command's error output, after the command has ended.
-
-        Raises
-        ------
-        CommandFailed
-            When the command ends before it is ready.
+        `say`: Called with each line of the command's error output, after the command has ended.
         """
         ...
 

@@ -100,11 +100,6 @@ def parse(address: str) -> dict[str, Any]:
     {'host': 'there', 'user': 'me', 'port': 2222, 'key_file': '~/.ssh/lab'}
     >>> parse("ssh://there?config=yes")
     {'host': 'there', 'user': None, 'port': None, 'ssh_config': True}
-
-    Raises
-    ------
-    ElevatorLabError
-        When the address has another form, a password, or an unknown option.
     """
     form = "ssh://[USER@]HOST[:PORT][?key=FILE&known_hosts=FILE&config=yes]"
     try:

@@ -44,17 +44,8 @@ class SshShell:
 
     The machine's host key must be known. The user is never asked anything.
 
-    Parameters
-    ----------
-    host : str
-    user : str, optional
-    port : int, optional
-    key_file : path, optional
-        Private key; by default the keys of an SSH agent and of ``~/.ssh``.
-    known_hosts : path, optional
-        File of known host keys; by default ``~/.ssh/known_hosts`` and the system's file.
-    ssh_config : bool
-        Whether to read the user's ``~/.ssh/config``.
+    `key_file`: Private key; by default the keys of an SSH agent and of ``~/.ssh``. `known_hosts`:
+    File of known host keys; by default ``~/.ssh/known_hosts`` and the system's file.
     """
 
     def __init__(
@@ -81,14 +72,7 @@ class SshShell:
         )
 
     def open(self) -> None:
-        """Connect, unless the connection is open.
-
-        Raises
-        ------
-        NotReady
-            When the machine is unreachable, its host key is unknown or has changed, a file is
-            missing, or the key is not accepted.
-        """
+        """Connect, unless the connection is open."""
         if self.connection.is_connected:
             return
         where = f"{self.connection.user}@{self.name}:{self.connection.port}"

@@ -18,22 +18,7 @@ def found(program: str) -> bool:
 def run(argv: Sequence[str], timeout_s: float, **more: Any) -> subprocess.CompletedProcess[str]:
     """Run a command and wait until it ends.
 
-    Parameters
-    ----------
-    argv : list of str
-    timeout_s : float
-    more
-        Further arguments of `subprocess.run`.
-
-    Returns
-    -------
-    subprocess.CompletedProcess
-        The output is text. The status is not checked.
-
-    Raises
-    ------
-    NotReady
-        When the program is not installed, or does not end within `timeout_s`.
+    Returns: The output is text. The status is not checked.
     """
     try:
         return subprocess.run(
@@ -58,23 +43,7 @@ def run(argv: Sequence[str], timeout_s: float, **more: Any) -> subprocess.Comple
 def follow(
     argv: Sequence[str], timeout_s: float, log: Path, hear: Callable[[str], None], **more: Any
 ) -> None:
-    """Run a command, and call `hear` with each line that it prints.
-
-    Parameters
-    ----------
-    argv : list of str
-    timeout_s : float
-    log : pathlib.Path
-        File for everything that the command prints.
-    hear : callable
-    more
-        Further arguments of `subprocess.Popen`.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the command fails or does not end in time. The message has the end of its output.
-    """
+    """Run a command, and call `hear` with each line that it prints."""
     # A session of its own, so that Ctrl-C reaches this process alone. This process then ends the
     # command and removes what the command has made.
     with subprocess.Popen(

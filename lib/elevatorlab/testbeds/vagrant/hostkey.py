@@ -16,19 +16,7 @@ NO_KEY_YET = (OSError, EOFError, paramiko.SSHException)
 
 
 def pin(host: str, port: int, known_hosts: Path) -> None:
-    """Write the key that the machine shows now into the file `known_hosts`.
-
-    Parameters
-    ----------
-    host : str
-    port : int
-    known_hosts : pathlib.Path
-
-    Raises
-    ------
-    NotReady
-        When the machine shows no key within `WAIT_S`.
-    """
+    """Write the key that the machine shows now into the file `known_hosts`."""
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(NO_KEY_YET),
         wait=tenacity.wait_fixed(1),

@@ -24,10 +24,6 @@ ANSWER = BUILD / "kvm.json"
 def works() -> bool:
     """Tell whether a virtual machine can use this machine's processor.
 
-    Returns
-    -------
-    bool
-
     See Also
     --------
     why_not : the reason.

@@ -40,13 +40,7 @@ def virsh(*arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess
 
 
 def require() -> None:
-    """Make sure that libvirtd answers this user.
-
-    Raises
-    ------
-    NotReady
-        When it does not answer.
-    """
+    """Make sure that libvirtd answers this user."""
     answer = virsh("version", timeout_s=20)
     if answer.returncode:
         said = " ".join(answer.stderr.split())
@@ -82,18 +76,8 @@ def make_pool(name: str) -> None:
 def make_network(name: str, network: str, file: Path) -> None:
     """Make a private network called `name`; nobody outside can open a connection to its guests.
 
-    Parameters
-    ----------
-    name : str
-    network : str
-        Range of its addresses, such as ``192.168.100.0/24``.
-    file : pathlib.Path
-        File to which the network's description is written for virsh.
-
-    Raises
-    ------
-    NotReady
-        When virsh fails.
+    `network`: Range of its addresses, such as ``192.168.100.0/24``. `file`: File to which the
+    network's description is written for virsh.
     """
     all_of_it = ipaddress.IPv4Network(network)
     file.write_text(
@@ -114,23 +98,6 @@ def free_network(name: str, routes: Path = Path("/proc/net/route")) -> ipaddress
 
     The search begins at a place that depends on `name`. So two virtual machines that start
     together rarely choose the same network.
-
-    Parameters
-    ----------
-    name : str
-        Name of the virtual machine.
-    routes : pathlib.Path
-        The kernel's list of routes.
-
-    Returns
-    -------
-    ipaddress.IPv4Network
-        One of 192.168.100.0/24 to 192.168.199.0/24.
-
-    Raises
-    ------
-    NotReady
-        When all of them are taken.
     """
     taken = [*_routed(routes.read_text()), *_defined()]
     begin = sum(name.encode())
@@ -171,11 +138,6 @@ def remove(name: str) -> None:
 
     A client that was killed may have left a request that libvirtd still carries out, so
     an object counts as removed only after two checks in a row have not found it.
-
-    Raises
-    ------
-    ElevatorLabError
-        When something is still there after `REMOVE_S`.
     """
     until_s = time.monotonic() + REMOVE_S
     gone = 0

@@ -42,18 +42,10 @@ class Machine:
     the next run with the same folder, or `clean`, finds what is left. Within the context, the
     machine is up; afterwards, it is removed.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Folder for the journal, log, keys and Vagrant's state; made and removed with the machine.
-    memory_mib, cpus, disk_mib : int
-        Memory, processors, and the size of the second disk.
-    driver : str or None
-        Libvirt's ``kvm`` or ``qemu``. None means ``kvm`` if KVM works here, else ``qemu``.
-    keep : bool
-        Leave the machine running at the end of the ``with`` block; the next `up` finds it.
-    say : callable
-        Called with a line about each step.
+    `folder`: Folder for the journal, log, keys and Vagrant's state; made and removed with the
+    machine. `memory_mib`, `cpus`, `disk_mib`: Memory, processors, and the size of the second disk.
+    `driver`: Libvirt's ``kvm`` or ``qemu``. None means ``kvm`` if KVM works here, else ``qemu``.
+    `keep`: Leave the machine running at the end of the ``with`` block; the next `up` finds it.
     """
 
     def __init__(
@@ -87,14 +79,7 @@ class Machine:
     # ---- its life ----------------------------------------------------------------------
 
     def up(self) -> None:
-        """Start the machine, unless it is up already.
-
-        Raises
-        ------
-        NotReady
-            When something is missing, another process uses the machine, or it does not come up.
-            A machine that did not come up is removed.
-        """
+        """Start the machine, unless it is up already."""
         self._take_lock()
         try:
             if self._found_up():
@@ -201,16 +186,8 @@ class Machine:
     def ssh_config(self) -> dict[str, Any]:
         """Return how to reach the machine over SSH.
 
-        Returns
-        -------
-        dict
-            ``host``, ``port``, ``user``, ``key_filename``, and ``known_hosts``: a file with the
-            only host key that the machine may show.
-
-        Raises
-        ------
-        NotReady
-            When the machine is not up.
+        Returns: ``host``, ``port``, ``user``, ``key_filename``, and ``known_hosts``: a file with
+        the only host key that the machine may show.
         """
         return {**self._made()["address"], "known_hosts": str(self._known_hosts)}
 

@@ -29,13 +29,7 @@ def provider() -> str:
 
 
 def require(provider: str) -> None:
-    """Make sure that Vagrant can make a virtual machine with `provider`.
-
-    Raises
-    ------
-    NotReady
-        When Vagrant, the provider, or Vagrant's plug-in for libvirt is missing.
-    """
+    """Make sure that Vagrant can make a virtual machine with `provider`."""
     _require_vagrant()
     _require_provider(provider)
 
@@ -67,12 +61,7 @@ def boxes() -> list[str]:
 
 
 def findings() -> Iterator[Readiness]:
-    """Yield the findings on what a virtual machine needs of this machine.
-
-    Yields
-    ------
-    Readiness
-    """
+    """Yield the findings on what a virtual machine needs of this machine."""
     chosen = provider()
     for what, check in (
         ("vagrant", _require_vagrant),

@@ -36,11 +36,8 @@ class VagrantTestbed(ShellTestbed):
     Its processor is real only where KVM (or VirtualBox) works; otherwise QEMU emulates it, and
     every result says so.
 
-    Parameters
-    ----------
-    machine : Machine, optional
-        A virtual machine that the caller makes and removes. By default, `prepare` makes one, and
-        `close` removes it.
+    `machine`: A virtual machine that the caller makes and removes. By default, `prepare` makes one,
+    and `close` removes it.
     """
 
     name = "vagrant"

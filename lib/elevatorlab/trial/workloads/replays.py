@@ -60,20 +60,13 @@ class Replay(WorkloadModel):
 
 
 class SerialRequest(NamedTuple):
-    """A request of `SerialReplay`.
+    """A request of `SerialReplay`."""
 
-    Attributes
-    ----------
-    after_us : float
-        Time from the answer to the request before until this request is sent.
-    write : int
-        1 for a write, 0 for a read.
-    sector, sectors : int
-        First sector, and number of sectors, of 512 bytes each.
-    """
-
+    #: Time from the answer to the request before until this request is sent.
     after_us: NotNegative
+    #: 1 for a write, 0 for a read.
     write: Annotated[int, Field(ge=0, le=1)]
+    #: sector, sectors: First sector, and number of sectors, of 512 bytes each.
     sector: Annotated[int, Field(ge=0)]
     sectors: Annotated[int, Field(ge=1, le=2048)]
 

@@ -28,20 +28,9 @@ JUDGES: dict[str, Judge] = {
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the paper its verdict.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        One row per container and trial, with `columns.COLUMNS`; empty for published data alone.
-
-    Returns
-    -------
-    list of Claim
-        Each claim about the document once; each other claim once per run (`matching.runs`).
-
-    Raises
-    ------
-    ElevatorLabError
-        When a column is missing.
+    `measured`: One row per container and trial, with `columns.COLUMNS`; empty for published data
+    alone. Returns: Each claim about the document once; each other claim once per run
+    (`matching.runs`).
     """
     expect_columns(measured, COLUMNS, "container and trial")
     rows = of_first_scheduler(measured)

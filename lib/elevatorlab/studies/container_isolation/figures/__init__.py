@@ -124,13 +124,8 @@ SHOWS = {
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures, once for each run (see `showing.figures.of_every_run`).
 
-    Parameters
-    ----------
-    published : pandas.DataFrame
-        From `published.numbers`.
-    measured : pandas.DataFrame
-        Tidy table; empty for published data alone. Each further scheduler of the disk gets figures
-        of its own, whose names end with the scheduler's name.
+    `measured`: Tidy table; empty for published data alone. Each further scheduler of the disk gets
+    figures of its own, whose names end with the scheduler's name.
     """
     # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run

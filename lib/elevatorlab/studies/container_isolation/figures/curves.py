@@ -61,15 +61,7 @@ def exact(quantity: str) -> pd.Series:
 
 
 def curves(measured: pd.DataFrame, quantity: str) -> Figure:
-    """Draw a quantity over the number of containers, with rivals and residuals.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Rows of one run; may be empty.
-    quantity : str
-        One of `LABELS`.
-    """
+    """Draw a quantity over the number of containers, with rivals and residuals."""
     figure = Figure(figsize=(ONE_COLUMN, 4.2))
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     loads, column = by_load(measured), QUANTITIES[quantity]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ....analysis import knee as knees
 from ....analysis.models import CURVES, FALLING_CURVES, SHARE_CURVES, Model
-from ....analysis.rivals import ModelComparison, compare
+from ....analysis.rivals import ModelComparison, compare_models
 from .interference import QUANTITIES
 
 FEWEST_PLACES = 3
@@ -54,7 +54,7 @@ def compare_curves(
 def _compared(models: tuple[Model, ...], *points: tuple[float, ...]) -> ModelComparison:
     """Compare curves once, since claims, figures and tables ask for the same ones."""
     x, y, iops = map(np.asarray, points)
-    return compare(models, x, y, iops=iops)
+    return compare_models(models, x, y, iops=iops)
 
 
 def knee_of(loads: pd.DataFrame) -> knees.Knee | None:

@@ -45,19 +45,8 @@ def by_load(
 ) -> pd.DataFrame:
     """Average over the normal containers of each trial.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Tidy rows of one run.
-    experiment : str
-    disk : str or None
-        None: all disks, each in rows of its own.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per disk, number of containers, offered load and repetition, sorted; columns as in
-        the tidy table.
+    Returns: One row per disk, number of containers, offered load and repetition, sorted; columns as
+    in the tidy table.
     """
     rows = table[(table["experiment"] == experiment) & (table["role"] == NORMAL)]
     if disk is not None:
@@ -91,11 +80,8 @@ def overloads(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
     """Return mean waits with and without an overloaded container.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row per number of normal containers, number of overloaded ones and repetition: columns
-        containers, overloaded, repetition, normal_ms, overloaded_ms.
+    Returns: One row per number of normal containers, number of overloaded ones and repetition:
+    columns containers, overloaded, repetition, normal_ms, overloaded_ms.
     """
     rows = table[(table["disk"] == disk) & table["experiment"].isin([EQUAL, OVERLOAD])]
     keys = ["containers", "overloaded", "repetition"]
@@ -111,13 +97,10 @@ def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
 def rises(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
     """Return how much longer the overloaded container makes the waits: the paper's dW and dSW.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row per number of normal containers and repetition, with the columns rise_ms (mean dW
-        of the normal containers), overloaded_rise_ms (wait of the overloaded container minus its
-        wait alone; NaN if it did not run alone) and system_rise_ms (dSW: the sum of the rises of
-        the normal containers and the overloaded one).
+    Returns: One row per number of normal containers and repetition, with the columns rise_ms (mean
+    dW of the normal containers), overloaded_rise_ms (wait of the overloaded container minus its
+    wait alone; NaN if it did not run alone) and system_rise_ms (dSW: the sum of the rises of the
+    normal containers and the overloaded one).
     """
     found = waits(table, disk)
     keys = ["containers", "repetition"]

@@ -15,13 +15,7 @@ __all__ = ["overview_table", "tables"]
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the study's tables, each with its caption.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return the study's tables, each with its caption."""
     of_interference = (overview_table, fits_table, laws_table, queues_table, overloads_table)
     found = [table(measured) for table in of_interference]
     found += [*regulation.tables(measured), *frontier.tables(measured)]

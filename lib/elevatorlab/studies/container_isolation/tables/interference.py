@@ -200,13 +200,7 @@ def laws_table(measured: pd.DataFrame) -> Captioned:
 
 
 def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the name of each law, and the outcome of checking an experiment's rows by it.
-
-    Parameters
-    ----------
-    samples : pandas.DataFrame
-        Tidy rows of one experiment.
-    """
+    """Yield the name of each law, and the outcome of checking an experiment's rows by it."""
     own = samples[["iops", "wait_ms", "queue_length", "utilization_ratio"]].astype(float)
     yield "Little: L = X W, kernel's counters", laws.check(own, laws.LITTLE)
     seen = own.assign(wait_ms=samples["latency_mean_ms"].astype(float))

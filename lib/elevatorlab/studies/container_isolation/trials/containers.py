@@ -58,19 +58,9 @@ def trial(
 ) -> Trial:
     """Return a trial in which each workload has a container and a part of the disk of its own.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    experiment, disk, scheduler, repetition
-        As the columns of these names (see `..columns`).
-    workloads : sequence of PacedWrites
-        One for each container. The name of its group begins with the container's role.
-    labels : mapping
-        Further labels of the trial, which become columns.
-    limits : mapping, optional
-        Further fields of a group, by the group's name.
-    more
-        Further fields of the trial.
+    `workloads`: One for each container. The name of its group begins with the container's role.
+    `labels`: Further labels of the trial, which become columns. `limits`: Further fields of a
+    group, by the group's name.
     """
     groups = [
         Group(name=one.group, isolation="container", **(limits or {}).get(one.group, {}))

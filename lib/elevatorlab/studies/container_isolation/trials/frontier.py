@@ -44,21 +44,14 @@ TUNED = {"slice_idle": 0, "low_latency": 0}
 
 
 class Offender(NamedTuple):
-    """A container that overloads the disk, with a number of writers that may change.
+    """A container that overloads the disk, with a number of writers that may change."""
 
-    Attributes
-    ----------
-    writers : tuple of int
-        The numbers of writers, in their order in time.
-    turn_s : float or None
-        Each number of writers lasts this long, and after the last one comes the first again.
-        None: each number has an equal part of the whole time.
-    request_bytes : int
-        Size of a write.
-    """
-
+    #: The numbers of writers, in their order in time.
     writers: tuple[int, ...]
+    #: Each number of writers lasts this long, and after the last one comes the first again. None:
+    #: each number has an equal part of the whole time.
     turn_s: float | None = None
+    #: Size of a write.
     request_bytes: int = OVERLOAD_BYTES
 
 
@@ -87,13 +80,7 @@ class Setting(NamedTuple):
 
 
 def trials(parameters: Parameters) -> list[Trial]:
-    """Return the trials of experiment ``frontier``.
-
-    Raises
-    ------
-    ElevatorLabError
-        When the cost controller would run on a drive, for which it has no model.
-    """
+    """Return the trials of experiment ``frontier``."""
     if parameters.frontier_drives and "io_cost" in parameters.frontier_mechanisms:
         raise ElevatorLabError(
             "frontier_drives: expected no io_cost among frontier_mechanisms, since its model is "

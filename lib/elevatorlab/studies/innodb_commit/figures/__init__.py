@@ -46,18 +46,9 @@ KEPT = ("commits", "idle")
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures.
 
-    Parameters
-    ----------
-    published : pandas.DataFrame
-        From `published.table()`.
-    measured : pandas.DataFrame
-        Tidy measured table; empty for published data alone.
-
-    Returns
-    -------
-    dict of str to Drawn
-        "commits" and, if they were measured, "idle", "group-commit" and "slice-idle"; once for
-        each run (see `showing.figures.of_every_run`).
+    `measured`: Tidy measured table; empty for published data alone. Returns: "commits" and, if they
+    were measured, "idle", "group-commit" and "slice-idle"; once for each run (see
+    `showing.figures.of_every_run`).
     """
     # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run

@@ -39,15 +39,8 @@ def of_threads(
 ) -> None:
     """Draw a line of dots for each group, one dot for each number of threads.
 
-    Parameters
-    ----------
-    axis : matplotlib.axes.Axes
-    values : mapping
-        The estimates, by group and number of threads.
-    order : sequence of str
-        The groups from top to bottom.
-    schedulers : mapping, optional
-        The scheduler of each group whose name is not that of its scheduler.
+    `values`: The estimates, by group and number of threads. `schedulers`: The scheduler of each
+    group whose name is not that of its scheduler.
     """
     known = schedulers or {}
 

@@ -59,19 +59,11 @@ KEPT = ("points", "gain")
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures.
 
-    Parameters
-    ----------
-    published : pandas.DataFrame
-        From `published.sample_log()`. No figure shows these rates, because they belong to the
-        author's hardware. The printed points are read by the figure itself.
-    measured : pandas.DataFrame
-        Tidy measured table (see `claims.judge`); empty for published data alone.
-
-    Returns
-    -------
-    dict of str to Drawn
-        "points" and, if something was measured, "critical-difference", "gain" and
-        "charts-VARIANT"; once for each run (see `showing.figures.of_every_run`).
+    `published`: From `published.sample_log()`. No figure shows these rates, because they belong to
+    the author's hardware. The printed points are read by the figure itself. `measured`: Tidy
+    measured table (see `claims.judge`); empty for published data alone. Returns: "points" and, if
+    something was measured, "critical-difference", "gain" and "charts-VARIANT"; once for each run
+    (see `showing.figures.of_every_run`).
     """
     # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run

@@ -23,10 +23,7 @@ _CELL = ["arm", "test", "threads", "repetition"]
 def charts(rows: pd.DataFrame) -> Figure:
     """Draw each scheduler's throughput relative to the mean of all, one panel per device and test.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Rows of one run of the study, and of one variant.
+    `rows`: Rows of one run of the study, and of one variant.
     """
     logs = np.log(rows["throughput_kib_s"])
     beyond = np.exp(logs - logs.groupby([rows[name] for name in _CELL]).transform("mean")) - 1

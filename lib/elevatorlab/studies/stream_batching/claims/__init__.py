@@ -28,20 +28,8 @@ from . import cores, curves, points
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every point of the document its verdict.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        One row per point, with `columns.COLUMNS`; empty for published data alone.
-
-    Returns
-    -------
-    list of Claim
-        Each claim about the document once; each other claim once per machine and preset.
-
-    Raises
-    ------
-    ElevatorLabError
-        When a column is missing, or a point was measured twice in the same repetition.
+    `measured`: One row per point, with `columns.COLUMNS`; empty for published data alone. Returns:
+    Each claim about the document once; each other claim once per machine and preset.
     """
     expect_columns(measured, COLUMNS, "point")
     where = ["machine", "preset", "testbed", "target", "driver", "time_scale", "scheduler"]

@@ -173,19 +173,9 @@ def _end(
 def steadied(claims: Sequence[Claim], measured: pd.DataFrame) -> list[Claim]:
     """Withdraw the verdicts on emulated cores that depend on the emulated machine's arrangement.
 
-    Parameters
-    ----------
-    claims : sequence of Claim
-        The claims of all runs.
-    measured : pandas.DataFrame
-        The rows by which the claims were judged.
-
-    Returns
-    -------
-    list of Claim
-        The claims in the same order. A verdict stands if at least two slot lengths and two costs
-        of a transfer were measured, and all of them give this verdict. Otherwise the claim is not
-        testable, and its reason has the verdict of this arrangement alone.
+    Returns: The claims in the same order. A verdict stands if at least two slot lengths and two
+    costs of a transfer were measured, and all of them give this verdict. Otherwise the claim is not
+    testable, and its reason has the verdict of this arrangement alone.
     """
     emulated = _arrangements(measured)
     found: dict[Key, dict[Arrangement, Verdict]] = {}
@@ -202,17 +192,11 @@ def steadied(claims: Sequence[Claim], measured: pd.DataFrame) -> list[Claim]:
 
 
 class Arrangement(NamedTuple):
-    """How an emulated machine is arranged.
+    """How an emulated machine is arranged."""
 
-    Attributes
-    ----------
-    cpus : str
-        Number of processors.
-    slot, transfer : str
-        Instructions of a slot, and instructions that moving a cache line costs.
-    """
-
+    #: Number of processors.
     cpus: str
+    #: slot, transfer: Instructions of a slot, and instructions that moving a cache line costs.
     slot: str
     transfer: str
 
@@ -264,11 +248,8 @@ def _list(numbers: Iterable[str]) -> str:
 def judges(of_one_core: Mapping[str, Judge]) -> dict[str, Judge]:
     """Return all judges that use measurements, for every kind of run.
 
-    Parameters
-    ----------
-    of_one_core : mapping
-        The judges for runs in which host and target share their processors, or are two machines.
-        In the result, they also judge runs in which host and target have cores of their own.
+    `of_one_core`: The judges for runs in which host and target share their processors, or are two
+    machines. In the result, they also judge runs in which host and target have cores of their own.
     """
     several: dict[str, Judge] = {
         "cores": _point,

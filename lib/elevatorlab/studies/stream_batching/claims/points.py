@@ -86,17 +86,8 @@ def held_against(
 ) -> Judgement:
     """Compare a measured ratio with the published ratio, which is `item.number` / `beside`.
 
-    Parameters
-    ----------
-    item : Statement
-    measured : Interval or None
-        None if one of the two was not run.
-    beside : float or None
-        Published value of the reference; None if the document shows none.
-    step : float
-        Resolution of the reading of both published values.
-    where : mapping
-        The measured point (see `where_of`).
+    `beside`: Published value of the reference; None if the document shows none. `step`: Resolution
+    of the reading of both published values.
     """
     if measured is None or beside is None:
         return not_testable(f"Not run here with noop beside it ({words(where)}).")

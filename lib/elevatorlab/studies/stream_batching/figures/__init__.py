@@ -83,19 +83,10 @@ _LIKE_THE_DOCUMENT = [name for name in CAPTIONS if name.startswith("figure-")]
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures.
 
-    Parameters
-    ----------
-    published : pandas.DataFrame
-        From `published.points()`.
-    measured : pandas.DataFrame
-        Tidy measured table (see `claims.judge`); empty for published data alone.
-
-    Returns
-    -------
-    dict of str to Drawn
-        By the names in `CAPTIONS`, once for each run (see `showing.figures.of_every_run`). Without
-        a measurement, only the document's figures are drawn. Rows in which host and target have
-        cores of their own are only in the figures by cores and in `tables.cores_table`.
+    `measured`: Tidy measured table (see `claims.judge`); empty for published data alone. Returns:
+    By the names in `CAPTIONS`, once for each run (see `showing.figures.of_every_run`). Without a
+    measurement, only the document's figures are drawn. Rows in which host and target have cores of
+    their own are only in the figures by cores and in `tables.cores_table`.
     """
     # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run

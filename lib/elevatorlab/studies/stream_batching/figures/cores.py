@@ -41,16 +41,8 @@ def cores(
 ) -> Figure:
     """Draw throughput against cores for one target.
 
-    Parameters
-    ----------
-    published : pandas.DataFrame
-        From `published.points()`.
-    measured : pandas.DataFrame
-        Rows of one run in which host and target share their processors. Predictions come from
-        these.
-    emulated : pandas.DataFrame
-        Rows of all runs in which host and target have processors of their own.
-    target : str
+    `measured`: Rows of one run in which host and target share their processors. Predictions come
+    from these. `emulated`: Rows of all runs in which host and target have processors of their own.
     """
     rows = rows_of(measured, target=target)
     own = rows_of(emulated, target=target)

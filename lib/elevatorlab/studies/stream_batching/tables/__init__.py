@@ -67,13 +67,7 @@ CORES = (1, 2, 4, 8, 16, 24)
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the study's tables, each with its caption.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return the study's tables, each with its caption."""
     own, alike = apart(measured), shared(measured)
     of_one_core = [
         overview_table(alike),
@@ -233,12 +227,8 @@ def _shares(rows: pd.DataFrame, what: Mapping[str, Any], shown: pd.DataFrame) ->
 def cores_table(measured: pd.DataFrame, alike: pd.DataFrame) -> Captioned:
     """Return a caption and a row for each point of Figures 3 and 4 in `measured`.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        Rows in which host and target have cores of their own.
-    alike : pandas.DataFrame
-        The other rows. The prediction comes from the first run with one core among these rows.
+    `measured`: Rows in which host and target have cores of their own. `alike`: The other rows. The
+    prediction comes from the first run with one core among these rows.
     """
     shown = core_scaling().pivot(
         index=["target", "operation", "cores"], columns="scheduler", values="throughput_kiops"

@@ -30,10 +30,7 @@ def has_others(measured: pd.DataFrame) -> bool:
 def others_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each other scheduler, target, driver and depth.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table, without rows that had cores of their own.
+    `measured`: The study's tidy table, without rows that had cores of their own.
     """
     found = []
     for run in runs(measured):

@@ -25,22 +25,9 @@ from . import numbers, sentences
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the article its verdict.
 
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        One row per timed read, with `COLUMNS`; empty for published data alone.
-
-    Returns
-    -------
-    list of Claim
-        Each claim about the document once; each other claim once per machine and preset. The arms
-        of a machine may come from several testbeds (see `matching.runs`).
-
-    Raises
-    ------
-    ElevatorLabError
-        When a column is missing, one read was measured twice in the same repetition, or the arms
-        of a machine did not read the same from the same device.
+    `measured`: One row per timed read, with `COLUMNS`; empty for published data alone. Returns:
+    Each claim about the document once; each other claim once per machine and preset. The arms of a
+    machine may come from several testbeds (see `matching.runs`).
     """
     expect_columns(measured, COLUMNS, "timed read")
     _refuse_what_cannot_be_compared(measured)

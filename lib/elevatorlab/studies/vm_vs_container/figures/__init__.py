@@ -79,20 +79,11 @@ SHOWS = {
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures.
 
-    Parameters
-    ----------
-    published : pandas.DataFrame
-        From `published.times()`; seconds.
-    measured : pandas.DataFrame
-        Tidy measured table (see `claims.judge`); empty for published data alone.
-
-    Returns
-    -------
-    dict of str to Drawn
-        "overview", "figure-1-none" ... "figure-4-kyber", "table-5", and "times-NAME" for each
-        scheduler that the article lacks; once for each run (see `showing.figures.of_every_run`).
-        If several schedulers of the physical disk were measured, also "crossing", or on the
-        deterministic machine "guest-or-host".
+    `measured`: Tidy measured table (see `claims.judge`); empty for published data alone. Returns:
+    "overview", "figure-1-none" ... "figure-4-kyber", "table-5", and "times-NAME" for each scheduler
+    that the article lacks; once for each run (see `showing.figures.of_every_run`). If several
+    schedulers of the physical disk were measured, also "crossing", or on the deterministic machine
+    "guest-or-host".
     """
     # Imported here, because drawing needs libraries that judging does not need.
     from ....showing.figures import of_every_run

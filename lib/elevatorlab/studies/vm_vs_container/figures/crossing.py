@@ -35,10 +35,7 @@ def guest_or_host(crossed: pd.DataFrame) -> Figure:
 
     Times are relative to the scheduler none in both.
 
-    Parameters
-    ----------
-    crossed : pandas.DataFrame
-        Rows of one deterministic machine and preset with several schedulers of the host.
+    `crossed`: Rows of one deterministic machine and preset with several schedulers of the host.
     """
     rows = rows_of(crossed, variant=shown_variant(crossed), arm="vm")
     rows = rows.fillna({"backing_scheduler": ALONE})
@@ -60,10 +57,7 @@ def guest_or_host(crossed: pd.DataFrame) -> Figure:
 def crossing(crossed: pd.DataFrame) -> Figure:
     """Draw the time of each pair of schedulers relative to the first pair.
 
-    Parameters
-    ----------
-    crossed : pandas.DataFrame
-        Rows of one machine and preset with several schedulers of the physical disk.
+    `crossed`: Rows of one machine and preset with several schedulers of the physical disk.
     """
     variant = shown_variant(crossed)
     below = [name or AS_IT_WAS for name in backing_schedulers(crossed)]

@@ -45,19 +45,9 @@ def draw_columns(
     If some arms have an emulated processor and others have not, the emulated arms get a row of
     panels of their own, which says that they cannot be compared with the others.
 
-    Parameters
-    ----------
-    published, measured : pandas.DataFrame
-        The rows that this figure shows.
-    nothing : str
-        The text in place of a rerun if nothing was measured; "" leaves this place out.
-    draw : callable
-        Called with a panel's axes and its rows, of which there is at least one.
-
-    Returns
-    -------
-    matplotlib.figure.Figure, list of Axes
-        The figure, and the leftmost axes of each row that have data.
+    `nothing`: The text in place of a rerun if nothing was measured; "" leaves this place out.
+    `draw`: Called with a panel's axes and its rows, of which there is at least one. Returns: The
+    figure, and the leftmost axes of each row that have data.
     """
     panels = columns(published, measured)
     apart = emulated_apart(measured, ARMS)

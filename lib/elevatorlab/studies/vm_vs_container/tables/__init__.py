@@ -51,13 +51,7 @@ STABILITY = (
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
-    """Return the study's tables, each with its caption.
-
-    Parameters
-    ----------
-    measured : pandas.DataFrame
-        The study's tidy table; may be empty.
-    """
+    """Return the study's tables, each with its caption."""
     return [
         overview_table(measured),
         stability_table(measured),

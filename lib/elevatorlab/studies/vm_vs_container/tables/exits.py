@@ -123,12 +123,7 @@ def _sensitivity(run: Run) -> pd.DataFrame:
 def with_exits_longer(rows: pd.DataFrame, instructions: float) -> pd.DataFrame:
     """Return the rows with the times that they would have if each exit took longer.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Rows of the study's tidy table.
-    instructions : float
-        How much longer an exit takes, in instructions of 1 ns each; may be negative.
+    `instructions`: How much longer an exit takes, in instructions of 1 ns each; may be negative.
     """
     rate_hz = (rows["exits"] / rows["window_s"]).astype(float).fillna(0)
     return rows.assign(time_s=rows["time_s"] * (1 + rate_hz * instructions * 1e-9).clip(lower=0.01))

@@ -323,6 +323,7 @@ def claims_file(folder, **family):
 SENTENCE = {
     "id": "a",
     "quantity": "q",
+    "kind": "text",
     "judge": "j",
     "formula": "f",
     "role": "arithmetic of the document",
@@ -337,6 +338,7 @@ SENTENCE = {
         ({"tolerence": 1}, "tolerence"),
         ({"text": None}, "`column` or `text`"),
         ({"role": "evidence"}, "role"),
+        ({"kind": "speed"}, "kind"),
         ({"tolerance": 0.1}, "tolerance"),
         ({"tolerance": {"value": 0.1, "of": "share", "reason": "so"}}, "fixed"),
         ({"place": None}, "`text` and `place`"),

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from elevatorlab.judging import families, kept
-from elevatorlab.judging.claim import Source
+from elevatorlab.judging.claim import Kind, Source
 from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.families import About
@@ -21,7 +21,10 @@ PAGES = ("index.html", "claims.html", f"{STUDY}.html")
 
 def claim(**more):
     given = {"study": STUDY, "quantity": "a time", "unit": "s", "verdict": Verdict.REPRODUCED}
-    given |= {"source": Source(document="Why?", place="Table 1", row="flush=0, cfq")}
+    given |= {
+        "kind": Kind.TIME,
+        "source": Source(document="Why?", place="Table 1", row="flush=0, cfq"),
+    }
     return CLAIM.model_copy(update={**given, "id": f"{STUDY}/one", "reason": "So.", **more})
 
 
@@ -87,16 +90,19 @@ def test_files_and_code_stay_as_they_are():
     assert words.told(said, "vm_vs_container") == said
 
 
+SHARE = {"kind": Kind.SHARE}
+
+
 @pytest.mark.parametrize(
     ("more", "text"),
     [
         # a ratio to a reference, times the printed value of 32 %
         ({"unit": "%", "measured": 1.92, "compared": (one(0.06, -0.02, 0.14),)}, "2 (0 to 4) %"),
-        ({"unit": "%", "measured": 96.0, "compared": (one(3.0, 2.8, 3.2),)}, "96 (90 to 100) %"),
         (
-            {"quantity": "the share", "unit": "", "compared": (one(0.9, 0.7, 1.1),)},
-            "0.90 (0.70 to 1.00)",
+            SHARE | {"unit": "%", "measured": 96.0, "compared": (one(96.0, 90.0, 102.0),)},
+            "96 (90 to 100) %",
         ),
+        (SHARE | {"unit": "", "compared": (one(0.9, 0.7, 1.1),)}, "0.90 (0.70 to 1.00)"),
         ({"measured": 2.5, "compared": (one(2.5, -3.9, 8.9),)}, "2 (0 to 9) s"),
         # a difference can be negative
         (

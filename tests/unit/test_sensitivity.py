@@ -22,7 +22,13 @@ def claim(name, verdict, testbed="deterministic"):
     words = {name: name for name in ("datum", "quantity", "unit", "formula", "machine", "reason")}
     return Claim(
         **{**words, "id": f"s/{name}", "study": "s", "source": source, "role": Role.PREDICTION},
-        **{"published": 1.0, "tolerance": None, "threshold": None, "preset": "quick"},
+        **{
+            "kind": "time",
+            "published": 1.0,
+            "tolerance": None,
+            "threshold": None,
+            "preset": "quick",
+        },
         **{"testbed": testbed, "measured": 1.0, "verdict": verdict},
     )
 

@@ -33,6 +33,7 @@ def claim(**changes):
         "role": Role.PREDICTION,
         "datum": "d",
         "quantity": "q",
+        "kind": "time",
         "published": 2.0,
         "unit": "s",
         "formula": "f",

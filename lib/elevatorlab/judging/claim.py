@@ -49,6 +49,19 @@ class Role(StrEnum):
     BEYOND = "beyond the document"
 
 
+class Kind(StrEnum):
+    """What kind of quantity a claim is about: decides which values are possible, as a share's."""
+
+    SHARE = "share"
+    RATIO = "ratio"
+    TIME = "time"
+    RATE = "rate"
+    COUNT = "count"
+    RANK = "rank"
+    ORDER = "order"
+    TEXT = "text"
+
+
 class Chosen(Record):
     """A number that decides about verdicts and was published by nobody.
 
@@ -106,11 +119,15 @@ class Claim(Record):
 
     Attributes
     ----------
-    id, study, source, quantity, unit : str, str, Source, str, str
+    id, study, source, quantity, kind, unit : str, str, Source, str, Kind, str
         What was published, and where.
     published, measured : float or str
-        The printed value and the value that it is compared with, both in `unit`. `measured` is
-        None where no value could be found.
+        The printed value and what was measured, both in `unit`. `measured` is None where no value
+        could be found.
+    relative_to : str
+        What the published and the measured value are divided by before they are compared, as a
+        simulated disk has another speed than the document's; empty where they are compared as they
+        are. `compared` has the ratios.
     role, datum : Role, str
         What the claim is worth as evidence, and the published datum that it rests on.
     formula : str
@@ -144,6 +161,7 @@ class Claim(Record):
     role: Role
     datum: str
     quantity: str
+    kind: Kind
     published: float | str
     unit: str
     formula: str
@@ -160,6 +178,7 @@ class Claim(Record):
     repetitions_to_decide: int | None = None
     repetitions: int | None = None
     compared: tuple[Comparison, ...] = ()
+    relative_to: str = ""
     cell: str = ""
     shared_with: tuple[str, ...] = ()
     constants: tuple[Constant, ...] = ()

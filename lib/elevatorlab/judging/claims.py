@@ -125,6 +125,7 @@ def _claim(
         measured=judgement.measured,
         verdict=verdict,
         reason=judgement.reason,
+        relative_to=judgement.relative_to,
         cell=judgement.cell,
         constants=constants,
     )

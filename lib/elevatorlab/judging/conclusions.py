@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -32,9 +31,6 @@ _CLEAREST = {
 MOST_FINDINGS = 5
 MOST_WORDS = 30
 """A finding that would be longer with the document's words does not quote them."""
-
-#: What a quantity says of its own unit. A finding is short; the claim's page has it in full.
-_OF_THE_UNIT = re.compile(r" \((measured|in \w+): [^()]*\)")
 
 
 class _Example(NamedTuple):
@@ -132,22 +128,21 @@ def _factor(above: float | None, below: float | None) -> float:
 
 def _in_words(claim: Claim, found: _Example | None) -> str:
     """Say what the document gives for what, and behind a semicolon what was measured."""
-    subject = _OF_THE_UNIT.sub("", claim.quantity)
-    as_ratio = " as a ratio" if "(measured: ratio" in claim.quantity else ""
+    subject = claim.quantity
     in_words = isinstance(claim.published, str)
     if found is None:
         published, measured = published_text(claim), measured_text(claim)
         gives = f"says {_quoted(published)} of" if in_words else f"gives {published} for"
-        return f"the document {gives} {subject}; measured{as_ratio}: {measured}"
+        return f"the document {gives} {subject}; measured: {measured}"
     published, measured = both_texts(claim, found.one)
     if condition := _condition(claim, found.one):
         within = subject.endswith(")")
         subject = f"{subject[:-1]}; {condition})" if within else f"{subject} ({condition})"
     gives = f"{'implies' if in_words else 'gives'} {published} for {subject}"
-    said = f"the document {gives}; measured{as_ratio}: {measured}"
+    said = f"the document {gives}; measured: {measured}"
     if not _is_sentence(claim):
         return said
-    quoting = f"{_quoted(str(claim.published))} {gives}; measured{as_ratio}: {measured}"
+    quoting = f"{_quoted(str(claim.published))} {gives}; measured: {measured}"
     return quoting if len(quoting.split()) <= MOST_WORDS else said
 
 

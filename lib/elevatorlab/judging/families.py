@@ -22,7 +22,7 @@ from pydantic import ValidationError, model_validator
 from ..errors import ElevatorLabError
 from ..paths import DATA
 from ..records import Record
-from .claim import Role, Source, Threshold, Tolerance
+from .claim import Kind, Role, Source, Threshold, Tolerance
 
 Given = ParamSpec("Given")
 
@@ -71,6 +71,8 @@ class Family(Record):
     ----------
     id, quantity : str
         Patterns; `{name}` is filled from the row and from `each`.
+    kind : Kind
+        Of the quantity.
     judge : str
         Name of the registered function; `formula` says in words what it computes.
     role : Role
@@ -99,6 +101,7 @@ class Family(Record):
 
     id: str
     quantity: str
+    kind: Kind
     judge: str
     formula: str
     role: Role
@@ -260,6 +263,7 @@ def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]
                 "role": family.role,
                 "datum": _datum(family, source, names),
                 "quantity": _quantity(family.quantity.format_map(called)),
+                "kind": family.kind,
                 "published": published,
                 "unit": family.unit,
                 "formula": " ".join(family.formula.format_map(names).split()),

@@ -11,19 +11,26 @@ _RANGE_DIGITS = 3
 
 
 def published_text(claim: Claim) -> str:
-    """Write the published value with its unit; words have none."""
+    """Write the published value with its unit, and with its ratio where that is compared."""
     if isinstance(claim.published, str):
         return claim.published
-    return _with_unit(plain(claim.published, _PUBLISHED_DIGITS), claim.unit)
+    value = _with_unit(plain(claim.published, _PUBLISHED_DIGITS), claim.unit)
+    if one := _as_ratio(claim):
+        return f"{value}, as a ratio {range_text(one.published)}"
+    return value
 
 
 def measured_text(claim: Claim) -> str:
     """Write a measured value and its interval with as many digits as the interval justifies.
 
-    Returns: In the claim's own unit: "12.3 (11.9 to 12.7) ms". Empty where nothing was measured.
+    Returns: In the claim's own unit: "12.3 (11.9 to 12.7) ms"; the interval is that of the ratio
+    where one is compared. Empty where nothing was measured.
     """
     if claim.measured is None or isinstance(claim.measured, str):
         return claim.measured or ""
+    if ratio := _as_ratio(claim):
+        value = _with_unit(plain(claim.measured, EXACT_DIGITS), claim.unit)
+        return f"{value}, as a ratio {_scaled(ratio, 1)}"
     one = claim.compared[0] if len(claim.compared) == 1 else None
     if one is None or not _in_own_unit(claim):
         return _with_unit(plain(claim.measured, EXACT_DIGITS), claim.unit)
@@ -35,6 +42,8 @@ def both_texts(claim: Claim, one: Comparison) -> tuple[str, str]:
 
     Returns: In the claim's unit where a number was published; else on the scale of the comparison.
     """
+    if _as_ratio(claim):
+        return published_text(claim), measured_text(claim)
     if not isinstance(claim.published, str) and _in_own_unit(claim):
         scale = float(claim.measured or 0) / claim.compared[0].value
         return published_text(claim), _with_unit(_scaled(one, scale), claim.unit)
@@ -54,6 +63,11 @@ def range_text(published: Range) -> str:
         return f"above {_short(low)}" if low is not None else f"below {_short(high)}"
     ends = list(dict.fromkeys((_short(low), _short(high))))
     return " to ".join(ends)
+
+
+def _as_ratio(claim: Claim) -> Comparison | None:
+    """Return the comparison of a claim whose values are compared relative to another cell's."""
+    return claim.compared[0] if claim.relative_to and claim.compared else None
 
 
 def _in_own_unit(claim: Claim) -> bool:

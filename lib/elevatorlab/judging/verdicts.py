@@ -70,6 +70,9 @@ class Judgement(NamedTuple):
         Name of the measurement that the verdict rests on. Claims with the same name count as one
         piece of evidence.
         Empty if no other claim rests on this measurement.
+    relative_to : str
+        What `measured` and the published value are divided by before they are compared, in words;
+        empty if they are compared as they are.
     """
 
     verdict: Verdict
@@ -77,6 +80,7 @@ class Judgement(NamedTuple):
     reason: str
     evidence: Evidence = Evidence()
     cell: str = ""
+    relative_to: str = ""
 
 
 class Held(NamedTuple):

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from ..analysis.wording import borne, plain, within
 from ..judging import families
-from ..judging.claim import Claim
+from ..judging.claim import Claim, Kind
 from ..judging.comparison import Comparison
 from ..judging.values import measured_text
 from ..plugins.schedulers import SCHEDULERS
@@ -166,9 +166,8 @@ def _once(found: re.Match[str]) -> str:
 def _most(claim: Claim) -> float:
     """Return the largest value that a claim's quantity can have: 1 if it is a share, else no end.
 
-    The claims in % that are compared with something else than 0 are shares.
+    Relative to another value, even a share has no largest one.
     """
-    if claim.unit == "%":
-        return 100.0
-    is_share = claim.quantity.startswith(("the share", "the utilisation"))
-    return 1.0 if is_share and not claim.unit else math.inf
+    if claim.kind != Kind.SHARE or claim.relative_to:
+        return math.inf
+    return 100.0 if claim.unit == "%" else 1.0

@@ -29,6 +29,24 @@ TEMPLATES = {
     "deadline": "The earliest deadline first, whole: with a clock, and two tunables in sysfs.",
 }
 
+#: What the two skeletons, which are one file, do not have in common.
+SKELETONS = {
+    "sstf": {
+        "@RULE@": "shortest seek time first",
+        "@TODO@": "choose the request that is nearest to data->head, above or below it.",
+        "@STATE@": "",
+        "@START@": "",
+    },
+    "look": {
+        "@RULE@": "LOOK, the elevator",
+        "@TODO@": "choose the next request on the arm's way: the first one at data->head or above "
+        "while it\n * goes up, the first one below while it goes down. Where there is none, the "
+        "arm turns.",
+        "@STATE@": "\tbool up;\t\t\t/* which way the arm goes */\n",
+        "@START@": "\tdata->up = true;\n",
+    },
+}
+
 #: The kernel's ELV_NAME_MAX, less the final zero byte.
 LONGEST_NAME = 15
 
@@ -53,7 +71,8 @@ def new(name: str, template: str, into: Path) -> Path:
         .replace("@SCHEDULER@", command("scheduler"))
         .replace("@FOLDER@", shlex.quote(str(folder)))
     )
-    contents[f"{name}-iosched.c"] = _filled(HERE / f"{template}.c", name, template)
+    program = HERE / ("by-place.c" if template in SKELETONS else f"{template}.c")
+    contents[f"{name}-iosched.c"] = _filled(program, name, template)
     folder.mkdir(parents=True)
     for file, content in contents.items():
         (folder / file).write_text(content)
@@ -66,7 +85,10 @@ def about(template: str, name: str) -> str:
 
 
 def _filled(file: Path, name: str, template: str) -> str:
-    return file.read_text().replace("@WHAT@", TEMPLATES[template]).replace("@NAME@", name)
+    text = file.read_text().replace("@WHAT@", TEMPLATES[template])
+    for place, words in SKELETONS.get(template, {}).items():
+        text = text.replace(place, words)
+    return text.replace("@NAME@", name)
 
 
 def _refuse_bad_name(name: str) -> None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * @NAME@: shortest seek time first, to be finished by you (TODO below).
+ * @NAME@: @RULE@, to be finished by you (TODO below).
  *
  * All that waits is in a list by age and in a tree by place. The README beside this file tells
  * what each hook must guarantee.
@@ -27,7 +27,7 @@ struct @NAME@_data {
 	struct rb_root sorted;		/* the same requests, by their first sector */
 	struct list_head returned;	/* what the driver gave back */
 	sector_t head;			/* where the last request ended: there the disk's arm is */
-};
+@STATE@};
 
 static struct @NAME@_data *@NAME@_data_of(struct blk_mq_hw_ctx *hctx)
 {
@@ -59,7 +59,7 @@ static void @NAME@_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head 
 }
 
 /*
- * TODO: choose the request that is nearest to data->head, above or below it.
+ * TODO: @TODO@
  *
  * This chooses the oldest one, so it is still FIFO. What helps:
  *   data->sorted.rb_node, node->rb_left, node->rb_right   walk down the tree
@@ -118,7 +118,7 @@ static int @NAME@_init_sched(struct request_queue *q, struct elevator_type *type
 	INIT_LIST_HEAD(&data->arrived);
 	data->sorted = RB_ROOT;
 	INIT_LIST_HEAD(&data->returned);
-	queue->elevator_data = data;
+@START@	queue->elevator_data = data;
 
 	/* All hardware queues share the one list: run them one after the other. */
 	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);

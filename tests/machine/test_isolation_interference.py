@@ -10,15 +10,12 @@ from elevatorlab.analysis.queueing import md1_wait_ms, mean_value_analysis, mm1_
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import container_isolation as study
-from elevatorlab.studies.container_isolation.claims import interference
+from elevatorlab.studies.container_isolation import claims as interference
+from elevatorlab.studies.container_isolation import measures
+from elevatorlab.studies.container_isolation import trials_containers as disks
 from elevatorlab.studies.container_isolation.document import predictions
-from elevatorlab.studies.container_isolation.measures import interference as measures
-from elevatorlab.studies.container_isolation.measures.curves import (
-    compare_curves,
-    curves_over_containers,
-)
-from elevatorlab.studies.container_isolation.tables.interference import overloads_table
-from elevatorlab.studies.container_isolation.trials import disks
+from elevatorlab.studies.container_isolation.measures import compare_curves, curves_over_containers
+from elevatorlab.studies.container_isolation.tables import overloads_table
 from elevatorlab.testbeds.remote.real import RealTestbed
 from elevatorlab.trial import parse
 

@@ -15,8 +15,8 @@ from elevatorlab.plugins.studies import STUDIES
 from elevatorlab.results import costs, references
 from elevatorlab.results.references import Source
 from elevatorlab.results.store import load
+from elevatorlab.studies.container_isolation import measures as regulation
 from elevatorlab.studies.container_isolation.document import predictions
-from elevatorlab.studies.container_isolation.measures import regulation
 from elevatorlab.studies.stream_batching.published import gain_by_depth, single_core_latency
 from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2
 

@@ -7,7 +7,7 @@ import pytest
 from elevatorlab.errors import TrialFailed
 from elevatorlab.results import store
 from elevatorlab.running import campaign
-from elevatorlab.studies.container_isolation.trials import disks
+from elevatorlab.studies.container_isolation import trials_containers as disks
 from helpers import fio
 
 pytestmark = pytest.mark.image

@@ -10,7 +10,7 @@ from elevatorlab import studies, testbeds
 from elevatorlab.results import tidying
 from elevatorlab.running import campaign
 from elevatorlab.studies import container_isolation
-from elevatorlab.studies.container_isolation.tables import regulation as tables_regulation
+from elevatorlab.studies.container_isolation.tables import regulation_tables
 from helpers import wait_until
 from kills_support import NOT_BEFORE, kill_both, killed_again_and_again, processes
 from paced_disk_host_support import divided
@@ -38,7 +38,7 @@ def test_the_regulator_works_on_containers_of_an_engine(tmp_path):
     decided = json.loads((folder / table["trial"][0] / "result.json").read_text())["regulator"]
     throttled = [one for one in decided if one.get("action") == "throttle"]
     assert throttled and throttled[0]["numbers"]["victim"] != throttled[0]["container"]
-    ((_, shown),) = tables_regulation.tables(table)
+    ((_, shown),) = regulation_tables(table)
     before, after = shown["normal_wait_ms"].astype(float)
     assert after < 0.6 * before
     before, after = shown["overloaded_mb_s"].astype(float)

@@ -8,7 +8,9 @@ from colour_vision import delta_e, lab
 from elevatorlab.analysis.friedman import Friedman
 from elevatorlab.plugins.schedulers import OF_THE_KERNEL, marker_of
 from elevatorlab.showing.style import COLOURS
-from elevatorlab.studies.container_isolation.figures import colours, curves, overload
+from elevatorlab.studies.container_isolation import figures_interference as curves
+from elevatorlab.studies.container_isolation import figures_interference as overload
+from elevatorlab.studies.container_isolation import figures_regulation as colours
 from elevatorlab.studies.iozone_ranking.figures.ranks import alike
 
 #: Of CIEDE2000; two colours that differ by less could be taken for each other.

@@ -10,16 +10,18 @@ from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import PROJECT
 from elevatorlab.studies import container_isolation as study
-from elevatorlab.studies.container_isolation.figures.colours import FRONTIER_COLOURS
-from elevatorlab.studies.container_isolation.figures.frontier import frontier as frontier_figure
-from elevatorlab.studies.container_isolation.measures.frontier import cells_of, front, points
-from elevatorlab.studies.container_isolation.measures.mechanisms import (
+from elevatorlab.studies.container_isolation.figures_regulation import FRONTIER_COLOURS
+from elevatorlab.studies.container_isolation.figures_regulation import frontier as frontier_figure
+from elevatorlab.studies.container_isolation.measures import (
     FRONTIER_LABELS,
     FRONTIER_LOADS,
+    cells_of,
+    front,
+    points,
 )
-from elevatorlab.studies.container_isolation.tables import frontier as tables
-from elevatorlab.studies.container_isolation.trials import frontier
-from elevatorlab.studies.container_isolation.trials.parameters import (
+from elevatorlab.studies.container_isolation.tables import frontier_tables
+from elevatorlab.studies.container_isolation.trials import FRONTIER_ONSET_S, OFFENDERS
+from elevatorlab.studies.container_isolation.trials_containers import (
     Experiment,
     FrontierLoad,
     OwnFrontierMechanism,
@@ -47,16 +49,16 @@ def test_no_preset_runs_it_unless_it_is_asked_for():
 
 
 def test_each_load_has_its_offenders():
-    assert set(frontier.LOADS) == set(get_args(FrontierLoad))
-    for load, offenders in frontier.LOADS.items():
+    assert set(OFFENDERS) == set(get_args(FrontierLoad))
+    for load, offenders in OFFENDERS.items():
         (trial,) = trials(frontier_mechanisms=["none"], frontier_loads=[load], frontier_s=12)
         loads = [one for one in trial.workloads if one.group.startswith("overloaded")]
         assert len(loads) == len(offenders)
         for one, offender in zip(loads, offenders, strict=True):
             assert one.request_bytes == offender.request_bytes
-            assert one.duration_s == pytest.approx(frontier.ONSET_S + 12)
+            assert one.duration_s == pytest.approx(FRONTIER_ONSET_S + 12)
             first, second, *_ = one.phases
-            assert (first.writers, first.duration_s) == (0, frontier.ONSET_S)
+            assert (first.writers, first.duration_s) == (0, FRONTIER_ONSET_S)
             assert second.writers == offender.writers[0]
 
 
@@ -69,8 +71,8 @@ def test_bursts_come_and_go_by_turns():
 
 def test_what_is_judged_begins_when_a_quarter_of_a_second_has_passed():
     (trial,) = trials(frontier_mechanisms=["none"])
-    assert float(trial.labels["onset"]) == trial.warm_up_s == frontier.ONSET_S
-    assert round(frontier.ONSET_S) - frontier.ONSET_S == 0.25
+    assert float(trial.labels["onset"]) == trial.warm_up_s == FRONTIER_ONSET_S
+    assert round(FRONTIER_ONSET_S) - FRONTIER_ONSET_S == 0.25
 
 
 def test_alone_is_without_offenders():
@@ -208,7 +210,7 @@ def test_the_front_is_what_no_other_setting_beats_in_both():
 
 
 def test_the_table_has_the_best_settings_with_intervals_and_the_figure_is_drawn():
-    ((caption, table),) = tables.tables(TABLE)
+    ((caption, table),) = frontier_tables(TABLE)
     assert "250 ms" in caption
     assert table["mechanism"].tolist() == ["no offenders", "guard", "io.max", "io.max"]
     assert table["setting"].tolist() == ["", "0.25 s", "1200 kB/s", "1300 kB/s"]
@@ -221,7 +223,7 @@ def test_the_table_has_the_best_settings_with_intervals_and_the_figure_is_drawn(
 
 def test_a_registered_policy_is_in_the_table_and_in_the_figure():
     table = TABLE.replace({"mechanism": {"guard": "fair"}})
-    ((_, lines),) = tables.tables(table)
+    ((_, lines),) = frontier_tables(table)
     assert lines["mechanism"].tolist() == ["no offenders", "io.max", "io.max", "fair"]
     figure = frontier_figure(table)
     assert "fair" in [text.get_text() for text in figure.legends[0].get_texts()]
@@ -229,7 +231,7 @@ def test_a_registered_policy_is_in_the_table_and_in_the_figure():
 
 def test_without_the_experiment_there_is_neither_table_nor_point():
     none = TABLE[TABLE["experiment"] != "frontier"]
-    assert tables.tables(none) == [] and points(none).empty
+    assert frontier_tables(none) == [] and points(none).empty
 
 
 # What is stored, and what the page says of it
@@ -249,7 +251,7 @@ def lines_of_page(first):
 def test_the_page_has_the_table_of_what_is_stored():
     stored = pd.read_csv(STORED / "container_isolation.csv.gz")
     study.TABLE.checked(stored, "data/frontier")
-    ((_, table),) = tables.tables(stored)
+    ((_, table),) = frontier_tables(stored)
     columns, lines = lines_of_page("load | mechanism")
     assert lines == table[columns].astype(str).to_numpy().tolist()
 

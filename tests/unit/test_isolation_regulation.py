@@ -15,23 +15,36 @@ from elevatorlab.judging.families import read_published, statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins.kinds import POLICIES
 from elevatorlab.studies import container_isolation as study
+from elevatorlab.studies.container_isolation import claims as claims_regulation
 from elevatorlab.studies.container_isolation import columns
-from elevatorlab.studies.container_isolation.claims import regulation as claims_regulation
-from elevatorlab.studies.container_isolation.figures.colours import COLOURS
-from elevatorlab.studies.container_isolation.figures.comparison import (
+from elevatorlab.studies.container_isolation.figures_regulation import (
+    COLOURS,
     RECOVERY,
     comparison_over_time,
-    waits_by_second,
-)
-from elevatorlab.studies.container_isolation.figures.comparison import comparison as side_by_side
-from elevatorlab.studies.container_isolation.figures.regulation import (
     rates_over_time,
+    waits_by_second,
     waits_over_time,
 )
-from elevatorlab.studies.container_isolation.measures.mechanisms import LABELS, LOAD_LABELS
-from elevatorlab.studies.container_isolation.tables import regulation as tables_regulation
-from elevatorlab.studies.container_isolation.trials import comparison, regulation
-from elevatorlab.studies.container_isolation.trials.disks import SERVER
+from elevatorlab.studies.container_isolation.figures_regulation import comparison as side_by_side
+from elevatorlab.studies.container_isolation.measures import LABELS, LOAD_LABELS
+from elevatorlab.studies.container_isolation.tables import (
+    COMPARISON,
+    TARGETS,
+    better_than_slae,
+    fairness,
+    regulation_table,
+    regulation_tables,
+    targets_table,
+)
+from elevatorlab.studies.container_isolation.tables import comparison_table as small_table
+from elevatorlab.studies.container_isolation.trials import (
+    LOADS,
+    MECHANISMS,
+    ONSET_S,
+    READINGS,
+    cost_model,
+)
+from elevatorlab.studies.container_isolation.trials_containers import SERVER
 from elevatorlab.studies.kit.reasons import named_reason
 from elevatorlab.trial import PolicyModel
 from elevatorlab.trial import plugins as trial_plugins
@@ -49,18 +62,18 @@ def trials(experiment, preset="quick", **more):
 
 def test_the_overload_begins_when_the_labels_say_so_and_lasts_as_long_in_every_load():
     for trial in trials("comparison"):
-        assert float(trial.labels["onset"]) == comparison.ONSET_S == trial.warm_up_s
+        assert float(trial.labels["onset"]) == ONSET_S == trial.warm_up_s
         for workload in trial.workloads:
             assert workload.duration_s == pytest.approx(10)
             if workload.group.startswith("overloaded"):
                 assert workload.phases[0].writers == 0
-                assert workload.phases[0].duration_s == comparison.ONSET_S
+                assert workload.phases[0].duration_s == ONSET_S
 
 
 def test_every_mechanism_meets_every_load_once():
     made = trials("comparison", "full", comparison_repetitions=1)
     met = [(trial.labels["mechanism"], trial.labels["load"]) for trial in made]
-    assert len(met) == len(set(met)) == len(comparison.MECHANISMS) * len(comparison.LOADS)
+    assert len(met) == len(set(met)) == len(MECHANISMS) * len(LOADS)
 
 
 def test_each_mechanism_is_what_it_says():
@@ -84,7 +97,7 @@ def test_the_quick_preset_runs_the_papers_policies_in_one_reading_each():
 
 def test_each_reading_of_the_paper_is_another_trial():
     by_name = {trial.labels["mechanism"]: trial for trial in trials("regulation", "full")}
-    assert list(by_name) == list(regulation.READINGS)
+    assert list(by_name) == list(READINGS)
     literal = [trial.regulator for name, trial in by_name.items() if "-paper" in name]
     assert len({json.dumps(one.model_dump(mode="json")) for one in literal}) == len(literal) == 8
     assert by_name["ute-paper-shared-mild"].regulator.options == {
@@ -95,16 +108,16 @@ def test_each_reading_of_the_paper_is_another_trial():
 
 
 def test_the_cost_model_gives_back_the_disks_own_service_time():
-    model = comparison.cost_model(5).model
+    model = cost_model(5).model
     a_page_s, a_byte_s = 1 / model["wrandiops"], 1 / model["wbps"]
     fixed_us = (a_page_s - 4096 * a_byte_s) * 1e6
     assert fixed_us == pytest.approx(SERVER["service_us"], abs=2)
-    assert comparison.cost_model(5).qos["wlat"] == 5000
+    assert cost_model(5).qos["wlat"] == 5000
 
 
 def test_names_are_there_for_every_mechanism_and_load():
-    assert set(LABELS) == set(COLOURS) == set(comparison.MECHANISMS)
-    assert set(LOAD_LABELS) == set(comparison.LOADS)
+    assert set(LABELS) == set(COLOURS) == set(MECHANISMS)
+    assert set(LOAD_LABELS) == set(LOADS)
 
 
 @pytest.mark.parametrize(
@@ -157,14 +170,14 @@ def test_a_registered_policy_is_in_every_table_and_figure(fair):
     for name in fair, "elsewhere":
         table = measured(17.7, 4.5, 4.5, 1.0).assign(scheduler="none")
         table = table.replace({"mechanism": {"slae": name}})
-        policies = tables_regulation.regulation_table(table)[1]["policy"]
+        policies = regulation_table(table)[1]["policy"]
         assert list(dict.fromkeys(policies)) == ["slae-paper", "ute-paper", "ute", name]
         for draw in rates_over_time, waits_over_time:
             panels = [axis.get_title() for axis in draw(study.published(), table).axes]
             assert name in panels
         compared = comparison_table().replace({"mechanism": {"slae": name}})
-        assert name in set(tables_regulation.comparison_table(compared)[1]["mechanism"])
-        assert name in set(tables_regulation.targets_table(compared)[1]["mechanism"])
+        assert name in set(small_table(compared)[1]["mechanism"])
+        assert name in set(targets_table(compared)[1]["mechanism"])
         axis = side_by_side(compared).axes[0]
         assert name in [label.get_text() for label in axis.get_yticklabels()]
         assert name in words_of(comparison_over_time(compared))
@@ -302,7 +315,7 @@ def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repet
 
 def verdicts(table):
     items = [
-        one for one in statements("container_isolation") if one.judge in claims_regulation.JUDGES
+        one for one in statements("container_isolation") if one.judge.startswith("regulation_")
     ]
     judged = claims.judge(items, claims_regulation.JUDGES, table)
     return {claim.id.removeprefix("container_isolation/"): claim for claim in judged}
@@ -401,31 +414,31 @@ def comparison_table():
 
 
 def test_targets_are_judged_one_by_one():
-    _, targets = tables_regulation.targets_table(comparison_table())
+    _, targets = targets_table(comparison_table())
     of = targets.set_index("mechanism").drop(columns=["testbed", "machine", "preset"])
     assert of.loc["our SLAE"].tolist() == ["met"] * 4
     assert of.loc["nothing"].tolist() == ["not met", "not met", "met", "not met"]
 
 
 def test_tables_say_what_cannot_be_tested():
-    caption, table = tables_regulation.comparison_table(comparison_table())
+    caption, table = small_table(comparison_table())
     assert "io.latency is not compiled into" in caption
     assert table["mechanism"].tolist() == ["nothing", "our SLAE"]
 
 
 def test_a_part_that_was_not_run_has_no_table():
-    captions = [caption for caption, _ in tables_regulation.tables(comparison_table())]
-    assert captions == [tables_regulation.COMPARISON, tables_regulation.TARGETS]
+    captions = [caption for caption, _ in regulation_tables(comparison_table())]
+    assert captions == [COMPARISON, TARGETS]
 
 
 def test_a_mechanism_that_did_better_is_named():
     table = comparison_table()
-    assert tables_regulation.better_than_slae(table).endswith(
+    assert better_than_slae(table).endswith(
         "for 2 s. No other mechanism missed the SLA for a shorter time."
     )
     fixed = table[table["mechanism"] == "slae"].assign(mechanism="io_max", violation_s=0.0)
     both = pd.concat([table, fixed], ignore_index=True)
-    assert tables_regulation.better_than_slae(both).endswith(
+    assert better_than_slae(both).endswith(
         "This mechanism missed the SLA for a shorter time, or never: io.max 1 MB/s (0 s)."
     )
 
@@ -461,14 +474,14 @@ def test_waits_are_distributed_over_the_seconds_of_overload():
 
 def test_fairness_is_said_where_anything_was_compared():
     table = comparison_table()
-    assert "is between 1 and 1 (1: all equal)" in tables_regulation.fairness(table)
-    assert tables_regulation.fairness(table[:0]) == ""
+    assert "is between 1 and 1 (1: all equal)" in fairness(table)
+    assert fairness(table[:0]) == ""
 
 
 def test_runs_are_never_pooled():
     table = comparison_table()
     both = pd.concat([table, table.assign(testbed="docker", machine="1a")], ignore_index=True)
-    for draw in (tables_regulation.comparison_table, tables_regulation.targets_table):
+    for draw in (small_table, targets_table):
         assert draw(both)[1]["testbed"].tolist() == ["deterministic"] * 2 + ["docker"] * 2
 
 

@@ -22,7 +22,7 @@ from elevatorlab.judging.verdicts import (
 )
 from elevatorlab.judging.verdicts import together as both
 from elevatorlab.showing import pages
-from elevatorlab.studies.container_isolation.claims import regulation
+from elevatorlab.studies.container_isolation import claims as regulation
 
 
 def claim(**changes):

@@ -6,7 +6,8 @@ from .figures import figures
 from .published import NAME
 from .published import numbers as published
 from .tables import overview_table, tables
-from .trials import PRESETS, Parameters, trials
+from .trials import trials
+from .trials_containers import PRESETS, Parameters
 
 TITLE = "How do containers disturb each other's I/O, and what isolates them?"
 NUMBER = 3

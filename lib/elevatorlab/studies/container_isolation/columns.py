@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...results.tables import Table, may_lack, number, shared, text, whole
-from .trials.containers import NORMAL
+from .trials_containers import NORMAL
 
 TABLE = Table(
     "container and trial, or container and second",

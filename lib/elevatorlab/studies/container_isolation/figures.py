@@ -7,20 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ....analysis.knee import Knee
-from ....analysis.models import CLOSED_BUSY, QUEUES, WAIT_LAWS
-from ....judging.matching import Run
-from ....plugins.schedulers import colour_of, shown_name
-from ..measures.curves import RIVALS, compare_curves, curves_over_containers, knee_of
-from ..measures.interference import ONE_SERVER, OPEN, by_load
-from ..measures.mechanisms import UNTESTED
-from ..measures.schedulers import by_scheduler
-from ..tables.regulation import better_than_slae, fairness
+from ...analysis.knee import Knee
+from ...analysis.models import CLOSED_BUSY, QUEUES, WAIT_LAWS
+from ...judging.matching import Run
+from ...plugins.schedulers import colour_of, shown_name
+from .measures import (
+    ONE_SERVER,
+    OPEN,
+    RIVALS,
+    UNTESTED,
+    by_load,
+    by_scheduler,
+    compare_curves,
+    curves_over_containers,
+    knee_of,
+)
+from .tables import better_than_slae, fairness
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ....showing.figures import Drawn
+    from ...showing.figures import Drawn
 
 _DISK = (
     "The disk is one server: it takes 1.85 ms for a write, and can buffer one write. Its "
@@ -128,7 +135,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     figures of its own, whose names end with the scheduler's name.
     """
     # Imported here, because drawing needs libraries that judging does not need.
-    from ....showing.figures import of_every_run
+    from ...showing.figures import of_every_run
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
         drawn: dict[str, Figure] = {}
@@ -168,10 +175,8 @@ def _of_schedulers(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _of_containers(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
-    from .curves import curves
-    from .overload import overload
-    from .regulation import rates_over_time, waits_over_time
-    from .wait import open_and_closed, wait
+    from .figures_interference import curves, open_and_closed, overload, wait
+    from .figures_regulation import rates_over_time, waits_over_time
 
     return {
         "overview": wait(rows),
@@ -184,8 +189,7 @@ def _of_containers(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Fig
 
 
 def _of_mechanisms(rows: pd.DataFrame) -> dict[str, Figure]:
-    from .comparison import comparison, comparison_over_time, waits_by_second
-    from .frontier import frontier
+    from .figures_regulation import comparison, comparison_over_time, frontier, waits_by_second
 
     drawn = {
         "comparison": comparison(rows),

@@ -1,15 +1,34 @@
-"""What a user may choose in study 3."""
+"""What a user may choose in study 3, and what all its trials share: one disk, and containers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from ....plugins.kinds import POLICIES
-from ....trial import DriveName, NotNegative, Positive, Repetitions, SchedulerName
-from ....trial.registered import name_in
-from ...kit.trials import CommonParameters
+from ...plugins.kinds import POLICIES
+from ...trial import (
+    DeviceModel,
+    DriveName,
+    Group,
+    Limits,
+    NotNegative,
+    PacedDisk,
+    PacedWrites,
+    Phase,
+    Positive,
+    Repetitions,
+    Scheduler,
+    SchedulerName,
+    Trial,
+)
+from ...trial.drive_records import Queue
+from ...trial.drives import drive, outermost, with_queue
+from ...trial.registered import name_in
+from ..kit import trials as kit
+from ..kit.trials import CommonParameters
+from .published import NAME
 
 Experiment = Literal["equal", "overload", "sweep", "open", "regulation", "comparison", "frontier"]
 DiskName = Literal["write_behind", "single_server", "exponential_server"]
@@ -62,7 +81,7 @@ class Parameters(CommonParameters):
     experiments : tuple of str
         Experiments to run.
     disks, open_disks : tuple of str
-        Models of the disk (`disks.DISKS`), for closed and for open load. The first of `disks` is
+        Models of the disk (`DISKS`), for closed and for open load. The first of `disks` is
         the study's disk. Equal containers run on the others, too, for contrast.
     drives : tuple of str
         Drives on which equal containers run as well. The default is the model of a real drive
@@ -73,14 +92,14 @@ class Parameters(CommonParameters):
         Numbers of normal containers beside an overloaded one.
     overload_writers : tuple of int
         Experiment ``sweep``: numbers of writers in the overloaded container. The size of their
-        writes follows from the number (`disks.overload_bytes`).
+        writes follows from the number (`overload_bytes`).
     open_ratios : tuple of float
         Open load: the arrival rate, as a share of the rate that the disk can serve.
     duration_s, open_duration_s, warm_up_s : float
         How long containers write under closed and under open load, and how much of the beginning
         is left out.
     policies : tuple of str
-        Experiment ``regulation``: the regulator's policies, by the names of `regulation.READINGS`,
+        Experiment ``regulation``: the regulator's policies, by the names of `trials.READINGS`,
         or of a policy that is installed or registered. `mechanisms` and `frontier_mechanisms` take
         the same names.
     regulate_from_s, regulation_s : float
@@ -205,3 +224,151 @@ PRESETS: dict[str, dict[str, Any]] = {
         "repetitions": 5,
     },
 }
+
+
+# The disk that all containers share, and which of its parameters are calibrated.
+#
+# The paper names no disk, but some of its numbers determine one. These numbers are the *calibration
+# points*. A measurement at such a point shows only that the calibration was done:
+#
+# ===========================================  ==================================================
+# total rate with 20 containers, 20 x 27 /s    1.85 ms of service for a write of 5 KiB
+# wait and rate of one container, 0.82 ms and  2.23 ms of think time; and a buffer for one write,
+# 328 /s                                       without which no write would take less than 1.85 ms
+# wait of the overloaded container alone       time per byte, if its writes have 32 KiB (assumed:
+#                                              the paper mentions `dd`, but no block size)
+# ===========================================  ==================================================
+#
+# ``write_behind`` is that disk. ``single_server`` has the same server without the buffer, as the
+# paper's model assumes. ``exponential_server`` is ``single_server`` with exponentially distributed
+# service times.
+
+REQUEST_BYTES = 5120
+"""1658 KB/s at 328 writes/s are 5055 bytes per write (5176, if KB means KiB): about ten sectors."""
+OVERLOAD_BYTES = 32 * 1024
+THINK_US = 2230
+_SECTOR_BYTES = 512
+WRITERS = (1, 2, 3)
+"""Numbers of writers that can overload the disk and, alone, wait as long as the paper says."""
+
+SERVER = {"service_us": 1320, "bandwidth_kib_s": 9415}
+DISKS: dict[str, dict[str, Any]] = {
+    "write_behind": {**SERVER, "accept_us": 400},
+    "single_server": SERVER,
+    "exponential_server": {**SERVER, "service": "exponential"},
+}
+_SIZE_MIB = 64
+
+
+def disk(name: str, seed: int) -> DeviceModel:
+    """Return a disk by its name: one of `DISKS`, or a drive.
+
+    A disk of `DISKS` draws its service times from `seed`. A drive gets a first-in, first-out queue
+    of 32 requests, because the other disks have a queue, too. If a drive took one request at a
+    time, the other requests would wait before it, where the kernel's counters do not see them.
+    """
+    if name not in DISKS:
+        return with_queue(outermost(drive(name), _SIZE_MIB), Queue(depth=32))
+    return PacedDisk(profile=name, size_mib=_SIZE_MIB, seed=seed, **DISKS[name])
+
+
+def overload_bytes(writers: int) -> int:
+    """Return the size of writes for which this many writers alone wait as long as the paper says.
+
+    The paper gives neither the number of writers nor the size of their writes. The writers wait for
+    one another, so more writers need shorter writes. For more than three writers, no write is short
+    enough.
+
+    >>> [overload_bytes(writers) for writers in WRITERS]
+    [32768, 10240, 2560]
+    """
+    transfer_ms = service_ms(OVERLOAD_BYTES) / writers - SERVER["service_us"] / 1e3
+    sectors = transfer_ms / 1e3 * SERVER["bandwidth_kib_s"] * 1024 / _SECTOR_BYTES
+    return round(sectors) * _SECTOR_BYTES
+
+
+def service_ms(request_bytes: int = REQUEST_BYTES) -> float:
+    """Return the mean time in ms that the server takes for a write.
+
+    >>> round(service_ms(), 3), round(service_ms(OVERLOAD_BYTES), 3)
+    (1.851, 4.719)
+    """
+    return SERVER["service_us"] / 1e3 + request_bytes / 1024 / SERVER["bandwidth_kib_s"] * 1e3
+
+
+# One disk, divided among containers that write.
+
+NORMAL, OVERLOADED = "normal", "overloaded"
+
+
+def names(role: str, count: int) -> list[str]:
+    """Return the names of `count` containers: normal-01, normal-02 ..."""
+    return [f"{role}-{number:02d}" for number in range(1, count + 1)]
+
+
+def writes(
+    name: str,
+    duration_s: float,
+    request_bytes: int = REQUEST_BYTES,
+    think_us: float = THINK_US,
+    writers: int = 1,
+    arrivals_per_s: float | None = None,
+) -> PacedWrites:
+    """Return the workload of the container `name`, in one phase; by default the paper's script."""
+    phase = Phase(
+        duration_s=duration_s, writers=writers, think_us=think_us, arrivals_per_s=arrivals_per_s
+    )
+    return PacedWrites(
+        name=f"writes-{name}", group=name, request_bytes=request_bytes, phases=(phase,)
+    )
+
+
+def load(name: str, phases: Sequence[Phase], request_bytes: int = OVERLOAD_BYTES) -> PacedWrites:
+    """Return the workload of an overloaded container, whose number of writers may change."""
+    return PacedWrites(
+        name=f"writes-{name}", group=name, request_bytes=request_bytes, phases=tuple(phases)
+    )
+
+
+def trial(
+    parameters: Parameters,
+    experiment: Experiment,
+    disk_name: str,
+    scheduler: str | Scheduler,
+    repetition: int,
+    workloads: Sequence[PacedWrites],
+    labels: Mapping[str, str],
+    limits: Mapping[str, Mapping[str, Limits]] | None = None,
+    **more: Any,
+) -> Trial:
+    """Return a trial in which each workload has a container and a part of the disk of its own.
+
+    `workloads`: One for each container. The name of its group begins with the container's role.
+    `labels`: Further labels of the trial, which become columns. `limits`: Further fields of a
+    group, by the group's name.
+    """
+    groups = [
+        Group(name=one.group, isolation="container", **(limits or {}).get(one.group, {}))
+        for one in workloads
+    ]
+    roles = [group.name.split("-")[0] for group in groups]
+    counts = {"containers": roles.count(NORMAL), "overloaded": roles.count(OVERLOADED)}
+    return kit.trial(
+        parameters,
+        NAME,
+        repetition,
+        labels={
+            "experiment": experiment,
+            "disk": disk_name,
+            **{name: str(count) for name, count in counts.items()},
+            **labels,
+        },
+        device=disk(disk_name, parameters.seed(repetition)),
+        scheduler=Scheduler(name=scheduler) if isinstance(scheduler, str) else scheduler,
+        filesystem=None,
+        divided=True,
+        groups=groups,
+        workloads=workloads,
+        sample_interval_ms=500,
+        **{"warm_up_s": parameters.warm_up_s, **more},
+    )

@@ -1,0 +1,492 @@
+"""Figures 8 and 9 of the paper, and beyond it: what protects containers from the overload."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from ...analysis.intervals import Interval
+from ...plugins.kinds import POLICIES
+from ...plugins.schedulers import marker_of as of_scheduler
+from ...showing.dots import dots
+from ...showing.labels import End, label_ends
+from ...showing.panels import facets, marks, panels_of
+from ...showing.style import COLOURS as OF_SCHEDULERS
+from ...showing.style import GREY, PUBLISHED, TWO_COLUMNS
+from ..kit.cells import in_order, mean_of
+from .measures import (
+    CELL,
+    FRONTIER_LABELS,
+    FRONTIER_LOADS,
+    KIB_S_PER_MB_S,
+    LABELS,
+    LEAST_SHARE,
+    LOAD_LABELS,
+    cells_of,
+    front,
+    loads_in,
+    of_trials,
+    points,
+    present,
+    rate_mb_s,
+    seconds,
+    share_of_rate,
+    totals,
+)
+from .trials import READINGS
+from .trials_containers import NORMAL, OVERLOADED
+
+OTHERS = ("#44AA99", "#999933", "#AA4499", "#DDCC77", "#6699CC")
+"""Colours of registered policies that have none here (after Tol, as `schedulers.OTHER_COLOURS`)."""
+
+
+class Colours(dict[str, str]):
+    """Colours by mechanism; registered policies that are not listed get those of `OTHERS`."""
+
+    def __missing__(self, mechanism: str) -> str:
+        further = [name for name in POLICIES.names() if name not in self]
+        known = mechanism in further
+        place = further.index(mechanism) if known else zlib.crc32(mechanism.encode())
+        return OTHERS[place % len(OTHERS)]
+
+    def of(self, mechanisms: Iterable[str]) -> dict[str, str]:
+        """Return the colours of some mechanisms, as a palette for seaborn."""
+        return {name: self[name] for name in mechanisms}
+
+
+COLOURS = Colours(
+    {
+        "none": GREY,
+        "slae-paper": "#6FBCE8",
+        "slae-paper-mild": "#A5D3F3",
+        "slae-paper-speed": "#4BA6B8",
+        "slae-paper-utilization": "#C0E0F7",
+        "ute-paper": "#5B2A86",
+        "ute-paper-mild": "#B48FCE",
+        "ute-paper-shared": "#46106E",
+        "ute-paper-shared-mild": "#CDB4E0",
+        "slae": "#3B93D6",
+        "ute": "#7B3FA0",
+        "aimd": "#C2185B",
+        "pi": "#2FA8A0",
+        "guard": "#332288",
+        "io_max": "#111111",
+        "bfq": OF_SCHEDULERS["bfq"],
+        "io_cost": "#7A6A00",
+    }
+)
+"""Colours that no scheduler of the studies has; only bfq, which is one, has the scheduler's.
+
+Some pairs are alike to people who see fewer colours, so each mechanism also has its own marker.
+Only the readings of one policy share a hue; they have panels or lines of their own.
+"""
+
+FRONTIER_COLOURS = Colours({**COLOURS, "alone": GREY, "bfq_tuned": "#661100"})
+"""The colours of experiment ``frontier``, which has two more mechanisms."""
+
+_MARKERS = {
+    "slae": "p",
+    "ute": "h",
+    "aimd": "v",
+    "pi": "X",
+    "guard": "s",
+    "io_max": ">",
+    "io_cost": "<",
+    "bfq": of_scheduler("bfq"),
+    "bfq_tuned": "d",
+}
+
+
+def marker_of(mechanism: str) -> str:
+    """Return the marker of a mechanism: for a reading of a policy, that of the policy."""
+    return _MARKERS.get(mechanism.partition("-")[0], "o")
+
+
+PRINTED = "#111111"
+PANELS_A_LINE = 2
+
+
+def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw Figure 8: the write rate of the overloaded and of the normal containers."""
+
+    def draw(axis: Axes, rows: pd.DataFrame, policy: str) -> None:
+        _mean_and_range(axis, rows[rows["role"] == OVERLOADED], "write_kib_s", COLOURS[policy])
+        _mean_and_range(axis, rows[rows["role"] == NORMAL], "write_kib_s", GREY)
+        _printed(axis, rows, _value(published, "write_mb_s", "before"), "before")
+        _printed(axis, rows, _value(published, "write_mb_s", "after"), "after")
+        ends.append((axis, _rate_ends(rows)))
+
+    ends: list[tuple[Axes, list[End]]] = []
+    figure = _of_policies(measured, draw, "rate (MB/s)")
+    for axis, names in ends:  # after all are drawn: they share a range
+        label_ends(axis, names)
+    printed = Line2D([], [], color=PRINTED, **PUBLISHED, label="printed, overloaded")
+    figure.legend(handles=[printed], **_BELOW)
+    figure.suptitle("Write rate; in the grey band, the regulator is active")
+    return figure
+
+
+def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw Figure 9: the wait of the three normal containers, as their mean and range."""
+
+    def draw(axis: Axes, rows: pd.DataFrame, policy: str) -> None:
+        _mean_and_range(axis, rows[rows["role"] == NORMAL], "latency_mean_ms", COLOURS[policy])
+        _printed(axis, rows, _value(published, "wait_ms", "before"), "before")
+        _printed(axis, rows, _value(published, "wait_ms", "after"), "after")
+
+    figure = _of_policies(measured, draw, "wait (ms)")
+    figure.legend(
+        handles=[
+            Line2D([], [], color=COLOURS["slae"], label="normal (colour of its panel)"),
+            Line2D([], [], color=PRINTED, **PUBLISHED, label="printed: 17.7, then below 5 ms"),
+        ],
+        **_BELOW,
+    )
+    figure.suptitle("Wait of normal containers; in the grey band, the regulator is active")
+    return figure
+
+
+_BELOW: dict[str, Any] = {"loc": "outside lower center", "ncols": 4}
+
+
+def _of_policies(
+    measured: pd.DataFrame, draw: Callable[[Axes, pd.DataFrame, str], None], label: str
+) -> Figure:
+    rows = seconds(measured, "regulation")
+    policies = present(rows) or [next(iter(READINGS))]
+    lines = -(-len(policies) // PANELS_A_LINE)
+    figure = Figure(figsize=(TWO_COLUMNS, 1.2 + 1.9 * lines))
+    across = min(len(policies), PANELS_A_LINE)
+    grid = figure.subplots(lines, across, sharex=True, sharey=True, squeeze=False)
+    axes = grid.ravel()
+    for axis in axes[len(policies) :]:
+        axis.set_visible(False)
+    for axis, policy in zip(axes, policies, strict=False):
+        of_policy = rows[rows["mechanism"] == policy]
+        if of_policy.empty:
+            axis.text(0.5, 0.5, "not run", ha="center", transform=axis.transAxes, color=GREY)
+        else:
+            end_s = of_policy["time_s"].max()
+            axis.axvspan(of_policy["onset_s"].iloc[0], end_s, color="#EFEFEF", zorder=0)
+            draw(axis, of_policy, policy)
+            axis.set_xlim(0, end_s)
+            axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axis.set_title(LABELS[policy])
+        axis.set_ylim(bottom=0)
+        axis.set(xlabel="time (s)", ylabel=label)
+        axis.label_outer()
+    return figure
+
+
+def _mean_and_range(axis: Axes, rows: pd.DataFrame, column: str, colour: str) -> None:
+    """Draw the mean of all containers and repetitions, and the range that they span."""
+    scale = 1 / KIB_S_PER_MB_S if column == "write_kib_s" else 1
+    # A row counts the second that ends at its `time_s`. It is drawn in the middle of that second.
+    middle_s = rows["time_s"] - rows["duration_s"] / 2
+    sns.lineplot(
+        x=middle_s,
+        y=rows[column].astype(float) * scale,
+        ax=axis,
+        color=colour,
+        estimator="mean",
+        errorbar=("pi", 100),
+        err_kws={"alpha": 0.2, "linewidth": 0},
+    )
+
+
+def _rate_ends(rows: pd.DataFrame) -> list[End]:
+    """Return the names of the two lines of a panel of Figure 8, with their last rates."""
+    last = rows[rows["time_s"] == rows["time_s"].max()]
+    rates_mb_s = last.groupby("role")["write_kib_s"].mean() / KIB_S_PER_MB_S
+    # The lines of some policies are too light for words.
+    colours = {OVERLOADED: "black", NORMAL: GREY}
+    return [End(role, colours[str(role)], float(rate)) for role, rate in rates_mb_s.items()]
+
+
+def _printed(axis: Axes, rows: pd.DataFrame, value: float, phase: str) -> None:
+    onset_s, end_s = rows["onset_s"].iloc[0], rows["time_s"].max()
+    ends = (0, onset_s) if phase == "before" else (onset_s, end_s)
+    axis.plot(ends, (value, value), color=PRINTED, **PUBLISHED)
+
+
+def _value(published: pd.DataFrame, quantity: str, phase: str) -> float:
+    row = published[(published["quantity"] == quantity) & (published["phase"] == phase)]
+    return float(row["value"].iloc[0])
+
+
+class Measure(NamedTuple):
+    """A column of panels: heading, label of its axis, role of its containers, and estimate."""
+
+    label: str
+    axis: str
+    role: str
+    reduce: Callable[[pd.DataFrame], Interval | None]
+
+
+FEW = 7
+"""Up to this many lines are named at their ends. More names would not fit, so a legend has them."""
+
+RECOVERY, SHARE = "time to recover", "disk at work"
+MEASURES = (
+    Measure(
+        *("SLA missed", "time (s of {watched_s:g})", NORMAL),
+        lambda rows: of_trials(rows, "violation_s"),
+    ),
+    Measure(RECOVERY, "time (s)", NORMAL, lambda rows: of_trials(rows, "recovery_s")),
+    Measure(SHARE, "share (ratio)", NORMAL, share_of_rate),
+    Measure("offenders' rate", "rate (MB/s)", OVERLOADED, rate_mb_s),
+)
+
+
+def comparison(measured: pd.DataFrame) -> Figure:
+    """Draw each measure for each load and mechanism."""
+    rows = totals(measured, "comparison")
+    loads = loads_in(rows)
+    figure = Figure(figsize=(TWO_COLUMNS, 0.8 + 0.22 * len(loads) * (2 + len(present(rows)))))
+    if not loads:
+        return _nothing(figure)
+    watched_s = _watched_s(measured)
+    grid = figure.subplots(len(loads), len(MEASURES), sharey=True, sharex="col", squeeze=False)
+    for line, kind in zip(grid, loads, strict=True):
+        of_load = rows[rows["load"] == kind]
+        shown = present(rows)
+        for axis, measure in zip(line, MEASURES, strict=True):
+            of_role = of_load[of_load["role"] == measure.role]
+            _dots(axis, of_role, shown, measure)
+            if measure.label == RECOVERY:
+                _say_never(axis, of_role, shown, watched_s)
+        line[0].set_yticks(range(len(shown)), [LABELS[name] for name in shown])
+        line[0].set_ylabel(LOAD_LABELS[kind].replace(": ", ":\n"))
+    for axis, measure in zip(grid[0], MEASURES, strict=True):
+        axis.set_title(measure.label)
+    for axis, measure in zip(grid[-1], MEASURES, strict=True):
+        axis.set_xlabel(measure.axis.format(watched_s=watched_s))
+    figure.suptitle("What protects three normal containers from overload")
+    return figure
+
+
+def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) -> None:
+    found = {
+        (name, None): one
+        for name in shown
+        if (one := measure.reduce(rows[rows["mechanism"] == name])) is not None
+    }
+
+    def look(name: str, _: None) -> dict[str, Any]:
+        return {"color": COLOURS[name], "marker": marker_of(name), "clip_on": False}
+
+    dots(axis, found, shown, look)
+    for place, name in enumerate(shown):
+        if (name, None) not in found:
+            axis.text(0, place, "not run", va="center", color=GREY)
+    if measure.label == SHARE:
+        axis.set_xlim(0, 1.05)
+        axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
+    else:
+        axis.set_xlim(left=-0.06 * axis.get_xlim()[1])  # keeps a dot at 0 off the names
+
+
+def _watched_s(measured: pd.DataFrame) -> float:
+    """Return how many seconds the overload was watched; this is the same under every load."""
+    each = seconds(measured, "comparison")
+    return float((each["time_s"] - each["onset_s"]).max())
+
+
+def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: float) -> None:
+    """Write "never" beside each dot for which the SLA was still missed at the end."""
+    for place, name in enumerate(shown):
+        ended = rows[rows["mechanism"] == name].groupby("repetition")["recovery_s"].first()
+        never = int((ended >= watched_s).sum())
+        if never:
+            if never == len(ended):  # no time was measured
+                look: dict[str, Any] = {
+                    "markerfacecolor": "white",
+                    "markeredgecolor": COLOURS[name],
+                }
+                axis.plot(ended.mean(), place, marker_of(name), **look, clip_on=False, zorder=5)
+            axis.annotate(
+                "never" if never == len(ended) else f"{never} of {len(ended)} never",
+                (ended.mean(), place),
+                xytext=(-6, 0),
+                textcoords="offset points",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                ha="right",
+                va="center",
+                color=GREY,
+            )
+
+
+def comparison_over_time(measured: pd.DataFrame) -> Figure:
+    """Draw the longest wait among the normal containers, second by second."""
+    rows = seconds(measured, "comparison", role=NORMAL)
+    loads = loads_in(rows)
+    if not loads:
+        return _nothing(Figure(figsize=(TWO_COLUMNS, 1.2)))
+    keys = ["load", "mechanism", "time_s"]
+    longest = pd.DataFrame(rows.groupby(keys, as_index=False)["latency_mean_ms"].max())
+    longest = longest.astype({"latency_mean_ms": float}).assign(at_s=longest["time_s"] - 0.5)
+    grid = facets(
+        longest,
+        (TWO_COLUMNS, 1.2 + 1.8 * -(-len(loads) // 2)),
+        col="load",
+        col_order=loads,
+        col_wrap=min(2, len(loads)),
+        sharex=False,
+    )
+    shown = present(rows)
+    for (axis, some), load in zip(panels_of(grid), loads, strict=True):
+        sns.lineplot(
+            some,
+            x="at_s",
+            y="latency_mean_ms",
+            hue="mechanism",
+            palette=COLOURS.of(shown),
+            ax=axis,
+            errorbar=None,
+            linewidth=1.2,
+            legend=False,
+        )
+        of_load = rows[rows["load"] == load]
+        axis.axhline(of_load["sla_wait_ms"].iloc[0], color=GREY, linestyle=":", linewidth=1)
+        axis.axvline(of_load["onset_s"].iloc[0], color=GREY, linewidth=0.6)
+        axis.set(yscale="log", title=LOAD_LABELS[load], xlabel="time (s)", ylabel="")
+        marks(axis.yaxis, (3, 5, 10, 20, 50))
+    figure: Figure = grid.figure
+    figure.supylabel("longest wait, normal (ms, log)")
+    if len(shown) <= FEW:
+        sla_ms = rows["sla_wait_ms"].iloc[0]
+        for axis, some in panels_of(grid):  # after all are drawn: they share a range
+            label_ends(axis, [*_wait_ends(some), End("SLA", GREY, sla_ms)])
+    else:
+        figure.legend(handles=_lines_of(shown), loc="outside lower center", ncols=4)
+    figure.suptitle("How fast each mechanism acts after the overload begins")
+    return figure
+
+
+def waits_by_second(measured: pd.DataFrame) -> Figure:
+    """Draw how the waits of normal containers are distributed once the overload has begun."""
+    rows = seconds(measured, "comparison", role=NORMAL)
+    rows = rows[rows["time_s"] > rows["onset_s"]].astype({"latency_mean_ms": float})
+    loads, shown = loads_in(rows), present(rows)
+    if not loads:
+        return _nothing(Figure(figsize=(TWO_COLUMNS, 1.2)))
+    size = TWO_COLUMNS, 1.2 + 1.8 * -(-len(loads) // 2)
+    grid = facets(rows, size, col="load", col_order=loads, col_wrap=min(2, len(loads)))
+    for (axis, some), load in zip(panels_of(grid), loads, strict=True):
+        sns.ecdfplot(
+            some,
+            x="latency_mean_ms",
+            hue="mechanism",
+            hue_order=shown,
+            palette=COLOURS.of(shown),
+            ax=axis,
+            linewidth=1.2,
+            legend=False,
+        )
+        axis.axvline(some["sla_wait_ms"].iloc[0], color=GREY, linestyle=":", linewidth=1)
+        axis.set(xscale="log", title=LOAD_LABELS[load], ylabel="share of the seconds (ratio)")
+        axis.set_xlabel("mean wait in a second (ms, log scale)")
+        marks(axis.xaxis, (3, 5, 10, 20, 50))
+    figure: Figure = grid.figure
+    figure.legend(handles=_lines_of(shown), loc="outside lower center", ncols=4)
+    figure.suptitle("How long normal containers wait while others overload the disk")
+    return figure
+
+
+def _lines_of(shown: Sequence[str]) -> list[Line2D]:
+    """Return legend entries for mechanisms and the SLA."""
+    handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in shown]
+    return [*handles, Line2D([], [], color=GREY, linestyle=":", label="SLA")]
+
+
+def _wait_ends(rows: pd.DataFrame) -> list[End]:
+    last = rows[rows["at_s"] == rows["at_s"].max()].groupby("mechanism")["latency_mean_ms"].mean()
+    return [End(LABELS[name], COLOURS[name], value) for name, value in last.items()]
+
+
+def _nothing(figure: Figure) -> Figure:
+    figure.text(0.5, 0.5, "experiment comparison was not run", ha="center", color=GREY)
+    return figure
+
+
+MOST_COLUMNS = 3
+WIDEST = 1.5
+"""Settings with a wait above this multiple of the SLA are not drawn: the best lie near the SLA."""
+SHOWN_APART = "alone"
+"""The mechanism that is not drawn: without offenders, there is no rate to show."""
+
+
+def frontier(measured: pd.DataFrame) -> Figure:
+    """Draw, for each load, the offenders' rate against the normal containers' longest wait."""
+    found = points(measured)
+    sla_ms = measured["sla_wait_ms"].dropna().iloc[0]
+    near = found["wait_ms"] <= WIDEST * sla_ms
+    found = found[near & (found["mechanism"] != SHOWN_APART)]
+    loads = [load for load in FRONTIER_LOADS if load in set(found["load"])]
+    columns = min(len(loads), MOST_COLUMNS)
+    lines = math.ceil(len(loads) / columns)
+    figure = Figure(figsize=(TWO_COLUMNS, 1.5 + 2.3 * lines))
+    grid = figure.subplots(lines, columns, sharex=True, squeeze=False).ravel()
+    for place, (axis, load) in enumerate(zip(grid, loads, strict=False)):
+        _panel(axis, found[found["load"] == load])
+        axis.axvline(sla_ms, color=GREY, linestyle=":", linewidth=1)
+        axis.set_title(FRONTIER_LOADS[load])
+        if place + columns >= len(loads):  # the lowest panel of its column
+            axis.tick_params(labelbottom=True)
+            axis.set_xlabel("longest wait, normal (ms, log)")
+    for axis in grid[len(loads) :]:
+        axis.set_axis_off()
+    figure.supylabel("offenders (MB/s)", fontsize=8)
+    figure.suptitle("What each mechanism can reach")
+    figure.legend(handles=_handles(found), loc="outside lower center", ncols=4, fontsize=8)
+    return figure
+
+
+def _handles(found: pd.DataFrame) -> list[Line2D]:
+    """Return the legend: each mechanism, the two kinds of dot, and the SLA."""
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=FRONTIER_COLOURS[name],
+            marker=marker_of(name),
+            label=FRONTIER_LABELS[name],
+        )
+        for name in in_order(found, "mechanism", FRONTIER_LABELS)
+    ]
+    for fill, label in ((GREY, "no second missed"), ("white", "some missed")):
+        dot = Line2D([], [], color=GREY, marker="o", markerfacecolor=fill, linestyle="")
+        dot.set_label(label)
+        handles.append(dot)
+    return [*handles, Line2D([], [], color=GREY, linestyle=":", label="SLA")]
+
+
+def _panel(axis: Axes, found: pd.DataFrame) -> None:
+    """Draw every setting as a dot with its interval, and each mechanism's front as a line."""
+    for name, of_one in found.groupby("mechanism"):
+        colour = FRONTIER_COLOURS[str(name)]
+        for _, cell in of_one.groupby(CELL):
+            rate = mean_of(cell["offenders_mb_s"])
+            assert rate is not None  # every cell has a trial
+            filled = colour if not cell["missed_s"].any() else "white"
+            wait_ms = cell["wait_ms"].mean()
+            look: dict[str, Any] = {"color": colour, "markerfacecolor": filled}
+            look["marker"] = marker_of(str(name))
+            axis.plot(wait_ms, rate.value, markersize=5, zorder=3, **look)
+            if rate.bounded:
+                axis.plot(
+                    [wait_ms] * 2, (rate.low, rate.high), color=colour, linewidth=0.8, zorder=2
+                )
+        best = front(cells_of(of_one), cost="wait_ms")
+        axis.plot(best["wait_ms"], best["offenders_mb_s"], color=colour, linewidth=1, zorder=1)
+    axis.set_xscale("log")
+    marks(axis.xaxis, (4, 5, 6, 7))

@@ -1,1 +1,0 @@
-"""Quantities that verdicts, figures and tables all take from the tidy table."""

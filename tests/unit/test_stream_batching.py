@@ -13,7 +13,7 @@ from elevatorlab.judging.verdicts import DECIDED, Verdict
 from elevatorlab.plugins.schedulers import colour_of
 from elevatorlab.showing.style import GREY
 from elevatorlab.studies import stream_batching as study
-from elevatorlab.studies.stream_batching.claims.curves import crossing
+from elevatorlab.studies.stream_batching.claims import crossing
 from elevatorlab.studies.stream_batching.document import core_ratios, gone, gone_from, size_ratios
 from elevatorlab.studies.stream_batching.figures import CAPTIONS
 from elevatorlab.studies.stream_batching.measures import limit_kiops

@@ -11,17 +11,6 @@ from .trials import BATCH_NR, BATCH_TIMEOUT_US, PRESETS, VARIATIONS, Parameters,
 TITLE = "Does it pay to hold requests back over NVMe/TCP?"
 NUMBER = 5
 
-__all__ = [
-    "BATCH_NR",
-    "BATCH_TIMEOUT_US",
-    "COLUMNS",
-    "NAME",
-    "NUMBER",
-    "ORDER",
-    "PRESETS",
-    "TABLE",
-    "TITLE",
-    "VARIATIONS",
-    "Parameters",
-]
-__all__ += ["figures", "judge", "overview_table", "published", "rows", "tables", "trials"]
+__all__ = ["BATCH_NR", "BATCH_TIMEOUT_US", "COLUMNS", "NAME", "NUMBER", "ORDER", "PRESETS", "TABLE"]
+__all__ += ["TITLE", "VARIATIONS", "Parameters", "figures", "judge", "overview_table", "published"]
+__all__ += ["rows", "tables", "trials"]

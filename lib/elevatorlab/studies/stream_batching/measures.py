@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,11 +29,6 @@ below the true percentile: all n requests are below it with a probability of 0.9
 this probability is below 5 %."""
 
 
-def with_own_knobs(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows without those in which SBQ had other knobs than its defaults."""
-    return table[_own_knobs(table)]
-
-
 def _having(table: pd.DataFrame, wanted: Mapping[str, object]) -> NDArray[np.bool_]:
     kept = np.ones(len(table), dtype=bool)
     for column, value in wanted.items():
@@ -43,6 +37,7 @@ def _having(table: pd.DataFrame, wanted: Mapping[str, object]) -> NDArray[np.boo
 
 
 def _own_knobs(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Tell which rows are not those in which SBQ had other knobs than its defaults."""
     batch_nr = table["batch_nr"].to_numpy(dtype=float, na_value=np.nan)
     timeout_us = table["batch_timeout_us"].to_numpy(dtype=float, na_value=np.nan)
     own: NDArray[np.bool_] = (batch_nr == BATCH_NR) & (timeout_us == BATCH_TIMEOUT_US)
@@ -61,11 +56,6 @@ def shared(table: pd.DataFrame) -> pd.DataFrame:
     In these, host and target share all processors, or are two machines.
     """
     return table[table["cores"].isna()]
-
-
-def one_core(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with one processor for the host, and one for the target."""
-    return table[table["cores"] == 1]
 
 
 def cores_in(table: pd.DataFrame) -> list[int]:
@@ -108,17 +98,13 @@ def gain(
     repetition has both.
     """
     own = at(table, column, scheduler=scheduler, **where)
-    return paired_ratio(own, at(table, column, **_noop(where)))
-
-
-def _noop(where: Mapping[str, Any]) -> dict[str, Any]:
-    return {**where, "scheduler": "none"}
+    return paired_ratio(own, at(table, column, **{**where, "scheduler": "none"}))
 
 
 def peak(table: pd.DataFrame, **where: Any) -> pd.Series[float]:
     """Return the greatest throughput over all depths, by repetition (4 KiB reads)."""
     fixed = {name: value for name, value in WHERE.items() if name != "depth"}
-    rows = rows_of(with_own_knobs(table), **fixed, **where)
+    rows = rows_of(table[_own_knobs(table)], **fixed, **where)
     return rows.groupby("repetition")[THROUGHPUT].max()
 
 
@@ -132,7 +118,7 @@ def curve(
     Returns: The value of `along`, and the geometric mean over repetitions.
     """
     fixed = {name: value for name, value in WHERE.items() if name != along}
-    rows = rows_of(with_own_knobs(table), **{**fixed, **where})
+    rows = rows_of(table[_own_knobs(table)], **{**fixed, **where})
     points = ((cell[along], some[column]) for cell, some in cells(rows, [along]))
     return [(x, geometric_interval(values)) for x, values in points]
 
@@ -206,34 +192,6 @@ def limit_kiops(target: str, operation: str) -> float:
     return min(link, float(shown["throughput_kiops"].max()))
 
 
-def throughput_kiops(one_core_kiops: float, cores: int, most_kiops: float) -> float:
-    """Predict the throughput of several cores from that of one.
-
-    `one_core_kiops`: Thousand requests per second, on the document's scale.
-
-    Examples
-    --------
-    >>> throughput_kiops(140, 4, 3052)
-    560
-    >>> throughput_kiops(140, 24, 3052)
-    3052
-    """
-    return min(one_core_kiops * cores, most_kiops)
-
-
-def gain_is_gone_cores(noop_kiops: float, most_kiops: float) -> int:
-    """Predict the number of cores with which noop alone reaches the limit of the rig.
-
-    `noop_kiops`: Throughput of noop on one core, in thousand requests per second.
-
-    Examples
-    --------
-    >>> gain_is_gone_cores(142, 727)
-    6
-    """
-    return math.ceil(most_kiops / noop_kiops)
-
-
 def predicted_kiops(table: pd.DataFrame, row: Mapping[str, Any], cores: int) -> float | None:
     """Predict a point of Figures 3 and 4 from one core, on the document's scale.
 
@@ -247,6 +205,5 @@ def predicted_kiops(table: pd.DataFrame, row: Mapping[str, Any], cores: int) -> 
     )
     if found.empty:
         return None
-    one_core = found.mean() / 1000 * where["time_scale"]
-    most = limit_kiops(row["target"], row["operation"])
-    return throughput_kiops(one_core, cores, most)
+    one_core: float = found.mean() / 1000 * where["time_scale"]
+    return min(one_core * cores, limit_kiops(row["target"], row["operation"]))

@@ -7,11 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from ....judging.matching import runs
-from ...kit.cells import paired_ratio
-from ...kit.tables import Captioned, cells
-from ..columns import WHERE, WORK, busy_column
-from ..measures import (
+from ...judging.matching import runs
+from ...plugins.schedulers import shown_name
+from ..kit.cells import paired_ratio
+from ..kit.tables import Captioned, cells
+from .columns import WHERE, WORK, busy_column
+from .measures import (
     DRIVERS,
     READ_PERCENT,
     TARGETS,
@@ -23,9 +24,8 @@ from ..measures import (
     scale_of,
     shared,
 )
-from ..published import NOOP, SBQ, SCHEDULER, core_scaling, gain_by_depth, single_core_latency
-from ..trials import LOCAL
-from .others import has_others, others_table
+from .published import NOOP, SBQ, SCHEDULER, core_scaling, gain_by_depth, single_core_latency
+from .trials import LOCAL, SCHEDULERS
 
 OVERVIEW = (
     "Measured at depth 64 with 4 KiB random reads: thousand requests per second, as means over "
@@ -78,7 +78,7 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     return [
         *of_one_core,
         *([] if own.empty else [cores_table(own, alike)]),
-        *([others_table(alike)] if has_others(alike) else []),
+        *([others_table(alike)] if _has_others(alike) else []),
     ]
 
 
@@ -278,4 +278,59 @@ def _of_cores(
     return {
         **{named[name]: f"{one:.0f}" for name, one in kiops.items()},
         "SBQ / noop": ratio.text(),
+    }
+
+
+OTHERS = (
+    "Schedulers that are neither in the document nor in the study's presets, with 4 KiB random "
+    "reads: thousand requests per second, as means over repetitions. Throughput is also shown "
+    "relative to noop, with a 95 % confidence interval. “no network” is the same disk on the "
+    "machine itself."
+)
+
+_OTHERS_COLUMNS = (
+    "run",
+    "scheduler",
+    "target",
+    "driver",
+    "times",
+    "depth",
+    "kIOPS",
+    "relative to noop",
+)
+
+
+def _has_others(measured: pd.DataFrame) -> bool:
+    """Tell whether any measured scheduler is not in the presets."""
+    return bool((~measured["scheduler"].isin(SCHEDULERS)).any())
+
+
+def others_table(measured: pd.DataFrame) -> Captioned:
+    """Return a caption and one row for each other scheduler, target, driver and depth.
+
+    `measured`: The study's tidy table, without rows that had cores of their own.
+    """
+    found = []
+    for run in runs(measured):
+        others = run.rows[~run.rows["scheduler"].isin(SCHEDULERS)]
+        for point, _ in cells(others, ("scheduler", "target", "driver", "time_scale", "depth")):
+            row = _of_other(run.rows, point)
+            if row:
+                found.append({"run": run.label, **row})
+    return OTHERS, pd.DataFrame(found, columns=list(_OTHERS_COLUMNS))
+
+
+def _of_other(rows: pd.DataFrame, point: dict[str, Any]) -> dict[str, str] | None:
+    """Return the row of a point; None if noop was not measured at this point."""
+    ratio = gain(rows, **point)
+    if ratio is None:
+        return None
+    return {
+        "scheduler": shown_name(point["scheduler"]),
+        "target": TARGETS[point["target"]],
+        "driver": DRIVERS.get(point["driver"], "no network"),
+        "times": f"x {point['time_scale']:g}",
+        "depth": f"{point['depth']:g}",
+        "kIOPS": f"{at(rows, THROUGHPUT, **point).mean() / 1000:.2f}",
+        "relative to noop": ratio.text(),
     }

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ....judging.matching import Run
-from ..measures import FEWEST_FOR_P99, apart, scale_of, shared, target_is_apart
+from ...judging.matching import Run
+from .measures import FEWEST_FOR_P99, apart, scale_of, shared, target_is_apart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ....showing.figures import Drawn
+    from ...showing.figures import Drawn
 
 ARMS = {"host": "the machine"}
 
@@ -89,7 +89,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     their own are only in the figures by cores and in `tables.cores_table`.
     """
     # Imported here, because drawing needs libraries that judging does not need.
-    from ....showing.figures import of_every_run
+    from ...showing.figures import of_every_run
 
     emulated = apart(measured)
 
@@ -139,10 +139,8 @@ def _remark(name: str, run: Run) -> str:
 def _of_the_document(
     published: pd.DataFrame, rows: pd.DataFrame, emulated: pd.DataFrame
 ) -> dict[str, Figure]:
-    from .cores import cores
-    from .latency import latency_against_throughput
-    from .mix import read_share, request_size
-    from .overview import overview
+    from .figures_costs import overview
+    from .figures_rates import cores, latency_against_throughput, read_share, request_size
 
     return {
         "overview": overview(published, rows),
@@ -156,9 +154,7 @@ def _of_the_document(
 
 
 def _beyond(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
-    from .costs import explanation, price
-    from .knobs import knobs, unscaled
-    from .processor_time import processor_time
+    from .figures_costs import explanation, knobs, price, processor_time, unscaled
 
     return {
         "explanation": explanation(rows),

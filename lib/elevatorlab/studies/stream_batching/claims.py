@@ -1,0 +1,639 @@
+"""How each claim of the document is judged; the claims are in data/claims/stream_batching.yaml.
+
+A judging function takes a statement and the measured rows of one run. Only ratios are compared
+with the document: SBQ relative to noop at the same point, or a curve relative to its own reference
+point. The value shown as measured is that ratio times the published value of the reference.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...analysis.intervals import Interval
+from ...judging import claims
+from ...judging.claim import Claim, Constant
+from ...judging.claims import Judge
+from ...judging.constants import TIES, DecidedBy
+from ...judging.expectations import expect_columns, expect_once
+from ...judging.families import Statement, statements
+from ...judging.verdicts import (
+    TIE_MARGIN,
+    Judgement,
+    Verdict,
+    compare,
+    excluding,
+    not_testable,
+    sentence,
+    undecided,
+    widened,
+)
+from ..kit.cells import paired_ratio
+from . import document
+from .columns import COLUMNS, WHERE
+from .document import core_ratios, gone, gone_from, size_ratios
+from .measures import (
+    FEWEST_FOR_P99,
+    MEAN,
+    P99,
+    THROUGHPUT,
+    apart,
+    at,
+    cell_of,
+    cores_in,
+    curve,
+    gain,
+    gains,
+    limit_kiops,
+    link_limit_kiops,
+    peak,
+    predicted_kiops,
+    scale_of,
+    times,
+    where_of,
+    words,
+)
+from .published import (
+    BAR_STEP,
+    GBPS_STEP,
+    KIB_BITS,
+    KIOPS_STEP,
+    LATENCY_STEP_US,
+    LINK_GBPS,
+    NAME,
+    NOOP,
+    SBQ,
+    SCHEDULER,
+    gain_by_depth,
+    noop_beside,
+    single_core_latency,
+)
+from .trials import CORES_OF_SIZES, LOCAL
+
+# Points of the document's curves: SBQ relative to noop, and noop's own shape.
+
+_ONE_CORE = "Here, only one core was measured; the document's curves go on to several cores."
+
+
+def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge a point of SBQ's curve by its ratio to noop's point."""
+    row = item.select
+    column, quantity, step = _quantity(row)
+    noop = noop_beside(row, quantity)
+    if noop is None:
+        return not_testable("The document shows no noop at this point to compare with.")
+    where = where_of(row, table)
+    if column == P99 and (few := _too_few(table, where, "none", "sbq")):
+        return not_testable(few)
+    return _held_against(item, gain(table, column, **where), noop, step, where)
+
+
+def _quantity(row: Mapping[str, Any]) -> tuple[str, str, float]:
+    """Return the measured column, the published one, and the resolution of its reading."""
+    return {
+        "throughput": (THROUGHPUT, "throughput_kiops", KIOPS_STEP),
+        "mean": (MEAN, "latency_us", LATENCY_STEP_US),
+        "p99": (P99, "latency_us", LATENCY_STEP_US),
+    }[row["of"]]
+
+
+def _too_few(table: pd.DataFrame, where: Mapping[str, Any], *schedulers: str) -> str:
+    """Say that there are too few requests for a 99th percentile; empty if there are enough."""
+    counts = [at(table, "requests", **{**where, "scheduler": name}) for name in schedulers]
+    fewest = min((count.min() for count in counts if len(count)), default=FEWEST_FOR_P99)
+    if fewest >= FEWEST_FOR_P99:
+        return ""
+    return (
+        f"Only {fewest:g} requests were measured at this point ({words(where)}). With fewer than "
+        f"{FEWEST_FOR_P99}, all may be below the 99th percentile. A preset with a longer window "
+        "measures more."
+    )
+
+
+def _held_against(
+    item: Statement,
+    measured: Interval | None,
+    beside: float | None,
+    step: float,
+    where: Mapping[str, Any],
+) -> Judgement:
+    """Compare a measured ratio with the published ratio, which is `item.number` / `beside`.
+
+    `beside`: Published value of the reference; None if the document shows none. `step`: Resolution
+    of the reading of both published values.
+    """
+    if measured is None or beside is None:
+        return not_testable(f"Not run here with noop beside it ({words(where)}).")
+    published = item.number / beside
+    low, high = (item.number - step) / (beside + step), (item.number + step) / (beside - step)
+    tolerance = item.tolerance
+    allowed = widened((low, high), tolerance)
+    verdict, why, evidence = compare(
+        measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
+    )
+    reason = (
+        f"Measured: {measured.text()}. Published: {published:.3g}; reading error and a tolerance "
+        f"of {tolerance:.0%} allow {allowed[0]:.3g} to {allowed[1]:.3g}. {sentence(why)}. The "
+        f"trials had the {words(where)}."
+    )
+    found = float(f"{measured.value * beside:.4g}")
+    return Judgement(verdict, found, reason, evidence, cell_of(where))
+
+
+_REFERENCE_DEPTH = 64
+"""Depth of the reference point of noop's curve."""
+
+
+def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge a point of noop's curve by its ratio to the reference point of the same curve."""
+    row = item.select
+    reference = {**row, "io_depth": _REFERENCE_DEPTH}
+    column, quantity, step = _quantity(row)
+    if row == reference:
+        if column == THROUGHPUT:
+            return _reference_of_shape(item, table)
+        return not_testable("The other points of noop in this figure are relative to it.")
+    here, there = ({**where_of(one, table), "scheduler": "none"} for one in (row, reference))
+    if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
+        return not_testable(few)
+    one, other = at(table, column, **here), at(table, column, **there)
+    ratio = paired_ratio(one, other)
+    if ratio is None:
+        return not_testable(f"Not run here with its reference beside it ({words(here)}).")
+    return _held_against(item, ratio, noop_beside(reference, quantity), step, here)
+
+
+def _reference_of_shape(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge the reference point of noop's curve by its ratio to the mean of the other depths."""
+    row = item.select
+    here = {**where_of(row, table), "scheduler": "none"}
+    along = {name: value for name, value in here.items() if name != "depth"}
+    others: dict[float, float] = {}
+    for depth, _ in curve(table, THROUGHPUT, "depth", **along):
+        printed = noop_beside({**row, "io_depth": depth}, "throughput_kiops")
+        if depth != _REFERENCE_DEPTH and printed is not None:
+            others[depth] = printed
+    if not others:
+        return not_testable(f"Not run here with other depths beside it ({words(here)}).")
+    rates = {depth: at(table, THROUGHPUT, **{**here, "depth": depth}) for depth in others}
+    ratio = paired_ratio(at(table, THROUGHPUT, **here), _geometric_mean(pd.DataFrame(rates)))
+    kiops = pd.DataFrame([others])
+    mean, most = (float(_geometric_mean(kiops + step).iloc[0]) for step in (0, KIOPS_STEP))
+    return _held_against(item, ratio, mean, max(KIOPS_STEP, most - mean), here)
+
+
+def _geometric_mean(columns: pd.DataFrame) -> pd.Series[float]:
+    """Return the geometric mean of each row that has all columns."""
+    mean: pd.Series[float] = np.exp(np.log(columns.dropna().astype(float)).mean(axis=1))
+    return mean
+
+
+def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge a point of Figures 3 and 4 on one core; on more cores, only give a prediction."""
+    row = item.select
+    if row["cores"] == 1 and row["scheduler"] == SBQ:
+        where = where_of(row, table)
+        beside = noop_beside(row, "throughput_kiops")
+        return _held_against(item, gain(table, **where), beside, KIOPS_STEP, where)
+    predicted = predicted_kiops(table, row, row["cores"])
+    if predicted is None:
+        return not_testable(_ONE_CORE)
+    share = predicted / item.number
+    return not_testable(
+        f"{_ONE_CORE} From the cost of a request on one core, {predicted:.4g} kIOPS are "
+        f"predicted: {share:.2f} times the published value."
+    )
+
+
+def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Say what one core does at a point of Figures 5 and 6, measured there on 4 or 16 cores."""
+    row = item.select
+    told = f"{_ONE_CORE}{_share_of_link(row, table)}"
+    beside = noop_beside(row, row["quantity"])
+    if row["scheduler"] != SBQ or beside is None:
+        return not_testable(told)
+    ratio = gain(table, **where_of(row, table))
+    published = item.number / beside
+    here = "was not run" if ratio is None else f"is {ratio.text()}"
+    return not_testable(
+        f"{told} SBQ / noop on one core {here}; published for all cores: {published:.3g}."
+    )
+
+
+def _share_of_link(row: Mapping[str, Any], table: pd.DataFrame) -> str:
+    """Say how much of the link one core needs, at a point of Figure 6; empty for Figure 5."""
+    where = {**where_of(row, table), "scheduler": SCHEDULER[row["scheduler"]]}
+    found = at(table, THROUGHPUT, **where)
+    if "request_kb" not in row or found.empty:
+        return ""
+    gbit_s = found.mean() * where["time_scale"] * row["request_kb"] * KIB_BITS / 1e9
+    return f" Here one core does {gbit_s:.3g} Gb/s; the document's link carries {LINK_GBPS}."
+
+
+# Whole curves: peaks, crossings, and where a gain ends.
+
+
+def _peak_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
+    row = item.select
+    where = where_of(row, table)
+    table_of_peaks = single_core_latency()
+    printed = table_of_peaks[table_of_peaks["target"] == row["target"]]
+    printed = printed.groupby("scheduler")["throughput_kiops"].max()
+    sides = (peak(table, scheduler=name, **where) for name in ("sbq", "none"))
+    found = item._replace(published=printed[SBQ])
+    return _held_against(found, paired_ratio(*sides), printed[NOOP], KIOPS_STEP, where)
+
+
+def _latency_price(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge the latency at depth 1, where each request waits for others that do not come."""
+    row = {**item.select, "io_depth": 1}
+    where = where_of(row, table)
+    printed = single_core_latency().query("io_depth == 1 and latency_kind == 'mean'")
+    printed = printed[printed["target"] == row["target"]].set_index("scheduler")["latency_us"]
+    found = item._replace(published=float(printed[SBQ]))
+    measured = gain(table, MEAN, **where)
+    return _held_against(found, measured, float(printed[NOOP]), LATENCY_STEP_US, where)
+
+
+def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge between which depths SBQ's throughput passes noop's."""
+    row = item.select
+    where = where_of(row, table)
+    shown = gain_by_depth(single_core_latency(), row["target"])
+    printed = crossing(list(zip(shown.index, shown, strict=True)))
+    found = gains(table, "depth", **where)
+    if len(found) < 2:
+        return not_testable(f"Fewer than two depths were run ({words(where)}).")
+    if not all(ratio.bounded for _, ratio in found):
+        return undecided(f"One repetition does not decide it ({words(where)}).", needed=2)
+    here = crossing([(depth, ratio.value) for depth, ratio in found])
+    ratios = ", ".join(f"{depth:g}: {ratio.value:.3g}" for depth, ratio in found)
+    said = f"SBQ / noop by depth: {ratios}; published: between {_between(printed)}. {words(where)}."
+    if here is None:
+        return Judgement(Verdict.CONTRADICTED, "no crossing", said)
+    overlap = printed is not None and here[0] < printed[1] and printed[0] < here[1]
+    verdict = Verdict.REPRODUCED if overlap else Verdict.DIRECTION_ONLY
+    sides = [excluding(ratio, (1.0,)) for depth, ratio in found if depth in here]
+    weakest = max(sides, key=lambda one: one.p_value or 0)
+    return Judgement(verdict, f"between {_between(here)}", said, weakest)
+
+
+def crossing(ratios: list[tuple[float, float]]) -> tuple[float, float] | None:
+    """Return the two neighbouring depths between which a ratio rises above 1 for good.
+
+    None if the ratio does not.
+
+    Examples
+    --------
+    >>> crossing([(1, 0.5), (16, 0.9), (32, 1.1), (64, 1.5)])
+    (16, 32)
+    """
+    below = [place for place, (_, ratio) in enumerate(ratios) if ratio < 1]
+    if not below or below[-1] + 1 == len(ratios):
+        return None
+    return ratios[below[-1]][0], ratios[below[-1] + 1][0]
+
+
+def _between(pair: tuple[float, float] | None) -> str:
+    return "no depths" if pair is None else f"{pair[0]:g} and {pair[1]:g}"
+
+
+def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Judgement:
+    row = {**item.select["case"], "driver": item.select["driver"], "scheduler": NOOP}
+    one_core = predicted_kiops(table, row, 1)
+    if one_core is None:
+        return not_testable(_ONE_CORE)
+    most = limit_kiops(row["target"], row["operation"])
+    cores = math.ceil(most / one_core)
+    printed = gone_from(core_ratios(row["target"], row["operation"]))
+    there = f"{printed} cores" if printed else "never within the figure"
+    return not_testable(
+        f"{_ONE_CORE} Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS "
+        f"that link or SSD allow; published: {there} (a gain of {gone():.3f} or less)."
+    )
+
+
+def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Judgement:
+    row = {**item.select["case"], "driver": item.select["driver"]}
+    where = where_of(row, table)
+    rates = curve(table, THROUGHPUT, "request_kib", **where, scheduler="none")
+    if not rates:
+        return not_testable(_ONE_CORE)
+    scale = row["cores"] * where["time_scale"] / 1000
+    kiops = {kib: rate.value * scale for kib, rate in rates}
+    share = {kib: one / link_limit_kiops(kib) for kib, one in kiops.items()}
+    full = [kib for kib, one in share.items() if one >= 1]
+    found = (
+        f"from {full[0]:g} KiB on, so nothing is left to gain" if full else "at none of these sizes"
+    )
+    shown = ", ".join(f"{kib:g} KiB: {one * LINK_GBPS:.3g}" for kib, one in share.items())
+    printed = gone_from(size_ratios(row["operation"]))
+    return not_testable(
+        f"{_ONE_CORE} Predicted for noop on {row['cores']} cores, in Gb/s: {shown}. Noop fills the "
+        f"link of {LINK_GBPS} {found}. Published: no gain from {printed} KiB on ({gone():.3f} or "
+        f"less). {words(where)}."
+    )
+
+
+def _local_loss(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge the negative control: without a network, a batch can save nothing."""
+    row = item.select
+    where = {"target": row["target"], "driver": LOCAL, "time_scale": scale_of(table)}
+    measured = gain(table, **where)
+    if measured is None:
+        return not_testable("Not run here (experiment local).")
+    low, high = row["range"]["low"], row["range"]["high"]
+    verdict, why, evidence = compare(measured, (low, high), neutral=1, margin=TIE_MARGIN)
+    reason = (
+        f"SBQ / noop without a network: {measured.text()}; said: {low:g} to {high:g}: {why}. "
+        f"{times(where['time_scale'])}."
+    )
+    return Judgement(verdict, float(f"{measured.value:.4g}"), reason, evidence)
+
+
+# Figures 3 to 6 where host and target had several cores of their own. As everywhere, only ratios
+# are compared with the document: SBQ relative to noop on the same cores, or noop relative to the
+# reference point of its curve. The cores are emulated. The emulated machine can be arranged in
+# several ways: by the length of its slots, and by what moving a cache line costs. A verdict stands
+# only if every measured arrangement gives it (`_steadied`).
+
+#: The arrangement in the name of an accelerator (`testbeds.deterministic.multicore`).
+_ARRANGEMENT = re.compile(r"cpus (\d+), slot (\d+), transfer (\d+)")
+
+
+def _on_cores(judge: Judge, of_one_core: Judge) -> Judge:
+    """Let a claim be judged by the rows in which host and target have cores of their own.
+
+    Without such rows, the claim is judged by `of_one_core`.
+    """
+
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        measured = apart(table)
+        return of_one_core(item, table) if measured.empty else judge(item, measured)
+
+    return judged
+
+
+def _on_one_core(judge: Judge) -> Judge:
+    """Let a claim about one core be judged by the rows with one core for each side.
+
+    If host and target have no cores of their own in the run, all rows are used.
+    """
+
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        if apart(table).empty:
+            return judge(item, table)
+        table = table[table["cores"] == 1]
+        unscaled = item.select.get("scale") == "unscaled"
+        if table.empty or (unscaled and 1 not in set(table["time_scale"])):
+            return not_testable("Not run here with one core for the host and one for the target.")
+        return _on(1, judge(item, table))
+
+    return judged
+
+
+def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge a point of Figures 3 to 6."""
+    # The published table of Figure 6 does not give the number of cores in each row.
+    row = {"cores": CORES_OF_SIZES, **item.select}
+    there, cores = cores_in(table), row["cores"]
+    if cores not in there:
+        return not_testable(f"Not run here on {cores} cores, but on {', '.join(map(str, there))}.")
+    where = where_of(row, table)
+    column, step = _column(row)
+    if row["scheduler"] == SBQ:
+        beside = noop_beside(row, column)
+        ratio = gain(_of(table, cores), **where)
+        return _on(cores, _held_against(item, ratio, beside, step, where))
+    reference = _reference(row)
+    if reference == row:
+        return not_testable("What the other points of noop in this figure are relative to.")
+    ratio = paired_ratio(_rate(table, row), _rate(table, reference))
+    return _on(cores, _held_against(item, ratio, noop_beside(reference, column), step, where))
+
+
+def _of(table: pd.DataFrame, cores: int) -> pd.DataFrame:
+    return table[table["cores"] == cores]
+
+
+def _rate(table: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series[float]:
+    """Return noop's rate at a point, by repetition: in requests/s, for Figure 6 in KiB/s."""
+    where = {**where_of(row, table), "scheduler": "none"}
+    request_kb: float = row.get("request_kb", 1)
+    return at(_of(table, row["cores"]), THROUGHPUT, **where) * request_kb
+
+
+def _column(row: Mapping[str, Any]) -> tuple[str, float]:
+    """Return the published column of a point, and the resolution of its reading."""
+    if "request_kb" in row:
+        return "throughput_gbps", GBPS_STEP
+    return "throughput_kiops", BAR_STEP if "read_percent" in row else KIOPS_STEP
+
+
+def _reference(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reference point of noop's curve, to which its other points are relative."""
+    for name, value in {"request_kb": 4, "read_percent": 100}.items():
+        if name in row:
+            return {**row, name: value}
+    return {**row, "cores": 1}
+
+
+def _on(cores: int, judgement: Judgement) -> Judgement:
+    words_of = "1 core" if cores == 1 else f"{cores} cores"
+    said = f"{words_of} of the host, as many of the target: {judgement.reason}"
+    cell = f"{judgement.cell}, {words_of}" if judgement.cell else ""
+    return judgement._replace(reason=said, cell=cell)
+
+
+def _gain_is_gone_apart(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Find the number of cores, among those that ran, from which on SBQ is no faster than noop."""
+    case = {**item.select["case"], "driver": item.select["driver"], "scheduler": NOOP}
+    where = where_of({name: case[name] for name in ("target", "operation", "driver")}, table)
+    found = {cores: gain(_of(table, cores), **where) for cores in cores_in(table)}
+    shown = core_ratios(case["target"], case["operation"])
+    return _end(found, gone_from(shown), int(shown.index[-1]), words(where))
+
+
+def _gain_is_gone_by_size_apart(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge as not testable: with cores apart, the cable has no rate, so it is never full."""
+    case = item.select["case"]
+    printed = gone_from(size_ratios(case["operation"]))
+    return not_testable(
+        "Host and target apart have a cable without a rate here: one link for all processors would "
+        f"be one queue, for which they would wait. Published: no gain from {printed} KiB on, where "
+        "the link is full."
+    )
+
+
+def _end(
+    found: Mapping[int, Interval | None], printed: int | None, last: int, said: str
+) -> Judgement:
+    """Compare the number of cores from which on there is no gain with the published number.
+
+    The published number is `printed`. If it is None, the document shows a gain up to `last` cores.
+    """
+    ratios = {cores: one for cores, one in found.items() if one is not None}
+    needed = printed or last
+    if len(ratios) < 2 or max(ratios) < needed:
+        ran = ", ".join(map(str, ratios)) or "none"
+        return not_testable(
+            f"It takes {needed} cores to see it; run here with noop beside: {ran}. {said}."
+        )
+    if not all(one.bounded for one in ratios.values()):
+        return undecided(f"One repetition does not decide it ({said}).")
+    values = pd.Series({cores: one.value for cores, one in ratios.items()})
+    here = gone_from(values)
+    shown = ", ".join(f"{cores}: {value:.3g}" for cores, value in values.items())
+    published = f"from {printed} cores on" if printed else f"on none of {last} cores"
+    reason = f"SBQ / noop by cores: {shown}; published: {gone():.3f} or less {published}. {said}."
+    if here == printed:
+        return Judgement(Verdict.REPRODUCED, here or "on none of them", reason)
+    verdict = Verdict.DIRECTION_ONLY if here and printed else Verdict.CONTRADICTED
+    return Judgement(verdict, here or "on none of them", reason)
+
+
+def _steadied(claims: Sequence[Claim], measured: pd.DataFrame) -> list[Claim]:
+    """Withdraw the verdicts on emulated cores that depend on the emulated machine's arrangement.
+
+    Returns: The claims in the same order. A verdict stands if at least two slot lengths and two
+    costs of a transfer were measured, and all of them give this verdict. Otherwise the claim is not
+    testable, and its reason has the verdict of this arrangement alone.
+    """
+    emulated = _arrangements(measured)
+    # By the claim's id, its preset, and the number of processors.
+    found: dict[tuple[str, str, str], dict[_Arrangement, Verdict]] = {}
+    for claim in claims:
+        if claim.machine in emulated and claim.verdict != Verdict.NOT_TESTABLE:
+            arrangement = emulated[claim.machine]
+            key = claim.id, claim.preset, arrangement.cpus
+            found.setdefault(key, {})[arrangement] = claim.verdict
+    return [
+        _unless_unsteady(claim, found[claim.id, claim.preset, emulated[claim.machine].cpus])
+        if claim.machine in emulated and claim.verdict != Verdict.NOT_TESTABLE
+        else claim
+        for claim in claims
+    ]
+
+
+class _Arrangement(NamedTuple):
+    """How an emulated machine is arranged."""
+
+    #: Number of processors.
+    cpus: str
+    #: slot, transfer: Instructions of a slot, and instructions that moving a cache line costs.
+    slot: str
+    transfer: str
+
+
+def _arrangements(measured: pd.DataFrame) -> dict[str, _Arrangement]:
+    """Return the arrangement of each emulated machine; real machines have none."""
+    rows = apart(measured)[["machine", "accelerator"]].drop_duplicates()
+    texts = zip(rows["machine"], rows["accelerator"].astype(str), strict=True)
+    read = ((machine, _ARRANGEMENT.search(text)) for machine, text in texts)
+    return {machine: _Arrangement(*found.groups()) for machine, found in read if found}
+
+
+def _unless_unsteady(claim: Claim, verdicts: Mapping[_Arrangement, Verdict]) -> Claim:
+    slots = sorted({one.slot for one in verdicts}, key=int)
+    transfers = sorted({one.transfer for one in verdicts}, key=int)
+    if len(set(verdicts.values())) > 1:
+        why = (
+            "The verdict depends on the length of the emulated machine's slots, or on what moving "
+            "a cache line costs. So it says nothing of real processors."
+        )
+    elif len(slots) < 2 or len(transfers) < 2:
+        why = (
+            "A verdict about emulated processors takes two slot lengths and two costs of moving a "
+            "cache line (slot=200, transfer=100). This was run with slots of "
+            f"{', '.join(slots)} and costs of {', '.join(transfers)}."
+        )
+    else:
+        return claim
+    changes = {
+        "verdict": Verdict.NOT_TESTABLE,
+        "reason": f"{why} By this arrangement alone: {claim.verdict}. {claim.reason}",
+        **{"p_value": None, "p_adjusted": None, "repetitions_to_decide": None},
+    }
+    return claim.model_copy(update=changes)
+
+
+def judge(measured: pd.DataFrame) -> list[Claim]:
+    """Give every point of the document its verdict.
+
+    `measured`: One row per point, with `columns.COLUMNS`; empty for published data alone. Returns:
+    Each claim about the document once; each other claim once per machine and preset.
+    """
+    expect_columns(measured, COLUMNS, "point")
+    where = ["machine", "preset", "testbed", "target", "driver", "time_scale", "scheduler"]
+    where += ["cores", "batch_nr", "batch_timeout_us", *WHERE, "repetition"]
+    expect_once(measured, where, "each point once per repetition")
+    return _steadied(claims.judge(statements(NAME), JUDGES, measured, _DECIDED_BY), measured)
+
+
+def _once(judge: Judge) -> Judge:
+    """Let a claim about unscaled times be judged only if the run has scaled times, too.
+
+    Otherwise, it would be the same as the claim about scaled times.
+    """
+
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        if item.select.get("scale") == "unscaled" and set(table["time_scale"]) == {1}:
+            return not_testable(
+                "No times are scaled on this machine, so this claim is the same as the one about "
+                "scaled times."
+            )
+        return judge(item, table)
+
+    return judged
+
+
+_POINTS = ("point_gain", "noop_shape")
+
+_DECIDED_BY: DecidedBy = {
+    TIES: (*_POINTS, "cores", "many_cores", "peak_ratio", "latency_price", "local_loss"),
+    Constant(
+        name="FEWEST_FOR_P99",
+        value=FEWEST_FOR_P99,
+        of="requests at least behind a 99th percentile",
+        reason="so many have one above it in 95 of 100 cases",
+        fixed=date(2026, 11, 21),
+    ): _POINTS,
+}
+
+_OF_ONE_CORE: dict[str, Judge] = {
+    "point_gain": _point_gain,
+    "noop_shape": _noop_shape,
+    "cores": _cores,
+    "many_cores": _many_cores,
+    "peak_ratio": _peak_ratio,
+    "latency_price": _latency_price,
+    "crossing": _crossing,
+    "gain_is_gone": _gain_is_gone,
+    "gain_is_gone_by_size": _gain_is_gone_by_size,
+    "local_loss": _local_loss,
+}
+"""For runs in which host and target share their processors, or are two machines. All except those
+of `_APART` also judge runs in which host and target have cores of their own."""
+
+_APART: dict[str, Judge] = {
+    "cores": _point_apart,
+    "many_cores": _point_apart,
+    "gain_is_gone": _gain_is_gone_apart,
+    "gain_is_gone_by_size": _gain_is_gone_by_size_apart,
+}
+
+JUDGES: dict[str, Judge] = {
+    **document.JUDGES,
+    **{
+        name: _on_cores(_APART[name], _once(judge))
+        if name in _APART
+        else _on_one_core(_once(judge))
+        for name, judge in _OF_ONE_CORE.items()
+    },
+}

@@ -1,0 +1,374 @@
+"""Figures 1 to 6 of the document: latencies and rates, by depth, cores, share of reads and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from ...analysis.intervals import Interval, mean_interval
+from ...judging.matching import runs
+from ...plugins.schedulers import colour_of, label_of
+from ...showing.panels import curve as draw_curve
+from ...showing.panels import errors, marks, say
+from ...showing.style import COLOURS, GREY, PREDICTED, PUBLISHED, TWO_COLUMNS, look_of
+from ..kit.cells import in_order, rows_of
+from ..kit.tables import cells
+from .measures import (
+    DRIVERS,
+    FEWEST_FOR_P99,
+    MEAN,
+    P99,
+    READ_PERCENT,
+    TARGETS,
+    THROUGHPUT,
+    at,
+    curve,
+    gains,
+    limit_kiops,
+    predicted_kiops,
+    scale_of,
+    where_of,
+)
+from .published import KIB_BITS, LINK_GBPS, SCHEDULER
+from .trials import LOCAL, SCHEDULERS
+
+_NAMES = {"none": "noop (none)", "sbq": "SBQ"}
+
+
+def look_with(scheduler: str, driver: str) -> dict[str, Any]:
+    """Return how a scheduler is drawn: open with the stock driver, a cross without a network.
+
+    The cross is grey for the schedulers of the presets, and has the scheduler's colour for others.
+    """
+    if driver == LOCAL:
+        colour = GREY if scheduler in SCHEDULERS else colour_of(scheduler)
+        return {"color": colour, "marker": "x", "markeredgewidth": 1.5}
+    own = look_of(scheduler)
+    return {**own, "markerfacecolor": "white"} if driver == "stock" else own
+
+
+def line(
+    axis: Axes, points: Iterable[tuple[float, Interval]], scheduler: str, driver: str, **more: Any
+) -> None:
+    """Draw a measured curve with its confidence intervals."""
+    look = look_with(scheduler, driver)
+    draw_curve(axis, points, look.pop("color"), **look, **more)
+
+
+def scheduler_handles(schedulers: Iterable[str]) -> list[Line2D]:
+    """Return legend entries that tell schedulers by colour and marker."""
+    return [Line2D([], [], label=name_of(name), **look_of(name)) for name in schedulers]
+
+
+def name_of(scheduler: str) -> str:
+    """Return the document's name of a scheduler, or else the label in the scheduler's record."""
+    return _NAMES.get(scheduler, label_of(scheduler))
+
+
+def source_handles(drivers: Iterable[str]) -> list[Line2D]:
+    """Return legend entries that tell published curves from measured ones, and the drivers."""
+    shown = [Line2D([], [], color=GREY, label="published", **PUBLISHED)]
+    for driver in drivers:
+        label = f"measured, {DRIVERS.get(driver, 'no network')}"
+        look = {**look_with("none", driver), "color": GREY, "linestyle": ""}
+        shown.append(Line2D([], [], label=label, **look))
+    return shown
+
+
+def schedulers_in(table: pd.DataFrame) -> list[str]:
+    """Return the schedulers of a table in the order in which they are shown."""
+    return in_order(table, "scheduler", SCHEDULERS)
+
+
+def compared_schedulers(table: pd.DataFrame) -> list[str]:
+    """Return noop, SBQ, and the schedulers of a table that are not in the presets."""
+    return ["none", "sbq", *(name for name in schedulers_in(table) if name not in SCHEDULERS)]
+
+
+def drivers_in(table: pd.DataFrame) -> list[str]:
+    """Return the drivers of a table in the order in which they are shown, without ``local``."""
+    there = set(table["driver"])
+    return [name for name in DRIVERS if name in there]
+
+
+KINDS = {"mean": ("(a) mean", MEAN), "p99": ("(b) 99th percentile", P99)}
+
+
+def latency_against_throughput(
+    published: pd.DataFrame, measured: pd.DataFrame, target: str
+) -> Figure:
+    """Draw latency against throughput for one target, with one row of panels per driver."""
+    rows = rows_of(measured, target=target)
+    drivers: list[str | None] = [*drivers_in(rows)] or [None]
+    figure = Figure(figsize=(TWO_COLUMNS, 1.0 + 2.1 * len(drivers)))
+    axes = figure.subplots(len(drivers), 2, squeeze=False, sharex=True, sharey=True)
+    for driver, pair in zip(drivers, axes, strict=True):
+        for axis, (kind, (title, column)) in zip(pair, KINDS.items(), strict=True):
+            _published(axis, rows_of(published, target=target, latency_kind=kind))
+            if driver is not None:
+                _measured(axis, rows, column, driver, target)
+                title = f"{title}, {DRIVERS[driver]}"
+            elif len(measured):
+                say(axis, "this target was not run")
+            axis.set(yscale="log", title=title)
+            marks(axis.yaxis, (10, 30, 100, 300, 1000, 3000, 10000, 30000))
+        pair[0].set_ylabel("latency (us, log scale)")
+    for axis in axes[-1]:
+        axis.set_xlabel("throughput (kIOPS)")
+        axis.set_xlim(left=0)
+    handles = scheduler_handles(schedulers_in(rows) or SCHEDULER.values())
+    handles += source_handles(drivers_in(rows))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    figure.suptitle(f"{TARGETS[target]}, 4 KiB random reads, one core{on_scale(rows)}")
+    return figure
+
+
+def on_scale(rows: pd.DataFrame) -> str:
+    """Say how measured times are brought to the document's scale; empty if they are not scaled."""
+    scale = scale_of(rows)
+    return f"; measured times divided by {scale:g}" if scale and scale != 1 else ""
+
+
+def _published(axis: Axes, shown: pd.DataFrame) -> None:
+    for name, scheduler in SCHEDULER.items():
+        some = rows_of(shown, scheduler=name).sort_values("io_depth")
+        axis.plot(
+            some["throughput_kiops"], some["latency_us"], color=COLOURS[scheduler], **PUBLISHED
+        )
+
+
+def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: str) -> None:
+    scale = scale_of(rows)
+    assert scale  # each driver has rows
+    depths = rows.groupby("scheduler")["depth"].nunique()
+    if column == P99:
+        rows = rows[rows["requests"] >= FEWEST_FOR_P99]
+    for scheduler in schedulers_in(rows_of(rows, driver=driver)):
+        look = look_with(scheduler, driver)
+        if depths[scheduler] < depths.max():  # a line would cross depths that were not measured
+            look["linestyle"] = ""
+        where = {"scheduler": scheduler, "driver": driver, "target": target, "time_scale": scale}
+        rates = [
+            one.map(partial(kiops_of, scale))
+            for _, one in curve(rows, THROUGHPUT, "depth", **where)
+        ]
+        latencies = [
+            one.map(partial(_us, scale)) for _, one in curve(rows, column, "depth", **where)
+        ]
+        axis.errorbar(
+            [rate.value for rate in rates],
+            [latency.value for latency in latencies],
+            xerr=errors(rates),
+            yerr=errors(latencies),
+            **look,
+            elinewidth=0.9,
+            capsize=2,
+        )
+
+
+def kiops_of(scale: float, iops: float) -> float:
+    """Return a rate on the document's scale of time, in thousand requests per second."""
+    return iops * scale / 1000
+
+
+def _us(scale: float, latency_us: float) -> float:
+    return latency_us / scale
+
+
+OPERATIONS = {"randread": "(a) random read", "randwrite": "(b) random write"}
+
+
+#: The look of values from emulated cores: no line, and a marker that no scheduler has.
+EMULATED: dict[str, Any] = {"linestyle": "", "marker": "d", "markersize": 5.5, "zorder": 3}
+
+
+def cores(
+    published: pd.DataFrame, measured: pd.DataFrame, emulated: pd.DataFrame, target: str
+) -> Figure:
+    """Draw throughput against cores for one target.
+
+    `measured`: Rows of one run in which host and target share their processors. Predictions come
+    from these. `emulated`: Rows of all runs in which host and target have processors of their own.
+    """
+    rows = rows_of(measured, target=target)
+    own = rows_of(emulated, target=target)
+    figure = Figure(figsize=(TWO_COLUMNS, 3.1))
+    axes = figure.subplots(1, 2)
+    for axis, (operation, title) in zip(axes, OPERATIONS.items(), strict=True):
+        shown = published[
+            (published["target"] == target)
+            & (published["operation"] == operation)
+            & published["cores"].notna()
+        ]
+        for name, scheduler in SCHEDULER.items():
+            some = rows_of(shown, scheduler=name)
+            axis.plot(
+                some["cores"], some["throughput_kiops"], color=COLOURS[scheduler], **PUBLISHED
+            )
+        _predicted(axis, rows, target, operation, int(shown["cores"].max()))
+        _emulated(axis, own, operation)
+        limit = limit_kiops(target, operation)
+        if limit < 1.5 * shown["throughput_kiops"].max():
+            axis.axhline(limit, color=GREY, linewidth=0.8)
+            axis.text(
+                0.98,
+                limit,
+                "link (100 Gb/s)" if target == "ram" else "SSD (as published)",
+                transform=axis.get_yaxis_transform(),
+                ha="right",
+                va="bottom",
+                color=GREY,
+            )
+            axis.set_ylim(top=1.15 * limit)  # room for those words
+        axis.set(title=title, xlabel="cores")
+        axis.set_ylim(bottom=0)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes[0].set_ylabel("throughput (kIOPS)")
+    handles = [
+        *scheduler_handles(compared_schedulers(rows)),
+        *source_handles(drivers_in(rows)),
+    ]
+    handles += [
+        Line2D([], [], color=GREY, label=f"predicted, {DRIVERS[driver]}", **_predicted_with(driver))
+        for driver in drivers_in(rows)
+    ]
+    if not own.empty:
+        handles.append(Line2D([], [], color=GREY, label="emulated cores", **EMULATED))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.suptitle(f"{TARGETS[target]}, 4 KiB, depth 64, by cores{on_scale(rows)}")
+    return figure
+
+
+def _predicted(
+    axis: Axes, rows: pd.DataFrame, target: str, operation: str, most_cores: int
+) -> None:
+    """Draw the measured throughput of one core, and a line of what it predicts for more cores."""
+    for driver in drivers_in(rows):
+        for scheduler in compared_schedulers(rows):
+            name = next((one for one, ours in SCHEDULER.items() if ours == scheduler), scheduler)
+            what = {"target": target, "operation": operation, "driver": driver, "scheduler": name}
+            found = at(rows, THROUGHPUT, **where_of(what, rows), scheduler=scheduler)
+            if found.empty:
+                continue
+            numbers = range(1, most_cores + 1)
+            found_kiops = (predicted_kiops(rows, what, number) for number in numbers)
+            kiops = [rate for rate in found_kiops if rate is not None]
+            axis.plot(numbers, kiops, color=COLOURS[scheduler], **_predicted_with(driver))
+            scale = where_of(what, rows)["time_scale"]
+            one_core = mean_interval(found * scale / 1000)
+            line(axis, [(1, one_core)], scheduler, driver)
+
+
+def _predicted_with(driver: str) -> dict[str, Any]:
+    """Return how a prediction is drawn: with wide gaps for the stock driver."""
+    return {**PREDICTED, "linestyle": (0, (1, 3))} if driver == "stock" else PREDICTED
+
+
+def _emulated(axis: Axes, own: pd.DataFrame, operation: str) -> None:
+    """Draw what each arrangement of the emulator gave for each number of cores."""
+    for run in runs(own):
+        for what, some in cells(run.rows, ("target", "driver", "time_scale", "cores", "scheduler")):
+            where = {name: what[name] for name in ("target", "driver", "scheduler")}
+            found = at(some, THROUGHPUT, **where, read_percent=READ_PERCENT[operation])
+            if what["scheduler"] in compared_schedulers(own) and not found.empty:
+                kiops = found.mean() * what["time_scale"] / 1000
+                axis.plot(what["cores"], kiops, color=COLOURS[what["scheduler"]], **EMULATED)
+
+
+CORES = {"nvme_ssd": 4, "ram": 16}
+
+
+def read_share(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw throughput, and SBQ's gain, by share of reads: published, and measured on one core."""
+    figure = Figure(figsize=(TWO_COLUMNS, 4.2))
+    grid = figure.subplots(2, 2, sharex=True, sharey="row")
+    for (above, below), target in zip(grid.T, TARGETS, strict=True):
+        _published_shares(above, below, published, target)
+        for driver in drivers_in(measured):
+            _measured_shares(above, below, measured, target, driver)
+        above.set(title=f"{TARGETS[target]} (published: {CORES[target]} cores)", yscale="log")
+        marks(above.yaxis, (100, 200, 500, 1000, 2000))
+        below.axhline(1, color=GREY, linewidth=0.8)
+        below.set_xlabel("reads (%)")
+        below.set_xticks((0, 25, 50, 75, 100))
+    grid[0, 0].set_ylabel("throughput\n(kIOPS, log scale)")
+    grid[1, 0].set(ylabel="throughput,\nSBQ / noop", ylim=(0, None))
+    handles = scheduler_handles(compared_schedulers(measured))
+    handles += source_handles(drivers_in(measured))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.suptitle(f"Reads and writes mixed, 4 KiB, depth 64{on_scale(measured)}")
+    return figure
+
+
+def _published_shares(above: Axes, below: Axes, published: pd.DataFrame, target: str) -> None:
+    shown = rows_of(published, target=target, cores=CORES[target])
+    shown = shown[shown["read_percent"].notna()]
+    kiops = shown.pivot(index="read_percent", columns="scheduler", values="throughput_kiops")
+    for name, scheduler in SCHEDULER.items():
+        above.plot(kiops.index, kiops[name], color=COLOURS[scheduler], **PUBLISHED)
+    below.plot(kiops.index, kiops["sbq"] / kiops["noop"], color=COLOURS["sbq"], **PUBLISHED)
+
+
+def _measured_shares(
+    above: Axes, below: Axes, measured: pd.DataFrame, target: str, driver: str
+) -> None:
+    rows = rows_of(measured, target=target)
+    scale = scale_of(rows)
+    if scale is None:
+        return
+    where: dict[str, Any] = {"target": target, "driver": driver, "time_scale": scale}
+    for scheduler in compared_schedulers(rows):
+        rates = curve(rows, THROUGHPUT, "read_percent", **where, scheduler=scheduler)
+        kiops = [(share, rate.map(partial(kiops_of, scale))) for share, rate in rates]
+        line(above, kiops, scheduler, driver)
+        if scheduler != "none":
+            line(below, gains(rows, "read_percent", scheduler, **where), scheduler, driver)
+
+
+def request_size(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw throughput in bits against request size: published on 16 cores, measured on one."""
+    figure = Figure(figsize=(TWO_COLUMNS, 3.1))
+    axes = figure.subplots(1, 2, sharey=True)
+    rows = rows_of(measured, target="ram")
+    for axis, (operation, title) in zip(axes, OPERATIONS.items(), strict=True):
+        shown = published[(published["operation"] == operation) & published["request_kb"].notna()]
+        for name, scheduler in SCHEDULER.items():
+            some = rows_of(shown, scheduler=name)
+            axis.plot(
+                some["request_kb"], some["throughput_gbps"], color=COLOURS[scheduler], **PUBLISHED
+            )
+        for driver in drivers_in(rows):
+            for scheduler in compared_schedulers(rows):
+                _measured_sizes(axis, rows, driver, scheduler, READ_PERCENT[operation])
+        axis.axhline(LINK_GBPS, color=GREY, linewidth=0.8)
+        axis.text(1, LINK_GBPS, "the document's link", ha="left", va="bottom", color=GREY)
+        axis.set(xscale="log", yscale="log", xlabel="request size (KiB, log scale)", title=title)
+        axis.set_ylim(0.8, 160)
+        marks(axis.xaxis, (1, 2, 4, 8, 16, 32))
+        marks(axis.yaxis, (1, 3, 10, 30, 100))
+    axes[0].set_ylabel("throughput (Gb/s, log scale)")
+    handles = [*scheduler_handles(compared_schedulers(rows)), *source_handles(drivers_in(rows))]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.suptitle(f"RAM target, depth 64: published on 16 cores, measured on one{on_scale(rows)}")
+    return figure
+
+
+def _measured_sizes(
+    axis: Axes, rows: pd.DataFrame, driver: str, scheduler: str, read_percent: int
+) -> None:
+    scale = scale_of(rows)
+    where = {"target": "ram", "driver": driver, "time_scale": scale, "scheduler": scheduler}
+    rates = curve(rows, THROUGHPUT, "request_kib", **where, read_percent=read_percent)
+    gbps = [(size, rate.map(partial(_gbps, scale or 1.0, size))) for size, rate in rates]
+    line(axis, gbps, scheduler, driver)
+
+
+def _gbps(scale: float, size_kib: float, iops: float) -> float:
+    return iops * scale * size_kib * KIB_BITS / 1e9

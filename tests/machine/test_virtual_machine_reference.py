@@ -18,7 +18,12 @@ from elevatorlab.running import provenance
 from elevatorlab.sharing import verification
 from elevatorlab.showing import artifact, writing
 from elevatorlab.studies import vm_vs_container
-from elevatorlab.studies.vm_vs_container.tables import exits, pairs_table
+from elevatorlab.studies.vm_vs_container.tables import (
+    MORE_INSTRUCTIONS,
+    exit_tables,
+    pairs_table,
+    with_exits_longer,
+)
 from synthetic import NESTED, nested_trials, write_nested_results, write_results
 
 STUDY = "vm_vs_container"
@@ -143,14 +148,14 @@ def test_it_is_verified_where_the_emulator_is(measured, monkeypatch, capsys):
 
 def test_without_a_request_there_are_no_exits_a_request(measured):
     table = tidying.tidy(measured, vm_vs_container)
-    (_, costs_of), _ = exits.exit_tables(table.assign(requests=0))
+    (_, costs_of), _ = exit_tables(table.assign(requests=0))
     assert set(costs_of["exits per request"]) == {"–"}
     assert set(costs_of["added per exit"]) == {"–"}
 
 
 def test_exits_lengthen_the_virtual_machine_alone(measured):
     table = tidying.tidy(measured, vm_vs_container)
-    longer = exits.with_exits_longer(table, 1_000_000)  # 400 exits of 1 ms in 1 s
+    longer = with_exits_longer(table, 1_000_000)  # 400 exits of 1 ms in 1 s
     ratio = longer["time_s"] / table["time_s"]
     guest = table["arm"] == "vm"
     assert ratio[guest].round(9).eq(1.4).all() and ratio[~guest].eq(1).all()
@@ -158,7 +163,7 @@ def test_exits_lengthen_the_virtual_machine_alone(measured):
 
 def test_without_exits_there_is_no_table(measured):
     table = tidying.tidy(measured, vm_vs_container)
-    assert exits.exit_tables(table[table["arm"] != "vm"]) == []
+    assert exit_tables(table[table["arm"] != "vm"]) == []
 
 
 def test_damaged_counts_of_exits_are_named(measured, error_of):
@@ -196,14 +201,14 @@ def test_its_tables_say_who_should_schedule_and_what_exits_cost(measured):
     bfq = pairs[pairs["scheduler"] == "bfq"].iloc[0]
     assert bfq["guest alone"].startswith("1.2") and bfq["host alone"].startswith("1.5")
     assert bfq["both"].startswith("1.8") and bfq["better in"] == "guest"
-    (_, costs_of), (_, hangs) = exits.exit_tables(table)
+    (_, costs_of), (_, hangs) = exit_tables(table)
     # 400 exits, 10 requests and half a second of work a trial.
     assert set(costs_of["exits per request"]) == {"40.0"}
     assert set(costs_of["instructions per exit"]) == {"1,250,000"}
     direct = costs_of["variant"] == "direct"
     assert set(costs_of[direct]["added per exit"]) == {"0"}
     assert set(costs_of[~direct]["added per exit"]) == {"–"}
-    assert list(hangs["additional instructions per exit"]) == list(exits.MORE_INSTRUCTIONS)
+    assert list(hangs["additional instructions per exit"]) == list(MORE_INSTRUCTIONS)
     measured_here = [one for one in vm_vs_container.judge(table) if one.testbed == "nested"]
     judged = [one for one in measured_here if one.verdict != Verdict.NOT_TESTABLE]
     assert set(hangs["claims judged"]) == {len(judged)}

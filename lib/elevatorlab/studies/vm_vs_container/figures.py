@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ....judging.matching import Run, backing_schedulers
-from ....plugins.schedulers import shown_name
-from ...kit.cells import in_order
-from ..measures import ARMS, SCHEDULERS, left_out_of_the_guest
-from ..published import TEST_1, TEST_2
+from ...judging.matching import Run, backing_schedulers
+from ...plugins.schedulers import shown_name
+from ..kit.cells import in_order
+from .measures import ARMS, SCHEDULERS, left_out_of_the_guest
+from .published import TEST_1, TEST_2
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ....showing.figures import Drawn
+    from ...showing.figures import Drawn
+
 
 _INTERVALS = (
     "Whiskers are 95 % intervals (Student's t on logarithms). An interval that reaches the frame "
@@ -86,9 +87,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     "guest-or-host".
     """
     # Imported here, because drawing needs libraries that judging does not need.
-    from ....showing.figures import of_every_run
-    from .crossing import crossing, guest_or_host, shown_variant
-    from .panels import VARIANTS
+    from ...showing.figures import of_every_run
+    from .figures_drawn import VARIANTS, crossing, guest_or_host, shown_variant
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
         drawn = _of(published, rows)
@@ -118,8 +118,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
 
 def _of(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Figure]:
-    from .overview import overview
-    from .times import times_against_size, tree_times
+    from .figures_drawn import overview, times_against_size, tree_times
 
     names = {scheduler: f"figure-{n}-{scheduler}" for n, scheduler in enumerate(SCHEDULERS, 1)}
     there = in_order(measured, "scheduler", SCHEDULERS)

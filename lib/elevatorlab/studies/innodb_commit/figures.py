@@ -1,4 +1,4 @@
-"""The study's figures."""
+"""The study's figures and their captions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....judging.matching import Run
-from ..measures import ARMS, main_rows, swept_rows
-from ..tables import MAPPED
+from ...judging.matching import Run
+from .measures import ARMS, main_rows, swept_rows
+from .tables import MAPPED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ....showing.figures import Drawn
+    from ...showing.figures import Drawn
+
 
 CAPTIONS = {
     "commits": "Commits per second relative to mq-deadline with 1 thread, as printed and as "
@@ -51,10 +52,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     `showing.figures.of_every_run`).
     """
     # Imported here, because drawing needs libraries that judging does not need.
-    from ....showing.figures import of_every_run
-    from .commits import commits
-    from .device import group_commit, idle
-    from .slice_idle import slice_idle
+    from ...showing.figures import of_every_run
+    from .figures_drawn import commits, group_commit, idle, slice_idle
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
         swept, rows = swept_rows(rows), main_rows(rows)

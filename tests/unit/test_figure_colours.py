@@ -11,7 +11,7 @@ from elevatorlab.showing.style import COLOURS
 from elevatorlab.studies.container_isolation import figures_interference as curves
 from elevatorlab.studies.container_isolation import figures_interference as overload
 from elevatorlab.studies.container_isolation import figures_regulation as colours
-from elevatorlab.studies.iozone_ranking.figures.ranks import alike
+from elevatorlab.studies.iozone_ranking.figures_drawn import alike
 
 #: Of CIEDE2000; two colours that differ by less could be taken for each other.
 LEAST_DELTA_E = 8

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ....judging.matching import Run
-from ...kit.cells import rows_of
-from ..measures import VARIANTS, arm_name, devices_in
+from ...judging.matching import Run
+from ..kit.cells import rows_of
+from .measures import VARIANTS, arm_name, devices_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ....showing.figures import Drawn
+    from ...showing.figures import Drawn
 
 
 def _charts_of(variant: str) -> str:
@@ -66,11 +66,8 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     (see `showing.figures.of_every_run`).
     """
     # Imported here, because drawing needs libraries that judging does not need.
-    from ....showing.figures import of_every_run
-    from .charts import charts
-    from .gain import gains
-    from .points import points_won
-    from .ranks import critical_difference
+    from ...showing.figures import of_every_run
+    from .figures_drawn import charts, critical_difference, gains, points_won
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
         drawn = {"points": points_won(rows)}
@@ -92,7 +89,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
 def _stamped(figure: Figure, rows: pd.DataFrame) -> Figure:
     """Say in the title if fio ran in place of iozone."""
-    from ....showing.style import entitle
+    from ...showing.style import entitle
 
     if "fio" in set(rows["tool"]):
         title = figure.get_suptitle()

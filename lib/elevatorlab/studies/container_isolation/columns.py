@@ -225,8 +225,6 @@ def recovery_control_periods(violated: NDArray[np.bool_]) -> int:
     `violated`: Whether the SLA was violated, for each period since the offenders or the regulator
     began. Returns: 0 without a violation; the number of all periods if the violation did not end.
 
-    Examples
-    --------
     >>> recovery_control_periods(np.array([True, True, False, False, True]))
     2
     >>> recovery_control_periods(np.array([False, True, False, True]))
@@ -245,8 +243,6 @@ def jain(shares: list[float]) -> float:
 
     It is 1 if all n shares are equal, 1/n if one of them is everything, and NaN if all are 0.
 
-    Examples
-    --------
     >>> jain([1, 1, 0, 0])
     0.5
     """

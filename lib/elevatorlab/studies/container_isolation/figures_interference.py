@@ -183,7 +183,10 @@ def wait(measured: pd.DataFrame) -> Figure:
             zorder=4,
             label="measured, each load and repetition",
         )
-        _mark_knee(axis, loads)
+        if found := knee_of(loads):
+            axis.axvspan(found.low, found.high, color=GREY, alpha=0.12, linewidth=0)
+            axis.axvline(found.value, color=GREY, linewidth=1)
+            axis.text(found.low - 0.01, 19, f"knee {found.value:.2f}", ha="right", color=GREY)
     axis.set_ylim(0, TALLEST_MS)
     axis.set_xlim(0, 1)
     axis.set_xlabel("utilisation of the container's own device (ratio)")
@@ -191,16 +194,6 @@ def wait(measured: pd.DataFrame) -> Figure:
     axis.legend(loc="upper left")
     figure.suptitle("Wait against utilisation,\none write outstanding")
     return figure
-
-
-def _mark_knee(axis: Axes, loads: pd.DataFrame) -> None:
-    found = knee_of(loads)
-    if found is None:
-        return
-    axis.axvspan(found.low, found.high, color=GREY, alpha=0.12, linewidth=0)
-    axis.axvline(found.value, color=GREY, linewidth=1)
-    text = f"knee {found.value:.2f}"
-    axis.text(found.low - 0.01, 19, text, ha="right", color=GREY)
 
 
 def open_and_closed(measured: pd.DataFrame) -> Figure:

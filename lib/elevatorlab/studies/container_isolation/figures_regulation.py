@@ -254,7 +254,8 @@ def comparison(measured: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(TWO_COLUMNS, 0.8 + 0.22 * len(loads) * (2 + len(present(rows)))))
     if not loads:
         return _nothing(figure)
-    watched_s = _watched_s(measured)
+    each = seconds(measured, "comparison")
+    watched_s = float((each["time_s"] - each["onset_s"]).max())  # the same under every load
     grid = figure.subplots(len(loads), len(MEASURES), sharey=True, sharex="col", squeeze=False)
     for line, kind in zip(grid, loads, strict=True):
         of_load = rows[rows["load"] == kind]
@@ -293,12 +294,6 @@ def _dots(axis: Axes, rows: pd.DataFrame, shown: list[str], measure: Measure) ->
         axis.axvline(LEAST_SHARE, color=GREY, linewidth=0.6, linestyle=":")
     else:
         axis.set_xlim(left=-0.06 * axis.get_xlim()[1])  # keeps a dot at 0 off the names
-
-
-def _watched_s(measured: pd.DataFrame) -> float:
-    """Return how many seconds the overload was watched; this is the same under every load."""
-    each = seconds(measured, "comparison")
-    return float((each["time_s"] - each["onset_s"]).max())
 
 
 def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: float) -> None:

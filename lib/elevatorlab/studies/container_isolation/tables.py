@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -278,93 +278,72 @@ def regulation_tables(measured: pd.DataFrame) -> list[Captioned]:
 
 def regulation_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each run, policy and phase."""
-    runs = runs_by_scheduler(measured)
-    lines = [{**where, **line} for where, run in runs for line in _regulation(run)]
-    return REGULATION, without_needless_scheduler(pd.DataFrame(lines))
+    rows = []
+    for where, run in runs_by_scheduler(measured):
+        for policy in present(seconds(run, "regulation")):
+            of_policy = seconds(run, "regulation", mechanism=policy)
+            for name in ("before", "after"):
+                of_phase = phase(of_policy, name)
+                normal = of_phase[of_phase["role"] == NORMAL]
+                overloaded = of_phase[of_phase["role"] == OVERLOADED]
+                rows.append(
+                    {
+                        **where,
+                        "policy": policy,
+                        "phase": name,
+                        "overloaded_mb_s": _text(rate_mb_s(overloaded)),
+                        "normal_wait_ms": _text(wait_ms(normal)),
+                        "normal_mb_s": _text(rate_mb_s(normal)),
+                    }
+                )
+    return REGULATION, without_needless_scheduler(pd.DataFrame(rows))
 
 
 def comparison_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each run, load and mechanism."""
-    return COMPARISON, _of_each_run(measured, _comparison)
+    rows = []
+    for where, run in cells(measured, PLACE):
+        whole = totals(run, "comparison")
+        for kind in loads_in(whole):
+            of_load = whole[whole["load"] == kind]
+            for name in present(of_load):
+                of_one = of_load[of_load["mechanism"] == name]
+                normal = of_one[of_one["role"] == NORMAL]
+                rows.append(
+                    {
+                        **where,
+                        "load": LOAD_LABELS[kind],
+                        "mechanism": LABELS[name],
+                        "violation_s": _text(of_trials(normal, "violation_s")),
+                        "recovery_s": _text(of_trials(normal, "recovery_s")),
+                        "disk's share": _text(share_of_rate(normal)),
+                        "normal_mb_s": _text(rate_mb_s(normal)),
+                        "offenders_mb_s": _text(rate_mb_s(of_one[of_one["role"] == OVERLOADED])),
+                        "Jain": _text(of_trials(normal, "jain_ratio")),
+                    }
+                )
+    return COMPARISON, pd.DataFrame(rows)
 
 
 def targets_table(measured: pd.DataFrame) -> Captioned:
     """Return a caption and one row for each run and mechanism: which targets it met."""
-    return TARGETS, _of_each_run(measured, _targets)
-
-
-def _of_each_run(
-    measured: pd.DataFrame, lines_of: Callable[[pd.DataFrame], list[dict[str, Any]]]
-) -> pd.DataFrame:
-    """Return one table of all runs, which are never pooled."""
-    lines = [{**where, **line} for where, run in cells(measured, PLACE) for line in lines_of(run)]
-    return pd.DataFrame(lines)
-
-
-def _regulation(measured: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
-    for policy in present(seconds(measured, "regulation")):
-        of_policy = seconds(measured, "regulation", mechanism=policy)
-        for name in ("before", "after"):
-            of_phase = phase(of_policy, name)
-            normal = of_phase[of_phase["role"] == NORMAL]
-            overloaded = of_phase[of_phase["role"] == OVERLOADED]
-            rows.append(
-                {
-                    "policy": policy,
-                    "phase": name,
-                    "overloaded_mb_s": _text(rate_mb_s(overloaded)),
-                    "normal_wait_ms": _text(wait_ms(normal)),
-                    "normal_mb_s": _text(rate_mb_s(normal)),
-                }
-            )
-    return rows
-
-
-def _comparison(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    whole = totals(measured, "comparison")
-    for kind in loads_in(whole):
-        of_load = whole[whole["load"] == kind]
-        for name in present(of_load):
-            of_one = of_load[of_load["mechanism"] == name]
-            normal = of_one[of_one["role"] == NORMAL]
-            rows.append(
-                {
-                    "load": LOAD_LABELS[kind],
-                    "mechanism": LABELS[name],
-                    "violation_s": _text(of_trials(normal, "violation_s")),
-                    "recovery_s": _text(of_trials(normal, "recovery_s")),
-                    "disk's share": _text(share_of_rate(normal)),
-                    "normal_mb_s": _text(rate_mb_s(normal)),
-                    "offenders_mb_s": _text(rate_mb_s(of_one[of_one["role"] == OVERLOADED])),
-                    "Jain": _text(of_trials(normal, "jain_ratio")),
-                }
-            )
-    return rows
-
-
-def _targets(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    whole = totals(measured, "comparison", load="step", role=NORMAL)
-    each_second = seconds(measured, "comparison", load="step", role=NORMAL)
-    for name in present(whole):
-        of_one = whole[whole["mechanism"] == name]
-        late = violated_late(each_second[each_second["mechanism"] == name])
-        share = share_of_rate(of_one)
-        met = {
-            "recovered in time": bool((of_one["recovery_s"] <= SETTLING_S).all()),
-            "no violation later": late == 0,
-            "disk in use": share is not None and share.value >= LEAST_SHARE,
-        }
-        rows.append(
-            {
-                "mechanism": LABELS[name],
-                **{target: "met" if is_met else "not met" for target, is_met in met.items()},
-                "all": "met" if all(met.values()) else "not met",
+    for where, run in cells(measured, PLACE):
+        whole = totals(run, "comparison", load="step", role=NORMAL)
+        each_second = seconds(run, "comparison", load="step", role=NORMAL)
+        for name in present(whole):
+            of_one = whole[whole["mechanism"] == name]
+            late = phase(each_second[each_second["mechanism"] == name], "after")
+            share = share_of_rate(of_one)
+            met = {
+                "recovered in time": bool((of_one["recovery_s"] <= SETTLING_S).all()),
+                "no violation later": bool((late["latency_mean_ms"] <= late["sla_wait_ms"]).all()),
+                "disk in use": share is not None and share.value >= LEAST_SHARE,
             }
-        )
-    return rows
+            met["all"] = all(met.values())
+            said = {target: "met" if is_met else "not met" for target, is_met in met.items()}
+            rows.append({**where, "mechanism": LABELS[name], **said})
+    return TARGETS, pd.DataFrame(rows)
 
 
 def better_than_slae(measured: pd.DataFrame) -> str:
@@ -411,13 +390,6 @@ def fairness(measured: pd.DataFrame) -> str:
         "Jain's index of fairness among the normal containers is between "
         f"{found.min():.3g} and {found.max():.3g} (1: all equal); the table has each."
     )
-
-
-def violated_late(rows: pd.DataFrame) -> int:
-    """Return the number of seconds after settling in which a normal container missed its SLA."""
-    late = phase(rows, "after")
-    missed = late[~(late["latency_mean_ms"] <= late["sla_wait_ms"])]
-    return len(missed[["trial", "time_s"]].drop_duplicates())
 
 
 def _text(found: Interval | None) -> str:

@@ -21,8 +21,7 @@ from ...trial import (
     has_arm,
 )
 from ..kit.reimplemented import REIMPLEMENTED
-from ..kit.trials import Arm, DiskParameters, on_arm, trial
-from ..kit.variations import slowdowns
+from ..kit.trials import Arm, DiskParameters, on_arm, slowdowns, trial
 from .published import NAME
 
 #: The article's name for each scheduler. Schedulers without an entry came later than the article.

@@ -100,7 +100,11 @@ LEVEL = 0.05
 
 def critical_difference(rows: pd.DataFrame) -> Figure:
     """Draw the mean ranks, and which of them Nemenyi's test does not tell apart."""
-    shown = [(title, found) for title, some in panels(rows) if (found := _ranks(some))]
+    shown = [
+        (title, found)
+        for title, some in panels(rows)
+        if (found := over_tests(some, tuple(in_order(some, "scheduler", SCHEDULERS))))
+    ]
     lines = max(1, -(-len(shown) // 2))
     most = max([len(found.ranks) for _, found in shown], default=2)
     figure = Figure(figsize=(TWO_COLUMNS, 0.5 + (1.0 + 0.17 * most) * lines))
@@ -152,10 +156,6 @@ def alike(found: Friedman) -> list[tuple[int, int]]:
     return groups
 
 
-def _ranks(rows: pd.DataFrame) -> Friedman | None:
-    return over_tests(rows, tuple(in_order(rows, "scheduler", SCHEDULERS)))
-
-
 ARTICLE_PERCENT = 30
 
 
@@ -177,10 +177,10 @@ def gains(rows: pd.DataFrame) -> Figure:
         Line2D([], [], linestyle="", label=f"best: {shown_name(name)}", **look_of(name))
         for name in best
     ]
-    ends = _ends(rows)
+    labels = [f"{count} thread{'s' if count > 1 else ''}" for count in _ends(rows)]
     handles += [
         Line2D([], [], color=GREY, marker="o", linestyle="", label=label, markerfacecolor=face)
-        for label, face in zip(map(_threads, ends), (GREY, "white"), strict=False)
+        for label, face in zip(labels, (GREY, "white"), strict=False)
     ]
     handles.append(
         Line2D([], [], color=GREY, label=f"{ARTICLE_PERCENT} %, the article's gain", **PUBLISHED)
@@ -193,10 +193,6 @@ def gains(rows: pd.DataFrame) -> Figure:
 def _ends(rows: pd.DataFrame) -> list[int]:
     """Return the smallest and the largest number of threads."""
     return sorted({int(rows["threads"].min()), int(rows["threads"].max())}) if len(rows) else []
-
-
-def _threads(count: int) -> str:
-    return f"{count} thread{'s' if count > 1 else ''}"
 
 
 def _gains(axis: Axes, rows: pd.DataFrame) -> None:

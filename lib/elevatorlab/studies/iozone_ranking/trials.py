@@ -21,8 +21,7 @@ from ...trial import (
     checked,
     chosen_device,
 )
-from ..kit.trials import DiskParameters, trial
-from ..kit.variations import slowdowns
+from ..kit.trials import DiskParameters, slowdowns, trial
 from .published import FILE_MIB, NAME
 
 Variant = Literal["as_published", "direct"]

@@ -7,7 +7,6 @@
 `reasons`        claims that no testbed can decide
 `reimplemented`  schedulers that the kernel no longer has, and their substitutes
 `tables`         small tables for people: a row for each combination of values
-`trials`         parameters of every study, and the fields that all its trials share
-`variations`     variations of the machine that a study assumes
+`trials`         parameters of every study, the fields that all its trials share, and variations
 ===============  ==============================================================================
 """

@@ -101,8 +101,6 @@ def mean_of(values: pd.Series[float]) -> Interval | None:
 def in_order(table: pd.DataFrame, column: str, first: Iterable[str]) -> list[str]:
     """Return the distinct values of a column: those of `first` in its order, then others, sorted.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"scheduler": ["mine", "cfq", "none", "mine"]})
     >>> in_order(table, "scheduler", ("none", "bfq", "cfq"))
     ['none', 'cfq', 'mine']

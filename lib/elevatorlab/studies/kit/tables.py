@@ -35,8 +35,6 @@ def value_and_interval(estimate: Interval | None) -> tuple[str, str]:
 
     Returns: In place of an interval that cannot be shown, the second one says why.
 
-    Examples
-    --------
     >>> value_and_interval(Interval(2285.73, 2276.4, 2295.09, 5))
     ('2286', '2276 to 2295')
     >>> value_and_interval(Interval(2.5, 2.5, 2.5, 5)), value_and_interval(None)

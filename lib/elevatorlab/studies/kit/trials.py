@@ -124,3 +124,12 @@ def on_arm(arm: Arm) -> dict[str, Any]:
         "machine": "virtual_machine" if arm == "vm" else "host",
         "groups": (Group(name="main", isolation="container" if arm == "container" else "process"),),
     }
+
+
+def slowdowns(parameters: type[Record], name: str) -> dict[str, dict[str, Any]]:
+    """Return two variations: half the slowdown that a study assumes, and twice that slowdown.
+
+    `name`: The parameter that is the factor on the times of disks and links.
+    """
+    usual = parameters.model_fields[name].default
+    return {f"slowdown x {factor:g}": {name: usual * factor} for factor in (0.5, 2)}

@@ -289,8 +289,6 @@ def crossing(ratios: list[tuple[float, float]]) -> tuple[float, float] | None:
 
     None if the ratio does not.
 
-    Examples
-    --------
     >>> crossing([(1, 0.5), (16, 0.9), (32, 1.1), (64, 1.5)])
     (16, 32)
     """

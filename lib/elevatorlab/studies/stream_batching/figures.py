@@ -98,17 +98,13 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
     says: dict[str, Any] = {"remark": _remark, "kept": KEPT, "details": DETAILS}
-    captions = CAPTIONS if emulated.empty else {**CAPTIONS, **_with_emulated_cores()}
+    captions = dict(CAPTIONS)
+    for name in () if emulated.empty else _BY_CORES:
+        captions[name] = (
+            f"{CAPTIONS[name].replace('Only one', 'One')} Diamonds are emulated cores, one "
+            "diamond for each setting of the emulator."
+        )
     return of_every_run(shared(measured), draw, captions, ARMS, "throughput_iops", **says)
-
-
-def _with_emulated_cores() -> dict[str, str]:
-    """Return the captions of the figures that also show emulated cores."""
-    return {
-        name: f"{CAPTIONS[name].replace('Only one', 'One')} Diamonds are emulated cores, one "
-        "diamond for each setting of the emulator."
-        for name in _BY_CORES
-    }
 
 
 def _remark(name: str, run: Run) -> str:

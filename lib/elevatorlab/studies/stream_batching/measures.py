@@ -29,13 +29,6 @@ below the true percentile: all n requests are below it with a probability of 0.9
 this probability is below 5 %."""
 
 
-def _having(table: pd.DataFrame, wanted: Mapping[str, object]) -> NDArray[np.bool_]:
-    kept = np.ones(len(table), dtype=bool)
-    for column, value in wanted.items():
-        kept &= np.asarray(table[column].to_numpy() == value, dtype=bool)
-    return kept
-
-
 def _own_knobs(table: pd.DataFrame) -> NDArray[np.bool_]:
     """Tell which rows are not those in which SBQ had other knobs than its defaults."""
     batch_nr = table["batch_nr"].to_numpy(dtype=float, na_value=np.nan)
@@ -84,7 +77,9 @@ def at(table: pd.DataFrame, column: str, **where: Any) -> pd.Series[float]:
     `where` selects the point. Columns that it lacks have the values of `columns.WHERE`, and SBQ has
     its default knobs.
     """
-    kept = _own_knobs(table) & _having(table, {**WHERE, **where})
+    kept = _own_knobs(table)
+    for name, value in {**WHERE, **where}.items():
+        kept &= np.asarray(table[name].to_numpy() == value, dtype=bool)
     return pd.Series(table[column].to_numpy()[kept], table["repetition"].to_numpy()[kept])
 
 

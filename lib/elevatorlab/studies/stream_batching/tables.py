@@ -78,7 +78,7 @@ def tables(measured: pd.DataFrame) -> list[Captioned]:
     return [
         *of_one_core,
         *([] if own.empty else [cores_table(own, alike)]),
-        *([others_table(alike)] if _has_others(alike) else []),
+        *([] if alike["scheduler"].isin(SCHEDULERS).all() else [others_table(alike)]),
     ]
 
 
@@ -298,11 +298,6 @@ _OTHERS_COLUMNS = (
     "kIOPS",
     "relative to noop",
 )
-
-
-def _has_others(measured: pd.DataFrame) -> bool:
-    """Tell whether any measured scheduler is not in the presets."""
-    return bool((~measured["scheduler"].isin(SCHEDULERS)).any())
 
 
 def others_table(measured: pd.DataFrame) -> Captioned:

@@ -25,8 +25,7 @@ from ...trial import (
     profile,
 )
 from ..kit.reimplemented import SUCCEEDS
-from ..kit.trials import CommonParameters, DiskId, trial
-from ..kit.variations import slowdowns
+from ..kit.trials import CommonParameters, DiskId, slowdowns, trial
 from .apart import Cores, FioPointsApart, NvmeTcpApart
 from .published import LINK_DELAY_US, LINK_GBPS, NAME, SCHEDULER
 

@@ -232,9 +232,8 @@ def _costs(run: Run) -> pd.DataFrame:
         requested = of_guest["requests"] > 0
         a_request = of_guest["exits"] / of_guest["requests"] if requested else 0
         row["exits per request"] = f"{a_request:.1f}" if requested else "–"
-        row["instructions per exit"] = _rounded(
-            1e9 * of_guest["busy_s"] / max(1, of_guest["exits"])
-        )
+        an_exit = 1e9 * of_guest["busy_s"] / max(1, of_guest["exits"])
+        row["instructions per exit"] = f"{an_exit:,.0f}"
         found = ["–"] * 3
         is_counted = key in container and container[key]["busy_s"] > 0 and a_request > 0
         if row["variant"] == THROUGH_THE_DISK and is_counted:
@@ -242,7 +241,7 @@ def _costs(run: Run) -> pd.DataFrame:
                 1e9 * one["busy_s"] / max(1, one["requests"]) for one in (of_guest, container[key])
             )
             added = (inside - outside) / a_request
-            found = [_rounded(outside), _rounded(added), f"{added / outside:.2f}"]
+            found = [f"{outside:,.0f}", f"{added:,.0f}", f"{added / outside:.2f}"]
         names = ("a request in a container", "added per exit", "ratio of the two")
         rows.append({**row, **dict(zip(names, found, strict=True))})
     return pd.DataFrame(rows)
@@ -261,10 +260,6 @@ def _totals(rows: pd.DataFrame, arm: str) -> dict[tuple[str, ...], dict[str, flo
         }
         for _, one in sums.iterrows()
     }
-
-
-def _rounded(instructions: float) -> str:
-    return f"{instructions:,.0f}"
 
 
 def _sensitivity(run: Run) -> pd.DataFrame:

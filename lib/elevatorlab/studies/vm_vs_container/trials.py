@@ -26,8 +26,7 @@ from ...trial import (
     Trial,
     chosen_device,
 )
-from ..kit.trials import Arm, DiskParameters, on_arm, trial
-from ..kit.variations import slowdowns
+from ..kit.trials import Arm, DiskParameters, on_arm, slowdowns, trial
 from .measures import SCHEDULERS
 from .published import NAME
 

@@ -60,7 +60,7 @@ def painters() -> Iterator[dict[int, str]]:
         frame = inspect.currentframe()
         while frame:
             # The outermost function is the one that draws; those inside are helpers.
-            if ".figures." in str(frame.f_globals.get("__name__")):
+            if ".figures_" in str(frame.f_globals.get("__name__")):
                 found[id(self)] = textwrap.dedent(inspect.getsource(frame.f_code))
             frame = frame.f_back
         original(self, *arguments, **more)

@@ -28,7 +28,9 @@ def claim(verdict, name, **more):
         "unit": "s",
     }
     given |= {"source": Source(document="It", place="Table 1", row=""), "role": Role.PREDICTION}
-    return CLAIM.model_copy(update={**given, "reason": "So it is. And more.", **more})
+    return CLAIM.model_copy(
+        update={**given, "reason": "So it is. And more.", "ground": "So it is.", **more}
+    )
 
 
 def run(more):

@@ -16,7 +16,13 @@ NOT_TESTABLE = Verdict.NOT_TESTABLE
 
 def claims(*verdicts, place="Table 1", **more):
     source = Source(document="It", place=place, row="1")
-    update = {**TEMPLATE, "machine": "deterministic", "source": source, "role": Role.PREDICTION}
+    update = {
+        **TEMPLATE,
+        "ground": "So it is.",
+        "machine": "deterministic",
+        "source": source,
+        "role": Role.PREDICTION,
+    }
     return [
         CLAIM.model_copy(
             update={**update, **more, "id": name, "datum": name, "verdict": verdict, "cell": ""}
@@ -162,7 +168,7 @@ def test_what_is_open_is_told_from_what_cannot_be_tested():
 @pytest.mark.parametrize("decided", [[], [REPRODUCED]])
 def test_a_reason_that_most_of_the_others_share_is_given(decided):
     others = claims(NOT_TESTABLE, NOT_TESTABLE, *decided)
-    said = findings([*others, *claims(NOT_TESTABLE, place="2", reason="Another.")])
+    said = findings([*others, *claims(NOT_TESTABLE, place="2", ground="Another.")])
     assert said[0].endswith(" 3 cannot be tested here.")
     assert said[1] == "2 of the 3 that cannot be tested have one reason: “So it is”."
 

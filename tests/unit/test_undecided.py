@@ -18,7 +18,6 @@ from elevatorlab.judging.verdicts import (
     excluding,
     to_decide_sides,
     undecided,
-    would_decide,
 )
 from elevatorlab.judging.verdicts import together as both
 from elevatorlab.showing import pages
@@ -57,10 +56,6 @@ NOT_KNOWN = "How many repetitions would decide it cannot be estimated from these
     [
         ({"repetitions_to_decide": 7}, "Some 7 repetitions would decide it."),
         ({}, NOT_KNOWN),
-        (
-            {"repetitions_to_decide": 7, "reason": f"Open{would_decide(7)}."},
-            "",
-        ),
         ({"verdict": Verdict.REPRODUCED}, ""),
         ({"verdict": Verdict.NOT_TESTABLE}, ""),
     ],
@@ -77,10 +72,12 @@ def test_page_and_terminal_say_how_many_would(changes, said, tmp_path):
 
 def test_a_reason_that_no_other_claim_has_is_told_with_its_claim():
     """Not counted: a reader must learn why this one has no verdict."""
-    same = {"verdict": Verdict.NOT_TESTABLE, "reason": "No VM arm. Run one."}
-    alone = claim(id="x/alone", verdict=Verdict.NOT_TESTABLE, reason="By another rule. No match.")
+    untested = {"verdict": Verdict.NOT_TESTABLE}
+    same = untested | {"reason": "No VM arm. Run one.", "ground": "No VM arm."}
+    told = {"reason": "By another rule. No match.", "ground": "By another rule."}
+    alone = claim(id="x/alone", **untested, **told)
     shown = claims.as_text([claim(id="x/b", **same), claim(id="x/c", **same), alone], width=1000)
-    assert "2 \N{MULTIPLICATION SIGN} No VM arm\n" in shown and "x/b" not in shown
+    assert "2 \N{MULTIPLICATION SIGN} No VM arm.\n" in shown and "x/b" not in shown
     head, said = shown.splitlines()[-2:]
     assert head.endswith("alone") and said.endswith("By another rule. No match.")
 

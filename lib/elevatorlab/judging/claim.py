@@ -147,6 +147,8 @@ class Claim(Record):
     repetitions_to_decide, repetitions : int
         How many repetitions would decide an undecided claim, and how many the weakest test rests
         on; see `verdicts.Evidence`.
+    ground : str
+        Why it is not testable, without what concerns this claim alone; else empty.
     compared : tuple of Comparison
         The estimates that the verdict rests on, each with the published range.
     cell : str
@@ -179,6 +181,7 @@ class Claim(Record):
     repetitions: int | None = None
     compared: tuple[Comparison, ...] = ()
     relative_to: str = ""
+    ground: str = ""
     cell: str = ""
     shared_with: tuple[str, ...] = ()
     constants: tuple[Constant, ...] = ()

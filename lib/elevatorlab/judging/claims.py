@@ -103,9 +103,10 @@ def _without_calibration(claim: Claim, calibration: str) -> Claim:
     if claim.verdict == Verdict.NOT_TESTABLE:
         return claim
     name = calibration.removeprefix(f"{claim.study}/")
-    why = f"The calibration that this stands on was missed: {name}. {claim.reason}"
-    update = {"verdict": Verdict.NOT_TESTABLE, "reason": why, **Evidence()._asdict()}
-    return claim.model_copy(update={**update, "compared": claim.compared})
+    ground = f"The calibration that this stands on was missed: {name}."
+    update = {"verdict": Verdict.NOT_TESTABLE, "ground": ground, **Evidence()._asdict()}
+    reason = f"{ground} {claim.reason}"
+    return claim.model_copy(update={**update, "reason": reason, "compared": claim.compared})
 
 
 def _claim(
@@ -118,6 +119,7 @@ def _claim(
     if item.role == Role.CALIBRATION:  # a calibration tests nothing
         verdict = _OF_CALIBRATIONS.get(verdict, verdict)
         firmness = firmness._replace(p_value=None)
+    ground = judgement.ground or judgement.reason
     return Claim(
         **where,
         **item.claim,
@@ -126,6 +128,7 @@ def _claim(
         verdict=verdict,
         reason=judgement.reason,
         relative_to=judgement.relative_to,
+        ground=ground if verdict == Verdict.NOT_TESTABLE else "",
         cell=judgement.cell,
         constants=constants,
     )
@@ -300,15 +303,11 @@ def _company(claim: Claim) -> str:
 
 def _by_reason(claims: Sequence[Claim], width: int) -> Iterable[str]:
     """Count the claims that share a reason, and list each claim whose reason is unique."""
-    reasons = Counter(map(_short_reason, claims))
-    for reason, count in reasons.most_common():
+    grounds = Counter(claim.ground for claim in claims)
+    for ground, count in grounds.most_common():
         if count > 1:
-            yield textwrap.fill(f"{count} \N{MULTIPLICATION SIGN} {reason}", width, **_INDENT)
-    yield from _one_by_one((one for one in claims if reasons[_short_reason(one)] == 1), width)
-
-
-def _short_reason(claim: Claim) -> str:
-    return claim.reason.partition(". ")[0].rstrip(".")
+            yield textwrap.fill(f"{count} \N{MULTIPLICATION SIGN} {ground}", width, **_INDENT)
+    yield from _one_by_one((one for one in claims if grounds[one.ground] == 1), width)
 
 
 _INDENT: dict[str, Any] = {"initial_indent": " " * 4, "subsequent_indent": " " * 6}

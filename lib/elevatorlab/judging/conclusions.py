@@ -192,9 +192,7 @@ def _listed(parts: Sequence[str]) -> str:
 def _why_not(claims: Sequence[Claim]) -> str:
     """Give the reason for which most of the untestable claims cannot be tested, if there is one."""
     reasons = Counter(
-        claim.reason.partition(". ")[0].rstrip(".")
-        for claim in claims
-        if claim.verdict == Verdict.NOT_TESTABLE
+        claim.ground.rstrip(".") for claim in claims if claim.verdict == Verdict.NOT_TESTABLE
     )
     for reason, count in reasons.most_common(1):
         if count > max(1, reasons.total() / 2):

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 
 from .claim import Claim
-from .verdicts import DECIDED, MOST_REPETITIONS, Verdict, would_decide
+from .verdicts import DECIDED, MOST_REPETITIONS, Verdict
 
 LARGEST_P = 0.05
 """Largest p-value of a verdict that stands, after adjustment for the number of tests."""
@@ -56,9 +56,9 @@ def _in_company(claim: Claim, p_adjusted: float | None, of_cell: Sequence[str]) 
 
 
 def _to_decide(claim: Claim) -> str:
-    """Say how many repetitions would decide an undecided claim, unless its reason says so."""
+    """Say how many repetitions would decide an undecided claim."""
     needed = claim.repetitions_to_decide
-    if claim.verdict != Verdict.UNDECIDED or (needed and would_decide(needed) in claim.reason):
+    if claim.verdict != Verdict.UNDECIDED:
         return ""
     if needed:
         return f" Some {needed} repetitions would decide it."

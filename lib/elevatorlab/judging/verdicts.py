@@ -70,6 +70,9 @@ class Judgement(NamedTuple):
         Name of the measurement that the verdict rests on. Claims with the same name count as one
         piece of evidence.
         Empty if no other claim rests on this measurement.
+    ground : str
+        Of what cannot be tested: the first part of `reason`, which many claims may share. They are
+        counted by it.
     relative_to : str
         What `measured` and the published value are divided by before they are compared, in words;
         empty if they are compared as they are.
@@ -81,6 +84,7 @@ class Judgement(NamedTuple):
     evidence: Evidence = Evidence()
     cell: str = ""
     relative_to: str = ""
+    ground: str = ""
 
 
 class Held(NamedTuple):
@@ -91,15 +95,17 @@ class Held(NamedTuple):
     evidence: Evidence
 
 
-def not_testable(reason: str) -> Judgement:
+def not_testable(ground: str, more: str = "") -> Judgement:
     """Judge that nothing was measured here that could decide.
 
     Parameters
     ----------
-    reason : str
-        Why not, in a sentence.
+    ground : str
+        Why not, in a sentence. Claims that cannot be tested are counted by it.
+    more : str
+        Further sentences, on this claim alone.
     """
-    return Judgement(Verdict.NOT_TESTABLE, None, reason)
+    return Judgement(Verdict.NOT_TESTABLE, None, f"{ground} {more}".rstrip(), ground=ground)
 
 
 def undecided(
@@ -277,7 +283,7 @@ def _held(found: _Decision, measured: Interval, decides: Callable[[Interval], bo
         return Held(found.verdict, found.why, excluding(measured, found.excluded))
     needed = repetitions_to_decide(measured, decides)
     evidence = Evidence(1.0 if measured.bounded else None, needed)
-    return Held(found.verdict, found.why + would_decide(needed), evidence)
+    return Held(found.verdict, found.why, evidence)
 
 
 def excluding(measured: Interval, excluded: Iterable[float]) -> Evidence:
@@ -302,11 +308,6 @@ def repetitions_to_decide(measured: Interval, decides: Callable[[Interval], bool
         return None
     more = range(measured.repetitions + 1, MOST_REPETITIONS + 1)
     return next((count for count in more if decides(measured.with_repetitions(count))), None)
-
-
-def would_decide(needed: int | None) -> str:
-    """Say how many repetitions would decide something, as the end of a sentence."""
-    return f"; about {needed} repetitions with the same scatter would" if needed else ""
 
 
 def sentence(why: str) -> str:
@@ -344,7 +345,7 @@ def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
         needed = to_decide_sides([ratio for ratio, _ in pairs.values()], margin)
         bounded = any(ratio.bounded for ratio, _ in pairs.values())
         evidence = Evidence(float(bounded) or None, needed, drawn)
-        return Held(verdict, reason + would_decide(needed), evidence)
+        return Held(verdict, reason, evidence)
     firmness = _p_value_of_order(pairs, sides, verdict, margin)
     repetitions = min(ratio.repetitions for ratio, _ in pairs.values())
     return Held(verdict, reason, Evidence(firmness, compared=drawn, repetitions=repetitions))

@@ -29,7 +29,7 @@ def dots(
 ) -> None:
     """Draw a dot with its confidence interval for each member of each group.
 
-    `values`: Estimates by group and member; a pair without an estimate has no dot. `look`: Called
+    `values`: Estimates by group and member; a pair without an estimate has no dot. look: Called
     with a group and a member; returns arguments of `matplotlib.axes.Axes.errorbar`.
     """
     usual = {"marker": "o", "ecolor": "black", "elinewidth": 0.9, "capsize": 2, "zorder": 3}

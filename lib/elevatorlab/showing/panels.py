@@ -54,7 +54,7 @@ def errors(found: Sequence[Interval]) -> list[list[float]] | None:
 def curve(axis: Axes, points: Iterable[tuple[float, Interval]], colour: str, **look: Any) -> None:
     """Draw estimates along x with their confidence intervals, which are those of the verdicts.
 
-    `points`: An estimate from one repetition is drawn as a point. `look`: Further arguments of
+    `points`: An estimate from one repetition is drawn as a point. look: Further arguments of
     `matplotlib.axes.Axes.errorbar`: marker, linestyle, label.
     """
     places, found = [], []

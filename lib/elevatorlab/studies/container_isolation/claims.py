@@ -39,7 +39,6 @@ from ...judging.verdicts import (
     six_digits,
     undecided,
     widened,
-    would_decide,
 )
 from ..kit.cells import by_repetition, mean_of, paired_ratio
 from ..kit.choices import Choice, together
@@ -477,7 +476,7 @@ def _fallen_below(limit: float, after: Interval, before: Interval) -> Judgement:
         evidence = excluding(after, (limit,))
         return Judgement(Verdict.DIRECTION_ONLY, six_digits(after.value), reason, evidence)
     needed = repetitions_to_decide(after, lambda one: one.high < limit or one.low > limit)
-    reason += f": the wait falls, perhaps below the limit{would_decide(needed)}."
+    reason += ": the wait falls, perhaps below the limit."
     return Judgement(Verdict.UNDECIDED, six_digits(after.value), reason, Evidence(1.0, needed))
 
 

@@ -50,6 +50,8 @@ BESIDE_REFERENCE = {
 }
 #: Half of the last digit that the article prints.
 HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
+PRINTED_IN = {"tps": 1, "utilization_ratio": 100}
+"""By what a measured value is multiplied to have the unit of the printed one."""
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -108,8 +110,9 @@ def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
         f"({rounding_alone(low, high)}). {sentence(why)}."
     )
     said = told(reason, [cell["scheduler"]])
+    found = six_digits(PRINTED_IN[quantity] * by_repetition(rows, quantity, **cell).mean())
     measured_cell = _measured_cell(item, cell)
-    return Judgement(verdict, six_digits(measured.value * below), said, evidence, measured_cell)
+    return Judgement(verdict, found, said, evidence, measured_cell, _named(beside))
 
 
 def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgement:
@@ -123,10 +126,11 @@ def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgem
     verdict, why, evidence = bounded(found, (-math.inf, bound), neutral=1)
     return Judgement(
         verdict,
-        six_digits(found.value * printed(beside, "utilization_ratio")),
+        six_digits(PRINTED_IN["utilization_ratio"] * shares.mean()),
         f"The value relative to {_named(beside)} is {found.not_negative().text()}. Printed: less "
         f"than {bound:.3g}. {sentence(why)}.",
         evidence,
+        relative_to=_named(beside),
     )
 
 

@@ -28,7 +28,7 @@ def _schedulers_in(rows: pd.DataFrame) -> list[str]:
     return in_order(rows, "scheduler", SCHEDULERS)
 
 
-def _look_with(scheduler: str, threads: int) -> dict[str, Any]:
+def _drawn_with(scheduler: str, threads: int) -> dict[str, Any]:
     """Return how a scheduler is drawn: its marker is open with one thread."""
     own = look_of(scheduler)
     return {**own, "markerfacecolor": "white"} if threads == 1 else own
@@ -48,7 +48,7 @@ def _of_threads(
     known = schedulers or {}
 
     def look(group: str, threads: int) -> dict[str, Any]:
-        return _look_with(known.get(group, group), threads)
+        return _drawn_with(known.get(group, group), threads)
 
     dots(axis, values, order, look, sorted({threads for _, threads in values}))
 
@@ -257,7 +257,7 @@ def _line(axis: Axes, rows: pd.DataFrame, base: pd.DataFrame, number: int) -> No
         both = pd.concat([some.assign(side=1), base.assign(side=0)])
         if (one := ratio(both, {"side": 1}, {"side": 0})) is not None:
             found.append((cast(float, wait) + number / 5, one))
-    look = _look_with("bfq", threads)
+    look = _drawn_with("bfq", threads)
     colour = look.pop("color")
     curve(axis, found, colour, **look, ecolor=colour, label=_words(threads))
 

@@ -135,7 +135,8 @@ def _relative_to_initial_write(item: Statement, rows: pd.DataFrame) -> Judgement
     )
     reason = f"{TESTS[taken]} / initial write: {ratio.text()}; printed {printed:.3g}: {why}."
     cell = f"{where['scheduler']}, {TESTS[taken]}"
-    return Judgement(verdict, six_digits(ratio.value * base_kib_s), reason, evidence, cell)
+    found = six_digits(numerator.mean())
+    return Judgement(verdict, found, reason, evidence, cell, "initial write")
 
 
 def _absolute_rate(item: Statement, rows: pd.DataFrame) -> Judgement:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from ...judging.verdicts import DECIDED, Evidence, Judgement, Verdict
+from ...judging.verdicts import DECIDED, Evidence, Judgement, Verdict, sentence
 
 Number = TypeVar("Number", int, float)
 
@@ -46,15 +46,9 @@ def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> J
         evidence = evidence._replace(p_value=1.0, repetitions_to_decide=_most(needed))
     elif verdict not in DECIDED:
         evidence = evidence._replace(p_value=None)
-    reasons = " ".join(
-        f"{words[:1].upper()}{words[1:]}: {continued(one.reason)}" for words, one in found.items()
-    )
-    return first._replace(verdict=verdict, reason=f"{reasons} {why}", evidence=evidence)
-
-
-def continued(reason: str) -> str:
-    """Return a reason that can follow a colon: “The” at its beginning becomes “the”."""
-    return f"t{reason[1:]}" if reason.startswith("The ") else reason
+    reasons = " ".join(f"{sentence(words)}: {one.reason}" for words, one in found.items())
+    reason = f"{reasons} {why}"
+    return first._replace(verdict=verdict, reason=reason, evidence=evidence, ground=why)
 
 
 def _common(verdicts: set[Verdict], choice: Choice, all_measured: bool) -> tuple[Verdict, str]:

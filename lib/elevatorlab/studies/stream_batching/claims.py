@@ -31,6 +31,7 @@ from ...judging.verdicts import (
     excluding,
     not_testable,
     sentence,
+    six_digits,
     undecided,
     widened,
 )
@@ -91,7 +92,8 @@ def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
     where = where_of(row, table)
     if column == P99 and (few := _too_few(table, where, "none", "sbq")):
         return not_testable(few)
-    return _held_against(item, gain(table, column, **where), noop, step, where)
+    found = _in_unit(at(table, column, scheduler="sbq", **where), column)
+    return _held_against(item, gain(table, column, **where), noop, step, where, found)
 
 
 def _quantity(row: Mapping[str, Any]) -> tuple[str, str, float]:
@@ -116,17 +118,25 @@ def _too_few(table: pd.DataFrame, where: Mapping[str, Any], *schedulers: str) ->
     )
 
 
+def _in_unit(values: pd.Series[float], column: str) -> pd.Series[float]:
+    """Return measured values in the unit of the published ones: kIOPS, or microseconds."""
+    return values / 1000 if column == THROUGHPUT else values
+
+
 def _held_against(
     item: Statement,
     measured: Interval | None,
     beside: float | None,
     step: float,
     where: Mapping[str, Any],
+    found: pd.Series[float],
+    relative_to: str = "noop",
 ) -> Judgement:
     """Compare a measured ratio with the published ratio, which is `item.number` / `beside`.
 
     `beside`: Published value of the reference; None if the document shows none. `step`: Resolution
-    of the reading of both published values.
+    of the reading of both published values. `found`: What was measured, in the unit of the
+    published value. `relative_to`: What the ratio is relative to, in words.
     """
     if measured is None or beside is None:
         return not_testable(f"Not run here with noop beside it ({words(where)}).")
@@ -142,8 +152,9 @@ def _held_against(
         f"of {tolerance:.0%} allow {allowed[0]:.3g} to {allowed[1]:.3g}. {sentence(why)}. The "
         f"trials had the {words(where)}."
     )
-    found = float(f"{measured.value * beside:.4g}")
-    return Judgement(verdict, found, reason, evidence, cell_of(where))
+    return Judgement(
+        verdict, six_digits(found.mean()), reason, evidence, cell_of(where), relative_to
+    )
 
 
 _REFERENCE_DEPTH = 64
@@ -166,7 +177,9 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     ratio = paired_ratio(one, other)
     if ratio is None:
         return not_testable(f"Not run here with its reference beside it ({words(here)}).")
-    return _held_against(item, ratio, noop_beside(reference, quantity), step, here)
+    printed, found = noop_beside(reference, quantity), _in_unit(one, column)
+    beside = f"depth {_REFERENCE_DEPTH}"
+    return _held_against(item, ratio, printed, step, here, found, beside)
 
 
 def _reference_of_shape(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -182,10 +195,12 @@ def _reference_of_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     if not others:
         return not_testable(f"Not run here with other depths beside it ({words(here)}).")
     rates = {depth: at(table, THROUGHPUT, **{**here, "depth": depth}) for depth in others}
-    ratio = paired_ratio(at(table, THROUGHPUT, **here), _geometric_mean(pd.DataFrame(rates)))
+    own = at(table, THROUGHPUT, **here)
+    ratio = paired_ratio(own, _geometric_mean(pd.DataFrame(rates)))
     kiops = pd.DataFrame([others])
     mean, most = (float(_geometric_mean(kiops + step).iloc[0]) for step in (0, KIOPS_STEP))
-    return _held_against(item, ratio, mean, max(KIOPS_STEP, most - mean), here)
+    step, found = max(KIOPS_STEP, most - mean), _in_unit(own, THROUGHPUT)
+    return _held_against(item, ratio, mean, step, here, found, "the other depths")
 
 
 def _geometric_mean(columns: pd.DataFrame) -> pd.Series[float]:
@@ -200,30 +215,31 @@ def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
     if row["cores"] == 1 and row["scheduler"] == SBQ:
         where = where_of(row, table)
         beside = noop_beside(row, "throughput_kiops")
-        return _held_against(item, gain(table, **where), beside, KIOPS_STEP, where)
+        found = _in_unit(at(table, THROUGHPUT, scheduler="sbq", **where), THROUGHPUT)
+        return _held_against(item, gain(table, **where), beside, KIOPS_STEP, where, found)
     predicted = predicted_kiops(table, row, row["cores"])
     if predicted is None:
         return not_testable(_ONE_CORE)
     share = predicted / item.number
     return not_testable(
-        f"{_ONE_CORE} From the cost of a request on one core, {predicted:.4g} kIOPS are "
-        f"predicted: {share:.2f} times the published value."
+        _ONE_CORE,
+        f"From the cost of a request on one core, {predicted:.4g} kIOPS are predicted: "
+        f"{share:.2f} times the published value.",
     )
 
 
 def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
     """Say what one core does at a point of Figures 5 and 6, measured there on 4 or 16 cores."""
     row = item.select
-    told = f"{_ONE_CORE}{_share_of_link(row, table)}"
+    told = _share_of_link(row, table)
     beside = noop_beside(row, row["quantity"])
     if row["scheduler"] != SBQ or beside is None:
-        return not_testable(told)
+        return not_testable(_ONE_CORE, told)
     ratio = gain(table, **where_of(row, table))
     published = item.number / beside
     here = "was not run" if ratio is None else f"is {ratio.text()}"
-    return not_testable(
-        f"{told} SBQ / noop on one core {here}; published for all cores: {published:.3g}."
-    )
+    more = f"{told} SBQ / noop on one core {here}; published for all cores: {published:.3g}."
+    return not_testable(_ONE_CORE, more.lstrip())
 
 
 def _share_of_link(row: Mapping[str, Any], table: pd.DataFrame) -> str:
@@ -233,7 +249,7 @@ def _share_of_link(row: Mapping[str, Any], table: pd.DataFrame) -> str:
     if "request_kb" not in row or found.empty:
         return ""
     gbit_s = found.mean() * where["time_scale"] * row["request_kb"] * KIB_BITS / 1e9
-    return f" Here one core does {gbit_s:.3g} Gb/s; the document's link carries {LINK_GBPS}."
+    return f"Here one core does {gbit_s:.3g} Gb/s; the document's link carries {LINK_GBPS}."
 
 
 # Whole curves: peaks, crossings, and where a gain ends.
@@ -245,9 +261,10 @@ def _peak_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
     table_of_peaks = single_core_latency()
     printed = table_of_peaks[table_of_peaks["target"] == row["target"]]
     printed = printed.groupby("scheduler")["throughput_kiops"].max()
-    sides = (peak(table, scheduler=name, **where) for name in ("sbq", "none"))
-    found = item._replace(published=printed[SBQ])
-    return _held_against(found, paired_ratio(*sides), printed[NOOP], KIOPS_STEP, where)
+    own, noop = (peak(table, scheduler=name, **where) for name in ("sbq", "none"))
+    item, ratio = item._replace(published=printed[SBQ]), paired_ratio(own, noop)
+    found = _in_unit(own, THROUGHPUT)
+    return _held_against(item, ratio, printed[NOOP], KIOPS_STEP, where, found)
 
 
 def _latency_price(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -256,9 +273,9 @@ def _latency_price(item: Statement, table: pd.DataFrame) -> Judgement:
     where = where_of(row, table)
     printed = single_core_latency().query("io_depth == 1 and latency_kind == 'mean'")
     printed = printed[printed["target"] == row["target"]].set_index("scheduler")["latency_us"]
-    found = item._replace(published=float(printed[SBQ]))
-    measured = gain(table, MEAN, **where)
-    return _held_against(found, measured, float(printed[NOOP]), LATENCY_STEP_US, where)
+    item = item._replace(published=float(printed[SBQ]))
+    measured, found = gain(table, MEAN, **where), at(table, MEAN, scheduler="sbq", **where)
+    return _held_against(item, measured, float(printed[NOOP]), LATENCY_STEP_US, where, found)
 
 
 def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -312,8 +329,9 @@ def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Judgement:
     printed = gone_from(core_ratios(row["target"], row["operation"]))
     there = f"{printed} cores" if printed else "never within the figure"
     return not_testable(
-        f"{_ONE_CORE} Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS "
-        f"that link or SSD allow; published: {there} (a gain of {gone():.3f} or less)."
+        _ONE_CORE,
+        f"Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS that link or SSD "
+        f"allow; published: {there} (a gain of {gone():.3f} or less).",
     )
 
 
@@ -333,9 +351,10 @@ def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Judgement:
     shown = ", ".join(f"{kib:g} KiB: {one * LINK_GBPS:.3g}" for kib, one in share.items())
     printed = gone_from(size_ratios(row["operation"]))
     return not_testable(
-        f"{_ONE_CORE} Predicted for noop on {row['cores']} cores, in Gb/s: {shown}. Noop fills the "
-        f"link of {LINK_GBPS} {found}. Published: no gain from {printed} KiB on ({gone():.3f} or "
-        f"less). {words(where)}."
+        _ONE_CORE,
+        f"Predicted for noop on {row['cores']} cores, in Gb/s: {shown}. Noop fills the link of "
+        f"{LINK_GBPS} {found}. Published: no gain from {printed} KiB on ({gone():.3f} or less). "
+        f"{words(where)}.",
     )
 
 
@@ -405,24 +424,27 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
         return not_testable(f"Not run here on {cores} cores, but on {', '.join(map(str, there))}.")
     where = where_of(row, table)
     column, step = _column(row)
+    per_unit = 1e9 / KIB_BITS if column == "throughput_gbps" else 1000
     if row["scheduler"] == SBQ:
         beside = noop_beside(row, column)
-        ratio = gain(_of(table, cores), **where)
-        return _on(cores, _held_against(item, ratio, beside, step, where))
+        ratio, found = gain(_of(table, cores), **where), _rate(table, row, "sbq") / per_unit
+        return _on(cores, _held_against(item, ratio, beside, step, where, found))
     reference = _reference(row)
     if reference == row:
         return not_testable("What the other points of noop in this figure are relative to.")
-    ratio = paired_ratio(_rate(table, row), _rate(table, reference))
-    return _on(cores, _held_against(item, ratio, noop_beside(reference, column), step, where))
+    rate, printed = _rate(table, row), noop_beside(reference, column)
+    ratio, found = paired_ratio(rate, _rate(table, reference)), rate / per_unit
+    told = _REFERENCES[next((name for name in _REFERENCES if name in row), "cores")]
+    return _on(cores, _held_against(item, ratio, printed, step, where, found, told))
 
 
 def _of(table: pd.DataFrame, cores: int) -> pd.DataFrame:
     return table[table["cores"] == cores]
 
 
-def _rate(table: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series[float]:
-    """Return noop's rate at a point, by repetition: in requests/s, for Figure 6 in KiB/s."""
-    where = {**where_of(row, table), "scheduler": "none"}
+def _rate(table: pd.DataFrame, row: Mapping[str, Any], scheduler: str = "none") -> pd.Series[float]:
+    """Return a rate at a point, by repetition: in requests/s, for Figure 6 in KiB/s."""
+    where = {**where_of(row, table), "scheduler": scheduler}
     request_kb: float = row.get("request_kb", 1)
     return at(_of(table, row["cores"]), THROUGHPUT, **where) * request_kb
 
@@ -432,6 +454,9 @@ def _column(row: Mapping[str, Any]) -> tuple[str, float]:
     if "request_kb" in row:
         return "throughput_gbps", GBPS_STEP
     return "throughput_kiops", BAR_STEP if "read_percent" in row else KIOPS_STEP
+
+
+_REFERENCES = {"request_kb": "4 KiB", "read_percent": "reads only", "cores": "1 core"}
 
 
 def _reference(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -555,6 +580,7 @@ def _unless_unsteady(claim: Claim, verdicts: Mapping[_Arrangement, Verdict]) -> 
         return claim
     changes = {
         "verdict": Verdict.NOT_TESTABLE,
+        "ground": why,
         "reason": f"{why} By this arrangement alone: {claim.verdict}. {claim.reason}",
         **{"p_value": None, "p_adjusted": None, "repetitions_to_decide": None},
     }

@@ -38,7 +38,7 @@ from ...judging.verdicts import (
     widened,
 )
 from ..kit.cells import by_repetition, once_a_table, paired_ratio, rows_of
-from ..kit.choices import Choice, continued, together
+from ..kit.choices import Choice, together
 from ..kit.reasons import named_reason
 from . import document
 from .columns import COLUMNS
@@ -60,10 +60,10 @@ def _with_stand_in(
     arms = table["arm"].unique()
     if arm in arms:
         return judge_arm(arm)
-    reason = _no_arm(arm, table)
+    more = ""
     if arm == "vm" and "host" in arms:
-        reason += f" With the host arm in its place: {continued(judge_arm('host').reason)}"
-    return not_testable(reason)
+        more = f"With the host arm in its place: {judge_arm('host').reason}"
+    return not_testable(_no_arm(arm, table), more)
 
 
 def _no_arm(arm: str, table: pd.DataFrame) -> str:
@@ -75,11 +75,11 @@ def _no_arm(arm: str, table: pd.DataFrame) -> str:
     return f"No {ARMS[arm]} was measured {where} (arms: {', '.join(arms)})."
 
 
-def _not_comparable(table: pd.DataFrame) -> str | None:
-    """Say why VM and container cannot be compared, if they cannot."""
+def _not_comparable(table: pd.DataFrame) -> str:
+    """Say why VM and container cannot be compared; empty if they can."""
     emulated = emulated_apart(table, ("vm", "container"))
     if not emulated:
-        return None
+        return ""
     return f"Not comparable: the VM's processor is emulated, not virtual ({emulated['vm']})."
 
 
@@ -162,7 +162,7 @@ def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series[float], along
     """Judge one row of a column, measured `rows`, relative to the column's reference row."""
     key = item.select[along]
     if smaller := _smaller_files(rows, along):
-        return not_testable(smaller)
+        return not_testable(smaller, _SHAPE_OF_SMALL_FILES)
     measured = times_by(along, rows)
     # What the article has not, such as a scheduler of somebody's own, is no part of its column.
     ran: list[Any] = [name for name in measured if name in printed.index]
@@ -180,15 +180,16 @@ def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series[float], along
         ratio, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
     )
     timed = rows[rows[along] == key]
+    relative_to = _beside(along) if key == reference else _label(reference)
     reason = (
-        f"The time relative to {_beside(along) if key == reference else _label(reference)} is "
+        f"The time relative to {relative_to} is "
         f"{ratio.text()}. Printed: {printed[key] / reference_s:.3g}; with the tolerance, "
         f"{allowed[0]:.4g} to {allowed[1]:.4g} is allowed ({rounding_alone(low, high)}). "
         f"{sentence(why)}. Timed: {timed['size_mib'].mean():.4g} MiB in "
         f"{timed['time_s'].mean():.4g} s."
     )
-    cell = _cell(rows[rows[along] == key])
-    return Judgement(verdict, six_digits(ratio.value * reference_s), reason, evidence, cell)
+    measured_s = six_digits(timed["time_s"].mean())
+    return Judgement(verdict, measured_s, reason, evidence, _cell(timed), relative_to)
 
 
 def _improvement(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -210,13 +211,14 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Judgement:
     if measured is None or reason:
         alone = from_arm("host")
         if alone is None:
-            return not_testable(f"{reason} Nor did this read run on the host arm.")
+            return not_testable(reason, "Nor did this read run on the host arm.")
         return not_testable(
-            f"{reason} From host to container, the same formula gives {alone.text(' %')}. The "
-            "container layer alone causes this much."
+            reason,
+            f"From host to container, the same formula gives {alone.text(' %')}. The "
+            "container layer alone causes this much.",
         )
     if smaller := _smaller_files(rows_of(table, **where), "published_size_mb"):
-        return not_testable(smaller)
+        return not_testable(smaller, _SHAPE_OF_SMALL_FILES)
     rounding = improvement_range_percent(
         row["vm_time_s"], row["container_time_s"], HALF_STEP_S, base
     )
@@ -233,6 +235,13 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Judgement:
     return Judgement(verdict, six_digits(measured.value), reason, evidence)
 
 
+_SHAPE_OF_SMALL_FILES = (
+    "At that size, the start of the process and the scheduler tick of 4 ms dominate the time. This "
+    "claim needs a preset with the article's sizes. docs/virtual_machines.md says how to run such "
+    "a preset in a virtual machine inside the deterministic machine."
+)
+
+
 def _smaller_files(rows: pd.DataFrame, along: str) -> str:
     """Say that files of other sizes than the article's have a shape of their own."""
     if along != "published_size_mb" or rows.empty or rows["published_size_mb"].isna().any():
@@ -240,12 +249,7 @@ def _smaller_files(rows: pd.DataFrame, along: str) -> str:
     share = (rows["size_mib"] * 2**20 / (rows["published_size_mb"] * 1e6)).astype(float).max()
     if share >= _LEAST_SIZE:
         return ""
-    return (
-        f"The files that were read are {share:.2g} times as large as the article's. At that size, "
-        "the start of the process and the CPU scheduler's tick of 4 ms dominate the time. This "
-        "claim needs a preset with the article's sizes. docs/virtual_machines.md says how to run "
-        "such a preset in a virtual machine inside the deterministic machine."
-    )
+    return f"The files that were read are {share:.2g} times as large as the article's."
 
 
 def _cell(rows: pd.DataFrame) -> str:

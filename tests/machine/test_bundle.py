@@ -139,10 +139,6 @@ def test_its_page_opens_in_a_browser(made, screen, tmp_path):
         assert page.locator("h1").inner_text() == "Elevator Lab: report"
 
 
-def test_a_whole_bundle_has_no_damage(made):
-    assert damage(made) == []
-
-
 def test_one_other_byte_of_any_file_is_found_and_named(made, changed):
     """Each file of a trial, and one of every other kind; at a random place."""
     names = zipfile.ZipFile(made).namelist()

@@ -13,13 +13,12 @@ from scipy import stats
 from elevatorlab.analysis.intervals import Interval, geometric_interval
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
-from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, is_measured
+from elevatorlab.judging.claim import PUBLISHED_DATA, Role, is_measured
 from elevatorlab.judging.claims import (
     PUBLISHED_DATA,
     as_text,
     overview,
     summary,
-    to_json,
 )
 from elevatorlab.judging.evidence import independent, together
 from elevatorlab.judging.families import statements
@@ -88,16 +87,6 @@ def test_every_judge_is_used():
     assert {item.judge for item in statements(STUDY)} == set(JUDGES)
 
 
-def test_json_has_the_contracted_fields(exact):
-    """And no NaN, which is no JSON."""
-    rows = json.loads(json.dumps(to_json(exact.values()), allow_nan=False))
-    assert {
-        *("id", "study", "source", "quantity", "published"),
-        *("unit", "testbed", "measured", "verdict", "reason"),
-    } <= set(rows[0])
-    assert rows[0]["source"]["place"] == "Table 1"
-
-
 def test_all_44_percentages_follow_from_their_times(published_alone):
     """At printed precision; Table 5 with the container's time as the base."""
     found = [claim for claim in published_alone if "arithmetic" in claim.id]
@@ -135,15 +124,6 @@ def test_what_the_tables_say_about_themselves(published_alone):
     rates = [claim for name, claim in found.items() if "implied-read-rate" in name]
     assert {claim.verdict for claim in rates} == {Verdict.CONTRADICTED}
     assert "6 of 10 rows" in found["table-4/vm/implied-read-rate"].reason
-
-
-def test_published_data_alone_says_so(published_alone):
-    """What needs a run is not testable without one."""
-    found = [claim for claim in published_alone if claim.id.endswith("/time")]
-    assert {(claim.testbed, claim.verdict) for claim in found} == {
-        (UNMEASURED, Verdict.NOT_TESTABLE)
-    }
-    assert "nothing was measured" in found[0].reason
 
 
 def test_what_nothing_was_measured_for_is_no_arithmetic(published_alone):
@@ -381,13 +361,6 @@ def test_compare(measured, published, verdict):
     assert compare(measured, published, neutral=1, margin=0.01)[0] == verdict
 
 
-def test_a_range_that_begins_where_a_tie_ends_claims_a_difference():
-    tie = Interval(1.0, 0.995, 1.005, 3)
-    assert compare(tie, (0.5, 0.99), neutral=1, margin=0.01).verdict == Verdict.CONTRADICTED
-    much = Interval(0.4, 0.39, 0.41, 3)
-    assert compare(much, (0.5, 0.99), neutral=1, margin=0.01).verdict == Verdict.DIRECTION_ONLY
-
-
 @pytest.mark.parametrize(
     ("measured", "verdict", "why"),
     [
@@ -400,11 +373,6 @@ def test_no_effect_reproduces_no_difference(measured, verdict, why):
     """Printed 3 % with 5 % allowed: an interval that contains no effect is within, too."""
     found = compare(measured, (1.025, 1.035), neutral=1, margin=0.01, allowed=(0.97, 1.08))
     assert found.verdict == verdict and found.why.startswith(why)
-
-
-def test_a_published_range_that_reaches_no_difference_claims_none():
-    found = compare(Interval(1.0, 0.99, 1.01, 3), (0.9, 1.2), neutral=1, margin=0.01)
-    assert found.verdict == Verdict.REPRODUCED
 
 
 def test_a_p_value_says_what_the_interval_says():

@@ -1,15 +1,22 @@
-"""The same bits from every run, quiet or loaded, and from every boot."""
+"""The same bits from every run and every boot; so trials of tests come from the user's cache."""
 
 import json
+import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from deterministic_support import busy, busy_result, fingerprint, run  # noqa: F401  (fixtures)
-from elevatorlab.testbeds.deterministic import template
+from elevatorlab import cache
+from elevatorlab.paths import PROJECT
+from elevatorlab.results import reading
+from elevatorlab.testbeds.deterministic import DeterministicTestbed, repeated_trials, template
+from elevatorlab.trial import Trial
+from helpers import fio
 
-pytestmark = [pytest.mark.image, pytest.mark.anew]
 
-
+@pytest.mark.image
+@pytest.mark.anew
 def test_another_seed_gives_another_result(run, busy, busy_result):
     other = fingerprint(run(busy.model_copy(update={"seed": 2})))
     first = fingerprint(busy_result)
@@ -17,6 +24,8 @@ def test_another_seed_gives_another_result(run, busy, busy_result):
     assert other["result.json"] != first["result.json"]
 
 
+@pytest.mark.image
+@pytest.mark.anew
 def test_latencies_are_in_nanoseconds(busy_result):
     report = json.loads((busy_result / "raw/reader.fio.json").read_text())
     latency = report["jobs"][0]["read"]["clat_ns"]
@@ -26,6 +35,8 @@ def test_latencies_are_in_nanoseconds(busy_result):
     assert figures["latency_mean_ns"] == latency["mean"]
 
 
+@pytest.mark.image
+@pytest.mark.anew
 @pytest.mark.parametrize("booked_ns", [0, 3_730_237])
 def test_idle_time_booked_while_the_machine_stopped_is_taken_back(tmp_path, booked_ns):
     before, after = b"QEVM...\x05timer/icount", b"~..."
@@ -33,3 +44,84 @@ def test_idle_time_booked_while_the_machine_stopped_is_taken_back(tmp_path, book
     state.write_bytes(before + template.ICOUNT.pack(1, booked_ns, 7_400_000_000) + after)
     assert template.take_back_idle_time(state) == booked_ns
     assert state.read_bytes() == before + template.ICOUNT.pack(1, 0, 7_400_000_000) + after
+
+
+DRAWN = 5
+
+
+def kept_of(machine):
+    """Yield the trials in the cache that this machine can run again, with their outcomes."""
+    for entry in cache.entries():
+        if entry.kind == repeated_trials.KIND:
+            try:
+                one = Trial.model_validate_json((entry.folder / repeated_trials.TRIAL).read_text())
+            except (OSError, ValueError):  # half made, or its plug-ins are not installed
+                continue
+            if entry.digest == repeated_trials.digest(machine, one):
+                yield one, repeated_trials.outcome(machine, one, pytest.fail)
+
+
+@pytest.fixture
+def trial(make_trial):
+    return make_trial(workloads=(fio(runtime="20ms", time_based=1),))
+
+
+@pytest.mark.image
+def test_the_page_of_campaigns_names_the_variable():
+    assert f"`{repeated_trials.REUSE}=1`" in (PROJECT / "docs/campaigns.md").read_text()
+
+
+@pytest.mark.image
+def test_a_trial_runs_once(trial, testbed, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+    testbed.prepare([trial])
+    first, second = (testbed.run(trial) for _ in range(2))
+    assert (first.files, first.provenance) == (second.files, second.provenance)
+    assert first.provenance["wall_s"] > 0
+
+
+@pytest.mark.image
+@pytest.mark.parametrize("forbidden_by", ["the environment", "the testbed"])
+def test_it_runs_again_where_the_cache_is_not_used(trial, tmp_path, monkeypatch, forbidden_by):
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+    testbed = DeterministicTestbed(say=lambda _: None)
+    testbed.prepare([trial])
+    first = testbed.run(trial)
+    if forbidden_by == "the testbed":
+        testbed.anew = True
+    else:
+        monkeypatch.setenv(repeated_trials.REUSE, "0")
+    second = testbed.run(trial)
+    assert first.files == second.files
+    assert first.provenance["wall_s"] != second.provenance["wall_s"]
+
+
+@pytest.mark.image
+def test_what_fails_is_not_kept(trial, testbed, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
+
+    def fail():
+        raise RuntimeError("no result")
+
+    with pytest.raises(RuntimeError):
+        repeated_trials.outcome("a machine", trial, fail)
+    assert list(kept_of("a machine")) == []
+
+
+@pytest.mark.image
+def test_drawn_trials_have_the_same_bits_when_they_run_again(trial, testbed):
+    """Five of all that other tests have left, others each time; at least the one from here."""
+    testbed.prepare([trial])
+    testbed.run(trial)
+    kept = list(kept_of(f"{testbed.name} {testbed.identity()}"))
+    assert trial.hash in {one.hash for one, _ in kept}
+    drawn = random.sample(kept, min(DRAWN, len(kept)))
+    anew = DeterministicTestbed(say=lambda _: None)
+    anew.anew = True
+    anew.prepare([one for one, _ in drawn])
+    with ThreadPoolExecutor(2) as threads:
+        again = list(threads.map(anew.run, [one for one, _ in drawn]))
+    for (one, was), now in zip(drawn, again, strict=True):
+        same = was.files.keys() - reading.HOST_DECIDES
+        assert now.files.keys() == was.files.keys(), one.hash
+        assert {name: now.files[name] for name in same} == {name: was.files[name] for name in same}

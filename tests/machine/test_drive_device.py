@@ -1,6 +1,5 @@
 """A disk with an arm in the deterministic machine: its driver, its trace, and the commands."""
 
-import gzip
 import json
 import sys
 from typing import ClassVar, Literal
@@ -189,7 +188,6 @@ def test_a_drive_is_shown():
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (lambda text: text[:-9], r"few.csv:61: expected "),
         (lambda text: text.replace("op,", "operation,", 1), r"few.csv:1: .*it lacks op"),
         (lambda text: text.replace("8702844", "87028440"), r"few.csv:4: .*among the drive's"),
         (lambda text: text.replace("15362", "-1", 1), r"few.csv:2: response_us: expected a time"),
@@ -209,13 +207,6 @@ def test_a_compressed_trace_that_is_cut_off_is_refused_with_its_line(tmp_path):
     file.write_bytes(TRACE.read_bytes()[:20_000])
     with pytest.raises(ElevatorLabError, match=r"cut.csv.gz:\d{3,}: expected the rest"):
         traces.read(file, drive("cheetah9lp").drive)
-
-
-def test_a_short_compressed_trace_is_read(few, tmp_path):
-    file = tmp_path / "few.csv.gz"
-    file.write_bytes(gzip.compress(few.read_bytes()))
-    described = drive("cheetah9lp").drive
-    pd.testing.assert_frame_equal(traces.read(file, described), traces.read(few, described))
 
 
 def test_a_bad_drive_ends_the_command_before_anything_starts(tmp_path, few):

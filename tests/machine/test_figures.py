@@ -1,16 +1,19 @@
-"""Figures: there, deterministic, legible to everyone."""
+"""Figures: there, deterministic, legible to everyone; a colour means a scheduler in all of them."""
 
 import io
 
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image, ImageColor
 
 from elevatorlab.plugins import studies
+from elevatorlab.plugins.schedulers import OF_THE_KERNEL, marker_of
 from elevatorlab.results import store, tidying
 from elevatorlab.showing import pictures, style
+from elevatorlab.showing.style import COLOURS
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.figures import CAPTIONS, figures
 from elevatorlab.studies.vm_vs_container.published import TEST_2, times
@@ -80,12 +83,6 @@ def test_machines_and_presets_are_drawn_apart():
         assert part in real.caption
     assert "Accelerators: none (bare metal) for container and host; KVM for VM." in real.details
     assert "overview--docker-host-vagrant-full-01234567" in drawn
-
-
-def test_one_repetition_is_said():
-    """In the singular."""
-    once = as_printed(arms=ARMS, repetitions=1)
-    assert figures(times(), once)["table-5"].caption.endswith("physical disk: none, 1 repetition.")
 
 
 def test_the_repetitions_are_those_of_what_is_shown():
@@ -299,3 +296,22 @@ def test_one_colour_a_scheduler_and_one_shape_an_arm():
     for look in (style.COLOURS, style.MARKERS, style.LINES):
         assert len(set(look.values())) == len(look)
     assert set(style.MARKERS) == set(style.LINES)
+
+
+def figure(study, name):
+    study = studies.get(study)
+    return study.figures(study.published(), store.load(study.NAME))[name].figure
+
+
+def test_the_article_s_cfq_has_the_colour_of_cfq_and_the_axis_ends_near_the_data():
+    for axis in figure("innodb_commit", "slice-idle").axes:
+        assert to_hex(axis.lines[-1].get_color()).upper() == COLOURS["cfq"]
+        assert axis.get_ylim()[1] < 1.3
+
+
+def test_mean_ranks_have_the_schedulers_markers_and_ties_do_not_hide_one_another():
+    for axis in figure("iozone_ranking", "critical-difference").axes:
+        dots = [line for line in axis.lines if line.get_marker() != "None"]
+        looks = {(to_hex(dot.get_color()).upper(), dot.get_marker()) for dot in dots}
+        assert looks == {(COLOURS[name], marker_of(name)) for name in (*OF_THE_KERNEL, "cfq")}
+        assert sorted(dot.get_ydata()[0] for dot in dots) == [0, 1, 2, 3, 4]

@@ -7,8 +7,9 @@ from elevatorlab.errors import TrialFailed
 from elevatorlab.trial import profile
 from innodb_trials_support import phases_of, plain, run, three_runs  # noqa: F401  (fixtures)
 
+pytestmark = pytest.mark.image
 
-@pytest.mark.image
+
 def test_every_row_is_a_transaction_and_the_disk_is_hardly_read(three_runs):
     """No statement reads. The server itself may fetch a page of its own, now and then."""
     folder = three_runs[0]
@@ -20,7 +21,6 @@ def test_every_row_is_a_transaction_and_the_disk_is_hardly_read(three_runs):
         assert phase["reads"] <= 0.05 * commits
 
 
-@pytest.mark.image
 def test_eight_threads_share_flushes(three_runs):
     one, eight = phases_of(three_runs[0])
     assert one["fsyncs"] >= one["commits"]
@@ -28,7 +28,6 @@ def test_eight_threads_share_flushes(three_runs):
     assert eight["tps"] > one["tps"]
 
 
-@pytest.mark.image
 def test_a_flush_takes_a_service_time_where_the_cache_is_volatile(run, make_trial):
     """4 ms a write and 4 ms a flush: null_blk makes a flush as dear as a write, not dearer."""
     device = profile("raid_no_cache", 160)
@@ -42,7 +41,6 @@ def test_a_flush_takes_a_service_time_where_the_cache_is_volatile(run, make_tria
     assert with_cache["latency_p50_ms"] > 8
 
 
-@pytest.mark.image
 def test_bfq_that_must_wait_leaves_the_device_idle(run, make_trial):
     """As shipped it depends on the seed: four of them idled for 0.02 to 0.6 of the time."""
 
@@ -57,7 +55,6 @@ def test_bfq_that_must_wait_leaves_the_device_idle(run, make_trial):
     assert idle("none") == 0
 
 
-@pytest.mark.image
 def test_a_server_that_is_not_up_in_time_fails_the_trial(run, make_trial):
     trial = commit_trial(make_trial, workloads=(inserts((1, 1, 10), start_limit_s=0.02),))
     with pytest.raises(TrialFailed, match="did not answer within 0.02 s; expected it to come up"):

@@ -1,7 +1,4 @@
-"""Every command of the README works, on results like those that `make reproduce` leaves.
-
-A command is run here, or the test that runs it is named here: a new one without a test fails.
-"""
+"""What the pages tell a reader to type works: each command, and each block of Python."""
 
 import os
 import re
@@ -9,9 +6,12 @@ import shlex
 
 import pytest
 
-from elevatorlab.paths import BUILD
+from docs_python_support import blocks, typed
+from elevatorlab.paths import BUILD, PROJECT
+from elevatorlab.showing import artifact
 from helpers import cli
 from readme_support import RUN
+from synthetic import write_results
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +57,59 @@ def test_the_report_of_the_reference_leaves_that_of_the_results_alone(reproduced
     assert reproduced("report --results published").returncode == 0
     assert (build / "published-report" / "index.html").exists()
     assert (build / "report" / "index.html").read_text() == "mine"
+
+
+#: Pages with Python whose own tests run it, and the one that needs a cluster of machines.
+ELSEWHERE = {
+    "docs/extending.md": "test_extending.py",
+    "docs/tutorial/student.md": "test_student.py",
+    "docs/campaigns.md": "",
+}
+
+HERE = {"docs/drives.md", "docs/elevators.md", "docs/tutorial/researcher.md"}
+
+
+def test_every_page_with_python_is_tested():
+    pages = (PROJECT / "docs").rglob("*.md")
+    shown = {name for page in pages if blocks(name := f"{page.relative_to(PROJECT)}")}
+    assert shown == HERE | set(ELSEWHERE)
+    assert all(list((PROJECT / "tests").glob(f"*/{one}")) for one in ELSEWHERE.values() if one)
+
+
+def test_a_researcher_s_table_is_read(tmp_path):
+    write_results(tmp_path / "out" / "mine")
+    (code,) = blocks("docs/tutorial/researcher.md")
+    said = typed(code, tmp_path)
+    assert re.search(r"^writes_starving_reads +bfq +container +12 +0\.0", said, re.M), said
+
+
+def test_a_drive_is_a_device(tmp_path):
+    (code,) = blocks("docs/drives.md")
+    assert "profile='barracuda'" in typed(f"{code}\nprint(device)", tmp_path)
+
+
+PAGE = artifact.PAGE.read_text()
+
+#: In the order in which USENIX asks for them.
+APPENDIX = [
+    "Abstract",
+    "Scope",
+    "Contents",
+    "Hosting",
+    "Requirements",
+    "Installation",
+    "Experiments workflow",
+    "Evaluation and expected results",
+]
+
+
+def test_the_appendix_has_all_sections_and_claims():
+    page = artifact.appendix()
+    parts = artifact.sections(page)
+    assert list(parts) == APPENDIX and all(parts.values())
+    expected = re.findall(r"^\| (C\d+): .* \| (.*?) \|$", parts[APPENDIX[-1]], re.M)
+    assert [number for number, _ in expected] == re.findall(r"^\| (C\d+) \|", PAGE, re.M)
+    assert [words for _, words in expected[: artifact.GENERAL]] == ["status 0"] * artifact.GENERAL
+    for words in [words for _, words in expected[artifact.GENERAL :]]:
+        assert re.fullmatch(r"(\d+ [a-z ]+)(, \d+ [a-z ]+)*", words)
+    assert all(what in PAGE for what in parts["Installation"].splitlines())

@@ -277,13 +277,6 @@ def test_nothing_comes_from_the_network(report, name):
     assert not re.search(r"url\(|@import", text(report, name))
 
 
-def test_pictures_have_words(report):
-    """For those who do not see them, and a language for those who hear the page."""
-    page = Page(text(report, f"{STUDY}.html"))
-    assert all(one["alt"] for one in page.all("img"))
-    assert page.all("html") == [{"lang": "en"}]
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [(4200662.0, "4200660"), (0.1 + 0.2, "0.3"), (None, "–"), (7, "7"), ("none", "none")],
@@ -409,11 +402,6 @@ def test_to_see_that_nothing_changed_imports_no_library_that_draws():
     assert not {"matplotlib", "pandas", "numpy", "scipy"} & set(run.stdout.split())
 
 
-def test_the_published_data_alone_make_a_report(tmp_path):
-    made = write_report("published", tmp_path)
-    assert "Nothing was run" in made["report"].read_text(encoding="utf-8")
-
-
 def test_a_page_says_first_what_came_out(report):
     html = text(report, f"{STUDY}.html")
     listed = re.findall("<li>(.*?)</li>", html.partition('<ul class="found">')[2].split("</ul>")[0])
@@ -467,10 +455,6 @@ def test_no_page_has_raw_markup(report):
     html = text(report, f"{STUDY}.html")
     assert "<summary>A table of <code>time_scale</code>, <em>alone</em> (1 rows)" in html
     assert 'alt="Of fio, not fsync."' in html
-
-
-def test_a_figure_has_a_title_for_people(report):
-    assert "<b>What matters?</b> Of <code>fio</code>" in text(report, f"{STUDY}.html")
 
 
 def test_a_table_without_rows_is_left_out(tmp_path):

@@ -4,7 +4,8 @@ import zipfile
 
 import pytest
 
-from wheel_support import STUDY, built, installed  # noqa: F401  (fixtures)
+from helpers import cli_without
+from wheels import STUDY, built, installed  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.timeout(2400), pytest.mark.programs("git")]
 
@@ -48,3 +49,18 @@ def test_what_lacks_an_image_says_what_builds_it(installed):
     run = installed("run", STUDY, "--preset", "smoke")
     assert (run.returncode, run.stderr.count("\n")) == (1, 1)
     assert "elevatorlab image build" in run.stderr
+
+
+#: What a `pip install elevatorlab` without extras does not bring.
+REMOTE = ("docker", "fabric", "invoke", "paramiko")
+
+REST = ("distributed", "dask", "jupyterlab", "IPython", "ipykernel", "papermill", "pytest")
+
+STUDY = "vm_vs_container"
+
+
+@pytest.mark.image
+def test_a_dry_run_on_the_default_testbed_needs_no_extra(tmp_path):
+    asked = ("run", STUDY, "--preset", "smoke", "--dry-run", "--results", tmp_path / "r")
+    run = cli_without(REMOTE + REST, *asked)
+    assert run.returncode == 0, run.stderr

@@ -11,6 +11,8 @@ from elevatorlab.agent.groups import cgroups
 from elevatorlab.agent.lifecycle.proofs import Proofs
 from helpers import running, wait_until
 
+pytestmark = pytest.mark.root
+
 
 def in_group(path, *argv, **more):
     """Start a command in a cgroup."""
@@ -18,7 +20,6 @@ def in_group(path, *argv, **more):
     return subprocess.Popen(["sh", "-c", enter, "sh", *argv], **more)
 
 
-@pytest.mark.root
 def test_every_process_of_a_group_ends_even_those_below(tree):
     (tree.root / "one" / "below").mkdir(parents=True)
     (tree.root / "two").mkdir()
@@ -32,7 +33,6 @@ def test_every_process_of_a_group_ends_even_those_below(tree):
     cgroups.remove(tree.root)
 
 
-@pytest.mark.root
 def test_a_group_that_the_agent_is_in_is_not_killed(tree):
     """The tree's root, for example: every process of the machine is in it, or below."""
     group = tree.root / "one"
@@ -47,20 +47,17 @@ def test_a_group_that_the_agent_is_in_is_not_killed(tree):
     assert neighbour.returncode == -9
 
 
-@pytest.mark.root
 def test_a_group_that_is_gone_needs_no_killing(tree):
     cgroups.kill(tree.root / "never")
     cgroups.remove(tree.root / "never")
     assert not running(0x7FFFFFFF)
 
 
-@pytest.mark.root
 def test_a_limit_on_a_device_that_is_not_there_is_refused(tree):
     with pytest.raises(KnobFailed, match="did not take: wrote '4095:1048575"):
         tree.limit(tree.root, {"read_iops": 5}, "4095:1048575", Proofs())
 
 
-@pytest.mark.root
 def test_a_process_that_nobody_has_waited_for_has_ended_too(tree):
     """Until then the kernel says that it is in the root, with every process of the machine."""
     (tree.root / "one").mkdir()

@@ -16,28 +16,26 @@ from environments_support import (  # noqa: F401  (fixtures)
     starts_a_machine,
 )
 
+pytestmark = pytest.mark.docker
+
 BASE = "debian:bookworm-slim"
 
 
-@pytest.mark.docker
 @pytest.mark.image
 def test_container_and_deterministic_image_have_the_same_packages(container, deterministic):
     assert differences(container, deterministic) == {}, REBUILD
 
 
-@pytest.mark.docker
 def test_nothing_in_a_container_counts_as_kernel_or_boot_loader(container):
     """Or the comparison would overlook a package that trials use."""
     assert [name for name in container if starts_a_machine(name)] == []
 
 
-@pytest.mark.docker
 def test_the_container_has_what_is_listed_and_it_runs(container):
     assert [name for name in lines("packages.txt") if name not in container] == []
     docker_run(TAG, "sh", "-ec", "crun --version; fio --version; iostat -V; python3 --version")
 
 
-@pytest.mark.docker
 def test_no_key_and_no_machine_id_is_in_the_image(container):
     # Empty, and there: a machine without this file would be given an id while it is built.
     assert docker_run(TAG, "sh", "-c", "wc -c </etc/machine-id") == "0\n"
@@ -59,7 +57,6 @@ def on_a_host(container):
     return packages(before), packages(after), again
 
 
-@pytest.mark.docker
 @pytest.mark.timeout(600)
 def test_on_a_users_host_nothing_is_removed_or_upgraded(on_a_host):
     before, after, again = on_a_host
@@ -68,7 +65,6 @@ def test_on_a_users_host_nothing_is_removed_or_upgraded(on_a_host):
     assert again == "provision: nothing to do\n"
 
 
-@pytest.mark.docker
 @pytest.mark.timeout(600)
 def test_on_a_users_host_what_trials_run_is_there_and_no_server(on_a_host):
     _, after, _ = on_a_host

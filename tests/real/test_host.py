@@ -267,20 +267,6 @@ class TestRefused:
         assert f"MiB free; expected {(1 << 30) + 64} MiB for the file of the device" in said
         assert "choose a smaller preset" in said
 
-    def test_an_unknown_tunable(self, run, make_real_trial):
-        trial = make_real_trial(scheduler={"name": "bfq", "tunables": {"fifo_batch": 3}})
-        with pytest.raises(TrialFailed, match="fifo_batch does not exist in this kernel"):
-            run(trial)
-
-    def test_a_program_that_fails(self, run, make_real_trial):
-        with pytest.raises(TrialFailed, match="fio ended with status"):
-            run(make_real_trial(workloads=(fio(ioengine="no-such-engine"),)))
-
-    def test_a_deadline(self, run, make_real_trial):
-        endless = fio(thinktime=1_000_000, number_ios=100_000)
-        with pytest.raises(TrialFailed, match="did not end within its 2.0 s"):
-            run(make_real_trial(workloads=(endless,), deadline_s=2))
-
     def test_a_trial_of_another_testbed(self, host, make_real_trial):
         with pytest.raises(NotReady, match="belong on another testbed than host"):
             campaign.divide([(host, [make_real_trial(machine="virtual_machine")])])

@@ -4,24 +4,24 @@ import pytest
 
 from commits import commit_trial, inserts
 from elevatorlab.errors import TrialFailed
-from innodb_trials_support import FILE, phases_of, run_for_real
+from innodb_trials_support import FILE, phases_of
+from state import run_and_restore
 
-NEEDS_A_SERVER = pytest.mark.programs("losetup", "mariadbd", "mkfs.ext4", "sysbench")
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.programs("losetup", "mariadbd", "mkfs.ext4", "sysbench"),
+]
 
 
-@pytest.mark.root
-@NEEDS_A_SERVER
 def test_on_this_machine(tmp_path, make_trial):
     trial = commit_trial(make_trial, (1, 1, 50), (8, 1, 200), device=FILE)
-    one, eight = phases_of(run_for_real("host", trial, tmp_path))
+    one, eight = phases_of(run_and_restore("host", trial, tmp_path))
     assert one["fsyncs"] >= 50 and eight["fsyncs"] < 200
     assert one["tps"] > 0 < eight["utilization_ratio"]
 
 
-@pytest.mark.root
-@NEEDS_A_SERVER
 def test_a_failed_start_leaves_nothing_on_this_machine(tmp_path, make_trial):
     workloads = (inserts((1, 1, 10), start_limit_s=0.01),)
     trial = commit_trial(make_trial, device=FILE, workloads=workloads)
     with pytest.raises(TrialFailed, match="did not answer within 0.01 s"):
-        run_for_real("host", trial, tmp_path)
+        run_and_restore("host", trial, tmp_path)

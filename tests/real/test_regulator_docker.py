@@ -3,9 +3,8 @@
 import pytest
 
 from helpers import wait_until
-from regulator_containers import start, start_normal, stop
 from regulator_docker_support import NORMAL, containers, found, loops  # noqa: F401  (fixtures)
-from regulator_host import BLKIO_MARKS
+from regulator_host import BLKIO_MARKS, start, start_normal, stop
 
 pytestmark = [pytest.mark.docker, *BLKIO_MARKS]
 

@@ -5,22 +5,40 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
+import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
 
+from elevatorlab.agent.lifecycle.journal import Journal, recover
+from elevatorlab.agent.regulator import cgroups
+from elevatorlab.agent.regulator.actuator import Actuator, LimitFailed
+from elevatorlab.agent.regulator.targets import Target
+from elevatorlab.testbeds import agent_archive
 from helpers import wait_until
-from regulator_containers import BUFFERED, NORMAL, OVERLOAD, on_host
-from regulator_disk import single_server_disk
-from regulator_host import blkio_cgroup, loop_devices, needs_blkio
+from regulator_host import (
+    BLKIO_MARKS,
+    BUFFERED,
+    NORMAL,
+    OVERLOAD,
+    blkio_cgroup,
+    events,
+    limits_of,
+    loop_device,
+    loop_devices,
+    on_host,
+    single_server_disk,
+)
 from regulator_program_support import SLAE, program, refused  # noqa: F401  (fixtures)
+from sshd import free_port
+
+pytestmark = BLKIO_MARKS
 
 
-@needs_blkio
 @pytest.mark.parametrize(
     "options, sentence",
     [
@@ -34,7 +52,6 @@ def test_hosts_that_lack_what_is_named(program, options, sentence):
     assert re.search(sentence, refused(program, *SLAE, *options))
 
 
-@needs_blkio
 def test_a_device_whose_requests_are_not_counted(program):
     with loop_devices(1) as [loop]:
         Path(f"/sys/block/{loop}/queue/iostats").write_text("0\n")
@@ -42,7 +59,6 @@ def test_a_device_whose_requests_are_not_counted(program):
     assert re.search(f"expected the kernel to count the requests of {loop}; found 0 in", message)
 
 
-@needs_blkio
 @pytest.mark.parametrize(
     "host, sentence",
     [
@@ -55,7 +71,6 @@ def test_no_engine(program, host, sentence):
     assert re.search(sentence, message)
 
 
-@needs_blkio
 def test_no_permission(program, tmp_path):
     with blkio_cgroup("denied") as folder:
         options = (*SLAE, "--cgroup", f"{folder}=loop0")
@@ -105,13 +120,6 @@ def regulating(program, tmp_path, places, *options):
         process.stderr.close()
 
 
-def events(log, event="decision"):
-    if not log.exists():
-        return []
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    return [line for line in lines if line["event"] == event]
-
-
 def limit(place):
     return (place[0] / "blkio.throttle.write_bps_device").read_text().strip()
 
@@ -128,11 +136,8 @@ def overloaded(tmp_path):
         yield places
 
 
-@needs_blkio
 def test_an_overload_is_contained_and_everything_is_restored(program, tmp_path, overloaded):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     options = (*SLAE, "--metrics-port", str(port))
     with regulating(program, tmp_path, overloaded, *options) as (process, log):
         [first] = wait_until(lambda: events(log))[:1]
@@ -165,7 +170,6 @@ def test_an_overload_is_contained_and_everything_is_restored(program, tmp_path, 
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["lock"]
 
 
-@needs_blkio
 def test_a_killed_regulator_is_cleaned_up_by_the_next_start(program, tmp_path, overloaded):
     with regulating(program, tmp_path, overloaded, *SLAE) as (process, log):
         wait_until(lambda: limit(overloaded["over"]))
@@ -182,7 +186,6 @@ def test_a_killed_regulator_is_cleaned_up_by_the_next_start(program, tmp_path, o
         assert "expected to be the only regulator on this host; found another one" in second
 
 
-@needs_blkio
 def test_a_dry_run_decides_and_sets_nothing(program, tmp_path, overloaded):
     options = ("--policy", "ute", "--threshold", "0.5", "--dry-run")
     with regulating(program, tmp_path, overloaded, *options) as (process, log):
@@ -195,7 +198,6 @@ def test_a_dry_run_decides_and_sets_nothing(program, tmp_path, overloaded):
     assert not (tmp_path / "state").exists()
 
 
-@needs_blkio
 def test_once_prints_what_it_sees_and_would_do(program, tmp_path, overloaded):
     chosen = [f"--cgroup={folder}={loop}" for folder, loop in overloaded.values()]
     run = subprocess.run([*program, *SLAE, "--once", *chosen], capture_output=True, text=True)
@@ -205,7 +207,6 @@ def test_once_prints_what_it_sees_and_would_do(program, tmp_path, overloaded):
     assert {limit(place) for place in overloaded.values()} == {""}
 
 
-@needs_blkio
 def test_an_overload_that_ends_in_mid_control(program, tmp_path):
     names = ("normal-1", "normal-2", "over")
     with host(tmp_path, names) as places, contextlib.ExitStack() as loads:
@@ -224,7 +225,6 @@ def test_an_overload_that_ends_in_mid_control(program, tmp_path):
             places["over"][0].mkdir()
 
 
-@needs_blkio
 def test_buffered_writes_under_v1_are_detected(program, tmp_path):
     with host(tmp_path, ("buffers",)) as places, writing(places["buffers"], BUFFERED):
         with regulating(program, tmp_path, places, *SLAE) as (_, log):
@@ -232,7 +232,6 @@ def test_buffered_writes_under_v1_are_detected(program, tmp_path):
     assert "through the page cache; cgroup v1 cannot limit such writes" in warning["text"]
 
 
-@needs_blkio
 def test_cgroups_come_and_classes_are_read_again(program, tmp_path):
     file = tmp_path / "classes.json"
 
@@ -266,7 +265,6 @@ def test_cgroups_come_and_classes_are_read_again(program, tmp_path):
         assert moves[2:] == [("b.service", False), ("a.service", False)]
 
 
-@needs_blkio
 def test_no_limit_outlives_its_pattern_or_its_cgroup(program, tmp_path):
     """A service that starts again under its name is judged anew; one that is dropped is free."""
     file, names = tmp_path / "classes.json", ("normal-1", "normal-2", "over")
@@ -307,7 +305,6 @@ def test_no_limit_outlives_its_pattern_or_its_cgroup(program, tmp_path):
         assert {limit(place) for place in places.values()} == {""}
 
 
-@needs_blkio
 def test_a_terminal_that_closes_ends_a_regulator_without_a_file(program, tmp_path):
     with loop_devices(1) as [loop], blkio_cgroup("left") as folder:
         with regulating(program, tmp_path, {"left": (folder, loop)}, *SLAE) as (process, log):
@@ -315,3 +312,115 @@ def test_a_terminal_that_closes_ends_a_regulator_without_a_file(program, tmp_pat
             process.send_signal(signal.SIGHUP)
             assert process.wait(300) == 0
     assert len(events(log, "stop")) == 1
+
+
+def test_a_real_buffered_writer_under_a_real_limit(tmp_path):
+    program = tmp_path / "agent.pyz"
+    program.write_bytes(agent_archive.agent_archive())
+    with blkio_cgroup("audit") as folder, loop_device(tmp_path, 128) as loop:
+        number = open(f"/sys/block/{loop}/dev").read().strip()
+        (folder / "blkio.throttle.write_bps_device").write_text(f"{number} 1048576\n")
+        writes = (
+            f"import os; open({str(folder / 'cgroup.procs')!r}, 'w').write(str(os.getpid())); "
+            f"disk = open('/dev/{loop}', 'wb'); disk.write(bytes(32 << 20)); disk.flush(); "
+            "print('written', flush=True); input()"
+        )
+        writer = subprocess.Popen(
+            [sys.executable, "-c", writes], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert writer.stdout.readline() == "written\n"
+            command = [sys.executable, program, "regulate", "audit", "--json"]
+            run = subprocess.run(
+                [*command, "--cgroup", folder.name], capture_output=True, text=True, timeout=300
+            )
+        finally:
+            writer.communicate("\n", timeout=300)
+    assert run.returncode == 1 and run.stderr == ""
+    [finding] = json.loads(run.stdout)
+    assert finding["problem"].startswith("buffered writes pass its limit by")
+    assert "wrote 32768 KiB" in finding["proof"]
+
+
+@pytest.fixture
+def real(tmp_path):
+    """Return a cgroup of the real v1 hierarchy with a loop device, and who limits it."""
+    with loop_device(tmp_path) as loop, blkio_cgroup("actuator") as folder:
+        number = Path(f"/sys/block/{loop}/dev").read_text().strip()
+        target = Target("c", "c", "", folder, (loop,), True)
+        with Journal(tmp_path / "journal") as journal:
+            yield Actuator(cgroups.find(), lambda _: number, journal), target, number
+
+
+def test_a_limit_is_set_read_back_and_taken_back(real):
+    actuator, target, number = real
+    records = actuator.set(target, 1 << 20)
+    assert limits_of(target.folder) == [f"{number} 1048576"] * 2
+    assert [record["read"] for record in records] == [f"{number} 1048576"] * 2
+    actuator.set(target, None)
+    assert limits_of(target.folder) == ["", ""]
+
+
+def test_a_limit_bites_and_its_end_too(real):
+    actuator, target, _ = real
+    command = f"echo $$ >{target.folder}/cgroup.procs; dd if=/dev/zero of=/dev/{target.devices[0]} "
+    command += "bs=64k count=16 oflag=direct status=none"
+
+    def seconds():
+        start_s = time.monotonic()
+        subprocess.run(["sh", "-c", command], check=True)
+        return time.monotonic() - start_s
+
+    actuator.set(target, 1 << 20)
+    # The quickest of some, since other work can only make them slower.
+    assert 0.7 < min(seconds() for _ in range(3)) < 3  # 1 MiB at 1 MiB/s
+    actuator.set(target, None)
+    assert min(seconds() for _ in range(5)) < 0.5
+
+
+def test_the_stricter_limit_of_somebody_else_stays_and_returns(real):
+    actuator, target, number = real
+    (target.folder / "blkio.throttle.read_bps_device").write_text(f"{number} 500000\n")
+    actuator.set(target, 1 << 20)
+    assert limits_of(target.folder) == [f"{number} 500000", f"{number} 1048576"]
+    actuator.set(target, None)
+    assert limits_of(target.folder) == [f"{number} 500000", ""]
+
+
+def test_leaving_restores_what_was(tmp_path):
+    with loop_device(tmp_path) as loop, blkio_cgroup("leaving") as folder:
+        number = Path(f"/sys/block/{loop}/dev").read_text().strip()
+        (folder / "blkio.throttle.write_bps_device").write_text(f"{number} 700000\n")
+        target = Target("c", "c", "", folder, (loop,), True)
+        with pytest.raises(RuntimeError), Journal(tmp_path / "journal") as journal:
+            Actuator(cgroups.find(), lambda _: number, journal).set(target, 1 << 18)
+            assert limits_of(folder) == [f"{number} 262144"] * 2
+            raise RuntimeError
+        assert limits_of(folder) == ["", f"{number} 700000"]
+
+
+def test_counters_of_cgroup_v1_start_without_limiting_anything(real):
+    actuator, target, number = real
+    actuator.start_counters(target)
+    assert limits_of(target.folder) == ["", ""]
+    write = f"echo $$ >{target.folder}/cgroup.procs; dd if=/dev/zero of=/dev/{target.devices[0]} "
+    write += "bs=4k count=5 oflag=direct status=none"
+    subprocess.run(["sh", "-c", write], check=True)
+    assert actuator.hierarchy.counters(target.folder)[number][1::2] == [5, 5 * 4096]
+
+
+def test_a_container_that_ends_before_its_limit_is_told(real):
+    actuator, target, _ = real
+    target.folder.rmdir()
+    with pytest.raises(LimitFailed, match="container c ended, or lost its device"):
+        actuator.set(target, 1 << 20)
+    target.folder.mkdir()
+
+
+def test_what_is_gone_with_its_container_needs_no_restoring(tmp_path, capsys):
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    step = ["restore_limit", "/sys/fs/cgroup/blkio/no-such/blkio.throttle.read_bps_device", "7:4 0"]
+    (folder / "1.jsonl").write_text(json.dumps(step) + "\n")
+    recover(folder)
+    assert capsys.readouterr().err == "" and list(folder.iterdir()) == []

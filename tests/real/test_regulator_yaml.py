@@ -1,18 +1,14 @@
 """Classes in YAML: read by the command, handed to the agent as JSON."""
 
 import contextlib
-import json
 import signal
 import subprocess
 
 from helpers import start_cli, wait_until
-from regulator_host import blkio_cgroup, loop_devices, needs_blkio
+from regulator_host import BLKIO_MARKS, blkio_cgroup, events, loop_devices
 from regulator_yaml_support import file  # noqa: F401  (fixtures)
 
-
-def lines(log, event):
-    found = log.read_text().splitlines() if log.exists() else []
-    return [line for line in map(json.loads, found) if line["event"] == event]
+pytestmark = BLKIO_MARKS
 
 
 @contextlib.contextmanager
@@ -29,7 +25,6 @@ def regulating(file, log, *options):
         process.stderr.close()
 
 
-@needs_blkio
 def test_yaml_is_read_again_when_the_command_gets_sighup(tmp_path):
     file, log = tmp_path / "regulator.yaml", tmp_path / "log.jsonl"
     options = (
@@ -42,21 +37,21 @@ def test_yaml_is_read_again_when_the_command_gets_sighup(tmp_path):
         text = f"classes:\n  pods:\n    cgroups: [{above.name}]\n    devices: [{loop}]\n    sla: "
         file.write_text(f"{text}4\n")
         with regulating(file, log, *options) as process:
-            wait_until(lambda: lines(log, "container"))
+            wait_until(lambda: events(log, "container"))
             file.write_text("classes: [")
             process.send_signal(signal.SIGHUP)
             sentence = process.stderr.readline()
             for sla in ("soon", 3):
                 file.write_text(f"{text}{sla}\n")
-                before = len(lines(log, "reload"))
+                before = len(events(log, "reload"))
                 process.send_signal(signal.SIGHUP)
-                wait_until(lambda before=before: len(lines(log, "reload")) > before)
+                wait_until(lambda before=before: len(events(log, "reload")) > before)
             process.terminate()
             assert process.wait(60) == 0
     assert sentence.startswith(f"regulate: expected YAML in {file}; found in line 1: ")
     assert sentence.endswith("; what was read before stays in force\n")
-    assert lines(log, "start")[0]["law"]["slas"] == {"": 5.0, "pods": 4.0}
-    refused, taken = lines(log, "reload")
+    assert events(log, "start")[0]["law"]["slas"] == {"": 5.0, "pods": 4.0}
+    refused, taken = events(log, "reload")
     assert refused["refused"].startswith(f"{file}: classes.pods.sla: expected a number above 0")
     assert taken["law"]["slas"] == {"": 5.0, "pods": 3.0}
-    assert len(lines(log, "container")) == 1 == len(lines(log, "stop"))
+    assert len(events(log, "container")) == 1 == len(events(log, "stop"))

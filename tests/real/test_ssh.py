@@ -17,7 +17,7 @@ from elevatorlab.testbeds import agent_archive
 from elevatorlab.testbeds.remote import ssh_shell
 from elevatorlab.testbeds.remote.real import RealTestbed
 from helpers import fio, wait_until
-from ssh_support import run, server  # noqa: F401  (fixtures)
+from sshd import run, server  # noqa: F401  (fixtures)
 
 pytestmark = [
     pytest.mark.ssh,

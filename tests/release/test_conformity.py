@@ -1,4 +1,4 @@
-"""The check of a scheduler: its words for the kernel's, and the machine that runs it."""
+"""The check of a scheduler: ours and every template pass it, and broken ones are caught."""
 
 import json
 import re
@@ -9,11 +9,13 @@ import broken_schedulers
 from conformity_support import left_in, place  # noqa: F401  (fixtures)
 from elevatorlab.elevators import templates
 from elevatorlab.elevators.check import cases, check
+from elevatorlab.plugins.scheduler_folders import ZOO
+from elevatorlab.plugins.schedulers import SCHEDULERS
 from helpers import cli
 
+pytestmark = [pytest.mark.image, pytest.mark.timeout(1800)]
 
-@pytest.mark.image
-@pytest.mark.timeout(1800)
+
 class TestInTheMachine:
     """Schedulers that are right, and some that are not."""
 
@@ -43,3 +45,19 @@ class TestInTheMachine:
             source = (folder / f"{name}-iosched.c").read_text().splitlines()
             assert broken.line in source[int(number) - 1]
         assert left_in(place) == []
+
+
+def assert_passes(folder):
+    verdicts = check(folder).verdicts
+    assert [one.case for one in verdicts] == [case.name for case in cases.CASES]
+    assert [one for one in verdicts if one.outcome != "passed"] == []
+
+
+@pytest.mark.parametrize("template", templates.TEMPLATES)
+def test_a_template_passes_every_case(template, tmp_path):
+    assert_passes(templates.new("mine", template, tmp_path))
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_one_of_the_zoo_passes_every_case(name):
+    assert_passes(SCHEDULERS.get(name).folder.path)

@@ -1,4 +1,4 @@
-"""The documents: every link leads somewhere, every command can be given, every block compiles."""
+"""The documents: a site that fetches nothing, and Python that runs as it stands."""
 
 import re
 import subprocess
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import elevatorlab
+from docs_python_support import blocks, typed
 from elevatorlab.paths import PROJECT
-from helpers import resources
+from helpers import cli, resources
 
 SITE = PROJECT / "docs" / "site"
 
@@ -38,3 +39,15 @@ def test_the_site_is_whole_and_fetches_nothing(tmp_path):
     assert "What each mechanism can reach" in shown  # its results lie beside the reference
     drives = re.sub("<[^>]+>", "", (site / "gallery/drives.html").read_text())
     assert "def response_times" in drives
+
+
+@pytest.mark.image
+@pytest.mark.timeout(600)
+def test_a_scheduler_of_ones_own_is_run_and_drawn(tmp_path):
+    """One block after the other, with the folder of the first one's result in the second."""
+    made = cli("scheduler", "new", "mine", "--template", "look", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    run, draw, register = blocks("docs/elevators.md")
+    draw = draw.replace('"RESULTS/deterministic/HASH"', 'ran["mine"].folder')
+    assert "HASH" not in draw
+    typed("\n".join([register, run, draw]), tmp_path)

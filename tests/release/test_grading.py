@@ -32,8 +32,7 @@ from grading_support import (  # noqa: F401  (fixtures)
     right,
     scheduler_of,
 )
-from helpers import children
-from module_root_support import BOMB
+from helpers import BOMB, children
 from stubs import Stub, cluster
 
 

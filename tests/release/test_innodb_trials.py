@@ -6,7 +6,8 @@ from commits import commit_trial, inserts
 from elevatorlab.errors import TrialFailed
 from elevatorlab.results import reading
 from helpers import fio
-from innodb_trials_support import FILE, phases_of, plain, run, run_for_real, three_runs  # noqa: F401  (fixtures)
+from innodb_trials_support import FILE, phases_of, plain, run, three_runs  # noqa: F401  (fixtures)
+from state import run_and_restore
 
 BOXED = ({"name": "main", "isolation": "container"},)
 
@@ -21,7 +22,7 @@ def test_server_client_and_device_give_the_same_bits_three_times(three_runs):
 @pytest.mark.environment_image
 def test_in_a_container_of_an_engine(tmp_path, make_trial):
     trial = commit_trial(make_trial, (1, 1, 50), (8, 1, 200), device=FILE, groups=BOXED)
-    one, eight = phases_of(run_for_real("docker", trial, tmp_path))
+    one, eight = phases_of(run_and_restore("docker", trial, tmp_path))
     assert one["fsyncs"] >= 50 and eight["fsyncs"] < 200
 
 

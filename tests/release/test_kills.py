@@ -6,7 +6,6 @@ the trial, nothing is there to be killed, and the next moment is tried: what cou
 
 import pytest
 
-import sshd
 from elevatorlab import testbeds
 from helpers import fio
 from kills_support import (  # noqa: F401  (fixture)
@@ -20,6 +19,7 @@ from kills_support import (  # noqa: F401  (fixture)
     killed_again_and_again,
     processes,
 )
+from sshd import server  # noqa: F401  (fixture)
 
 pytestmark = [
     pytest.mark.root,
@@ -76,12 +76,6 @@ def cut_connection(server, **_):
 def cut_connection_and_kill_client(client, server, **_):
     cut = cut_connection(server)
     return kill_client(client) and cut
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with sshd.running(tmp_path_factory.mktemp("sshd")) as running:
-        yield running
 
 
 HERE = {

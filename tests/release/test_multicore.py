@@ -1,23 +1,24 @@
-"""Processors that work side by side: what may be asked for, and what they must do."""
+"""Processors that work side by side: what they must do, and study 5 with some for each side."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
+from elevatorlab import testbeds
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
+from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import image, template
 from elevatorlab.testbeds.deterministic.multicore import parse
 from elevatorlab.testbeds.deterministic.rounds import ParallelRounds
-from helpers import every_core_busy, fio
+from helpers import every_core_busy, fio, run_into
 from multicore_support import run  # noqa: F401  (fixtures)
+from stream_batching_cores_support import expanded
+
+pytestmark = pytest.mark.multicore
 
 
-def emulated(test):
-    return pytest.mark.multicore(test)
-
-
-@emulated
 def test_the_patchs_own_test(tmp_path):
     """The test that the change brings for QEMU's own suite, beside what it stands for there."""
     patch = (ENVIRONMENTS / "emulator/parallel-rounds.patch").read_text()
@@ -53,7 +54,6 @@ def many_jobs(make_trial):
     )
 
 
-@emulated
 @pytest.mark.parametrize("cpus", [1, 2, 4])
 def test_the_same_bits_quiet_and_loaded(cpus, run, many_jobs):
     address = f"deterministic?cpus={cpus}&transfer=100"
@@ -62,7 +62,6 @@ def test_the_same_bits_quiet_and_loaded(cpus, run, many_jobs):
         assert run(address, many_jobs) == quiet
 
 
-@emulated
 def test_two_boots_give_the_same_machine(run, many_jobs, tmp_path, monkeypatch):
     address = "deterministic?cpus=2"
     emulator = parse(address)
@@ -75,12 +74,10 @@ def test_two_boots_give_the_same_machine(run, many_jobs, tmp_path, monkeypatch):
     assert run(address, many_jobs) == first
 
 
-@emulated
 def test_the_default_image_is_another_one():
     assert image.digest(ParallelRounds(1)) != image.digest()
 
 
-@emulated
 def test_known_truths():
     """Independent work takes no longer on four processors, and one lock serves one at a time."""
     benchmark = PROJECT / "benchmarks/multicore_truths.py"
@@ -90,3 +87,18 @@ def test_known_truths():
         text=True,
     )
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_both_sides_keep_to_their_processors_with_the_same_bits(tmp_path):
+    """The proof is in the result, and the result is the same with every core of the host busy."""
+    chosen = {"cores": (1,), "schedulers": ("sbq",), "depths": (64,)}
+    (one,) = expanded("smoke", **chosen)
+    testbed = testbeds.get("deterministic?cpus=2", say=lambda text: None)
+    testbed.prepare([one])
+    quiet = run_into(tmp_path / "quiet", testbed, one)
+    result = json.loads((quiet / "result.json").read_text())
+    (proof,) = [proof for proof in result["proofs"] if proof["knob"] == "processors"]
+    assert proof["written"] == "host 0; target 1" and "none elsewhere" in proof["read"]
+    with every_core_busy():
+        busy = run_into(tmp_path / "busy", testbed, one)
+    assert reading.digest(busy) == reading.digest(quiet)

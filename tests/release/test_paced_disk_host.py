@@ -12,8 +12,7 @@ from elevatorlab.running import campaign
 from elevatorlab.studies import container_isolation
 from elevatorlab.studies.container_isolation.tables import regulation_tables
 from helpers import wait_until
-from kills_support import NOT_BEFORE, kill_both, killed_again_and_again, processes
-from paced_disk_host_support import divided
+from kills_support import NOT_BEFORE, divided, kill_both, killed_again_and_again, processes
 from state import assert_restored, machine_state
 
 pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(1200)]

@@ -13,6 +13,8 @@ from elevatorlab.testbeds.vagrant.machine import DISK_SERIAL
 from helpers import wait_until
 from pair_support import address, nvme_trials, target  # noqa: F401  (fixtures)
 
+pytestmark = pytest.mark.vagrant
+
 MTU_BYTES = 1500
 
 
@@ -51,7 +53,6 @@ def trials_here(targets="ram", **parameters):
     return nvme_trials(**{**chosen, "ramp_ms": 500, "counted_ms": 3000, **parameters})
 
 
-@pytest.mark.vagrant
 @pytest.mark.timeout(1800)
 def test_the_study_on_two_machines(run, address):
     results = run(trials_here(schedulers="none,mq-deadline", depths="1,64"))
@@ -73,7 +74,6 @@ def test_the_study_on_two_machines(run, address):
     assert not [owner for owner in spent_ns if owner.startswith("target")]
 
 
-@pytest.mark.vagrant
 @pytest.mark.timeout(1800)
 def test_a_disk_of_the_target(run):
     chosen = {"targets": "nvme_ssd", "disk": DISK_SERIAL, "depths": "1"}
@@ -83,7 +83,6 @@ def test_a_disk_of_the_target(run):
     assert [proof.written for proof in claimed] == ["free to be overwritten"]
 
 
-@pytest.mark.vagrant
 def test_a_disk_of_the_target_is_spared_without_destroy(run, error_of):
     chosen = {"targets": "nvme_ssd", "disk": DISK_SERIAL, "depths": "1"}
     said = error_of(run, trials_here(**chosen))
@@ -103,7 +102,6 @@ def meanwhile(target, signal):
     return thread
 
 
-@pytest.mark.vagrant
 @pytest.mark.timeout(1800)
 def test_a_target_that_ends_fails_the_trial(run, target, error_of):
     sender = meanwhile(target, "TERM")
@@ -112,7 +110,6 @@ def test_a_target_that_ends_fails_the_trial(run, target, error_of):
     assert "went away while it was measured" in said and "did its target end" in said
 
 
-@pytest.mark.vagrant
 @pytest.mark.timeout(1800)
 def test_what_a_killed_agent_leaves_on_the_target_is_cleaned_up(address, run, target):
     """The kernel serves on, so that trial is whole; the next one, or `clean`, finds the rest."""
@@ -125,7 +122,6 @@ def test_what_a_killed_agent_leaves_on_the_target_is_cleaned_up(address, run, ta
     assert left(target) == ""
 
 
-@pytest.mark.vagrant
 def test_a_machine_that_is_busy_with_a_trial_serves_none(address, target, run, error_of):
     hold = "sudo mkdir -p /run/elevatorlab && sudo flock /run/elevatorlab/trial.lock sleep 60"
     machines.shell(target, f"nohup sh -c '{hold}' >/dev/null 2>&1 & sleep 1")
@@ -134,7 +130,6 @@ def test_a_machine_that_is_busy_with_a_trial_serves_none(address, target, run, e
     machines.shell(target, "sudo pkill --full '[s]leep 60'; true")
 
 
-@pytest.mark.vagrant
 def test_a_network_that_is_not_the_trials_is_refused(address, tmp_path):
     testbed = testbeds.get(address, say=lambda _: None)
     with pytest.raises(NotReady, match="has an MTU of 1500; expected the trials' 9000"):

@@ -1,7 +1,6 @@
 """The regulator on a real Docker engine: whom it finds, Figures 8 and 9, and engine faults."""
 
 import contextlib
-import json
 import signal
 import socket
 import subprocess
@@ -17,9 +16,8 @@ from elevatorlab.agent.regulator.monitor import Monitor
 from elevatorlab.agent.regulator.topology import Topology
 from elevatorlab.testbeds import agent_archive
 from helpers import wait_until
-from regulator_containers import start_normal, start_overload, stop
 from regulator_docker_support import NORMAL, OVER, containers, found, loops  # noqa: F401  (fixtures)
-from regulator_host import BLKIO_MARKS
+from regulator_host import BLKIO_MARKS, events, start_normal, start_overload, stop
 
 pytestmark = [pytest.mark.docker, *BLKIO_MARKS]
 
@@ -118,11 +116,6 @@ def regulator(tmp_path):
         process.stderr.close()
 
 
-def decisions(log):
-    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    return [line for line in lines if line["event"] == "decision"]
-
-
 def test_figures_8_and_9(loops, regulator):
     """Published: the overload 4.5 -> 1 MB/s; the wait of normal containers 17.7 -> below 5 ms.
 
@@ -138,7 +131,7 @@ def test_figures_8_and_9(loops, regulator):
     before_ms, before_mb_s = waits_and_rate(monitor, source)
     assert min(before_ms) > 10
     process, log = regulator("--policy", "slae", "--sla-wait-ms", "5")
-    first = wait_until(lambda: decisions(log))[0]
+    first = wait_until(lambda: events(log))[0]
     assert (first["container"], first["action"]) == (OVER, "throttle")
 
     def contained():
@@ -161,10 +154,10 @@ def test_a_container_that_is_stopped_in_mid_control(loops, regulator):
         start_normal(name, loop)
     start_overload(OVER, loops[3])
     process, log = regulator("--policy", "slae", "--sla-wait-ms", "5", "--period-s", "0.5")
-    wait_until(lambda: decisions(log))
+    wait_until(lambda: events(log))
     stop(OVER)
-    wait_until(lambda: decisions(log)[-1]["action"] == "release")
+    wait_until(lambda: events(log)[-1]["action"] == "release")
     start_overload(OVER, loops[3])  # a new container of that name, without a limit
-    wait_until(lambda: [d["action"] for d in decisions(log)].count("throttle") == 2)
+    wait_until(lambda: [d["action"] for d in events(log)].count("throttle") == 2)
     process.send_signal(signal.SIGTERM)
     assert process.wait(300) == 0 and process.stderr.read() == ""

@@ -1,19 +1,36 @@
-"""Real containers and services in real cgroups: found by class, limited and released."""
+"""Real containers and services in real cgroups: found, limited, released, also after kills."""
 
 import contextlib
-import json
+import os
+import random
 import re
-import socket
+import signal
+import subprocess
+import sys
+import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 import yaml
 
+from elevatorlab.agent.lifecycle.journal import recover
+from elevatorlab.paths import PROJECT
 from helpers import start_cli, wait_until
-from regulator_containers import NORMAL, OVERLOAD
-from regulator_disk import single_server_disk
-from regulator_host import BLKIO, BLKIO_MARKS, loop_devices
+from regulator_host import (
+    BLKIO,
+    BLKIO_MARKS,
+    NORMAL,
+    OVERLOAD,
+    blkio_cgroup,
+    events,
+    limits_of,
+    loop_device,
+    loop_devices,
+    single_server_disk,
+)
 from regulator_runtimes import OTHER_PARENT, PARENT, kubernetes, podman, systemd
+from sshd import free_port
 
 pytestmark = BLKIO_MARKS
 
@@ -53,25 +70,12 @@ LAYOUTS = {
 PROGRAMS = {"podman": ("podman", "runc"), "systemd": ("podman", "runc", "systemd")}
 
 
-def limits(cgroup):
-    """Return the limits that the kernel holds for a cgroup: those of reads, those of writes."""
-    files = ("read_bps_device", "write_bps_device")
-    return [(BLKIO / cgroup / f"blkio.throttle.{file}").read_text().strip() for file in files]
-
-
-def events(log, event="decision"):
-    found = log.read_text().splitlines() if log.exists() else []
-    return [line for line in map(json.loads, found) if line["event"] == event]
-
-
 @contextlib.contextmanager
 def regulating(tmp_path, classes):
     """Run the command over a YAML file; yield the process, its log, and what it shows."""
     file, log = tmp_path / "regulator.yaml", tmp_path / "log.jsonl"
     file.write_text(yaml.safe_dump({"classes": classes}))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     options = ["--policy", "slae", "--sla-wait-ms", "5", "--metrics-port", port]
     options += ["--config", file, "--log", log, "--state", tmp_path / "state"]
     process = start_cli("regulate", *options)
@@ -118,8 +122,8 @@ def test_an_overload_is_found_by_its_class_limited_and_released(tmp_path, runnin
         assert {event["container"] for event in events(log, "container")} == set(names.values())
         assert (first["container"], first["action"]) == (names[BATCH], "throttle")
         assert first["cause"].startswith("wait_ms of ") and first["numbers"]["wait_ms"] > 5
-        wait_until(lambda: all(limits(cgroups[BATCH])))
-        assert [limits(cgroups[name]) for name in NORMALS] == [["", ""]] * 2
+        wait_until(lambda: all(limits_of(BLKIO / cgroups[BATCH])))
+        assert [limits_of(BLKIO / cgroups[name]) for name in NORMALS] == [["", ""]] * 2
 
         def within_its_limit():
             written, limit = shown("write", names[BATCH]), shown("limit", names[BATCH])
@@ -129,6 +133,49 @@ def test_an_overload_is_found_by_its_class_limited_and_released(tmp_path, runnin
         wait_until(within_its_limit)
         process.terminate()
         assert process.wait(300) == 0 and process.stderr.read() == ""
-        assert [limits(cgroup) for cgroup in cgroups.values()] == [["", ""]] * 3
+        assert [limits_of(BLKIO / cgroup) for cgroup in cgroups.values()] == [["", ""]] * 3
         [end] = events(log, "stop")
         assert end["restored"] == [names[BATCH]]
+
+
+LIB = PROJECT / "lib"
+
+
+KILLED = """
+import random, sys
+from pathlib import Path
+from elevatorlab.agent.lifecycle.journal import Journal
+from elevatorlab.agent.regulator import cgroups
+from elevatorlab.agent.regulator.actuator import Actuator
+from elevatorlab.agent.regulator.targets import Target
+number, journal, seed, *folders = sys.argv[1:]
+chance = random.Random(int(seed))
+actuator = Actuator(cgroups.find(), lambda _: number, Journal(Path(journal)))
+targets = [Target(f, f, "", Path(f), ("d",), True) for f in folders]
+print("ready", flush=True)
+while True:
+    actuator.set(chance.choice(targets), chance.choice([None, 1 << 18, 1 << 20, 1 << 22]))
+"""
+
+
+def test_fifty_kills_leave_nothing(tmp_path):
+    journal = tmp_path / "journal"
+    environment = {**os.environ, "PYTHONPATH": str(LIB)}
+    changed = 0
+    with loop_device(tmp_path) as loop, blkio_cgroup("kill-a") as a, blkio_cgroup("kill-b") as b:
+        number = Path(f"/sys/block/{loop}/dev").read_text().strip()
+        (b / "blkio.throttle.write_bps_device").write_text(f"{number} 9000000\n")
+        before = [limits_of(folder) for folder in (a, b)]
+        for seed in range(50):
+            command = [sys.executable, "-c", KILLED, number, journal, str(seed), a, b]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+            process.stdout.readline()
+            time.sleep(random.Random(seed).uniform(0, 0.03))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            process.stdout.close()
+            changed += [limits_of(folder) for folder in (a, b)] != before
+            recover(journal)
+            assert [limits_of(folder) for folder in (a, b)] == before
+            assert list(journal.iterdir()) == []
+    assert changed >= 10  # the kills did come while limits were set

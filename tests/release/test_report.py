@@ -1,4 +1,4 @@
-"""The report: whole, self-contained, and safe to show."""
+"""Figures and pages: the same bytes each time."""
 
 import os
 import subprocess

@@ -10,12 +10,9 @@ from elevatorlab.results import reading
 from helpers import every_core_busy, fio
 from virtual_machines_support import make_guest, run  # noqa: F401  (fixtures)
 
-
-def emulated(test):
-    return pytest.mark.virtual_machines(test)
+pytestmark = pytest.mark.virtual_machines
 
 
-@emulated
 def test_both_schedulers_are_proven_and_bits_are_the_same(run, make_guest):
     trial = make_guest(
         {"scheduler": {"name": "kyber"}},
@@ -33,14 +30,12 @@ def test_both_schedulers_are_proven_and_bits_are_the_same(run, make_guest):
         assert reading.digest(run(trial)) == reading.digest(quiet)
 
 
-@emulated
 def test_a_machine_that_hangs_fails_its_trial_at_the_deadline(run, make_guest):
     endless = fio(time_based=1, runtime="60s", size="16M")
     with pytest.raises(TrialFailed, match="the trial did not end within its 2.0 s; expected less"):
         run(make_guest(workloads=(endless,), deadline_s=2.0))
 
 
-@emulated
 def test_its_provenance_can_be_read(run, make_guest):
     found = reading.read_provenance(run(make_guest(workloads=(fio(number_ios=10, size="4M"),))))
     assert "Opteron_G3,+svm,+npt" in found.accelerator and matching.COUNTED in found.accelerator

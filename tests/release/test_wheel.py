@@ -6,7 +6,7 @@ import pytest
 
 from elevatorlab.paths import BUILD
 from helpers import cli
-from wheel_support import STUDY, built, installed  # noqa: F401  (fixtures)
+from wheels import STUDY, built, installed  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.timeout(2400), pytest.mark.programs("git")]
 

@@ -17,25 +17,13 @@ SOME = "blk_rq_pos(rq) % 800 == 8"
 
 
 class Broken(NamedTuple):
-    """One of them.
-
-    Attributes
-    ----------
-    old, new : str
-        What is replaced by what in the template.
-    case : str
-        The case that must fail.
-    named : str
-        Words that must be in what is said of it.
-    line : str
-        Words of the line of its source that must be named, too; "" where none is.
-    """
+    """What is replaced by what in the template, the case that must fail, and what is said of it."""
 
     old: str
     new: str
     case: str
     named: str
-    line: str = ""
+    line: str = ""  # words of the line of its source that must be named, too
 
 
 BROKEN = {

@@ -12,13 +12,7 @@ SERVER.set_forkserver_preload(["elevatorlab.running.campaign", "elevatorlab.test
 def start(testbed, trial, results, log):
     """Start a client that runs one trial as the command line would; return its process.
 
-    Parameters
-    ----------
-    testbed : str
-    trial : Trial
-    results : path
-    log : path
-        What the client and the agent say; its last line is the error, if there was one.
+    The file `log` gets what client and agent say; its last line is the error, if there was one.
     """
     arguments = (testbed, trial.canonical_json(), str(results), str(log))
     client = SERVER.Process(target=_run, args=arguments, daemon=True)

@@ -16,23 +16,12 @@ class Waiting(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """One choice.
+    """One choice."""
 
-    Attributes
-    ----------
-    at_s : float
-        When it was made, at the latest.
-    arm : int
-        Where the request before ended, as a sector.
-    chosen : Waiting
-    others : tuple of Waiting
-        What waited, too, for certain, in the order of arrival.
-    """
-
-    at_s: float
-    arm: int
+    at_s: float  # when it was made, at the latest
+    arm: int  # where the request before ended, as a sector
     chosen: Waiting
-    others: tuple[Waiting, ...]
+    others: tuple[Waiting, ...]  # what waited, too, for certain, in the order of arrival
 
 
 def decisions(events: pd.DataFrame) -> Iterator[Decision]:
@@ -40,11 +29,7 @@ def decisions(events: pd.DataFrame) -> Iterator[Decision]:
 
     The block layer asks for the next request as soon as one goes to the disk, and keeps it until
     the disk can take it. So what was inserted before the last issue was there to be chosen.
-
-    Parameters
-    ----------
-    events : pandas.DataFrame
-        Of `results.trace.read`, without merges.
+    `events` are those of `results.trace.read`, without merges.
     """
     waiting: dict[int, Waiting] = {}
     there: dict[int, Waiting] = {}

@@ -3,18 +3,8 @@
 import docker
 import pytest
 
-from elevatorlab import testbeds
-from elevatorlab.results import store
-from elevatorlab.running import campaign
 from helpers import fio
-from state import assert_restored, machine_state
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_left_of_before():
-    testbed = testbeds.get("docker", say=lambda _: None)
-    testbed.clean()
-    testbed.close()
+from state import run_and_restore
 
 
 @pytest.fixture
@@ -37,13 +27,7 @@ def run(tmp_path):
     """Return a function that runs a trial and returns its result's folder."""
 
     def one(trial, note=lambda _: None, name="docker"):
-        before = machine_state()
-        testbed = testbeds.get(name, say=lambda _: None)
-        try:
-            campaign.run([campaign.Share(testbed, [trial])], tmp_path / "results", note=note)
-        finally:
-            assert_restored(before)
-        return store.folder(tmp_path / "results", testbed) / trial.hash
+        return run_and_restore(name, trial, tmp_path / "results", note)
 
     return one
 

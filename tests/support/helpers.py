@@ -15,6 +15,9 @@ from elevatorlab.running.pools import task
 #: Recorded output, results and schedulers that tests read.
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
+#: What a Kbuild starts that ends only because its processes are counted.
+BOMB = "$(info $(shell bomb() { while :; do bomb & done; }; bomb))\n"
+
 #: What a test records with the line that `verify --attest` printed; the summary shows it.
 ATTESTED = "attested"
 

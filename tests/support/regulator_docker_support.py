@@ -1,26 +1,15 @@
 """What several tiers of `test_regulator_docker` share."""
 
-import subprocess
-
 import pytest
 
 from elevatorlab.agent.regulator import cgroups, engine
 from elevatorlab.agent.regulator.targets import EngineContainers
 from elevatorlab.agent.regulator.topology import Topology
-from regulator_containers import IMAGE, stop
-from regulator_disk import single_server_disk
-from regulator_host import loop_devices
+from regulator_host import loop_devices, single_server_disk, stop
 
 NORMAL = ["regulated-1", "regulated-2", "regulated-3"]
 
 OVER = "regulated-over"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def image():
-    found = subprocess.run(["docker", "image", "inspect", IMAGE], capture_output=True)
-    if found.returncode:
-        pytest.skip(f"the image {IMAGE} is missing; environments/make-base-image.sh makes it")
 
 
 @pytest.fixture

@@ -174,12 +174,7 @@ def _usage(container, period_s):
 
 
 def closed_loop(disk, decide, periods, period_s=1.0):
-    """Regulate `disk` with `decide` (state, observation) -> (state, decisions).
-
-    Returns
-    -------
-    list of (Observation, decisions)
-    """
+    """Regulate with `decide`: (state, observation) -> (state, decisions); return each period's."""
     state, history = {}, []
     by_name = {container.name: container for container in disk.containers}
     for _ in range(periods):

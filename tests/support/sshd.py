@@ -1,4 +1,4 @@
-"""A real SSH server on a loopback port, with keys made for the test."""
+"""A real SSH server on a loopback port, with keys made for the test; and a trial over it."""
 
 import contextlib
 import getpass
@@ -8,6 +8,10 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
+
+from state import run_and_restore
 
 CONFIGURATION = """
 ListenAddress 127.0.0.1
@@ -69,13 +73,7 @@ class Server:
 def running(folder, more="", below=()):
     """Run a server whose files are in the empty `folder`.
 
-    Parameters
-    ----------
-    folder : Path
-    more : str
-        Added to its configuration.
-    below : sequence of str
-        A command that runs the server, such as ``unshare ... --``.
+    `more` is added to its configuration; the command `below`, such as ``unshare ... --``, runs it.
     """
     make_key(folder / "host_key")
     make_key(folder / "key")
@@ -127,3 +125,19 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("sshd")) as started:
+        yield started
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs a trial on a testbed and returns its result's folder."""
+
+    def one(address, trial, note=lambda _: None):
+        return run_and_restore(address, trial, tmp_path / "results", note)
+
+    return one

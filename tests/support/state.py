@@ -4,21 +4,16 @@ import subprocess
 import time
 from pathlib import Path
 
+from elevatorlab import testbeds
+from elevatorlab.results import store
+from elevatorlab.running import campaign
 from helpers import of_each_process
 
 CGROUPS = ("/sys/fs/cgroup/elevatorlab", "/sys/fs/cgroup/*/elevatorlab")
 
 
 def machine_state():
-    """Return everything that a trial changes and has to give back, by kind.
-
-    Returns
-    -------
-    dict
-        ``schedulers`` and queue depth of every disk; and of ours: ``loops``, ``mounts``,
-        ``cgroups``, ``files`` (of the journal, of runs, of devices), ``containers``, ``volumes``,
-        ``agents`` that run.
-    """
+    """Return everything that a trial changes and has to give back, by kind."""
     return {
         "schedulers": schedulers(),
         "loops": loops(),
@@ -108,3 +103,15 @@ def assert_restored(before, limit_s=300, name="afterwards"):
         time.sleep(0.1)
     changed = {what: (before[what], now[what]) for what in now if now[what] != before[what]}
     assert changed == {}, f"{name}: {changed}"
+
+
+def run_and_restore(name, trial, folder, note=lambda _: None):
+    """Run a trial, after which the machine is as it was; return the folder of its result."""
+    before = machine_state()
+    testbed = testbeds.get(name, say=lambda _: None)
+    try:
+        campaign.run([campaign.Share(testbed, [trial])], folder, note=note)
+        return store.folder(folder, testbed) / trial.hash
+    finally:
+        testbed.close()
+        assert_restored(before)

@@ -10,6 +10,7 @@ import zipfile
 from importlib.metadata import PathDistribution, distribution
 from pathlib import Path
 
+import pytest
 from filelock import FileLock
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -80,12 +81,6 @@ class Environment:
 
     The libraries are those of the environment that runs the tests: nothing is downloaded. Its own
     installation of the package is out of sight.
-
-    Parameters
-    ----------
-    folder : Path
-        A new one.
-    *wheels : Path
     """
 
     def __init__(self, folder, *wheels):
@@ -120,3 +115,26 @@ class Environment:
             capture_output=True,
             text=True,
         )
+
+
+STUDY = "vm_vs_container"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    return ours(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory):
+    """Return a function that runs the installed command from another folder."""
+    folder = tmp_path_factory.mktemp("installed")
+    environment = Environment(folder / "environment", built)
+    (folder / "elsewhere").mkdir()
+    own = {"XDG_DATA_HOME": f"{folder / 'data'}", "ELEVATORLAB_CACHE": f"{folder / 'cache'}"}
+
+    def run(*arguments, **more):
+        return environment.elevatorlab(*arguments, cwd=folder / "elsewhere", **own, **more)
+
+    run.folder, run.environment = folder, environment
+    return run

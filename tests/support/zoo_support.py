@@ -28,12 +28,7 @@ def reader(name, at_mib, **options):
 def served(folder, **places_mib):
     """Return the requests of a trial in the order of issue, with the process that asked for them.
 
-    Parameters
-    ----------
-    folder : Path
-        A result's.
-    places_mib : int
-        Where the place of each process begins.
+    `places_mib` tell where the place of each process begins.
     """
     found = trace.requests(trace.read(folder))
     begins = sorted((place << 11, name) for name, place in places_mib.items())

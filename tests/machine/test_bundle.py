@@ -13,6 +13,7 @@ from rocrate.rocrate import ROCrate
 
 import stored
 from browser import barriers, chromium, opened, overflow_px
+from campaign_support import FakeTestbed
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.results.outcome import Outcome
 from elevatorlab.sharing import bundles, differences, verification
@@ -71,8 +72,7 @@ def damage(file):
 
 def test_a_bundle_is_an_ro_crate(made, results, tmp_path):
     """Each trial is a part of it; each run is an action with its program and its results."""
-    with zipfile.ZipFile(made) as file:
-        file.extractall(tmp_path)
+    zipfile.ZipFile(made).extractall(tmp_path)
     crate = ROCrate(tmp_path)
     parts = {part.id for part in crate.root_dataset["hasPart"]}
     folders = {path.parent for path in results.glob("*/*/trial.json")}
@@ -83,10 +83,7 @@ def test_a_bundle_is_an_ro_crate(made, results, tmp_path):
     whole = next(one for one in actions if one["instrument"] == crate.mainEntity)
     assert len(whole["result"]) == len(folders)
     actions.remove(whole)
-    assert {one["name"] for one in actions} == {
-        f"{STUDY}: docker, smoke",
-        f"{STUDY}: host, smoke",
-    }
+    assert {one["name"] for one in actions} == {f"{STUDY}: docker, smoke", f"{STUDY}: host, smoke"}
     assert sum(len(one["result"]) for one in actions) == len(folders)
     assert {one["instrument"]["version"] for one in actions} == {"of host", "of container"}
 
@@ -95,8 +92,7 @@ def test_a_bundle_is_a_workflow_run_crate(made, tmp_path):
     """So says the profile's own validator; and it notices what is missing."""
     import crates  # here, since the validator takes seconds to load
 
-    with zipfile.ZipFile(made) as file:
-        file.extractall(tmp_path / "crate")
+    zipfile.ZipFile(made).extractall(tmp_path / "crate")
     assert crates.issues(tmp_path / "crate", tmp_path) == []
     metadata = tmp_path / "crate" / "ro-crate-metadata.json"
     content = json.loads(metadata.read_text())
@@ -126,12 +122,8 @@ def test_a_bundle_has_what_it_takes_to_judge_again(made):
 @pytest.mark.browser
 @pytest.mark.parametrize("screen", ["wide", "phone"])
 def test_its_page_opens_in_a_browser(made, screen, tmp_path):
-    with zipfile.ZipFile(made) as file:
-        file.extractall(tmp_path)
-    with (
-        chromium() as running,
-        opened(running, tmp_path / "ro-crate-preview.html", screen) as page,
-    ):
+    zipfile.ZipFile(made).extractall(tmp_path)
+    with chromium() as running, opened(running, tmp_path / "ro-crate-preview.html", screen) as page:
         assert barriers(page) == []
         assert overflow_px(page) <= 0
         assert page.get_by_text(f"{STUDY}: host, smoke").is_visible()
@@ -290,10 +282,10 @@ def simulated(results, tmp_path_factory):
     return found
 
 
-class Again:
+class Again(FakeTestbed):
     """A testbed that gives each trial the result that `folder` holds, with times multiplied."""
 
-    name, slots, anywhere, identity_is = "deterministic", 1, False, ""
+    name, anywhere = "deterministic", False
 
     def __init__(self, folder, identity, factor):
         self.folder, self._identity, self.factor = folder, identity, factor
@@ -302,14 +294,6 @@ class Again:
         return self._identity
 
     machine = identity
-
-    def folder_name(self):
-        return self.name
-
-    def prepare(self, trials):
-        """Need nothing."""
-
-    stop = close = lambda self: None
 
     def run(self, trial, note):
         factor = self.factor(trial)
@@ -448,8 +432,7 @@ def test_several_studies_or_presets_of_one_machine_share_its_program(tmp_path):
     write_results(results, arms=("host",), preset="smoke")
     write_results(results, arms=("host",), preset="quick")
     bundles.write(results, tmp_path / "b.zip", no_report)
-    with zipfile.ZipFile(tmp_path / "b.zip") as file:
-        file.extractall(tmp_path / "unpacked")
+    zipfile.ZipFile(tmp_path / "b.zip").extractall(tmp_path / "unpacked")
     crate = ROCrate(tmp_path / "unpacked")
     actions = [
         one for one in crate.get_by_type("CreateAction") if one["instrument"] != crate.mainEntity

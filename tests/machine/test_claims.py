@@ -14,12 +14,7 @@ from elevatorlab.analysis.intervals import Interval, geometric_interval
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
 from elevatorlab.judging.claim import PUBLISHED_DATA, Role, is_measured
-from elevatorlab.judging.claims import (
-    PUBLISHED_DATA,
-    as_text,
-    overview,
-    summary,
-)
+from elevatorlab.judging.claims import PUBLISHED_DATA, as_text, overview, summary
 from elevatorlab.judging.evidence import independent, together
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import DECIDED, Evidence, Judgement, Verdict, compare, ordering
@@ -197,7 +192,6 @@ def test_sizes_and_schedulers_that_were_not_run():
 
 
 def test_arms_of_one_machine_are_held_against_each_other():
-    """Each from its own testbed, with KVM."""
     by_id = {claim.id: claim for claim in judged(*ARMS)}
     claim = by_id[f"{STUDY}/table-2/40mb/improvement"]
     assert (claim.testbed, claim.verdict) == ("docker+host+vagrant", Verdict.REPRODUCED)
@@ -220,7 +214,6 @@ def test_an_emulated_vm_is_compared_with_nothing_but_itself():
 
 
 def test_emulated_alike_is_comparable():
-    """On the deterministic testbed every arm is."""
     claims_of = {claim.id: claim for claim in judge(deterministic())}
     reason = claims_of[f"{STUDY}/table-2/40mb/improvement"].reason
     assert "Not comparable" not in reason
@@ -228,7 +221,6 @@ def test_emulated_alike_is_comparable():
 
 
 def test_the_text_says_what_was_decided_and_counts_the_rest():
-    """By run and verdict, the document's own arithmetic, too."""
     found = judge(deterministic(jitter=0.05))
     text = as_text(found)
     measured = [claim for claim in found if is_measured(claim)]
@@ -266,13 +258,11 @@ def test_the_overview_counts_study_by_study():
 
 
 def test_a_table_without_a_column_is_refused():
-    """With its name and what makes the table."""
     with pytest.raises(ElevatorLabError, match="device_read_bytes.*store"):
         judge(as_printed().drop(columns="device_read_bytes"))
 
 
 def test_one_read_measured_twice_is_refused():
-    """Two images in one folder, say."""
     table = as_printed()
     with pytest.raises(ElevatorLabError, match="once per repetition"):
         judge(pd.concat([table, table.assign(image_digest="other")]))
@@ -326,14 +316,12 @@ SENTENCE = {
     ],
 )
 def test_a_claims_file_that_makes_no_sense_is_refused(tmp_path, change, message):
-    """The error names the file and what is wrong."""
     claims_file(tmp_path, **{**SENTENCE, **change})
     with pytest.raises(ElevatorLabError, match=message):
         statements("s", tmp_path)
 
 
 def test_an_unknown_judge_is_refused(tmp_path):
-    """Before anything is judged."""
     claims_file(tmp_path, **SENTENCE)
     with pytest.raises(ValueError, match="found \\['j'\\]"):
         claims.judge(statements("s", tmp_path), {}, NONE_YET)
@@ -357,7 +345,6 @@ def test_an_unknown_judge_is_refused(tmp_path):
     ],
 )
 def test_compare(measured, published, verdict):
-    """Each way a ratio can fall."""
     assert compare(measured, published, neutral=1, margin=0.01)[0] == verdict
 
 
@@ -611,7 +598,6 @@ def test_only_none_below_is_compared():
 
 
 def test_a_stable_order_is_told_and_an_unstable_one_is_not_called_one():
-    """In the reason of each ranking."""
     name = f"{STUDY}/ranking/high_read_latency/vm/dropped"
     reason = {claim.id: claim for claim in judged("container", "vm")}[name].reason
     assert "100% keep the order none < mq-deadline < kyber < bfq (decided)" in reason
@@ -620,7 +606,6 @@ def test_a_stable_order_is_told_and_an_unstable_one_is_not_called_one():
 
 
 def test_the_summary_adds_no_two_runs_up():
-    """One sentence each."""
     text = summary(judge(pd.concat([deterministic(), as_printed()])))
     assert text.startswith("241 claims. Measured on ")
     assert "Measured on the testbed deterministic with the preset quick: " in text

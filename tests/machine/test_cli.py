@@ -61,10 +61,6 @@ class TestWithImage:
         assert len({line.split()[1] for line in listed}) == 8
         assert not (tmp_path / "r").exists()
 
-    def test_one_number_for_a_list(self, tmp_path):
-        run = cli("run", STUDY, *SMOKE, "-p", "sizes_mb=10", "--dry-run", "--results", tmp_path)
-        assert "8 trials to run" in run.stdout, run.stderr
-
     def test_nothing_is_run_twice(self, results):
         before = {file: file.stat().st_mtime_ns for file in results.rglob("*")}
         run = cli("run", STUDY, *SMOKE, "--results", results)

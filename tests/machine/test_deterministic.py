@@ -12,7 +12,7 @@ from elevatorlab.paths import PROJECT
 from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, repeated_trials, template
 from elevatorlab.trial import Trial
-from helpers import fio
+from helpers import fio, result_of
 
 
 @pytest.mark.image
@@ -31,7 +31,7 @@ def test_latencies_are_in_nanoseconds(busy_result):
     latency = report["jobs"][0]["read"]["clat_ns"]
     assert latency["min"] > 80_000  # the device's own service time
     assert latency["min"] % 1000 or latency["max"] % 1000
-    figures = json.loads((busy_result / "result.json").read_text())["workloads"]["reader"]["read"]
+    figures = result_of(busy_result)["workloads"]["reader"]["read"]
     assert figures["latency_mean_ns"] == latency["mean"]
 
 

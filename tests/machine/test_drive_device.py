@@ -14,7 +14,7 @@ from elevatorlab.plugins.kinds import WORKLOADS
 from elevatorlab.results import trace
 from elevatorlab.trial import WorkloadModel
 from elevatorlab.trial.drives import drive
-from helpers import cli, fio, run_into
+from helpers import cli, fio, result_of, run_into
 
 TRACE = DATA / "drives/traces/cheetah9lp.csv.gz"
 TIMES = ["overhead_us", "waited_us", "seek_us", "rotation_us", "media_us", "bus_us"]
@@ -56,9 +56,8 @@ def attributes_of(testbed, make_trial, tmp_path, monkeypatch):
     def tell(device):
         workload = {"kind": "reads_attributes", "name": "reader", "group": "main"}
         trial = make_trial(device=device, workloads=[workload])
-        testbed.prepare([trial])
         folder = run_into(tmp_path / "r", testbed, trial)
-        return json.loads((folder / "result.json").read_text())["workloads"]["reader"]
+        return result_of(folder)["workloads"]["reader"]
 
     yield tell
     WORKLOADS.unregister("reads_attributes")
@@ -95,7 +94,7 @@ def test_requests_of_a_trace_take_what_the_model_says(replayed):
 
 @pytest.mark.image
 def test_the_kernel_is_told_what_the_drive_is(replayed):
-    proofs = json.loads((replayed.folder / "result.json").read_text())["proofs"]
+    proofs = result_of(replayed.folder)["proofs"]
     told = {proof["knob"].rpartition("drive0/")[2]: proof["read"] for proof in proofs}
     assert told["size"] == "17783240" and told["queue/rotational"] == "1"
     assert told["queue/write_cache"] == "write back"
@@ -137,8 +136,7 @@ def test_what_was_written_is_read_again(testbed, make_trial, tmp_path):
     trial = make_trial(
         device=drive("barracuda"), filesystem="ext4", workloads=(fio("writer", **options),)
     )
-    testbed.prepare([trial])
-    result = json.loads((run_into(tmp_path / "r", testbed, trial) / "result.json").read_text())
+    result = result_of(run_into(tmp_path / "r", testbed, trial))
     assert result["workloads"]["writer"]["read"]["requests"] == 256
 
 
@@ -155,9 +153,8 @@ def test_the_drive_s_own_queue_sorts_better_than_first_come(testbed, make_trial,
             scheduler={"name": "none"},
             workloads=(fio(iodepth=32, runtime="4s", time_based=1),),
         )
-        testbed.prepare([trial])
         folder = run_into(tmp_path / order, testbed, trial)
-        result = json.loads((folder / "result.json").read_text())
+        result = result_of(folder)
         rates[order] = result["workloads"]["reader"]["read"]["iops"]
     assert 1.5 < rates["shortest_positioning_time"] / rates["in_order"] < 3
 
@@ -170,8 +167,7 @@ def test_an_array_has_an_arm_for_each_member(testbed, make_trial, tmp_path):
         scheduler={"name": "none"},
         workloads=(fio(iodepth=32, runtime="2s", time_based=1),),
     )
-    testbed.prepare([trial])
-    result = json.loads((run_into(tmp_path / "r", testbed, trial) / "result.json").read_text())
+    result = result_of(run_into(tmp_path / "r", testbed, trial))
     assert result["workloads"]["reader"]["read"]["iops"] > 1000
     told = {proof["knob"].rpartition("/")[2]: proof["read"] for proof in result["proofs"]}
     assert told["write_cache"] == "write through" and int(told["size"]) > 8 * 585_000_000

@@ -17,7 +17,7 @@ from elevatorlab.running import campaign
 from elevatorlab.running.campaign import Share
 from elevatorlab.testbeds.deterministic import exchange, image, qemu, template
 from elevatorlab.testbeds.deterministic import testbed as deterministic
-from helpers import fio, machines, wait_until
+from helpers import fio, machines, null_disk, wait_until
 
 Disk = namedtuple("Disk", "total used free")
 
@@ -121,19 +121,15 @@ class TestMachine:
 class TestImage:
     """The image is there, but something about it or its machine is wrong."""
 
-    def test_damaged(self, copied_image, refused):
-        (copied_image / "root.ext2").unlink()
-        (copied_image / "root.ext2").write_bytes(b"half of it")
-        says(
-            refused(kind=NotReady),
-            "missing or damaged",
-            str(copied_image),
-            "elevatorlab image build",
-        )
-
-    def test_without_manifest(self, copied_image, refused):
-        (copied_image / "manifest.json").unlink()
-        says(refused(kind=NotReady), "missing or damaged", "manifest.json")
+    @pytest.mark.parametrize(
+        ("name", "content"), [("root.ext2", b"half of it"), ("manifest.json", None)]
+    )
+    def test_damaged(self, copied_image, refused, name, content):
+        (copied_image / name).unlink()
+        if content:
+            (copied_image / name).write_bytes(content)
+        said = refused(kind=NotReady)
+        says(said, "missing or damaged", name, str(copied_image), "elevatorlab image build")
 
     def test_recipe_has_changed(self, monkeypatch, fresh, refused):
         monkeypatch.setattr(image, "recipe_digest", lambda: "another")
@@ -203,9 +199,8 @@ class TestTrial:
 
     def test_deadline_with_a_busy_worker(self, refused, make_trial):
         cat = {"kind": "timed_reads", "name": "cat", "group": "main", "sizes_mib": [30]}
-        device = {"kind": "null_blk", "profile": "slow", "size_mib": 64, "parallelism": 1}
         trial = make_trial(
-            device={**device, "service_time_us": 20_000},  # 240 requests: about 5 s
+            device=null_disk(20_000, "slow"),  # 240 requests: about 5 s
             filesystem="ext4",
             workloads=[{**cat, "cache": "dropped"}],
             deadline_s=4,

@@ -2,11 +2,7 @@
 
 import pytest
 
-from elevatorlab.elevators.grading import (
-    assignments,
-    campaign,
-    grade,
-)
+from elevatorlab.elevators.grading import assignments, campaign, grade
 from elevatorlab.elevators.grading.submissions import Submission
 from grading_support import ORDERED, right
 

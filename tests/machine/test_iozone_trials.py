@@ -8,7 +8,7 @@ from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.capabilities import capabilities
 from elevatorlab.testbeds.deterministic import image
 from elevatorlab.trial import profile
-from helpers import run_into
+from helpers import result_of, run_into
 
 TESTS = ["initial_write", "rewrite", "random_read", "mixed_workload", "random_write"]
 
@@ -32,12 +32,10 @@ def trial(make_trial):
 @pytest.fixture
 def run(testbed, tmp_path):
     """Return a function that runs a trial and returns its result and its folder."""
-    import json
 
     def run_it(trial, name="result"):
-        testbed.prepare([trial])
         folder = run_into(tmp_path / name, testbed, trial)
-        return json.loads((folder / "result.json").read_text()), folder
+        return result_of(folder), folder
 
     return run_it
 

@@ -163,10 +163,7 @@ def test_published_data_alone_judges_the_document_and_nothing_else():
 def test_the_papers_own_numbers_are_reproduced():
     found = verdicts(paper())
     assert found["figure-1/iops/1"].verdict == Verdict.CALIBRATED
-    for name in (
-        "figure-6/wait/normal-beside-overloaded",
-        "figure-6/rise/normal",
-    ):
+    for name in ("figure-6/wait/normal-beside-overloaded", "figure-6/rise/normal"):
         assert found[name].verdict == Verdict.REPRODUCED, found[name].reason
     assert found["figure-6/normal-suffers-more"].verdict == Verdict.REPRODUCED
     assert found["figure-6/wait/normal-beside-overloaded/misprint"].verdict == Verdict.REPRODUCED

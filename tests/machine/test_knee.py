@@ -71,7 +71,6 @@ def test_the_interval_holds_the_truth_of_noisy_curves():
 
 
 def test_more_noise_means_a_wider_interval():
-    """Nothing else changes."""
     u = grid(0.27, 0.92, 20)
     noise = np.random.default_rng(3).normal(0, 1, 20)
     found = [knee(u, broken_stick(u) * (1 + share * noise)) for share in (0.01, 0.1)]
@@ -88,7 +87,6 @@ def test_a_straight_line_has_no_place_for_a_knee():
 
 
 def test_order_does_not_matter_and_repetitions_at_one_utilisation_are_averaged():
-    """Shuffled, and each point twice."""
     u = grid(0.27, 0.92, 20)
     wait_ms = queueing.interactive_wait_ms(u, 2.23)
     twice = np.concatenate([u, u[::-1]]), np.concatenate([wait_ms * 0.9, wait_ms[::-1] * 1.1])
@@ -107,14 +105,12 @@ def test_order_does_not_matter_and_repetitions_at_one_utilisation_are_averaged()
     ],
 )
 def test_points_without_a_knee_are_refused(u, wait_ms, message):
-    """One sentence each."""
     with pytest.raises(ValueError, match=message):
         knee(u, wait_ms)
 
 
 @pytest.mark.parametrize("ends", [(0.9, 0.2), (0.5, 1.0), (-0.1, 0.5), (0.5, 0.5)])
 def test_a_range_outside_of_0_to_1_is_refused(ends):
-    """Utilisation is a share."""
     with pytest.raises(ValueError, match="range of utilisation within 0 and 1"):
         range_knee(*ends)
 

@@ -1,26 +1,19 @@
 """What trials measure makes sense: schedulers, containers, limits, and the sampler itself."""
 
 import csv
-import json
 from itertools import groupby
 
 import pytest
 
 from elevatorlab.results import store
 from elevatorlab.running import campaign
-from helpers import fio
+from helpers import fio, null_disk, result_of
 
 pytestmark = pytest.mark.image
 
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
 #: Five milliseconds a request, one after the other.
-SLOW = {
-    "kind": "null_blk",
-    "profile": "slow",
-    "size_mib": 64,
-    "service_time_us": 5000,
-    "parallelism": 1,
-}
+SLOW = null_disk(5000, "slow")
 LIMIT = 2_000_000
 #: Tells the log where a job runs; fio adds a redirection to it, which `true` takes.
 WHERE_AM_I = (
@@ -93,21 +86,17 @@ def results(trials, testbed, tmp_path_factory):
     return {name: store.folder(folder, testbed) / trial.hash for name, trial in trials.items()}
 
 
-def result(folder):
-    return json.loads((folder / "result.json").read_text())
-
-
 def samples(folder, target):
     with open(folder / "samples.csv", newline="") as file:
         return [row for row in csv.DictReader(file) if row["target"] == target]
 
 
 def proofs(folder):
-    return {record["knob"]: record for record in result(folder)["proofs"]}
+    return {record["knob"]: record for record in result_of(folder)["proofs"]}
 
 
 def test_what_schedulers_cost(results):
-    iops = {n: result(results[n])["workloads"]["reader"]["read"]["iops"] for n in SCHEDULERS}
+    iops = {n: result_of(results[n])["workloads"]["reader"]["read"]["iops"] for n in SCHEDULERS}
     # A fast disk at depth 32 is bounded by the processor: more code, fewer requests.
     assert iops["none"] > iops["kyber"] > iops["bfq"]
     assert iops["none"] > iops["mq-deadline"] > iops["bfq"]
@@ -170,7 +159,7 @@ def test_a_limit_holds(results):
     assert len(whole) > 15
     mean = sum(float(row["write_kib_s"]) for row in whole) / len(whole)
     assert mean == pytest.approx(LIMIT / 1024, rel=0.1)
-    figures = result(results["limited"])["workloads"]["writer"]["write"]
+    figures = result_of(results["limited"])["workloads"]["writer"]["write"]
     assert figures["kib_s"] == pytest.approx(LIMIT / 1024, rel=0.1)
 
 
@@ -185,7 +174,7 @@ def test_limits_are_proven(results):
 
 def test_sampler_and_iostat_agree(results):
     """Both saw every request, so rate times duration is the same for both."""
-    found = result(results["two witnesses"])
+    found = result_of(results["two witnesses"])
     ours, length_s = found["device"], found["device"]["duration_s"]
     (iostat,) = found["workloads"]["witness"]["reports"]
     theirs = {
@@ -207,7 +196,7 @@ def test_sampler_and_iostat_agree(results):
 
 
 def test_samples_add_up_to_the_whole(results):
-    overall = result(results["two witnesses"])["device"]
+    overall = result_of(results["two witnesses"])["device"]
     rows = samples(results["two witnesses"], "device")
     assert written_kib(rows) == pytest.approx(overall["write_kib_s"] * overall["duration_s"])
     # The samples begin before the foreground, the overall rates with it.

@@ -1,6 +1,5 @@
 """Modules of the kernel are compiled once, in a root made once a kernel, and run in a trial."""
 
-import json
 import os
 import shutil
 import signal
@@ -13,7 +12,16 @@ from elevatorlab import cache
 from elevatorlab.errors import NotReady
 from elevatorlab.plugins import module_folders, scheduler_folders
 from elevatorlab.testbeds.deterministic import modules
-from helpers import BOMB, FIXTURES, children, of_each_process, running, wait_until
+from helpers import (
+    BOMB,
+    FIXTURES,
+    children,
+    of_each_process,
+    result_of,
+    run_into,
+    running,
+    wait_until,
+)
 from scheduler_folders_support import folder, registered  # noqa: F401  (fixtures)
 
 KERNEL, OTHER = "6.1.0-1-amd64", "6.1.0-2-amd64"
@@ -226,11 +234,9 @@ def _content(file):
 class TestInTheMachine:
     """What the deterministic machine makes of it."""
 
-    def test_a_trial_runs_on_it(self, registered, make_trial, testbed):
+    def test_a_trial_runs_on_it(self, registered, make_trial, testbed, tmp_path):
         trial = make_trial(scheduler={"name": "one-list"})
-        testbed.prepare([trial])
-        outcome = testbed.run(trial)
-        result = json.loads(outcome.files["result.json"])
+        result = result_of(run_into(tmp_path / "result", testbed, trial))
         (proof,) = [one for one in result["proofs"] if one["knob"].endswith("queue/scheduler")]
         assert (proof["read"], proof["probe"]) == ("one-list", "tunables: waiting")
         assert result["workloads"]["reader"]["read"]["requests"] > 100

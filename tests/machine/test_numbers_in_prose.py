@@ -16,18 +16,24 @@ from elevatorlab.results import costs, references
 from elevatorlab.results.references import Source
 from elevatorlab.results.store import load
 from elevatorlab.studies.container_isolation import measures as regulation
-from elevatorlab.studies.container_isolation.document import predictions
 from elevatorlab.studies.stream_batching.published import gain_by_depth, single_core_latency
 from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2
 
 STUDY_2 = "iozone_ranking"
 
 EXPLANATION = PROJECT / "docs/explanation"
-FINDINGS = " ".join((EXPLANATION / "findings.md").read_text().split())
-LIMITS = " ".join((EXPLANATION / "limits.md").read_text().split())
-TURNED = " ".join((PROJECT / "docs/drives.md").read_text().partition("### What the arm")[2].split())
-MACHINES = " ".join((PROJECT / "docs/virtual_machines.md").read_text().split())
+
+
+def words_of(text):
+    return " ".join(text.split())
+
+
+FINDINGS = words_of((EXPLANATION / "findings.md").read_text())
+LIMITS = words_of((EXPLANATION / "limits.md").read_text())
+TURNED = words_of((PROJECT / "docs/drives.md").read_text().partition("### What the arm")[2])
+MACHINES = words_of((PROJECT / "docs/virtual_machines.md").read_text())
 REGULATOR = (PROJECT / "docs/regulator.md").read_text().partition("### What was measured")[2]
+TOLD = words_of(REGULATOR)
 
 #: What the page calls a mechanism, and its name in the study.
 MECHANISMS = {
@@ -101,11 +107,10 @@ def test_what_the_policies_do_to_figures_8_and_9(name, policy, isolation):
 
 def test_what_ute_holds_and_what_bfq_makes_wait(isolation):
     ute = regulation.totals(isolation, "comparison", mechanism="ute", load="step")
-    words = " ".join(REGULATOR.split())
-    assert f"the disk's own account says {ute['disk_busy_ratio'].iloc[0]:.2f} under" in words
+    assert f"the disk's own account says {ute['disk_busy_ratio'].iloc[0]:.2f} under" in TOLD
     bfq = regulation.seconds(isolation, "comparison", mechanism="bfq", role="normal")
     waits = regulation.phase(bfq, "before").groupby("load")["latency_mean_ms"].mean()
-    assert waits.between(6, 7).all() and "normal containers wait 6 to 7 ms" in words
+    assert waits.between(6, 7).all() and "normal containers wait 6 to 7 ms" in TOLD
 
 
 def test_what_overloads_write_under_the_cost_controller_and_under_slae(isolation):
@@ -117,15 +122,14 @@ def test_what_overloads_write_under_the_cost_controller_and_under_slae(isolation
             )
             one = regulation.rate_mb_s(regulation.phase(each, "after"))
             rates[name, load_] = overloads * one.value
-    words = " ".join(REGULATOR.split())
     assert (
         f"it gives a single overload {rates['io_cost', 'step']:.2f} MB/s, and SLAE gives it "
         f"{rates['slae', 'step']:.2f} MB/s"
-    ) in words
+    ) in TOLD
     assert (
         f"from the third second on they write {rates['io_cost', 'two']:.2f} MB/s together, with "
         f"SLAE {rates['slae', 'two']:.2f} MB/s"
-    ) in words
+    ) in TOLD
 
 
 def test_lecture_2_tells_how_long_bfq_reads_with_a_dropped_cache():
@@ -133,15 +137,6 @@ def test_lecture_2_tells_how_long_bfq_reads_with_a_dropped_cache():
     words = " ".join(" ".join("".join(cell["source"]).split()) for cell in lecture["cells"])
     share = writers.study_one().loc["bfq", ("rerun", "dropped")]
     assert f"`bfq` takes {share:.0%} of the time that `none` takes".replace("%", " %") in words
-
-
-def test_the_findings_tell_two_laws_through_the_papers_first_point():
-    first, second = predictions().itertuples()
-    assert (
-        f"{first.published_ms:g} ms and {second.published_ms:g} ms, this law gives "
-        f"{first.closed_ms:.1f} ms and {second.closed_ms:.1f} ms. M/M/1 gives "
-        f"{first.mm1_ms:.1f} ms and {second.mm1_ms:.1f} ms."
-    ) in FINDINGS
 
 
 def test_the_findings_tell_what_holding_requests_back_costs():
@@ -207,6 +202,12 @@ def test_the_page_of_drives_tells_where_the_arm_goes_in_study_1(causes):
     assert f"takes {none['seek_ms']:.2f} ms under `none`, and {bfq['seek_ms']:.2f} ms" in TURNED
 
 
+def verdicts_of(study, preset):
+    """Return claim -> verdict of a study's stored reference on the default testbed."""
+    judged = kept.judge(Source.of(study, f"reference/{preset}")).claims
+    return {claim.id: claim.verdict for claim in judged if claim.testbed == "deterministic"}
+
+
 def differences_in_study_2(preset):
     """Return by how many percent the best scheduler's mean exceeds the worst's, by cell."""
     rows = load(STUDY_2, f"reference/{preset}")
@@ -234,11 +235,7 @@ def test_the_page_of_drives_tells_what_an_arm_turns_in_study_2():
 
 def test_the_page_of_drives_tells_what_became_of_the_improvements_in_study_2():
     for preset in ("quick", "paper"):
-        verdicts = {
-            claim.id: claim.verdict
-            for claim in kept.judge(Source.of(STUDY_2, f"reference/{preset}")).claims
-            if claim.testbed == "deterministic"
-        }
+        verdicts = verdicts_of(STUDY_2, preset)
         found = [verdicts[f"{STUDY_2}/improvement/{size}-percent"] for size in (30, 18)]
         assert f"`{preset}` finds them *{found[0]}* and *{found[1]}*" in TURNED
 
@@ -292,14 +289,7 @@ CHANGED = re.findall(r"\| (\w+) " + r"\| (\d+) " * 5 + r"\|", LIMITS)
 @pytest.mark.parametrize("line", CHANGED, ids=lambda line: line[0])
 def test_the_page_of_limits_tells_what_more_repetitions_changed(line):
     study, *printed = line
-    few, many = (
-        {
-            claim.id: claim.verdict
-            for claim in kept.judge(Source.of(study, f"reference/{preset}")).claims
-            if claim.testbed == "deterministic"
-        }
-        for preset in ("quick", "paper")
-    )
+    few, many = (verdicts_of(study, preset) for preset in ("quick", "paper"))
     assert set(few) == set(many)
     pairs = [(few[claim], many[claim]) for claim in few]
     both = [pair for pair in pairs if Verdict.NOT_TESTABLE not in pair]
@@ -322,18 +312,6 @@ def test_the_page_of_verdicts_names_the_studies_with_a_paper_reference():
     numbers = sorted(str(one.NUMBER) for one in STUDIES.values() if one.NAME in stored)
     said = f"Studies {', '.join(numbers[:-1])} and {numbers[-1]} have a stored reference of `paper`"
     assert said in " ".join((EXPLANATION / "verdicts.md").read_text().split())
-
-
-def test_the_page_of_processors_divides_its_own_table():
-    page = (PROJECT / "docs/multicore.md").read_text()
-    table = {
-        name: line.split("|") for name, line in re.findall(r"^\| ([\w-]+) \|(.*)\|$", page, re.M)
-    }
-    one, eight = (
-        [int(table[name][column]) for name in ("mq-deadline", "bfq")] for column in (0, -1)
-    )
-    shares = [f"{many / (8 * alone):.2f}" for alone, many in zip(one, eight, strict=True)]
-    assert f"they reach {shares[0]} and {shares[1]} of eight times" in " ".join(page.split())
 
 
 def test_the_page_of_virtual_machines_tells_what_was_measured():

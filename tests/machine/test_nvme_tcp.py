@@ -9,18 +9,18 @@ from elevatorlab.agent.devices import link, schedulers
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.observe import kernel_counters, processor_time
 from elevatorlab.agent.workloads import fio_points
+from helpers import fio_at, result_of, run_into
 
 TEN = {"rate_gbit_s": 10, "delay_us": 35, "queue_packets": 1000}
 
 
 @pytest.mark.image
 @pytest.mark.parametrize("wanted", [TEN, {**TEN, "rate_gbit_s": 100, "delay_us": 5}])
-def test_a_link_in_the_guest_is_proven(testbed, make_trial, wanted):
+def test_a_link_in_the_guest_is_proven(testbed, make_trial, tmp_path, wanted):
     """What a trial says of its link is in the result, for both directions."""
     device = {"kind": "nvme_tcp", "backing": make_trial().device, "driver": "stock", "link": wanted}
     trial = make_trial(memory_mib=1024, device=device)
-    testbed.prepare([trial])
-    result = json.loads(testbed.run(trial).files["result.json"])
+    result = result_of(run_into(tmp_path, testbed, trial))
     proofs = [proof for proof in result["proofs"] if proof["knob"].startswith("tc qdisc")]
     assert [proof["knob"] for proof in proofs] == [
         "tc qdisc of elevatorlab0",
@@ -87,27 +87,10 @@ def test_counters_agree_with_fio(testbed, make_trial, tmp_path):
     """In the guest: a saturated processor, as many sends as requests, and fio's own rate."""
     trial = make_trial(
         memory_mib=1024,
-        device={
-            "kind": "nvme_tcp",
-            "backing": make_trial().device.model_dump(),
-            "driver": "stock",
-        },
-        workloads=(
-            {
-                "kind": "fio_points",
-                "name": "reader",
-                "group": "main",
-                "options": {"rw": "randread", "ioengine": "libaio", "direct": 1, "thread": 1},
-                "points": ({"iodepth": 64}, {"iodepth": 1}),
-                "ramp_ms": 5,
-                "counted_ms": 40,
-                "window_ms": 60,
-            },
-        ),
+        device={"kind": "nvme_tcp", "backing": make_trial().device.model_dump(), "driver": "stock"},
+        workloads=(fio_at({"iodepth": 64}, {"iodepth": 1}),),
     )
-    testbed.prepare([trial])
-    outcome = testbed.run(trial)
-    result = json.loads(outcome.files["result.json"])
+    result = result_of(run_into(tmp_path, testbed, trial))
     deep, shallow = result["workloads"]["reader"]["points"]
     counted = deep["counters"]
     rate = counted["requests"] / counted["duration_ns"] * 1e9
@@ -210,21 +193,12 @@ def test_the_sides_of_a_real_trial(testbed, make_trial, tmp_path, driver):
     """In the guest: they make up the whole; without a network, all of it is the host's."""
     ram = {**make_trial().device.model_dump(), "service_time_us": 0}
     device = {"kind": "nvme_tcp", "backing": ram, "driver": driver} if driver else ram
-    options = {"rw": "randread", "ioengine": "libaio", "direct": 1, "thread": 1}
     trial = make_trial(
         memory_mib=1024,
         device=device,
-        workloads=(
-            {
-                **{"kind": "fio_points", "name": "reader", "group": "main", "options": options},
-                **{"points": ({"iodepth": 1}, {"iodepth": 64}), "traced_points": (1,)},
-                **{"ramp_ms": 5, "counted_ms": 40, "window_ms": 60},
-            },
-        ),
+        workloads=(fio_at({"iodepth": 1}, {"iodepth": 64}, traced_points=(1,)),),
     )
-    testbed.prepare([trial])
-    outcome = testbed.run(trial)
-    result = json.loads(outcome.files["result.json"])
+    result = result_of(run_into(tmp_path, testbed, trial))
     untraced, traced = result["workloads"]["reader"]["points"]
     assert "processor_time" not in untraced
     found, counted = traced["processor_time"], traced["counters"]

@@ -1,14 +1,12 @@
 """A paced disk in the deterministic machine: its writer against fio, and what goes wrong."""
 
-import json
-
 import pytest
 
 from elevatorlab.errors import TrialFailed
 from elevatorlab.results import store
 from elevatorlab.running import campaign
 from elevatorlab.studies.container_isolation import trials_containers as disks
-from helpers import fio
+from helpers import fio, result_of
 
 pytestmark = pytest.mark.image
 
@@ -29,7 +27,7 @@ def run(testbed, tmp_path):
     def one(trial):
         campaign.run([campaign.Share(testbed, [trial])], tmp_path)
         folder = store.folder(tmp_path, testbed) / trial.hash
-        return json.loads((folder / "result.json").read_text())
+        return result_of(folder)
 
     return one
 

@@ -1,13 +1,12 @@
 """The regulator in the deterministic machine, with an SLA that no throttling can meet."""
 
-import json
-
 import pytest
 
 from elevatorlab.agent.regulator.control import DEFAULTS
 from elevatorlab.results import store
 from elevatorlab.running import campaign
 from elevatorlab.studies.container_isolation import trials_containers as disks
+from helpers import result_of
 
 pytestmark = pytest.mark.image
 
@@ -41,7 +40,7 @@ def found(testbed, make_trial, tmp_path_factory):
     )
     results = tmp_path_factory.mktemp("results")
     campaign.run([campaign.Share(testbed, [trial])], results)
-    return json.loads((store.folder(results, testbed) / trial.hash / "result.json").read_text())
+    return result_of(store.folder(results, testbed) / trial.hash)
 
 
 def limits(found):

@@ -286,19 +286,16 @@ def test_numbers_are_written_plainly(value, shown):
 
 
 def test_text_is_escaped(report):
-    """A value is never markup."""
     assert "&lt;b&gt;" in text(report, f"{STUDY}.html")
 
 
 def test_the_same_arguments_give_the_same_page(tmp_path):
-    """No date, no path."""
     pages = [build(tmp_path / name, CLAIMS).read_bytes() for name in ("one", "two")]
     assert pages[0] == pages[1]
     assert str(tmp_path).encode() not in pages[0]
 
 
 def test_each_study_has_a_page_of_its_own(tmp_path):
-    """With its own counts."""
     other = [claim.model_copy(update={"study": "other"}) for claim in CLAIMS[:3]]
     html = build(tmp_path, [*CLAIMS, *other]).read_text(encoding="utf-8")
     assert '<a href="other.html">other</a>' in html and "3 claims ·" in html
@@ -307,7 +304,6 @@ def test_each_study_has_a_page_of_its_own(tmp_path):
 
 
 def test_nothing_measured_is_said(tmp_path):
-    """Published data alone has no provenance."""
     html = build(tmp_path, judge(NONE_YET)).read_text(encoding="utf-8")
     assert "Nothing was run for this report" in html
     assert re.findall(r'<div class="row"><span class="where">(.*?)</span>', html) == [
@@ -431,7 +427,6 @@ def test_each_place_of_a_document_is_drawn_with_its_claims(report):
 
 
 def test_a_figure_that_cannot_be_shown_is_refused(tmp_path):
-    """The error names it."""
     figure = ReportFigure(STUDY, "overview", "Overview", {"pdf": tmp_path / "o.pdf"}, "words")
     with pytest.raises(ValueError, match="overview.*PNG"):
         build(tmp_path, [], [figure])

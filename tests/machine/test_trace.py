@@ -1,7 +1,5 @@
 """The block layer's own events, true to the trial; and requests that come when they are due."""
 
-import json
-
 import pandas as pd
 import pytest
 
@@ -10,7 +8,7 @@ from elevatorlab.agent.observe import trace as tracer
 from elevatorlab.agent.observe import tracefs
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.results import trace
-from helpers import fio, run_into
+from helpers import fio, null_disk, result_of, run_into
 
 PRINTED = """\
 # tracer: nop
@@ -78,15 +76,13 @@ def test_a_trial_without_a_trace_says_so(tmp_path):
 @pytest.fixture(scope="module")
 def traced(testbed, make_trial, tmp_path_factory):
     """Return the folder of a traced trial: 64 random reads by 16 at a time, one served a time."""
-    slow = {"kind": "null_blk", "profile": "x", "size_mib": 64, "service_time_us": 1000}
     trial = make_trial(
-        device={**slow, "parallelism": 1},
+        device=null_disk(1000),
         # By default a scheduler of this disk, which takes one at a time, has room for two.
         scheduler={"name": "mq-deadline", "tunables": {"nr_requests": 64}},
         workloads=(fio(iodepth=16, number_ios=64),),
         trace=True,
     )
-    testbed.prepare([trial])
     return run_into(tmp_path_factory.mktemp("traced"), testbed, trial)
 
 
@@ -122,15 +118,13 @@ REQUESTS = [
 @pytest.fixture(scope="module")
 def replayed(testbed, make_trial, tmp_path_factory):
     """Return the folder of a trial: five requests for a disk that serves one in 20 ms."""
-    slow = {"kind": "null_blk", "profile": "x", "size_mib": 64, "service_time_us": 20_000}
     replay = {"kind": "replay", "name": "replay", "group": "main", "requests": REQUESTS}
     trial = make_trial(
-        device={**slow, "parallelism": 1},
+        device=null_disk(20_000),
         scheduler={"name": "mq-deadline", "tunables": {"nr_requests": 64}},
         workloads=(replay,),
         trace=True,
     )
-    testbed.prepare([trial])
     return run_into(tmp_path_factory.mktemp("replayed"), testbed, trial)
 
 
@@ -144,7 +138,7 @@ def test_requests_come_when_they_are_due(replayed):
 
 @pytest.mark.image
 def test_each_request_s_latency_counts_from_when_it_was_sent(replayed):
-    result = json.loads((replayed / "result.json").read_text())
+    result = result_of(replayed)
     requests = result["workloads"]["replay"]["requests"]
     assert len(requests) == len(REQUESTS)
     assert requests[0]["latency_us"] == pytest.approx(20_000, rel=0.05)

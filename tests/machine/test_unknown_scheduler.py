@@ -29,6 +29,18 @@ def few(name):
     return load(name, "reference/quick").query(FEW[name][0])
 
 
+def with_mine(table, own, name=MINE):
+    """Return the table, and the rows of its scheduler `own` once more, as another one's."""
+    mine = table[table["scheduler"] == own]
+    mine = mine.assign(scheduler=name, trial=mine["trial"] + "-mine")
+    return pd.concat([table, mine], ignore_index=True)
+
+
+def own_of(name):
+    """Return the scheduler of a study that stands for somebody's own."""
+    return "sbq" if name == "stream_batching" else "none"
+
+
 def drawn(name, measured):
     study = studies.get(name)
     return study.figures(study.published(), measured)
@@ -54,11 +66,8 @@ def colours(figure):
 @pytest.mark.parametrize("name", FEW)
 def test_a_scheduler_that_nobody_registered_is_shown(name):
     """By its own name, and in a colour of its own; the study's tables have it, too."""
-    table = few(name)
-    own = "sbq" if name == "stream_batching" else "none"
-    mine = table[table["scheduler"] == own]
-    mine = mine.assign(scheduler=MINE, trial=mine["trial"] + "-mine")
-    both = drawn(name, pd.concat([table, mine], ignore_index=True))
+    table = with_mine(few(name), own_of(name))
+    both = drawn(name, table)
     showing = [
         title
         for title, one in both.items()
@@ -67,7 +76,7 @@ def test_a_scheduler_that_nobody_registered_is_shown(name):
     assert showing
     own_colour = colour_of(MINE).lower()
     assert [title for title in showing if own_colour in colours(both[title].figure)]
-    tables = studies.get(name).tables(pd.concat([table, mine], ignore_index=True))
+    tables = studies.get(name).tables(table)
     assert all(caption for caption, _ in tables)
 
 
@@ -80,11 +89,7 @@ def one_list():
 
 @pytest.mark.parametrize("name", FEW)
 def test_a_stranger_s_scheduler_is_shown_by_its_label(name, one_list):
-    table = few(name)
-    own = "sbq" if name == "stream_batching" else "none"
-    mine = table[table["scheduler"] == own]
-    mine = mine.assign(scheduler="one-list", trial=mine["trial"] + "-mine")
-    both = drawn(name, pd.concat([table, mine], ignore_index=True))
+    both = drawn(name, with_mine(few(name), own_of(name), "one-list"))
     said = {title: words(one.figure) | {one.caption, one.details} for title, one in both.items()}
     assert [title for title, texts in said.items() if any("one list" in text for text in texts)]
     assert {
@@ -96,12 +101,10 @@ def test_a_stranger_s_scheduler_is_shown_by_its_label(name, one_list):
 def test_a_scheduler_that_a_document_has_not_changes_no_verdict(name):
     """It stands beside what the document claims, whatever was measured with it."""
     table = few(name)
-    mine = table[table["scheduler"] == table["scheduler"].iloc[0]]
-    mine = mine.assign(scheduler=MINE, trial=mine["trial"] + "-mine")
     judge = studies.get(name).judge
     verdicts = [
         {claim.id: claim.verdict for claim in judge(rows)}
-        for rows in (table, pd.concat([table, mine], ignore_index=True))
+        for rows in (table, with_mine(table, table["scheduler"].iloc[0]))
     ]
     assert verdicts[0] == verdicts[1]
 
@@ -130,7 +133,7 @@ def test_a_scheduler_that_a_document_has_not_is_pooled_with_no_other():
 def test_a_scheduler_alone_is_shown_though_nothing_compares_with_it(name):
     """Without the ones that the document compares with, and without a record."""
     table = few(name)
-    alone = table[table["scheduler"] == ("sbq" if name == "stream_batching" else "none")]
+    alone = table[table["scheduler"] == own_of(name)]
     assert drawn(name, alone.assign(scheduler=MINE))
 
 

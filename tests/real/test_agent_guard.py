@@ -29,20 +29,20 @@ class TestRealDisks:
     def test_without_destroy_even_an_empty_disk_is_refused(self, disk):
         assert "has no signature, but is not a disk made for the trial" in refusal(disk, False)
 
-    def test_a_file_system_is_named(self, disk):
-        said("mkfs.ext4", "-q", f"/dev/{disk}")
+    @pytest.mark.parametrize(
+        ("command", "table", "found"),
+        [
+            (("mkfs.ext4", "-q"), None, "a file system or the like (ext4)"),
+            (("sfdisk", "--no-reread"), "label: gpt\n,16M\n,16M\n", "a partition table (gpt)"),
+            (("mkswap",), None, "a file system or the like (swap)"),
+        ],
+    )
+    def test_what_is_on_it_is_named(self, disk, command, table, found):
+        said(*command, f"/dev/{disk}", input=table)
         sentence = refusal(disk, destroy=False)
-        assert "has a file system or the like (ext4)" in sentence
+        assert f"has {found}" in sentence
         assert "expected the trial to say destroy: true" in sentence
         assert guard.check(disk, destroy=True)
-
-    def test_a_partition_table_is_named(self, disk):
-        said("sfdisk", "--no-reread", f"/dev/{disk}", input="label: gpt\n,16M\n,16M\n")
-        assert "has a partition table (gpt)" in refusal(disk, destroy=False)
-
-    def test_swap_space_that_is_not_in_use_is_named(self, disk):
-        said("mkswap", f"/dev/{disk}")
-        assert "has a file system or the like (swap)" in refusal(disk, destroy=False)
 
     def test_a_mounted_disk(self, disk, tmp_path):
         said("mkfs.ext4", "-q", f"/dev/{disk}")

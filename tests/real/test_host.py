@@ -13,7 +13,7 @@ from elevatorlab.agent.groups import cgroups
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.results import store
 from elevatorlab.running import campaign
-from helpers import fio
+from helpers import fio, result_of
 from state import machine_state
 
 pytestmark = [pytest.mark.root, pytest.mark.programs("fio", "iostat", "losetup", "mkfs.ext4")]
@@ -39,10 +39,6 @@ def run(host, tmp_path):
         return store.folder(tmp_path / "results", host) / trial.hash
 
     return one
-
-
-def result_of(folder):
-    return json.loads((folder / "result.json").read_text())
 
 
 def rows_of(folder, target):
@@ -127,32 +123,6 @@ def test_groups_are_told_apart_in_the_samples(run, make_real_trial):
     assert sums["device"] == pytest.approx(sums["one"] + sums["two"], rel=0.02)
 
 
-def test_the_sampler_agrees_with_iostat(run, make_real_trial):
-    trial = make_real_trial(
-        workloads=(
-            fio(runtime="5s", time_based=1, iodepth=4, rate_iops=400),
-            {"kind": "iostat", "name": "witness", "group": "main", "interval_s": 1, "count": 3},
-        ),
-    )
-    folder = run(trial)
-    reports = result_of(folder)["workloads"]["witness"]["reports"]
-    assert len(reports) == 3
-    # iostat starts with fio, within some tenths of a second; the rate is steady.
-    rows = [row for row in rows_of(folder, "device") if 1 < float(row["time_s"]) < 4]
-
-    def mean(column):
-        values = [float(row[column]) for row in rows if row[column]]
-        return sum(values) / len(values)
-
-    for ours, theirs in (("read_iops", "r/s"), ("read_kib_s", "rkB/s")):
-        theirs = [report[theirs] for report in reports[1:]]
-        assert mean(ours) == pytest.approx(sum(theirs) / len(theirs), rel=0.1)
-    overall = result_of(folder)["device"]
-    fio_says = result_of(folder)["workloads"]["reader"]["read"]
-    seen = overall["read_iops"] * overall["duration_s"]
-    assert seen == pytest.approx(fio_says["requests"], rel=0.02)
-
-
 def test_the_scheduler_of_the_disk_below_is_set_and_restored(run, make_real_trial):
     name, seen = own_disk(), {}
     before = selected(name)
@@ -183,13 +153,6 @@ def test_while_a_disk_serves_a_virtual_machine_no_other_trial_touches_it(
             with host.far.held("no", *what, say=pytest.fail, alone=True):
                 pytest.fail("it was done beside the first")
     assert result_of(run(make_real_trial()))["outcome"] == "finished"
-
-
-def test_tunables_are_set(run, make_real_trial):
-    scheduler = {"name": "mq-deadline", "tunables": {"fifo_batch": 3, "nr_requests": 32}}
-    proofs = result_of(run(make_real_trial(scheduler=scheduler)))["proofs"]
-    read = {Path(proof["knob"]).name: proof["read"] for proof in proofs}
-    assert read["fifo_batch"] == "3" and read["nr_requests"] == "32"
 
 
 def test_files_on_a_file_system(run, make_real_trial):
@@ -231,29 +194,6 @@ class TestNamedDisk:
         with pytest.raises(TrialFailed, match="expected the trial to say destroy: true"):
             run(trial)
         assert "precious" in said("blkid", "--probe", f"/dev/{disk}")
-
-    def test_a_mounted_one_is_refused_whatever_the_trial_says(
-        self,
-        run,
-        make_real_trial,
-        disk,
-        by_id,
-        tmp_path,
-    ):
-        said("mkfs.ext4", "-q", f"/dev/{disk}")
-        (tmp_path / "place").mkdir()
-        said("mount", f"/dev/{disk}", str(tmp_path / "place"))
-        (tmp_path / "place" / "thesis.tex").write_text("mine")
-        try:
-            with pytest.raises(TrialFailed, match=f"mounted on {tmp_path}/place"):
-                run(self.trial(make_real_trial, by_id(disk)))
-            assert (tmp_path / "place" / "thesis.tex").read_text() == "mine"
-        finally:
-            said("umount", str(tmp_path / "place"))
-
-    def test_an_id_that_no_disk_has(self, run, make_real_trial):
-        with pytest.raises(TrialFailed, match="no whole disk has the id or serial 'ata-NOTHING'"):
-            run(self.trial(make_real_trial, "ata-NOTHING"))
 
 
 class TestRefused:

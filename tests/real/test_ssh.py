@@ -16,7 +16,7 @@ from elevatorlab import testbeds
 from elevatorlab.testbeds import agent_archive
 from elevatorlab.testbeds.remote import ssh_shell
 from elevatorlab.testbeds.remote.real import RealTestbed
-from helpers import fio, wait_until
+from helpers import fio, result_of, wait_until
 from sshd import run, server  # noqa: F401  (fixtures)
 
 pytestmark = [
@@ -31,7 +31,7 @@ def test_a_trial_from_beginning_to_end(server, run, make_real_trial):
     folder = run(server.address, make_real_trial(backing_scheduler="none"), told.append)
     provenance = json.loads((folder / "provenance.json").read_text())
     assert provenance["testbed"] == "ssh"
-    assert json.loads((folder / "result.json").read_text())["outcome"] == "finished"
+    assert result_of(folder)["outcome"] == "finished"
     assert any("measured" in line for line in told)
     everything = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
     for secret in (str(server.key), server.address, server.key.read_text().splitlines()[1]):
@@ -104,7 +104,7 @@ class TestPython:
         with far_python(tmp_path, pythons()[version]) as server:
             assert testbeds.get(server.address).facts["python"].startswith(f"3.{version[1]}.")
             folder = run(server.address, make_real_trial())
-        assert json.loads((folder / "result.json").read_text())["outcome"] == "finished"
+        assert result_of(folder)["outcome"] == "finished"
 
 
 def pythons():
@@ -167,8 +167,7 @@ class TestClock:
     """A difference of the clocks is said, and nothing depends on it."""
 
     @pytest.mark.parametrize(
-        "skew_s, said",
-        [(0.4, []), (90, ["is 90 s ahead"]), (-3600.2, ["is 3600 s behind"])],
+        "skew_s, said", [(0.4, []), (90, ["is 90 s ahead"]), (-3600.2, ["is 3600 s behind"])]
     )
     def test_skew(self, skew_s, said, server):
         told = []

@@ -1,7 +1,6 @@
 """A campaign that is killed again and again: it goes on where it was, and nothing runs twice."""
 
 import contextlib
-import json
 import os
 import random
 import signal
@@ -12,7 +11,7 @@ from distributed.core import Status
 from distributed.nanny import WorkerProcess
 
 from elevatorlab.results import reading
-from helpers import wait_until
+from helpers import result_of, wait_until
 from stubs import Stub, cluster, start_client, started, trials
 
 pytestmark = [pytest.mark.timeout(1800)]
@@ -29,7 +28,7 @@ def snapshot(results):
     found = {}
     for folder in (results / "stub").glob("*"):
         if reading.finished(folder) and folder.suffix != ".part":
-            (run,) = json.loads((folder / "result.json").read_text())["proofs"]
+            (run,) = result_of(folder)["proofs"]
             found[folder.name] = run["written"], (folder / "provenance.json").stat().st_mtime_ns
     return found
 

@@ -1,12 +1,10 @@
 """The same bits from every run, quiet or loaded, and from every boot."""
 
-import json
-
 import pytest
 
 from deterministic_support import busy, busy_result, fingerprint, run  # noqa: F401  (fixtures)
 from elevatorlab.testbeds.deterministic import template
-from helpers import every_core_busy, fio
+from helpers import every_core_busy, fio, result_of
 
 pytestmark = pytest.mark.image
 
@@ -35,7 +33,7 @@ def idle_heavy(make_trial):
 
 
 def test_an_idle_heavy_trial_really_waits(run, idle_heavy):
-    device = json.loads((run(idle_heavy) / "result.json").read_text())["device"]
+    device = result_of(run(idle_heavy))["device"]
     assert device["duration_s"] > 100
     assert device["read_iops"] * device["duration_s"] == pytest.approx(REQUESTS)
 

@@ -1,7 +1,5 @@
 """Trials in containers of a real Docker engine, here and on a machine that SSH reaches."""
 
-import json
-
 import pytest
 
 import clients
@@ -10,7 +8,7 @@ from docker_support import container_of, engine, make_container_trial, run  # no
 from elevatorlab import testbeds
 from elevatorlab.errors import TrialFailed
 from elevatorlab.testbeds.docker import testbed as docker_testbed
-from helpers import cli, fio, wait_until
+from helpers import cli, fio, result_of, wait_until
 from state import agents, assert_restored, machine_state
 
 pytestmark = [pytest.mark.docker, pytest.mark.environment_image, pytest.mark.root]
@@ -29,20 +27,13 @@ def test_a_workload_container_that_is_killed(run, engine, make_container_trial):
         run(trial, kill)
 
 
-def run_with_a_killed_client(trial, results, log):
-    client = clients.start("docker", trial, results, log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
-    client.kill()
-    client.join()
-
-
 @pytest.mark.parametrize("ended", [False, True])
 def test_a_killed_client_finds_its_trial_again(ended, engine, make_container_trial, tmp_path):
     """While it runs; and when it has ended, so that nobody waits for containers any more."""
     before = machine_state()
     trial = make_container_trial(workloads=(fio(runtime="3s", time_based=1, size="4M"),))
     results, log = tmp_path / "results", tmp_path / "log"
-    run_with_a_killed_client(trial, results, log)
+    clients.kill_one_that_runs("docker", trial, results, log)
     if ended:
         wait_until(lambda: not agents())
     assert clients.run("docker", trial, results, log) == 0, log.read_text()
@@ -58,7 +49,7 @@ def test_another_trial_does_not_end_the_one_that_a_killed_client_left(
     before = machine_state()
     trial = make_container_trial(workloads=(fio(runtime="15s", time_based=1, size="4M"),))
     results, log = tmp_path / "results", tmp_path / "log"
-    run_with_a_killed_client(trial, results, log)
+    clients.kill_one_that_runs("docker", trial, results, log)
     other = make_container_trial(seed=2)
     assert clients.run("docker", other, tmp_path / "other", tmp_path / "log2") == 1
     assert "another trial runs on this machine" in (tmp_path / "log2").read_text()
@@ -74,11 +65,7 @@ def test_the_host_cleans_up_after_a_killed_agent_container(engine, make_containe
     trial = make_container_trial(
         backing_scheduler="kyber", workloads=(fio(runtime="30s", time_based=1, size="4M"),)
     )
-    log = tmp_path / "log"
-    client = clients.start("docker", trial, tmp_path / "results", log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
-    client.kill()
-    client.join()
+    clients.kill_one_that_runs("docker", trial, tmp_path / "results", tmp_path / "log")
     engine.containers.get(docker_testbed.AGENT_NAME).kill()
     assert machine_state()["loops"] != before["loops"]
     said = cli("clean", "--testbed", "host").stdout
@@ -103,7 +90,7 @@ def test_the_engine_of_another_machine(run, make_container_trial, tmp_path, monk
         known = server.known_hosts.read_text()
         (tmp_path / "home/.ssh/known_hosts").write_text(known + known.replace("[", "", 1))
         folder = run(make_container_trial(), name=f"docker+ssh://root@laboratory:{server.port}")
-    assert json.loads((folder / "result.json").read_text())["outcome"] == "finished"
+    assert result_of(folder)["outcome"] == "finished"
 
 
 @pytest.mark.ssh

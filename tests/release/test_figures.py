@@ -3,15 +3,12 @@
 from elevatorlab.showing import style
 from elevatorlab.studies.vm_vs_container.figures import figures
 from elevatorlab.studies.vm_vs_container.published import times
-from synthetic import (
-    deterministic,
-)
+from synthetic import deterministic
 
 HOST = deterministic(jitter=0.05)
 
 
 def test_files_are_the_same_bytes_each_time(tmp_path):
-    """No dates, no random ids, no paths."""
     for folder in ("one", "two"):
         drawn = figures(times(), HOST)
         for name in ("overview", "table-5"):

@@ -13,13 +13,7 @@ import pytest
 
 from elevatorlab.cli.grade import grade as command_grade
 from elevatorlab.elevators import check
-from elevatorlab.elevators.grading import (
-    assignments,
-    campaign,
-    grade,
-    pages,
-    side_by_side,
-)
+from elevatorlab.elevators.grading import assignments, campaign, grade, pages, side_by_side
 from elevatorlab.elevators.grading.submissions import Submission
 from elevatorlab.plugins.schedulers import SCHEDULERS
 from grading_support import (  # noqa: F401  (fixtures)

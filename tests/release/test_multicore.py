@@ -1,6 +1,5 @@
 """Processors that work side by side: what they must do, and study 5 with some for each side."""
 
-import json
 import subprocess
 import sys
 
@@ -12,7 +11,7 @@ from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import image, template
 from elevatorlab.testbeds.deterministic.multicore import parse
 from elevatorlab.testbeds.deterministic.rounds import ParallelRounds
-from helpers import every_core_busy, fio, run_into
+from helpers import every_core_busy, fio, result_of, run_into
 from multicore_support import run  # noqa: F401  (fixtures)
 from stream_batching_cores_support import expanded
 
@@ -94,9 +93,8 @@ def test_both_sides_keep_to_their_processors_with_the_same_bits(tmp_path):
     chosen = {"cores": (1,), "schedulers": ("sbq",), "depths": (64,)}
     (one,) = expanded("smoke", **chosen)
     testbed = testbeds.get("deterministic?cpus=2", say=lambda text: None)
-    testbed.prepare([one])
     quiet = run_into(tmp_path / "quiet", testbed, one)
-    result = json.loads((quiet / "result.json").read_text())
+    result = result_of(quiet)
     (proof,) = [proof for proof in result["proofs"] if proof["knob"] == "processors"]
     assert proof["written"] == "host 0; target 1" and "none elsewhere" in proof["read"]
     with every_core_busy():

@@ -6,9 +6,7 @@ import nbformat
 import papermill
 import pytest
 
-from elevatorlab.lectures import (
-    sliders,
-)
+from elevatorlab.lectures import sliders
 from elevatorlab.paths import PROJECT
 from notebooks_support import (  # noqa: F401  (fixtures)
     EXPERIMENTS,

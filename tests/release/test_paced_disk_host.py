@@ -1,6 +1,5 @@
 """A paced disk on this machine: what is killed leaves nothing, and containers have parts of it."""
 
-import json
 import random
 import time
 
@@ -11,7 +10,7 @@ from elevatorlab.results import tidying
 from elevatorlab.running import campaign
 from elevatorlab.studies import container_isolation
 from elevatorlab.studies.container_isolation.tables import regulation_tables
-from helpers import wait_until
+from helpers import result_of, wait_until
 from kills_support import NOT_BEFORE, divided, kill_both, killed_again_and_again, processes
 from state import assert_restored, machine_state
 
@@ -34,7 +33,7 @@ def measured_with_docker(choice, results):
 def test_the_regulator_works_on_containers_of_an_engine(tmp_path):
     """With Docker, too: a limit on the overload, and a wait that is much shorter."""
     table, folder = measured_with_docker({"experiments": ("regulation",)}, tmp_path)
-    decided = json.loads((folder / table["trial"][0] / "result.json").read_text())["regulator"]
+    decided = result_of(folder / table["trial"][0])["regulator"]
     throttled = [one for one in decided if one.get("action") == "throttle"]
     assert throttled and throttled[0]["numbers"]["victim"] != throttled[0]["container"]
     ((_, shown),) = regulation_tables(table)
@@ -59,7 +58,7 @@ def test_containers_of_an_engine_share_the_disk(tmp_path):
     assert little.to_numpy() == pytest.approx(table["queue_length"].to_numpy(), rel=0.02)
     # What a container sees has its wait for a processor in it, too.
     assert (table["latency_mean_ms"] > 0.85 * table["wait_ms"]).all()
-    assert json.loads((folder / table["trial"][0] / "result.json").read_text())
+    assert result_of(folder / table["trial"][0])
 
 
 MOMENTS = random.Random(3)

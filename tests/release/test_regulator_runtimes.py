@@ -35,10 +35,7 @@ from sshd import free_port
 pytestmark = BLKIO_MARKS
 
 NORMALS, BATCH = ("web-1", "web-2"), "batch"
-LOADS = {
-    **dict.fromkeys(NORMALS, ["perl", "-e", NORMAL]),
-    BATCH: ["sh", "-c", OVERLOAD],
-}
+LOADS = {**dict.fromkeys(NORMALS, ["perl", "-e", NORMAL]), BATCH: ["sh", "-c", OVERLOAD]}
 
 #: What runs the loads, and the pattern of each class.
 LAYOUTS = {

@@ -12,7 +12,7 @@ from elevatorlab.paths import ENVIRONMENTS
 from elevatorlab.plugins.scheduler_folders import ZOO
 from elevatorlab.testbeds import agent_archive, plugin_archive
 from elevatorlab.testbeds.deterministic import image, modules
-from helpers import wait_until
+from helpers import fio_at, wait_until
 
 KERNEL = ENVIRONMENTS / "kernel"
 sys.path.insert(0, str(KERNEL / "test"))
@@ -88,18 +88,7 @@ def faults(tmp_path_factory, make_trial, sbq):
             "driver": "one_send",
         },
         scheduler={"name": "sbq"},
-        workloads=(
-            {
-                "kind": "fio_points",
-                "name": "reader",
-                "group": "main",
-                "options": {"rw": "randread", "ioengine": "libaio", "direct": 1, "thread": 1},
-                "points": ({"iodepth": 64},),
-                "ramp_ms": 20,
-                "counted_ms": 40,
-                "window_ms": 1000,
-            },
-        ),
+        workloads=(fio_at({"iodepth": 64}, ramp_ms=20, window_ms=1000),),
     )
     (folder / "trial.json").write_text(trial.canonical_json())
     (folder / "agent.pyz").write_bytes(agent_archive.agent_archive())

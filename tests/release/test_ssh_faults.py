@@ -20,7 +20,7 @@ from sshd import (  # noqa: F401  (fixtures)
     run,
     server,  # noqa: F401  (fixture)
 )
-from state import assert_restored, machine_state
+from state import assert_restored, machine_state, run_and_restore
 
 pytestmark = [
     pytest.mark.ssh,
@@ -65,9 +65,12 @@ class TestTheWay:
         assert f"root@127.0.0.1:{server.port} did not accept a key" in said
         assert "ssh-copy-id" in said and one_sentence(said)
 
-    def test_a_key_that_is_not_there(self, server, refused, tmp_path):
-        said = refused(server.address_of("root", key=tmp_path / "nothing"), kind=NotReady)
-        assert f"{tmp_path / 'nothing'} does not exist; expected a key" in said
+    @pytest.mark.parametrize("option", ["key", "known_hosts"])
+    def test_a_file_that_is_not_there(self, server, refused, tmp_path, option):
+        missing = tmp_path / "nothing"
+        said = refused(server.address_of("root", **{option: missing}), kind=NotReady)
+        assert f"{missing} does not exist" in said
+        assert option != "key" or "; expected a key" in said
 
     def test_a_key_that_is_none(self, server, refused, tmp_path):
         (tmp_path / "notes").write_text("no key\n")
@@ -88,10 +91,6 @@ class TestTheWay:
         said = refused(server.address_of("root", known_hosts=tmp_path / "known"), kind=NotReady)
         assert "shows another host key than the one known (ssh-ed25519)" in said
         assert "ssh-keygen -R" in said and one_sentence(said)
-
-    def test_no_known_hosts(self, server, refused, tmp_path):
-        said = refused(server.address_of("root", known_hosts=tmp_path / "no"), kind=NotReady)
-        assert f"{tmp_path / 'no'} does not exist" in said
 
     def test_a_server_that_is_away(self, refused):
         said = refused(f"ssh://root@127.0.0.1:{sshd.free_port()}", kind=NotReady)
@@ -114,11 +113,6 @@ class TestTheWay:
             finally:
                 web.terminate()
         assert "no SSH connection" in said and one_sentence(said)
-
-    def test_doctor_says_it_too(self, tmp_path):
-        testbed = testbeds.get(f"ssh://root@127.0.0.1:{sshd.free_port()}")
-        (finding,) = testbed.findings()
-        assert finding.needed and not finding.ready and "cannot be reached" in finding.found
 
 
 @contextlib.contextmanager
@@ -147,6 +141,15 @@ def guest(tmp_path_factory):
 
 
 @pytest.fixture
+def sudo(guest):
+    """Let that user be root without a password."""
+    rule = Path("/etc/sudoers.d/elevatorlab-test")
+    rule.write_text(f"{guest[0]} ALL=(ALL) NOPASSWD: ALL\n")
+    yield
+    rule.unlink()
+
+
+@pytest.fixture
 def open_server():
     """Return a server whose files everybody may read."""
     folder = Path("/run/elevatorlab-test-sshd")
@@ -167,32 +170,20 @@ class TestRights:
         assert "NOPASSWD: ALL" in said and one_sentence(said)
         assert not folder.exists(), "nothing is brought before that is known"
 
-    def test_a_user_with_sudo_runs_a_trial(self, open_server, guest, tmp_path, make_real_trial):
+    def test_a_user_with_sudo_runs_a_trial(
+        self, open_server, guest, sudo, tmp_path, make_real_trial
+    ):
         name, folder = guest
-        rule = Path("/etc/sudoers.d/elevatorlab-test")
-        rule.write_text(f"{name} ALL=(ALL) NOPASSWD: ALL\n")
-        before = machine_state()
-        try:
-            testbed = testbeds.get(open_server.address_of(name), say=lambda _: None)
-            share = campaign.Share(testbed, [make_real_trial()])
-            campaign.run([share], tmp_path / "results")
-        finally:
-            rule.unlink()
+        run_and_restore(open_server.address_of(name), make_real_trial(), tmp_path / "results")
         assert len(list(tmp_path.rglob("result.json"))) == 1
         assert folder.stat().st_uid == pwd.getpwnam(name).pw_uid
         assert folder.stat().st_mode & 0o077 == 0, "nobody else looks into it"
-        assert machine_state() == before
 
-    def test_a_folder_that_is_somebody_elses(self, open_server, guest, refused):
+    def test_a_folder_that_is_somebody_elses(self, open_server, guest, sudo, refused):
         name, folder = guest
-        rule = Path("/etc/sudoers.d/elevatorlab-test")
-        rule.write_text(f"{name} ALL=(ALL) NOPASSWD: ALL\n")
         (folder / "runs").mkdir(parents=True)
         folder.chmod(0o777)
-        try:
-            said = refused(open_server.address_of(name), kind=NotReady)
-        finally:
-            rule.unlink()
+        said = refused(open_server.address_of(name), kind=NotReady)
         assert f"{folder} on 127.0.0.1 cannot be used" in said
         assert "expected a folder of our own" in said
 
@@ -238,31 +229,30 @@ class TestRoom:
     def server(self, tmp_path, size):
         """Run a server in whose view of the machine /var/tmp is a small disk of its own."""
         mount = f"mount -t tmpfs -o size={size} tmpfs /var/tmp && exec " + '"$@"'
-        return sshd.running(tmp_path, below=("unshare", "--mount", "sh", "-c", mount, "sh"))
+        (tmp_path / "sshd").mkdir()
+        return sshd.running(
+            tmp_path / "sshd", below=("unshare", "--mount", "sh", "-c", mount, "sh")
+        )
 
     def test_no_room_for_the_agent(self, tmp_path, refused):
-        (tmp_path / "sshd").mkdir()
-        with self.server(tmp_path / "sshd", "8k") as server:
+        with self.server(tmp_path, "8k") as server:
             said = refused(server.address, kind=NotReady)
         assert "free disk space" in said and "Free some" in said and one_sentence(said)
 
     def test_no_room_for_a_device(self, tmp_path, refused):
-        (tmp_path / "sshd").mkdir()
-        with self.server(tmp_path / "sshd", "1m") as server:
+        with self.server(tmp_path, "1m") as server:
             said = refused(server.address, kind=NotReady)
         assert "device file_backed: loop device" in said and "0 MiB free" in said
         assert "512 MiB of disk space" in said
 
     def test_no_room_for_this_device(self, tmp_path, refused, make_real_trial):
-        (tmp_path / "sshd").mkdir()
         trial = make_real_trial(device={"kind": "file_backed", "size_mib": 700})
-        with self.server(tmp_path / "sshd", "600m") as server:
+        with self.server(tmp_path, "600m") as server:
             said = refused(server.address, trial, TrialFailed)
         assert "MiB free; expected 764 MiB for the file of the device under test" in said
 
     def test_a_disk_that_fills_up_before_the_start(self, tmp_path, refused, make_real_trial):
-        (tmp_path / "sshd").mkdir()
-        with self.server(tmp_path / "sshd", "600m") as server:
+        with self.server(tmp_path, "600m") as server:
             testbed = testbeds.get(server.address, say=lambda _: None)
             testbed.prepare([make_real_trial()])
             full = "dd if=/dev/zero of=/var/tmp/full bs=1M 2>/dev/null; true"
@@ -312,10 +302,7 @@ def test_a_killed_client_finds_its_trial_again(server, make_real_trial, tmp_path
     before = machine_state()
     trial = make_real_trial(workloads=(fio(runtime="4s", time_based=1, iodepth=2),))
     results, log = tmp_path / "results", tmp_path / "log"
-    client = clients.start(server.address, trial, results, log)
-    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
-    client.kill()
-    client.join()
+    clients.kill_one_that_runs(server.address, trial, results, log)
     assert list(results.rglob("result.json")) == []
     assert clients.run(server.address, trial, results, log) == 0, log.read_text()
     (said,) = results.rglob("log.txt")

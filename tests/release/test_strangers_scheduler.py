@@ -32,7 +32,7 @@ def test_it_passes_the_check(tmp_path):
     told = json.loads(checked.stdout)
     assert told["passed"] and {one["outcome"] for one in told["verdicts"]} == {"passed"}
     said = {one["case"]: one["said"] for one in told["verdicts"]}
-    assert said["is_selected"].endswith("3 in debugfs")  # pace_debug.c
+    assert said["is_selected"].endswith("2 in debugfs")  # pace_debug.c
 
 
 def test_it_is_compared_with_a_scheduler_of_the_kernel(tmp_path):

@@ -34,8 +34,7 @@ def papermill(testbed, folder):
         pytest.param("host", marks=[pytest.mark.root, HOST_PROGRAMS]),
         pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.environment_image]),
         pytest.param(
-            "vagrant",
-            marks=[pytest.mark.root, pytest.mark.vagrant, pytest.mark.timeout(1800)],
+            "vagrant", marks=[pytest.mark.root, pytest.mark.vagrant, pytest.mark.timeout(1800)]
         ),
     ],
 )

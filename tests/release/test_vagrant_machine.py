@@ -174,7 +174,6 @@ def test_without_vagrant_its_findings_name_the_remedy(monkeypatch):
 
 
 def test_a_command_ends_at_its_deadline(error_of):
-    """Or this would last an hour."""
     assert "did not end within 1 s" in error_of(commands.run, ["sleep", "3600"], 1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from elevatorlab.errors import TrialFailed
 from elevatorlab.judging import matching
 from elevatorlab.results import reading
-from helpers import every_core_busy, fio
+from helpers import every_core_busy, fio, result_of
 from virtual_machines_support import make_guest, run  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.virtual_machines
@@ -20,7 +20,7 @@ def test_both_schedulers_are_proven_and_bits_are_the_same(run, make_guest):
         workloads=(fio(number_ios=40, size="16M", thinktime=5000),),
     )
     quiet = run(trial)
-    found = json.loads((quiet / "result.json").read_text())
+    found = result_of(quiet)
     proofs = {one["knob"]: one["read"] for one in found["proofs"]}
     assert proofs["/sys/class/block/elevatorlab/queue/scheduler"] == "mq-deadline"
     assert proofs["virtual machine main: /sys/class/block/vda/queue/scheduler"] == "kyber"

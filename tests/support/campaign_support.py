@@ -9,35 +9,58 @@ from elevatorlab.errors import TrialFailed
 from elevatorlab.results.outcome import Outcome
 
 
-class Bench:
-    """A small testbed of the real protocol: a trial is a moment's wait and an empty result."""
+class FakeTestbed:
+    """What every testbed answers; those below run trials in their own way."""
 
+    name = "stub"
+    anywhere = True
+    slots = 1
     identity_is = ""
-    anywhere = False
     defaults = {}
-
-    def __init__(self, name, machine, slots=1, takes="host", fails=(), lasts_s=0.05):
-        self.name, self._machine, self.slots = name, machine, slots
-        self._takes, self.fails, self.lasts_s = takes, fails, lasts_s
-        self.spans, self.stopped, self.closed, self.prepared = [], 0, 0, None
 
     def findings(self):
         return []
 
     def takes(self, trial):
-        return trial.machine == self._takes
+        return True
 
     def prepare(self, trials):
         self.prepared = trials
 
     def machine(self):
-        return self._machine
+        return self.name
 
     def folder_name(self):
         return self.name
 
     def identity(self):
         return self.name
+
+    def stop(self):
+        self.stopped = True
+
+    def clean(self):
+        return ""
+
+    def close(self):
+        self.closed = True
+
+
+class Bench(FakeTestbed):
+    """A testbed of real machines: a trial is a moment's wait and an empty result."""
+
+    anywhere = False
+
+    def __init__(self, name, machine, slots=1, takes="host", fails=(), lasts_s=0.05):
+        self.name, self._machine, self.slots = name, machine, slots
+        self._takes, self.fails, self.lasts_s = takes, fails, lasts_s
+        self.spans, self.stopped, self.closed, self.prepared = [], 0, 0, None
+
+    def takes(self, trial):
+        return trial.machine == self._takes
+
+    def machine(self):
+        return self._machine
 
     def run(self, trial, note):
         note("runs")
@@ -50,9 +73,6 @@ class Bench:
 
     def stop(self):
         self.stopped += 1
-
-    def clean(self):
-        return ""
 
     def close(self):
         self.closed += 1

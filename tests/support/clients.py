@@ -27,6 +27,16 @@ def run(testbed, trial, results, log):
     return client.exitcode
 
 
+def kill_one_that_runs(testbed, trial, results, log):
+    """Kill a client when the files of its trial are ready."""
+    from helpers import wait_until  # here, since each client imports this module
+
+    client = start(testbed, trial, results, log)
+    wait_until(lambda: log.exists() and "files are ready" in log.read_text())
+    client.kill()
+    client.join()
+
+
 def _run(testbed, trial_json, results, log):
     import json
 

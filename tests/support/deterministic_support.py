@@ -5,19 +5,13 @@ import hashlib
 import pytest
 
 from elevatorlab.results import reading
-from helpers import fio, run_into
+from helpers import fio, null_disk, run_into
 
 
 @pytest.fixture(scope="module")
 def busy(make_trial):
     return make_trial(
-        device={
-            "kind": "null_blk",
-            "profile": "x",
-            "size_mib": 64,
-            "service_time_us": 80,
-            "parallelism": 256,
-        },
+        device=null_disk(80, parallelism=256),
         scheduler={"name": "mq-deadline"},
         workloads=(fio(time_based=1, runtime="300ms", iodepth=32),),
     )
@@ -28,7 +22,6 @@ def run(testbed, tmp_path_factory):
     """Return a function that runs a trial again, wherever it ran before."""
 
     def again(trial):
-        testbed.prepare([trial])
         return run_into(tmp_path_factory.mktemp("result"), testbed, trial)
 
     return again

@@ -4,11 +4,7 @@ import pytest
 import yaml
 
 import elevator_rules as rules
-from elevatorlab.elevators.grading import (
-    assignments,
-    campaign,
-    pages,
-)
+from elevatorlab.elevators.grading import assignments, campaign, pages
 from elevatorlab.paths import ENVIRONMENTS
 
 ZOO = ENVIRONMENTS / "kernel" / "schedulers"

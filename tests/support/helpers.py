@@ -1,6 +1,7 @@
 """What several test files need and no fixture is."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -28,10 +29,29 @@ def fio(name="reader", group="main", **options):
     return {"kind": "fio", "name": name, "group": group, "options": {**usual, **options}}
 
 
+def fio_at(*points, **more):
+    """Return a workload of random reads, each of whose points is counted for 40 ms."""
+    usual = {"kind": "fio_points", "name": "reader", "group": "main", "points": points}
+    options = {"rw": "randread", "ioengine": "libaio", "direct": 1, "thread": 1}
+    return {**usual, "options": options, "ramp_ms": 5, "counted_ms": 40, "window_ms": 60, **more}
+
+
+def null_disk(service_time_us, profile="x", parallelism=1):
+    """Return a disk of 64 MiB that takes so long for a request, by default one after the other."""
+    plain = {"kind": "null_blk", "profile": profile, "size_mib": 64, "parallelism": parallelism}
+    return {**plain, "service_time_us": service_time_us}
+
+
 def run_into(folder, testbed, trial):
-    """Run a trial on a testbed that is ready, write its result to `folder`, and return that."""
+    """Run a trial on a testbed, write its result to `folder`, and return that."""
+    testbed.prepare([trial])
     store.write(folder, trial, task.run(testbed, trial, lambda text: None))
     return folder
+
+
+def result_of(folder):
+    """Return what the result in a folder says."""
+    return json.loads((folder / "result.json").read_text())
 
 
 def cli(*arguments, **more):

@@ -1,17 +1,16 @@
 """What several tiers of `test_innodb_trials` share."""
 
-import json
-
 import pytest
 
 from commits import commit_trial
 from deterministic_support import run  # noqa: F401  (fixture)
+from helpers import result_of
 
 FILE = {"kind": "file_backed", "size_mib": 160}
 
 
 def phases_of(folder):
-    return json.loads((folder / "result.json").read_text())["workloads"]["inserts"]["phases"]
+    return result_of(folder)["workloads"]["inserts"]["phases"]
 
 
 @pytest.fixture(scope="module")

@@ -149,10 +149,7 @@ def assert_result(address, trial, results, log, name):
 
 
 #: What the client must have heard before a moment begins, where there is nothing to kill earlier.
-NOT_BEFORE = {
-    kill_agent_container: "start",
-    kill_workload_container: "containers are wanted",
-}
+NOT_BEFORE = {kill_agent_container: "start", kill_workload_container: "containers are wanted"}
 
 
 DISK = {"kind": "paced_disk", "profile": "server", "size_mib": 16, "service_us": 1850}

@@ -13,7 +13,6 @@ def run(tmp_path_factory):
 
     def again(address, trial):
         testbed = testbeds.get(address, say=lambda text: None)
-        testbed.prepare([trial])
         folder = run_into(tmp_path_factory.mktemp("result"), testbed, trial)
         return reading.digest(folder)
 

@@ -14,6 +14,7 @@ import dask
 import distributed
 
 import stored
+from campaign_support import FakeTestbed
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.results.outcome import Outcome
 from elevatorlab.running import campaign
@@ -37,36 +38,21 @@ def _unique():
     return {"knob": "run", "written": uuid.uuid4().hex, "read": "", "probe": None}
 
 
-class Stub:
+class Stub(FakeTestbed):
     """A deterministic testbed as far as a campaign can tell.
 
     Every start of a trial is a line of the file `ledger`: trial, process, client.
     """
 
-    name = "stub"
-    anywhere = True
     identity_is = " (the stub's version)"
-    defaults = {}
 
     def __init__(self, ledger, slots=2, lasts_s=(0.01, 0.1), version="1"):
         self.ledger, self.slots, self.lasts_s, self.version = ledger, slots, lasts_s, version
         self.client = None
         self.stopped = False
 
-    def findings(self):
-        return []
-
-    def takes(self, trial):
-        return True
-
     def prepare(self, trials):
         self.client = os.getpid()
-
-    def machine(self):
-        return "stub"
-
-    def folder_name(self):
-        return self.name
 
     def identity(self):
         return self.version
@@ -82,15 +68,6 @@ class Stub:
             "result.json": stored.spelled(stored.result(_figures(trial), proofs=[_unique()])),
         }
         return Outcome(files, stored.provenance(testbed=self.name))
-
-    def stop(self):
-        self.stopped = True
-
-    def clean(self):
-        return ""
-
-    def close(self):
-        pass
 
 
 def trials(count):

@@ -15,11 +15,7 @@ CCISS = [
         "link",
         "../../devices/pci0000:00/0000:02:00.0/block/cciss!c0d0/cciss!c0d0p1",
     ],
-    [
-        "devices/pci0000:00/0000:02:00.0/block/cciss!c0d0/cciss!c0d0p1/partition",
-        "file",
-        "1\n",
-    ],
+    ["devices/pci0000:00/0000:02:00.0/block/cciss!c0d0/cciss!c0d0p1/partition", "file", "1\n"],
 ]
 
 

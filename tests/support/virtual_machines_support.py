@@ -40,7 +40,6 @@ def run(tmp_path_factory):
 
     def again(trial):
         testbed = testbeds.get(ADDRESS, say=lambda text: None)
-        testbed.prepare([trial])
         return run_into(tmp_path_factory.mktemp("result"), testbed, trial)
 
     return again

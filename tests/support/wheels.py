@@ -109,11 +109,7 @@ class Environment:
         inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         inherited.pop("ELEVATORLAB_BUILD", None)
         return subprocess.run(
-            command,
-            cwd=cwd,
-            env={**inherited, **environment},
-            capture_output=True,
-            text=True,
+            command, cwd=cwd, env={**inherited, **environment}, capture_output=True, text=True
         )
 
 

@@ -5,14 +5,11 @@ import json
 import pytest
 
 from elevatorlab.results import trace
-from helpers import fio, run_into
+from helpers import fio, null_disk, run_into
 
 SERVICE_MS, TICK_MS = 2, 4
 
-SLOW = {
-    **{"kind": "null_blk", "profile": "one_server", "size_mib": 64},
-    **{"service_time_us": SERVICE_MS * 1000, "parallelism": 1},
-}
+SLOW = null_disk(SERVICE_MS * 1000, "one_server")
 
 
 def lasting(runtime):
@@ -70,7 +67,6 @@ def ran(testbed, make_trial, tmp_path_factory):
                 # A sample is work for the one processor: while it is taken, a disk may stay idle.
                 sample_interval_ms=10_000,
             )
-            testbed.prepare([trial])
             folders[what] = run_into(tmp_path_factory.mktemp(name) / "result", testbed, trial)
         return folders[what]
 

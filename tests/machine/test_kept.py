@@ -1,6 +1,5 @@
 """Verdicts are kept: the same ones, and only for as long as nothing that decides them changes."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -71,15 +70,6 @@ def test_rooms_that_have_no_say_in_a_verdict_are_not_imported_by_judging():
     assert {"judging", "studies"} <= set(rooms)
     assert set(rooms) & set(kept.WITHOUT_A_SAY) == set()
     assert all((PACKAGE / room).is_dir() for room in kept.WITHOUT_A_SAY)
-
-
-def test_what_is_damaged_is_judged_anew(times, tmp_path):
-    before = kept.judge(Source.of(STUDY, "published"))
-    (file,) = (tmp_path / "cache").glob("claims/*/claims.json")
-    file.chmod(0o644)
-    file.write_text(json.dumps({"place": 1, "claims": []}))
-    assert kept.judge(Source.of(STUDY, "published")) == before
-    assert len(times) == 2
 
 
 def test_where_nothing_can_be_kept_claims_are_judged_all_the_same(times, monkeypatch, tmp_path):

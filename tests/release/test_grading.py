@@ -22,6 +22,7 @@ from grading_support import (  # noqa: F401  (fixtures)
     ORDERED,
     ZOO,
     graded,
+    hand_in,
     no_machine,
     right,
     scheduler_of,
@@ -96,11 +97,9 @@ def test_grading_again_gives_the_same_bytes(graded):
 def test_a_fork_bomb_takes_nothing_from_the_others(tmp_path, no_machine):
     typo = HANDED_IN["typo"]
     bomb = {**typo, "Kbuild": typo["Kbuild"] + BOMB.encode()}
-    for name, files in {"ada": typo, "bob": bomb, "carl": {**typo, "carl.h": b""}}.items():
-        (tmp_path / "in" / name).mkdir(parents=True)
-        for file_name, content in files.items():
-            (tmp_path / "in" / name / file_name).write_bytes(content)
-    grades, _ = campaign.run(tmp_path / "in", assignments.read("sstf"), tmp_path / "out", 3)
+    three = {"ada": typo, "bob": bomb, "carl": {**typo, "carl.h": b""}}
+    handed_in = hand_in(tmp_path / "in", three)
+    grades, _ = campaign.run(handed_in, assignments.read("sstf"), tmp_path / "out", 3)
     assert [one.marks for one in grades] == [0, 0, 0]
     assert "Cannot fork" in grades[1].compiler
     assert grades[0].compiler == grades[2].compiler
@@ -188,11 +187,7 @@ def test_an_open_assignment_is_run_scored_and_ranked(tmp_path):
         "bob": {file.name: file.read_bytes() for file in solution.iterdir()},
         "carl": HANDED_IN["typo"],
     }
-    for name, files in handed_in.items():
-        (tmp_path / "in" / name).mkdir(parents=True)
-        for file_name, content in files.items():
-            (tmp_path / "in" / name / file_name).write_bytes(content)
-    command_grade(tmp_path / "in", "open", tmp_path / "out", workers=1)
+    command_grade(hand_in(tmp_path / "in", handed_in), "open", tmp_path / "out", workers=1)
     rows = csv.DictReader((tmp_path / "out" / "marks.csv").read_text().splitlines())
     scores = {row["student"]: float(row["score"]) for row in rows if row["score"]}
     # First come, first served gives up two of the three measures; the solution gives up none.

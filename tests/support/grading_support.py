@@ -54,6 +54,15 @@ HANDED_IN = {
 }
 
 
+def hand_in(folder, submissions):
+    """Write what students hand in: name -> file -> content."""
+    for name, files in submissions.items():
+        (folder / name).mkdir(parents=True)
+        for file_name, content in files.items():
+            (folder / name / file_name).write_bytes(content)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
     """Grade the submissions twice, into two folders; return each with its grades."""
@@ -62,11 +71,7 @@ def graded(tmp_path_factory):
     conformity = {**content["conformity"], "cases": ["hands_each_request_out_once"]}
     some = {"scenarios": content["scenarios"][:1], "conformity": conformity}
     file = assignment_file(folder, **some)
-    for name, files in HANDED_IN.items():
-        (folder / "handed in" / name).mkdir(parents=True)
-        for file_name, content in files.items():
-            (folder / "handed in" / name / file_name).write_bytes(content)
-    (folder / "handed in" / "=empty").mkdir()
+    hand_in(folder / "handed in", {**HANDED_IN, "=empty": {}})
     assignment = assignments.read(str(file))
     found = []
     for out in (folder / "first", folder / "again"):

@@ -1,6 +1,8 @@
 """Rules of the house that a reader relies on and that no other test would notice."""
 
 import ast
+import functools
+import inspect
 import json
 import os
 import re
@@ -8,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +19,9 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import commit_message
+import elevatorlab
+from commit_message import problem
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import studies
 
@@ -336,3 +342,131 @@ def test_git_asks_the_same_tools_before_a_commit():
     files = {hook["id"]: hook.get("files") for hook in local["hooks"]}
     assert files["ruff-format"] == f"^({'|'.join(LINTED)})/"
     assert files["ruff-check"] == f"^({'|'.join([*LINTED, 'notebooks'])})/"
+
+
+#: The extras that may be installed where the files of a folder run.
+EXTRAS = {
+    "lib": {"remote", "cluster", "notebooks"},
+    "tests": {"remote", "cluster", "notebooks", "docs", "test"},
+    "docs": {"docs"},
+    "benchmarks": {"remote", "cluster", "test"},
+    "environments": set(),
+}
+
+#: What the agent's archive calls the agent, in which files beside it run.
+OF_THE_ARCHIVE = "agent"
+
+
+def imported(source):
+    """Return the top-level modules that a file imports by their whole names."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {one.name.partition(".")[0] for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names - {"elevatorlab", OF_THE_ARCHIVE}
+
+
+def declared(extras):
+    """Return the names of the packages that the project and these of its extras declare."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"]]
+    for extra in extras:
+        wanted += project["optional-dependencies"][extra]
+    return {canonicalize_name(Requirement(one).name) for one in wanted}
+
+
+#: The packages that bring each module. It reads the metadata of all packages, which takes seconds.
+distributions = functools.cache(packages_distributions)
+
+
+def undeclared(modules, extras):
+    """Return those of some modules that no declared package brings."""
+    known, bringing = declared(extras), distributions()
+    return {
+        module
+        for module in modules
+        if not known & {canonicalize_name(name) for name in bringing.get(module, [module])}
+    }
+
+
+@pytest.mark.parametrize("folder", EXTRAS)
+def test_each_import_is_declared(folder):
+    files = sorted((PROJECT / folder).rglob("*.py"))
+    assert files
+    ours = {file.stem for place in EXTRAS for file in (PROJECT / place).rglob("*.py")}
+    ours |= {file.parent.name for file in (PROJECT / "benchmarks").rglob("*.py")}
+    found = {
+        str(file.relative_to(PROJECT)): names
+        for file in files
+        if (names := undeclared(imported(file.read_text()) - ours, EXTRAS[folder]))
+    }
+    assert found == {}
+
+
+def test_a_package_that_only_comes_along_is_found():
+    source = "import os, numpy.linalg\nfrom PIL import Image\nfrom . import here\nimport pytest"
+    assert imported(source) == {"numpy", "PIL", "pytest"}
+    assert undeclared(imported(source), set()) == {"pytest"}
+    assert undeclared({"cycler", "kiwisolver"}, {"test"}) == {"cycler", "kiwisolver"}
+
+
+BODY = "\n\nIt was missing.\n"
+
+GOOD = [
+    "Add the sampler" + BODY,
+    "x" * 72 + BODY,
+    "Merge branch 'other'\n",
+    "\n# all of it is a comment\n",
+    "Add the sampler" + BODY + "# a comment\n" + commit_message.SCISSORS + "\ndiff --git a b\n",
+]
+
+WRONG = {
+    "x" * 73 + BODY: "subject: expected at most 72 letters; found 73. Say the rest in the body",
+    "Add it\n\n# a comment\n": "body: expected one that says why; found none",
+    f"Add it\n{commit_message.SCISSORS}\ndiff\n": "body: expected one that says why; found none",
+    "Add it\nand more\n\nWhy.\n": "line 2: expected an empty line below the subject; found",
+}
+
+
+@pytest.mark.parametrize("message", GOOD)
+def test_a_good_message_passes(message):
+    assert problem(message) == ""
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_a_wrong_message_is_refused_in_one_sentence(message):
+    assert problem(message).startswith(WRONG[message])
+
+
+def test_the_hook_is_git_s_and_its_status_says_no(tmp_path):
+    config = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text())
+    (hook,) = [one for one in config["repos"][0]["hooks"] if one["id"] == "commit-message"]
+    program = hook["entry"].split()[-1]
+    assert hook["stages"] == ["commit-msg"] and (PROJECT / program).exists()
+    for message, status in ((GOOD[0], 0), ("Add it\n", 1)):
+        (tmp_path / "message").write_text(message)
+        command = [sys.executable, PROJECT / program, tmp_path / "message"]
+        run = subprocess.run(command, capture_output=True, text=True)
+        assert (run.returncode, run.stderr.count("\n")) == (status, status)
+
+
+def test_the_public_interface_can_be_held_in_the_head():
+    assert 30 <= len(elevatorlab.__all__) <= 60
+    assert len(set(elevatorlab.__all__)) == len(elevatorlab.__all__)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = elevatorlab.no_such_name
+
+
+@pytest.mark.parametrize("name", elevatorlab.__all__)
+def test_a_public_name_says_what_it_takes(name):
+    said = inspect.getdoc(getattr(elevatorlab, name)) or ""
+    assert said
+    if inspect.isfunction(found := getattr(elevatorlab, name)):
+        taken = inspect.signature(found).parameters
+        table = said.partition("Parameters\n----------\n")[2]
+        named = {
+            one.strip("* ") for line in table.splitlines() for one in line.split(":")[0].split(",")
+        }
+        assert set(taken) <= named, f"{name}: {sorted(set(taken) - named)} not described"

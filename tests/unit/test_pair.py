@@ -1,10 +1,11 @@
-"""NVMe/TCP between two machines: two virtual ones, with a network between them."""
+"""Addresses of machines that are reached over SSH, and NVMe/TCP between two of them."""
 
 import pytest
 
 from elevatorlab import testbeds
 from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.capabilities import capabilities
+from elevatorlab.testbeds.remote import ssh
 from elevatorlab.testbeds.vagrant import testbed
 from facts_support import facts
 from pair_support import address, nvme_trials, target  # noqa: F401  (fixtures)
@@ -71,3 +72,34 @@ def test_two_machines_have_a_link_of_their_own(error_of):
     said = error_of(refuse_what_is_missing, pair.name, found, nvme_trials(link=True))
     assert "link: two machines have a network of their own" in said and "-p link=false" in said
     refuse_what_is_missing(pair.name, found, nvme_trials(drivers="stock"))
+
+
+class TestAddresses:
+    """What an address may say."""
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            *("ssh://", "ssh:///path", "ssh://me:secret@there", "ssh://there/path"),
+            *("ssh://there:port", "ssh://there:99999", "ssh://[broken"),
+        ],
+    )
+    def test_refused(self, address, error_of):
+        said = error_of(testbeds.get, address)
+        assert said.startswith("testbed: expected ssh://[USER@]HOST[:PORT]")
+        assert "without a password" in said and said.count("\n") == 0
+
+    def test_a_password_is_not_repeated(self, error_of):
+        assert "secret" not in error_of(testbeds.get, "ssh://me:secret@there")
+
+    def test_an_unknown_option(self, error_of):
+        said = error_of(testbeds.get, "ssh://there?identity=~/.ssh/lab")
+        options = "key, known_hosts, config, target, address"
+        assert f"expected one of {options} after '?'; found 'identity'" in said
+
+    @pytest.mark.parametrize("name", ["moon", "SSH://there", "http://there", "", "docker://x"])
+    def test_no_such_testbed(self, name, error_of):
+        assert f"found {name!r}" in error_of(testbeds.get, name)
+
+    def test_a_home_folder_may_be_abbreviated(self):
+        assert ssh.parse("ssh://there?key=~/.ssh/lab")["key_file"] == "~/.ssh/lab"

@@ -1,5 +1,6 @@
-"""The regulator as the operator runs it: one program, real cgroups, real devices."""
+"""The regulator as the operator runs it: its options, and classes in YAML, handed on as JSON."""
 
+import json
 import os
 import re
 import signal
@@ -8,7 +9,13 @@ import sys
 
 import pytest
 
+from elevatorlab.agent.regulator import classes
+from elevatorlab.cli.classes_file import handed_over, read
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.paths import PROJECT
+from helpers import cli
 from regulator_program_support import SLAE, program, refused  # noqa: F401  (fixtures)
+from regulator_yaml_support import file  # noqa: F401  (fixtures)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +62,101 @@ def test_a_second_signal_after_everything_was_put_back_is_no_failure():
         assert process.stdout.readline() == "back\n"
         process.terminate()
         assert process.wait(60) == 0
+
+
+DOCS = PROJECT / "docs/regulator.md"
+
+PARSED = {
+    "classes": {
+        "database": {
+            "sla": 2,
+            "cgroups": ["system.slice/postgresql.service"],
+            "devices": ["sdb"],
+        },
+        "batch": {"sla": "none", "cgroups": ["kubepods.slice/*"]},
+    }
+}
+
+
+@pytest.mark.parametrize("form", ["{}", "--config={}"])
+def test_the_agent_gets_a_copy_and_the_name_of_the_original(file, tmp_path, form):
+    given = ["--config"] * (form == "{}") + [form.format(file)]
+    arguments, copy = handed_over(["--policy", "slae", *given, "--once"], tmp_path)
+    beginning, copied, name = arguments[:3], *arguments[3:]
+    assert beginning == ["--policy", "slae", "--once"]
+    assert (copied, name) == (f"--config={copy.copy}", f"--config-name={file}")
+    assert json.loads(copy.copy.read_text()) == PARSED == read(file)
+
+
+def test_the_files_in_the_docs_are_some_that_the_agent_takes(tmp_path):
+    texts = re.findall(r"^```yaml\n(.*?)^```$", DOCS.read_text(), re.MULTILINE | re.DOTALL)
+    slas, patterns = [], []
+    for text in texts:
+        file = tmp_path / "regulator.yaml"
+        file.write_text(text)
+        _, copy = handed_over([f"--config={file}"], tmp_path)
+        found = classes.read(copy.copy, str(file))
+        slas.append(classes.slas_of(found))
+        patterns.append(len(classes.patterns_of(found, [])))
+    assert slas == [
+        {"database": 2.0, "batch": None},
+        {"batch": None},
+        {"guaranteed": 2.0, "besteffort": None},
+        {"database": 2.0, "backup": None},
+    ]
+    assert patterns == [3, 4, 6, 2]
+
+
+@pytest.mark.parametrize("arguments", [["audit", "--json"], ["--config", "classes.json"]])
+def test_what_is_no_yaml_is_passed_on(arguments, tmp_path):
+    assert handed_over(arguments, tmp_path) == (arguments, None)
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("classes:\n  a: {\n", "expected YAML in FILE; found in line 3: "),
+        ("classes:\n  a: {}\n  b: {}\n  a: {}\n", "in line 4: a a second time"),
+        ("classes:\n  2026-01-01: {}\n", "expected text, numbers, lists and mappings in FILE"),
+        ("classes: &a\n  b: *a\n", "expected text, numbers, lists and mappings in FILE"),
+        ("classes: \x00", "expected text, numbers, lists and mappings in FILE"),
+        ("- !!python/object:os.system {}\n", "found in line 1: could not determine a constructor"),
+    ],
+)
+def test_each_bad_file_gets_a_sentence(file, text, sentence):
+    file.write_text(text)
+    with pytest.raises(ElevatorLabError, match=sentence.replace("FILE", str(file))) as refusal:
+        read(file)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(ElevatorLabError, match="a file with classes; found .*: No such file"):
+        read(tmp_path / "none.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ElevatorLabError, match="expected text in .*binary.yaml; found"):
+        read(tmp_path / "binary.yaml")
+
+
+def test_a_bad_file_leaves_the_copy_as_it_was(file, tmp_path):
+    _, copy = handed_over(["--config", str(file)], tmp_path)
+    before = copy.copy.read_text()
+    file.write_text("classes: [")
+    with pytest.raises(ElevatorLabError):
+        copy.renew()
+    assert copy.copy.read_text() == before
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("classes: [", "expected YAML in FILE; found in line 1"),
+        ("classes: {db: {slo: 5}}", "FILE: classes.db: expected sla, cgroups, devices; found slo"),
+    ],
+)
+def test_the_command_names_the_operators_own_file(file, text, sentence):
+    file.write_text(text)
+    ended = cli("regulate", "--policy", "slae", "--sla-wait-ms", "5", "--config", str(file))
+    assert ended.returncode == 2 and ended.stdout == ""
+    assert ended.stderr.startswith("regulate: ") and ended.stderr.count("\n") == 1
+    assert sentence.replace("FILE", str(file)) in ended.stderr

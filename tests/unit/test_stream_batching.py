@@ -4,11 +4,11 @@ import re
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
+from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import DECIDED, Verdict
 from elevatorlab.plugins.schedulers import colour_of
 from elevatorlab.showing.style import GREY
@@ -164,11 +164,11 @@ def point(requests=100, **more):
     return {"point": options, "read": way, "write": slow, "counters": counters}
 
 
-def row_of(labels=None, **counters):
+def row_of(labels=None, traced=None, **counters):
     trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
-    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
-    trial["labels"] |= labels or {}
-    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [point(**counters)]}}})
+    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7", **(labels or {})}
+    found = {**point(**counters), "processor_time": traced}
+    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [found]}}})
     return row
 
 
@@ -199,26 +199,18 @@ def test_batches_and_why_they_were_released():
 
 def test_processor_time_is_without_what_tracing_cost():
     """Three events of a request cost 600 ns together, for it takes 5000 ns without them."""
-    trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
-    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
     time_ns = {"host submit": 30_000, "target driver": 20_000, "other": 6_000, "idle": 9_000}
     events = {"host submit": 10, "target driver": 20, "other": 0, "idle": 70}
-    processor_time = {"requests": 10, "time_ns": time_ns, "events": events}
-    traced = {**point(), "processor_time": processor_time}
-    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
+    row = row_of(traced={"requests": 10, "time_ns": time_ns, "events": events})
     assert row["host_submit_busy_ns_per_request"] == pytest.approx(2800)
     assert row["target_busy_ns_per_request"] == pytest.approx(1600)
     together = row["host_busy_ns_per_request"] + row["target_busy_ns_per_request"] + 600
     assert together == pytest.approx(row["busy_ns_per_request"])
 
 
-@pytest.mark.parametrize("processor_time", [None, {"requests": 0, "time_ns": {}, "events": {}}])
-def test_processor_time_that_was_not_traced_has_no_figures(processor_time):
-    trial = {"machine": "host", "device": {"link": {"rate_gbit_s": 10, "delay_us": 35}}}
-    trial["labels"] = {"target": "ram", "driver": "stock", "time_scale": "7"}
-    traced = {**point(), "processor_time": processor_time}
-    (row,) = study.rows(trial, {"workloads": {"reader": {"points": [traced]}}})
-    assert "host_busy_ns_per_request" not in row
+@pytest.mark.parametrize("traced", [None, {"requests": 0, "time_ns": {}, "events": {}}])
+def test_processor_time_that_was_not_traced_has_no_figures(traced):
+    assert "host_busy_ns_per_request" not in row_of(traced=traced)
 
 
 # What was published
@@ -242,16 +234,17 @@ def test_noop_beside_a_point():
 
 
 @pytest.mark.parametrize(
-    "target, operation, cores",
-    [("nvme_ssd", "randread", 10), ("nvme_ssd", "randwrite", 7), ("ram", "randread", None)],
+    "ratios, end",
+    [
+        (core_ratios("nvme_ssd", "randread"), 10),
+        (core_ratios("nvme_ssd", "randwrite"), 7),
+        (core_ratios("ram", "randread"), None),
+        (size_ratios("randread"), 16),
+        (size_ratios("randwrite"), 16),
+    ],
 )
-def test_where_the_gain_ends_in_the_figure(target, operation, cores):
-    assert gone_from(core_ratios(target, operation)) == cores
-
-
-@pytest.mark.parametrize("operation", ["randread", "randwrite"])
-def test_the_size_with_which_the_gain_ends_in_the_figure(operation):
-    assert gone_from(size_ratios(operation)) == 16
+def test_the_cores_or_the_size_with_which_the_gain_ends_in_the_figure(ratios, end):
+    assert gone_from(ratios) == end
 
 
 def test_gone_is_what_two_figures_of_one_run_differ_by():
@@ -268,58 +261,49 @@ def test_a_prediction_ends_at_the_link_or_the_ssd():
 
 
 POINT = ["target", "driver", "time_scale", "scheduler", "depth", "repetition"]
+STATEMENTS = {one.claim["id"]: one for one in statements(study.NAME)}
 
 
-def verdict(judged, name):
-    (claim,) = [one for one in judged if one.id == f"stream_batching/{name}"]
-    return claim.verdict
+def claim_of(name, table):
+    """Judge one statement alone."""
+    item = STATEMENTS[f"{study.NAME}/{name}"]
+    (claim,) = claims.judge([item], study.claims.JUDGES, table)
+    return claim
 
 
-@pytest.fixture(scope="module")
-def judged():
-    return study.judge(measured(as_published))
+def test_every_published_point_has_a_claim():
+    sources = [one.claim["source"] for one in STATEMENTS.values()]
+    about = {(source.place, source.row) for source in sources}
+    assert set(points()[["table", "row"]].itertuples(index=False, name=None)) <= about
 
 
-def test_every_published_point_has_a_claim(judged):
-    about = {(claim.source.place, claim.source.row) for claim in judged}
-    table = points()
-    without = [
-        (row.table, row.row) for row in table.itertuples() if (row.table, row.row) not in about
-    ]
-    assert without == []
+@pytest.mark.parametrize(
+    "gain, name, verdict",
+    [
+        (as_published, "figure-1a/sbq-depth-64/stock/throughput", Verdict.REPRODUCED),
+        (as_published, "figure-3a/sbq-1-core/one_send/throughput", Verdict.REPRODUCED),
+        (as_published, "peak-ratio/nvme_ssd/stock/scaled", Verdict.REPRODUCED),
+        (as_published, "crossing/nvme_ssd/stock", Verdict.REPRODUCED),
+        (lambda depth: 1 / 1.56, "figure-1a/sbq-depth-64/stock/throughput", Verdict.CONTRADICTED),
+        (lambda depth: 1 / 1.56, "peak-ratio/ram/one_send/scaled", Verdict.CONTRADICTED),
+        (lambda depth: 0.8, "crossing/ram/stock", Verdict.CONTRADICTED),
+    ],
+)
+def test_a_claim_is_reproduced_as_published_and_contradicted_by_the_opposite(gain, name, verdict):
+    assert claim_of(name, measured(gain)).verdict == verdict
 
 
-def test_ratios_as_published_are_reproduced(judged):
-    for name in (
-        *("figure-1a/sbq-depth-64/stock/throughput", "figure-3a/sbq-1-core/one_send/throughput"),
-        *("peak-ratio/nvme_ssd/stock/scaled", "crossing/nvme_ssd/stock"),
-    ):
-        assert verdict(judged, name) == Verdict.REPRODUCED, name
-
-
-def test_the_opposite_is_contradicted():
-    other_way = study.judge(measured(lambda depth: 1 / 1.56))
-    for name in ("figure-1a/sbq-depth-64/stock/throughput", "peak-ratio/ram/one_send/scaled"):
-        assert verdict(other_way, name) == Verdict.CONTRADICTED, name
-
-
-def test_no_gain_anywhere_contradicts_the_crossing():
-    never = study.judge(measured(lambda depth: 0.8))
-    assert verdict(never, "crossing/ram/stock") == Verdict.CONTRADICTED
-
-
-def test_cores_are_predicted_not_tested(judged):
-    (claim,) = [
-        one for one in judged if one.id.endswith("figure-4a/sbq-16-cores/one_send/throughput")
-    ]
+def test_cores_are_predicted_not_tested():
+    claim = claim_of("figure-4a/sbq-16-cores/one_send/throughput", measured(as_published))
     assert claim.verdict == Verdict.NOT_TESTABLE
     # 20 thousand a second x 1.56 x the scale of time, on 16 cores: more than the link carries
     assert "3052 kIOPS are predicted: 1.46 times the published value" in claim.reason
 
 
-def claim_of(name, table):
-    (claim,) = [one for one in study.judge(table) if one.id == f"stream_batching/{name}"]
-    return claim
+def with_noop_changed(depth, factor):
+    table = measured(as_published)
+    here = (table["scheduler"] == "none") & (table["depth"] == depth)
+    return table.assign(throughput_iops=table["throughput_iops"].where(~here, lambda x: x * factor))
 
 
 @pytest.mark.parametrize(
@@ -331,13 +315,7 @@ def claim_of(name, table):
     ],
 )
 def test_the_shape_of_noop(ratio, verdict):
-    table = measured(as_published)
-    here = (table["scheduler"] == "none") & (table["depth"] == 16)
-    iops = table["throughput_iops"]
-    found = claim_of(
-        "figure-1a/noop-depth-16/throughput",
-        table.assign(throughput_iops=iops.mask(here, iops * ratio)),
-    )
+    found = claim_of("figure-1a/noop-depth-16/throughput", with_noop_changed(16, ratio))
     assert found.verdict == verdict
     assert found.measured == pytest.approx(iops[here].mean() * ratio / 1000, rel=1e-3)
     assert found.compared[0].value == pytest.approx(ratio, rel=1e-3)
@@ -352,31 +330,24 @@ def test_the_shape_of_noop(ratio, verdict):
     ],
 )
 def test_the_shapes_point_of_reference_is_held_against_the_others(factor, verdict):
-    table = measured(as_published)
-    here = (table["scheduler"] == "none") & (table["depth"] == 64)
-    iops = table["throughput_iops"]
-    changed = table.assign(throughput_iops=iops.mask(here, iops * factor))
-    found = claim_of("figure-1a/noop-depth-64/throughput", changed)
-    assert found.verdict == verdict
-    alone = claim_of("figure-1a/noop-depth-64/throughput", table[table["depth"] == 64])
+    changed = with_noop_changed(64, factor)
+    assert claim_of("figure-1a/noop-depth-64/throughput", changed).verdict == verdict
+    alone = claim_of("figure-1a/noop-depth-64/throughput", changed[changed["depth"] == 64])
     assert alone.verdict == Verdict.NOT_TESTABLE
 
 
 @pytest.mark.parametrize(
     "name, said",
     [
-        (
-            "figure-2b/noop-depth-64/p99-latency",
-            "The other points of noop in this figure are relative to it",
-        ),
+        ("figure-2b/noop-depth-64/p99-latency", "The other points of noop in this figure are"),
         ("figure-6a/noop-32-kb/throughput", "Here, only one core was measured"),
         ("figure-6a/noop-4-kb/throughput", "Gb/s; the document's link carries 100."),
         ("figure-5b/noop-50-reads/throughput", "Here, only one core was measured"),
         ("figure-5b/sbq-100-reads/stock/throughput", "SBQ / noop on one core is 1.56"),
     ],
 )
-def test_what_of_noop_cannot_be_judged(name, said, judged):
-    (claim,) = [one for one in judged if one.id == f"stream_batching/{name}"]
+def test_what_of_noop_cannot_be_judged(name, said):
+    claim = claim_of(name, measured(as_published))
     assert claim.verdict == Verdict.NOT_TESTABLE and said in claim.reason
 
 
@@ -399,14 +370,8 @@ def test_a_99th_percentile_takes_enough_requests(name):
     ],
 )
 def test_the_price_of_a_request_alone(gain_at_1, verdict):
-    found = claim_of(
-        "latency-at-depth-1/nvme_ssd/stock/scaled",
-        measured(lambda depth: gain_at_1 if depth == 1 else 1.5),
-    )
-    assert (found.verdict, found.published) == (
-        verdict,
-        "implied: the first points of the two curves",
-    )
+    table = measured(lambda depth: gain_at_1 if depth == 1 else 1.5)
+    assert claim_of("latency-at-depth-1/nvme_ssd/stock/scaled", table).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -414,15 +379,12 @@ def test_the_price_of_a_request_alone(gain_at_1, verdict):
     [(0.8, Verdict.REPRODUCED), (0.95, Verdict.DIRECTION_ONLY), (1.3, Verdict.CONTRADICTED)],
 )
 def test_the_negative_control(ratio, verdict):
-    found = claim_of(
-        "local/ram", measured(lambda depth: ratio, driver="local").drop_duplicates(POINT)
-    )
-    assert found.verdict == verdict and found.reason.endswith("all times x 7.")
+    table = measured(lambda depth: ratio, driver="local").drop_duplicates(POINT)
+    assert claim_of("local/ram", table).verdict == verdict
 
 
-def test_without_the_negative_control_nothing_is_said_of_it(judged):
-    (claim,) = [one for one in judged if one.id.endswith("local/ram")]
-    assert claim.reason == "Not run here (experiment local)."
+def test_without_the_negative_control_nothing_is_said_of_it():
+    assert claim_of("local/ram", measured(as_published)).verdict == Verdict.NOT_TESTABLE
 
 
 @pytest.mark.parametrize(
@@ -498,12 +460,16 @@ def test_crossings(ratios, between):
 # Figures and tables
 
 
-def test_captions_say_what_was_done_with_times_and_where_host_and_target_were():
-    simulated = study.figures(study.published(), measured(as_published))
+@pytest.fixture(scope="module")
+def drawn():
+    return study.figures(study.published(), measured(as_published))
+
+
+def test_captions_say_what_was_done_with_times_and_where_host_and_target_were(drawn):
     real = {"testbed": "ssh-pair", "machine": "0123456789abcdef", "time_scale": 1.0}
     two = measured(as_published, **real, target_sends_per_request=float("nan"))
     apart = study.figures(study.published(), two)
-    for name, one in simulated.items():
+    for name, one in drawn.items():
         assert "Host and target share the machine's processors" in one.details
         assert name == "unscaled" or re.search(r"by 7\.|× 7[.;]", one.details), name
     for one in apart.values():
@@ -523,26 +489,24 @@ def test_a_percentile_of_a_few_requests_is_not_drawn():
     assert points_of(298) == [6, 0]
 
 
-def test_a_sweep_without_noop_says_so():
-    table = measured(as_published).query("scheduler == 'sbq' and depth == 64")
-    other = table.assign(batch_nr=4.0, trial="u")
+def words_beside(table, **knobs):
+    """Return what the panel of a sweep says where SBQ ran with other knobs, too."""
+    other = table.query("scheduler == 'sbq' and depth == 64").assign(**knobs, trial="u")
     axis = study.figures(study.published(), pd.concat([table, other]))["knobs"].figure.axes[0]
-    assert [text.get_text() for text in axis.texts] == ["noop was not run beside it"]
+    return sorted(text.get_text() for text in axis.texts)
 
 
-def test_a_pair_of_knobs_that_was_not_run_is_no_number():
+def test_a_sweep_without_noop_says_so_and_a_pair_of_knobs_that_was_not_run_is_no_number():
     table = measured(as_published)
-    other = table.query("scheduler == 'sbq' and depth == 64")
-    other = other.assign(batch_nr=4.0, batch_timeout_us=12.0, trial="u")
-    axis = study.figures(study.published(), pd.concat([table, other]))["knobs"].figure.axes[0]
-    said = sorted(text.get_text() for text in axis.texts)
+    alone = table.query("scheduler == 'sbq' and depth == 64")
+    assert words_beside(alone, batch_nr=4.0) == ["noop was not run beside it"]
+    said = words_beside(table, batch_nr=4.0, batch_timeout_us=12.0)
     assert said == ["1.56×\n(16 a batch)"] * 2 + ["was not run"] * 2
 
 
 def test_the_prediction_is_held_against_the_figures():
     """Noop's 20 thousand x 7 on 24 cores would fill the link; 1490 thousand are shown."""
-    caption, table = study.tables(measured(as_published))[-1]
-    assert "leaves this out" in caption
+    _, table = study.tables(measured(as_published))[-1]
     noop = table.query(
         "target == 'RAM block device' and scheduler == 'noop' and operation == 'randread'"
     )
@@ -562,25 +526,19 @@ def test_published_data_alone_is_drawn():
         *("overview", "figure-1-ssd", "figure-2-ram", "figure-3-ssd-cores"),
         *("figure-4-ram-cores", "figure-5-read-share", "figure-6-request-size"),
     ]
-    assert all(isinstance(one.figure, Figure) for one in drawn.values())
 
 
-def test_measurements_are_drawn_with_captions():
-    drawn = study.figures(study.published(), measured(as_published))
+def test_every_figure_is_drawn(drawn):
     assert list(drawn) == list(CAPTIONS)
-    caption = drawn["overview"].caption
-    assert "the preset quick: simulated disk, 2 repetitions." in caption
 
 
-def test_measured_curves_are_solid_and_published_ones_dashed():
-    drawn = study.figures(study.published(), measured(as_published))
+def test_measured_curves_are_solid_and_published_ones_dashed(drawn):
     axis = drawn["overview"].figure.axes[0]
     styles = [line.get_linestyle() for line in axis.lines if len(line.get_xdata()) > 2]
     assert styles.count("--") == 1 and styles.count("-") == 2
 
 
-def test_panels_of_one_quantity_share_their_range_and_cut_no_point():
-    drawn = study.figures(study.published(), measured(as_published))
+def test_panels_of_one_quantity_share_their_range_and_cut_no_point(drawn):
     ssd, ram, _ = drawn["overview"].figure.axes
     assert ssd.get_ylim() == ram.get_ylim()
     for axis in (ssd, ram, *drawn["figure-1-ssd"].figure.axes):
@@ -600,8 +558,7 @@ def with_one_more(name):
 
 
 def test_a_scheduler_of_ones_own_is_in_a_table_with_and_without_a_network():
-    caption, table = study.tables(with_one_more("mine"))[-1]
-    assert "neither in the document" in caption
+    _, table = study.tables(with_one_more("mine"))[-1]
     assert set(table["scheduler"]) == {"mine"}
     assert set(table["driver"]) == {"stock driver", "no network"}
     at_64 = table[table["depth"] == "64"]

@@ -1,4 +1,4 @@
-"""Tables of a notebook: words at the left, numbers at the right, whatever the table's shape."""
+"""What notebooks call, and their tables: words at the left, numbers at the right."""
 
 import re
 from types import SimpleNamespace
@@ -6,8 +6,11 @@ from types import SimpleNamespace
 import pandas as pd
 from IPython.core.formatters import DisplayFormatter
 
+from elevatorlab import notebook, studies
 from elevatorlab.lectures.tables import EMPTY, filled
 from elevatorlab.notebook.tables import as_html, load_ipython_extension
+from elevatorlab.results import tidying
+from synthetic import write_results
 
 REASONS = pd.DataFrame(
     {"verdict": ["reproduced", "contradicted"], "ms": [1.5, 20.0], "reason": ["a <b> c", "d"]}
@@ -70,3 +73,21 @@ def test_the_extension_is_used_by_ipython():
     load_ipython_extension(shell)
     formatted, _ = shell.display_formatter.format(REASONS)
     assert formatted["text/html"] == as_html(REASONS)
+
+
+STUDY = "vm_vs_container"
+
+
+def test_a_measurement_shows_what_was_asked_for_alone(tmp_path, monkeypatch):
+    """Trials of other presets and parameters may have run into the same folder before."""
+    for preset, repetitions in (("quick", 2), ("smoke", 2)):
+        write_results(tmp_path, arms=("host",), preset=preset, repetitions=repetitions)
+    table = tidying.tidy(tmp_path, studies.get(STUDY))
+    assert set(table["preset"]) == {"quick", "smoke"} and set(table["repetition"]) == {1, 2}
+    monkeypatch.setattr(notebook.jobs, "run_study", lambda *_: table)
+    asked = {"testbed": "host", "preset": "smoke", "arms": ["host"], "repetitions": 1}
+    asked |= {"backing_schedulers": ["none"]}
+    shown = notebook.check(STUDY, asked, frozenset()).measure()
+    assert set(shown["preset"]) == {"smoke"} and set(shown["repetition"]) == {1}
+    assert list(shown.index) == list(range(len(shown)))
+    assert len(shown) == len(table[(table["preset"] == "smoke") & (table["repetition"] == 1)])

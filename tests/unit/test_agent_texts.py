@@ -1,9 +1,12 @@
-"""iozone's text: real outputs of several modes are read, broken and foreign ones refused."""
+"""iozone's text and fio's report: real ones are read, broken and foreign ones refused."""
+
+import json
 
 import pytest
 
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.workloads import iozone_text
+from elevatorlab.agent.workloads.fio import summarise
 from elevatorlab.agent.workloads.iozone import TESTS, pattern, rates
 from elevatorlab.paths import PROJECT
 from helpers import FIXTURES
@@ -157,3 +160,48 @@ def test_in_the_mixed_workload_odd_threads_write_as_iozones_do():
 def test_a_report_of_fio_that_is_not_whole_is_refused(broken):
     with pytest.raises(AgentError, match="expected 2 jobs that moved bytes"):
         rates(broken, 2)
+
+
+REPORT = (FIXTURES / "fio-3.33-randrw.json").read_text()
+
+
+def test_figures_of_a_report():
+    summary = summarise(REPORT)
+    assert summary["read"]["requests"] + summary["write"]["requests"] == 256
+    read = summary["read"]
+    assert read["bytes"] == 126 * 4096
+    assert read["iops"] == 6300  # 126 requests in 20 ms
+    assert read["kib_s"] == 25200
+    assert read["latency_mean_ns"] == 134624.587302
+    assert read["latency_percentile_ns"]["50.000000"] == 59136
+
+
+def test_what_fio_says_before_its_report_is_skipped():
+    assert summarise("fio: this platform does not support this\n" + REPORT) == summarise(REPORT)
+
+
+def test_a_direction_without_requests_has_no_figures():
+    report = json.loads(REPORT)
+    report["jobs"][0]["write"]["total_ios"] = 0
+    assert list(summarise(json.dumps(report))) == ["read"]
+
+
+BROKEN = {
+    "empty": "",
+    "cut off": REPORT[: len(REPORT) // 2],
+    "one character short": REPORT.rstrip()[:-1],
+    "no job": json.dumps({**json.loads(REPORT), "jobs": []}),
+    "another program's": '{"sysstat": {"hosts": []}}',
+    "not JSON": "fio: failed to open the device",
+    "a list": '{"jobs": [[]]}',
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_report_is_refused(case):
+    with pytest.raises(AgentError) as refusal:
+        summarise(BROKEN[case])
+    said = str(refusal.value)
+    assert "expected its JSON with one job" in said
+    assert f"found {len(BROKEN[case])} characters" in said
+    assert "run the trial again" in said

@@ -67,6 +67,30 @@ def run(tmp_path):
             supervisor.stop(folder)
 
 
+@pytest.fixture
+def started(agent, run):
+    """Return a function that makes a run's folder and starts the run."""
+
+    def start(**trial):
+        folder = run(**trial)
+        agent("start", folder)
+        return folder
+
+    return start
+
+
+@pytest.fixture
+def finished(started):
+    """Return a function that does the same, and waits until the run has ended."""
+
+    def start_and_wait(**trial):
+        folder = started(**trial)
+        ended(folder)
+        return folder
+
+    return start_and_wait
+
+
 def pid_of(folder):
     return int(wait_until((folder / "agent.pid").exists) and (folder / "agent.pid").read_text())
 
@@ -86,18 +110,16 @@ def test_a_run_goes_from_new_to_finished(agent, run):
     assert (folder / "log.txt").read_text() == "started\n"
 
 
-def test_a_started_run_belongs_to_nobody(agent, run):
-    folder = run(waits=True)
-    agent("start", folder)
+def test_a_started_run_belongs_to_nobody(started):
+    folder = started(waits=True)
     trial = pid_of(folder)
-    parent = int(Path(f"/proc/{trial}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    parent = parent_of(trial)
     assert os.getsid(parent) == parent != os.getsid(0)
     assert parent not in children(os.getpid())
 
 
-def test_who_starts_a_run_twice_starts_it_once(agent, run):
-    folder = run(waits=True)
-    agent("start", folder)
+def test_who_starts_a_run_twice_starts_it_once(agent, started):
+    folder = started(waits=True)
     first = pid_of(folder)
     agent("start", folder)
     assert pid_of(folder) == first and running(first)
@@ -123,9 +145,8 @@ def test_two_who_start_a_run_at_the_same_moment_start_it_once(agent, run):
 
 
 @pytest.mark.parametrize("status", [1, 3])
-def test_a_failed_run_is_started_anew(agent, run, status):
-    folder = run(status=status)
-    agent("start", folder)
+def test_a_failed_run_is_started_anew(agent, status, started):
+    folder = started(status=status)
     assert ended(folder) == "failed"
     (folder / "trial.json").write_text(json.dumps({"says": ["again"]}))
     agent("start", folder)
@@ -133,24 +154,22 @@ def test_a_failed_run_is_started_anew(agent, run, status):
     assert (folder / "log.txt").read_text() == "again\n", "nothing of the first attempt is left"
 
 
-def test_a_killed_agent_is_a_failed_run(agent, run):
-    folder = run(waits=True)
-    agent("start", folder)
+def test_a_killed_agent_is_a_failed_run(started):
+    folder = started(waits=True)
     os.kill(pid_of(folder), signal.SIGKILL)
     assert ended(folder) == "failed"
     assert (folder / "status").read_text() == "137"
 
 
-def supervisor_of(folder):
-    return int(Path(f"/proc/{pid_of(folder)}/stat").read_text().rsplit(")", 1)[1].split()[1])
+def parent_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
-def test_an_agent_that_outlives_its_supervisor_still_runs(agent, run):
-    folder = run(waits=True)
-    agent("start", folder)
+def test_an_agent_that_outlives_its_supervisor_still_runs(agent, started):
+    folder = started(waits=True)
     trial = pid_of(folder)
-    os.kill(supervisor_of(folder), signal.SIGKILL)
-    wait_until(lambda: Path(f"/proc/{trial}/stat").read_text().rsplit(")", 1)[1].split()[1] == "1")
+    os.kill(parent_of(pid_of(folder)), signal.SIGKILL)
+    wait_until(lambda: parent_of(trial) == 1)
     assert supervisor.state(folder) == "running"
     agent("start", folder)
     assert pid_of(folder) == trial and running(trial), "nobody started a second one beside it"
@@ -158,10 +177,9 @@ def test_an_agent_that_outlives_its_supervisor_still_runs(agent, run):
     assert ended(folder) == "lost"
 
 
-def test_a_run_of_which_all_were_killed_is_lost_and_started_anew(agent, run):
-    folder = run(waits=True)
-    agent("start", folder)
-    both = [supervisor_of(folder), pid_of(folder)]
+def test_a_run_of_which_all_were_killed_is_lost_and_started_anew(agent, started):
+    folder = started(waits=True)
+    both = [parent_of(pid_of(folder)), pid_of(folder)]
     for pid in both:
         os.kill(pid, signal.SIGKILL)
     assert ended(folder) == "lost"
@@ -175,27 +193,22 @@ def followed(said):
     return [line["text"] for line in lines if line.get("text")], lines[-1]
 
 
-def test_following_ends_with_the_state(agent, run):
-    folder = run(says=["one", "two", "drei \N{EN DASH} \udcff"[:6]])
-    agent("start", folder)
-    ended(folder)
+def test_following_ends_with_the_state(agent, finished):
+    folder = finished(says=["one", "two", "drei \N{EN DASH} \udcff"[:6]])
     texts, last = followed(agent("follow", folder).stdout)
     assert texts == ["one", "two", "drei \N{EN DASH}"]
     assert last == {"state": "finished"}
 
 
-def test_following_goes_on_where_it_was(agent, run):
-    folder = run(says=["one", "two", "three"])
-    agent("start", folder)
-    ended(folder)
+def test_following_goes_on_where_it_was(agent, finished):
+    folder = finished(says=["one", "two", "three"])
     first = json.loads(agent("follow", folder).stdout.splitlines()[0])
     texts, _ = followed(agent("follow", folder, first["offset"]).stdout)
     assert texts == ["two", "three"]
 
 
-def test_following_a_running_run_sees_what_comes(agent, run, tmp_path):
-    folder = run(says=["started"], waits=True)
-    agent("start", folder)
+def test_following_a_running_run_sees_what_comes(tmp_path, started):
+    folder = started(says=["started"], waits=True)
     with subprocess.Popen(
         [sys.executable, tmp_path / "agent.py", "follow", folder], stdout=subprocess.PIPE, text=True
     ) as follower:
@@ -211,9 +224,8 @@ def test_a_line_is_told_when_it_is_whole(tmp_path):
     assert supervisor._lines(tmp_path / "log", 6) == [b"half\n"]
 
 
-def test_a_silent_run_has_a_heartbeat(run, capsys, monkeypatch, agent):
-    folder = run(says=[], waits=True)
-    agent("start", folder)
+def test_a_silent_run_has_a_heartbeat(capsys, monkeypatch, started):
+    folder = started(says=[], waits=True)
     monkeypatch.setattr(supervisor, "HEARTBEAT_S", 0.2)
     threading.Timer(1, (folder / "go").touch).start()
     supervisor.follow(folder)
@@ -222,10 +234,8 @@ def test_a_silent_run_has_a_heartbeat(run, capsys, monkeypatch, agent):
     assert lines[-1] == {"state": "finished"}
 
 
-def test_a_result_is_packed(agent, run):
-    folder = run()
-    agent("start", folder)
-    ended(folder)
+def test_a_result_is_packed(agent, finished):
+    folder = finished()
     agent("fetch", folder)
     with tarfile.open(folder / "result.tar") as archive:
         names = set(archive.getnames())
@@ -233,9 +243,8 @@ def test_a_result_is_packed(agent, run):
     assert (folder / "result.tar").stat().st_mode & 0o777 == 0o644
 
 
-def test_stopping_waits_for_the_end(agent, run):
-    folder = run(waits=True)
-    agent("start", folder)
+def test_stopping_waits_for_the_end(agent, started):
+    folder = started(waits=True)
     trial = pid_of(folder)
     agent("stop", folder)
     assert not running(trial)
@@ -248,9 +257,8 @@ def test_stopping_what_does_not_run_is_harmless(agent, run):
     assert supervisor.state(folder) == "new"
 
 
-def test_a_run_that_runs_is_not_forgotten(agent, run):
-    folder = run(waits=True)
-    agent("start", folder)
+def test_a_run_that_runs_is_not_forgotten(agent, started):
+    folder = started(waits=True)
     agent("forget", folder)
     assert folder.exists() and running(pid_of(folder))
     (folder / "go").touch()
@@ -272,10 +280,9 @@ def test_cleaning_leaves_what_runs(agent, run, tmp_path):
     assert not finished.exists() and not new.exists() and not old.exists()
 
 
-def test_the_state_is_never_lost_between_lock_and_status(agent, run):
+def test_the_state_is_never_lost_between_lock_and_status(started):
     """The status is written before the lock is let go, whoever looks in between."""
-    folder = run(waits=True)
-    agent("start", folder)
+    folder = started(waits=True)
     seen = [supervisor.state(folder)]
     (folder / "go").touch()
     wait_until(lambda: seen.append(supervisor.state(folder)) or seen[-1] == "finished", pause_s=0)

@@ -34,6 +34,18 @@ def changed(tmp_path):
     return write
 
 
+def put(value, *place):
+    """Return a function that puts a value into a drive's file, at a place of these keys."""
+
+    def change(content):
+        *above, last = place
+        for key in above:
+            content = content[key]
+        content[last] = value
+
+    return change
+
+
 def line_with(file, text, nth=1):
     """Return the number of the nth line that has `text`."""
     lines = enumerate(file.read_text().splitlines(), start=1)
@@ -69,19 +81,15 @@ def test_a_misread_point_of_a_seek_curve_is_left_out_and_named():
     assert 3400 not in [point.cylinders for point in described.seek_curve_ms_by_cylinders]
 
 
-def without_bus(content):
-    content["bus_ms_per_sector"] = 0.0
-
-
 def test_a_bus_that_the_file_leaves_open_is_disksim_s_for_that_drive(changed):
-    described = read(changed(without_bus, OURS["hp-c3323a"]))
+    described = read(changed(put(0.0, "bus_ms_per_sector"), OURS["hp-c3323a"]))
     assert described.bus_ms_per_sector == 0.1455 and described.buffer.read_water_mark == 1
     (said,) = described.assumptions
     assert "0.1455 ms a sector, as where DiskSim" in said and "when 100% of a request" in said
 
 
 def test_a_bus_that_nobody_tells_is_the_median_of_disksim_s_and_named(changed):
-    described = read(changed(without_bus))
+    described = read(changed(put(0.0, "bus_ms_per_sector")))
     assert described.bus_ms_per_sector == 0.1455 and described.buffer.read_water_mark == 0
     assert "the median of the 5 buses" in described.assumptions[0]
     assert read(CHEETAH).assumptions == () and read(CHEETAH).bus_ms_per_sector == 0.105
@@ -89,7 +97,7 @@ def test_a_bus_that_nobody_tells_is_the_median_of_disksim_s_and_named(changed):
 
 def test_a_water_mark_of_the_file_s_own_stays(changed):
     def change(content):
-        without_bus(content)
+        content["bus_ms_per_sector"] = 0.0
         content["buffer"]["High (read) water mark"] = 0.5
 
     assert read(changed(change, OURS["hp-c3323a"])).buffer.read_water_mark == 0.5
@@ -110,89 +118,44 @@ def test_an_unknown_drive_is_refused_by_name():
         drive("x")
 
 
-def falling(content):
-    content["seek_curve_ms_by_cylinders"][-1][1] = 0.5
-
-
-def backwards(content):
-    content["seek_curve_ms_by_cylinders"][7][0] = 3
-
-
-def overlapping(content):
-    content["zones"][1]["first_cylinder"] = 800
-
-
-def too_large(content):
-    content["sectors"] = 10**9
-
-
-def wide_skew(content):
-    content["zones"][2]["track_skew_sectors"] = 238
-
-
-def beyond(content):
-    content["zones"][-1]["last_cylinder"] = 6963
-
-
-def misspelled(content):
-    content["zones"][0]["first_cilinder"] = 0
-
-
-def misspelled_by_us(content):
-    content["buffer"]["segmets"] = 3
-
-
-def misspelled_above(content):
-    content["Rotation"] = 7200
-
-
-def no_zones(content):
-    content["zones"] = []
-
-
-def without_a_field(content):
-    del content["zones"][2]["sectors_per_track"]
-
-
-def no_distance(content):
-    content["seek_curve_ms_by_cylinders"].insert(0, [0, 0.0])
-
-
-def endless_seek(content):
-    content["seek_curve_ms_by_cylinders"][-1][1] = 1e30
-
-
-def many_surfaces(content):
-    content["surfaces"] = 10**30
-
-
-def true_speed(content):
-    content["rotation_rpm"] = True
-
-
-def speed_in_quotes(content):
-    content["rotation_rpm"] = "7200"
+FALLING = put(0.5, CURVE, -1, 1)
 
 
 @pytest.mark.parametrize(
     "change, at, sentence",
     [
-        (falling, ("  [", 106), "seek curve: expected it not to fall; found 0.5 ms for 6894 cyl"),
-        (backwards, ("  [", 8), "expected a longer distance than the 7 cylinders before"),
-        (overlapping, ('"first_cylinder": 800', 1), "zone 2: .*behind cylinder 846.*overlap"),
-        (too_large, ('"sectors": 1000000000', 1), "sectors: expected at most the 17918387 that"),
-        (wide_skew, ('"track_skew_sectors": 238', 1), "zone 3: .*less than a track, which has 238"),
-        (beyond, ('"last_cylinder": 6963', 1), "zone 11: expected to end at cylinder 6518 to 6961"),
-        (misspelled, ('"first_cilinder": 0', 1), "zone 1: first_cilinder: no such parameter"),
-        (misspelled_by_us, ('"segmets": 3', 1), "buffer.segmets: no such parameter"),
-        (misspelled_above, ('"Rotation": 7200', 1), "Rotation: no such parameter"),
-        (no_zones, ('"zones": []', 1), "zones: expected at least 1 item; found none"),
-        (without_a_field, ("  {", 3), "zone 3: sectors_per_track: required, and not given"),
-        (no_distance, ("   0,", 1), "cylinders: point 1: cylinders: Input should be greater"),
-        (endless_seek, ("1e+30", 1), "cylinders: point 106: time_ms: .* than or equal to 10000"),
-        (many_surfaces, ('"surfaces": 1000', 1), "surfaces: .* less than or equal to 256"),
-        (true_speed, ('"rotation_rpm": true', 1), "rotation_rpm: expected a number"),
-        (speed_in_quotes, ('"rotation_rpm": "7200"', 1), "rotation_rpm: expected a number"),
+        (FALLING, ("  [", 106), "seek curve: expected it not to fall; found 0.5 ms for 6894 cyl"),
+        (put(3, CURVE, 7, 0), ("  [", 8), "expected a longer distance than the 7 cylinders before"),
+        (put(800, "zones", 1, "first_cylinder"), ('"first_cylinder": 800', 1), "zone 2: .*overlap"),
+        (put(10**9, "sectors"), ('"sectors": 1000000000', 1), "sectors: expected at most the 179"),
+        (
+            put(238, "zones", 2, "track_skew_sectors"),
+            ('"track_skew_sectors": 238', 1),
+            "zone 3: .*less than a track, which has 238",
+        ),
+        (put(6963, "zones", -1, "last_cylinder"), ('"last_cylinder": 6963', 1), "zone 11: .* 6961"),
+        (
+            put(0, "zones", 0, "first_cilinder"),
+            ('"first_cilinder": 0', 1),
+            "zone 1: first_cilinder",
+        ),
+        (put(3, "buffer", "segmets"), ('"segmets": 3', 1), "buffer.segmets: no such parameter"),
+        (put(7200, "Rotation"), ('"Rotation": 7200', 1), "Rotation: no such parameter"),
+        (put([], "zones"), ('"zones": []', 1), "zones: expected at least 1 item; found none"),
+        (lambda all: all["zones"][2].pop("sectors_per_track"), ("  {", 3), "zone 3: .*: required"),
+        (put([0, 0.0], CURVE, 0), ("   0,", 1), "cylinders: point 1: cylinders: Input should be"),
+        (put(1e30, CURVE, -1, 1), ("1e+30", 1), "cylinders: point 106: time_ms: .* equal to 10000"),
+        (
+            put(10**30, "surfaces"),
+            ('"surfaces": 1000', 1),
+            "surfaces: .* less than or equal to 256",
+        ),
+        (put(True, "rotation_rpm"), ('"rotation_rpm": true', 1), "rotation_rpm: expected a number"),
+        (
+            put("7200", "rotation_rpm"),
+            ('"rotation_rpm": "7200"', 1),
+            "rotation_rpm: expected a num",
+        ),
     ],
 )
 def test_a_drive_that_cannot_be_is_refused_with_its_line(changed, change, at, sentence):
@@ -205,14 +168,14 @@ def test_a_drive_that_cannot_be_is_refused_with_its_line(changed, change, at, se
 
 def test_a_line_counts_what_was_left_out_before_it(changed):
     """The last point of the IBM's curve is the 151st, and two before it are misread."""
-    file = changed(falling, OURS["ibm18es"])
+    file = changed(FALLING, OURS["ibm18es"])
     with pytest.raises(ElevatorLabError, match=f":{line_with(file, '  [', 151)}: seek curve"):
         read(file)
 
 
 @pytest.mark.parametrize("curve", [5, [5], [[1]], "x", None, [[1, "a"]]])
 def test_a_curve_that_is_none_is_refused(changed, curve):
-    file = changed(lambda content: content.update(seek_curve_ms_by_cylinders=curve))
+    file = changed(put(curve, CURVE))
     with pytest.raises(ElevatorLabError, match=r"drive\.json:\d+: seek_curve_ms_by_cylinders"):
         read(file)
 
@@ -228,10 +191,7 @@ def test_a_curve_with_many_misread_points_is_none(changed):
 
 @pytest.mark.parametrize("time_ms", [0.1, 3.0])
 def test_one_point_that_falls_is_no_misreading_unless_it_is_the_shortest_seek(changed, time_ms):
-    def change(content):
-        content["seek_curve_ms_by_cylinders"][50][1] = time_ms
-
-    file = changed(change)
+    file = changed(put(time_ms, CURVE, 50, 1))
     sentence = f":{line_with(file, '  [', 51)}: seek curve: .* not to fall; found {time_ms:g} ms"
     with pytest.raises(ElevatorLabError, match=sentence):
         read(file)
@@ -248,12 +208,8 @@ def spiky():
     return curve
 
 
-def with_curve(curve):
-    return lambda content: content.update(seek_curve_ms_by_cylinders=curve)
-
-
 def test_a_badly_measured_curve_is_read_and_what_is_far_too_high_is_left_out(changed):
-    described = read(changed(with_curve(spiky())))
+    described = read(changed(put(spiky(), CURVE)))
     assert len(described.seek_curve_ms_by_cylinders) == 136
     said, falls = described.assumptions
     assert said.startswith("Left out of the seek curve, as misread: ")
@@ -303,7 +259,7 @@ def test_a_curve_that_really_falls_is_refused(changed, points, fallen):
     times_ms = [2 + 8 * math.sqrt(number / points) for number in range(1, points + 1)]
     curve = [[40 * (at + 1), time_ms] for at, time_ms in enumerate(fallen(times_ms))]
     with pytest.raises(ElevatorLabError, match=r"drive\.json:\d+: seek curve: expected it not to"):
-        read(changed(with_curve(curve)))
+        read(changed(put(curve, CURVE)))
 
 
 def test_a_single_fall_of_the_curve_is_named(changed):
@@ -317,7 +273,7 @@ def test_a_single_fall_of_the_curve_is_named(changed):
 
 
 def test_a_write_may_shorten_a_seek(changed):
-    described = read(changed(lambda content: content.update(write_settle_ms=-0.642)))
+    described = read(changed(put(-0.642, "write_settle_ms")))
     assert described.write_settle_ms == -0.642
     assert described.assumptions == ()
     assert beside_disk.numbers(described.model_dump(mode="json"))[6] == -642_000

@@ -56,6 +56,10 @@ WRONG = {
         ["run", STUDY, "--testbed", "host", "-p", "arms=container", "--preset", "smoke"],
         "belong on another testbed than host",
     ),
+    "no folder of a scheduler": (
+        ["run", "stream_batching", "--scheduler", "/no/such", "--dry-run"],
+        "expected the folder of a scheduler",
+    ),
     "cleaning what is away": (
         ["clean", "--testbed", "ssh://root@127.0.0.1:1"],
         "root@127.0.0.1:1 cannot be reached",

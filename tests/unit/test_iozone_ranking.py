@@ -1,5 +1,6 @@
 """Study 2: trials, the article's log, errata, and verdicts that follow from what was measured."""
 
+import functools
 import itertools
 import math
 
@@ -8,6 +9,7 @@ import pytest
 
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging import claims
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.showing.figures import title_of
@@ -55,6 +57,17 @@ def by_id(measured):
     return {claim.id.removeprefix("iozone_ranking/"): claim for claim in judge(measured)}
 
 
+@functools.cache
+def rerun(*best_first, **more):
+    """Return the claims judged by `table` with these schedulers, if any are named."""
+    return by_id(table(best_first=best_first or BEST_FIRST, **more))
+
+
+@functools.cache
+def without_a_run():
+    return by_id(NONE_YET)
+
+
 # Trials
 
 
@@ -66,9 +79,8 @@ def test_a_trial_a_run_scheduler_device_and_variant_with_all_threads_in_it():
 
 
 def test_the_drives_are_partitions_whose_cache_is_scaled_down_with_the_files():
-    by_arm = {
-        trial.labels["arm"]: trial for trial in study.trials(studies.parameters(study, "quick"))
-    }
+    made = study.trials(studies.parameters(study, "quick"))
+    by_arm = {trial.labels["arm"]: trial for trial in made}
     for arm, cache_mib in {"notebook-5400": 8, "desktop-7200": 16}.items():
         used = by_arm[arm].device
         assert 64 <= used.capacity_mib <= 70 and used.profile == arm
@@ -80,10 +92,8 @@ def test_the_drives_are_partitions_whose_cache_is_scaled_down_with_the_files():
 
 def test_the_full_preset_is_the_articles_command():
     chosen = studies.parameters(study, "full")
-    assert (chosen.size_mib, chosen.record_kib, chosen.threads, chosen.repetitions) == (
-        *(1024, 8192, 3, 3),
-    )
-    assert chosen.dirty_mib is None
+    asked = {"size_mib": 1024, "record_kib": 8192, "threads": 3, "repetitions": 3}
+    assert asked.items() <= chosen.model_dump().items() and chosen.dirty_mib is None
 
 
 @pytest.mark.parametrize(
@@ -144,13 +154,12 @@ def test_a_log_of_fio_is_called_so(tmp_path):
 
 
 def test_every_judge_is_used_and_every_claim_judged():
-    found = judge(NONE_YET)
     assert {item.judge for item in study.claims.statements("iozone_ranking")} == set(JUDGES)
-    assert len({claim.id for claim in found}) == len(found) == 55
+    assert len({claim.id for claim in judge(NONE_YET)}) == len(judge(NONE_YET)) == 55
 
 
 def test_the_errata_are_found_without_any_run():
-    found = by_id(NONE_YET)
+    found = without_a_run()
     contradicted = {name for name, one in found.items() if one.verdict == Verdict.CONTRADICTED}
     assert contradicted == {
         "sample/run-1/rewrite-is-the-random-write-figure",
@@ -171,31 +180,26 @@ def test_the_errata_are_found_without_any_run():
 
 @WITH
 def test_a_rerun_like_the_laptop_reproduces_its_winner_and_contradicts_the_desktops(cfq, begins):
-    found = by_id(table(best_first=(cfq, *BEST_FIRST[1:])))
+    found = rerun(cfq, *BEST_FIRST[1:])
     assert found[f"{begins}winner/laptop"].verdict == Verdict.REPRODUCED
     assert found[f"{begins}winner/desktop"].verdict == Verdict.CONTRADICTED
     assert found[f"{begins}winner/desktop"].measured == cfq
-    other = "winner/laptop" if begins else "successor/winner/laptop"
-    assert "none and mq-deadline ran here as published" in found[other].reason
 
 
-def test_a_reason_says_that_cfq_is_a_reimplementation_and_bfq_its_successor():
-    found = by_id(table(best_first=(*BEST_FIRST, "bfq")))
-    assert "cfq is our reimplementation" in found["points/laptop/cfq"].reason
-    assert "bfq is the successor of" in found["successor/points/laptop/cfq"].reason
+def test_points_of_cfq_and_of_its_successor_are_their_own():
+    found = rerun(*BEST_FIRST, "bfq")
     assert found["points/laptop/cfq"].measured == 30
     assert found["successor/points/laptop/cfq"].measured == 0
 
 
 def test_three_runs_are_too_few_for_a_winner():
-    claim = by_id(table(runs=3))["winner/laptop"]
-    assert claim.verdict == Verdict.UNDECIDED
-    assert "too few runs. Chance alone lets 3 runs agree in 11 % of cases" in claim.reason
+    claim = rerun(runs=3)["winner/laptop"]
+    assert claim.verdict == Verdict.UNDECIDED and "too few runs" in claim.reason
 
 
 @WITH
 def test_the_ratios_of_the_printed_log_come_back(cfq, begins):
-    found = by_id(table(best_first=(cfq, *BEST_FIRST[1:])))
+    found = rerun(cfq, *BEST_FIRST[1:])
     for name in ("rewrite", "random_read", "mixed_workload", "random_write"):
         claim = found[f"{begins}sample/run-1/{name}/relative-to-initial-write"]
         assert claim.verdict == Verdict.REPRODUCED, claim.reason
@@ -219,14 +223,14 @@ def test_the_tolerance_of_a_ratio_is_what_the_two_printed_runs_leave():
 
 
 def test_gains_are_held_against_the_percentages():
-    found = by_id(table(step=0.115))  # cfq over none: 1 / 0.77, 29.9 %
+    found = rerun(step=0.115)  # cfq over none: 1 / 0.77, 29.9 %
     assert found["improvement/30-percent"].verdict == Verdict.REPRODUCED
     assert found["improvement/18-percent"].verdict == Verdict.DIRECTION_ONLY
     assert found["improvement/2-percent"].verdict == Verdict.CONTRADICTED  # 15 times as much
 
 
 def test_reads_from_the_cache_and_a_mixed_workload_that_reads_are_told():
-    found = by_id(table())
+    found = rerun()
     assert found["sample/two-tests-never-meet-the-disk"].verdict == Verdict.CONTRADICTED
     assert found["sample/mixed-workload-mixes"].measured == "2 files read"
 
@@ -246,7 +250,6 @@ def test_a_solid_state_disk_is_not_held_against_the_articles_disks():
     judged = judge(table(arm="sata_ssd"))
     measured = [claim for claim in judged if claim.testbed != "published data"]
     assert {claim.verdict for claim in measured} == {Verdict.NOT_TESTABLE}
-    assert "No device like the article's disks" in measured[0].reason
 
 
 @pytest.mark.parametrize(
@@ -279,35 +282,26 @@ def test_comparisons_have_a_row_a_test_number_of_threads_and_run():
 
 
 def test_claims_about_points_name_each_other():
-    found = by_id(table())
+    found = rerun()
     winner = found["winner/laptop"]
     assert winner.cell.startswith("points of none, mq-deadline and cfq, ")
-    assert winner.shared_with
-    assert {found[name.removeprefix("iozone_ranking/")].cell for name in winner.shared_with} == {
-        winner.cell
-    }
+    shared = [name.removeprefix("iozone_ranking/") for name in winner.shared_with]
+    assert {found[name].cell for name in shared} == {winner.cell}
 
 
 # Figures
 
 
-def test_every_figure_is_drawn_with_its_caption():
+def test_every_figure_is_drawn_and_the_gain_says_what_filled_and_open_mean():
     drawn = study.figures(study.published(), table())
     assert list(drawn) == [
         *("points", "critical-difference", "gain"),
         *("charts-as-published", "charts-direct"),
     ]
-    assert all(
-        "Measured on the testbed host with the preset full" in one.caption for one in drawn.values()
-    )
+    said = [text.get_text() for text in drawn["gain"].figure.legends[0].get_texts()]
+    assert [words for words in said if "thread" in words] == ["1 thread", "2 threads"]
     assert len(drawn["charts-direct"].figure.axes) == 5
     assert [name for name, one in drawn.items() if not one.appendix] == ["points", "gain"]
-
-
-def test_the_gain_says_what_filled_and_open_mean():
-    figure = study.figures(study.published(), table())["gain"].figure
-    said = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert [words for words in said if "thread" in words] == ["1 thread", "2 threads"]
 
 
 def test_published_data_alone_are_drawn_too():
@@ -337,20 +331,18 @@ def test_an_order_that_flips_between_runs(cfq, begins, runs, change, verdict):
     last = (measured["repetition"] == runs) & (measured["scheduler"] == "none")
     first = (measured["repetition"] == 1) & (measured["scheduler"] == cfq)
     measured.loc[last | first, "throughput_kib_s"] *= change
-    claim = by_id(measured)[f"{begins}sentence/order-flips-between-runs"]
+    name = f"iozone_ranking/{begins}sentence/order-flips-between-runs"
+    (item,) = [one for one in statements(study.NAME) if one.claim["id"] == name]
+    (claim,) = claims.judge([item], JUDGES, measured)
     assert claim.verdict == verdict
     assert claim.repetitions_to_decide == (3 if runs < 3 and verdict == Verdict.UNDECIDED else None)
 
 
 def test_what_the_article_says_of_noop_and_of_echo():
-    found = by_id(NONE_YET)
+    found = without_a_run()
     points = found["points/desktop/noop-on-all-tests"]
     assert (points.published, points.measured, points.verdict) == (18, 30, Verdict.CONTRADICTED)
     assert found["script/echo-switches"].verdict == Verdict.CONTRADICTED
-    (item,) = [
-        one
-        for one in study.claims.statements("iozone_ranking")
-        if one.claim["id"].endswith("echo-switches")
-    ]
+    (item,) = [one for one in statements(study.NAME) if one.claim["id"].endswith("echo-switches")]
     mended = item._replace(published='echo "<i/o scheduler>" > /sys/block/sda/queue/scheduler')
     assert JUDGES["command_writes"](mended, NONE_YET).verdict == Verdict.REPRODUCED

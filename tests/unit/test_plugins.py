@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -63,10 +64,18 @@ def naps(tmp_path, monkeypatch):
     file = tmp_path / "napping_beside_disk.py"
     file.write_text(FAR)
     monkeypatch.syspath_prepend(str(tmp_path))
-    WORKLOADS.register("naps", Naps)
-    yield file
-    WORKLOADS.unregister("naps")
+    with registered(WORKLOADS, "naps", Naps):
+        yield file
     sys.modules.pop("napping_beside_disk", None)
+
+
+@contextmanager
+def registered(registry, name, model):
+    registry.register(name, model)
+    try:
+        yield
+    finally:
+        registry.unregister(name)
 
 
 def content_of(make_trial, **changes):
@@ -147,10 +156,17 @@ def test_the_far_side_travels_beside_the_trial(naps, make_trial):
     assert set(with_plugins(make_trial())) == {"trial.json"}
 
 
-def test_the_agent_takes_what_the_archive_brings(naps, make_trial, tmp_path, monkeypatch):
-    archive = tmp_path / "plugins.zip"
-    archive.write_bytes(plugin_archive(parse(content_of(make_trial, workloads=[NAP]))))
+@pytest.fixture
+def archive(request, naps, make_trial, tmp_path, monkeypatch):
+    """Return the archive of a trial that naps, where only the archive has the far side."""
+    naps.write_text(getattr(request, "param", FAR))
+    file = tmp_path / "plugins.zip"
+    file.write_bytes(plugin_archive(parse(content_of(make_trial, workloads=[NAP]))))
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(tmp_path)])
+    return file
+
+
+def test_the_agent_takes_what_the_archive_brings(archive):
     agent_plugins.load(archive)
     try:
         assert KINDS["naps"].__module__ == "napping_beside_disk"
@@ -159,11 +175,8 @@ def test_the_agent_takes_what_the_archive_brings(naps, make_trial, tmp_path, mon
         del KINDS["naps"]
 
 
-def test_the_agent_says_what_it_cannot_import(naps, make_trial, tmp_path, monkeypatch):
-    naps.write_text("import pandas_of_nobody\n")
-    archive = tmp_path / "plugins.zip"
-    archive.write_bytes(plugin_archive(parse(content_of(make_trial, workloads=[NAP]))))
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(tmp_path)])
+@pytest.mark.parametrize("archive", ["import pandas_of_nobody\n"], indirect=True)
+def test_the_agent_says_what_it_cannot_import(archive, tmp_path):
     with pytest.raises(AgentError, match="plug-in workload naps: expected .*No module named"):
         agent_plugins.load(archive)
     with pytest.raises(AgentError, match="the trial uses plug-ins; expected .*nothing.zip"):
@@ -203,11 +216,7 @@ class Mute(WorkloadModel):
 @pytest.mark.parametrize(
     ("name", "model", "said"),
     [
-        (
-            "mute",
-            Mute,
-            "workload 'mute': expected an attribute `agent` of its model, 'module:class",
-        ),
+        ("mute", Mute, "workload 'mute': expected an attribute `agent` of its model"),
         ("nap", Naps, "workload 'nap': expected a model whose field `kind` is 'nap'; found 'naps'"),
         ("nap", int, "found 'no such field' in <class 'int'>"),
     ],
@@ -231,27 +240,20 @@ def test_of_a_package_only_the_folder_travels():
 
 def test_a_registered_scheduler_reaches_the_agent(make_trial, tmp_path, monkeypatch):
     record = SchedulerRecord("adios", module="adios-iosched", signature="window")
-    SCHEDULERS.register("adios", record)
-    try:
+    archive = tmp_path / "plugins.zip"
+    with registered(SCHEDULERS, "adios", record):
         trial = make_trial(scheduler={"name": "adios"})
-        (named,) = trial.plugins
-        assert (named.kind, named.name) == ("scheduler", "adios")
-        archive = tmp_path / "plugins.zip"
+        assert [(one.kind, one.name) for one in trial.plugins] == [("scheduler", "adios")]
         archive.write_bytes(plugin_archive(trial))
-    finally:
-        SCHEDULERS.unregister("adios")
     monkeypatch.setattr(sys, "path", list(sys.path))
     agent_plugins.load(archive)
     assert of_the_agent.RECORDS.pop("adios")["module"] == "adios-iosched"
 
 
 def test_a_registered_profile_is_a_disk(make_trial):
-    PROFILES.register("tape", Profile(service_time_us=10**6, parallelism=1))
-    try:
+    with registered(PROFILES, "tape", Profile(service_time_us=10**6, parallelism=1)):
         trial = make_trial(device=profile("tape", 64))
         assert [(one.kind, one.name) for one in trial.plugins] == [("profile", "tape")]
-    finally:
-        PROFILES.unregister("tape")
 
 
 class Drum(DeviceModel):
@@ -269,14 +271,11 @@ class Drum(DeviceModel):
 
 
 def test_a_registered_device_says_what_it_requires(naps, make_trial):
-    DEVICES.register("drum", Drum)
-    try:
+    with registered(DEVICES, "drum", Drum):
         trial = parse(content_of(make_trial, device={"kind": "drum"}))
         assert "device null_blk" in requirements(trial)
         assert "device drum" not in requirements(trial)
         assert [(one.kind, one.name) for one in trial.plugins] == [("device", "drum")]
-    finally:
-        DEVICES.unregister("drum")
 
 
 class Calm(PolicyModel):
@@ -288,8 +287,7 @@ class Calm(PolicyModel):
 
 
 def test_a_registered_policy_checks_its_options(naps, make_trial, error_of):
-    POLICIES.register("calm", Calm)
-    try:
+    with registered(POLICIES, "calm", Calm):
         trial = parse(content_of(make_trial, regulator={"policy": "calm"}))
         assert json.loads(trial.canonical_json())["regulator"]["options"] == {"longest": 4}
         wrong = {"policy": "calm", "options": {"longest": 0}}
@@ -298,23 +296,16 @@ def test_a_registered_policy_checks_its_options(naps, make_trial, error_of):
         numbered = {"policy": "calm", "threshold": 0.5}
         said = error_of(parse, content_of(make_trial, regulator=numbered))
         assert "expected no number of another with the policy calm; found threshold" in said
-    finally:
-        POLICIES.unregister("calm")
     said = error_of(parse, content_of(make_trial, regulator={"policy": "calm"}))
-    assert "regulator.policy: Input should be 'aimd', 'guard', 'pi', 'slae'" in said
-    assert "'ute' or 'ute-paper' (given: 'calm')" in said
+    assert "regulator.policy: Input should be 'aimd', " in said and "(given: 'calm')" in said
 
 
 @pytest.mark.parametrize("number", ["sla_wait_ms", "threshold"])
 def test_a_policy_that_asks_for_a_number_of_the_agents_own_is_refused(number, naps, error_of):
     """The agent would call it without that number."""
     said = error_of(POLICIES.register, "calm", type("Numbered", (Calm,), {"number": number}))
-    assert said == (
-        "policy 'calm': expected a model whose `number` is None, since the agent gives an SLA or a "
-        f"threshold only to its own policies; found {number!r}. Make that number one of the "
-        "policy's options (docs/extending.md)"
-    )
-    assert "calm" not in POLICIES
+    assert said.startswith("policy 'calm': expected a model whose `number` is None, ")
+    assert f"; found {number!r}" in said and "calm" not in POLICIES
 
 
 def test_a_bundle_lists_what_its_trials_use(naps, make_trial):
@@ -409,9 +400,7 @@ def test_an_address_reaches_the_testbed_that_it_begins_with(monkeypatch, error_o
     monkeypatch.setattr(TESTBEDS, "_known", {**TESTBEDS._known, "far": _Far})
     assert testbeds.get("far://there?x=1").address == "far://there?x=1"
     assert testbeds.get("far+there://y").address == "there://y"
-    assert error_of(testbeds.get, "far") == (
-        "testbed far: expected an address, far://...; found 'far'"
-    )
+    assert "expected an address, far://...; found 'far'" in error_of(testbeds.get, "far")
 
 
 @pytest.mark.parametrize(

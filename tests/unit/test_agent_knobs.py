@@ -29,12 +29,8 @@ def test_a_knob_that_did_not_take(knob):
     proofs = Proofs()
     with pytest.raises(KnobFailed) as failure:
         proofs.set(knob, 16, read_as=lambda text: "12")  # as if the kernel had its own idea
-    assert (failure.value.file, failure.value.written, failure.value.read) == (
-        str(knob),
-        "16",
-        "12",
-    )
-    assert f"{knob} did not take: wrote 16, read back '12'" in str(failure.value)
+    told = failure.value.file, failure.value.written, failure.value.read
+    assert told == (str(knob), "16", "12")
     assert proofs.records == []
 
 
@@ -57,22 +53,21 @@ def test_the_selected_scheduler(text, name):
     assert schedulers.selected(text) == name
 
 
-QUEUES = {
-    "runs": ("bfq", ["slice_idle", "low_latency"], "tunables: low_latency slice_idle"),
-    "none": ("none", None, "tunables: none, as expected without a scheduler"),
-}
-
-
 def make_queue(folder, tunables):
-    for tunable in tunables or []:
+    for tunable in tunables:
         (folder / "iosched").mkdir(exist_ok=True)
         (folder / "iosched" / tunable).touch()
     return folder
 
 
-@pytest.mark.parametrize("case", QUEUES)
-def test_the_probe_of_a_scheduler(case, tmp_path):
-    name, tunables, said = QUEUES[case]
+@pytest.mark.parametrize(
+    "name, tunables, said",
+    [
+        ("bfq", ["slice_idle", "low_latency"], "tunables: low_latency slice_idle"),
+        ("none", [], "tunables: none, as expected without a scheduler"),
+    ],
+)
+def test_the_probe_of_a_scheduler(name, tunables, said, tmp_path):
     assert schedulers._probe(make_queue(tmp_path, tunables), name) == said
 
 
@@ -82,20 +77,13 @@ def test_the_probe_sees_another_scheduler(name, tunables, tmp_path):
         schedulers._probe(make_queue(tmp_path, tunables), name)
 
 
-def pretend_kernel(monkeypatch, offers):
-    monkeypatch.setattr(schedulers, "offered", lambda device: offers)
-    loaded = []
-    monkeypatch.setattr(schedulers, "load_module", lambda name, journal: loaded.append(name))
-    return loaded
-
-
 def test_a_kernel_without_the_scheduler(monkeypatch):
-    loaded = pretend_kernel(monkeypatch, ["none", "mq-deadline"])
-    with pytest.raises(AgentError) as failure:
+    loaded = []
+    monkeypatch.setattr(schedulers, "offered", lambda device: ["none", "mq-deadline"])
+    monkeypatch.setattr(schedulers, "load_module", lambda name, journal: loaded.append(name))
+    with pytest.raises(AgentError, match="scheduler 'kyber' for disk0.* none, mq-deadline"):
         schedulers.select("disk0", {"name": "kyber", "tunables": {}}, None, Proofs())
     assert loaded == ["kyber-iosched"]
-    assert "does not offer scheduler 'kyber' for disk0" in str(failure.value)
-    assert "it offers none, mq-deadline" in str(failure.value)
 
 
 def test_a_kernel_without_the_module(tmp_path, monkeypatch):
@@ -105,6 +93,5 @@ def test_a_kernel_without_the_module(tmp_path, monkeypatch):
     with pytest.raises(AgentError) as failure:
         schedulers.load_module("no-such-module-as-this")
     release = pathlib.Path("/proc/sys/kernel/osrelease").read_text().strip()
-    said = str(failure.value)
-    assert f"kernel {release} has no module no-such-module-as-this (not found)" in said
-    assert "leave it out of the trial" in said
+    said = f"kernel {release} has no module no-such-module-as-this (not found)"
+    assert said in str(failure.value)

@@ -100,10 +100,8 @@ def test_each_reading_of_the_paper_is_another_trial():
     assert list(by_name) == list(READINGS)
     literal = [trial.regulator for name, trial in by_name.items() if "-paper" in name]
     assert len({json.dumps(one.model_dump(mode="json")) for one in literal}) == len(literal) == 8
-    assert by_name["ute-paper-shared-mild"].regulator.options == {
-        "system": "shared",
-        "step": "mild",
-    }
+    mild = by_name["ute-paper-shared-mild"].regulator
+    assert mild.options == {"system": "shared", "step": "mild"}
     assert by_name["slae-paper"].regulator.options == {"step": "sharp", "overload": "both"}
 
 
@@ -208,6 +206,7 @@ def result_of(waits_ms, limits=()):
     rates = {"duration_s": seconds, "write_iops": 1, "write_kib_s": 1, "write_await_ms": 1}
     rates |= {"queue_length": 1, "utilization_ratio": 1}
     of_load = {"latency_mean_us": 1000, "latency_percentile_us": {"99": 2000}}
+    decision = {"event": "decision", "container": "overloaded-01"}
     normal = series([100] * seconds, waits_ms)
     over = series([10] * seconds, [50] * seconds)
     return {
@@ -216,13 +215,7 @@ def result_of(waits_ms, limits=()):
         "cpu_busy_ratio": 0.1,
         "partitions": dict.fromkeys(("normal-01", "overloaded-01"), rates),
         "regulator": [
-            {
-                "time_s": at_s,
-                "event": "decision",
-                "container": "overloaded-01",
-                "limit_bytes_s": limit,
-            }
-            for at_s, limit in limits
+            {**decision, "time_s": at_s, "limit_bytes_s": limit} for at_s, limit in limits
         ],
         "workloads": {
             f"writes-{name}": {
@@ -231,21 +224,14 @@ def result_of(waits_ms, limits=()):
                 "requests": sum(one["requests"] for one in some),
                 "bytes": size * sum(one["requests"] for one in some),
             }
-            for name, some, size in (
-                ("normal-01", normal, 5120),
-                ("overloaded-01", over, 32768),
-            )
+            for name, some, size in (("normal-01", normal, 5120), ("overloaded-01", over, 32768))
         },
     }
 
 
 def rows(waits_ms, limits=(), onset=2):
-    labels = {
-        "experiment": "regulation",
-        "disk": "write_behind",
-        "containers": "1",
-        "overloaded": "1",
-    }
+    labels = {"experiment": "regulation", "disk": "write_behind"}
+    labels |= {"containers": "1", "overloaded": "1"}
     labels |= {"mechanism": "slae", "load": "constant", "sla_ms": "5", "onset": str(onset)}
     names = ("normal-01", "overloaded-01")
     workloads = [{"name": f"writes-{name}", "group": name} for name in names]
@@ -313,16 +299,29 @@ def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repet
     return pd.DataFrame([{**given, **row} for row in made])
 
 
-def verdicts(table):
-    items = [
-        one for one in statements("container_isolation") if one.judge.startswith("regulation_")
-    ]
-    judged = claims.judge(items, claims_regulation.JUDGES, table)
+STATEMENTS = statements("container_isolation")
+
+
+JUDGES = {
+    name: judge
+    for name, judge in claims_regulation.JUDGES.items()
+    if name.startswith("regulation_")
+}
+
+
+def verdicts(table, judges=JUDGES):
+    items = [one for one in STATEMENTS if one.judge in judges]
+    judged = claims.judge(items, judges, table)
     return {claim.id.removeprefix("container_isolation/"): claim for claim in judged}
 
 
-def test_the_papers_own_numbers_are_reproduced():
-    found = verdicts(measured(17.7, 4.5, 4.5, 1.0))
+@pytest.fixture(scope="module")
+def found():
+    """Return the claims where a rerun gives the paper's own numbers."""
+    return verdicts(measured(17.7, 4.5, 4.5, 1.0))
+
+
+def test_the_papers_own_numbers_are_reproduced(found):
     verdict = {name: claim.verdict for name, claim in found.items()}
     for policy in ("slae-paper", "ute-paper", "slae", "ute"):  # 17.7 is not above 20
         assert verdict.pop(f"regulation/figure-9/longest/{policy}") == CONTRADICTED
@@ -332,8 +331,7 @@ def test_the_papers_own_numbers_are_reproduced():
     assert found["regulation/figure-8/after/slae-paper"].measured == pytest.approx(1.0, rel=0.01)
 
 
-def test_all_claims_about_a_policy_rest_on_the_same_trials():
-    found = verdicts(measured(17.7, 4.5, 4.5, 1.0))
+def test_all_claims_about_a_policy_rest_on_the_same_trials(found):
     for policy in ("slae-paper", "ute-paper", "slae", "ute"):
         cells = {one.cell for name, one in found.items() if name.endswith(f"/{policy}")}
         assert cells == {f"regulation by {policy}"}
@@ -347,8 +345,7 @@ def test_a_wait_that_falls_and_stays_above_the_limit_is_the_direction_only(after
     assert found["regulation/figure-9/after/ute-paper"].verdict == verdict
 
 
-def test_what_this_project_adds_is_no_prediction_of_the_document():
-    found = verdicts(measured(17.7, 4.5, 4.5, 1.0))
+def test_what_this_project_adds_is_no_prediction_of_the_document(found):
     for name, claim in found.items():
         if claim.role is not Role.CALIBRATION:
             ours = not name.endswith("-paper")
@@ -356,13 +353,9 @@ def test_what_this_project_adds_is_no_prediction_of_the_document():
 
 
 def test_a_rate_that_is_reduced_to_another_size_is_the_direction_only():
+    """A picture shows the value after, beside the limit and the value before."""
     found = verdicts(measured(19, 8, 4.5, 2.5))
     assert found["regulation/figure-8/after/ute-paper"].verdict == DIRECTION
-    assert "direction is the same" in found["regulation/figure-8/after/ute-paper"].reason
-
-
-def test_a_picture_shows_the_value_after_beside_the_limit_and_the_value_before():
-    found = verdicts(measured(19, 8, 4.5, 2.5))
     (wait,) = found["regulation/figure-9/after/ute-paper"].compared
     assert wait.value == pytest.approx(8, rel=0.01) and wait.low < wait.value < wait.high
     assert wait.published == (None, 5) and wait.neutral == pytest.approx(19, rel=0.01)
@@ -385,12 +378,11 @@ def test_what_was_not_run_is_not_testable():
     table = measured(17.7, 4.5, 4.5, 1.0)
     found = verdicts(table[table["mechanism"] != "ute-paper"])
     assert found["regulation/figure-8/after/ute-paper"].verdict == NOT_TESTABLE
-    assert "ute-paper was not run here" in found["regulation/figure-8/after/ute-paper"].reason
 
 
 def test_every_number_of_the_published_table_is_a_claim():
     published = read_published("container_isolation", "regulation")
-    rows = {item.claim["source"].row for item in statements("container_isolation")}
+    rows = {item.claim["source"].row for item in STATEMENTS}
     assert set(published["row"]) <= rows
 
 
@@ -420,27 +412,18 @@ def test_targets_are_judged_one_by_one():
     assert of.loc["nothing"].tolist() == ["not met", "not met", "met", "not met"]
 
 
-def test_tables_say_what_cannot_be_tested():
-    caption, table = small_table(comparison_table())
-    assert "io.latency is not compiled into" in caption
-    assert table["mechanism"].tolist() == ["nothing", "our SLAE"]
-
-
 def test_a_part_that_was_not_run_has_no_table():
-    captions = [caption for caption, _ in regulation_tables(comparison_table())]
-    assert captions == [COMPARISON, TARGETS]
+    (of_mechanisms, table), (targets, _) = regulation_tables(comparison_table())
+    assert (of_mechanisms, targets) == (COMPARISON, TARGETS)
+    assert table["mechanism"].tolist() == ["nothing", "our SLAE"]
 
 
 def test_a_mechanism_that_did_better_is_named():
     table = comparison_table()
-    assert better_than_slae(table).endswith(
-        "for 2 s. No other mechanism missed the SLA for a shorter time."
-    )
+    assert "No other mechanism" in better_than_slae(table)
     fixed = table[table["mechanism"] == "slae"].assign(mechanism="io_max", violation_s=0.0)
     both = pd.concat([table, fixed], ignore_index=True)
-    assert better_than_slae(both).endswith(
-        "This mechanism missed the SLA for a shorter time, or never: io.max 1 MB/s (0 s)."
-    )
+    assert "io.max 1 MB/s (0 s)." in better_than_slae(both)
 
 
 def test_what_never_recovers_says_so():
@@ -455,12 +438,6 @@ def test_what_never_recovers_says_so():
     assert words(table) == ["never"]
     table.loc[(table["mechanism"] == "none") & (table["repetition"] == 1), "recovery_s"] = 3.0
     assert words(table) == ["2 of 3 never"]
-
-
-def test_every_column_of_the_comparison_has_its_unit_at_the_axis():
-    axes = side_by_side(comparison_table()).axes
-    units = [axis.get_xlabel().partition("(")[2] for axis in axes[-4:]]
-    assert [unit.split()[0].rstrip(")") for unit in units] == ["s", "s", "ratio", "MB/s"]
 
 
 def test_waits_are_distributed_over_the_seconds_of_overload():
@@ -510,11 +487,7 @@ def test_two_trials_decide_immediately_by_their_interval(seconds, verdict):
 
 
 def test_what_no_trial_can_tell_is_not_testable():
-    judges = {"named_reason": named_reason}
-    items = [one for one in statements("container_isolation") if one.judge in judges]
-    found = claims.judge(items, judges, measured(19, 4, 4.5, 1))
-    assert {one.id.removeprefix("container_isolation/") for one in found} == {
-        "sentence/highest-first",
-        *(f"regulation/threshold-{end}-end" for end in ("low", "high")),
-    }
-    assert {one.verdict for one in found} == {NOT_TESTABLE}
+    found = verdicts(measured(19, 4, 4.5, 1), {"named_reason": named_reason})
+    ends = {f"regulation/threshold-{end}-end" for end in ("low", "high")}
+    assert found.keys() == {"sentence/highest-first", *ends}
+    assert {one.verdict for one in found.values()} == {NOT_TESTABLE}

@@ -18,6 +18,10 @@ from multicore_support import run  # noqa: F401  (fixtures)
 
 FORM = "expected deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]; found"
 
+MISSHAPEN = [
+    f"deterministic?{rest}" for rest in ("", "slot=100", "cpus=2&cpus=4", "cpus=2&cores=4")
+]
+
 
 @pytest.mark.parametrize(
     ("address", "emulator"),
@@ -35,10 +39,7 @@ def test_an_address(address, emulator):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("deterministic?", f"{FORM} 'deterministic?'"),
-        ("deterministic?slot=100", f"{FORM} 'deterministic?slot=100'"),
-        ("deterministic?cpus=2&cpus=4", f"{FORM} 'deterministic?cpus=2&cpus=4'"),
-        ("deterministic?cpus=2&cores=4", f"{FORM} 'deterministic?cpus=2&cores=4'"),
+        *((one, f"{FORM} '{one}'") for one in MISSHAPEN),
         ("deterministic?cpus=33", "cpus: expected a number from 1 to 32; found '33'"),
         ("deterministic?cpus=0", "cpus: expected a number from 1 to 32; found '0'"),
         ("deterministic?cpus=two", "cpus: expected a number from 1 to 32; found 'two'"),

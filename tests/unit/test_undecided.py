@@ -25,26 +25,12 @@ from elevatorlab.studies.container_isolation import claims as regulation
 
 
 def claim(**changes):
-    usual = {
-        "id": "s/one",
-        "study": "s",
-        "source": Source(document="D", place="Table 1", row="1"),
-        "role": Role.PREDICTION,
-        "datum": "d",
-        "quantity": "q",
-        "kind": "time",
-        "published": 2.0,
-        "unit": "s",
-        "formula": "f",
-        "tolerance": None,
-        "threshold": None,
-        "testbed": "deterministic",
-        "machine": "deterministic",
-        "preset": "quick",
-        "measured": 3.0,
-        "verdict": Verdict.UNDECIDED,
-        "reason": "So it is.",
-    }
+    words = {"quantity": "q", "formula": "f", "datum": "d", "unit": "s", "reason": "So it is."}
+    usual = {"id": "s/one", "study": "s", "role": Role.PREDICTION, "kind": "time", **words}
+    usual |= {"source": Source(document="D", place="Table 1", row="1")}
+    usual |= {"tolerance": None, "threshold": None, "published": 2.0, "measured": 3.0}
+    usual |= {"testbed": "deterministic", "machine": "deterministic", "preset": "quick"}
+    usual |= {"verdict": Verdict.UNDECIDED}
     return Claim(**{**usual, **changes})
 
 

@@ -34,29 +34,20 @@ from virtual_machines_support import ADDRESS, guest, machine, make_guest, run  #
 def test_the_defaults_are_in_the_trial(make_guest):
     trial = make_guest(groups=({"name": "main", "isolation": "virtual_machine"},))
     told = json.loads(trial.canonical_json())["groups"][0]["virtual_machine"]
-    assert told == {
-        "memory_mib": 512,
-        "scheduler": None,
-        "cache": "none",
-        "aio": "native",
-        "queues": 1,
-    }
+    defaults = {"memory_mib": 512, "scheduler": None, "cache": "none"}
+    assert told == {**defaults, "aio": "native", "queues": 1}
     assert parse(json.loads(trial.canonical_json())) == trial
 
 
-@pytest.mark.parametrize(
-    "machine",
-    [
-        {"memory_mib": 513},
-        {"scheduler": {"name": "bfq"}},
-        {"scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}}},
-        {"cache": "directsync"},
-        {"aio": "threads"},
-        {"queues": 2},
-    ],
-)
-def test_every_parameter_makes_another_trial(machine, make_guest):
-    assert make_guest(machine).hash != make_guest().hash
+def test_every_parameter_makes_another_trial(make_guest):
+    changes = [{"memory_mib": 513}, {"cache": "directsync"}, {"aio": "threads"}, {"queues": 2}]
+    changes += [
+        {"scheduler": {"name": "bfq", "tunables": some}} for some in ({}, {"slice_idle": 0})
+    ]
+    assert len({make_guest(machine).hash for machine in ({}, *changes)}) == 1 + len(changes)
+
+
+NO_GUEST = {"name": "main", "virtual_machine": {}}
 
 
 def test_other_trials_do_not_mention_it(make_trial):
@@ -64,45 +55,21 @@ def test_other_trials_do_not_mention_it(make_trial):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "place", "found"),
     [
-        (
-            {"machine": {"memory_mib": 1300}},
-            "groups.main.virtual_machine.memory_mib: the machine lives in the outer one's memory: "
-            "expected at most 1088 of its 1536 (less 64 of the disk and 384 for the host); found "
-            "1300",
-        ),
-        ({"memory_mib": 4096}, "memory_mib: expected at most 3072 with a virtual machine inside"),
-        (
-            {"groups": (guest(), {"name": "other"})},
-            "groups: expected main alone, since a virtual machine has the whole disk; found main, "
-            "other",
-        ),
-        (
-            {"groups": ({"name": "main", "virtual_machine": {}},)},
-            "virtual_machine: expected with isolation virtual_machine alone; found with process",
-        ),
-        (
-            {"machine": {"cache": "writeback"}},
-            "aio: expected threads or io_uring with the cache mode writeback, since native goes "
-            "past the page cache (none or directsync); found native",
-        ),
-        (
-            {"machine": {"scheduler": {"name": "sbq"}}},
-            "virtual_machine.scheduler: expected one of none, mq-deadline, bfq, kyber, since the "
-            "virtual machine has only the kernel's own schedulers; found 'sbq'. Choose one of "
-            "these",
-        ),
-        (
-            {"workloads": [fio(name=f"job{one}") for one in range(5)]},
-            "workloads: expected at most 4 in a virtual machine; found 5",
-        ),
+        ({"machine": {"memory_mib": 1300}}, "main.virtual_machine.memory_mib", "1088 of its 1536"),
+        ({"memory_mib": 4096}, "memory_mib", "at most 3072 with a virtual machine inside"),
+        ({"groups": (guest(), {"name": "other"})}, "groups", "found main, other"),
+        ({"groups": (NO_GUEST,)}, "virtual_machine", "found with process"),
+        ({"machine": {"cache": "writeback"}}, "aio: expected threads or io_uring", "found native"),
+        ({"machine": {"scheduler": {"name": "sbq"}}}, "virtual_machine.scheduler", "found 'sbq'"),
+        ({"workloads": [fio(name=f"{one}") for one in "abcde"]}, "workloads", "at most 4"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_sentence(changes, said, make_guest):
+def test_what_cannot_be_is_refused_by_its_place(changes, place, found, make_guest):
     with pytest.raises(ValueError, match="expected") as refusal:
         make_guest(**changes)
-    assert said in str(refusal.value)
+    assert place in str(refusal.value) and found in str(refusal.value)
 
 
 def test_a_plug_in_that_says_it_is_of_linux_is_no_scheduler_of_the_inner_machine(make_guest):
@@ -131,11 +98,7 @@ def test_an_address():
     [
         ("deterministic?processors=2", "expected deterministic?processor=MODEL; found"),
         (f"{ADDRESS}&cpus=2", "expected deterministic?processor=MODEL; found"),
-        (
-            "deterministic?processor=Nehalem-v1",
-            "processor: expected a model with SVM that gives no random numbers (Opteron_G3); found "
-            "'Nehalem-v1'",
-        ),
+        ("deterministic?processor=Nehalem-v1", "processor: expected a model with SVM"),
     ],
 )
 def test_bad_addresses_are_refused(address, said, error_of):
@@ -147,13 +110,8 @@ def test_bad_addresses_are_refused(address, said, error_of):
 def test_the_default_processor_is_refused_with_the_remedy(make_guest, testbed, error_of):
     trial = make_guest({"scheduler": {"name": "bfq"}})
     assert {str(Capability.VIRTUAL_MACHINES), "scheduler bfq"} <= requirements(trial)
-    found = [one for one in testbed.findings() if one.what == Capability.VIRTUAL_MACHINES]
-    assert [(one.found, one.remedy) for one in found] == [
-        (
-            "the processor model Nehalem-v1 has no SVM",
-            f"use --testbed '{ADDRESS}' (docs/virtual_machines.md). {inner.BUILD_IT}",
-        )
-    ]
+    (found,) = [one for one in testbed.findings() if one.what == Capability.VIRTUAL_MACHINES]
+    assert "Nehalem-v1 has no SVM" in found.found and f"'{ADDRESS}'" in found.remedy
 
 
 def test_its_machine_has_svm_and_one_more_piece_of_memory(monkeypatch, tmp_path):
@@ -293,9 +251,8 @@ def test_both_schedulers_are_in_the_table():
     read = {"bytes_read": 1 << 20, "time_ns": 1, "device_read_bytes": 1, "storage_read_bytes": 1}
     found = set()
     for trial in pairs:
-        rows = columns.rows(
-            trial.model_dump(mode="json"), {"workloads": {"tree": {"reads": [read]}}}
-        )
+        result = {"workloads": {"tree": {"reads": [read]}}}
+        rows = columns.rows(trial.model_dump(mode="json"), result)
         found |= {(row["arm"], row["scheduler"], row["backing_scheduler"]) for row in rows}
     assert found == {("vm", "kyber", None), ("vm", "kyber", "bfq")}
 
@@ -308,7 +265,6 @@ def test_the_guests_parameters_are_checked(error_of):
 def test_a_guest_that_does_not_fit_the_machine(error_of):
     sentence = error_of(trials_of, guest_mib=2048)
     assert "memory_mib: expected at most 3072" in sentence and "\n" not in sentence
-    assert sentence.endswith("docs/virtual_machines.md has parameters that fit")
 
 
 @pytest.mark.parametrize("preset", ["paper", "full"])
@@ -328,18 +284,9 @@ def test_the_documented_parameters_fit_files_of_the_articles_sizes(preset, error
 
 def test_arms_of_one_emulated_machine_are_compared():
     told = "TCG, instruction counting (1 instruction = 1 ns)"
-    rows = pd.DataFrame(
-        [
-            {
-                "arm": arm,
-                "accelerator": told,
-                "testbed": "nested",
-                "machine": "5d3",
-                "preset": "quick",
-            }
-            for arm in ("host", "container", "vm")
-        ]
-    ).assign(backing_scheduler=None)
+    where = {"accelerator": told, "testbed": "nested", "machine": "5d3", "preset": "quick"}
+    rows = pd.DataFrame([{"arm": arm, **where} for arm in ("host", "container", "vm")])
+    rows = rows.assign(backing_scheduler=None)
     (run,) = matching.runs(rows)
     assert run.deterministic and not matching.emulated_apart(run.rows, ("vm", "container"))
     (real,) = matching.runs(rows.assign(accelerator="KVM"))

@@ -62,32 +62,25 @@ def test_an_entry_is_made_anew_when_asked(recipe):
     assert recipe.times == 2 and len(list(cache.entries())) == 1
 
 
+def put(file, text):
+    file.chmod(0o644)
+    file.write_text(text)
+
+
 def cut_short(folder):
-    (folder / "deep" / "disk").chmod(0o644)
-    os.truncate(folder / "deep" / "disk", 3)
+    put(folder / "deep" / "disk", "dis")
 
 
-def with_one_other_byte(folder):
-    (folder / "kernel").chmod(0o644)
-    (folder / "kernel").write_text("Kernel")
+DAMAGES = {
+    "cut short": cut_short,
+    "another byte": lambda folder: put(folder / "kernel", "Kernel"),
+    "without a file": lambda folder: (folder / "kernel").unlink(),
+    "without its index": lambda folder: (folder / "entry.json").unlink(),
+    "half an index": lambda folder: put(folder / "entry.json", '{"kernel": '),
+}
 
 
-def without_a_file(folder):
-    (folder / "kernel").unlink()
-
-
-def without_its_index(folder):
-    (folder / "entry.json").unlink()
-
-
-def with_half_an_index(folder):
-    (folder / "entry.json").write_text('{"kernel": ')
-
-
-DAMAGES = [cut_short, with_one_other_byte, without_a_file, without_its_index, with_half_an_index]
-
-
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_entry_is_made_again(recipe, damage):
     folder = cache.obtain("thing", DIGEST, recipe)
     damage(folder)
@@ -325,8 +318,7 @@ def test_an_image_whose_cached_files_are_damaged_is_built_again(small_recipe, ch
     checkout("one")
     image.build()
     (entry,) = cache.entries()
-    (entry.folder / "vmlinuz").chmod(0o644)
-    (entry.folder / "vmlinuz").write_text("CONTENT\n")
+    put(entry.folder / "vmlinuz", "CONTENT\n")
     shutil.rmtree(image.FOLDER)
     image.build()
     assert small_recipe.read_text() == "built\nbuilt\n"

@@ -34,21 +34,16 @@ def test_testbeds_on_one_machine_take_turns(trials, tmp_path):
     one, two = Bench("one", "m"), Bench("two", "m", slots=8)
     campaign.run([Share(one, trials(6)), Share(two, trials(6))], tmp_path)
     assert overlaps(one.spans + two.spans) == 0
-    order = [
-        bench
-        for _, bench in sorted(
-            [(s[0], "one") for s in one.spans] + [(s[0], "two") for s in two.spans]
-        )
-    ]
+    starts = [(s[0], "one") for s in one.spans] + [(s[0], "two") for s in two.spans]
+    order = [bench for _, bench in sorted(starts)]
     assert order != sorted(order), "in random order, not one after the other"
 
 
 def test_repetitions_are_blocks(trials, tmp_path):
     one, two = Bench("one", "m"), Bench("two", "m")
     campaign.run([Share(one, trials(9)), Share(two, trials(9))], tmp_path)
-    repetitions = [
-        trial.repetition for _, _, trial in sorted(one.spans + two.spans, key=lambda s: s[0])
-    ]
+    in_order = sorted(one.spans + two.spans, key=lambda span: span[0])
+    repetitions = [trial.repetition for _, _, trial in in_order]
     assert repetitions == sorted(repetitions)
     seeds = [trial.seed for _, _, trial in one.spans]
     assert seeds != sorted(seeds), "shuffled within a block"

@@ -6,7 +6,7 @@ import pytest
 
 from elevatorlab.plugins.kinds import DEVICES
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
-from elevatorlab.testbeds.base import Readiness, requirements
+from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.capabilities import DRIVERS, PROGRAMS, capabilities
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, image
 from elevatorlab.trial.capabilities import FAMILIES, Capability, remedy_of, sentence_of
@@ -73,35 +73,29 @@ def lacking_everything():
     return {**found, **nothing, "cgroup": None, "schedulers": []}
 
 
-def test_no_testbed_words_a_remedy_of_its_own(monkeypatch):
-    SCHEDULERS.register("adios", SchedulerRecord("adios", module="adios"))
-    try:
-        testbed = DeterministicTestbed(say=None)
-        findings = [one for one in testbed.findings() if not one.needed]
-        monkeypatch.setattr(image, "manifest", lambda: {"packages": {}})
-        findings += [*capabilities("host", lacking_everything()), testbed._iozone()]
-        missing = [one for one in findings if one.sentence and not one.ready]
-        named = {one.what for one in missing}
-        assert {"scheduler adios", "scheduler bfq", "program iozone", "device null_blk"} <= named
-        # How to build a testbed may follow the remedy that names it.
-        assert [one for one in missing if not one.remedy.startswith(remedy_of(one.what))] == []
-    finally:
-        SCHEDULERS.unregister("adios")
+@pytest.fixture
+def adios():
+    """Register a scheduler for one test."""
+    record = SchedulerRecord("adios", module="adios", remedy="install it with DKMS")
+    yield SCHEDULERS.register("adios", record)
+    SCHEDULERS.unregister("adios")
 
 
-def test_a_strangers_module_is_never_in_the_image():
-    SCHEDULERS.register("adios", SchedulerRecord("adios", remedy="install it with DKMS"))
-    try:
-        assert remedy_of("scheduler adios") == (
-            "install it with DKMS, or leave it out: -p schedulers=... (only a real machine can "
-            "have it: --testbed host)"
-        )
-    finally:
-        SCHEDULERS.unregister("adios")
+def test_no_testbed_words_a_remedy_of_its_own(adios, monkeypatch):
+    testbed = DeterministicTestbed(say=None)
+    findings = [one for one in testbed.findings() if not one.needed]
+    monkeypatch.setattr(image, "manifest", lambda: {"packages": {}})
+    findings += [*capabilities("host", lacking_everything()), testbed._iozone()]
+    missing = [one for one in findings if one.sentence and not one.ready]
+    named = {one.what for one in missing}
+    assert {"scheduler adios", "scheduler bfq", "program iozone", "device null_blk"} <= named
+    # How to build a testbed may follow the remedy that names it.
+    assert [one for one in missing if not one.remedy.startswith(remedy_of(one.what))] == []
 
 
-def test_a_testbed_s_own_needs_are_none():
-    assert Readiness("deterministic", "QEMU", "7.2", True).sentence == ""
+def test_a_strangers_module_is_never_in_the_image(adios):
+    remedy = remedy_of("scheduler adios")
+    assert remedy.startswith("install it with DKMS") and "--testbed host" in remedy
 
 
 def test_the_doctor_says_what_each_is_for():

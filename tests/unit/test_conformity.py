@@ -29,6 +29,8 @@ def test_every_case_has_a_function_and_words():
     assert all(case.title.endswith(".") and case.means.endswith(".") for case in cases.CASES)
 
 
+NMI = "[    5.232961] Uhhuh. NMI received for unknown reason 21 on CPU 0.\n"
+PANIC = "[    5.232965] Kernel panic - not syncing: NMI: Not continuing\n"
 SAID = {
     "sleeps": (
         "[    4.895863] BUG: scheduling while atomic: python3/117/0x00000002\n"
@@ -36,20 +38,11 @@ SAID = {
         "It sleeps where nobody may",
     ),
     "waits for its own lock": (
-        "[    5.232961] Uhhuh. NMI received for unknown reason 21 on CPU 0.\n"
-        "[    5.232965] Kernel panic - not syncing: NMI: Not continuing\n"
-        "[    5.233062] RIP: 0010:native_queued_spin_lock_slowpath+0x2e/0x2a0\n",
+        f"{NMI}{PANIC}[    5.233062] RIP: 0010:native_queued_spin_lock_slowpath+0x2e/0x2a0\n",
         "It waits for a spinlock that nobody gives back",
     ),
-    "loops": (
-        "[    5.232961] Uhhuh. NMI received for unknown reason 21 on CPU 0.\n"
-        "[    5.232965] Kernel panic - not syncing: NMI: Not continuing\n",
-        "It keeps the processor for ever",
-    ),
-    "loops, and the console stops": (
-        "[    5.232961] Uhhuh. NMI received for unknown reason 21 on CPU 0.\n",
-        "It keeps the processor for ever",
-    ),
+    "loops": (NMI + PANIC, "It keeps the processor for ever"),
+    "loops, and the console stops": (NMI, "It keeps the processor for ever"),
     "something else": ("[    5.0] list_add: a new sentence\n", "The kernel was in trouble; its"),
     "issues twice": (
         "[    5.009073] list_add double add: new=ffff8880094101c8, prev=ffff8880094101c8\n"

@@ -3,6 +3,7 @@
 import ast
 import functools
 import inspect
+import itertools
 import json
 import os
 import re
@@ -179,13 +180,9 @@ def test_the_agent_is_python_3_9(file):
 
 def lint_imports(folder):
     """Hold a copy of the project to the contracts of its pyproject.toml; return the report."""
+    program = Path(sys.executable).with_name("lint-imports")
     run = subprocess.run(
-        [
-            Path(sys.executable).with_name("lint-imports"),
-            "--no-cache",
-            "--config",
-            "pyproject.toml",
-        ],
+        [program, "--no-cache", "--config", "pyproject.toml"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder / "lib")},
         capture_output=True,
@@ -244,13 +241,8 @@ def test_the_lock_file_has_what_the_project_needs(project):
     lock = (PROJECT / "requirements.lock").read_text()
     locked = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock, re.MULTILINE))
     locked = {canonicalize_name(name): version for name, version in locked.items()}
-    extras = [
-        one
-        for name, some in project["optional-dependencies"].items()
-        if name != "all"
-        for one in some
-    ]
-    wanted = [*project["dependencies"], *extras]
+    extras = {**project["optional-dependencies"], "all": ()}.values()
+    wanted = [*project["dependencies"], *itertools.chain(*extras)]
     for requirement in map(Requirement, wanted):
         assert locked[canonicalize_name(requirement.name)] in requirement.specifier
     entries = re.findall(r"^[A-Za-z0-9].*?(?=^[A-Za-z0-9]|\Z)", lock, re.MULTILINE | re.DOTALL)
@@ -282,19 +274,8 @@ def test_ci_runs_the_makefiles_commands_and_nothing_else(file, commands):
 
 
 #: What tests of a folder must not need.
-BEYOND = {
-    "unit": {
-        "browser",
-        "image",
-        "docker",
-        "root",
-        "ssh",
-        "vagrant",
-        "multicore",
-        "virtual_machines",
-    },
-    "machine": {"docker", "root", "ssh", "vagrant", "multicore", "virtual_machines"},
-}
+BEYOND = {"machine": {"docker", "root", "ssh", "vagrant", "multicore", "virtual_machines"}}
+BEYOND["unit"] = BEYOND["machine"] | {"browser", "image"}
 
 
 @pytest.mark.parametrize("tier", BEYOND)

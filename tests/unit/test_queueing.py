@@ -82,16 +82,9 @@ def test_mean_value_analysis_obeys_the_laws_and_its_bounds(service_ms, think_ms,
     bounds = queueing.asymptotic_bounds(service_ms, think_ms, writers)
     assert solved["wait_ms"].iloc[0] == service_ms
     assert solved["wait_ms"].is_monotonic_increasing
-    assert (
-        solved["total_iops"]
-        .between(bounds["total_iops_low"] * (1 - 1e-9), bounds["total_iops_high"] * (1 + 1e-9))
-        .all()
-    )
-    assert (
-        solved["wait_ms"]
-        .between(bounds["wait_ms_low"] * (1 - 1e-9), bounds["wait_ms_high"] * (1 + 1e-9))
-        .all()
-    )
+    for name in "total_iops", "wait_ms":
+        low, high = bounds[f"{name}_low"] * (1 - 1e-9), bounds[f"{name}_high"] * (1 + 1e-9)
+        assert solved[name].between(low, high).all()
     think = queueing.think_time_ms(solved["iops"], solved["wait_ms"])
     assert think.to_numpy() == pytest.approx(think_ms, abs=1e-6 * (1 + writers * service_ms))
 
@@ -175,14 +168,9 @@ def test_an_impossible_closed_system_is_refused(function, arguments, message):
 
 def samples(**changes):
     """Three samples that obey the laws, except for `changes`."""
-    table = pd.DataFrame(
-        {
-            "iops": [328.0, 100.0, 27.0],
-            "wait_ms": [0.82, 7.77, 34.8],
-            "service_ms": [0.82, 1.7, 1.8],
-        },
-        index=["one", "six", "twenty"],
-    )
+    values = {"iops": [328.0, 100.0, 27.0], "wait_ms": [0.82, 7.77, 34.8]}
+    values["service_ms"] = [0.82, 1.7, 1.8]
+    table = pd.DataFrame(values, index=["one", "six", "twenty"])
     table["queue_length"] = table["iops"] * table["wait_ms"] / 1000
     table["utilization_ratio"] = table["iops"] * table["service_ms"] / 1000
     return table.assign(**changes)

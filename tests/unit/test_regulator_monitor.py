@@ -1,6 +1,7 @@
 """The monitor: formulas by hand, recorded readings, and everything that counters can do."""
 
 import json
+import shutil
 
 import pytest
 
@@ -32,20 +33,11 @@ def second(tree, monitor, target, line, seconds=1.0):
 
 def test_a_container_with_its_own_device_by_hand(tree):
     monitor, target = tree.monitor(), tree.target("a", "loop4")
-    assert (
-        second(tree, monitor, target, counts_line("7:4", "loop4", writes=100, write_ms=50)) is None
-    )
+    first = counts_line("7:4", "loop4", writes=100, write_ms=50)
+    assert second(tree, monitor, target, first) is None
     # 300 writes of 4 KiB that took 600 ms in 2 s; io_ticks (busy_ms) is wrong, and not used.
-    line = counts_line(
-        "7:4",
-        "loop4",
-        writes=400,
-        write_ms=650,
-        write_sectors=2400,
-        busy_ms=10,
-        reads=100,
-        read_ms=200,
-    )
+    writes = {"writes": 400, "write_ms": 650, "write_sectors": 2400}
+    line = counts_line("7:4", "loop4", **writes, busy_ms=10, reads=100, read_ms=200)
     observation = second(tree, monitor, target, line, 2.0)
     [usage] = observation.containers
     assert (usage.write_iops, usage.read_iops) == (150, 50)
@@ -78,9 +70,8 @@ def test_on_a_shared_device_rates_are_the_cgroups_and_the_wait_is_the_devices(tr
     tree.time_s += 1
     tree.v1("a", {"7:4": (0, 100, 0, 100 * 4096)})
     tree.v1("b", {"7:4": (0, 300, 0, 300 * 4096)})
-    tree.diskstats(
-        counts_line("7:4", "loop4", writes=400, write_sectors=3200, write_ms=800, busy_ms=600)
-    )
+    writes = {"writes": 400, "write_sectors": 3200, "write_ms": 800}
+    tree.diskstats(counts_line("7:4", "loop4", **writes, busy_ms=600))
     observation = monitor.observe(targets)
     first, other = observation.containers
     assert (first.iops, other.iops) == (100, 300)
@@ -169,9 +160,7 @@ def test_containers_come_and_go(tree):
     assert [usage.name for usage in monitor.observe([a, b]).containers] == ["a"]
     tree.time_s += 1
     assert [usage.name for usage in monitor.observe([a, b]).containers] == ["a", "b"]
-    for file in (tree.root / "a").iterdir():
-        file.unlink()
-    (tree.root / "a").rmdir()
+    shutil.rmtree(tree.root / "a")
     tree.time_s += 1
     assert [usage.name for usage in monitor.observe([a, b]).containers] == ["b"]
 
@@ -285,13 +274,9 @@ class Engine:
     def inspect(self, container):
         config = {"Labels": {"elevatorlab.class": "1"}}
         host = {"Devices": [{"PathOnHost": "/dev/loop4"}]}
-        state = {"Pid": 7}
         return {
-            "Id": container,
-            "Name": "/c",
-            "State": state,
-            "Config": config,
-            "HostConfig": host,
+            **{"Id": container, "Name": "/c", "State": {"Pid": 7}},
+            **{"Config": config, "HostConfig": host},
         }
 
 
@@ -302,8 +287,7 @@ def test_a_container_that_ended_is_not_taken_for_the_whole_machine(tree, place, 
     (tree.proc / "7/cgroup").write_text(f"0::{place}\n")
     (tree.root / V2.needed).touch()
     (tree.root / "a" / V2.needed).touch()
-    containers = EngineContainers(
-        Engine(), [], ["loop4"], (), V2(tree.root), tree.topology, tree.proc
-    )
+    where = V2(tree.root), tree.topology, tree.proc
+    containers = EngineContainers(Engine(), [], ["loop4"], (), *where)
     found, notes = containers.targets()
     assert (len(found), notes) == (targets, [])

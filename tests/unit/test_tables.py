@@ -42,17 +42,12 @@ def test_whole_numbers_that_pandas_made_floats_pass():
 def test_a_wrong_column_is_named(changes, sentence, error_of):
     said = error_of(TABLE.checked, GOOD.assign(**changes), "table of lab")
     assert said.startswith(f"table of lab: {sentence}")
-    assert said.endswith("make it anew")
 
 
-def test_a_missing_column_is_named(error_of):
-    said = error_of(TABLE.checked, GOOD.drop(columns="arm"), "table")
-    assert "expected the columns of one row per timed read; found none named arm" in said
-
-
-def test_another_order_is_told(error_of):
-    said = error_of(TABLE.checked, GOOD[["time_s", "threads", "arm"]], "table")
-    assert "found another order" in said
+def test_a_missing_column_is_named_and_another_order_is_told(error_of):
+    assert "none named arm" in error_of(TABLE.checked, GOOD.drop(columns="arm"), "table")
+    other = GOOD[["time_s", "threads", "arm"]]
+    assert "found another order" in error_of(TABLE.checked, other, "table")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,14 +60,8 @@ def test_every_study_declares_its_columns(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_unit_in_a_name_is_the_unit_that_is_declared(name):
     """`_kib_s` comes before `_s`: the longest ending decides."""
-    units = {
-        "_kib_s": "KiB/s",
-        "_gbit_s": "Gb/s",
-        "_ms": "ms",
-        "_us": "us",
-        "_ns_per_request": "ns",
-        "_s": "s",
-    }
+    units = {"_kib_s": "KiB/s", "_gbit_s": "Gb/s", "_ms": "ms", "_us": "us", "_s": "s"}
+    units |= {"_ns_per_request": "ns"}
     units |= {"_bytes": "bytes", "_mib": "MiB", "_kib": "KiB", "_mb": "MB", "_iops": "1/s"}
     units |= {"_ratio": "1", "_percent": "%"}
     for column in studies.get(name).TABLE.columns:

@@ -12,11 +12,8 @@ from environments_support import BOOT, differences, lines
 
 def test_a_difference_is_named():
     one, other = {"fio": "3.33", "crun": "1.8", "cpio": "2"}, {"fio": "3.36", "bash": "5"}
-    assert differences(one, other) == {
-        "bash": ("absent", "5"),
-        "crun": ("1.8", "absent"),
-        "fio": ("3.33", "3.36"),
-    }
+    absent = {"bash": ("absent", "5"), "crun": ("1.8", "absent")}
+    assert differences(one, other) == {**absent, "fio": ("3.33", "3.36")}
 
 
 @pytest.mark.parametrize(
@@ -55,12 +52,9 @@ def sources_of(tmp_path, before):
 def test_images_of_ours_get_the_component_non_free_beside_main(tmp_path):
     deb822 = "Types: deb\nSuites: bookworm\nComponents: main\n"
     line = "deb mirror bookworm main contrib\n"
-    assert sources_of(
-        tmp_path, {"sources.list.d/debian.sources": deb822, "sources.list": line}
-    ) == {
-        "sources.list.d/debian.sources": deb822.replace("main", "main non-free"),
-        "sources.list": line.replace("contrib", "contrib non-free"),
-    }
+    before = {"sources.list.d/debian.sources": deb822, "sources.list": line}
+    after = deb822.replace("main", "main non-free"), line.replace("contrib", "contrib non-free")
+    assert tuple(sources_of(tmp_path, before).values()) == after
 
 
 def test_firmware_alone_is_not_the_component(tmp_path):
@@ -90,10 +84,9 @@ def test_a_date_replaces_this_machines_sources(tmp_path):
     done, lines = dated(tmp_path)
     assert done.stdout.split() == [str(tmp_path / "sources.list")]
     assert [line.partition("] ")[2] for line in lines] == [
-        "http://mirror.example/archive/debian/20261115T000000Z bookworm main non-free",
-        "http://mirror.example/archive/debian/20261115T000000Z bookworm-updates main non-free",
-        "http://mirror.example/archive/debian-security/20261115T000000Z bookworm-security "
-        "main non-free",
+        f"{MIRROR}debian/{DATE} bookworm main non-free",
+        f"{MIRROR}debian/{DATE} bookworm-updates main non-free",
+        f"{MIRROR}debian-security/{DATE} bookworm-security main non-free",
     ]
     assert all("check-valid-until=no" in line for line in lines)
 
@@ -107,21 +100,16 @@ def test_without_a_date_the_mirror_means_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("name", "found"),
     [
-        {"date": "2026-11-15"},
-        {"date": "20261399T000000Z"},
-        {"date": "20261115T000000Z\nrest"},
-        {"mirror": ""},
-        {"mirror": "mirror.example"},
-        {"mirror": "http://mirror.example bookworm"},
+        *(("date", found) for found in ("2026-11-15", "20261399T000000Z", f"{DATE}\nrest")),
+        *(("mirror", found) for found in ("", "mirror.example", "http://mirror.example bookworm")),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(wrong, tmp_path):
-    done, lines = dated(tmp_path, **wrong)
+def test_what_cannot_be_is_refused_in_a_sentence(name, found, tmp_path):
+    done, lines = dated(tmp_path, **{name: found})
     assert (done.returncode, done.stdout, lines) == (2, "", [])
     assert done.stderr.count("expected ELEVATORLAB_SNAPSHOT") == 1
-    (found,) = wrong.values()
     assert done.stderr.endswith(f"found '{found}'.\n")
 
 

@@ -269,16 +269,17 @@ def test_predictions_beyond_data_or_model_say_so(random):
     assert "Extrapolation: 1 of 3" in beyond.warnings[1]
 
 
-def test_a_parameter_at_its_bound_is_named():
-    """Steeper than 1 / n asks for a negative z."""
-    found = fit(models.CLOSED_SHARE, N, 300 * N**-1.5)
-    assert any("Parameter z is at its bound 0" in sentence for sentence in found.warnings)
-
-
-def test_residuals_in_runs_show_a_wrong_shape():
-    """A line through a hyperbola."""
-    found = fit(models.LINEAR, N, 300 / N)
-    assert any("come in runs along x" in sentence for sentence in found.warnings)
+@pytest.mark.parametrize(
+    ("model", "y", "warning"),
+    [
+        # Steeper than 1 / n asks for a negative z.
+        (models.CLOSED_SHARE, 300 * N**-1.5, "Parameter z is at its bound 0"),
+        # A line through a hyperbola.
+        (models.LINEAR, 300 / N, "come in runs along x"),
+    ],
+)
+def test_a_parameter_at_its_bound_and_a_wrong_shape_are_named(model, y, warning):
+    assert any(warning in sentence for sentence in fit(model, N, y).warnings)
 
 
 def test_residuals_that_grow_ask_for_weights(random):
@@ -296,9 +297,8 @@ def test_residuals_that_grow_ask_for_weights(random):
 
 def test_parameters_that_only_occur_together_are_not_determined(random):
     """Only a times b is."""
-    together = Model(
-        "product", "y = a b x", lambda x, a, b: a * b * x, lambda x, y: {"a": 1, "b": 1}
-    )
+    guess = {"a": 1, "b": 1}
+    together = Model("product", "y = a b x", lambda x, a, b: a * b * x, lambda x, y: guess)
     found = fit(together, N, 3 * N + random.normal(0, 1, len(N)))
     assert any("do not determine a and b separately" in sentence for sentence in found.warnings)
 
@@ -361,9 +361,8 @@ def test_closed_writers_are_an_identity_and_share_better_than_a_power_law():
     assert waits.best.model is models.INTERACTIVE
     assert waits.best.parameters["think_ms"].value == pytest.approx(2.23)
     assert "identity of these data" in waits.sentence
-    rates = compare_models(models.FALLING_CURVES, CLOSED.index, CLOSED["iops"]).table.set_index(
-        "model"
-    )
+    rates = compare_models(models.FALLING_CURVES, CLOSED.index, CLOSED["iops"]).table
+    rates = rates.set_index("model")
     assert rates.loc["closed share", "r2"] > rates.loc["power", "r2"]
     assert rates.loc["power", "evidence_ratio"] > 1000
 

@@ -66,16 +66,9 @@ def test_a_second_signal_after_everything_was_put_back_is_no_failure():
 
 DOCS = PROJECT / "docs/regulator.md"
 
-PARSED = {
-    "classes": {
-        "database": {
-            "sla": 2,
-            "cgroups": ["system.slice/postgresql.service"],
-            "devices": ["sdb"],
-        },
-        "batch": {"sla": "none", "cgroups": ["kubepods.slice/*"]},
-    }
-}
+DATABASE = {"sla": 2, "cgroups": ["system.slice/postgresql.service"], "devices": ["sdb"]}
+BATCH = {"sla": "none", "cgroups": ["kubepods.slice/*"]}
+PARSED = {"classes": {"database": DATABASE, "batch": BATCH}}
 
 
 @pytest.mark.parametrize("form", ["{}", "--config={}"])

@@ -59,9 +59,7 @@ def test_labels_are_those_that_the_metrics_have(exported):
     for _, target in TARGETS:
         [(name, _)] = asked(target["expr"])
         used = re.findall(r"{{(\w+)}}", target["legendFormat"])
-        used += [
-            label for group in re.findall(r"by \((.+?)\)", target["expr"]) for label in [group]
-        ]
+        used += re.findall(r"by \((.+?)\)", target["expr"])
         assert set(used) <= exported[name][1], target["expr"]
 
 
@@ -80,18 +78,15 @@ def test_every_variable_that_is_used_is_there():
 
 def test_the_file_is_a_dashboard_as_grafana_imports_it():
     assert 8 <= len(DASHBOARD["uid"]) <= 40 and DASHBOARD["title"]
-    assert isinstance(DASHBOARD["schemaVersion"], int) and DASHBOARD["time"].keys() == {
-        "from",
-        "to",
-    }
+    assert isinstance(DASHBOARD["schemaVersion"], int)
+    assert DASHBOARD["time"].keys() == {"from", "to"}
     assert "id" not in DASHBOARD  # that is an installation's own
     assert len({panel["id"] for panel in PANELS}) == len(PANELS)
     for panel in PANELS:
         assert panel["type"] in ("stat", "timeseries") and panel["title"] and panel["description"]
         assert panel["fieldConfig"].keys() == {"defaults", "overrides"}
-        assert [target["refId"] for target in panel["targets"]] == ["A", "B"][
-            : len(panel["targets"])
-        ]
+        letters = [target["refId"] for target in panel["targets"]]
+        assert letters == ["A", "B"][: len(letters)]
     for part in PANELS + [target for _, target in TARGETS]:
         assert part["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
 

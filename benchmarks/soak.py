@@ -38,9 +38,14 @@ from options import positive
 
 from elevatorlab.agent.regulator import cgroups
 from helpers import children, running, wait_until
-from regulator_containers import IMAGE, start_normal, start_overload, stop
-from regulator_disk import single_server_disk
-from regulator_host import loop_devices
+from regulator_host import (
+    IMAGE,
+    loop_devices,
+    single_server_disk,
+    start_normal,
+    start_overload,
+    stop,
+)
 
 NORMAL = [f"soak-normal-{number}" for number in range(1, 5)]
 OVERLOADS = [f"soak-overload-{number}" for number in range(1, 3)]

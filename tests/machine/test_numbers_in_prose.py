@@ -16,6 +16,7 @@ from elevatorlab.results import costs, references
 from elevatorlab.results.references import Source
 from elevatorlab.results.store import load
 from elevatorlab.studies.container_isolation import measures as regulation
+from elevatorlab.studies.container_isolation.document import predictions
 from elevatorlab.studies.stream_batching.published import gain_by_depth, single_core_latency
 from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2
 
@@ -371,3 +372,24 @@ def test_how_far_the_start_matters_in_study_2():
 
 def test_every_study_has_a_line_of_how_far_repetitions_differ():
     assert {line[0] for line in SPREADS} == set(CELLS)
+
+
+def test_the_findings_tell_two_laws_through_the_papers_first_point():
+    first, second = predictions().itertuples()
+    assert (
+        f"{first.published_ms:g} ms and {second.published_ms:g} ms, this law gives "
+        f"{first.closed_ms:.1f} ms and {second.closed_ms:.1f} ms. M/M/1 gives "
+        f"{first.mm1_ms:.1f} ms and {second.mm1_ms:.1f} ms."
+    ) in FINDINGS
+
+
+def test_the_page_of_processors_divides_its_own_table():
+    page = (PROJECT / "docs/multicore.md").read_text()
+    table = {
+        name: line.split("|") for name, line in re.findall(r"^\| ([\w-]+) \|(.*)\|$", page, re.M)
+    }
+    one, eight = (
+        [int(table[name][column]) for name in ("mq-deadline", "bfq")] for column in (0, -1)
+    )
+    shares = [f"{many / (8 * alone):.2f}" for alone, many in zip(one, eight, strict=True)]
+    assert f"they reach {shares[0]} and {shares[1]} of eight times" in words_of(page)

@@ -141,6 +141,22 @@ def test_a_value_that_is_compared_as_a_ratio_stands_beside_its_ratio():
     assert "2.284 s, as a ratio 2.00 (1.90 to 2.10)" in said and "3 s, as a ratio " in said
 
 
+def test_a_ratio_of_another_condition_has_no_value_of_the_first():
+    """The value that was measured belongs to the first of several comparisons."""
+    first, clearer = (one(2.0, 1.9, 2.1)[0], one(3.0, 2.9, 3.1)[0])
+    several = (first, clearer.model_copy(update={"what": "direct I/O"}))
+    timed = {**NUMBERS, "measured": 2.284, "relative_to": "another size", "compared": several}
+    said = findings(claims(REPRODUCED, **timed))[1]
+    assert "direct I/O" in said and "a ratio of 3.00 (2.90 to 3.10)" in said
+    assert "2.284" not in said
+
+
+def test_what_is_implied_in_words_is_told_as_a_ratio():
+    timed = {"measured": 26.9, "unit": "kIOPS", "relative_to": "noop"}
+    some = claims(REPRODUCED, published="implied: peaks", **timed, compared=one(2.0, 1.9, 2.1))
+    assert "implies a ratio of 2" in findings(some)[1]
+
+
 def test_no_two_examples_rest_on_one_measurement():
     cell = {"cell": "the same trials"}
     good = [one.model_copy(update=cell) for one in measured(REPRODUCED, "good", 2.0, 1.9, 2.1)]

@@ -122,6 +122,13 @@ def test_a_value_has_the_interval_of_the_comparison_that_it_comes_from():
     assert said == "6.7 (6.5 to 6.9) ms, 1 writer"
 
 
+def test_a_ratio_of_several_says_which_comparison_it_comes_from():
+    some = one(2.0, 1.9, 2.1, what="warm cache"), one(3.0, 2.9, 3.1, what="direct I/O")
+    more = {"measured": 2.284, "relative_to": "another size", "compared": some}
+    said = words.measured_value(claim(**more))
+    assert said == "2.284 s, as a ratio 2.00 (1.90 to 2.10), warm cache"
+
+
 def test_a_share_is_not_multiplied_by_a_difference():
     """Else 48 % with a difference of -2 % had an interval from -530 % to 620 %."""
     difference = one(-0.0152, -0.1985, 0.1681, neutral=0.0)

@@ -131,7 +131,7 @@ class Claim(Record):
     role, datum : Role, str
         What the claim is worth as evidence, and the published datum that it rests on.
     formula : str
-        How `measured` is computed.
+        How that is computed which is compared: `measured`, or its ratio.
     tolerance, threshold : Tolerance, Threshold
         The numbers chosen to judge the claim by; None where the claim needs no such number.
     constants : tuple of Constant

@@ -147,11 +147,24 @@ def to_json(claims: Iterable[Claim]) -> list[dict[str, Any]]:
 
 
 def to_frame(claims: Iterable[Claim]) -> pd.DataFrame:
-    """Return claims as a table with one row per claim and run; the source is one text."""
+    """Return claims as a table with one row per claim and run; the source is one text.
+
+    `published_shown` and `measured_shown` have the values as pages show them: with unit, interval,
+    and the ratio where that is compared.
+    """
     import pandas as pd
 
-    rows = [{**claim.model_dump(mode="json"), "source": str(claim.source)} for claim in claims]
-    return pd.DataFrame(rows, columns=list(Claim.model_fields))
+    rows = [
+        {
+            **claim.model_dump(mode="json"),
+            "source": str(claim.source),
+            "published_shown": published_text(claim),
+            "measured_shown": measured_text(claim),
+        }
+        for claim in claims
+    ]
+    columns = [*Claim.model_fields, "published_shown", "measured_shown"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def verdict_counts(claims: Iterable[Claim]) -> dict[Verdict, int]:

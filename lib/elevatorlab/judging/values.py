@@ -15,8 +15,8 @@ def published_text(claim: Claim) -> str:
     if isinstance(claim.published, str):
         return claim.published
     value = _with_unit(plain(claim.published, _PUBLISHED_DIGITS), claim.unit)
-    if one := _as_ratio(claim):
-        return f"{value}, as a ratio {range_text(one.published)}"
+    if claim.relative_to and claim.compared:
+        return f"{value}, as a ratio {range_text(claim.compared[0].published)}"
     return value
 
 
@@ -28,9 +28,9 @@ def measured_text(claim: Claim) -> str:
     """
     if claim.measured is None or isinstance(claim.measured, str):
         return claim.measured or ""
-    if ratio := _as_ratio(claim):
+    if claim.relative_to and claim.compared:
         value = _with_unit(plain(claim.measured, EXACT_DIGITS), claim.unit)
-        return f"{value}, as a ratio {_scaled(ratio, 1)}"
+        return f"{value}, as a ratio {_scaled(claim.compared[0], 1)}"
     one = claim.compared[0] if len(claim.compared) == 1 else None
     if one is None or not _in_own_unit(claim):
         return _with_unit(plain(claim.measured, EXACT_DIGITS), claim.unit)
@@ -41,9 +41,12 @@ def both_texts(claim: Claim, one: Comparison) -> tuple[str, str]:
     """Write the published and the measured value of one comparison of a claim, in one unit.
 
     Returns: In the claim's unit where a number was published; else on the scale of the comparison.
+    Where ratios are compared, `measured` belongs to the first of several comparisons alone.
     """
-    if _as_ratio(claim):
-        return published_text(claim), measured_text(claim)
+    if claim.relative_to:
+        if one == claim.compared[0] and not isinstance(claim.published, str):
+            return published_text(claim), measured_text(claim)
+        return f"a ratio of {range_text(one.published)}", f"a ratio of {_scaled(one, 1)}"
     if not isinstance(claim.published, str) and _in_own_unit(claim):
         scale = float(claim.measured or 0) / claim.compared[0].value
         return published_text(claim), _with_unit(_scaled(one, scale), claim.unit)
@@ -63,11 +66,6 @@ def range_text(published: Range) -> str:
         return f"above {_short(low)}" if low is not None else f"below {_short(high)}"
     ends = list(dict.fromkeys((_short(low), _short(high))))
     return " to ".join(ends)
-
-
-def _as_ratio(claim: Claim) -> Comparison | None:
-    """Return the comparison of a claim whose values are compared relative to another cell's."""
-    return claim.compared[0] if claim.relative_to and claim.compared else None
 
 
 def _in_own_unit(claim: Claim) -> bool:

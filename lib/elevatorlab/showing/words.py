@@ -125,6 +125,8 @@ def measured_value(claim: Claim) -> str:
     if not isinstance(value, float) or not claim.compared:
         return measured_text(claim)
     first, *others = claim.compared
+    if claim.relative_to and others and first.what:
+        return f"{measured_text(claim)}, {first.what}"
     same = math.isclose(first.value, value, rel_tol=1e-3)
     if not others and (first.neutral or same):
         return measured_text(claim)

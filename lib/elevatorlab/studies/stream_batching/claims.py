@@ -429,13 +429,12 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
         beside = noop_beside(row, column)
         ratio, found = gain(_of(table, cores), **where), _rate(table, row, "sbq") / per_unit
         return _on(cores, _held_against(item, ratio, beside, step, where, found))
-    reference = _reference(row)
+    reference, called = _reference(row)
     if reference == row:
         return not_testable("What the other points of noop in this figure are relative to.")
     rate, printed = _rate(table, row), noop_beside(reference, column)
     ratio, found = paired_ratio(rate, _rate(table, reference)), rate / per_unit
-    told = _REFERENCES[next((name for name in _REFERENCES if name in row), "cores")]
-    return _on(cores, _held_against(item, ratio, printed, step, where, found, told))
+    return _on(cores, _held_against(item, ratio, printed, step, where, found, called))
 
 
 def _of(table: pd.DataFrame, cores: int) -> pd.DataFrame:
@@ -456,15 +455,12 @@ def _column(row: Mapping[str, Any]) -> tuple[str, float]:
     return "throughput_kiops", BAR_STEP if "read_percent" in row else KIOPS_STEP
 
 
-_REFERENCES = {"request_kb": "4 KiB", "read_percent": "reads only", "cores": "1 core"}
-
-
-def _reference(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reference point of noop's curve, to which its other points are relative."""
-    for name, value in {"request_kb": 4, "read_percent": 100}.items():
+def _reference(row: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the reference point of noop's curve, and what it is called."""
+    for name, value, called in (("request_kb", 4, "4 KiB"), ("read_percent", 100, "reads only")):
         if name in row:
-            return {**row, name: value}
-    return {**row, "cores": 1}
+            return {**row, name: value}, called
+    return {**row, "cores": 1}, "1 core"
 
 
 def _on(cores: int, judgement: Judgement) -> Judgement:

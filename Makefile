@@ -8,18 +8,18 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # Where lib/elevatorlab/cache.py has it.
 CACHE  := $(or $(ELEVATORLAB_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/elevatorlab)
 
-# Not SOURCE: that names the archive of `make multicore`.
+# Not SOURCE: that names the archive of the emulator's sources.
 LINTED := lib tests environments benchmarks docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check prose test test-real test-release lab doctor clean lock docs slides course host image environment-image box multicore virtual-machines
+.PHONY: help setup reproduce check prose test test-real test-release lab doctor clean lock docs slides course host image environment-image box
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: host $(VENV)/installed image  ## system packages, Python environment, deterministic image
+setup: host $(VENV)/installed image  ## system packages, Python environment, emulator and image of the deterministic machine
 
 reproduce: setup  ## rerun every study (quick preset) and build the report
 	$(LAB) reproduce --preset quick
@@ -49,7 +49,7 @@ test-real: setup  ## set up Docker, SSH and Vagrant, and prove each real testbed
 	@environments/test-real.sh tests/real $(ARGS)
 
 # Hours of a processor; the hosted workflow runs it each night.
-test-release: setup virtual-machines  ## the rest: every notebook, kill, scheduler, soak and Vagrant variant (root)
+test-release: setup  ## the rest: every notebook, kill, scheduler, soak and Vagrant variant (root)
 	@environments/test-real.sh tests/release $(ARGS)
 
 # Reading and analysing needs Python alone, so neither of these asks for the image.
@@ -68,14 +68,6 @@ environment-image:  ## Docker image that trials run in (elevatorlab-environment)
 	@environments/make-base-image.sh
 	@docker build --quiet --target environment --tag elevatorlab-environment $(DOCKER_BUILD_ARGS) \
 	    . >/dev/null && echo "environment-image: elevatorlab-environment is ready"
-
-# The archive of sources, where this machine's package sources have none: SOURCE=FILE
-multicore: host $(VENV)/installed  ## emulator with processors in parallel (10 minutes, once; docs/multicore.md)
-	@environments/host-setup.sh multicore-packages.txt
-	@$(LAB) image emulator $(if $(SOURCE),--source "$(SOURCE)")
-
-virtual-machines: multicore image  ## QEMU for virtual machines inside (docs/virtual_machines.md)
-	@$(LAB) image build --virtual-machines
 
 box: host  ## Vagrant box for libvirt, where debian/bookworm64 cannot be pulled
 	@environments/start-libvirt.sh
@@ -127,8 +119,9 @@ lock:  ## bring requirements.lock in line with pyproject.toml
 host:
 	@environments/host-setup.sh
 
+# SOURCE=FILE: the emulator's sources, where this machine's package sources have none.
 image:
-	@$(LAB) image build
+	@$(LAB) image build $(if $(SOURCE),--source "$(SOURCE)")
 
 # Two stamps, because the second step takes a second and the first a minute or more.
 # Another Python gets another environment. What the program that installs needs comes first: from the

@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/multicore_iops.py [--schedulers NAME-OR-FOLDER,...]
         [--jobs 1,2,4,8,16] [--slots 1000] [--transfers 0,100] [--csv FILE] [--figure FILE]
 
-Needs the emulator (make multicore). Random reads of 4 KiB, 16 at a time by each job, on a null_blk
+Random reads of 4 KiB, 16 at a time by each job, on a null_blk
 that takes no time, so that all there is to measure is the block layer and its locks. Each
 arrangement of slot and transfer cost is a column of its own; together they are the band within
 which the figure stands. FILE of an earlier run is taken up: what it has is not measured again, by

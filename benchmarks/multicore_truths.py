@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/multicore_truths.py [--cpus 4] [--slots 200,1000]
         [--transfers 0,100] [--only compute,lock]
 
-Needs the emulator (make multicore), and a minute a machine. A kernel module does the work in the
+Takes a minute a machine. A kernel module does the work in the
 machine (benchmarks/multicore/truths), so an experiment's truth is arithmetic:
 
 compute    independent work takes as long on all processors as on one

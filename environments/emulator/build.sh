@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Build QEMU with processors that work in parallel rounds (parallel-rounds.patch; README.md).
+# Build the emulator of the deterministic machine: QEMU with the changes beside this script (README.md).
 #
 # usage: build.sh OUT WORK [ARCHIVE]     OUT/qemu-system-x86_64, OUT/version
 #
-# What has been done stays in WORK, and is not done again. ARCHIVE is the pinned archive of QEMU's
-# sources; without it, it comes from where this machine takes its Debian packages.
+# What has been done stays in WORK, and is not done again. ARCHIVE has QEMU's sources, as `configuration`
+# pins them; without it, they come from where this machine takes its Debian packages. CC and CFLAGS may
+# name another compiler, and how it optimises: the emulated machine computes the same.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 work=$(mkdir -p "$2" && cd "$2" && pwd)
-archive=${3:-}
-name=qemu_10.0.2+ds.orig.tar.xz
-sha256=0901da33844a331bf8b3602b9c1fbd178e60b737c8e3ade678255bd090c9b9f1
-export LC_ALL=C TZ=UTC
+given=${3:-}
+. "$here/configuration"
+export LC_ALL=C TZ=UTC CC=${CC:-gcc} CFLAGS=${CFLAGS:--O2}
 
 fail() {
     printf 'emulator: %s\n' "$@" >&2
@@ -23,8 +23,8 @@ fail() {
 check() {
     local found
     found=$(sha256sum <"$1")
-    [ "${found%% *}" = $sha256 ] ||
-        fail "expected $name with SHA-256 $sha256; $1 has ${found%% *}. Name the right file: make multicore SOURCE=FILE"
+    [ "${found%% *}" = "$sha256" ] ||
+        fail "expected $archive with SHA-256 $sha256; $1 has ${found%% *}. Name the right file: make setup SOURCE=FILE"
 }
 
 # Where this machine's Debian package sources are, one address a line.
@@ -41,11 +41,14 @@ fetch() {
     local address
     echo "emulator: fetching QEMU's sources (38 MiB)"
     for address in $(addresses); do
-        /usr/lib/apt/apt-helper download-file "${address%/}/pool/main/q/qemu/$name" \
-            "$work/$name" "SHA256:$sha256" >/dev/null 2>&1 && return
+        /usr/lib/apt/apt-helper download-file "${address%/}/pool/main/q/qemu/$archive" \
+            "$work/$archive" "SHA256:$sha256" >/dev/null 2>&1 && return
     done
-    fail "this machine's package sources have no $name any more, or it has none of Debian's." \
-        "Fetch it elsewhere (snapshot archives keep it) and name it: make multicore SOURCE=FILE"
+    fail "this machine's package sources have no $archive. One of these helps:" \
+        "  - fetch it elsewhere (snapshot archives of Debian keep it), and name it: make setup SOURCE=FILE" \
+        "  - take emulator and image from another machine: .venv/bin/elevatorlab image import FILE" \
+        "  - use this machine's own QEMU, whose results have another digest and maybe other bits:" \
+        "    export ELEVATORLAB_QEMU=qemu-system-x86_64"
 }
 
 # Do a step once.
@@ -56,44 +59,40 @@ step() {
 }
 
 unpack() {
-    if [ -z "$archive" ]; then
-        [ -e "$work/$name" ] || fetch
-        archive=$work/$name
+    if [ -z "$given" ]; then
+        [ -e "$work/$archive" ] || fetch
+        given=$work/$archive
     fi
-    check "$archive"
+    check "$given"
     rm -rf "$work/src"
     mkdir "$work/src"
-    tar -xJf "$archive" -C "$work/src" --strip-components=1
-    for change in parallel-rounds injected-interrupt; do
-        patch --quiet --directory="$work/src" --strip=1 <"$here/$change.patch"
+    tar -xJf "$given" -C "$work/src" --strip-components=1
+    for change in "$here"/*.patch; do
+        patch --quiet --directory="$work/src" --strip=1 <"$change"
     done
-    # Debian's archive comes without the firmware that this would unpack; Debian's packages have it.
+    # Debian's archive comes without the firmware that this would unpack; the image has what we need.
     sed -i 's/unpack_edk2_blobs = bzip2.found()/unpack_edk2_blobs = false/' \
         "$work/src/meson.build"
-    # The devices of the deterministic machine, and what the PC itself needs.
-    printf '%s=y\n' CONFIG_I440FX CONFIG_NVDIMM CONFIG_PVPANIC_ISA CONFIG_ISA_DEBUG \
-        >"$work/src/configs/devices/x86_64-softmmu/elevatorlab.mak"
+    printf 'CONFIG_%s=y\n' "${devices[@]}" >"$work/src/configs/devices/x86_64-softmmu/elevatorlab.mak"
 }
 
 configure() {
-    echo "emulator: configuring (1 minute)"
     rm -rf "$work/out" "$work/venv"
     python3 -m venv "$work/venv"
     "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check \
         --require-hashes --no-deps -r "$here/meson.txt"
     mkdir "$work/out"
+    # plain: CFLAGS decide.
     (cd "$work/out" && ../src/configure --python="$work/venv/bin/python" --disable-download \
-        --target-list=x86_64-softmmu --without-default-features --enable-tcg --enable-system \
-        --without-default-devices --with-devices-x86_64=elevatorlab \
-        --disable-fdt --disable-install-blobs --disable-werror) >"$work/log" 2>&1 || {
+        --cc="$CC" "${options[@]}" -Doptimization=plain) >"$work/log" 2>&1 || {
         tail -n 15 "$work/log" >&2
         fail "QEMU could not be configured; its last lines stand above, all of them in $work/log."
     }
 }
 
 compile() {
-    echo "emulator: compiling (10 minutes on two idle cores; what is compiled stays when stopped)"
-    NINJA_STATUS='[%f/%t] ' nice -n 15 ninja -C "$work/out" qemu-system-x86_64 2>&1 |
+    echo "emulator: compiling (2 to 5 minutes on two idle cores; what is compiled stays when stopped)"
+    NINJA_STATUS='[%f/%t] ' ninja -C "$work/out" qemu-system-x86_64 2>&1 |
         tee "$work/log" | awk -F '[][/]' '
             /^\[[0-9]+\/[0-9]+\]/ && int(10 * $2 / $3) > tenths {
                 tenths = int(10 * $2 / $3)
@@ -105,10 +104,10 @@ compile() {
     }
 }
 
-[ -z "$archive" ] || check "$archive"
-for tool in gcc ninja patch pkg-config xz; do
-    command -v $tool >/dev/null ||
-        fail "the command $tool is missing; environments/host-setup.sh multicore-packages.txt installs it."
+[ -z "$given" ] || check "$given"
+for tool in "$CC" ninja patch pkg-config xz; do
+    command -v "$tool" >/dev/null ||
+        fail "the command $tool is missing; environments/host-setup.sh installs it."
 done
 step unpack
 step configure

@@ -1,23 +1,24 @@
 #!/bin/bash
-# Build what the deterministic machine needs to be a host of virtual machines: Debian's QEMU and
-# the libraries that the image lacks, and the kernel and initramfs of the inner machine. It is a
-# file system of its own, which lies above the image's root where it is wanted, so that nobody else
-# has it. The same package versions give the same bytes. Needs no root, mounts nothing.
+# Add to the deterministic machine's image what it needs of Debian's QEMU: the firmware with which the
+# machine boots, and, for a virtual machine inside, QEMU, the libraries that the root lacks, and the
+# kernel and initramfs of the inner machine. The latter is a file system of its own, which lies above
+# the root where it is wanted, so that no other trial has it. The same package versions give the same
+# bytes. Needs no root, mounts nothing.
 #
-# usage: build.sh IMAGE OUT      IMAGE/{root.ext2,vmlinuz,initramfs.cpio} -> OUT/{nested.ext2,packages.tsv}
+# usage: build.sh IMAGE      IMAGE/{root.ext2,vmlinuz,initramfs.cpio} ->
+#                            IMAGE/{nested.ext2,nested.cpio,nested-packages.tsv} and the firmware
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 image=$(cd "$1" && pwd)
-out=$(mkdir -p "$2" && cd "$2" && pwd)
 suite=bookworm
 export LC_ALL=C TZ=UTC
 date=1577836800    # 2020-01-01, the guest's own date
 
 fail() {
-    printf 'virtual machines: %s\n' "$@" >&2
+    printf 'deterministic image: %s\n' "$@" >&2
     exit 1
 }
-for tool in apt-get debugfs dpkg-deb genext2fs; do
+for tool in apt-get cpio debugfs dpkg-deb genext2fs; do
     command -v "$tool" >/dev/null || PATH=$PATH:/sbin:/usr/sbin command -v "$tool" >/dev/null ||
         fail "the command $tool is missing; environments/host-setup.sh installs it."
 done
@@ -36,7 +37,7 @@ apt() {
         -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$work/sources" \
         -o Debug::NoLocking=1 -o APT::Sandbox::User= "$@"
 }
-echo "virtual machines: fetching Debian's QEMU (half a minute)"
+echo "deterministic image: fetching Debian's QEMU (half a minute)"
 for file in "$work"/sources/*; do
     case $file in *.list | *.sources) ;; *) mv "$file" "$file.list" ;; esac
 done
@@ -47,7 +48,10 @@ apt update >"$work/log" 2>&1 &&
 for package in "$work"/archives/*.deb; do
     dpkg-deb --show --showformat '${Package}\t${Version}\n' "$package"
     dpkg-deb --extract "$package" "$work/root"
-done >"$out/packages.tsv"
+done >"$image/nested-packages.tsv"
+for file in seabios/bios-256k.bin qemu/{linuxboot_dma,kvmvapic}.bin; do
+    cp --dereference "$work/root/usr/share/$file" "$image/"
+done
 # Left out: documentation, and what emulates other machines or shows a screen.
 rm -rf "$work"/root/usr/share/{doc,man,info,locale,lintian,bug,icons,applications,alsa,drirc.d} \
     "$work"/root/usr/bin/qemu-system-i386 "$work"/root/usr/share/qemu/{edk2*,firmware,keymaps} \
@@ -70,4 +74,12 @@ SOURCE_DATE_EPOCH=$date genext2fs --faketime --allow-holes --block-size 4096 \
     --tarball "$work/root.tar" "$work/nested.ext2" >/dev/null 2>"$work/log" ||
     fail "genext2fs failed; its last lines:" "$(tail -n 5 "$work/log")"
 truncate --size=$((blocks_128mib << 27)) "$work/nested.ext2"
-cp --sparse=always "$work/nested.ext2" "$out/nested.ext2"
+cp --sparse=always "$work/nested.ext2" "$image/nested.ext2"
+
+# The image's initramfs, and the programs of this machine, which replace some of its files.
+mkdir "$work/programs"
+cp "$here/init" "$here/outer.py" "$work/programs/"
+chmod 755 "$work/programs/init" && chmod 644 "$work/programs/outer.py"
+touch --date=@$date "$work"/programs/*
+{ cat "$image/initramfs.cpio" && cd "$work/programs" && printf '%s\n' init outer.py |
+    cpio --quiet --create --format=newc --reproducible --owner=0:0; } >"$image/nested.cpio"

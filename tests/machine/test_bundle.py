@@ -379,7 +379,7 @@ def test_another_image_with_other_times_is_compared_by_rows(verified):
         ({"qemu": "QEMU 9"}, "QEMU (None, now QEMU 9)"),
         ({"packages": {"fio": "3.34", "a": "1"}}, "2 Debian packages (a, fio)"),
         ({"packages": dict.fromkeys("abcd", "1")}, "5 Debian packages (a, b, c, ...)"),
-        ({}, "the recipe (environments/), or QEMU's firmware or options"),
+        ({}, "the recipe (environments/), or QEMU's options"),
         ({"kernel": "7", "qemu": "9"}, "the kernel (6.1.0-1, now 7), QEMU (None, now 9)"),
     ],
 )

@@ -15,7 +15,7 @@ from elevatorlab.errors import ElevatorLabError, NotReady, TrialFailed
 from elevatorlab.results import reading, store
 from elevatorlab.running import campaign
 from elevatorlab.running.campaign import Share
-from elevatorlab.testbeds.deterministic import exchange, image, qemu, template
+from elevatorlab.testbeds.deterministic import exchange, image, our_qemu, qemu, template
 from elevatorlab.testbeds.deterministic import testbed as deterministic
 from helpers import fio, machines, null_disk, wait_until
 
@@ -25,11 +25,17 @@ Disk = namedtuple("Disk", "total used free")
 @pytest.fixture
 def fresh():
     """Forget what is remembered of this machine, before and after."""
-    for remembered in (qemu.version, image.digest):
+    for remembered in (our_qemu.version_of_another, image.digest):
         remembered.cache_clear()
     yield
-    for remembered in (qemu.version, image.digest):
+    for remembered in (our_qemu.version_of_another, image.digest):
         remembered.cache_clear()
+
+
+@pytest.fixture
+def another_qemu(testbed, monkeypatch):
+    """Have the testbed take a QEMU that the user names in place of ours."""
+    monkeypatch.setattr(testbed, "emulator", qemu.AnotherQemu(program="no-qemu"))
 
 
 @pytest.fixture
@@ -88,20 +94,18 @@ class TestMachine:
             "elevatorlab image build",
         )
 
-    def test_no_qemu(self, monkeypatch, fresh, refused):
-        monkeypatch.setattr(shutil, "which", lambda name: None)
-        says(
-            refused(kind=NotReady),
-            "qemu-system-x86_64 is missing",
-            "expected QEMU 7.2",
-            "make setup",
-        )
+    def test_no_emulator(self, monkeypatch, tmp_path, fresh, refused):
+        monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+        says(refused(kind=NotReady), "the emulator: it is not built", "elevatorlab image build")
 
-    def test_old_qemu(self, monkeypatch, fresh, refused):
+    def test_another_qemu_that_is_missing(self, another_qemu, fresh, refused):
+        says(refused(kind=NotReady), "no-qemu is missing", "expected QEMU 7.2", "or unset")
+
+    def test_another_qemu_that_is_too_old(self, monkeypatch, another_qemu, fresh, refused):
         old = subprocess.CompletedProcess([], 0, stdout="QEMU emulator version 6.2.0 (Debian)\n")
         monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/" + name)
         monkeypatch.setattr(subprocess, "run", lambda *_, **__: old)
-        says(refused(kind=NotReady), "expected QEMU 7.2", "version 6.2.0", "install a newer one")
+        says(refused(kind=NotReady), "expected QEMU 7.2", "version 6.2.0", "Install a newer one")
 
     def test_doctor_tells_all_of_it(self, other_image, testbed):
         missing = {finding.what: finding for finding in testbed.findings() if not finding.ready}

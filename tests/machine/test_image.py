@@ -2,9 +2,8 @@
 
 import pytest
 
-from elevatorlab.errors import NotReady
 from elevatorlab.running import sensitivity as running
-from elevatorlab.testbeds.deterministic import image, inner, qemu
+from elevatorlab.testbeds.deterministic import image, qemu
 from environments_support import deterministic  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.image
@@ -15,17 +14,8 @@ def test_the_deterministic_image_has_iozone(deterministic):
 
 
 def test_another_processor_has_another_digest():
-    other = qemu.Stock(running.OTHER_PROCESSOR)
-    assert image.digest(other) != image.digest() == image.digest(qemu.Stock())
-
-
-def test_qemu_for_another_image_is_not_used(tmp_path, monkeypatch):
-    for name in inner.FILES:
-        (tmp_path / name).write_text("")
-    (tmp_path / "made_of").write_text("another")
-    monkeypatch.setattr(inner, "folder", lambda: tmp_path)
-    with pytest.raises(NotReady, match="belongs to another image"):
-        inner.ready()
+    other = qemu.usual(running.OTHER_PROCESSOR)
+    assert image.digest(other) != image.digest() == image.digest(qemu.usual())
 
 
 def test_the_default_digest_has_no_part_of_it():

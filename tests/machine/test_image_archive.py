@@ -14,8 +14,8 @@ import pytest
 
 from elevatorlab import cache
 from elevatorlab.cli import image as commands
-from elevatorlab.errors import ElevatorLabError, NotReady
-from elevatorlab.testbeds.deterministic import emulator_archive, image, image_archive, qemu
+from elevatorlab.errors import ElevatorLabError
+from elevatorlab.testbeds.deterministic import emulator_archive, image, image_archive, our_qemu
 
 MIB = 1 << 20
 
@@ -26,8 +26,7 @@ def checkout(tmp_path, monkeypatch):
     bios = tmp_path / "bios"
     bios.write_text("bios")
     monkeypatch.setattr(image, "recipe_digest", lambda: "d" * 64)
-    monkeypatch.setattr(qemu, "version", lambda: "QEMU emulator version 7.2")
-    monkeypatch.setattr(qemu, "firmware", lambda: [bios])
+    monkeypatch.setattr(our_qemu, "digest", lambda: "c" * 64)
     monkeypatch.setattr(emulator_archive, "members", lambda: {"program": bios})
 
     def move_to(name):
@@ -47,7 +46,10 @@ def small_image(folder, seed=0):
         (folder / name).write_bytes(draw.randbytes(size))
     root = draw.randbytes(MIB) + bytes(3 * MIB) + draw.randbytes(1000) + bytes(MIB - 1000)
     (folder / "root.ext2").write_bytes(root)
-    (folder / "packages.tsv").write_text("fio\t3.33\n")
+    for name in image.FILES[3:]:
+        (folder / name).write_bytes(draw.randbytes(1000))
+    for name in image.PACKAGES:
+        (folder / name).write_text("fio\t3.33\n")
 
 
 @pytest.fixture
@@ -118,25 +120,37 @@ def test_a_second_checkout_then_takes_it_from_the_cache(exported, tmp_path, monk
 def test_the_digest_stands_for_every_part(exported):
     """The file alone tells what the digest in its name is made of."""
     said = json.loads(content_of(exported)[image_archive.DESCRIPTION])
-    assert said["parts"]["QEMU"] == ["QEMU emulator version 7.2"]
+    assert said["parts"]["emulator"] == ["c" * 64]
     assert image.digest_of(said["parts"]) == said["digest"]
     listed = [said["files"][name]["sha256"] for name in image.FILES]
     assert said["parts"]["files"] == listed
 
 
-def no_emulator():
-    raise NotReady("the command is missing")
+def test_where_no_emulator_is_the_archives_own_is_taken(exported, tmp_path):
+    assert not our_qemu.kept().exists()
+    image_archive.take(exported)
+    assert (our_qemu.kept() / "program").read_text() == "bios"
+    assert os.access(our_qemu.kept() / our_qemu.NAME, os.X_OK)
 
 
-@pytest.mark.parametrize("version", [lambda: "QEMU emulator version 9.0", no_emulator])
-def test_where_another_emulator_is_or_none_its_own_is_named(exported, monkeypatch, capsys, version):
-    monkeypatch.setattr(qemu, "version", version)
+def test_where_an_emulator_is_it_stays(exported):
+    cache.obtain(our_qemu.KIND, our_qemu.digest(), lambda folder: (folder / "own").write_text("x"))
+    image_archive.take(exported)
+    assert (our_qemu.kept() / "own").exists() and not (our_qemu.kept() / "program").exists()
+
+
+def test_the_emulator_of_another_version_is_not_taken(exported, monkeypatch, capsys):
+    monkeypatch.setattr(our_qemu, "digest", lambda: "e" * 64)
     commands.import_(exported)
     said = capsys.readouterr().out
-    assert "What differs here: QEMU. So bits may differ" in said
-    (kept,) = re.findall(r"Its own QEMU is used after: export ELEVATORLAB_QEMU=(\S+)", said)
-    assert Path(kept).is_relative_to(cache.ROOT) and os.access(kept, os.X_OK)
-    assert Path(kept).with_name("program").read_text() == "bios"
+    assert "What differs here: emulator. So bits may differ" in said
+    assert "Check out the version of Elevator Lab that exported it" in said
+    assert not our_qemu.kept().exists()
+
+
+def test_with_another_qemu_nothing_is_exported(exported, tmp_path, monkeypatch, error_of):
+    monkeypatch.setenv(our_qemu.OTHER, "my-qemu")
+    assert "names my-qemu. Unset ELEVATORLAB_QEMU" in error_of(image_archive.write, tmp_path)
 
 
 def state():
@@ -187,27 +201,18 @@ def test_a_damaged_image_of_the_right_digest_is_not_used(exported, error_of):
 
 
 @pytest.mark.parametrize(
-    ("name", "other", "differs", "remedy"),
-    [
-        ("version", lambda: "QEMU 9", "QEMU", "Its own QEMU is used after: export ELEVATORLAB"),
-        ("version", no_emulator, "QEMU", "Its own QEMU is used after: export ELEVATORLAB_QEMU="),
-        ("agent", lambda: "a", "agent", "Check out the version of Elevator Lab that exported it"),
-    ],
+    ("owner", "name", "differs"),
+    [(our_qemu, "digest", "emulator"), (image.agent_archive, "agent_digest", "agent")],
 )
 def test_an_image_is_not_used_where_something_else_differs(
-    exported, error_of, monkeypatch, name, other, differs, remedy
+    exported, error_of, monkeypatch, owner, name, differs
 ):
     digest = json.loads(content_of(exported)[image_archive.DESCRIPTION])["digest"]
-    owner = image.agent_archive if name == "agent" else qemu
-    attribute = "agent_digest" if name == "agent" else name
     with monkeypatch.context() as there:
-        real = getattr(owner, attribute)
-
-        def only_then():
-            return other() if image.FOLDER.name != "image" else real()
-
-        there.setattr(owner, attribute, only_then)
+        real = getattr(owner, name)
+        there.setattr(owner, name, lambda: real() if image.FOLDER.name == "image" else "a")
         said = not_used(error_of, exported, {digest})
+    remedy = "Check out the version of Elevator Lab that exported it"
     assert f"what differs here: {differs}. {remedy}" in said
 
 
@@ -224,22 +229,23 @@ def test_an_emulator_that_would_leave_its_folder_is_refused(name, checkout, tmp_
     assert not list(cache.ROOT.rglob("up"))
 
 
-@pytest.mark.programs("qemu-system-x86_64")  # and ldd, which every Debian has
+@pytest.mark.image
 def test_the_kept_emulator_takes_nothing_from_the_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+    version = our_qemu.version()
     emulator_archive.write(tmp_path / "one.tar")
-    kept = emulator_archive.unpack(tmp_path / "one.tar")
-    version = subprocess.run([kept, "--version"], capture_output=True, text=True, env={})
-    assert version.stdout.splitlines()[0] == qemu.version()
-    folders = subprocess.run([kept, "-L", "help"], capture_output=True, text=True).stdout
-    assert folders.splitlines()[0] == str(kept.parent / "firmware")
-    libraries = kept.parent / "libraries"
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+    emulator_archive.unpack(tmp_path / "one.tar")
+    kept = our_qemu.ready()
+    said = subprocess.run(
+        [kept / our_qemu.NAME, "--version"], capture_output=True, text=True, env={}
+    )
+    assert said.stdout.splitlines()[0] == version == our_qemu.version()
+    libraries = kept / emulator_archive.LIBRARIES
     (loader,) = libraries.glob("ld-linux*")
-    argv = [loader, "--library-path", libraries, "--list", kept.parent / "program"]
+    argv = [loader, "--library-path", libraries, "--list", kept / emulator_archive.PROGRAM]
     listed = subprocess.run(argv, capture_output=True, text=True).stdout
     taken = re.findall(r"=> (\S+) ", listed)
-    assert len(taken) > 5 and {Path(one).parent for one in taken} == {libraries}
-    monkeypatch.setattr(qemu, "BINARY", str(kept))
+    assert len(taken) > 3 and {Path(one).parent for one in taken} == {libraries}
     emulator_archive.write(tmp_path / "again.tar")
     assert (tmp_path / "again.tar").read_bytes() == (tmp_path / "one.tar").read_bytes()
 

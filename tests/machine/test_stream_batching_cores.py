@@ -86,7 +86,7 @@ def test_the_default_machine_has_no_processors_apart():
     with pytest.raises(NotReady, match=f"processors: not to be had here. {use}"):
         refuse_what_is_missing("host", [], [one])
     default = testbeds.get("deterministic", say=None)
-    said = f"processors: there is one. {use}. Build it, once: make multicore"
+    said = f"processors: there is one. {use}"
     with pytest.raises(NotReady, match=said):
         refuse_what_is_never_there("deterministic", default.findings(), [one])
     several = testbeds.get("deterministic?cpus=2", say=None)

@@ -133,7 +133,7 @@ def test_it_is_verified_where_the_emulator_is(measured, monkeypatch, capsys):
     def again(trials, testbed, *_):
         asked.append(testbed.name)
         if testbed.name == "nested":
-            raise NotReady("the emulator is missing", "Build it: make multicore")
+            raise NotReady("the emulator is missing", "Build it: make setup")
         return [verification.Verification(STUDY, verification.SAME, "same bits")]
 
     monkeypatch.setattr(verification, "again", again)
@@ -142,7 +142,7 @@ def test_it_is_verified_where_the_emulator_is(measured, monkeypatch, capsys):
     assert done.exit_code == 0 and asked == ["deterministic", "nested"]
     assert (
         f"nested: none of {len(stored)} trials run again: the emulator is missing. Build it: make "
-        "multicore" in done.output
+        "setup" in done.output
     )
 
 

@@ -10,24 +10,23 @@ from elevatorlab.paths import ENVIRONMENTS, PROJECT
 from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import image, template
 from elevatorlab.testbeds.deterministic.multicore import parse
-from elevatorlab.testbeds.deterministic.rounds import ParallelRounds
-from helpers import every_core_busy, fio, result_of, run_into
-from multicore_support import run  # noqa: F401  (fixtures)
+from elevatorlab.testbeds.deterministic.qemu import Emulator
+from helpers import every_core_busy, result_of, run_into
+from multicore_support import many_jobs, run  # noqa: F401  (fixtures)
 from stream_batching_cores_support import expanded
 
-pytestmark = pytest.mark.multicore
+pytestmark = [pytest.mark.image, pytest.mark.anew]
 
 
 def test_the_patchs_own_test(tmp_path):
     """The test that the change brings for QEMU's own suite, beside what it stands for there."""
-    patch = (ENVIRONMENTS / "emulator/parallel-rounds.patch").read_text()
+    (patch,) = (file.read_text() for file in (ENVIRONMENTS / "emulator").glob("0001-*.patch"))
     text = patch.partition("+++ b/tests/functional/test_x86_64_icount_slot.py\n")[2]
     lines = [line[1:] for line in text.splitlines()[1:] if line.startswith("+")]
     (tmp_path / "test_slot.py").write_text("\n".join(lines))
     (tmp_path / "qemu_test.py").write_text(QEMU_TEST)
-    emulator = ParallelRounds(1)
     program = tmp_path / "qemu"
-    program.write_text(f'#!/bin/sh\nexec {emulator.binary} {" ".join(emulator.data)} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {Emulator().binary} -L {image.FOLDER} "$@"\n')
     program.chmod(0o755)
     argv = [sys.executable, "test_slot.py"]
     run = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True)
@@ -44,16 +43,7 @@ class QemuSystemTest(unittest.TestCase):
 """
 
 
-@pytest.fixture(scope="module")
-def many_jobs(make_trial):
-    """Return a trial whose jobs move between processors and sleep now and then."""
-    jobs = {"numjobs": 4, "group_reporting": 1, "time_based": 1, "runtime": "20ms"}
-    return make_trial(
-        scheduler={"name": "mq-deadline"}, workloads=(fio(iodepth=4, thinktime=500, **jobs),)
-    )
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 4])
+@pytest.mark.parametrize("cpus", [1, 4])
 def test_the_same_bits_quiet_and_loaded(cpus, run, many_jobs):
     address = f"deterministic?cpus={cpus}&transfer=100"
     quiet = run(address, many_jobs)
@@ -71,10 +61,6 @@ def test_two_boots_give_the_same_machine(run, many_jobs, tmp_path, monkeypatch):
     assert (tmp_path / "about.json").read_text() == (kept / "about.json").read_text()
     monkeypatch.setattr(template, "ready", lambda *_: tmp_path)
     assert run(address, many_jobs) == first
-
-
-def test_the_default_image_is_another_one():
-    assert image.digest(ParallelRounds(1)) != image.digest()
 
 
 def test_known_truths():

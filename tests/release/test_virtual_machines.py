@@ -1,33 +1,14 @@
 """Virtual machines inside the deterministic one: what may be asked for, and what is said."""
 
-import json
-
 import pytest
 
 from elevatorlab.errors import TrialFailed
 from elevatorlab.judging import matching
 from elevatorlab.results import reading
-from helpers import every_core_busy, fio, result_of
+from helpers import fio
 from virtual_machines_support import make_guest, run  # noqa: F401  (fixtures)
 
-pytestmark = pytest.mark.virtual_machines
-
-
-def test_both_schedulers_are_proven_and_bits_are_the_same(run, make_guest):
-    trial = make_guest(
-        {"scheduler": {"name": "kyber"}},
-        scheduler={"name": "mq-deadline"},
-        workloads=(fio(number_ios=40, size="16M", thinktime=5000),),
-    )
-    quiet = run(trial)
-    found = result_of(quiet)
-    proofs = {one["knob"]: one["read"] for one in found["proofs"]}
-    assert proofs["/sys/class/block/elevatorlab/queue/scheduler"] == "mq-deadline"
-    assert proofs["virtual machine main: /sys/class/block/vda/queue/scheduler"] == "kyber"
-    assert proofs["virtual machine main: aio"] == "native"
-    assert json.loads((quiet / "raw/main.exits.json").read_text())["exits"] > 40
-    with every_core_busy():
-        assert reading.digest(run(trial)) == reading.digest(quiet)
+pytestmark = [pytest.mark.image, pytest.mark.anew]
 
 
 def test_a_machine_that_hangs_fails_its_trial_at_the_deadline(run, make_guest):

@@ -4,7 +4,7 @@ import pytest
 
 from elevatorlab import testbeds
 from elevatorlab.results import reading
-from helpers import run_into
+from helpers import fio, run_into
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +17,12 @@ def run(tmp_path_factory):
         return reading.digest(folder)
 
     return again
+
+
+@pytest.fixture(scope="module")
+def many_jobs(make_trial):
+    """Return a trial whose jobs move between processors and sleep now and then."""
+    jobs = {"numjobs": 4, "group_reporting": 1, "time_based": 1, "runtime": "20ms"}
+    return make_trial(
+        scheduler={"name": "mq-deadline"}, workloads=(fio(iodepth=4, thinktime=500, **jobs),)
+    )

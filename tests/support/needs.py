@@ -10,7 +10,7 @@ import pytest
 import browser
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import ENVIRONMENTS
-from elevatorlab.testbeds.deterministic import image, inner, qemu, rounds
+from elevatorlab.testbeds.deterministic import image, qemu
 from elevatorlab.testbeds.vagrant import readiness
 
 #: Begins the reason of a skip that no command can help: another kind of machine is needed.
@@ -78,26 +78,8 @@ def missing_programs(*names):
 @functools.cache
 def missing_image():
     try:
-        qemu.version()
+        qemu.USUAL.version()
         image.current()
-    except NotReady as problem:
-        return str(problem)
-    return None
-
-
-@functools.cache
-def missing_emulator():
-    try:
-        image.digest(rounds.ParallelRounds(1))
-    except NotReady as problem:
-        return str(problem)
-    return None
-
-
-@functools.cache
-def missing_inner():
-    try:
-        image.digest(inner.Nested())
     except NotReady as problem:
         return str(problem)
     return None
@@ -157,11 +139,9 @@ MARKERS = {
     "docker": missing_engine,
     "environment_image": missing_environment_image,
     "image": missing_image,
-    "multicore": missing_emulator,
     "root": missing_root,
     "ssh": functools.partial(missing_programs, "sshd"),
     "vagrant": missing_vagrant,
-    "virtual_machines": missing_inner,
 }
 
 

@@ -26,12 +26,11 @@ def make_guest(make_trial):
     return make
 
 
-def machine(emulator, monkeypatch, tmp_path):
+def machine(emulator):
     """Return the command line without the program's path."""
-    (tmp_path / "nested.ext2").write_bytes(bytes(1 << 20))
-    monkeypatch.setattr(inner, "folder", lambda: tmp_path)
+    sizes_mib = {qemu.ROOT: 512, inner.QEMU: 128}
     ram, *others = (Path(name) for name in ("ram", "exchange", "recording", "monitor"))
-    return qemu.command(Path("image"), 512, 512, ram, "share=off", *others, emulator)[1:]
+    return qemu.command(Path("image"), sizes_mib, 512, ram, "share=off", *others, emulator)[1:]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from elevatorlab import cache, extras
 from elevatorlab.cli.commands import app, main
 from elevatorlab.results import references, store
-from elevatorlab.testbeds.deterministic import image, qemu
+from elevatorlab.testbeds.deterministic import image
 from helpers import cli, cli_without
 
 STUDY = "vm_vs_container"
@@ -276,15 +276,14 @@ def test_a_cache_that_is_a_file(tmp_path, monkeypatch, error_of):
 
 def test_what_is_missing_is_said_with_one_remedy(tmp_path, monkeypatch, testbed):
     monkeypatch.setattr(image, "FOLDER", tmp_path)
-    monkeypatch.setattr(qemu, "BINARY", "qemu-of-nobody")
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
     image.digest.cache_clear()
-    qemu.version.cache_clear()
     findings = {one.what: one for one in testbed.findings()}
     image.digest.cache_clear()
-    qemu.version.cache_clear()
     assert "image build" in findings["image"].remedy
     assert "image build" not in findings["image"].found
-    assert "make setup" in findings["QEMU"].remedy and "make setup" not in findings["QEMU"].found
+    assert "image build" in findings["QEMU"].remedy
+    assert "image build" not in findings["QEMU"].found
 
 
 #: What a `pip install elevatorlab` without extras does not bring.

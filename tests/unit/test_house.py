@@ -274,7 +274,7 @@ def test_ci_runs_the_makefiles_commands_and_nothing_else(file, commands):
 
 
 #: What tests of a folder must not need.
-BEYOND = {"machine": {"docker", "root", "ssh", "vagrant", "multicore", "virtual_machines"}}
+BEYOND = {"machine": {"docker", "root", "ssh", "vagrant"}}
 BEYOND["unit"] = BEYOND["machine"] | {"browser", "image"}
 
 

@@ -10,9 +10,9 @@ import pytest
 from elevatorlab import cache, testbeds
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import ENVIRONMENTS
-from elevatorlab.testbeds.deterministic import qemu, rounds
+from elevatorlab.testbeds.deterministic import our_qemu, qemu
 from elevatorlab.testbeds.deterministic.multicore import RANGES
-from elevatorlab.testbeds.deterministic.rounds import ParallelRounds
+from elevatorlab.testbeds.deterministic.qemu import Emulator
 from helpers import cli
 from multicore_support import run  # noqa: F401  (fixtures)
 
@@ -26,8 +26,8 @@ MISSHAPEN = [
 @pytest.mark.parametrize(
     ("address", "emulator"),
     [
-        ("deterministic?cpus=1", ParallelRounds(1, 1000, 0)),
-        ("deterministic?cpus=32&slot=200&transfer=100", ParallelRounds(32, 200, 100)),
+        ("deterministic?cpus=1", Emulator(1, 1000, 0)),
+        ("deterministic?cpus=32&slot=200&transfer=100", Emulator(32, 200, 100)),
     ],
 )
 def test_an_address(address, emulator):
@@ -62,13 +62,14 @@ def machine(emulator):
     """Return the command line without the program's path."""
     places = (Path(name) for name in ("ram", "exchange", "recording", "monitor"))
     ram, *others = places
-    return qemu.command(Path("image"), 512, 512, ram, "share=off", *others, emulator)[1:]
+    sizes_mib = {qemu.ROOT: 512}
+    return qemu.command(Path("image"), sizes_mib, 512, ram, "share=off", *others, emulator)[1:]
 
 
 def test_every_parameter_makes_another_machine():
-    one = ParallelRounds(2)
+    one = Emulator(2)
     others = [replace(one, **{name: most}) for name, (_, most) in RANGES.items()]
-    machines = [machine(each) for each in (one, *others, qemu.STOCK)]
+    machines = [machine(each) for each in (one, *others, Emulator(), Emulator(processor="n270"))]
     assert len({" ".join(argv) for argv in machines}) == len(machines)
 
 
@@ -94,54 +95,65 @@ def test_without_the_build_it_is_refused_with_the_remedy(tmp_path, monkeypatch, 
     monkeypatch.setattr(testbed, "identity", testbed.emulator.version)  # as where the image is
     finding, image = (one for one in testbed.findings() if one.what in ("QEMU", "image"))
     assert finding.needed and not finding.ready
-    assert (image.found, image.remedy) == (finding.found, rounds.BUILD_IT)
-    assert finding.found == "the emulator with processors in parallel: it is not built"
-    with pytest.raises(NotReady, match="it is not built. Build it, once: make multicore"):
+    assert (image.found, image.remedy) == (finding.found, our_qemu.BUILD_IT)
+    assert finding.found == "the emulator: it is not built"
+    with pytest.raises(NotReady, match="it is not built. Build it, once: elevatorlab image build"):
         testbed.prepare([make_trial()])
 
 
 def test_a_damaged_build_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "ROOT", tmp_path)
-    made = cache.obtain(rounds.KIND, rounds.digest(), lambda folder: fill(folder))
-    assert rounds.ready() == made
-    (made / qemu.NAME).unlink()
+    made = cache.obtain(our_qemu.KIND, our_qemu.digest(), lambda folder: fill(folder))
+    assert our_qemu.ready() == made
+    (made / our_qemu.NAME).unlink()
     with pytest.raises(NotReady, match="qemu-system-x86_64 is missing or has another size"):
-        rounds.ready()
+        our_qemu.ready()
 
 
 def fill(folder):
-    (folder / qemu.NAME).write_text("a program")
+    (folder / our_qemu.NAME).write_text("a program")
     (folder / "version").write_text("QEMU emulator version 10.0.2\n")
 
 
 def test_what_it_is_made_of_names_it(tmp_path, monkeypatch):
-    before = rounds.digest()
-    for name in rounds.INPUTS:
-        (tmp_path / name).write_bytes((rounds.RECIPE / name).read_bytes())
-    monkeypatch.setattr(rounds, "RECIPE", tmp_path)
-    assert rounds.digest() == before
-    for name in rounds.INPUTS:
-        with open(tmp_path / name, "a") as file:
-            file.write("\n")
-        assert rounds.digest() != before
-        before = rounds.digest()
+    """Its sources, changes and configuration; not the script that builds it, nor its compiler."""
+    before, recipe = our_qemu.digest(), our_qemu.RECIPE
+    decides = [recipe / "configuration", *recipe.glob("*.patch")]
+    for file in recipe.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    monkeypatch.setattr(our_qemu, "RECIPE", tmp_path)
+    assert our_qemu.digest() == before and len(decides) == 4
+    for file in recipe.iterdir():
+        with open(tmp_path / file.name, "a") as copy:
+            copy.write("\n")
+        assert (our_qemu.digest() != before) == (file in decides)
+        before = our_qemu.digest()
 
 
 def test_sources_with_another_hash_are_refused(tmp_path):
     wrong = tmp_path / "qemu.tar.xz"
     wrong.write_text("something else")
     run = cli(
-        *("image", "emulator", "--source", str(wrong)),
+        *("image", "build", "--source", str(wrong)),
         env={**os.environ, "ELEVATORLAB_CACHE": str(tmp_path / "cache")},
     )
     assert run.returncode == 1
     refusal, last = run.stderr.splitlines()
     found = hashlib.sha256(wrong.read_bytes()).hexdigest()
-    assert f"{wrong} has {found}. Name the right file: make multicore SOURCE=FILE" in refusal
+    assert f"{wrong} has {found}. Name the right file: make setup SOURCE=FILE" in refusal
     assert last.endswith("the emulator could not be built; the lines above say why")
     assert not list((tmp_path / "cache").glob("*/*/entry.json"))
 
 
 def test_the_build_never_names_a_package_host():
-    for name in rounds.INPUTS:
-        assert "://" not in (ENVIRONMENTS / "emulator" / name).read_text()
+    for file in (ENVIRONMENTS / "emulator").iterdir():
+        assert file.suffix == ".patch" or "://" not in file.read_text()
+
+
+def test_another_qemu_is_used_where_the_user_names_it(monkeypatch):
+    """It has one processor, needs a recording, and counts under its own version."""
+    assert qemu.usual() == Emulator()
+    monkeypatch.setenv(our_qemu.OTHER, "/usr/bin/true")
+    assert qemu.usual("n270") == qemu.AnotherQemu(processor="n270", program="/usr/bin/true")
+    recorded, ours = qemu.usual().counted_time(Path("log")), Emulator().counted_time(Path("log"))
+    assert "rr=record" in recorded[1] and "rr=record" not in ours[1]

@@ -16,24 +16,35 @@ app.add_typer(image_app, name="image", help="The image of the deterministic test
 @image_app.command("build")
 def build(
     force: Annotated[bool, typer.Option(help="build anyway, for newer packages")] = False,
-    virtual_machines: Annotated[
-        bool,
+    source: Annotated[
+        Path | None,
         typer.Option(
-            "--virtual-machines",
-            help="also build QEMU, for virtual machines inside the deterministic machine",
+            help="the archive of QEMU's sources (environments/emulator/configuration names it)",
+            exists=True,
+            dir_okay=False,
         ),
-    ] = False,
+    ] = None,
 ) -> None:
-    """Build the deterministic image if it is missing, or if its recipe has changed."""
-    from ..testbeds.deterministic import image, inner, template
+    """Build the deterministic image and its emulator, if they are missing or outdated."""
+    from concurrent.futures import ThreadPoolExecutor
 
-    built = image.build(force)
+    from ..testbeds.deterministic import image, our_qemu, template
+
+    # Side by side: the one mostly computes, the other mostly fetches packages.
+    with ThreadPoolExecutor() as both:
+        compiling = None if our_qemu.another() else both.submit(our_qemu.build, source)
+        built = image.build(force)
+    if other := our_qemu.another():
+        print(f"emulator: {other}, which {our_qemu.OTHER} names. Its results may have other bits")
+    elif compiling:
+        print(f"emulator: {_state(compiling.result())}, digest {our_qemu.digest()}")
     template.prune()
-    print(f"deterministic image: {'built' if built else 'up to date'}, digest {image.digest()}")
+    print(f"deterministic image: {_state(built)}, digest {image.digest()}")
     print(f"in {image.FOLDER}")
-    if virtual_machines:
-        built = inner.build()
-        print(f"virtual machines: {'built' if built else 'up to date'}, in {inner.folder()}")
+
+
+def _state(built: bool) -> str:
+    return "built" if built else "up to date"
 
 
 @image_app.command("export")
@@ -63,22 +74,3 @@ def import_(
             f"What differs here: {', '.join(differing)}. So bits may differ from that image's "
             f"results. {image_archive.remedy(differing)}"
         )
-
-
-@image_app.command("emulator")
-def emulator(
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            help="the pinned archive of QEMU's sources (environments/emulator/build.sh names it)",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-) -> None:
-    """Build the emulator whose processors work in parallel, if it is not built yet."""
-    from ..testbeds.deterministic import rounds
-
-    built = rounds.build(source)
-    print(f"emulator: {'built' if built else 'up to date'}, digest {rounds.digest()}")
-    print(f"in {rounds.kept()}")

@@ -19,7 +19,7 @@ from ..paths import BUILD
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..testbeds.base import Testbed
-from ..testbeds.deterministic.qemu import Stock
+from ..testbeds.deterministic import qemu
 from ..testbeds.deterministic.testbed import DeterministicTestbed
 from . import jobs
 from .jobs import Job
@@ -46,7 +46,10 @@ def variations(study: Study) -> dict[str, Variation]:
     Then come the study's own `VARIATIONS`, the first machine with other seeds, and a machine with
     another processor model.
     """
-    usual, other = DeterministicTestbed(), DeterministicTestbed(emulator=Stock(OTHER_PROCESSOR))
+    usual, other = (
+        DeterministicTestbed(),
+        DeterministicTestbed(emulator=qemu.usual(OTHER_PROCESSOR)),
+    )
     own: Mapping[str, Mapping[str, Any]] = getattr(study, "VARIATIONS", {})
     found = {sensitivity.USUAL: Variation({}, usual)}
     found |= {name: Variation(overrides, usual) for name, overrides in own.items()}

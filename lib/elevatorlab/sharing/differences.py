@@ -31,7 +31,7 @@ def of_images(stored: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     if changed:
         some = ", ".join(changed[:NAMED]) + (", ..." if len(changed) > NAMED else "")
         parts.append(f"{len(changed)} Debian packages ({some})")
-    return ", ".join(parts) or "the recipe (environments/), or QEMU's firmware or options"
+    return ", ".join(parts) or "the recipe (environments/), or QEMU's options"
 
 
 def of_rows(stored: pd.DataFrame, fresh: pd.DataFrame) -> str:

@@ -121,7 +121,7 @@ def _processor_s(machine: subprocess.Popen[str]) -> float:
 def _kept() -> Path:
     """Return the folder of the booted machine; boot it if the cache has none."""
     image.current()
-    options = qemu.options(MEMORY_MIB), KERNEL_OPTIONS, qemu.version(), _more(Path(), Path())
+    options = qemu.options(MEMORY_MIB), KERNEL_OPTIONS, qemu.USUAL.identity(), _more(Path(), Path())
     decides = [repr(options).encode(), _guest_archive()]
     decides += [cache.sha256(image.FOLDER / name).encode() for name in image.FILES]
     digest = hashlib.sha256(b"\0".join(decides)).hexdigest()

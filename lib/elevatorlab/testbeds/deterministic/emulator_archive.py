@@ -1,6 +1,6 @@
-"""The QEMU of this machine in one file: program, loader, libraries and firmware.
+"""The emulator in one file: the program, its loader and its libraries.
 
-Unpacked on another Linux machine, this QEMU uses no file of that machine, and gives the same bits.
+On another Linux machine, it uses no file of that machine, and gives the same bits.
 """
 
 from __future__ import annotations
@@ -15,35 +15,26 @@ from typing import IO
 
 from ... import cache
 from ...errors import ElevatorLabError, NotReady
-from . import qemu
+from . import our_qemu
 
-KIND = "qemu"
-
-PROGRAM = "program"
 LOADER = re.compile(r"ld-linux.*\.so\.\d+")
 
-#: Firmware file that the image digest leaves out: the machine loads it, and never runs it.
-UNUSED_ROM = "kvmvapic.bin"
+PROGRAM, LIBRARIES = "program", "libraries"
 
-#: Plug-ins of QEMU that the machine needs: the one that translates its processor's instructions.
-PLUGINS = ("accel-tcg-x86_64.so",)
-
+#: Runs the program with the loader and the libraries beside it.
 WRAPPER = f"""#!/bin/sh
-# The QEMU that an image was exported with. It takes nothing from the machine that it runs on.
 here=$(dirname "$(readlink -f "$0")")
-export QEMU_MODULE_DIR="$here/plug-ins"
-set -- --library-path "$here/libraries" "$here/{PROGRAM}" -L "$here/firmware" "$@"
-exec "$here"/libraries/ld-linux*.so.* "$@"
+exec "$here"/{LIBRARIES}/ld-linux*.so.* --library-path "$here/{LIBRARIES}" "$here/{PROGRAM}" "$@"
 """
 
 
 def write(out: Path) -> None:
-    """Write this machine's QEMU to a tar archive.
+    """Write the emulator in the user's cache to a tar archive.
 
-    The same files of QEMU give the same bytes.
+    The same files give the same bytes.
     """
     with tarfile.open(out, "w", format=tarfile.USTAR_FORMAT) as archive:
-        _add(archive, qemu.NAME, io.BytesIO(WRAPPER.encode()), len(WRAPPER.encode()))
+        _add(archive, our_qemu.NAME, io.BytesIO(WRAPPER.encode()), len(WRAPPER.encode()))
         for name, path in sorted(members().items()):
             with open(path, "rb") as content:
                 _add(archive, name, content, path.stat().st_size)
@@ -56,24 +47,17 @@ def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size_bytes: in
 
 
 def members() -> dict[str, Path]:
-    """Return the files of this machine's QEMU, by their names in the archive."""
-    found = shutil.which(qemu.BINARY)
-    if found is None:
-        raise NotReady(f"the command {qemu.BINARY} is missing; expected QEMU", "`make setup`")
-    program = Path(found).resolve()
-    kept = program.parent
-    if (kept / PROGRAM).is_file():  # this QEMU was unpacked from such an archive
+    """Return the emulator's files besides the wrapper, by their names in the archive."""
+    kept = our_qemu.ready()
+    if (kept / PROGRAM).is_file():  # it was unpacked from such an archive
         return {
             str(file.relative_to(kept)): file
             for file in kept.rglob("*")
-            if file.is_file() and file.name not in (qemu.NAME, cache.INDEX)
+            if file.is_file() and file.name not in (our_qemu.NAME, cache.INDEX)
         }
-    firmware = qemu.firmware()
-    firmware += [file.with_name(UNUSED_ROM) for file in firmware[-1:]]
-    files = {PROGRAM: program, **{f"firmware/{file.name}": file for file in firmware}}
-    files |= {f"libraries/{file.name}": file for file in _libraries(program)}
-    plugins = (program.parent.parent / "lib" / "x86_64-linux-gnu" / "qemu" / one for one in PLUGINS)
-    return files | {f"plug-ins/{file.name}": file for file in plugins if file.is_file()}
+    program = kept / our_qemu.NAME
+    libraries = {f"{LIBRARIES}/{file.name}": file for file in _libraries(program)}
+    return {PROGRAM: program, our_qemu.VERSION: kept / our_qemu.VERSION, **libraries}
 
 
 def _libraries(program: Path) -> list[Path]:
@@ -83,23 +67,20 @@ def _libraries(program: Path) -> list[Path]:
     if not any(LOADER.fullmatch(path.name) for path in found):
         raise NotReady(
             f"image: expected of {program} a program with a loader and libraries; ldd found none",
-            "Take QEMU from the distribution's packages",
+            our_qemu.BUILD_IT,
         )
     return found
 
 
-def unpack(file: Path) -> Path:
-    """Unpack an archive that `write` made into the user's cache.
-
-    Returns: The program to run instead of the installed QEMU.
-    """
+def unpack(file: Path) -> None:
+    """Put the emulator of an archive that `write` made into the user's cache, unless it has one."""
 
     def make(folder: Path) -> None:
         with tarfile.open(file) as archive:
             for one in archive:
                 _take(archive, one, folder)
 
-    return cache.obtain(KIND, cache.sha256(file), make) / qemu.NAME
+    cache.obtain(our_qemu.KIND, our_qemu.digest(), make)
 
 
 def _take(archive: tarfile.TarFile, one: tarfile.TarInfo, folder: Path) -> None:

@@ -24,8 +24,23 @@ from . import qemu
 FOLDER = BUILD / "image"
 RECIPE = ENVIRONMENTS / "deterministic"
 MODULES = ENVIRONMENTS / "kernel"
-FILES = ("vmlinuz", "initramfs.cpio", "root.ext2")
+NESTED = ENVIRONMENTS / "nested"
+#: What lies above the root where a virtual machine runs inside: QEMU and its libraries.
+NESTED_ROOT = "nested.ext2"
+FILES = (
+    *("vmlinuz", "initramfs.cpio", qemu.ROOT),
+    # for a machine with a virtual machine inside
+    *("nested.cpio", NESTED_ROOT),
+    # the firmware, of which the last file is loaded, and never runs
+    *("bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin"),
+)
+#: In the manifest: the versions of the packages in the root, and of those above it.
+VERSIONS = ("packages", "nested_packages")
+PACKAGES = ("packages.tsv", "nested-packages.tsv")
 DISK_MIB = 4000
+
+#: Parts of the image digest (`digest_parts`).
+EMULATOR, OPTIONS = "emulator", "QEMU's options"
 
 #: Environment variable with the date of a Debian archive (environments/debian-sources.sh).
 SNAPSHOT = "ELEVATORLAB_SNAPSHOT"
@@ -46,7 +61,7 @@ def _recipe() -> list[Path]:
     The modules of schedulers and of disks with an arm are left out: each trial brings its own.
     """
     sources = [ENVIRONMENTS / "packages.txt", ENVIRONMENTS / "debian-sources.sh"]
-    sources += [*RECIPE.rglob("*"), *MODULES.rglob("*")]
+    sources += [*RECIPE.rglob("*"), *MODULES.rglob("*"), *NESTED.rglob("*")]
     decides_nothing = {"__pycache__", "test", "README.md", "drive", "schedulers"}
     return sorted(
         file
@@ -87,7 +102,7 @@ def current() -> dict[str, Any]:
 
 
 @functools.cache
-def digest(emulator: qemu.Emulator = qemu.STOCK) -> str:
+def digest(emulator: qemu.Emulator = qemu.USUAL) -> str:
     """Return the image digest: the SHA-256 over all that, besides the trial, decides a result.
 
     `emulator`: The program that emulates the machine. It is part of the digest.
@@ -100,22 +115,21 @@ def digest_of(parts: Mapping[str, Sequence[str]]) -> str:
     return hashlib.sha256("\0".join(chain(*parts.values())).encode()).hexdigest()
 
 
-def digest_parts(emulator: qemu.Emulator = qemu.STOCK) -> dict[str, list[str]]:
+def digest_parts(emulator: qemu.Emulator = qemu.USUAL) -> dict[str, list[str]]:
     """Return the parts of the image digest by name, in the order in which they are hashed.
 
-    They are the image's files, QEMU's version and whole command line (without the host's paths),
-    the firmware, the agent, and what the emulator adds.
+    They are the image's files, the emulator and its whole command line (without the host's paths),
+    the agent, and what the emulator adds.
     """
     found = current()
     ram, files, log, monitor = map(Path, ("ram", "exchange", "recording", "monitor"))
-    root_mib = found["sizes_bytes"]["root.ext2"] >> 20
-    machine = Path("image"), root_mib, 0, ram, "share=off"
+    sizes_mib = {name: size >> 20 for name, size in found["sizes_bytes"].items()}
+    machine = Path("image"), sizes_mib, 0, ram, "share=off"
     argv = qemu.command(*machine, files, log, monitor, emulator)
     return {
         "files": [found["sha256"][name] for name in FILES],
-        "QEMU": [emulator.version()],
-        "QEMU's options": [qemu.NAME, *argv[1:]],  # without any path of this host
-        "firmware": [cache.sha256(file) for file in qemu.firmware()],
+        EMULATOR: [emulator.identity()],
+        OPTIONS: argv[1:],  # without any path of this host
         "agent": [agent_archive.agent_digest()],
         **emulator.digest_parts(),
     }
@@ -162,7 +176,7 @@ def _is_wanted(found: Mapping[str, Any] | None) -> bool:
 def install(make: Callable[[Path], None]) -> None:
     """Replace this machine's image with one that was made elsewhere.
 
-    `make`: ``make(folder)`` writes `FILES` and packages.tsv into an empty folder. If it raises, the
+    `make`: ``make(folder)`` writes `FILES` and `PACKAGES` into an empty folder. If it raises, the
     old image stays.
     """
 
@@ -212,8 +226,9 @@ def _put_in_place(make: Callable[[Path], None], anew: bool, snapshot: str | None
 def _make(folder: Path) -> None:
     """Build the image in an empty folder."""
     _check_space(folder)
-    if subprocess.run([RECIPE / "build.sh", folder], stdin=subprocess.DEVNULL).returncode:
-        raise NotReady("the deterministic image could not be built; the lines above say why")
+    for script in (RECIPE / "build.sh", NESTED / "build.sh"):
+        if subprocess.run([script, folder], stdin=subprocess.DEVNULL).returncode:
+            raise NotReady("the deterministic image could not be built; the lines above say why")
     _describe(folder, wanted_snapshot())
 
 
@@ -229,12 +244,15 @@ def _check_space(folder: Path) -> None:
 
 def _describe(folder: Path, snapshot: str | None = None) -> None:
     """Write the manifest of the image in `folder`; `snapshot` is the date of its Debian archive."""
-    packages = (folder / "packages.tsv").read_text().splitlines()
     content = {
         "recipe": recipe_digest(),
         "snapshot": snapshot,
         "sha256": {name: cache.sha256(folder / name) for name in FILES},
         "sizes_bytes": {name: (folder / name).stat().st_size for name in FILES},
-        "packages": dict(sorted(line.split("\t") for line in packages)),
+        **{name: _versions(folder / file) for name, file in zip(VERSIONS, PACKAGES, strict=True)},
     }
     (folder / "manifest.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _versions(file: Path) -> dict[str, str]:
+    return dict(sorted(line.split("\t") for line in file.read_text().splitlines()))

@@ -2,8 +2,8 @@
 
 The file is a compressed tar archive that begins with ``image.json``. This description lists the
 SHA-256 of every other file, and the parts of the image digest. So anybody who knows the digest can
-check every byte of the image. The archive also has the QEMU with which the image was
-exported. Elevator Lab uses this QEMU only if the user says so.
+check every byte of the image. The archive also has the emulator, compiled. A machine that has built
+the emulator keeps its own.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import IO, Annotated, Final, Literal, NamedTuple, NoReturn
 from pydantic import Field
 
 from ... import cache, scratch
-from ...errors import ElevatorLabError, NotReady
+from ...errors import ElevatorLabError
 from ...paths import command
 from ...records import Record, checked
-from . import emulator_archive, image, qemu
+from . import emulator_archive, image, our_qemu
 
-FORMAT: Literal["elevatorlab-image/2"] = "elevatorlab-image/2"
+FORMAT: Literal["elevatorlab-image/3"] = "elevatorlab-image/3"
 DESCRIPTION = "image.json"
 EMULATOR = "emulator.tar"
-FILES = (*image.FILES, "packages.tsv", EMULATOR)
+FILES = (*image.FILES, *image.PACKAGES, EMULATOR)
 
 #: Larger than any file of our images. An archive from elsewhere could be made to fill the disk.
 LIMIT_BYTES = 3 << 30
@@ -69,7 +69,7 @@ class Description(Record):
         Files by name, in the archive's order.
     """
 
-    format: Literal["elevatorlab-image/2"]
+    format: Literal["elevatorlab-image/3"]
     digest: Digest
     recipe: Digest
     parts: dict[str, tuple[str, ...]]
@@ -77,10 +77,15 @@ class Description(Record):
 
 
 def write(folder: Path) -> Path:
-    """Write this machine's image and QEMU to an archive, whose name has the image digest.
+    """Write this machine's image and emulator to an archive, whose name has the image digest.
 
-    The same image and QEMU give the same bytes.
+    The same image and emulator give the same bytes.
     """
+    if other := our_qemu.another():
+        raise ElevatorLabError(
+            f"image: expected the emulator of this version; {our_qemu.OTHER} names {other}. "
+            f"Unset {our_qemu.OTHER}"
+        )
     with scratch.folder() as place:
         emulator = Path(place, EMULATOR)
         emulator_archive.write(emulator)
@@ -140,9 +145,14 @@ def _add(archive: tarfile.TarFile, name: str, size_bytes: int, content: IO[bytes
 
 
 def take(file: Path) -> Description:
-    """Check every byte of an archive, and replace this machine's image with the archive's."""
+    """Check every byte of an archive, and replace this machine's image with the archive's.
+
+    The archive's emulator is taken, too, if this machine has none and this version is the same.
+    """
     with _opened_file(file) as opened:
         image.install(opened.unpack)
+        if opened.described.parts[image.EMULATOR] == (our_qemu.digest(),):
+            emulator_archive.unpack(image.FOLDER / EMULATOR)
         return opened.described
 
 
@@ -169,14 +179,11 @@ def in_use(file: Path, wanted: Collection[str]) -> Iterator[None]:
 def remedy(names: Collection[str]) -> str:
     """Return what to do about parts of the digest that differ between machine and archive.
 
-    If QEMU or the firmware differs, the archive's own QEMU is unpacked for the user.
-
     `names`: Names of these parts, from `differing`; not empty.
     """
-    if not {"QEMU", "firmware"} & set(names):
-        return "Check out the version of Elevator Lab that exported it"
-    emulator = emulator_archive.unpack(image.FOLDER / EMULATOR)
-    return f"Its own QEMU is used after: export {qemu.OTHER}={emulator}"
+    if our_qemu.another() and set(names) <= {image.EMULATOR, image.OPTIONS}:
+        return f"Unset {our_qemu.OTHER}"
+    return "Check out the version of Elevator Lab that exported it"
 
 
 class _Opened(NamedTuple):
@@ -279,9 +286,6 @@ def differing(described: Description) -> list[str]:
 
     `described`: Description of the archive whose image is in use here.
     """
-    try:
-        here = image.digest_parts()
-    except NotReady:  # the image is whole, so QEMU is what is missing
-        return ["QEMU"]
+    here = image.digest_parts()
     names = dict.fromkeys([*described.parts, *here])
     return [name for name in names if list(described.parts.get(name, ())) != here.get(name)]

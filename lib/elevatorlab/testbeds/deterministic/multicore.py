@@ -9,8 +9,11 @@ from urllib.parse import parse_qsl
 from ...errors import ElevatorLabError
 from ...trial.capabilities import Capability
 from ..base import Readiness, Say
-from .rounds import MOST_CPUS, ParallelRounds
+from .qemu import Emulator
 from .testbed import DeterministicTestbed
+
+#: With more processors than this, a guest second takes minutes.
+MOST_CPUS = 32
 
 FORM = "deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]"
 
@@ -22,23 +25,26 @@ RANGES = {"cpus": (1, MOST_CPUS), "slot": (20, 1_000_000), "transfer": (0, 10_00
 WALL_SECONDS_PER_PROCESSOR = 5
 
 
-def parse(address: str) -> ParallelRounds:
+def parse(address: str) -> Emulator:
     """Return the emulator that an address describes.
 
     `address`: In the form `FORM`. A parameter that the address leaves out has the default value of
-    `ParallelRounds`.
+    `Emulator`.
 
     Examples
     --------
     >>> parse("deterministic?cpus=4&transfer=100")
-    ParallelRounds(cpus=4, slot=1000, transfer=100)
+    Emulator(cpus=4, slot=1000, transfer=100, processor='Nehalem-v1')
     """
     pairs = parse_qsl(address.partition("?")[2], keep_blank_values=True)
     given = dict(pairs)
     unknown = [name for name in given if name not in RANGES]
     if unknown or len(given) < len(pairs) or "cpus" not in given:
         raise ElevatorLabError(f"testbed deterministic: expected {FORM}; found {address!r}")
-    return ParallelRounds(**{name: _number(name, text) for name, text in given.items()})
+    usual = Emulator()
+    numbers = {name: _number(name, text) for name, text in given.items()}
+    slot, transfer = numbers.get("slot", usual.slot), numbers.get("transfer", usual.transfer)
+    return Emulator(numbers["cpus"], slot, transfer)
 
 
 def _number(name: str, text: str) -> int:
@@ -62,7 +68,7 @@ class MulticoreTestbed(DeterministicTestbed):
 
     def __init__(self, address: str, say: Say = print, limit_s: float | None = None) -> None:
         super().__init__(say, limit_s)
-        self.emulator: ParallelRounds = parse(address)
+        self.emulator: Emulator = parse(address)
         self.boots_in = f"about {20 + 20 * self.emulator.cpus} s"
 
     def _processors(self) -> Readiness:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ...errors import ElevatorLabError, NotReady
+from ...errors import ElevatorLabError
 from ...trial import Trial
 from ...trial.capabilities import Capability
 from ..base import Readiness, Say
-from . import inner, qemu
+from . import image, qemu
 from .inner import Nested
 from .testbed import DeterministicTestbed
 
@@ -61,13 +61,8 @@ class NestedTestbed(DeterministicTestbed):
         return replace(self.emulator, inner_mib=machines[0].memory_mib if machines else 0)
 
     def _virtual_machines(self) -> Readiness:
-        what = str(Capability.VIRTUAL_MACHINES)
-        try:
-            version = inner.packages()["qemu-system-x86"]
-        except NotReady as problem:
-            return Readiness(self.name, what, problem.lack, False, inner.BUILD_IT, needed=True)
-        found = f"QEMU {version} in the guest, with KVM on {self.emulator.cpu}"
-        return Readiness(self.name, what, found, True)
+        found = f"in the guest, with KVM on {self.emulator.cpu}"
+        return Readiness(self.name, str(Capability.VIRTUAL_MACHINES), found, True)
 
     def _provenance(self, kept: Path, wall_s: float) -> dict[str, Any]:
         found = super()._provenance(kept, wall_s)
@@ -76,5 +71,5 @@ class NestedTestbed(DeterministicTestbed):
             "machine": self.machine(),
             "accelerator": f"TCG, {self.emulator.cpu}, slots of {self.emulator.slot} "
             "(1 instruction = 1 ns)",
-            "packages": {**found["packages"], **inner.packages()},
+            "packages": {**found["packages"], **image.current()["nested_packages"]},
         }

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import os
-import re
-import shutil
-import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Protocol
 
-from ...errors import NotReady
-
-NAME = "qemu-system-x86_64"
-
-#: The environment variable that names another QEMU than the one on the path.
-OTHER = "ELEVATORLAB_QEMU"
-
-#: The program that is run.
-BINARY = os.environ.get(OTHER) or NAME
+from . import our_qemu
 
 #: Status with which the guest ends QEMU when a result is in the exchange (2 * 0x10 + 1).
 FINISHED = 33
@@ -29,9 +16,13 @@ FINISHED = 33
 #: bytes (ERMS), and each byte counts as an instruction.
 CPU = "Nehalem-v1"
 
+#: Instructions per slot while several processors boot. In long slots, they boot several times
+#: faster.
+BOOT_SLOT = 20_000
+
 EXCHANGE_MIB = 128
 
-FIRMWARE = ("bios-256k.bin", "linuxboot_dma.bin")
+ROOT = "root.ext2"
 
 KERNEL_OPTIONS = " ".join(
     [
@@ -47,116 +38,109 @@ KERNEL_OPTIONS = " ".join(
 )
 
 
-class Emulator(Protocol):
-    """A QEMU, and how the processors of its machine share time."""
+@dataclass(frozen=True)
+class Emulator:
+    """The emulator that we build, and the processors of its machine."""
+
+    #: Number of processors. Several work in rounds, each in slots of the same length.
+    cpus: int = 1
+    #: Largest number of instructions that each processor executes in a round. One processor's work
+    #: may reach another too early or too late, by up to this number of nanoseconds. A single
+    #: processor needs no rounds.
+    slot: int = 1000
+    #: Extra cost, in instructions, of an atomic operation on a cache line that another processor
+    #: used last.
+    transfer: int = 0
+    #: QEMU's name of the processor model.
+    processor: str = CPU
 
     #: Whether QEMU may count idle time while the guest stops the machine, although the guest is not
     #: idle (`template.take_back_idle_time`).
-    idle_time_slips: bool
+    idle_time_slips = False
     #: Number of memories besides the machine's main memory: root, exchange, and any others.
-    slots: int
-
-    def __hash__(self) -> int:
-        """Return a hash, so that an emulator can be the key of a cache."""
+    slots = 2
 
     @property
     def cpu(self) -> str:
-        """The processor's model, as QEMU calls it."""
+        """The processor's model and its extensions, as QEMU calls them."""
+        return self.processor
 
     @property
     def boots_as(self) -> Emulator:
-        """The emulator that boots the template that this one continues: itself, or a faster one."""
+        """The emulator that boots the template that this one continues: itself, or a faster one.
+
+        A boot measures nothing.
+        """
+        return self if self.cpus == 1 else replace(self, slot=BOOT_SLOT, transfer=0)
 
     @property
     def binary(self) -> str:
-        """The program that is run."""
-
-    @property
-    def data(self) -> list[str]:
-        """The options that name the firmware's folders; empty if the emulator finds them itself."""
-
-    @property
-    def cpus(self) -> int:
-        """How many processors there are."""
-
-    @property
-    def processors(self) -> list[str]:
-        """The option for the number of processors."""
+        """The program that is run, whether or not it is there."""
+        return str(our_qemu.kept() / our_qemu.NAME)
 
     def version(self) -> str:
-        """Return the program's version for the image digest, or raise `NotReady`."""
+        """Return QEMU's version, for provenance; raise `NotReady` if the program is missing."""
+        return f"{our_qemu.version()}, {self.identity()[:12]}"
+
+    def identity(self) -> str:
+        """Return what stands for the emulator in the image digest."""
+        rounds = f", booted in slots of {BOOT_SLOT}" if self.cpus > 1 else ""
+        return our_qemu.digest() + rounds
+
+    def counted_time(self, log: Path) -> list[str]:
+        """Return the options that make guest time the number of executed instructions.
+
+        `log`: A new file for QEMU's recording, for an emulator that needs one. Ours keeps QEMU's
+        threads apart without recording. The fixed seed is for any random number that QEMU might
+        give to the guest.
+        """
+        rounds = f"slot={self.slot},transfer={self.transfer}"
+        return ["-icount", f"shift=0,align=off,sleep=off,{rounds}", "-seed", "1"]
 
     def digest_parts(self) -> dict[str, list[str]]:
         """Return further parts of the image digest, in the form of `image.digest_parts`."""
+        return {}
 
     def initramfs(self, image: Path) -> Path:
         """Return the file of the machine's initramfs; `image` is the image's folder."""
+        return image / "initramfs.cpio"
 
-    def more_memory(self, image: Path) -> list[str]:
+    def more_memory(self, image: Path, sizes_mib: Mapping[str, int]) -> list[str]:
         """Return the options that add memories besides root and exchange."""
+        return []
 
     def inputs(self) -> dict[str, bytes]:
         """Return the files, besides the agent's archive, that the machine gets before it boots.
 
         The result has the content of each file by name.
         """
-
-    def template_name(self, memory_mib: int) -> str:
-        """Return the beginning of a template's name."""
-
-    def counted_time(self, log: Path) -> list[str]:
-        """Return the options that make guest time the number of executed instructions.
-
-        `log`: A new file for QEMU's recording, for an emulator that needs one.
-        """
-
-
-class Plain:
-    """What most emulators share: a machine with the image's root, and no machine inside."""
-
-    slots = 2
-
-    def digest_parts(self) -> dict[str, list[str]]:
-        """Return no further parts."""
-        return {}
-
-    def initramfs(self, image: Path) -> Path:
-        """Return the image's initramfs."""
-        return image / "initramfs.cpio"
-
-    def more_memory(self, image: Path) -> list[str]:
-        """Return no further options."""
-        return []
-
-    def inputs(self) -> dict[str, bytes]:
-        """Return no further files."""
         return {}
 
     def template_name(self, memory_mib: int) -> str:
-        """Return the memory in MiB."""
+        """Return the beginning of a template's name: the memory in MiB."""
         return str(memory_mib)
 
 
 @dataclass(frozen=True)
-class Stock(Plain):
-    """Debian's own QEMU, with one processor."""
+class AnotherQemu(Emulator):
+    """A QEMU without our changes, which the user names: one processor."""
 
-    cpu: str = CPU
+    program: str = ""
 
     idle_time_slips = True
-    binary = BINARY
-    data: ClassVar[list[str]] = []
-    cpus: ClassVar[int] = 1
-    processors: ClassVar[list[str]] = ["-smp", "1"]
 
     @property
-    def boots_as(self) -> Emulator:
-        """The emulator itself."""
-        return self
+    def binary(self) -> str:
+        """The program that the user names."""
+        return self.program
 
     def version(self) -> str:
-        """Return QEMU's own version line."""
-        return version()
+        """Return that program's own version line."""
+        return our_qemu.version_of_another(self.program)
+
+    def identity(self) -> str:
+        """Return that program's own version line."""
+        return self.version()
 
     def counted_time(self, log: Path) -> list[str]:
         """Return the option that counts instructions.
@@ -167,10 +151,18 @@ class Stock(Plain):
         return ["-icount", f"shift=0,align=off,sleep=off,rr=record,rrfile={log}"]
 
 
-STOCK: Emulator = Stock()
+def usual(processor: str = CPU) -> Emulator:
+    """Return the emulator of the default testbed: ours, unless the user names another QEMU."""
+    program = our_qemu.another()
+    if program is None:
+        return Emulator(processor=processor)
+    return AnotherQemu(processor=processor, program=program)
 
 
-def options(memory_mib: int, emulator: Emulator = STOCK) -> list[str]:
+USUAL = usual()
+
+
+def options(memory_mib: int, emulator: Emulator = USUAL) -> list[str]:
     """Return the options that make the machine, without any path of the host.
 
     They belong to the image digest, since each option changes the machine.
@@ -185,7 +177,7 @@ def options(memory_mib: int, emulator: Emulator = STOCK) -> list[str]:
         *("-machine", "pc-i440fx-7.2,nvdimm=on,hpet=off,usb=off,suppress-vmdesc=on"),
         *("-global", "migration.send-configuration=off"),
         *("-cpu", emulator.cpu),
-        *emulator.processors,
+        *("-smp", str(emulator.cpus)),
         *("-m", f"{memory_mib}M,slots={emulator.slots},maxmem={memory_mib + 8192}M"),
         *("-accel", "tcg,thread=single"),
         *("-rtc", "base=2020-01-01T00:00:00,clock=vm"),
@@ -206,21 +198,22 @@ def memory(name: str, file: Path, size_mib: int, mode: str) -> list[str]:
 
 def command(
     image: Path,
-    root_mib: int,
+    sizes_mib: Mapping[str, int],
     memory_mib: int,
     ram: Path,
     ram_mode: str,
     exchange: Path,
     log: Path,
     monitor: Path,
-    emulator: Emulator = STOCK,
+    emulator: Emulator = USUAL,
 ) -> list[str]:
     """Return the whole command line of one machine.
 
-    `image`: Folder with vmlinuz, initramfs.cpio and root.ext2. `root_mib`, `memory_mib`: Size of
-    root.ext2, and of the machine's memory. `ram`, `exchange`: Files that hold the machine's memory
-    and the exchange. `ram_mode`: ``share=on`` to write the memory file, ``share=off`` to start from
-    it, copy on write. `log`, `monitor`: QEMU's recording, and the socket of its monitor.
+    `image`: The image's folder. `sizes_mib`: Sizes of its files, by name. `memory_mib`: Size of the
+    machine's memory. `ram`, `exchange`: Files that hold
+    the machine's memory and the exchange. `ram_mode`: ``share=on`` to write the memory file,
+    ``share=off`` to start from it, copy on write. `log`, `monitor`: QEMU's recording, and the
+    socket of its monitor.
     """
     return [
         emulator.binary,
@@ -228,44 +221,13 @@ def command(
         *emulator.counted_time(log),
         *("-machine", "memory-backend=ram"),
         *memory("ram", ram, memory_mib, ram_mode),
-        *memory("root", image / "root.ext2", root_mib, "share=on,readonly=on"),
+        *memory("root", image / ROOT, sizes_mib[ROOT], "share=on,readonly=on"),
         *("-device", "nvdimm,id=nvdimm0,slot=0,memdev=root,unarmed=on"),
         *memory("exchange", exchange, EXCHANGE_MIB, "share=on"),
         *("-device", "nvdimm,id=nvdimm1,slot=1,memdev=exchange"),
-        *emulator.more_memory(image),
+        *emulator.more_memory(image, sizes_mib),
+        *("-L", str(image)),
         *("-kernel", str(image / "vmlinuz")),
         *("-initrd", str(emulator.initramfs(image))),
         *("-qmp", f"unix:{monitor},server=on,wait=off"),
     ]
-
-
-def firmware() -> list[Path]:
-    """Return the files with which QEMU boots the machine: the BIOS, and the loader of kernels."""
-    shown = subprocess.run([BINARY, "-L", "help"], capture_output=True, text=True).stdout
-    folders = [Path(line) for line in shown.splitlines()]
-    found = []
-    for name in FIRMWARE:
-        places = [folder / name for folder in folders if (folder / name).exists()]
-        if not places:
-            raise NotReady(
-                f"QEMU's file {name} is missing; expected it in {shown.split()}",
-                "`make setup` installs it (Debian and Ubuntu: qemu-system-data, seabios)",
-            )
-        found.append(places[0])
-    return found
-
-
-@functools.cache
-def version() -> str:
-    """Return QEMU's own version line, Debian's revision included."""
-    if shutil.which(BINARY) is None:
-        raise NotReady(
-            f"the command {BINARY} is missing; expected QEMU 7.2 or newer",
-            "`make setup` installs it (Debian and Ubuntu: qemu-system-x86)",
-        )
-    line = subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout
-    line = line.splitlines()[0]
-    found = re.search(r"version (\d+)\.(\d+)", line)
-    if found and (int(found[1]), int(found[2])) < (7, 2):
-        raise NotReady(f"expected QEMU 7.2 or newer, found {line!r}; install a newer one")
-    return line

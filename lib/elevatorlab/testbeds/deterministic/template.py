@@ -28,13 +28,13 @@ ICOUNT = struct.Struct(">Iqq")
 BOOT_TIMEOUT_S = 600
 
 
-def ready(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path | None:
+def ready(memory_mib: int, emulator: qemu.Emulator = qemu.USUAL) -> Path | None:
     """Return the folder of the template with `memory_mib`, or None if it was not made yet."""
     folder = _folder(memory_mib, emulator)
     return folder if (folder / "state").exists() else None
 
 
-def make(memory_mib: int, emulator: qemu.Emulator = qemu.STOCK) -> Path:
+def make(memory_mib: int, emulator: qemu.Emulator = qemu.USUAL) -> Path:
     """Return the folder of the template with `memory_mib`; if there is none, boot one for it."""
     with image.lock():
         if (found := ready(memory_mib, emulator)) is not None:
@@ -72,10 +72,10 @@ def prune() -> None:
 def _folder(memory_mib: int, emulator: qemu.Emulator) -> Path:
     """Return the folder of a template, whether or not it is there.
 
-    Its name ends with the image digest of the stock emulator, which covers the agent, too. The
+    Its name ends with the image digest of the usual emulator, which covers the agent, too. The
     digest of any other emulator stands before it. So `prune` finds all templates of old images.
     """
-    digests = dict.fromkeys(image.digest(one)[:12] for one in (emulator.boots_as, qemu.STOCK))
+    digests = dict.fromkeys(image.digest(one)[:12] for one in (emulator.boots_as, qemu.USUAL))
     return image.FOLDER / "templates" / "-".join([emulator.template_name(memory_mib), *digests])
 
 
@@ -96,7 +96,7 @@ def take_back_idle_time(state: Path) -> int:
     return int(booked_ns)
 
 
-def boot(memory_mib: int, folder: Path, emulator: qemu.Emulator = qemu.STOCK) -> None:
+def boot(memory_mib: int, folder: Path, emulator: qemu.Emulator = qemu.USUAL) -> None:
     """Boot a machine until it stops itself, and keep it in `folder`."""
     with open(folder / "ram", "wb") as file:
         file.truncate(memory_mib << 20)
@@ -173,14 +173,13 @@ def start(
     exchange_file: Path,
     place: str | Path,
     *more: str,
-    emulator: qemu.Emulator = qemu.STOCK,
+    emulator: qemu.Emulator = qemu.USUAL,
 ) -> subprocess.Popen[str]:
     """Start QEMU; its recording and its monitor's socket are in the folder `place`."""
     place = Path(place)
-    root_mib = (folder / "root.ext2").stat().st_size >> 20
+    sizes_mib = {name: (folder / name).stat().st_size >> 20 for name in image.FILES}
     files = (exchange_file, place / "recording", place / "monitor")
-    argv = qemu.command(folder, root_mib, memory_mib, ram, ram_mode, *files, emulator)
-    argv += emulator.data
+    argv = qemu.command(folder, sizes_mib, memory_mib, ram, ram_mode, *files, emulator)
     # Should this process be killed, the kernel ends the machine, too.
     return subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", *argv, *more],

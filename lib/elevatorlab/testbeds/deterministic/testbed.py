@@ -19,7 +19,7 @@ from ...trial.capabilities import Capability, device, driver, program, remedy_of
 from ...trial.modules import Module
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Readiness, Say, refuse_what_is_missing
-from . import brought, exchange, image, inner, patience, qemu, repeated_trials, rounds, template
+from . import brought, exchange, image, patience, qemu, repeated_trials, template
 from .brought import Brought
 from .monitor import converse
 
@@ -73,7 +73,7 @@ class DeterministicTestbed:
         self,
         say: Say = print,
         limit_s: float | None = None,
-        emulator: qemu.Emulator = qemu.STOCK,
+        emulator: qemu.Emulator = qemu.USUAL,
     ) -> None:
         self.say = say
         self.emulator = emulator
@@ -114,15 +114,15 @@ class DeterministicTestbed:
     def _virtual_machines(self) -> Readiness:
         """Return the finding on virtual machines inside this one."""
         found = f"the processor model {self.emulator.cpu} has no SVM"
-        return self._elsewhere(Capability.VIRTUAL_MACHINES, found, inner.BUILD_IT)
+        return self._elsewhere(Capability.VIRTUAL_MACHINES, found)
 
     def _processors(self) -> Readiness:
         """Return the finding on processors of their own for host and target."""
-        return self._elsewhere(Capability.PROCESSORS, "there is one", rounds.BUILD_IT)
+        return self._elsewhere(Capability.PROCESSORS, "there is one")
 
-    def _elsewhere(self, what: Capability, found: str, build_it: str) -> Readiness:
+    def _elsewhere(self, what: Capability, found: str) -> Readiness:
         """Return the finding on a missing capability; the remedy names the testbed that has it."""
-        return Readiness(self.name, str(what), found, False, f"{what.remedy}. {build_it}")
+        return Readiness(self.name, str(what), found, False, what.remedy)
 
     def _iozone(self) -> Readiness:
         """Return the finding on iozone, which needs Debian's component non-free."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import NotReady
 from ...paths import BUILD
-from ..deterministic import image, qemu
+from ..deterministic import image, our_qemu
 
 DEVICE = Path("/dev/kvm")
 
@@ -46,7 +46,7 @@ def why_not() -> str:
     if not kernel.exists():
         return "it cannot be tried before `make setup` has built a kernel to boot"
     try:
-        asked = {"qemu": qemu.version(), "kernel": os.uname().release}
+        asked = {"qemu": our_qemu.version_of_another(our_qemu.NAME), "kernel": os.uname().release}
     except NotReady as problem:
         return str(problem)
     answer = _remembered(asked)
@@ -75,7 +75,7 @@ def _boot(kernel: Path, accelerator: str) -> str:
     with tempfile.TemporaryDirectory(prefix="elevatorlab-kvm.") as folder:
         console = Path(folder) / "console"
         command = [
-            qemu.BINARY,
+            our_qemu.NAME,
             *("-accel", accelerator, "-m", "256M", "-no-reboot"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-net", "none"),
             *("-serial", f"file:{console}"),

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.lifecycle.journal import Journal, recover
+from elevatorlab.agent.lifecycle.journal import Journal
+from elevatorlab.agent.lifecycle.recovery import recover
 from elevatorlab.agent.regulator import cgroups
 from elevatorlab.agent.regulator.actuator import Actuator, LimitFailed
 from elevatorlab.agent.regulator.targets import Target

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from elevatorlab.agent.lifecycle.journal import recover
+from elevatorlab.agent.lifecycle.recovery import recover
 from elevatorlab.paths import PROJECT
 from helpers import start_cli, wait_until
 from regulator_host import (

@@ -1,13 +1,18 @@
 """The journal: whatever happens, changes are taken back, the last one first."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 from elevatorlab.agent.errors import AgentError
-from elevatorlab.agent.lifecycle.journal import Journal, recover, sole_trial
+from elevatorlab.agent.lifecycle.journal import Journal, sole_trial
+from elevatorlab.agent.lifecycle.recovery import recover
+from elevatorlab.paths import PROJECT
+
+LIB = PROJECT / "lib/elevatorlab"
 
 
 @pytest.fixture
@@ -109,6 +114,20 @@ def test_a_running_agent_is_left_alone(tmp_path, knob):
 
 def test_nothing_to_recover(tmp_path):
     assert recover(tmp_path / "there never was a journal") == 0
+
+
+def test_every_action_is_known_where_a_killed_agent_is_cleaned_up():
+    """That is: known to a process that imports what recovers, and nothing else of the agent."""
+    files = [*LIB.glob("agent/**/*.py"), *LIB.glob("studies/*/beside_disk/*.py")]
+    text = "\n".join(file.read_text() for file in files)
+    registered = set(re.findall(r'^@undoes\("(\w+)"\)', text, re.MULTILINE))
+    noted = set(re.findall(r'\.will\(\s*"(\w+)"', text))
+    program = (
+        "from elevatorlab.agent.lifecycle.recovery import journal; print(*sorted(journal.UNDO))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert len(noted) > 10 and noted <= registered
+    assert set(run.stdout.split()) == registered
 
 
 def test_one_trial_at_a_time(tmp_path):

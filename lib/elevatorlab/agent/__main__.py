@@ -33,7 +33,7 @@ def main(job: str, arguments: list[str]) -> Any:
 
         return worker.listen(*arguments) if arguments else worker.serve()
     if job == "regulate":
-        from agent.regulator import main as regulate
+        from agent.regulator.cli import main as regulate
 
         return regulate(arguments)
     if job == "paced-disk":

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
+from ..lifecycle.journal import retried, undoes
 from . import drive, guard, nvme_tcp, paced_disk
 from .modules import load_module, run
 
@@ -132,6 +133,17 @@ def _attach_loop(file: str | pathlib.Path, proofs: Proofs) -> str:
     return name
 
 
+@undoes("detach_loop")
+def _detach_loop(file: str) -> None:
+    listed = subprocess.run(
+        ["losetup", "--associated", file, "--noheadings", "--output", "NAME"],
+        capture_output=True,
+        text=True,
+    )
+    for device in listed.stdout.split():
+        retried(["losetup", "--detach", device])
+
+
 def _create_paced(
     device: Mapping[str, Any],
     site: Mapping[str, Any],
@@ -172,6 +184,13 @@ def _create_paced(
     # There is no volatile cache to flush.
     proofs.set(BLOCK / name / "queue/write_cache", "write through")
     return name
+
+
+@undoes("unmount_lazily")
+def _unmount_lazily(path: str) -> None:
+    """Unmount what may still be in use, or whose server may be dead."""
+    if f" {path} " in pathlib.Path("/proc/self/mounts").read_text():
+        subprocess.run(["umount", "--lazy", path], check=True, capture_output=True)
 
 
 def account(device: Mapping[str, Any]) -> dict[str, float] | None:

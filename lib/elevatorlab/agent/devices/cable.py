@@ -10,6 +10,7 @@ from __future__ import annotations
 import pathlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..lifecycle.journal import undoes
 from .modules import load_module, run
 from .namespaces import NAMESPACES
 
@@ -58,12 +59,14 @@ def make(mtu_bytes: int, journal: Journal, proofs: Proofs) -> None:
     proofs.compare(file, mtu_bytes, file.read_text().strip())
 
 
+@undoes("remove_namespace")
 def remove_namespace(name: str) -> None:
     """Remove a network namespace, if there is one."""
     if (NAMESPACES / name).exists():
         run("ip", "netns", "delete", name)
 
 
+@undoes("remove_link")
 def remove_link(name: str) -> None:
     """Remove a network port, if there is one, and what it is connected to."""
     if pathlib.Path("/sys/class/net", name).exists():

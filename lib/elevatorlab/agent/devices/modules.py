@@ -8,6 +8,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
+from ..lifecycle.journal import retried, undoes
 
 if TYPE_CHECKING:
     from ..lifecycle.journal import Journal
@@ -50,6 +51,13 @@ def _insert(name: str, content: bytes, options: tuple[str, ...]) -> None:
         reason = run.stderr.strip().rpartition(": ")[2]
         last = "; ".join(said.splitlines()[-3:])
         raise AgentError(f"the kernel does not load module {name} ({reason}); it says: {last}")
+
+
+@undoes("unload_module")
+def unload(name: str) -> None:
+    """Take a module out of the kernel, if it is there."""
+    if loaded(name):
+        retried(["rmmod", name])
 
 
 def loaded(name: str) -> bool:

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
+from ..lifecycle.journal import undoes
 from . import cable, link, nvme_target
 from .modules import load_module, run
 from .namespaces import NAMESPACES
@@ -168,6 +169,7 @@ def connect(
     return disks[0]
 
 
+@undoes("disconnect")
 def disconnect(subsystem: str) -> None:
     """Remove every controller that is connected to a subsystem, if any is."""
     for name in CONTROLLERS.glob("*/subsysnqn"):

@@ -15,6 +15,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
+from ..lifecycle.journal import undoes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,7 @@ def divide(device: str, names: Sequence[str], journal: Journal, proofs: Proofs) 
     return parts
 
 
+@undoes("remove_part")
 def remove(device: str, number: str) -> None:
     """Take a partition away again, if it is there."""
     if (BLOCK / device).exists() and _named(device, int(number)):

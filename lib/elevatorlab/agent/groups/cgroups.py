@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
+from ..lifecycle.journal import undoes
 from .hierarchies import COUNTERS, LIMITS, V1, V2, line_of, pairs_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def processes(path: pathlib.Path) -> list[int]:
     return found
 
 
+@undoes("kill_group")
 def kill(path: str | pathlib.Path) -> None:
     """End every process of a cgroup and below, and wait until none is left.
 
@@ -78,6 +80,7 @@ def kill(path: str | pathlib.Path) -> None:
         time.sleep(0.01)  # what waits for the disk cannot be killed before it answers
 
 
+@undoes("remove_cgroup")
 def remove(path: str | pathlib.Path, times: int = 100) -> None:
     """Remove a cgroup and all below it, and whatever process came in since it was emptied.
 

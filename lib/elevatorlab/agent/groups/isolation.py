@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
+from ..lifecycle.journal import undoes
 from . import cgroups
 
 if TYPE_CHECKING:
@@ -263,6 +264,11 @@ class ContainerGroup(Group):
         """Start a worker inside the container."""
         worker = ["python3", AGENT_INSIDE, "worker"]
         return Pipes(["crun", "exec", self.container, *worker])
+
+
+@undoes("delete_container")
+def _delete_container(name: str) -> None:
+    subprocess.run(["crun", "delete", "--force", name], check=True, capture_output=True)
 
 
 class ForeignGroup(Group):

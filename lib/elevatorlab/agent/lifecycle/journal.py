@@ -1,4 +1,8 @@
-"""What was changed, noted before the change, so that it can always be undone."""
+"""What was changed, noted before the change, so that it can always be undone.
+
+Whoever changes a thing registers how to undo it (`undoes`). What many change, such as files and
+mounts, is registered here. `recovery` knows all of it.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from ..devices import cable, modules, nvme_tcp, partitions
 from ..errors import AgentError
-from ..groups import cgroups
-from ..observe import tracefs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TextIO
+    from typing import TextIO, TypeVar
+
+    Undo = TypeVar("Undo", bound=Callable[..., None])
 
 FOLDER = pathlib.Path("/run/elevatorlab/journal")
 
@@ -30,37 +33,50 @@ ONE_TRIAL = FOLDER.with_name("trial.lock")
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM)
 
 
+#: What undoes a change, by the action's name in a journal. A newer agent undoes what an older one
+#: has noted, so a name stays.
+UNDO: dict[str, Callable[..., None]] = {}
+
+
+def undoes(action: str) -> Callable[[Undo], Undo]:
+    """Register a function of strings that undoes a change, or does nothing where there is none."""
+
+    def register(function: Undo) -> Undo:
+        UNDO[action] = function
+        return function
+
+    return register
+
+
+@undoes("write")
 def _write(path: str, value: str) -> None:
     if pathlib.Path(path).exists():
         pathlib.Path(path).write_text(value + "\n")
 
 
+@undoes("unmount")
 def _unmount(path: str) -> None:
     if os.path.ismount(path):
-        _retried(["umount", path])
+        retried(["umount", path])
 
 
-def _unmount_lazily(path: str) -> None:
-    """Unmount what may still be in use, or whose server may be dead."""
-    if f" {path} " in pathlib.Path("/proc/self/mounts").read_text():
-        subprocess.run(["umount", "--lazy", path], check=True, capture_output=True)
+@undoes("remove_file")
+def _remove_file(path: str) -> None:
+    pathlib.Path(path).unlink(missing_ok=True)
 
 
-def _delete_container(name: str) -> None:
-    subprocess.run(["crun", "delete", "--force", name], check=True, capture_output=True)
+@undoes("remove_folder")
+def _remove_folder(path: str) -> None:
+    if os.path.isdir(path):
+        os.rmdir(path)
 
 
-def _detach_loop(file: str) -> None:
-    listed = subprocess.run(
-        ["losetup", "--associated", file, "--noheadings", "--output", "NAME"],
-        capture_output=True,
-        text=True,
-    )
-    for device in listed.stdout.split():
-        _retried(["losetup", "--detach", device])
+@undoes("remove_tree")
+def _remove_tree(path: str) -> None:
+    shutil.rmtree(path, ignore_errors=True)
 
 
-def _retried(argv: list[str], times: int = 50) -> None:
+def retried(argv: list[str], times: int = 50) -> None:
     """Run a command until the kernel no longer says that something is busy."""
     for _ in range(times):
         run = subprocess.run(argv, capture_output=True, text=True)
@@ -68,36 +84,6 @@ def _retried(argv: list[str], times: int = 50) -> None:
             return
         time.sleep(0.1)
     raise OSError(run.stderr.strip())
-
-
-def _unload_module(name: str) -> None:
-    if modules.loaded(name):
-        _retried(["rmmod", name])
-
-
-def _remove_folder(path: str) -> None:
-    if os.path.isdir(path):
-        os.rmdir(path)
-
-
-UNDO: dict[str, Callable[..., None]] = {
-    "write": _write,
-    "unmount": _unmount,
-    "unmount_lazily": _unmount_lazily,
-    "delete_container": _delete_container,
-    "kill_group": cgroups.kill,
-    "remove_cgroup": cgroups.remove,
-    "detach_loop": _detach_loop,
-    "remove_part": partitions.remove,
-    "disconnect": nvme_tcp.disconnect,
-    "remove_namespace": cable.remove_namespace,
-    "remove_link": cable.remove_link,
-    "unload_module": _unload_module,
-    "remove_trace": tracefs.remove,
-    "remove_file": lambda path: pathlib.Path(path).unlink(missing_ok=True),
-    "remove_folder": _remove_folder,
-    "remove_tree": lambda path: shutil.rmtree(path, ignore_errors=True),
-}
 
 
 def sole_trial(file: pathlib.Path = ONE_TRIAL) -> TextIO:
@@ -124,7 +110,7 @@ class Journal:
     """A list of undo steps on disk; a step is written before what it undoes is done.
 
     Leaving the context undoes everything, last first, whatever happened inside. A journal
-    that a killed agent left behind is undone by the next one's `recover`.
+    that a killed agent left behind is undone by the next one's `recovery.recover`.
     """
 
     def __init__(self, folder: pathlib.Path = FOLDER) -> None:
@@ -170,7 +156,7 @@ class Journal:
         # A second Ctrl-C must not leave half of it changed; it takes effect afterwards.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
-            _keep(undo(self.steps), self.path)
+            keep(undo(self.steps), self.path)
             self.file.close()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -197,7 +183,7 @@ def undo(steps: list[list[str]]) -> list[list[str]]:
     return failed
 
 
-def _keep(failed: list[list[str]], path: pathlib.Path) -> None:
+def keep(failed: list[list[str]], path: pathlib.Path) -> None:
     """Leave in the journal what could not be undone: the next start tries it again."""
     left = path.with_name(path.name.partition(".")[0] + ".left.jsonl")
     if failed:
@@ -206,31 +192,3 @@ def _keep(failed: list[list[str]], path: pathlib.Path) -> None:
         part.rename(left)
     if path != left or not failed:
         path.unlink(missing_ok=True)
-
-
-def recover(folder: pathlib.Path = FOLDER) -> int:
-    """Undo what agents that no longer run have left changed; return after how many that is done.
-
-    What cannot be undone now stays in the journal, and is tried again the next time.
-    """
-    recovered = 0
-    for path in sorted(folder.glob("*.jsonl")):
-        with open(path) as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # its agent lives
-                continue
-            failed = undo(_whole_lines(file))
-            _keep(failed, path)
-            recovered += not failed
-    return recovered
-
-
-def _whole_lines(file: TextIO) -> list[list[str]]:
-    steps = []
-    for line in file:
-        try:
-            steps.append(json.loads(line))
-        except json.JSONDecodeError:  # cut off by the kill: its change was never made
-            break
-    return steps

@@ -25,7 +25,7 @@ from ..observe.trace import Trace
 from ..regulator.in_trial import Regulation
 from ..workloads import KINDS
 from ..workloads.base import do
-from . import journal, plugins
+from . import journal, plugins, recovery
 from .proofs import Proofs
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
     site = json.loads(site_file[0].read_text()) if site_file else {}
     try:
         with journal.sole_trial():
-            journal.recover()
+            recovery.recover()
             trial = json.loads(trial_file.read_text())
             archive = trial_file.with_name(plugins.ARCHIVE) if trial.get("plugins") else None
             if archive:

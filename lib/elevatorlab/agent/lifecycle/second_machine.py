@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..devices import block_device, nvme_target, schedulers
 from ..devices.modules import load_module
 from ..errors import AgentError
-from . import journal
+from . import journal, recovery
 from .proofs import Proofs
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _until_end_of_input(
     proofs = Proofs()
     try:
         with lock():
-            journal.recover()
+            recovery.recover()
             with journal.Journal() as changes:
                 yield changes, proofs
                 print(json.dumps(proofs.records), flush=True)

@@ -21,7 +21,7 @@ import tarfile
 import time
 from typing import TYPE_CHECKING
 
-from . import journal
+from . import recovery
 from .run import agent_file
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def supervise(folder: str | pathlib.Path) -> int:
         status = agent.wait()
         if status < 0:
             os.dup2(log.fileno(), 2)
-            journal.recover()
+            recovery.recover()
             status = 128 - status  # as a shell says that a signal ended it
     (folder / "status.part").write_text(str(status))
     (folder / "status.part").rename(folder / "status")
@@ -189,7 +189,7 @@ def forget(folder: str | pathlib.Path) -> None:
     """Remove a run that no longer runs; where it was lost, restore the machine."""
     now = state(folder)
     if now == "lost":
-        journal.recover()
+        recovery.recover()
     if now != "running":
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -199,7 +199,7 @@ def clean(runs: str) -> None:
     folders = sorted(pathlib.Path(runs).glob("*"))
     running = sum(state(folder) == "running" for folder in folders)
     still = f", {running} still run and were left alone" if running else ""
-    print(f"{journal.recover()} killed trials were cleaned up after{still}")
+    print(f"{recovery.recover()} killed trials were cleaned up after{still}")
     for folder in folders:
         forget(folder)
     for agent in pathlib.Path(runs).parent.glob("agent-*.pyz*"):

@@ -22,6 +22,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import AgentError
+from ..lifecycle.journal import undoes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -201,6 +202,7 @@ def parse_served(text: str) -> Iterator[Served]:
         )
 
 
+@undoes("remove_trace")
 def remove(folder: str) -> None:
     """Take an instance of tracefs away again, with all that it has enabled."""
     if os.path.isdir(folder):

@@ -3,7 +3,3 @@
 The system of Figure 7 in Zhou et al., "I/O Performance Isolation Analysis and Optimization
 on Linux Containers". The equations are in docs/regulator.md.
 """
-
-from .cli import main
-
-__all__ = ["main"]

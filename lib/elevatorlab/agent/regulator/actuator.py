@@ -8,7 +8,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError, KnobFailed, Refused
-from ..lifecycle import journal as journals
+from ..lifecycle.journal import undoes
 from ..lifecycle.proofs import Proofs
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class LimitFailed(Exception):
     """A limit could not be set; the message says why."""
 
 
+@undoes("restore_limit")
 def _restore_limit(path: str, value: str) -> None:
     """Write a limit back, where there still is something to limit."""
     if pathlib.Path(path).exists():
@@ -40,9 +41,6 @@ def _restore_limit(path: str, value: str) -> None:
         except OSError as problem:
             if problem.errno not in GONE:
                 raise
-
-
-journals.UNDO["restore_limit"] = _restore_limit
 
 
 class Actuator:

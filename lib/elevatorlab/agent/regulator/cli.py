@@ -15,7 +15,8 @@ import time
 from typing import TYPE_CHECKING
 
 from ..errors import Refused
-from ..lifecycle.journal import Journal, recover
+from ..lifecycle.journal import Journal
+from ..lifecycle.recovery import recover
 from . import audit, cgroups, classes, engine, report, targets
 from .actuator import FOLDER, Actuator
 from .catalogue import ENSURE_SLA, ENSURE_THRESHOLD, POLICIES

@@ -2,6 +2,8 @@
 
 import ast
 import functools
+import graphlib
+import importlib.util
 import inspect
 import itertools
 import json
@@ -230,6 +232,49 @@ def test_an_import_that_points_up_is_found(tmp_path):
         "not listed as layers: - elevatorlab.attic",
     ):
         assert found in report
+
+
+def imported_files(library):
+    """Return the modules that each module imports, wherever it does: in a function, for types."""
+    files = {
+        ".".join(("elevatorlab", *file.relative_to(library).parts))[: -len(".py")]: file
+        for file in library.rglob("*.py")
+    }
+    files = {name.removesuffix(".__init__"): file for name, file in files.items()}
+    graph = {}
+    for name, file in files.items():
+        package = name if file.stem == "__init__" else name.rpartition(".")[0]
+        found = set()
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+                named = [f"{base}.{alias.name}" for alias in node.names]
+                named = [one if one in files else base for one in named]
+            else:
+                continue
+            for one in named:
+                # A package that is entered from outside runs its own file first.
+                outer = [one, *(one[: dot.start()] for dot in re.finditer(r"\.", one))]
+                found |= {each for each in outer if not f"{name}.".startswith(f"{each}.")}
+        graph[name] = found & set(files)
+    return graph
+
+
+def test_no_circle_of_files():
+    graph = imported_files(PROJECT / "lib/elevatorlab")
+    assert sum(map(len, graph.values())) > 1000
+    graphlib.TopologicalSorter(graph).prepare()  # a CycleError names the circle
+
+
+def test_a_circle_of_files_is_found(tmp_path):
+    (tmp_path / "one.py").write_text("def late():\n    from .inner import two\n")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner/__init__.py").write_text("from ..one import late\n")
+    (tmp_path / "inner/two.py").write_text("")
+    with pytest.raises(graphlib.CycleError, match=r"elevatorlab\.one.*elevatorlab\.inner'"):
+        graphlib.TopologicalSorter(imported_files(tmp_path)).prepare()
 
 
 @pytest.fixture(scope="module")

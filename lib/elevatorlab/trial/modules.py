@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..plugins.module_folders import ModuleFolder
 from ..plugins.schedulers import SCHEDULERS
 from ..records import Record
+from .devices import DeviceModel
+from .schedulers import Scheduler
 
-if TYPE_CHECKING:
-    from .trial import Trial
+
+class UsesModules(Protocol):
+    """What of a trial decides which modules it uses."""
+
+    @property
+    def device(self) -> DeviceModel:
+        """It may need modules."""
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """It may be one."""
+
+    @property
+    def backing_scheduler(self) -> str | None:
+        """It may be one, too."""
 
 
 class Module(Record):
@@ -31,19 +46,19 @@ class Module(Record):
         return f"the module {self.name} (sources' digest {self.digest[:12]})"
 
 
-def folders(trial: Trial) -> dict[str, ModuleFolder]:
+def folders(trial: UsesModules) -> dict[str, ModuleFolder]:
     """Return the sources of the modules that are built for a trial, by the modules' names."""
     records = (SCHEDULERS.get(name) for name in scheduler_names(trial))
     of_schedulers = [record.folder for record in records if record.folder is not None]
     return {folder.module: folder for folder in (*of_schedulers, *trial.device.modules)}
 
 
-def scheduler_names(trial: Trial) -> list[str]:
+def scheduler_names(trial: UsesModules) -> list[str]:
     """Return the names of the schedulers that a trial uses, each once."""
     return list(dict.fromkeys(filter(None, (trial.scheduler.name, trial.backing_scheduler))))
 
 
-def used_by(trial: Trial) -> tuple[Module, ...]:
+def used_by(trial: UsesModules) -> tuple[Module, ...]:
     """Return the modules that are built for a trial, each with the digest of its sources."""
     found = sorted(folders(trial).items())
     return tuple(Module(name=name, digest=folder.digest) for name, folder in found)

@@ -6,10 +6,10 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..errors import ElevatorLabError
 from ..plugins import far_side
@@ -20,9 +20,6 @@ from ..plugins.schedulers import SCHEDULERS
 from ..plugins.studies import STUDIES
 from ..plugins.testbeds import TESTBEDS
 from ..records import Record
-
-if TYPE_CHECKING:
-    from .trial import Trial
 
 REGISTRIES: dict[str, Registry[Any]] = {
     "device": DEVICES,
@@ -128,25 +125,10 @@ def _files_of_class(entry: Any) -> list[tuple[str, bytes]]:
     return [("", near), *far]
 
 
-def used_by(trial: Trial) -> tuple[Plugin, ...]:
-    """Return the plug-ins that a trial uses, each once (see `installed`)."""
-    found = dict.fromkeys(_parts(trial))
-    plugins = (installed(kind, name) for kind, name in sorted(found))
+def among(entries: Iterable[tuple[str, str]]) -> tuple[Plugin, ...]:
+    """Return the plug-ins among entries, each a kind and a name (see `installed`); each once."""
+    plugins = (installed(kind, name) for kind, name in sorted(set(entries)))
     return tuple(plugin for plugin in plugins if plugin is not None)
-
-
-def _parts(trial: Trial) -> Iterator[tuple[str, str]]:
-    yield "device", trial.device.kind
-    for device in (trial.device, getattr(trial.device, "backing", None)):
-        if profile := getattr(device, "profile", None):
-            yield "profile", profile
-    yield "scheduler", trial.scheduler.name
-    if trial.backing_scheduler:
-        yield "scheduler", trial.backing_scheduler
-    if trial.regulator:
-        yield "policy", trial.regulator.policy
-    for workload in trial.workloads:
-        yield "workload", workload.kind
 
 
 def lacking(plugins: Iterable[Plugin]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -139,13 +139,27 @@ class Trial(Record):
 
     @model_validator(mode="after")
     def _names_what_it_uses(self) -> Trial:
-        for field, used in (("plugins", plugins.used_by(self)), ("modules", modules.used_by(self))):
+        used_plugins = plugins.among(self._registered_parts())
+        for field, used in (("plugins", used_plugins), ("modules", modules.used_by(self))):
             named = getattr(self, field)
             if named and set(named) != set(used):
                 expected, found = (", ".join(map(str, some)) for some in (used, named))
                 raise ValueError(f"{field}: expected {expected or 'none'}; found {found}")
             object.__setattr__(self, field, used)
         return self
+
+    def _registered_parts(self) -> Iterator[tuple[str, str]]:
+        """Yield what the trial names of the registries' entries: kind and name."""
+        yield "device", self.device.kind
+        for device in (self.device, getattr(self.device, "backing", None)):
+            if profile := getattr(device, "profile", None):
+                yield "profile", profile
+        for name in modules.scheduler_names(self):
+            yield "scheduler", name
+        if self.regulator:
+            yield "policy", self.regulator.policy
+        for workload in self.workloads:
+            yield "workload", workload.kind
 
     @model_serializer(mode="wrap")
     def _without_what_is_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

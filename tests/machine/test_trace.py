@@ -40,7 +40,7 @@ def test_a_line_that_is_not_understood_is_said():
 
 
 def test_lost_events_fail_the_trial(tmp_path):
-    full = tracer.Trace(False, "sda", None, None)
+    full = tracer.Trace(False, "sda", None)
     full.wanted, full.text, full.lost = True, PRINTED, 7
     with pytest.raises(AgentError, match="lost 7 events and has 5; expected all of them"):
         full.write(tmp_path, 0)

@@ -10,6 +10,7 @@ import pytest
 from elevatorlab.agent.devices import block_device, partitions
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.lifecycle import journal
+from elevatorlab.agent.lifecycle.context import Context
 from elevatorlab.agent.lifecycle.proofs import Proofs
 from elevatorlab.agent.observe.sampler import read_diskstats
 from elevatorlab.testbeds.agent_archive import agent_archive
@@ -38,7 +39,7 @@ def of_disk(name):
 def test_each_group_has_a_part_and_counters_of_its_own(loop):
     proofs = Proofs()
     with journal.Journal() as changes:
-        found = partitions.divide(loop, ["one", "two", "three"], changes, proofs)
+        found = partitions.divide(loop, ["one", "two", "three"], Context(changes, proofs))
         assert sorted(found.values()) == of_disk(loop) and len(found) == 3
         sizes = {
             int((partitions.BLOCK / part / "size").read_text()) * 512 for part in found.values()
@@ -60,7 +61,7 @@ def test_each_group_has_a_part_and_counters_of_its_own(loop):
 def test_a_disk_that_is_too_small_is_refused_in_a_sentence(loop):
     with pytest.raises(AgentError, match="has 8 MiB; expected at least 1 MiB for each of 9 groups"):
         with journal.Journal() as changes:
-            partitions.divide(loop, [f"group-{n}" for n in range(9)], changes, Proofs())
+            partitions.divide(loop, [f"group-{n}" for n in range(9)], Context(changes, Proofs()))
     assert of_disk(loop) == []
 
 
@@ -92,7 +93,9 @@ def device(**changes):
 def test_a_real_one_is_a_block_device_with_the_models_times(agent):
     before = machine_state()
     with journal.Journal() as changes:
-        name = block_device.create(device(service_us=20_000), {}, agent, changes, Proofs())
+        name = block_device.create(
+            device(service_us=20_000), Context(changes, Proofs(), agent=agent)
+        )
         assert int((block_device.BLOCK / name / "size").read_text()) * 512 == 8 << 20
         start = block_device.account(device())
         file = os.open(f"/dev/{name}", os.O_WRONLY | os.O_DIRECT)
@@ -116,7 +119,7 @@ def test_a_machine_without_fuse_is_told_so(agent, tmp_path, monkeypatch):
     monkeypatch.setattr(block_device, "load_module", lambda name: None)
     with pytest.raises(AgentError, match="this machine has no .*fuse; expected it"):
         with journal.Journal() as changes:
-            block_device.create(device(), {}, agent, changes, Proofs())
+            block_device.create(device(), Context(changes, Proofs(), agent=agent))
     assert_restored(before)
 
 

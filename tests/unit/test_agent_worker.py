@@ -20,12 +20,10 @@ def hand(tmp_path):
     """Return a real worker, started from the archive as in a trial, without the cgroup."""
     (tmp_path / "agent.pyz").write_bytes(agent_archive.agent_archive())
 
-    def connect(agent):
-        return isolation.Pipes([sys.executable, agent, "worker"])
+    def connect():
+        return isolation.Pipes([sys.executable, str(tmp_path / "agent.pyz"), "worker"])
 
-    started = worker.Worker(
-        SimpleNamespace(name="main", connect=connect), str(tmp_path / "agent.pyz")
-    )
+    started = worker.Worker(SimpleNamespace(name="main", connect=connect))
     yield started
     started.stop()
 
@@ -42,9 +40,7 @@ def listener(tmp_path):
 
 
 def hand_on(path):
-    return worker.Worker(
-        SimpleNamespace(name="main", connect=lambda agent: isolation.Socket(path)), None
-    )
+    return worker.Worker(SimpleNamespace(name="main", connect=lambda: isolation.Socket(path)))
 
 
 def test_a_worker_on_a_socket_serves_all_who_come(listener):

@@ -11,19 +11,19 @@ RUN = pathlib.Path("/sys/module/truths/parameters/run")
 FIGURES = ("ns", "count", "wait_ns", "must_wait_ns")
 
 
-def create(device, site, agent, journal, proofs):
+def create(device, context):
     """Make the device; return its kernel name."""
     load_module("null_blk", "nr_devices=0")
     folder = CONFIG / "elevatorlab"
-    journal.will("remove_folder", folder)
+    context.journal.will("remove_folder", folder)
     folder.mkdir()
-    journal.will_write(folder / "power", "0")
+    context.journal.will_write(folder / "power", "0")
     attributes = {
         **{"size": device["size_mib"], "memory_backed": 0, "irqmode": 0},
         **{"submit_queues": os.cpu_count(), "hw_queue_depth": 256, "power": 1},
     }
     for name, value in attributes.items():
-        proofs.set(folder / name, value)
+        context.proofs.set(folder / name, value)
     # Newer kernels name the disk after its folder, older ones after its index.
     return folder.name if (BLOCK / folder.name).exists() else "nullb0"
 
@@ -32,7 +32,7 @@ class Truths(Workload):
     """Do the experiments."""
 
     def prepare(self):
-        load_module("truths", journal=self.journal)
+        load_module("truths", journal=self.context.journal)
 
     def run(self):
         self.answers = [self.answer(one) for one in self.specification["experiments"]]

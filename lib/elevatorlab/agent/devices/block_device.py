@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from ..lifecycle.journal import Journal
+    from ..lifecycle.context import Context
     from ..lifecycle.proofs import Proofs
 
 CONFIG = pathlib.Path("/sys/kernel/config/nullb")
@@ -29,63 +29,34 @@ FUSE = pathlib.Path("/dev/fuse")
 PACED = pathlib.Path("/run/elevatorlab/paced-disk")
 
 
-def create(
-    device: Mapping[str, Any], site: Mapping[str, Any], agent: str, journal: Journal, proofs: Proofs
-) -> str:
-    """Make the trial's device, or claim it, and return its kernel name.
+def create(device: Mapping[str, Any], context: Context) -> str:
+    """Make a device that a trial describes, or claim it, and return its kernel name."""
+    return MAKERS[device["kind"]](device, context)
 
-    Parameters
-    ----------
-    device : dict
-        As the trial describes it.
-    site : dict
-        What the testbed offers here: ``scratch``, a folder for the file of a file-backed
-        device; ``disk``, the id of the disk that the testbed made for this purpose;
-        ``nvme_target``, where another machine serves the disk (see `nvme_tcp.join`).
-    agent : str
-        The agent's own archive or folder: it serves a paced disk.
+
+def create_backing(backing: Mapping[str, Any], context: Context) -> str:
+    """Make what an NVMe/TCP target serves, or claim it, and return its kernel name.
+
+    What the testbed offers is for the disk in front of it.
     """
-    return MAKERS[device["kind"]](device, site, agent, journal, proofs)
+    return create(backing, context._replace(site={}, agent=""))
 
 
-def create_backing(backing: Mapping[str, Any], journal: Journal, proofs: Proofs) -> str:
-    """Make what an NVMe/TCP target serves, or claim it, and return its kernel name."""
-    return create(backing, {}, "", journal, proofs)
+def _create_nvme_tcp(device: Mapping[str, Any], context: Context) -> str:
+    if "nvme_target" in context.site:
+        return nvme_tcp.join(device, context.site["nvme_target"], context)
+    backing = create_backing(device["backing"], context)
+    return nvme_tcp.create(device, backing, context)
 
 
-def _create_nvme_tcp(
-    device: Mapping[str, Any],
-    site: Mapping[str, Any],
-    agent: str,
-    journal: Journal,
-    proofs: Proofs,
-) -> str:
-    if "nvme_target" in site:
-        return nvme_tcp.join(device, site["nvme_target"], journal, proofs)
-    backing = create_backing(device["backing"], journal, proofs)
-    return nvme_tcp.create(device, backing, journal, proofs)
+def _claim_disk(device: Mapping[str, Any], context: Context) -> str:
+    return claim(device["id"], device["destroy"], context.proofs)
 
 
-def _claim_disk(
-    device: Mapping[str, Any],
-    site: Mapping[str, Any],
-    agent: str,
-    journal: Journal,
-    proofs: Proofs,
-) -> str:
-    return claim(device["id"], device["destroy"], proofs)
-
-
-def _create_file_backed(
-    device: Mapping[str, Any],
-    site: Mapping[str, Any],
-    agent: str,
-    journal: Journal,
-    proofs: Proofs,
-) -> str:
-    if site.get("disk"):
-        return claim(site["disk"], True, proofs)
-    return _create_loop(device, pathlib.Path(site["scratch"]), journal, proofs)
+def _create_file_backed(device: Mapping[str, Any], context: Context) -> str:
+    if context.site.get("disk"):
+        return claim(context.site["disk"], True, context.proofs)
+    return _create_loop(device, pathlib.Path(context.site["scratch"]), context)
 
 
 def claim(stable_id: str, destroy: bool, proofs: Proofs) -> str:
@@ -97,9 +68,7 @@ def claim(stable_id: str, destroy: bool, proofs: Proofs) -> str:
     return name
 
 
-def _create_loop(
-    device: Mapping[str, Any], scratch: pathlib.Path, journal: Journal, proofs: Proofs
-) -> str:
+def _create_loop(device: Mapping[str, Any], scratch: pathlib.Path, context: Context) -> str:
     """Attach a loop device to a new file in `scratch`, past the page cache of its disk.
 
     The file is allocated whole: its blocks are where they will be read.
@@ -113,12 +82,12 @@ def _create_loop(
             "for the file of the device under test. Free some, or choose a smaller preset"
         )
     file = tempfile.mktemp(prefix="disk-", dir=scratch)
-    journal.will("remove_file", file)
-    journal.will("detach_loop", file)
+    context.journal.will("remove_file", file)
+    context.journal.will("detach_loop", file)
     with open(file, "xb") as content:
         os.posix_fallocate(content.fileno(), 0, size_bytes)
         os.fsync(content.fileno())
-    return _attach_loop(file, proofs)
+    return _attach_loop(file, context.proofs)
 
 
 def _attach_loop(file: str | pathlib.Path, proofs: Proofs) -> str:
@@ -144,13 +113,7 @@ def _detach_loop(file: str) -> None:
         retried(["losetup", "--detach", device])
 
 
-def _create_paced(
-    device: Mapping[str, Any],
-    site: Mapping[str, Any],
-    agent: str,
-    journal: Journal,
-    proofs: Proofs,
-) -> str:
+def _create_paced(device: Mapping[str, Any], context: Context) -> str:
     """Start the server of a paced disk, and attach a loop device to its file."""
     if not FUSE.exists():
         load_module("fuse")
@@ -161,14 +124,14 @@ def _create_paced(
         )
     model = PACED.with_suffix(".json")
     file = PACED / paced_disk.FILE
-    journal.will("remove_file", model)
+    context.journal.will("remove_file", model)
     model.write_text(json.dumps(device))
-    journal.will("remove_folder", PACED)
+    context.journal.will("remove_folder", PACED)
     PACED.mkdir(exist_ok=True)
-    journal.will("unmount_lazily", PACED)
+    context.journal.will("unmount_lazily", PACED)
     # Ended by the unmount, also after this program was killed.
     server = subprocess.Popen(
-        ["python3", agent, "paced-disk", str(PACED), str(model)],
+        ["python3", context.agent, "paced-disk", str(PACED), str(model)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -179,10 +142,10 @@ def _create_paced(
             f"the server of the paced disk ended with status {server.wait()}; expected it to "
             f"mount a FUSE file system on {PACED} (see log.txt)"
         )
-    journal.will("detach_loop", file)
-    name = _attach_loop(file, proofs)
+    context.journal.will("detach_loop", file)
+    name = _attach_loop(file, context.proofs)
     # There is no volatile cache to flush.
-    proofs.set(BLOCK / name / "queue/write_cache", "write through")
+    context.proofs.set(BLOCK / name / "queue/write_cache", "write through")
     return name
 
 
@@ -215,13 +178,7 @@ def account(device: Mapping[str, Any]) -> dict[str, float] | None:
     return done
 
 
-def _create_null_blk(
-    device: Mapping[str, Any],
-    site: Mapping[str, Any],
-    agent: str,
-    journal: Journal,
-    proofs: Proofs,
-) -> str:
+def _create_null_blk(device: Mapping[str, Any], context: Context) -> str:
     """Create a `null_blk` device: the kernel's simulated disk.
 
     A request occupies one of `parallelism` slots for `service_time_us`; the device's memory
@@ -233,9 +190,9 @@ def _create_null_blk(
         raise AgentError(
             f"{folder} exists already; another trial runs on this machine. Wait for it to end."
         )
-    journal.will("remove_folder", folder)
+    context.journal.will("remove_folder", folder)
     folder.mkdir()
-    journal.will_write(folder / "power", "0")
+    context.journal.will_write(folder / "power", "0")
     timer, instant = 2, 0
     attributes = {
         "size": device["size_mib"],
@@ -248,8 +205,8 @@ def _create_null_blk(
         "cache_size": device["write_cache_mib"],
     }
     for name, value in attributes.items():
-        proofs.set(folder / name, value)
-    proofs.set(folder / "power", 1)
+        context.proofs.set(folder / name, value)
+    context.proofs.set(folder / "power", 1)
     # Newer kernels name the disk after its folder, older ones after its index.
     names = [folder.name, "nullb" + (folder / "index").read_text().strip()]
     for name in names:

@@ -15,8 +15,7 @@ from .modules import load_module, run
 from .namespaces import NAMESPACES
 
 if TYPE_CHECKING:
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
 
 #: The target's network namespace.
 NAMESPACE = "elevatorlab-target"
@@ -42,13 +41,13 @@ HOST = Port("elevatorlab0", "198.18.77.1")
 TARGET = Port("elevatorlab1", "198.18.77.2", NAMESPACE)
 
 
-def make(mtu_bytes: int, journal: Journal, proofs: Proofs) -> None:
+def make(mtu_bytes: int, context: Context) -> None:
     """Make the target's namespace, and a cable from the host to it."""
-    load_module("veth", journal=journal)
-    journal.will("remove_namespace", NAMESPACE)
+    load_module("veth", journal=context.journal)
+    context.journal.will("remove_namespace", NAMESPACE)
     run("ip", "netns", "add", NAMESPACE)
     # With one end, the other one goes, too, whatever namespace it is in.
-    journal.will("remove_link", HOST.name)
+    context.journal.will("remove_link", HOST.name)
     target = f"peer name {TARGET.name} mtu {mtu_bytes} netns {NAMESPACE}".split()
     run("ip", "link", "add", HOST.name, "mtu", str(mtu_bytes), "type", "veth", *target)
     for port in (HOST, TARGET):
@@ -56,7 +55,7 @@ def make(mtu_bytes: int, journal: Journal, proofs: Proofs) -> None:
         run("ip", *port.place, "link", "set", port.name, "up")
     run("ip", "-n", NAMESPACE, "link", "set", "lo", "up")
     file = pathlib.Path("/sys/class/net", HOST.name, "mtu")
-    proofs.compare(file, mtu_bytes, file.read_text().strip())
+    context.proofs.compare(file, mtu_bytes, file.read_text().strip())
 
 
 @undoes("remove_namespace")

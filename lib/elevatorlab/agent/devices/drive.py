@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
 
 MODULE = "elevatorlab-drive"
 NAME = "drive0"
@@ -123,13 +122,7 @@ def _thousandths(number: float) -> int:
     return round(number * 1000)
 
 
-def create(
-    device: Mapping[str, Any],
-    site: Mapping[str, Any],
-    agent: str,
-    journal: Journal,
-    proofs: Proofs,
-) -> str:
+def create(device: Mapping[str, Any], context: Context) -> str:
     """Load the module, which makes the disk, and return the disk's kernel name."""
     if loaded(MODULE):
         raise AgentError(
@@ -138,8 +131,9 @@ def create(
         )
     drive = device["drive"]
     described = ",".join(map(str, numbers(drive)))
-    load_module(MODULE, f"description={described}", journal=journal)
+    load_module(MODULE, f"description={described}", journal=context.journal)
     folder = BLOCK / NAME
+    proofs = context.proofs
     proofs.compare(folder / "size", capacity_sectors(drive), _read(folder / "size"))
     proofs.compare(folder / "queue/rotational", 1, _read(folder / "queue/rotational"))
     caches = drive["buffer"]["fast_write"] and drive["volatile_write_cache"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ..errors import AgentError
 
 if TYPE_CHECKING:
+    from ..lifecycle.context import Context
     from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
 
 MOUNT_POINT = pathlib.Path("/run/elevatorlab/disk")
 
@@ -52,7 +52,7 @@ def drop_caches() -> None:
     pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
 
 
-def limit_dirty(limit_mib: int, journal: Journal, proofs: Proofs) -> None:
+def limit_dirty(limit_mib: int, context: Context) -> None:
     """Let at most `limit_mib` of written pages wait in memory, and write from half of it on.
 
     Setting a limit in bytes sets the one in percent to 0, and the other way round; so whichever
@@ -62,8 +62,8 @@ def limit_dirty(limit_mib: int, journal: Journal, proofs: Proofs) -> None:
         files = [VM / f"{name}_{unit}" for unit in ("ratio", "bytes")]
         for file in files:
             if (before := file.read_text().strip()) != "0":
-                journal.will_write(file, before)
-        proofs.set(files[1], int(mib * (1 << 20)))
+                context.journal.will_write(file, before)
+        context.proofs.set(files[1], int(mib * (1 << 20)))
 
 
 def sync() -> None:

@@ -11,8 +11,7 @@ from .modules import run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
 
 NVMET = pathlib.Path("/sys/kernel/config/nvmet")
 
@@ -31,8 +30,7 @@ def serve(
     backing: str,
     address: str,
     host: str | None,
-    journal: Journal,
-    proofs: Proofs,
+    context: Context,
     inside: Sequence[str] = (),
 ) -> None:
     """Let the target listen, with `backing` as its only disk.
@@ -50,36 +48,37 @@ def serve(
     inside : sequence of str
         A command that runs another one where the target is to listen.
     """
+    proofs = context.proofs
     subsystem, port = NVMET / "subsystems" / SUBSYSTEM, NVMET / "ports" / SERVICE
     disk = subsystem / "namespaces" / "1"
     for folder in (subsystem, disk, port):
-        _make(folder, journal)
+        _make(folder, context)
     proofs.set(subsystem / "attr_allow_any_host", int(host is None))
     if host is not None:
         known = NVMET / "hosts" / qualified(host)
-        _make(known, journal)
-        _link(known, subsystem / "allowed_hosts" / known.name, journal)
+        _make(known, context)
+        _link(known, subsystem / "allowed_hosts" / known.name, context)
     proofs.set(disk / "device_path", backing)
     proofs.set(disk / "enable", 1)
     place = {"trtype": "tcp", "adrfam": "ipv4", "traddr": address, "trsvcid": SERVICE}
     for name, value in place.items():
         proofs.set(port / f"addr_{name}", value)
     # The target listens where the process is that makes this link.
-    _link(subsystem, port / "subsystems" / SUBSYSTEM, journal, inside)
+    _link(subsystem, port / "subsystems" / SUBSYSTEM, context, inside)
 
 
-def _make(folder: pathlib.Path, journal: Journal) -> None:
+def _make(folder: pathlib.Path, context: Context) -> None:
     if folder.exists():
         raise AgentError(
             f"{folder} exists already; expected the name to be free. Does this machine serve "
             "another trial? Otherwise remove it"
         )
-    journal.will("remove_folder", folder)
+    context.journal.will("remove_folder", folder)
     folder.mkdir()
 
 
 def _link(
-    what: pathlib.Path, link: pathlib.Path, journal: Journal, inside: Sequence[str] = ()
+    what: pathlib.Path, link: pathlib.Path, context: Context, inside: Sequence[str] = ()
 ) -> None:
-    journal.will("remove_file", link)
+    context.journal.will("remove_file", link)
     run(*inside, "ln", "--symbolic", str(what), str(link))

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
 
 #: The host's driver by its name in a trial: a module each. Of two, the first one would serve.
 DRIVERS = {"stock": "nvme-tcp", "one_send": "nvme-tcp-one-send"}
@@ -42,7 +41,7 @@ MODPROBE_RULE = pathlib.Path("/run/modprobe.d/elevatorlab.conf")
 PATIENCE_S = 20
 
 
-def create(device: Mapping[str, Any], backing: str, journal: Journal, proofs: Proofs) -> str:
+def create(device: Mapping[str, Any], backing: str, context: Context) -> str:
     """Serve the block device `backing` on this machine; return the kernel name of the host's disk.
 
     Parameters
@@ -52,21 +51,19 @@ def create(device: Mapping[str, Any], backing: str, journal: Journal, proofs: Pr
     backing : str
         Kernel name.
     """
-    load_driver(device["driver"], journal, proofs)
+    load_driver(device["driver"], context)
     for module in nvme_target.MODULES:
-        load_module(module, journal=journal)
-    cable.make(device["mtu_bytes"], journal, proofs)
+        load_module(module, journal=context.journal)
+    cable.make(device["mtu_bytes"], context)
     if device["link"]:
-        link.shape(device["link"], device["mtu_bytes"], proofs)
+        link.shape(device["link"], device["mtu_bytes"], context.proofs)
     inside = ("nsenter", f"--net={NAMESPACES / cable.NAMESPACE}")
     address = cable.TARGET.address
-    nvme_target.serve(f"/dev/{backing}", address, None, journal, proofs, inside)
-    return connect(device, address, {}, journal, proofs)
+    nvme_target.serve(f"/dev/{backing}", address, None, context, inside)
+    return connect(device, address, {}, context)
 
 
-def join(
-    device: Mapping[str, Any], target: Mapping[str, Any], journal: Journal, proofs: Proofs
-) -> str:
+def join(device: Mapping[str, Any], target: Mapping[str, Any], context: Context) -> str:
     """Connect to a target on another machine; return the kernel name of the disk that appears.
 
     Parameters
@@ -77,8 +74,9 @@ def join(
         The testbed's: ``address``; ``host``, the name under which this machine may connect (a
         UUID); ``proofs``, the target's own.
     """
+    proofs = context.proofs
     proofs.records += target["proofs"]
-    load_driver(device["driver"], journal, proofs)
+    load_driver(device["driver"], context)
     route = run("ip", "-oneline", "route", "get", target["address"])
     port = pathlib.Path("/sys/class/net", re.findall(r" dev (\S+)", route)[0])
     mtu = port / "mtu"
@@ -86,10 +84,10 @@ def join(
     found_us = link.ping(target["address"])
     proofs.add("network to the target", "as it is", _speed(port), f"ping {found_us:.3f} us")
     names = {"hostnqn": nvme_target.qualified(target["host"]), "hostid": target["host"]}
-    return connect(device, target["address"], names, journal, proofs)
+    return connect(device, target["address"], names, context)
 
 
-def load_driver(name: str, journal: Journal, proofs: Proofs) -> None:
+def load_driver(name: str, context: Context) -> None:
     """Load the host's driver and what it needs.
 
     Raises
@@ -103,7 +101,7 @@ def load_driver(name: str, journal: Journal, proofs: Proofs) -> None:
                 f"the NVMe/TCP driver {module} is loaded; expected {DRIVERS[name]} alone, since "
                 f"the first one serves. Unload it: modprobe -r {module}"
             )
-    load_module("nvme-core", "multipath=N", journal=journal)
+    load_module("nvme-core", "multipath=N", journal=context.journal)
     multipath = _folder("nvme-core") / "parameters/multipath"
     found = multipath.read_text().strip() if multipath.exists() else "N"
     if found != "N":
@@ -111,21 +109,17 @@ def load_driver(name: str, journal: Journal, proofs: Proofs) -> None:
             f"{multipath} is {found}; expected N, since otherwise a disk of several paths stands "
             "in front of each NVMe disk and has no scheduler. Boot with nvme_core.multipath=N"
         )
-    proofs.add(multipath, "N", found)
+    context.proofs.add(multipath, "N", found)
     for module in ("nvme-fabrics", DRIVERS[name]):
-        load_module(module, journal=journal)
+        load_module(module, journal=context.journal)
     if name != "stock":
-        journal.will("remove_file", MODPROBE_RULE)
+        context.journal.will("remove_file", MODPROBE_RULE)
         MODPROBE_RULE.parent.mkdir(exist_ok=True)
         MODPROBE_RULE.write_text(f"install {DRIVERS['stock']} /bin/true\n")
 
 
 def connect(
-    device: Mapping[str, Any],
-    address: str,
-    names: Mapping[str, str],
-    journal: Journal,
-    proofs: Proofs,
+    device: Mapping[str, Any], address: str, names: Mapping[str, str], context: Context
 ) -> str:
     """Connect the host to a target; return the kernel name of the disk that appears.
 
@@ -141,7 +135,7 @@ def connect(
     names : dict
         ``hostnqn`` and ``hostid``, where the target lets one host in only.
     """
-    journal.will("disconnect", SUBSYSTEM)
+    context.journal.will("disconnect", SUBSYSTEM)
     options = {
         **{"transport": "tcp", "traddr": address, "trsvcid": nvme_target.SERVICE},
         **{"nqn": SUBSYSTEM, "queue_size": QUEUE_SIZE, "ctrl_loss_tmo": 0},
@@ -163,9 +157,9 @@ def connect(
             raise AgentError(f"{controller} shows no disk after {PATIENCE_S} s; expected one")
         time.sleep(0.01)
     size = (controller / "sqsize").read_text().strip()
-    proofs.compare(controller / "sqsize", QUEUE_SIZE - 1, size)
+    context.proofs.compare(controller / "sqsize", QUEUE_SIZE - 1, size)
     loaded = [name for name, module in DRIVERS.items() if _folder(module).exists()]
-    proofs.compare("NVMe/TCP drivers in the kernel", device["driver"], " ".join(loaded))
+    context.proofs.compare("NVMe/TCP drivers in the kernel", device["driver"], " ".join(loaded))
     return disks[0]
 
 

@@ -20,15 +20,14 @@ from ..lifecycle.journal import undoes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
 
 BLOCK = pathlib.Path("/sys/class/block")
 BLKPG, ADD, DELETE = 0x1269, 1, 2
 ALIGNMENT_BYTES = 1 << 20
 
 
-def divide(device: str, names: Sequence[str], journal: Journal, proofs: Proofs) -> dict[str, str]:
+def divide(device: str, names: Sequence[str], context: Context) -> dict[str, str]:
     """Divide `device` into equal parts and return their kernel names by group.
 
     Parameters
@@ -37,8 +36,7 @@ def divide(device: str, names: Sequence[str], journal: Journal, proofs: Proofs) 
         Kernel name of the whole disk.
     names : list of str
         The groups.
-    journal : Journal
-    proofs : Proofs
+    context : Context
     """
     size_bytes = int((BLOCK / device / "size").read_text()) * 512
     each_bytes = size_bytes // len(names) // ALIGNMENT_BYTES * ALIGNMENT_BYTES
@@ -50,13 +48,13 @@ def divide(device: str, names: Sequence[str], journal: Journal, proofs: Proofs) 
     parts = {}
     for index, name in enumerate(names):
         number = index + 1
-        journal.will("remove_part", device, number)
+        context.journal.will("remove_part", device, number)
         _tell(device, ADD, number, index * each_bytes, each_bytes)
         part = _named(device, number)
         assert part  # the kernel has taken it
-        _make_node(part, journal)
+        _make_node(part, context)
         read = int((BLOCK / part / "size").read_text()) * 512
-        proofs.compare(f"size of {part}, the part of group {name}", each_bytes, str(read))
+        context.proofs.compare(f"size of {part}, the part of group {name}", each_bytes, str(read))
         parts[name] = part
     return parts
 
@@ -93,11 +91,11 @@ def _named(device: str, number: int) -> str | None:
     return None
 
 
-def _make_node(part: str, journal: Journal) -> None:
+def _make_node(part: str, context: Context) -> None:
     """Make the device's node where no udev or devtmpfs does."""
     node = pathlib.Path("/dev", part)
     if node.exists():
         return
-    journal.will("remove_file", node)
+    context.journal.will("remove_file", node)
     major, minor = map(int, (BLOCK / part / "dev").read_text().split(":"))
     os.mknod(node, 0o600 | stat.S_IFBLK, os.makedev(major, minor))

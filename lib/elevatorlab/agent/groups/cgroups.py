@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from ..lifecycle.context import Context
     from ..lifecycle.journal import Journal
     from ..lifecycle.proofs import Proofs
     from .hierarchies import Hierarchy, Reader
@@ -176,9 +177,7 @@ class Tree:
         for file, written, reader in self.hierarchy.knobs(path, number, {name: value}):
             proofs.compare(file, written, _reading(number, reader)(file.read_text()))
 
-    def account_cost(
-        self, device: str, wanted: Mapping[str, Any], journal: Journal, proofs: Proofs
-    ) -> None:
+    def account_cost(self, device: str, wanted: Mapping[str, Any], context: Context) -> None:
         """Switch the cost controller on for a device, with the trial's model of it."""
         if self.number == 1:
             raise AgentError(
@@ -187,7 +186,7 @@ class Tree:
                 "out"
             )
         number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
-        journal.will("write", self.hierarchy.root / "io.cost.qos", f"{number} enable=0")
+        context.journal.will("write", self.hierarchy.root / "io.cost.qos", f"{number} enable=0")
         parts = {
             "io.cost.model": {"ctrl": "user", "model": "linear", **wanted["model"]},
             "io.cost.qos": {
@@ -198,7 +197,7 @@ class Tree:
         }
         for file, values in parts.items():
             text = " ".join(f"{key}={value}" for key, value in values.items())
-            proofs.set(
+            context.proofs.set(
                 self.hierarchy.root / file,
                 f"{number} {text}",
                 read_as=_reading(number, functools.partial(pairs_of, number=number, keys=values)),

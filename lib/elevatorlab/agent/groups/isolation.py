@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO, Any, Protocol
 
-    from ..lifecycle.journal import Journal
+    from ..lifecycle.context import Context
     from ..lifecycle.proofs import Proofs
     from .cgroups import Tree
 
@@ -127,7 +127,7 @@ class Group:
         """What the group's own processes call the device."""
         return self.device
 
-    def connect(self, agent: str) -> Connection:
+    def connect(self) -> Connection:
         """Return a connection to a worker inside the group."""
         raise NotImplementedError
 
@@ -150,23 +150,24 @@ class ProcessGroup(Group):
     """Plain processes of the machine in one cgroup."""
 
     def __init__(
-        self, name: str, tree: Tree, disk: pathlib.Path | None, device: str, journal: Journal
+        self, name: str, tree: Tree, disk: pathlib.Path | None, device: str, context: Context
     ) -> None:
         self.name = name
         self.device = device
+        self.agent = context.agent
         self.path = tree.root / name
-        journal.will("remove_cgroup", self.path)
+        context.journal.will("remove_cgroup", self.path)
         self.path.mkdir()
-        journal.will("kill_group", self.path)
+        context.journal.will("kill_group", self.path)
         self.work = None
         if disk is not None:
             self.work = str(disk / name)
             os.mkdir(self.work)
 
-    def connect(self, agent: str) -> Pipes:
+    def connect(self) -> Pipes:
         """Start a worker inside the group."""
         enter = f'echo $$ >{self.path}/cgroup.procs && exec "$@"'
-        return Pipes(["sh", "-c", enter, "sh", "python3", agent, "worker"])
+        return Pipes(["sh", "-c", enter, "sh", "python3", self.agent, "worker"])
 
 
 class ContainerGroup(Group):
@@ -183,12 +184,11 @@ class ContainerGroup(Group):
         tree: Tree,
         disk: pathlib.Path | None,
         device: str,
-        journal: Journal,
-        agent: str,
+        context: Context,
     ) -> None:
         self.name = name
         self.device = device
-        self.agent = agent
+        self.agent, journal = context.agent, context.journal
         self.path = tree.root / name
         self.container = f"elevatorlab-{name}"
         self.work = "/work" if disk else None
@@ -260,7 +260,7 @@ class ContainerGroup(Group):
         path = f"/dev/{self.device}"
         return {"type": "b", "path": path, "major": major, "minor": minor, "fileMode": 0o600}
 
-    def connect(self, agent: str) -> Pipes:
+    def connect(self) -> Pipes:
         """Start a worker inside the container."""
         worker = ["python3", AGENT_INSIDE, "worker"]
         return Pipes(["crun", "exec", self.container, *worker])
@@ -278,7 +278,7 @@ class ForeignGroup(Group):
     """
 
     def __init__(
-        self, name: str, tree: Tree, container: Mapping[str, Any], device: str, journal: Journal
+        self, name: str, tree: Tree, container: Mapping[str, Any], device: str, context: Context
     ) -> None:
         self.name = name
         self.device = device
@@ -286,7 +286,7 @@ class ForeignGroup(Group):
         self.work = container["work"]
         self.socket = container["socket"]
         self.limited = container["limited"]
-        journal.will("kill_group", self.path)
+        context.journal.will("kill_group", self.path)
 
     def limit(self, limits: Mapping[str, Any], tree: Tree, number: str, proofs: Proofs) -> None:
         """Prove the limits that the engine has set, and set the others."""
@@ -295,7 +295,7 @@ class ForeignGroup(Group):
         rest = {name: value for name, value in limits.items() if name not in self.limited}
         super().limit(rest, tree, number, proofs)
 
-    def connect(self, agent: str) -> Socket:
+    def connect(self) -> Socket:
         """Connect to the worker that runs already."""
         return Socket(self.socket)
 
@@ -305,13 +305,11 @@ def create(
     tree: Tree,
     disk: pathlib.Path | None,
     device: str,
-    journal: Journal,
-    agent: str,
+    context: Context,
 ) -> Group:
     """Make one of the trial's groups, but for virtual machines (`virtual_machine`)."""
-    if group["isolation"] == "container":
-        return ContainerGroup(group["name"], tree, disk, device, journal, agent)
-    return ProcessGroup(group["name"], tree, disk, device, journal)
+    kind = ContainerGroup if group["isolation"] == "container" else ProcessGroup
+    return kind(group["name"], tree, disk, device, context)
 
 
 def _run(argv: list[str]) -> None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO, Any
 
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
     from .cgroups import Tree
 
 #: Where the testbed leaves the machine (environments/nested/outer.py).
@@ -85,8 +84,7 @@ class VirtualMachineGroup(Group):
         Kind of the file system on the device: the machine itself mounts it.
     device : str
         Kernel name of the device, outside.
-    journal : Journal
-    proofs : Proofs
+    context : Context
     """
 
     def __init__(
@@ -95,8 +93,7 @@ class VirtualMachineGroup(Group):
         tree: Tree,
         filesystem: str | None,
         device: str,
-        journal: Journal,
-        proofs: Proofs,
+        context: Context,
     ) -> None:
         self.name, self.device = group["name"], device
         self.machine = group["virtual_machine"]
@@ -108,16 +105,17 @@ class VirtualMachineGroup(Group):
         )
         self._monitor = Monitor(FOLDER / "monitor")
         self.process = int((FOLDER / "process").read_text())
-        journal.will("remove_cgroup", self.path)
+        context.journal.will("remove_cgroup", self.path)
         self.path.mkdir()
-        journal.will("kill_group", self.path)
+        context.journal.will("kill_group", self.path)
         (self.path / "cgroup.procs").write_text(str(self.process))
-        self._attach(self._monitor, proofs)
-        self._hand = Worker(self, "")
+        self._proofs = context.proofs
+        self._attach(self._monitor)
+        self._hand = Worker(self)
         self._inside: str = self._hand.call("virtio_disk", patience_s=PATIENCE_S)
-        self._prove_the_machine(proofs)
+        self._prove_the_machine()
         if self.machine["scheduler"]:
-            self._select_scheduler(proofs)
+            self._select_scheduler()
         self.work = None
         if filesystem:
             self.work = self._hand.call(
@@ -129,7 +127,7 @@ class VirtualMachineGroup(Group):
         """What the machine's own kernel calls the disk."""
         return self._inside
 
-    def _attach(self, monitor: Monitor, proofs: Proofs) -> None:
+    def _attach(self, monitor: Monitor) -> None:
         """Plug the device in as a virtio disk, and prove how QEMU reaches it."""
         direct, ignores_flushes, write_cache = CACHE_MODES[self.machine["cache"]]
         monitor.do(
@@ -148,17 +146,16 @@ class VirtualMachineGroup(Group):
             **{"num-queues": self.machine["queues"], "write-cache": "on" if write_cache else "off"},
         )
         accelerator = monitor.do("query-kvm")
-        self._prove(proofs, "KVM", True, accelerator["enabled"])
+        self._prove("KVM", True, accelerator["enabled"])
         (node,) = monitor.do("query-named-block-nodes", flat=True)
         found = (node["cache"]["direct"], node["cache"]["no-flush"])
         self._prove(
-            proofs,
             f"cache {self.machine['cache']}",
             (direct, ignores_flushes),
             found,
             "past the page cache, flushes ignored",
         )
-        self._prove(proofs, "aio", self.machine["aio"], self._aio())
+        self._prove("aio", self.machine["aio"], self._aio())
 
     def _aio(self) -> str:
         """Return how QEMU hands requests to its host, by what it has open or mapped."""
@@ -168,43 +165,41 @@ class VirtualMachineGroup(Group):
             return "io_uring"
         return "native" if AIO_SIGNS["native"] in (process / "maps").read_text() else "threads"
 
-    def _prove_the_machine(self, proofs: Proofs) -> None:
+    def _prove_the_machine(self) -> None:
         facts = self._hand.call("disk_facts", device=self._inside)
         write_cache = CACHE_MODES[self.machine["cache"]][2]
         # The kernel uses no more queues than it has processors.
         usable = min(self.machine["queues"], facts["processors"])
-        self._prove(proofs, f"queues in use of {self.machine['queues']}", usable, facts["queues"])
+        self._prove(f"queues in use of {self.machine['queues']}", usable, facts["queues"])
         wanted = "write back" if write_cache else "write through"
-        self._prove(proofs, "write cache", wanted, facts["write_cache"])
+        self._prove("write cache", wanted, facts["write_cache"])
         # The kernel keeps a part of the memory to itself.
         least_mib = self.machine["memory_mib"] * 3 // 4
         if not least_mib <= facts["memory_mib"] <= self.machine["memory_mib"]:
             raise KnobFailed(
                 self._knob("memory"), f"{self.machine['memory_mib']} MiB", f"{facts['memory_mib']}"
             )
-        proofs.add(
+        self._proofs.add(
             self._knob("memory"), f"{self.machine['memory_mib']} MiB", f"{facts['memory_mib']} MiB"
         )
-        proofs.add(self._knob("scheduler at first"), "the kernel's own", facts["scheduler"])
+        self._proofs.add(self._knob("scheduler at first"), "the kernel's own", facts["scheduler"])
 
-    def _select_scheduler(self, proofs: Proofs) -> None:
+    def _select_scheduler(self) -> None:
         proved = self._hand.call(
             "select_scheduler", device=self._inside, scheduler=self.machine["scheduler"]
         )
         for one in proved:
-            proofs.add(self._knob(one["knob"]), one["written"], one["read"], one["probe"])
+            self._proofs.add(self._knob(one["knob"]), one["written"], one["read"], one["probe"])
 
-    def _prove(
-        self, proofs: Proofs, what: str, wanted: object, found: object, probe: str | None = None
-    ) -> None:
+    def _prove(self, what: str, wanted: object, found: object, probe: str | None = None) -> None:
         if found != wanted:
             raise KnobFailed(self._knob(what), wanted, str(found))
-        proofs.add(self._knob(what), wanted, found, probe)
+        self._proofs.add(self._knob(what), wanted, found, probe)
 
     def _knob(self, what: str) -> str:
         return f"virtual machine {self.name}: {what}"
 
-    def connect(self, agent: str) -> Port:
+    def connect(self) -> Port:
         """Connect to the next worker that waits inside."""
         port = next(self._ports, None)
         if port is None:

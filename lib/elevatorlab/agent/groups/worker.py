@@ -38,9 +38,9 @@ BLOCK_BYTES = 1 << 20
 class Worker:
     """The agent's end: reach a worker in `group` and call its functions."""
 
-    def __init__(self, group: Group, agent: str) -> None:
+    def __init__(self, group: Group) -> None:
         self.group = group
-        self.channel = group.connect(agent)
+        self.channel = group.connect()
 
     def call(self, function: str, **arguments: Any) -> Any:
         """Run `function` in the group and return its answer.

@@ -26,6 +26,7 @@ from ..regulator.in_trial import Regulation
 from ..workloads import KINDS
 from ..workloads.base import do
 from . import journal, plugins, recovery
+from .context import Context
 from .proofs import Proofs
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from ..groups.cgroups import Tree
     from ..groups.isolation import Group
     from ..workloads.base import Workload
-    from .journal import Journal
 
 EXIT_FAILED = 3
 
@@ -47,7 +47,7 @@ def main(argv: list[str]) -> int:
     """Run the trial named on the command line; return the exit status.
 
     The arguments are the trial's file, the result's folder, and, where the testbed has anything
-    to say of the place, the file that says it (see `devices.create`).
+    to say of the place, the file that says it (`Context.site`).
     """
     trial_file, folder, *site_file = map(pathlib.Path, argv)
     if folder.exists() and any(folder.iterdir()):
@@ -85,23 +85,24 @@ def run(
     raw.mkdir()
     with journal.Journal() as changes, deadline(trial["deadline_s"]):
         tree = cgroups.find()
-        device, members = set_up(trial, site, tree, changes, proofs)
+        context = Context(changes, proofs, site, agent_file())
+        device, members = set_up(trial, tree, context)
         with contextlib.ExitStack() as workers:
             workloads = []
             for specification in trial["workloads"]:
                 group = members[specification["group"]]
-                worker = Worker(group, agent_file())
+                worker = Worker(group)
                 workers.callback(worker.stop)
                 kind = KINDS[specification["kind"]]
                 workloads.append(kind(specification, group, worker, trial["seed"], raw))
-                workloads[-1].journal, workloads[-1].proofs = changes, proofs
+                workloads[-1].context = context
             # Before the workers are asked to stop: after a failure they may still be busy.
             workers.push(lambda failure, *_: end_groups(members) if failure else None)
             account = functools.partial(block_device.account, trial["device"])
             interval_s = trial["sample_interval_ms"] / 1000
             sampler = Sampler(device, members.values(), tree, interval_s, account)
             regulation = Regulation(trial["regulator"], device, members.values(), raw, archive)
-            trace = Trace(trial["trace"], device, changes, proofs)
+            trace = Trace(trial["trace"], device, context)
             with block_device.expected_to_stay(device):
                 measure(trial, sampler, regulation, trace, workloads, raw)
     sampler.write(folder / "samples.csv")
@@ -121,9 +122,7 @@ def run(
     (folder / "result.json").write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
 
 
-def set_up(
-    trial: Mapping[str, Any], site: Mapping[str, Any], tree: Tree, changes: Journal, proofs: Proofs
-) -> tuple[str, dict[str, Group]]:
+def set_up(trial: Mapping[str, Any], tree: Tree, context: Context) -> tuple[str, dict[str, Group]]:
     """Make the device, its file system and the groups, and set and prove every knob.
 
     Returns
@@ -134,7 +133,8 @@ def set_up(
         Groups by name.
     """
     note("start")
-    device = block_device.create(trial["device"], site, agent_file(), changes, proofs)
+    site, changes, proofs = context.site, context.journal, context.proofs
+    device = block_device.create(trial["device"], context)
     if trial["backing_scheduler"] and not site.get("disk"):
         for disk in block_device.disks_below(site["scratch"]):
             schedulers.select(disk, {"name": trial["backing_scheduler"]}, changes, proofs)
@@ -144,19 +144,19 @@ def set_up(
         filesystems.make(trial["filesystem"], device)
     for workload in trial["workloads"]:
         if workload.get("dirty_mib"):
-            filesystems.limit_dirty(workload["dirty_mib"], changes, proofs)
+            filesystems.limit_dirty(workload["dirty_mib"], context)
     note(f"device {device} is ready, with {trial['scheduler']['name']}")
     names = [group["name"] for group in trial["groups"]]
     if trial["divided"]:
-        of_group = partitions.divide(device, names, changes, proofs)
+        of_group = partitions.divide(device, names, context)
     else:
         of_group = dict.fromkeys(names, device)
     if "rendezvous" in site:
-        members = foreign_groups(site["rendezvous"], tree, device, of_group, changes)
+        members = foreign_groups(site["rendezvous"], tree, device, of_group, context)
     else:
-        members = own_groups(trial, tree, device, of_group, changes, proofs)
+        members = own_groups(trial, tree, device, of_group, context)
     if trial["io_cost"]:
-        tree.account_cost(device, trial["io_cost"], changes, proofs)
+        tree.account_cost(device, trial["io_cost"], context)
     number = pathlib.Path("/sys/class/block", device, "dev").read_text().strip()
     for group in trial["groups"]:
         members[group["name"]].limit(group["limits"], tree, number, proofs)
@@ -169,8 +169,7 @@ def own_groups(
     tree: Tree,
     device: str,
     of_group: Mapping[str, str],
-    changes: Journal,
-    proofs: Proofs,
+    context: Context,
 ) -> dict[str, Group]:
     """Mount the file system and make the trial's groups on it.
 
@@ -179,27 +178,25 @@ def own_groups(
     kind = trial["filesystem"]
     first = trial["groups"][0]
     if first["isolation"] == "virtual_machine":
-        tree.prepare(changes)
-        machine = VirtualMachineGroup(first, tree, kind, device, changes, proofs)
+        tree.prepare(context.journal)
+        machine = VirtualMachineGroup(first, tree, kind, device, context)
         return {first["name"]: machine}
-    disk = filesystems.mount(kind, device, changes) if kind else None
-    tree.prepare(changes)
+    disk = filesystems.mount(kind, device, context.journal) if kind else None
+    tree.prepare(context.journal)
     return {
-        group["name"]: isolation.create(
-            group, tree, disk, of_group[group["name"]], changes, agent_file()
-        )
+        group["name"]: isolation.create(group, tree, disk, of_group[group["name"]], context)
         for group in trial["groups"]
     }
 
 
 def foreign_groups(
-    rendezvous: str, tree: Tree, device: str, of_group: Mapping[str, str], changes: Journal
+    rendezvous: str, tree: Tree, device: str, of_group: Mapping[str, str], context: Context
 ) -> dict[str, Group]:
     """Ask the testbed for a container for each group, and wait until they are there.
 
     Its answer is a file in the folder `rendezvous`, which both sides see.
     """
-    changes.will("remove_tree", rendezvous)
+    context.journal.will("remove_tree", rendezvous)
     shutil.rmtree(rendezvous, ignore_errors=True)  # an earlier run's answer is not ours
     pathlib.Path(rendezvous).mkdir(parents=True)
     # The testbed reads this line of the log (testbeds/docker/testbed.py).
@@ -209,7 +206,7 @@ def foreign_groups(
         time.sleep(0.05)
     containers = json.loads(answer.read_text())
     return {
-        name: isolation.ForeignGroup(name, tree, container, of_group[name], changes)
+        name: isolation.ForeignGroup(name, tree, container, of_group[name], context)
         for name, container in containers.items()
     }
 

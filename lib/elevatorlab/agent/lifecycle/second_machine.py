@@ -16,13 +16,12 @@ from ..devices import block_device, nvme_target, schedulers
 from ..devices.modules import load_module
 from ..errors import AgentError
 from . import journal, recovery
+from .context import Context
 from .proofs import Proofs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-
-    from .journal import Journal
 
 
 def select_backing_scheduler(scheduler: str, path: str) -> None:
@@ -30,9 +29,9 @@ def select_backing_scheduler(scheduler: str, path: str) -> None:
 
     This is how the machine below a virtual machine takes part in the virtual machine's trial.
     """
-    with _until_end_of_input() as (changes, proofs):
+    with _until_end_of_input() as context:
         for disk in block_device.disks_below(path):
-            schedulers.select(disk, {"name": scheduler}, changes, proofs)
+            schedulers.select(disk, {"name": scheduler}, context.journal, context.proofs)
 
 
 def serve_nvme(backing: str, address: str, host: str, limit_s: str) -> None:
@@ -51,25 +50,25 @@ def serve_nvme(backing: str, address: str, host: str, limit_s: str) -> None:
     """
     signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"nobody let go within {limit_s} s"))
     signal.setitimer(signal.ITIMER_REAL, float(limit_s))
-    with _until_end_of_input(journal.sole_trial) as (changes, proofs):
+    with _until_end_of_input(journal.sole_trial) as context:
         for module in nvme_target.MODULES:
-            load_module(module, journal=changes)
-        disk = block_device.create_backing(json.loads(backing), changes, proofs)
-        nvme_target.serve(f"/dev/{disk}", address, host, changes, proofs)
+            load_module(module, journal=context.journal)
+        disk = block_device.create_backing(json.loads(backing), context)
+        nvme_target.serve(f"/dev/{disk}", address, host, context)
 
 
 @contextlib.contextmanager
 def _until_end_of_input(
     lock: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext,
-) -> Iterator[tuple[Journal, Proofs]]:
-    """Yield a journal and proofs; print the proofs, wait for the end of input, restore."""
+) -> Iterator[Context]:
+    """Yield a context; print the proofs, wait for the end of input, restore."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     proofs = Proofs()
     try:
         with lock():
             recovery.recover()
             with journal.Journal() as changes:
-                yield changes, proofs
+                yield Context(changes, proofs)
                 print(json.dumps(proofs.records), flush=True)
                 sys.stdin.read()
     except AgentError as problem:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     #: Whether it is a flush, and its first sector.
     Request = tuple[bool, int]
 
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
 
 EVENTS = ("block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete")
 
@@ -31,14 +30,13 @@ class IdleWatch:
     Parameters
     ----------
     device : str
-    journal : Journal
-    proofs : Proofs
+    context : Context
     """
 
-    def __init__(self, device: str, journal: Journal, proofs: Proofs) -> None:
+    def __init__(self, device: str, context: Context) -> None:
         self.buffer: tracefs.Buffer | None = None
         if tracefs.there():
-            self.buffer = tracefs.of_device("elevatorlab-idling", device, EVENTS, journal, proofs)
+            self.buffer = tracefs.of_device("elevatorlab-idling", device, EVENTS, context)
 
     def start(self) -> None:
         """Forget what was recorded, and record."""

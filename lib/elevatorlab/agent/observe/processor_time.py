@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     #: Time in ns, and events, by owner.
     Spent = dict[Owner, tuple[int, int]]
 
-    from ..lifecycle.journal import Journal
+    from ..lifecycle.context import Context
 
 EVENTS = (
     *("sched/sched_switch", "workqueue/workqueue_execute_start", "workqueue/workqueue_execute_end"),
@@ -63,13 +63,13 @@ class ProcessorTime:
     ----------
     device : str
         Kernel name of the host's disk.
-    journal : Journal
+    context : Context
     """
 
-    def __init__(self, device: str, journal: Journal) -> None:
+    def __init__(self, device: str, context: Context) -> None:
         number = os.stat(f"/dev/{device}").st_rdev
         self.device = f"{os.major(number)},{os.minor(number)}"
-        self.buffer = tracefs.Buffer("elevatorlab-processor-time", EVENTS, journal)
+        self.buffer = tracefs.Buffer("elevatorlab-processor-time", EVENTS, context.journal)
         self.start, self.pause = self.buffer.start, self.buffer.pause
 
     def divided(self) -> dict[str, Any] | None:

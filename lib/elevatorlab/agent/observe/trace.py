@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
 
 EVENTS = (
     "block/block_rq_insert",
@@ -44,11 +43,10 @@ class Trace:
         The trial's `trace`; False: nothing is done.
     device : str
         Kernel name of the disk.
-    journal : Journal
-    proofs : Proofs
+    context : Context
     """
 
-    def __init__(self, wanted: bool, device: str, journal: Journal, proofs: Proofs) -> None:
+    def __init__(self, wanted: bool, device: str, context: Context) -> None:
         self.wanted = wanted
         self.text, self.lost = "", 0
         if not wanted:
@@ -61,7 +59,7 @@ class Trace:
             )
         self.has_arm = tracefs.knows(OF_THE_ARM)
         events = (*EVENTS, OF_THE_ARM) if self.has_arm else EVENTS
-        self.buffer = tracefs.of_device("elevatorlab", device, events, journal, proofs)
+        self.buffer = tracefs.of_device("elevatorlab", device, events, context)
 
     def __enter__(self) -> Trace:
         if self.wanted:

@@ -27,8 +27,8 @@ from ..lifecycle.journal import undoes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ..lifecycle.context import Context
     from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
 
 TRACEFS = pathlib.Path("/sys/kernel/tracing")
 
@@ -148,15 +148,13 @@ class Buffer:
         return text, lost
 
 
-def of_device(
-    name: str, device: str, events: Iterable[str], journal: Journal, proofs: Proofs
-) -> Buffer:
+def of_device(name: str, device: str, events: Iterable[str], context: Context) -> Buffer:
     """Return a buffer for events of one device, named as tracefs names their folders."""
-    buffer = Buffer(name, events, journal)
+    buffer = Buffer(name, events, context.journal)
     number = os.stat(f"/dev/{device}").st_rdev
     filtered = f"dev == {os.major(number) << 20 | os.minor(number)}"  # the kernel's dev_t
     for event in buffer.events:
-        proofs.set(event / "filter", filtered)
+        context.proofs.set(event / "filter", filtered)
     return buffer
 
 

@@ -209,7 +209,7 @@ def main(argv: list[str]) -> int:
         0 after a clean stop, 2 when it could not start: one sentence says why.
     """
     if argv and argv[0].startswith("--plugins="):
-        from ..lifecycle import plugins  # which imports this package
+        from ..lifecycle import plugins  # which load all that a trial may use
 
         plugins.load(argv.pop(0).partition("=")[2])
     if argv[:1] == ["audit"]:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from ..groups.isolation import Group
     from ..groups.worker import Worker
-    from ..lifecycle.journal import Journal
-    from ..lifecycle.proofs import Proofs
+    from ..lifecycle.context import Context
 
 
 class Workload:
@@ -37,9 +36,8 @@ class Workload:
     #: Background workloads run until the foreground ones have ended.
     background = False
 
-    #: The trial's journal and proofs, for what a workload changes on the machine.
-    journal: Journal
-    proofs: Proofs
+    #: The trial's, for what a workload changes on the machine.
+    context: Context
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ class FioPoints(Workload):
         self.measured: list[dict[str, Any]] = []
         self.processor_time: processor_time.ProcessorTime | None = None
         if self.specification["traced_points"] and tracefs.there():
-            self.processor_time = processor_time.ProcessorTime(self.device, self.journal)
+            self.processor_time = processor_time.ProcessorTime(self.device, self.context)
 
     def run(self) -> None:
         for number, point in enumerate(self.specification["points"]):

@@ -50,7 +50,7 @@ class SysbenchInsert(Workload):
 
     def prepare(self) -> None:
         """Start the server and make the table."""
-        self.watch = IdleWatch(self.device, self.journal, self.proofs)
+        self.watch = IdleWatch(self.device, self.context)
         given = self.specification
         started = self.worker.call(
             "start_server",

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from agent.lifecycle.journal import Journal
-    from agent.lifecycle.proofs import Proofs
+    from agent.lifecycle.context import Context
 
 RAM_DISK = "ram0"
 
@@ -65,13 +64,7 @@ class Places(NamedTuple):
         return cls(range(cores), range(cores, 2 * cores))
 
 
-def create(
-    device: Mapping[str, Any],
-    site: Mapping[str, Any],
-    agent: str,
-    journal: Journal,
-    proofs: Proofs,
-) -> str:
+def create(device: Mapping[str, Any], context: Context) -> str:
     """Serve a disk to this machine, from processors of its own; return the host's disk."""
     places = Places.of(device["cores"])
     there = os.cpu_count() or 1
@@ -81,26 +74,26 @@ def create(
             f"least {2 * device['cores']}, found {there}. Choose fewer (-p cores=...), or another "
             f"machine (--testbed 'deterministic?cpus={2 * device['cores']}')"
         )
-    backing = _backing(device["backing"], journal, proofs)
-    nvme_tcp.load_driver(device["driver"], journal, proofs)
+    backing = _backing(device["backing"], context)
+    nvme_tcp.load_driver(device["driver"], context)
     for module in nvme_target.MODULES:
-        load_module(module, journal=journal)
-    _lay_cable(device["mtu_bytes"], there, journal, proofs)
+        load_module(module, journal=context.journal)
+    _lay_cable(device["mtu_bytes"], there, context)
     _steer(cable.HOST, places.host, cable.TARGET, places.target)
     _steer(cable.TARGET, places.target, cable.HOST, places.host)
     inside = ("nsenter", f"--net={NAMESPACES / cable.NAMESPACE}")
     address = cable.TARGET.address
-    nvme_target.serve(f"/dev/{backing}", address, None, journal, proofs, inside)
-    disk: str = nvme_tcp.connect(device, address, {}, journal, proofs)
+    nvme_target.serve(f"/dev/{backing}", address, None, context, inside)
+    disk: str = nvme_tcp.connect(device, address, {}, context)
     return disk
 
 
-def _lay_cable(mtu_bytes: int, queues: int, journal: Journal, proofs: Proofs) -> None:
+def _lay_cable(mtu_bytes: int, queues: int, context: Context) -> None:
     """Make a cable like the agent's own, whose ports have a queue for each processor."""
-    load_module("veth", journal=journal)
-    journal.will("remove_namespace", cable.NAMESPACE)
+    load_module("veth", journal=context.journal)
+    context.journal.will("remove_namespace", cable.NAMESPACE)
     run("ip", "netns", "add", cable.NAMESPACE)
-    journal.will("remove_link", cable.HOST.name)
+    context.journal.will("remove_link", cable.HOST.name)
     port = ["mtu", str(mtu_bytes), "numtxqueues", str(queues), "numrxqueues", str(queues)]
     peer = ["peer", "name", cable.TARGET.name, *port, "netns", cable.NAMESPACE]
     run("ip", "link", "add", cable.HOST.name, *port, "type", "veth", *peer)
@@ -108,10 +101,10 @@ def _lay_cable(mtu_bytes: int, queues: int, journal: Journal, proofs: Proofs) ->
         run("ip", *end.place, "address", "add", f"{end.address}/30", "dev", end.name)
         run("ip", *end.place, "link", "set", end.name, "up")
     file = pathlib.Path("/sys/class/net", cable.HOST.name, "mtu")
-    proofs.compare(file, mtu_bytes, file.read_text().strip())
+    context.proofs.compare(file, mtu_bytes, file.read_text().strip())
 
 
-def _backing(backing: Mapping[str, Any], journal: Journal, proofs: Proofs) -> str:
+def _backing(backing: Mapping[str, Any], context: Context) -> str:
     """Make what the target serves: nothing in it holds the target's processors up by a lock.
 
     A RAM disk is the kernel's own (brd). A disk that takes time keeps no data, which null_blk
@@ -119,15 +112,15 @@ def _backing(backing: Mapping[str, Any], journal: Journal, proofs: Proofs) -> st
     """
     if not backing["service_time_us"]:
         size = f"rd_size={backing['size_mib'] << 10}"
-        load_module("brd", "rd_nr=1", size, "max_part=0", journal=journal)
+        load_module("brd", "rd_nr=1", size, "max_part=0", journal=context.journal)
         sectors = (block_device.BLOCK / RAM_DISK / "size").read_text().strip()
-        proofs.compare(f"{RAM_DISK} sectors", backing["size_mib"] << 11, sectors)
+        context.proofs.compare(f"{RAM_DISK} sectors", backing["size_mib"] << 11, sectors)
         return RAM_DISK
     load_module("null_blk", "nr_devices=0")
     folder: pathlib.Path = block_device.CONFIG / "elevatorlab"
-    journal.will("remove_folder", folder)
+    context.journal.will("remove_folder", folder)
     folder.mkdir()
-    journal.will_write(folder / "power", "0")
+    context.journal.will_write(folder / "power", "0")
     timer = 2
     attributes = {
         "size": backing["size_mib"],
@@ -140,7 +133,7 @@ def _backing(backing: Mapping[str, Any], journal: Journal, proofs: Proofs) -> st
         "power": 1,
     }
     for name, value in attributes.items():
-        proofs.set(folder / name, value)
+        context.proofs.set(folder / name, value)
     # Newer kernels name the disk after its folder, older ones after its index.
     if (block_device.BLOCK / folder.name).exists():
         return folder.name
@@ -182,15 +175,15 @@ class FioPointsApart(FioPoints):  # type: ignore[misc]
                 "host and target keep to their processors"
             )
         places = Places.of(self.specification["cores"])
-        self.processor_time = _Watched(self.device, self.journal, places, self.proofs)
+        self.processor_time = _Watched(self.device, places, self.context)
 
 
 class _Watched(processor_time.ProcessorTime):  # type: ignore[misc]
     """Says whose work the processors do, and proves that each side keeps to its own."""
 
-    def __init__(self, device: str, journal: Journal, places: Places, proofs: Proofs) -> None:
-        super().__init__(device, journal)
-        self.places, self.proofs = places, proofs
+    def __init__(self, device: str, places: Places, context: Context) -> None:
+        super().__init__(device, context)
+        self.places, self.proofs = places, context.proofs
 
     def divided(self) -> dict[str, Any]:
         """Return `processor_time.divide` of what was recorded."""

@@ -159,15 +159,7 @@ def _unmount_lazily(path: str) -> None:
 def account(device: Mapping[str, Any]) -> dict[str, float] | None:
     """Return what a paced disk's server has done so far (`paced_disk.Pace.account`).
 
-    Parameters
-    ----------
-    device : dict
-        As the trial describes it.
-
-    Returns
-    -------
-    dict or None
-        None for other disks, and for a server that has died: its disk's requests fail, too.
+    None for other disks, and for a server that has died: its disk's requests fail, too.
     """
     if device["kind"] != "paced_disk":
         return None
@@ -256,12 +248,8 @@ def expected_to_stay(name: str, patience_s: float = 2) -> Iterator[None]:
 def disks_below(path: str | pathlib.Path) -> list[str]:
     """Return the kernel names of the disks that a file or folder lies on.
 
-    A partition is resolved to its disk, a mapper device or RAID to its members' disks.
-
-    Raises
-    ------
-    AgentError
-        When there is no block device below (memory, network, overlay, some btrfs).
+    A partition is resolved to its disk, a mapper device or RAID to its members' disks. Memory, a
+    network, an overlay and some btrfs have no disk below, which is an error.
     """
     number = os.stat(path).st_dev
     node = pathlib.Path("/sys/dev/block", f"{os.major(number)}:{os.minor(number)}")
@@ -278,20 +266,10 @@ def disks_of(
 ) -> list[str]:
     """Return the kernel names of the disks whose schedulers decide for a device as users name it.
 
-    Parameters
-    ----------
-    device : str
-        ``sda``, ``nvme0n1`` (its paths, under multipath), ``md0`` (its members' disks), a
-        partition (its disk), ``c0d0`` of an HP RAID controller (``cciss!c0d0``), ``mapper/NAME``
-        or ``VOLUME-GROUP/VOLUME`` (what lies below), ``disk/by-id/...``; with or without
-        ``/dev/`` before it.
-    block, nodes : pathlib.Path
-        ``/sys/class/block`` and ``/dev``.
-
-    Raises
-    ------
-    AgentError
-        When there is no such device.
+    They name it ``sda``, ``nvme0n1`` (its paths, under multipath), ``md0`` (its members' disks), a
+    partition (its disk), ``c0d0`` of an HP RAID controller (``cciss!c0d0``), ``mapper/NAME`` or
+    ``VOLUME-GROUP/VOLUME`` (what lies below), ``disk/by-id/...``; with or without ``/dev/`` before
+    it.
     """
     name = device[len("/dev/") :] if device.startswith("/dev/") else device
     there = sorted(path.name for path in block.glob("*"))

@@ -31,10 +31,7 @@ ORDERS = ("in_order", "shortest_positioning_time")
 def numbers(drive: Mapping[str, Any]) -> list[int]:
     """Return a drive as the module takes it: `struct drive_description`, zones, seek curve.
 
-    Parameters
-    ----------
-    drive : dict
-        As the trial describes it (`elevatorlab.trial.drive_records.DriveRecord`).
+    The trial describes it as `elevatorlab.trial.drive_records.DriveRecord` does.
     """
     zones, curve = drive["zones"], drive["seek_curve_ms_by_cylinders"]
     buffer, queue, array = drive["buffer"], drive["queue"], drive["array"]

@@ -30,15 +30,7 @@ class DiskRefused(AgentError):
 def resolve(stable_id: str, by_id: pathlib.Path = BY_ID) -> str:
     """Return the kernel's present name of the disk with this id.
 
-    Parameters
-    ----------
-    stable_id : str
-        A name below ``/dev/disk/by-id``, or a serial number.
-
-    Raises
-    ------
-    DiskRefused
-        When no whole disk, or more than one, answers to it.
+    The id is a name below ``/dev/disk/by-id``, or a serial number.
     """
     link = by_id / stable_id
     disks = [disk for disk in sorted(BLOCK.glob("*")) if not _is_partition(disk.name)]
@@ -70,24 +62,10 @@ def _serial(disk: pathlib.Path) -> str | None:
 
 
 def check(name: str, destroy: bool) -> str:
-    """Return the identity of the disk `name`, if it may be written to.
+    """Return the identity of the disk that the kernel calls `name`, if it may be written to.
 
-    Parameters
-    ----------
-    name : str
-        Kernel name.
-    destroy : bool
-        Whether what is on it may be lost.
-
-    Returns
-    -------
-    str
-        What tells this disk from another that gets its name later.
-
-    Raises
-    ------
-    DiskRefused
-        When it is in use, or holds data and `destroy` is false.
+    The identity tells this disk from another that gets its name later. `destroy`: what is on it may
+    be lost.
     """
     for reason in in_use(name):
         raise DiskRefused(
@@ -146,12 +124,7 @@ def identity(name: str) -> str:
 
 
 def still_the_same(name: str, stable_id: str, before: str) -> None:
-    """Make sure, right before the first write, that the name has not gone to another disk.
-
-    Raises
-    ------
-    DiskRefused
-    """
+    """Make sure, right before the first write, that the name has not gone to another disk."""
     now = resolve(stable_id)
     if now != name or identity(name) != before:
         raise DiskRefused(

@@ -62,34 +62,18 @@ ECHO = struct.pack("!BBHHH", 8, 0, 0xF7FF, 0, 0)
 
 
 class Measured(NamedTuple):
-    """What the probes found of one direction of a link.
+    """What the probes found of one direction of a link."""
 
-    Attributes
-    ----------
-    delay_us : float
-        What a small message takes.
-    rate_gbit_s : float
-        What a large one has more: bytes by time.
-    """
-
+    #: What a small message takes.
     delay_us: float
+    #: What a large one has more: bytes by time.
     rate_gbit_s: float
 
 
 def shape(link: Mapping[str, Any], mtu_bytes: int, proofs: Proofs) -> None:
     """Give the cable delay, rate and queue in each direction, and prove them.
 
-    Parameters
-    ----------
-    link : dict
-        As the trial describes it: ``rate_gbit_s``, ``delay_us``, ``queue_packets``.
-    mtu_bytes : int
-        Of the cable.
-
-    Raises
-    ------
-    AgentError
-        When the link misses its numbers by more than `RATE_BOUND` or `DELAY_BOUND_US`.
+    The trial describes the link: ``rate_gbit_s``, ``delay_us``, ``queue_packets``.
     """
     # It stays loaded: the last queue of a port goes some time after the port.
     load_module("sch_netem")

@@ -20,12 +20,7 @@ BROUGHT: dict[str, bytes] = {}
 def load_module(name: str, *options: str, journal: Journal | None = None) -> None:
     """Load a kernel module; say so in one sentence if the kernel has none of that name.
 
-    Parameters
-    ----------
-    name, options : str
-        As modprobe takes them.
-    journal : Journal, optional
-        Where it is noted, if the module is to be unloaded afterwards.
+    With a journal, the module is unloaded afterwards, unless it was loaded before.
     """
     if journal is not None and not loaded(name):
         journal.will("unload_module", name)
@@ -66,13 +61,7 @@ def loaded(name: str) -> bool:
 
 
 def run(*argv: str) -> str:
-    """Run a command and return what it printed.
-
-    Raises
-    ------
-    AgentError
-        With the command's own words, when it fails.
-    """
+    """Run a command and return what it printed."""
     run = subprocess.run(argv, capture_output=True, text=True)
     if run.returncode:
         raise AgentError(f"{' '.join(argv)} failed: {run.stderr.strip()}")

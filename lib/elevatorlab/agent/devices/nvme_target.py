@@ -37,16 +37,8 @@ def serve(
 
     Attributes: drivers/nvme/target/configfs.c of the kernel.
 
-    Parameters
-    ----------
-    backing : str
-        Path of a block device.
-    address : str
-        Where it listens (IPv4).
-    host : str or None
-        The UUID of the only host that it lets in; None: any that can reach the address.
-    inside : sequence of str
-        A command that runs another one where the target is to listen.
+    `host` is the UUID of the only host that it lets in; None: any that can reach the address.
+    `inside` is a command that runs another one where the target is to listen.
     """
     proofs = context.proofs
     subsystem, port = NVMET / "subsystems" / SUBSYSTEM, NVMET / "ports" / SERVICE

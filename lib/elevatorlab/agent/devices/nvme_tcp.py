@@ -42,15 +42,7 @@ PATIENCE_S = 20
 
 
 def create(device: Mapping[str, Any], backing: str, context: Context) -> str:
-    """Serve the block device `backing` on this machine; return the kernel name of the host's disk.
-
-    Parameters
-    ----------
-    device : dict
-        As the trial describes it: ``driver``, ``mtu_bytes``, ``link``.
-    backing : str
-        Kernel name.
-    """
+    """Serve the disk `backing` on this machine; return the kernel name of the host's disk."""
     load_driver(device["driver"], context)
     for module in nvme_target.MODULES:
         load_module(module, journal=context.journal)
@@ -66,13 +58,8 @@ def create(device: Mapping[str, Any], backing: str, context: Context) -> str:
 def join(device: Mapping[str, Any], target: Mapping[str, Any], context: Context) -> str:
     """Connect to a target on another machine; return the kernel name of the disk that appears.
 
-    Parameters
-    ----------
-    device : dict
-        As the trial describes it.
-    target : dict
-        The testbed's: ``address``; ``host``, the name under which this machine may connect (a
-        UUID); ``proofs``, the target's own.
+    The testbed says of the target: ``address``; ``host``, the name under which this machine may
+    connect (a UUID); ``proofs``, the target's own.
     """
     proofs = context.proofs
     proofs.records += target["proofs"]
@@ -88,13 +75,7 @@ def join(device: Mapping[str, Any], target: Mapping[str, Any], context: Context)
 
 
 def load_driver(name: str, context: Context) -> None:
-    """Load the host's driver and what it needs.
-
-    Raises
-    ------
-    AgentError
-        When the other driver is loaded, or NVMe disks hide their schedulers.
-    """
+    """Load the host's driver and what it needs."""
     for other, module in DRIVERS.items():
         if other != name and _folder(module).exists():
             raise AgentError(
@@ -126,14 +107,7 @@ def connect(
     A connection that breaks is not made anew (``ctrl_loss_tmo=0``): its requests fail, and so
     does the trial, which would have measured the gap.
 
-    Parameters
-    ----------
-    device : dict
-        As the trial describes it: ``driver``.
-    address : str
-        The target's.
-    names : dict
-        ``hostnqn`` and ``hostid``, where the target lets one host in only.
+    `names` are ``hostnqn`` and ``hostid``, where the target lets one host in only.
     """
     context.journal.will("disconnect", SUBSYSTEM)
     options = {

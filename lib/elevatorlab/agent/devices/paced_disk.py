@@ -54,11 +54,8 @@ PR_SET_TIMERSLACK = 29
 class Pace:
     """When requests are answered: the model of the disk, without the disk.
 
-    Parameters
-    ----------
-    model : dict
-        The trial's paced disk: ``service_us``, ``service`` ("constant" or "exponential"),
-        ``bandwidth_kib_s`` (0: bytes take no time), ``accept_us`` or None, ``seed``.
+    The model is the trial's paced disk: ``service_us``, ``service`` ("constant" or "exponential"),
+    ``bandwidth_kib_s`` (0: bytes take no time), ``accept_us`` or None, ``seed``.
     """
 
     def __init__(self, model: Mapping[str, Any]) -> None:

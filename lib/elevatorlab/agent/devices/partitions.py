@@ -28,16 +28,7 @@ ALIGNMENT_BYTES = 1 << 20
 
 
 def divide(device: str, names: Sequence[str], context: Context) -> dict[str, str]:
-    """Divide `device` into equal parts and return their kernel names by group.
-
-    Parameters
-    ----------
-    device : str
-        Kernel name of the whole disk.
-    names : list of str
-        The groups.
-    context : Context
-    """
+    """Divide `device` into equal parts and return their kernel names by group."""
     size_bytes = int((BLOCK / device / "size").read_text()) * 512
     each_bytes = size_bytes // len(names) // ALIGNMENT_BYTES * ALIGNMENT_BYTES
     if not each_bytes:

@@ -63,15 +63,7 @@ def offered(device: str) -> list[str]:
 def select(
     device: str, scheduler: Mapping[str, Any], journal: Journal | None, proofs: Proofs
 ) -> None:
-    """Switch `device` to the trial's scheduler and set the scheduler's tunables.
-
-    Raises
-    ------
-    AgentError
-        When the kernel has no such scheduler or no such tunable.
-    KnobFailed
-        When a value did not take.
-    """
+    """Switch `device` to the trial's scheduler and set the scheduler's tunables."""
     name = scheduler["name"]
     needed = module(name)
     if needed and name not in offered(device):

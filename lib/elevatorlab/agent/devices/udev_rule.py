@@ -78,15 +78,7 @@ def _parser() -> argparse.ArgumentParser:
 def permit(disk: str, scheduler: str, load: bool) -> None:
     """Refuse a scheduler that the disk does not offer, nor would with its module.
 
-    Parameters
-    ----------
-    disk, scheduler : str
-    load : bool
-        Load the module where it is missing; otherwise its being there is enough.
-
-    Raises
-    ------
-    AgentError
+    With `load`, a module that is missing is loaded; otherwise its being there is enough.
     """
     if not (BLOCK / disk / "queue/scheduler").exists():
         raise AgentError(f"/dev/{disk} has no scheduler to choose; expected a disk that has")
@@ -156,12 +148,7 @@ def show(disk: str, scheduler: str) -> None:
 
 
 def write(disk: str, scheduler: str) -> None:
-    """Install the rule, have udev apply it, and prove that it did; or leave all as it was.
-
-    Raises
-    ------
-    AgentError
-    """
+    """Install the rule, have udev apply it, and prove that it did; or leave all as it was."""
     _need_root()
     file = RULES / FILE.format(disk=disk)
     earlier = file.read_text() if file.exists() else None
@@ -199,12 +186,7 @@ def _prove(disk: str, scheduler: str) -> None:
 
 
 def undo(disk: str) -> None:
-    """Remove the rule and give the disk the scheduler that it had before it.
-
-    Raises
-    ------
-    AgentError
-    """
+    """Remove the rule and give the disk the scheduler that it had before it."""
     file = RULES / FILE.format(disk=disk)
     if not file.exists():
         raise AgentError(

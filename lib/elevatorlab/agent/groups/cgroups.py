@@ -28,13 +28,7 @@ ROOT_NAME = "elevatorlab"
 
 
 def find(top: pathlib.Path = TOP) -> Tree:
-    """Return a trial's tree in the hierarchy that this machine has with I/O in it.
-
-    Raises
-    ------
-    AgentError
-        When neither is there.
-    """
+    """Return a trial's tree in the hierarchy that this machine has with I/O in it."""
     for hierarchy in (V2(top), V1(top / "blkio")):
         if hierarchy.has_io():
             return Tree(hierarchy)
@@ -57,13 +51,7 @@ def processes(path: pathlib.Path) -> list[int]:
 
 @undoes("kill_group")
 def kill(path: str | pathlib.Path) -> None:
-    """End every process of a cgroup and below, and wait until none is left.
-
-    Raises
-    ------
-    AgentError
-        For a cgroup that holds this process too, such as the tree's root: it is no trial's own.
-    """
+    """End every process of a cgroup and below, and wait until none is left."""
     path = pathlib.Path(path)
     if os.getpid() in processes(path):
         raise AgentError(
@@ -100,13 +88,7 @@ def remove(path: str | pathlib.Path, times: int = 100) -> None:
 
 
 class Tree:
-    """A trial's cgroups, all below `root`, in the hierarchy of either version.
-
-    Attributes
-    ----------
-    number : int
-        The hierarchy's version.
-    """
+    """A trial's cgroups, all below `root`, in the hierarchy of either version."""
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         self.hierarchy = hierarchy

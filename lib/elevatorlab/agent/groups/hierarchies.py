@@ -38,25 +38,13 @@ COUNTERS = ("rios", "wios", "rbytes", "wbytes")
 
 
 class Hierarchy:
-    """What both versions have.
+    """What both versions have."""
 
-    Parameters
-    ----------
-    root : path
-        Where it is mounted.
-
-    Attributes
-    ----------
-    version : int
-        1 or 2.
-    needed : str
-        The file that a cgroup has whose bytes/s can be limited.
-    unlimited : str
-        What is written to take a limit away.
-    """
-
+    #: 1 or 2.
     version: int
+    #: The file that a cgroup has whose bytes/s can be limited.
     needed: str
+    #: What is written to take a limit away.
     unlimited: str
 
     def __init__(self, root: str | pathlib.Path) -> None:
@@ -130,14 +118,8 @@ class V1(Hierarchy):
         Kernels since 6.10 or so count only on devices that had a limit once: see
         `regulator.actuator.Actuator.start_counters`.
 
-        Parameters
-        ----------
-        folder : path
-            The cgroup.
-        requests : bool
-            Whether requests are wanted: they are in a file of their own. Otherwise they are 0.
-        below : bool
-            Whether the cgroups below it count, too. A limit does not hold for those.
+        Requests are in a file of their own; where they are not wanted they are 0. With `below`, the
+        cgroups below it count, too. A limit does not hold for those.
         """
         counts: dict[str, list[int]] = {}
         files = [(self.byte_counts, 2)]

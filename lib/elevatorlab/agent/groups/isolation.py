@@ -23,16 +23,11 @@ if TYPE_CHECKING:
     from .cgroups import Tree
 
     class Connection(Protocol):
-        """The agent's connection to a worker.
-
-        Attributes
-        ----------
-        ends_with : str
-            What ends when the worker does; empty for a process, which leaves a status.
-        """
+        """The agent's connection to a worker."""
 
         requests: IO[str]
         answers: IO[str]
+        #: What ends when the worker does; empty for a process, which leaves a status.
         ends_with: str
 
         def close(self) -> int | None:
@@ -104,22 +99,15 @@ def _connected(path: str, patience_s: float = 30) -> socket.socket:
 
 
 class Group:
-    """What all groups have.
-
-    Attributes
-    ----------
-    device : str
-        Kernel name of what the group works on: the device under test, or its own part of it.
-    path : pathlib.Path
-        The cgroup.
-    work : str or None
-        The folder on the device under test, as the group's own processes see it; None where
-        the trial has no file system.
-    """
+    """What all groups have."""
 
     name: str
+    #: Kernel name of what the group works on: the device under test, or its own part of it.
     device: str
+    #: The cgroup.
     path: pathlib.Path
+    #: The folder on the device under test, as the group's own processes see it; None where the
+    #: trial has no file system.
     work: str | None
 
     @property

@@ -36,15 +36,7 @@ LOADS: dict[str, Load] = {}
 def prepare_writes(name: str, device: str, request_bytes: int, spread: str, seed: str) -> None:
     """Open a device for `paced_writes`, and write once, so that the first write costs no more.
 
-    Parameters
-    ----------
-    name : str
-    device : str
-        Path of a block device.
-    request_bytes : int
-    spread : str
-        ``constant`` or ``exponential``.
-    seed : str
+    `device` is a path, `spread` is ``constant`` or ``exponential``.
     """
     LOADS[name] = load = Load(device, request_bytes, spread, seed)
     load.run({"writers": 1, "think_us": 0, "arrivals_per_s": None}, time.monotonic() + 1e-6)
@@ -52,23 +44,12 @@ def prepare_writes(name: str, device: str, request_bytes: int, spread: str, seed
 
 
 def paced_writes(name: str, phases: list[dict[str, Any]], report_ms: int) -> dict[str, Any]:
-    """Write as the phases say; return what it took.
+    """Write as the phases (`elevatorlab.trial.workloads.Phase`) say; return what it took.
 
-    Parameters
-    ----------
-    name : str
-        As in `prepare_writes`.
-    phases : list of dict
-        See `elevatorlab.trial.workloads.Phase`.
-    report_ms : int
-
-    Returns
-    -------
-    dict
-        ``requests``, ``bytes``, ``latency_mean_us``, ``latency_percentile_us``, ``busy_s`` (all
-        waits together), ``histogram`` (pairs of a bin's upper end in us and its count) and
-        ``series`` (for each interval: ``time_s``, ``requests``, ``latency_mean_us``,
-        ``latency_p99_us``).
+    That is: ``requests``, ``bytes``, ``latency_mean_us``, ``latency_percentile_us``, ``busy_s``
+    (all waits together), ``histogram`` (pairs of a bin's upper end in us and its count) and
+    ``series`` (for each interval: ``time_s``, ``requests``, ``latency_mean_us``,
+    ``latency_p99_us``).
     """
     load = LOADS.pop(name)
     start_s = end_s = time.monotonic()

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 class Monitor:
-    """A conversation with one QEMU.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The monitor's socket.
-    """
+    """A conversation with one QEMU."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -37,13 +31,7 @@ class Monitor:
         self.do("qmp_capabilities")
 
     def do(self, name: str, **arguments: Any) -> Any:
-        """Run a command, and return its answer.
-
-        Raises
-        ------
-        AgentError
-            When QEMU refuses it, or ends.
-        """
+        """Run a command, and return its answer."""
         for answer in self._answers({"execute": name, "arguments": arguments}):
             if "error" in answer:
                 raise AgentError(f"QEMU refused {name}: {answer['error']['desc']}")

@@ -28,17 +28,8 @@ START_S = 0.05
 def replay(device: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """Send each request when it is due, around the page cache; return what became of each.
 
-    Parameters
-    ----------
-    device : str
-        Path of a block device.
-    requests : list of dict
-        See `elevatorlab.trial.workloads.Request`.
-
-    Returns
-    -------
-    list of dict
-        In the order of `requests`: ``late_us`` (sent so long after it was due) and ``latency_us``.
+    A request is an `elevatorlab.trial.workloads.Request`. Of each, in their order: ``late_us``
+    (sent so long after it was due) and ``latency_us``.
     """
     replayed = Replayed(device)
     start_s = time.monotonic() + START_S
@@ -59,12 +50,7 @@ def replay(device: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str,
 def replay_serially(device: str, requests: Sequence[Sequence[int]]) -> list[float]:
     """Send requests one after the other, around the page cache; return what each took, in us.
 
-    Parameters
-    ----------
-    device : str
-        Path of a block device.
-    requests : list of list
-        See `elevatorlab.trial.workloads.SerialRequest`.
+    A request is an `elevatorlab.trial.workloads.SerialRequest`.
     """
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
     file = os.open(device, os.O_RDWR | os.O_DIRECT)

@@ -27,22 +27,9 @@ def start_server(
 ) -> dict[str, Any]:
     """Make what a server needs, start it, and wait until it answers.
 
-    Parameters
-    ----------
-    argv : list of str
-    files, folders : dict, list
-        Text by path, and folders, made before.
-    address : str
-        Path of the socket on which it listens.
-    log : str
-        File for what it prints.
-    limit_s : float
-
-    Returns
-    -------
-    dict
-        ``process``, the id of the server; or, where it did not come up and was ended, ``problem``
-        and ``log``, the end of what it printed.
+    `files` has text by path; `address` is the path of the socket on which it listens; `log` is a
+    file for what it prints. Returns ``process``, the id of the server; or, where it did not come up
+    and was ended, ``problem`` and ``log``, the end of what it printed.
     """
     for folder in folders:
         pathlib.Path(folder).mkdir()

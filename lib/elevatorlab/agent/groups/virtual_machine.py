@@ -75,16 +75,7 @@ class Port:
 class VirtualMachineGroup(Group):
     """The machine that waits, with the device under test as its disk; QEMU is in the cgroup.
 
-    Parameters
-    ----------
-    group : dict
-        As the trial describes it.
-    tree : Tree
-    filesystem : str or None
-        Kind of the file system on the device: the machine itself mounts it.
-    device : str
-        Kernel name of the device, outside.
-    context : Context
+    The machine itself mounts the file system on the device, which is of the kind `filesystem`.
     """
 
     def __init__(

@@ -43,13 +43,7 @@ class Worker:
         self.channel = group.connect()
 
     def call(self, function: str, **arguments: Any) -> Any:
-        """Run `function` in the group and return its answer.
-
-        Raises
-        ------
-        AgentError
-            When it raised there, or the worker is gone.
-        """
+        """Run `function` in the group and return its answer."""
         try:
             self.channel.requests.write(json.dumps([function, arguments]) + "\n")
             self.channel.requests.flush()
@@ -169,16 +163,8 @@ def make_tree(path: str, sizes_bytes: Iterable[int], files_per_folder: int, seed
 def timed(argv: list[str]) -> dict[str, int]:
     """Run a command with its output thrown away, as ``time COMMAND >/dev/null`` does.
 
-    Returns
-    -------
-    dict
-        ``time_ns``; ``storage_read_bytes``: what the command and its children had to fetch
-        from storage (``ru_inblock``, in units of 512 bytes).
-
-    Raises
-    ------
-    RuntimeError
-        When the command's status is not 0, with the last lines of its errors.
+    Returns ``time_ns``; ``storage_read_bytes``: what the command and its children had to fetch
+    from storage (``ru_inblock``, in units of 512 bytes).
     """
     with open(os.devnull, "wb") as nowhere, captured() as errors:
         start_ns = time.monotonic_ns()
@@ -202,11 +188,8 @@ def timed(argv: list[str]) -> dict[str, int]:
 def run(argv: list[str]) -> dict[str, Any]:
     """Run a command to its end.
 
-    Returns
-    -------
-    dict
-        ``status``; ``output``: what it printed; ``errors``: the last lines of what it printed as
-        errors, all of which is in the log.
+    Returns ``status``; ``output``: what it printed; ``errors``: the last lines of what it printed
+    as errors, all of which is in the log.
     """
     with captured() as errors:
         ended = subprocess.run(

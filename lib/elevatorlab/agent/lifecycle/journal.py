@@ -87,13 +87,7 @@ def retried(argv: list[str], times: int = 50) -> None:
 
 
 def sole_trial(file: pathlib.Path = ONE_TRIAL) -> TextIO:
-    """Return a lock that says that a trial runs on this machine.
-
-    Raises
-    ------
-    AgentError
-        When another one does.
-    """
+    """Return a lock that says that a trial runs on this machine; refuse a second one."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = open(file, "w")
     try:
@@ -163,12 +157,9 @@ class Journal:
 
 
 def undo(steps: list[list[str]]) -> list[list[str]]:
-    """Take back `steps`, last first; a step that fails is told and does not stop the rest.
+    """Take back `steps`, last first; return those that failed, in their first order.
 
-    Returns
-    -------
-    list
-        The steps that failed, in their first order.
+    A step that fails is told and does not stop the rest.
     """
     failed: list[list[str]] = []
     for action, *arguments in reversed(steps):

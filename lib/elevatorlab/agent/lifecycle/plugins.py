@@ -37,11 +37,6 @@ def load(archive: str | pathlib.Path) -> None:
     """Make what an archive brings known, as if it were the agent's own.
 
     Its list has, by kind and name, ``"module:name"``, or a scheduler's record.
-
-    Raises
-    ------
-    AgentError
-        When something cannot be imported here.
     """
     archive = pathlib.Path(archive)
     if not archive.exists():

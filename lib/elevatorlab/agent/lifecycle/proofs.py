@@ -34,21 +34,8 @@ class Proofs:
     ) -> None:
         """Write `value` to `file` and read it back.
 
-        Parameters
-        ----------
-        file : path
-            A file in sysfs, configfs or a cgroup.
-        value : str or int
-            What to write.
-        journal : Journal, optional
-            Where the old value is noted first, if it is to be restored afterwards.
-        read_as : callable
-            Turns the file's text into the value to compare with.
-
-        Raises
-        ------
-        KnobFailed
-            When the kernel refuses the value or shows another one afterwards.
+        With a journal, the old value is restored afterwards. `read_as` turns the file's text into
+        the value to compare with.
         """
         file = pathlib.Path(file)
         if not file.exists():

@@ -125,12 +125,7 @@ def run(
 def set_up(trial: Mapping[str, Any], tree: Tree, context: Context) -> tuple[str, dict[str, Group]]:
     """Make the device, its file system and the groups, and set and prove every knob.
 
-    Returns
-    -------
-    device : str
-        Kernel name.
-    members : dict
-        Groups by name.
+    Returns the kernel name of the device, and the groups by name.
     """
     note("start")
     site, changes, proofs = context.site, context.journal, context.proofs

@@ -38,15 +38,7 @@ def serve_nvme(backing: str, address: str, host: str, limit_s: str) -> None:
     """Serve a disk over NVMe/TCP to one host, for `limit_s` seconds at most.
 
     This is how the machine with the disk takes part in the trial of the machine that uses it.
-
-    Parameters
-    ----------
-    backing : str
-        JSON of the trial's ``device.backing``.
-    address, host : str
-        See `nvme_target.serve`.
-    limit_s : str
-        A number; then it ends as if its input had.
+    `backing` is JSON of the trial's ``device.backing``.
     """
     signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"nobody let go within {limit_s} s"))
     signal.setitimer(signal.ITIMER_REAL, float(limit_s))

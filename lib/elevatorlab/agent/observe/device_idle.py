@@ -25,13 +25,7 @@ EVENTS = ("block/block_rq_insert", "block/block_rq_issue", "block/block_rq_compl
 
 
 class IdleWatch:
-    """Watches a device from `start` to `stop`, again and again, with a trace buffer of its own.
-
-    Parameters
-    ----------
-    device : str
-    context : Context
-    """
+    """Watches a device from `start` to `stop`, again and again, with a trace buffer of its own."""
 
     def __init__(self, device: str, context: Context) -> None:
         self.buffer: tracefs.Buffer | None = None
@@ -55,11 +49,8 @@ class IdleWatch:
 def times(text: str) -> dict[str, float | None]:
     """Add up two times in a trace, in seconds.
 
-    Returns
-    -------
-    dict
-        ``busy_s``: a request was in the scheduler or at the device; ``idle_while_waiting_s``, a
-        part of it: some waited in the scheduler and none was at the device.
+    ``busy_s``: a request was in the scheduler or at the device; ``idle_while_waiting_s``,
+    a part of it: some waited in the scheduler and none was at the device.
     """
     waiting: set[Request] = set()
     issued: set[Request] = set()

@@ -44,12 +44,8 @@ def show(scratch: str, *modules: str) -> None:
 def facts(scratch: pathlib.Path, modules: Iterable[str] = ()) -> dict[str, Any]:
     """Return what this machine is and has.
 
-    Parameters
-    ----------
-    scratch : pathlib.Path
-        Where the files of file-backed devices would go.
-    modules : iterable of str
-        Kernel modules of schedulers: whether the kernel has them, beside those of NVMe/TCP.
+    In `scratch`, the files of file-backed devices would go. `modules` are kernel modules of
+    schedulers: whether the kernel has them, beside those of NVMe/TCP.
     """
     return {
         "python": platform.python_version(),

@@ -37,13 +37,7 @@ IDLE = re.compile(r"\.(?:idle|iowait)_sleeptime\s*: (\d+) nsecs")
 
 
 class KernelCounters:
-    """Reads the counters of a device, its scheduler and its machine.
-
-    Parameters
-    ----------
-    device : str
-        Kernel name.
-    """
+    """Reads the counters of a device, its scheduler and its machine."""
 
     def __init__(self, device: str) -> None:
         queue = pathlib.Path("/sys/class/block", device)

@@ -57,14 +57,7 @@ LINE = re.compile(
 
 
 class ProcessorTime:
-    """Records what the processor does between `start` and `pause`.
-
-    Parameters
-    ----------
-    device : str
-        Kernel name of the host's disk.
-    context : Context
-    """
+    """Records what the processor does for the host's disk between `start` and `pause`."""
 
     def __init__(self, device: str, context: Context) -> None:
         number = os.stat(f"/dev/{device}").st_rdev
@@ -81,19 +74,10 @@ class ProcessorTime:
 def divide(text: str, device: str) -> dict[str, Any]:
     """Divide the time of a trace among host and target.
 
-    Parameters
-    ----------
-    text : str
-        Of tracefs' ``trace`` file, with `EVENTS`.
-    device : str
-        The host's disk, ``MAJOR,MINOR``.
-
-    Returns
-    -------
-    dict
-        ``requests`` that the host's disk ended; ``time_ns``, by host or target and its work,
-        where ``other`` is the agent, timers and what else there is; and ``events``, as many as
-        were recorded in that time: each of them cost some of it.
+    The text is tracefs' ``trace`` file, with `EVENTS`; the device is the host's disk,
+    ``MAJOR,MINOR``. Returns ``requests`` that the host's disk ended; ``time_ns``, by host or target
+    and its work, where ``other`` is the agent, timers and what else there is; and ``events``, as
+    many as were recorded in that time: each of them cost some of it.
     """
     processors: dict[str, _Processor] = {}
     requests = 0

@@ -79,13 +79,7 @@ COLUMNS = (
 
 
 def read_diskstats(device: str, text: str | None = None) -> dict[str, int]:
-    """Return the counters of `device` by name (see `DISKSTATS`).
-
-    Raises
-    ------
-    AgentError
-        When the kernel has no such device (any more).
-    """
+    """Return the counters of `device` by name (see `DISKSTATS`)."""
     text = pathlib.Path("/proc/diskstats").read_text() if text is None else text
     for line in text.splitlines():
         fields = line.split()

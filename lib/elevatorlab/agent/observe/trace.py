@@ -35,16 +35,7 @@ ARM_COLUMNS = tuple("bytes" if name == "size_bytes" else name for name in tracef
 
 
 class Trace:
-    """Records the events of a device while its context is open.
-
-    Parameters
-    ----------
-    wanted : bool
-        The trial's `trace`; False: nothing is done.
-    device : str
-        Kernel name of the disk.
-    context : Context
-    """
+    """Records the events of a device while its context is open; of none, unless it is `wanted`."""
 
     def __init__(self, wanted: bool, device: str, context: Context) -> None:
         self.wanted = wanted
@@ -73,16 +64,7 @@ class Trace:
     def write(self, folder: pathlib.Path, start_s: float) -> None:
         """Write ``trace.csv`` (`COLUMNS`), and ``arm.csv`` (`ARM_COLUMNS`) of a disk with an arm.
 
-        Parameters
-        ----------
-        folder : pathlib.Path
-        start_s : float
-            From where the events' times are counted.
-
-        Raises
-        ------
-        AgentError
-            When the buffer was too small for all of them.
+        The events' times are counted from `start_s`.
         """
         if not self.wanted:
             return

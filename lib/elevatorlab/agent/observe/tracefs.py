@@ -101,13 +101,7 @@ def knows(event: str) -> bool:
 class Buffer:
     """Records `events` between `start` and `pause`.
 
-    Parameters
-    ----------
-    name : str
-        Of the instance: two buffers of one trial have two names.
-    events : iterable of str
-        ``SUBSYSTEM/EVENT``.
-    journal : Journal
+    Two buffers of one trial have two names. An event is ``SUBSYSTEM/EVENT``.
     """
 
     def __init__(self, name: str, events: Iterable[str], journal: Journal) -> None:

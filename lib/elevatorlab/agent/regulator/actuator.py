@@ -46,13 +46,8 @@ def _restore_limit(path: str, value: str) -> None:
 class Actuator:
     """Sets limits in cgroups.
 
-    Parameters
-    ----------
-    hierarchy : V1 or V2
-    number : callable
-        Device name -> ``major:minor``.
-    journal : Journal
-        Notes each limit before it is first changed; its end restores them all.
+    `number` gives the ``major:minor`` of a device's name. The journal notes each limit before it is
+    first changed; its end restores them all.
     """
 
     def __init__(
@@ -66,17 +61,7 @@ class Actuator:
     def set(self, target: Target, bytes_s: int | None) -> list[dict[str, str | None]]:
         """Limit a container's reads and writes to `bytes_s` each; None restores what was.
 
-        A stricter limit that somebody else has set stays.
-
-        Returns
-        -------
-        list of dict
-            What was written and read back, by `Proofs`.
-
-        Raises
-        ------
-        LimitFailed
-            When the container is gone or the kernel refuses.
+        A stricter limit that somebody else has set stays. Returns what was written and read back.
         """
         proofs = Proofs()
         try:

@@ -84,10 +84,7 @@ class Host(NamedTuple):
 def main(argv: Sequence[str]) -> int:
     """Audit this host; print what was found.
 
-    Returns
-    -------
-    int
-        0: every limit bites; 1: there are findings; 2: it could not be done, and why.
+    Returns 0: every limit bites; 1: there are findings; 2: it could not be done, and why.
     """
     options = parser().parse_args(argv)
     try:
@@ -121,13 +118,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def chosen(hierarchy: Hierarchy, patterns: Iterable[str]) -> list[pathlib.Path]:
-    """Return the cgroups below the root that fit any of the patterns; all without a pattern.
-
-    Raises
-    ------
-    Refused
-        Where a pattern fits none.
-    """
+    """Return the cgroups below the root that fit any of the patterns; all without a pattern."""
     root = hierarchy.root
     wanted = [pattern.strip("/") for pattern in patterns]
     found: set[str] = set()

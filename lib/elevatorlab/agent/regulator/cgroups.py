@@ -9,13 +9,7 @@ from ..groups.hierarchies import V1, V2
 
 
 def find(mountinfo: str | pathlib.Path = "/proc/self/mountinfo") -> V1 | V2:
-    """Return the hierarchy that limits I/O on this host.
-
-    Raises
-    ------
-    Refused
-        When there is none.
-    """
+    """Return the hierarchy that limits I/O on this host."""
     unified = None
     for line in pathlib.Path(mountinfo).read_text().splitlines():
         mount, _, source = line.partition(" - ")

@@ -36,13 +36,7 @@ def slas_of(classes: Iterable[SlaClass]) -> dict[str, float | None]:
 
 
 def patterns_of(classes: Iterable[SlaClass], devices: Sequence[str]) -> list[Pattern]:
-    """Return the cgroups of all classes, on `devices` where a class names none.
-
-    Raises
-    ------
-    Refused
-        Where no device is known for a class.
-    """
+    """Return the cgroups of all classes, on `devices` where a class names none."""
     found = []
     for one in classes:
         used = one.devices or tuple(devices)
@@ -68,19 +62,7 @@ def from_text(text: str) -> SlaClass:
 
 
 def read(file: pathlib.Path, name: str) -> list[SlaClass]:
-    """Return the classes of a JSON file, in its order.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-    name : str
-        What the operator calls the file.
-
-    Raises
-    ------
-    Refused
-        It names the line or the key that is not as it must be.
-    """
+    """Return the classes of a JSON file, which the operator calls `name`, in its order."""
     try:
         content = json.loads(file.read_text(), object_pairs_hook=_once_each)
     except OSError as problem:

@@ -203,10 +203,7 @@ def source_of(
 def main(argv: list[str]) -> int:
     """Run the regulator; return the exit status.
 
-    Returns
-    -------
-    int
-        0 after a clean stop, 2 when it could not start: one sentence says why.
+    Returns 0 after a clean stop, 2 when it could not start: one sentence says why.
     """
     if argv and argv[0].startswith("--plugins="):
         from ..lifecycle import plugins  # which load all that a trial may use

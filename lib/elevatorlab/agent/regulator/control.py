@@ -177,14 +177,8 @@ def cut(
 ) -> Pool:
     """Return the pool after the offenders' load is cut to `factor` of what it is.
 
-    Parameters
-    ----------
-    offenders : list of Usage
-        Those already throttled and those that shall be.
-    factor : float
-        How much of their load may stay.
-    violated : bool
-        Whether this level was too much (and not only near it).
+    Offenders are those already throttled and those that shall be. `violated` says whether this
+    level was too much (and not only near it).
     """
     heaviest = max(usage.load for usage in offenders)
     factor = min(max(factor, settings.deepest_cut_ratio), 1.0)

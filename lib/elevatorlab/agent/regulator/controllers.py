@@ -26,21 +26,14 @@ if TYPE_CHECKING:
 
 
 class Aimd(NamedTuple):
-    """Additive increase, multiplicative decrease of the offenders' share.
+    """Additive increase, multiplicative decrease of the offenders' share."""
 
-    Parameters
-    ----------
-    slas, metric
-        As in `policies.Slae`.
-    increase_ratio : float
-        What is added in a period in which the SLA is met, as a share of what they did before.
-    decrease_ratio : float
-        What is left after one in which it is missed.
-    """
-
+    #: These two as in `policies.Slae`.
     slas: dict[str, float | None]
     metric: str = "wait_ms"
+    #: What is added in a period in which the SLA is met, as a share of what they did before.
     increase_ratio: float = 0.05
+    #: What is left after one in which it is missed.
     decrease_ratio: float = 0.5
 
     def share(self, before: float, pressure: float, last: float | None) -> float:
@@ -60,20 +53,14 @@ class Pi(NamedTuple):
     Both gains follow from one number by the rule SIMC (Skogestad, 2003), for a disk that answers
     a period later (delay 1, time constant 1, closed loop as fast as the delay):
     ``K = 1 / (2 gain)`` for each.
-
-    Parameters
-    ----------
-    slas, metric
-        As in `policies.Slae`.
-    target : float
-        The pressure to be held; below 1, since half of all periods lie above what is held.
-    gain : float
-        How much the pressure rises when the share goes from 0 to 1.
     """
 
+    #: These two as in `policies.Slae`.
     slas: dict[str, float | None]
     metric: str = "wait_ms"
+    #: The pressure to be held; below 1, since half of all periods lie above what is held.
     target: float = 0.85
+    #: How much the pressure rises when the share goes from 0 to 1.
     gain: float = 5.0
 
     def share(self, before: float, pressure: float, last: float | None) -> float:

@@ -29,21 +29,9 @@ def decide(
     observation: Observation,
     settings: Settings = DEFAULTS,
 ) -> tuple[dict[str, Pool], list[Decision]]:
-    """Return the next state and the decisions for one observation.
+    """Return the next state and the decisions for one observation, at most one a container.
 
-    Parameters
-    ----------
-    policy : Law or Rule
-    state : dict
-        Disk name -> `Pool`; empty at first.
-    observation : Observation
-    settings : Settings
-
-    Returns
-    -------
-    state : dict
-    decisions : list of Decision
-        At most one a container.
+    The state has the pool of each disk by its name; it is empty at first.
     """
     following: dict[str, Pool] = {}
     decisions: list[Decision] = []

@@ -36,13 +36,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 def socket_path(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the path of the engine's socket (``DOCKER_HOST``, or Docker's own default).
-
-    Raises
-    ------
-    Refused
-        When ``DOCKER_HOST`` is not a Unix socket: a distant engine's cgroups are not here.
-    """
+    """Return the path of the engine's socket (``DOCKER_HOST``, or Docker's own default)."""
     host = environment.get("DOCKER_HOST", f"unix://{SOCKET}")
     if not host.startswith("unix://"):
         raise Refused(
@@ -90,12 +84,8 @@ class Engine:
     def changed(self) -> bool:
         """Tell whether containers came or went since the last call (or may have).
 
-        Costs one system call: the engine's event stream is only looked at.
-
-        Raises
-        ------
-        EngineGone
-            When the engine ended; the next call tries to reach it again.
+        Costs one system call: the engine's event stream is only looked at. Where the engine has
+        ended (`EngineGone`), the next call tries to reach it again.
         """
         if self._events is None:
             self._open_events()
@@ -136,13 +126,7 @@ class Engine:
 
 
 def reach(path: str) -> Engine:
-    """Return an engine that answers.
-
-    Raises
-    ------
-    Refused
-        When none does, or it may not be asked.
-    """
+    """Return an engine that answers."""
     engine = Engine(path)
     try:
         engine.running()

@@ -85,22 +85,14 @@ class Memory(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """A standing cap on newcomers, steered by the secant of the closed law.
+    """A standing cap on newcomers, steered by the secant of the closed law."""
 
-    Parameters
-    ----------
-    slas, metric
-        As in `policies.Slae`.
-    target : float
-        The pressure to be held.
-    newcomers_ratio : float
-        What newcomers may do together at first, as a share of what the median of those at work
-        does.
-    """
-
+    #: These two as in `policies.Slae`.
     slas: dict[str, float | None]
     metric: str = "wait_ms"
+    #: The pressure to be held.
     target: float = 0.92
+    #: What newcomers may do together at first, as a share of what the median of those at work does.
     newcomers_ratio: float = 0.6
 
     def advance(

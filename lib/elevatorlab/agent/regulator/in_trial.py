@@ -24,17 +24,7 @@ if TYPE_CHECKING:
 class Regulation:
     """Starts the regulator after the foreground, and ends it with it.
 
-    Parameters
-    ----------
-    wanted : dict or None
-        The trial's regulator; None: nothing is done.
-    device : str
-        Kernel name of the disk below all groups.
-    members : iterable of Group
-    raw : pathlib.Path
-        Folder for its log.
-    archive : pathlib.Path or None
-        What the trial's plug-ins bring, where it has any.
+    Does nothing where no regulator is wanted. `archive` is what the trial's plug-ins bring, if any.
     """
 
     def __init__(

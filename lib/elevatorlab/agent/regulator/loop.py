@@ -45,19 +45,9 @@ class Renewal(NamedTuple):
 class Loop:
     """Regulates until stopped.
 
-    Parameters
-    ----------
-    source : EngineContainers or NamedCgroups
-    monitor : Monitor
-    policy : Law or Rule
-    settings : Settings
-    actuator : Actuator or None
-        None: decide and report, but set nothing.
-    log : JsonLines
-    show : callable, optional
-        Called with each observation, the limits in force, and the period's decisions.
-    renewal : Renewal, optional
-        None: policy and source stay.
+    Without an actuator it decides and reports, but sets nothing; without a renewal, policy and
+    source stay. `show` is called with each observation, the limits in force, and the period's
+    decisions.
     """
 
     def __init__(

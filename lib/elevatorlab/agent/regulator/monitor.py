@@ -105,16 +105,8 @@ class Reading(NamedTuple):
 class Monitor:
     """Reads the counters of the containers it is given, once a period.
 
-    Parameters
-    ----------
-    hierarchy : V1 or V2
-    topology : Topology
-    disk : str, optional
-        The disk under all containers, where the kernel cannot tell.
-    proc : path
-        Where procfs is.
-    clock : callable
-        Seconds that never jump.
+    `disk` is the one under all containers, where the kernel cannot tell. `clock` gives seconds that
+    never jump.
     """
 
     def __init__(

@@ -40,25 +40,18 @@ class SlaePaper(NamedTuple):
     "If the overloaded container has caused the I/O Wait Time of other normal containers exceed the
     SLA requirements [...] we decrease the overall I/O utilization of the system by reducing the I/O
     strength of the overload container".
-
-    Parameters
-    ----------
-    slas : dict
-        Class -> the most that the metric may be, as in `policies.Slae`.
-    metric : str
-        ``wait_ms``, ``queue_length`` or ``utilization_ratio`` of `Usage`.
-    step : str
-        How much is taken at once: a tenth (``mild``) or half (``sharp``) of what it does.
-    overload : str
-        What the overloaded container has most of: the ``utilization`` of its device, or ``speed``
-        in bytes/s, or ``both``; then nobody is the overload where they belong to two containers.
-        Section 3.3: "the container with the highest I/O utilization and read/write speed should
-        be regulated first".
     """
 
+    #: Class -> the most that the metric may be, as in `policies.Slae`.
     slas: dict[str, float | None]
+    #: ``wait_ms``, ``queue_length`` or ``utilization_ratio`` of `Usage`.
     metric: str = "wait_ms"
+    #: How much is taken at once: a tenth (``mild``) or half (``sharp``) of what it does.
     step: str = "sharp"
+    #: What the overloaded container has most of: the ``utilization`` of its device, or ``speed`` in
+    #: bytes/s, or ``both``; then nobody is the overload where they belong to two containers.
+    #: Section 3.3: "the container with the highest I/O utilization and read/write speed should be
+    #: regulated first".
     overload: str = "both"
 
     def advance(
@@ -88,21 +81,15 @@ class UtePaper(NamedTuple):
 
     Where the utilisation of the system exceeds the threshold, it "chooses the container with the
     highest I/O utilization in the current running containers and reduces its I/O intensity".
-
-    Parameters
-    ----------
-    threshold : float
-        "The threshold is about 0.7-0.8".
-    system : str
-        What the utilisation of the system is: ``mean`` of the containers' own devices, which is
-        what Figure 5 shows, or that of the ``shared`` disk, which is the single server of the
-        paper's model.
-    step : str
-        As in `SlaePaper`.
     """
 
+    #: "The threshold is about 0.7-0.8".
     threshold: float = 0.75
+    #: What the utilisation of the system is: ``mean`` of the containers' own devices, which is what
+    #: Figure 5 shows, or that of the ``shared`` disk, which is the single server of the paper's
+    #: model.
     system: str = "mean"
+    #: As in `SlaePaper`.
     step: str = "sharp"
 
     def advance(
@@ -125,13 +112,7 @@ class UtePaper(NamedTuple):
 
 
 def check_readings(options: Mapping[str, Any]) -> None:
-    """Refuse a reading that is not there.
-
-    Raises
-    ------
-    ValueError
-        It says which there are.
-    """
+    """Refuse a reading that is not there."""
     for name, allowed in READINGS.items():
         if name in options and options[name] not in allowed:
             raise ValueError(f"{name} is one of {', '.join(allowed)}")

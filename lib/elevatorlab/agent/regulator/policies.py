@@ -24,18 +24,11 @@ SATURATED_RATIO = 0.97
 
 
 class Slae(NamedTuple):
-    """Service-Level Agreement Ensure.
+    """Service-Level Agreement Ensure."""
 
-    Parameters
-    ----------
-    slas : dict
-        Class -> the most that the metric may be; the class "" is everybody else's. None: no
-        SLA.
-    metric : str
-        ``wait_ms``, ``queue_length`` or ``utilization_ratio`` of `Usage`.
-    """
-
+    #: Class -> the most that the metric may be; the class "" is everybody else's. None: no SLA.
     slas: dict[str, float | None]
+    #: ``wait_ms``, ``queue_length`` or ``utilization_ratio`` of `Usage`.
     metric: str = "wait_ms"
     target: float = 0.75
     low: float = 0.65

@@ -91,13 +91,7 @@ class Pattern(NamedTuple):
 
 
 def named(texts: Iterable[str], devices: Sequence[str]) -> list[Pattern]:
-    """Return the patterns that an operator gives as ``PATH`` or ``PATH=DEVICE``.
-
-    Raises
-    ------
-    Refused
-        Where no device is known.
-    """
+    """Return the patterns that an operator gives as ``PATH`` or ``PATH=DEVICE``."""
     found = []
     for text in texts:
         path, _, device = text.partition("=")

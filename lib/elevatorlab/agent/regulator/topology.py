@@ -10,13 +10,7 @@ from ..errors import Refused
 
 
 class Topology:
-    """The host's block devices as ``/sys`` shows them.
-
-    Parameters
-    ----------
-    sys, proc : path
-        Where sysfs and procfs are.
-    """
+    """The host's block devices as ``/sys`` shows them."""
 
     def __init__(
         self, sys: str | pathlib.Path = "/sys", proc: str | pathlib.Path = "/proc"
@@ -25,13 +19,7 @@ class Topology:
         self.proc = pathlib.Path(proc)
 
     def number(self, name: str) -> str:
-        """Return ``major:minor`` of the device `name`.
-
-        Raises
-        ------
-        Refused
-            When there is no such device.
-        """
+        """Return ``major:minor`` of the device `name`."""
         file = self.sys / "class/block" / name / "dev"
         try:
             return file.read_text().strip()
@@ -80,11 +68,8 @@ class Topology:
     def disk(self, name: str) -> str:
         """Return the disk at the bottom: below partitions, loop files and device mapper.
 
-        Returns
-        -------
-        str
-            A device's name, or ``file system M:m`` for a file that lies on no block device
-            that the kernel knows (network, FUSE, tmpfs).
+        That is a device's name, or ``file system M:m`` for a file that lies on no block device
+        that the kernel knows (network, FUSE, tmpfs).
         """
         name = self.whole(name)
         folder = self.sys / "class/block" / name

@@ -21,16 +21,8 @@ if TYPE_CHECKING:
 class Workload:
     """One workload of a trial, in its group.
 
-    Parameters
-    ----------
-    specification : dict
-        The workload as the trial describes it.
-    group : ProcessGroup or ContainerGroup
-    worker : Worker
-        The agent's hand inside the group.
-    seed : int
-    raw : pathlib.Path
-        Folder for the untouched output of tools.
+    `specification` is the workload as the trial describes it, `worker` the agent's hand inside the
+    group, and `raw` a folder for the untouched output of tools.
     """
 
     #: Background workloads run until the foreground ones have ended.
@@ -84,11 +76,8 @@ class Workload:
 def do(workload: Workload, step: str) -> Any:
     """Call a method of a workload, and return what it returns.
 
-    Raises
-    ------
-    AgentError
-        The workload's own; or, for whatever else its class raised, one that names the workload and
-        the line. The log has the traceback.
+    Whatever the workload's class raises becomes an `AgentError` that names the workload and the
+    line, and the log has the traceback.
     """
     try:
         return getattr(workload, step)()

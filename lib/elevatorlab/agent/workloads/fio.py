@@ -39,21 +39,8 @@ class Fio(Workload):
 def summarise(text: str) -> dict[str, Any]:
     """Reduce fio's JSON report to the figures of ``result.json``.
 
-    Parameters
-    ----------
-    text : str
-        What ``fio --output-format=json`` printed.
-
-    Returns
-    -------
-    dict
-        For ``read`` and ``write``, where there was any: requests, bytes, IOPS, KiB/s, mean and
-        percentiles of the completion latency in nanoseconds.
-
-    Raises
-    ------
-    AgentError
-        When the report is cut off or is not fio's.
+    For ``read`` and ``write``, where there was any: requests, bytes, IOPS, KiB/s, mean and
+    percentiles of the completion latency in nanoseconds.
     """
     return by_direction(
         text,
@@ -69,13 +56,7 @@ def summarise(text: str) -> dict[str, Any]:
 
 
 def by_direction(text: str, figures: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    """Return ``figures(counts)`` for ``read`` and ``write``, where a report's one job did any.
-
-    Raises
-    ------
-    AgentError
-        When the report is cut off or is not fio's.
-    """
+    """Return ``figures(counts)`` for ``read`` and ``write``, where a report's one job did any."""
     try:
         job = json.loads(text[text.index("{") :])["jobs"][0]
         return {

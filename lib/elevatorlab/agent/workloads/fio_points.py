@@ -154,16 +154,9 @@ class _Watcher(threading.Thread):
 def summarise(text: str) -> dict[str, Any]:
     """Reduce fio's JSON report to the figures of a point.
 
-    Parameters
-    ----------
-    text : str
-        What ``fio --output-format=json --lat_percentiles=1`` printed.
-
-    Returns
-    -------
-    dict
-        For ``read`` and ``write``, where there was any: requests, bytes, IOPS, and of the
-        latency from submission to completion mean, median and 99th percentile in nanoseconds.
+    The text is what ``fio --output-format=json --lat_percentiles=1`` printed. For ``read`` and
+    ``write``, where there was any: requests, bytes, IOPS, and of the latency from submission to
+    completion mean, median and 99th percentile in nanoseconds.
     """
     return by_direction(
         text,

@@ -61,24 +61,11 @@ _REPORT = re.compile(
 def throughput(text: str) -> list[dict[str, Any]]:
     """Return the figures of the throughput mode (``-t``, or ``-l`` and ``-u``).
 
-    Parameters
-    ----------
-    text : str
-        All that iozone printed.
-
-    Returns
-    -------
-    list of dict
-        One a test and number of threads, in iozone's order: ``test``, ``threads``;
-        ``throughput_kib_s``, the sum of what each thread saw (iozone's "children"), which its
-        report and the article take; ``parent_kib_s``, over the time of them all;
-        ``slowest_kib_s`` and ``fastest_kib_s`` of one thread; ``least_kib``, what the slowest
-        had transferred when the first one ended, which stops the others.
-
-    Raises
-    ------
-    AgentError
-        When the text is another program's, cut off, in other units, or tells of an error.
+    One a test and number of threads, in iozone's order: ``test``, ``threads``;
+    ``throughput_kib_s``, the sum of what each thread saw (iozone's "children"), which its report
+    and the article take; ``parent_kib_s``, over the time of them all; ``slowest_kib_s`` and
+    ``fastest_kib_s`` of one thread; ``least_kib``, what the slowest had transferred when the first
+    one ended, which stops the others.
     """
     _whole(text)
     found = [_figures(match) for match in _BLOCK.finditer(text)]
@@ -141,15 +128,7 @@ def _same_as_report(
 def table(text: str) -> list[dict[str, Any]]:
     """Return the rows of the other modes (``-a``, or neither ``-a`` nor ``-t``).
 
-    Returns
-    -------
-    list of dict
-        ``size_kib``, ``record_kib``, and KiB/s for each test of `TABLE` that ran.
-
-    Raises
-    ------
-    AgentError
-        As `throughput`.
+    They have ``size_kib``, ``record_kib``, and KiB/s for each test of `TABLE` that ran.
     """
     _whole(text)
     lines = text.splitlines()

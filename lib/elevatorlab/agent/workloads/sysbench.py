@@ -179,16 +179,8 @@ class SysbenchInsert(Workload):
 def parse(text: str) -> dict[str, Any]:
     """Return the figures of one ``sysbench --histogram run``.
 
-    Returns
-    -------
-    dict
-        ``commits``, ``duration_s``, ``tps``; latencies in milliseconds: ``latency_mean_ms``,
-        ``latency_max_ms``, and percentiles, each the upper end of a bar of the histogram.
-
-    Raises
-    ------
-    AgentError
-        When the text is cut off, or is not sysbench's.
+    These are ``commits``, ``duration_s``, ``tps``; latencies in milliseconds: ``latency_mean_ms``,
+    ``latency_max_ms``, and percentiles, each the upper end of a bar of the histogram.
     """
     try:
         commits = int(re.findall(r"total number of events: +(\d+)", text)[0])

@@ -26,10 +26,7 @@ def write(path: Path, value: object) -> None:
 class Disk:
     """A block device and its queue; the supervisor watches all disks in `opened`.
 
-    Parameters
-    ----------
-    name : str
-        The kernel's name of the disk, such as nullb0.
+    The name is the kernel's, such as nullb0.
     """
 
     opened: ClassVar[list[Disk]] = []
@@ -48,17 +45,8 @@ class Disk:
     def select(self, scheduler: str, waiting: int | None = None) -> None:
         """Choose a scheduler for the disk, and check that the kernel uses it.
 
-        Parameters
-        ----------
-        scheduler : str
-        waiting : int, optional
-            How many requests the scheduler may hold at once. By default the kernel allows twice
-            as many as the disk takes at once.
-
-        Raises
-        ------
-        Broken
-            When the kernel does not use the scheduler afterwards.
+        The scheduler may hold so many waiting requests at once. By default the kernel allows twice
+        as many as the disk takes at once.
         """
         file = self.folder / "queue/scheduler"
         self.selected_s = time.monotonic()
@@ -110,10 +98,7 @@ class Disk:
 class NullBlk(Disk):
     """A null_blk disk with memory behind it, for the length of a with block.
 
-    Parameters
-    ----------
-    **options
-        Files of its folder in configfs, and their values.
+    The options are files of its folder in configfs, and their values.
     """
 
     def __init__(self, **options: int) -> None:

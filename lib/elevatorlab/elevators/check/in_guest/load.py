@@ -35,17 +35,9 @@ def content(sector: int, number: int) -> bytes:
 class Program(threading.Thread):
     """One program of a load: a thread that reads and writes its part of a disk.
 
-    Parameters
-    ----------
-    disk : Disk
-    first, sectors : int
-        The program's part of the disk.
-    requests : int or None
-        Number of requests. None: the program goes on until it is stopped, or the disk fails.
-    sizes : iterable of int
-        Sizes of requests in sectors, from which the program chooses at random.
-    reads : float
-        Share of the requests that read.
+    The part has `sectors` from `first` on. Without a number of requests, the program goes on until
+    it is stopped, or the disk fails. `sizes` are sizes of requests in sectors, from which the
+    program chooses at random; `reads` is the share of the requests that read.
     """
 
     def __init__(
@@ -123,15 +115,8 @@ class Program(threading.Thread):
 class Load:
     """Many programs at one disk, each with the same share of it.
 
-    Parameters
-    ----------
-    disk : Disk
-    depth : int
-        Number of programs, and so of requests in flight.
-    requests, sizes, reads
-        As for each `Program`.
-    share_of_disk : float
-        Share of the disk that all programs have together, from the disk's beginning.
+    There are `depth` programs, and so many requests in flight. Together they have `share_of_disk`
+    of the disk, from its beginning. The rest is as for each `Program`.
     """
 
     def __init__(

@@ -18,17 +18,11 @@ TEXT = re.compile(r"^ *(\d+) (.*?)(?: waste=\S+)? age=.*$")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The allocated objects in the kernel's general caches, at one moment.
+    """The allocated objects in the kernel's general caches, at one moment."""
 
-    Attributes
-    ----------
-    objects : Counter
-        Number of objects, by cache and stack of callers.
-    caches : frozenset of str
-        Names of all slab caches.
-    """
-
+    #: Number of objects, by cache and stack of callers.
     objects: Counter[tuple[str, str]]
+    #: Names of all slab caches.
     caches: frozenset[str]
 
 
@@ -60,18 +54,9 @@ def leaks(
 ) -> Iterator[tuple[str, int, str]]:
     """Yield the objects that an unloaded module has not freed.
 
-    Parameters
-    ----------
-    before, after : Snapshot
-        Before the module was loaded, and after it was unloaded.
-    places : dict
-        Addresses of the sections of the module's code (`sections`).
-
-    Yields
-    ------
-    tuple
-        Cache, number of objects, and the place in the module's code that allocated them, such as
-        ``.text+0x1c``.
+    `before` was taken before the module was loaded, `after` after it was unloaded; `places` are
+    addresses of the sections of the module's code (`sections`). Yields cache, number of objects,
+    and the place in the module's code that allocated them, such as ``.text+0x1c``.
     """
     for (cache, stack), number in (after.objects - before.objects).items():
         # The kernel has no names any more for the code of an unloaded module.

@@ -46,18 +46,10 @@ class Seen:
 class NetworkBlockDevice(Disk):
     """The disk, which exists for the length of a with block.
 
-    Parameters
-    ----------
-    size_mib : int
-    takes_fua : bool
-        Whether the disk takes FUA: a write may ask to be durable by itself. If not, the kernel
-        must flush after such a write.
-    connections : int
-        Number of connections. The kernel uses the first until it breaks, then the second, and so
-        on.
-    lasts : int, optional
-        Number of requests after which a connection breaks; the last connection never breaks. The
-        kernel requeues the request that it then cannot send.
+    A disk that takes FUA lets a write ask to be durable by itself. If it does not, the kernel must
+    flush after such a write. Of the connections, the kernel uses the first until it breaks, then
+    the second, and so on. A connection breaks after it `lasts` so many requests; the last one never
+    breaks. The kernel requeues the request that it then cannot send.
     """
 
     def __init__(

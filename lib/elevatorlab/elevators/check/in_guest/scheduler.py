@@ -14,24 +14,16 @@ from .failure import Broken
 
 @dataclass(frozen=True)
 class Scheduler:
-    """The scheduler that is checked, and the files of its module.
+    """The scheduler that is checked, and the files of its module."""
 
-    Attributes
-    ----------
-    name : str
-        The kernel's name of the scheduler.
-    file : Path
-        The scheduler's kernel module.
-    files : tuple of str
-        Names of the tunables and counters that ``scheduler.json`` promises.
-    others : dict
-        The modules of the kernel's own schedulers, by the scheduler's name. None: that scheduler
-        is always there.
-    """
-
+    #: The kernel's name of the scheduler.
     name: str
+    #: The scheduler's kernel module.
     file: Path
+    #: Names of the tunables and counters that ``scheduler.json`` promises.
     files: tuple[str, ...]
+    #: The modules of the kernel's own schedulers, by the scheduler's name. None: that scheduler is
+    #: always there.
     others: Mapping[str, str | None]
 
     @property

@@ -36,12 +36,7 @@ class KernelComplained(Exception):
 def run(case: Callable[[Scheduler], str], scheduler: Scheduler) -> str:
     """Run a case in a thread; return the text that the case returns.
 
-    Raises
-    ------
-    Broken
-        When the scheduler broke a rule, or a request stalls. Then the case's thread may hang.
-    KernelComplained
-        When the kernel's log has an error.
+    Where a request stalls (`Broken`), the case's thread may hang.
     """
     outcome: list[str | BaseException] = []
 

@@ -23,33 +23,22 @@ LINE = re.compile(r" (\d+\.\d+): (block_\w+): (\d+,\d+) (\S+) (?:\d+ )?(?:\(.*?\
 
 @dataclass
 class Request:
-    """A request that a program made.
+    """A request that a program made."""
 
-    Attributes
-    ----------
-    kind : str
-        Operation as traces show it: R or W, and flags.
-    sector, sectors : int
-        First sector, and number of sectors.
-    made_s : float
-        When the request was made, on the monotonic clock.
-    order : int
-        How many requests had been made before it.
-    issued : bool
-        Whether the request was handed to the disk, and the disk has not given it back.
-    overtaken_by : int
-        How many requests were made after this one, and completed before it.
-    took_s : float
-        Time from when the request was made until it completed.
-    """
-
+    #: Operation as traces show it: R or W, and flags.
     kind: str
+    #: The first sector, and how many there are.
     sector: int
     sectors: int
+    #: When the request was made, on the monotonic clock.
     made_s: float
+    #: How many requests had been made before it.
     order: int
+    #: Whether the request was handed to the disk, and the disk has not given it back.
     issued: bool = False
+    #: How many requests were made after this one, and completed before it.
     overtaken_by: int = 0
+    #: Time from when the request was made until it completed.
     took_s: float = 0.0
 
     def __str__(self) -> str:

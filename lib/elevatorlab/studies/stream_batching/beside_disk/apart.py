@@ -207,11 +207,8 @@ def span(numbers: range) -> str:
 def located(text: str) -> dict[str, dict[int, int]]:
     """Count the events of host and target by processor.
 
-    Parameters
-    ----------
-    text : str
-        Of tracefs' ``trace`` file, with `processor_time.EVENTS`: work items of the drivers, and
-        messages that a port took in, say whose they are.
+    The text is tracefs' ``trace`` file, with `processor_time.EVENTS`: work items of the drivers,
+    and messages that a port took in, say whose they are.
     """
     found: dict[str, dict[int, int]] = {HOST: {}, TARGET: {}}
     for line in text.splitlines():
@@ -225,13 +222,7 @@ def located(text: str) -> dict[str, dict[int, int]]:
 
 
 def check(text: str, places: Places) -> str:
-    """Return what a trace shows, as a proof.
-
-    Raises
-    ------
-    AgentError
-        Where a side works on a processor that is not its own, or not on all that are.
-    """
+    """Return what a trace shows, as a proof."""
     words = []
     for (side, counts), own in zip(located(text).items(), places):
         strayed = {number: count for number, count in counts.items() if number not in own}

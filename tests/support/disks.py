@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.devices import guard
+from elevatorlab.agent.devices import protection
 
 MIB = 1 << 20
 
@@ -44,12 +44,12 @@ def by_id():
     """Return a function that gives a disk a name below /dev/disk/by-id, as udev does."""
     made, folders = (
         [],
-        [folder for folder in (guard.BY_ID.parent, guard.BY_ID) if not folder.exists()],
+        [folder for folder in (protection.BY_ID.parent, protection.BY_ID) if not folder.exists()],
     )
-    guard.BY_ID.mkdir(parents=True, exist_ok=True)
+    protection.BY_ID.mkdir(parents=True, exist_ok=True)
 
     def link(name, stable_id="elevatorlab-test-disk"):
-        path = guard.BY_ID / stable_id
+        path = protection.BY_ID / stable_id
         path.unlink(missing_ok=True)
         path.symlink_to(f"../../{name}")
         made.append(path)

@@ -6,8 +6,9 @@ import re
 import pytest
 
 import sys_trees
-from elevatorlab.agent.devices import block_device, guard, link, udev_rule
+from elevatorlab.agent.devices import block_device, link, protection, udev_rule
 from elevatorlab.agent.devices.paced_disk import Pace
+from elevatorlab.agent.devices.protection import DiskRefused
 from elevatorlab.agent.errors import AgentError
 from helpers import cli
 
@@ -72,23 +73,23 @@ def test_what_is_not_there_is_refused_with_what_is(name, block, nodes):
 
 
 def refusal(name, destroy=True):
-    with pytest.raises(guard.DiskRefused) as refused:
-        guard.check(name, destroy)
+    with pytest.raises(DiskRefused) as refused:
+        protection.check(name, destroy)
     sentence = str(refused.value)
     assert sentence.startswith(f"/dev/{name} ") and "expected" in sentence
     return sentence
 
 
 class Recorded:
-    """A recorded machine: the files of /sys and /proc that the guard reads."""
+    """A recorded machine: the files of /sys and /proc that the protection reads."""
 
     def __init__(self, root, monkeypatch):
         self.sys = root / "sys"
         self.sys.mkdir()
-        monkeypatch.setattr(guard, "BLOCK", self.sys)
-        monkeypatch.setattr(guard, "_mounted", lambda: self.mounted)
-        monkeypatch.setattr(guard, "_swap", lambda: self.swap)
-        monkeypatch.setattr(guard, "signature", lambda name: None)
+        monkeypatch.setattr(protection, "BLOCK", self.sys)
+        monkeypatch.setattr(protection, "_mounted", lambda: self.mounted)
+        monkeypatch.setattr(protection, "_swap", lambda: self.swap)
+        monkeypatch.setattr(protection, "signature", lambda name: None)
         self.mounted, self.swap, self.by_id = {}, set(), root / "by-id"
         self.by_id.mkdir()
 
@@ -143,24 +144,24 @@ class TestRecordedMachines:
 
     def test_a_serial_number_names_a_disk(self, machine):
         machine.add("sdzy", serial="S45PNA0M").add("sdzz", serial="S45PNA0N")
-        assert guard.resolve("S45PNA0N", machine.by_id) == "sdzz"
+        assert protection.resolve("S45PNA0N", machine.by_id) == "sdzz"
 
     def test_a_serial_number_that_two_disks_share(self, machine):
         machine.add("sdzy", serial="0123456789").add("sdzz", serial="0123456789")
-        with pytest.raises(guard.DiskRefused, match="sdzy and sdzz have the same id '0123456789'"):
-            guard.resolve("0123456789", machine.by_id)
+        with pytest.raises(DiskRefused, match="sdzy and sdzz have the same id '0123456789'"):
+            protection.resolve("0123456789", machine.by_id)
 
     def test_an_id_that_no_disk_has(self, machine):
-        with pytest.raises(guard.DiskRefused, match=r"names below .*by-id \(there are none\)"):
-            guard.resolve("ata-OTHER", machine.by_id)
+        with pytest.raises(DiskRefused, match=r"names below .*by-id \(there are none\)"):
+            protection.resolve("ata-OTHER", machine.by_id)
         machine.add("sdzz", serial="S45PNA0M", partitions=("sdzz1",))
         (machine.by_id / "ata-S45PNA0M").symlink_to("../../sdzz")
-        with pytest.raises(guard.DiskRefused, match="'ata-OTHER'; expected one of ata-S45PNA0M"):
-            guard.resolve("ata-OTHER", machine.by_id)
+        with pytest.raises(DiskRefused, match="'ata-OTHER'; expected one of ata-S45PNA0M"):
+            protection.resolve("ata-OTHER", machine.by_id)
         (machine.by_id / "ata-S45PNA0M-part1").symlink_to("../../sdzz1")
         for stable_id in ".", "..", "ata-S45PNA0M-part1":
-            with pytest.raises(guard.DiskRefused, match="no whole disk has the id"):
-                guard.resolve(stable_id, machine.by_id)
+            with pytest.raises(DiskRefused, match="no whole disk has the id"):
+                protection.resolve(stable_id, machine.by_id)
 
 
 def test_mounts_are_recognised_by_number_and_by_source(tmp_path, monkeypatch):
@@ -171,8 +172,8 @@ def test_mounts_are_recognised_by_number_and_by_source(tmp_path, monkeypatch):
         "3 1 0:45 / /proc rw - proc proc rw\n"
         "4 1 0:46 / /net rw - nfs server:/export rw\n"
     )
-    monkeypatch.setattr(guard, "MOUNT_TABLES", (table, tmp_path / "not ours to read"))
-    assert guard._mounted() == {"elevatorlab-none": ["/"], "elevatorlab-btrfs": ["/data"]}
+    monkeypatch.setattr(protection, "MOUNT_TABLES", (table, tmp_path / "not ours to read"))
+    assert protection._mounted() == {"elevatorlab-none": ["/"], "elevatorlab-btrfs": ["/data"]}
 
 
 def test_the_rule_names_the_disk_by_what_stays(monkeypatch):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import AgentError
 from ..lifecycle.journal import retried, undoes
-from . import drive, guard, nvme_tcp, paced_disk
+from . import drive, nvme_tcp, paced_disk, protection
 from .modules import load_module, run
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def _create_file_backed(device: Mapping[str, Any], context: Context) -> str:
 
 
 def claim(stable_id: str, destroy: bool, proofs: Proofs) -> str:
-    """Return the kernel name of a disk of the machine, if the guard lets it be written to."""
-    name = guard.resolve(stable_id)
-    before = guard.check(name, destroy)
-    guard.still_the_same(name, stable_id, before)
+    """Return the kernel name of a disk of the machine, if it may be written to."""
+    name = protection.resolve(stable_id)
+    before = protection.check(name, destroy)
+    protection.still_the_same(name, stable_id, before)
     proofs.add(f"disk {stable_id}", "free to be overwritten", f"{name} ({before})")
     return name
 

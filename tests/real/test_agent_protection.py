@@ -6,13 +6,14 @@ import subprocess
 import pytest
 
 from disks import MIB, loop, said
-from elevatorlab.agent.devices import block_device, guard
+from elevatorlab.agent.devices import block_device, protection
+from elevatorlab.agent.devices.protection import DiskRefused
 from elevatorlab.agent.lifecycle.proofs import Proofs
 
 
 def refusal(name, destroy=True):
-    with pytest.raises(guard.DiskRefused) as refused:
-        guard.check(name, destroy)
+    with pytest.raises(DiskRefused) as refused:
+        protection.check(name, destroy)
     sentence = str(refused.value)
     assert sentence.startswith(f"/dev/{name} ") and "expected" in sentence
     return sentence
@@ -24,7 +25,7 @@ class TestRealDisks:
     """Devices of this machine, in the states in which they must not be touched."""
 
     def test_a_disk_that_nothing_uses_may_be_destroyed(self, disk):
-        assert guard.check(disk, destroy=True) == guard.identity(disk)
+        assert protection.check(disk, destroy=True) == protection.identity(disk)
 
     def test_without_destroy_even_an_empty_disk_is_refused(self, disk):
         assert "has no signature, but is not a disk made for the trial" in refusal(disk, False)
@@ -42,7 +43,7 @@ class TestRealDisks:
         sentence = refusal(disk, destroy=False)
         assert f"has {found}" in sentence
         assert "expected the trial to say destroy: true" in sentence
-        assert guard.check(disk, destroy=True)
+        assert protection.check(disk, destroy=True)
 
     def test_a_mounted_disk(self, disk, tmp_path):
         said("mkfs.ext4", "-q", f"/dev/{disk}")
@@ -53,7 +54,7 @@ class TestRealDisks:
         finally:
             said("umount", str(tmp_path / "place"))
         assert f"because it is mounted on {tmp_path / 'place'}" in sentence
-        assert guard.check(disk, destroy=True)
+        assert protection.check(disk, destroy=True)
 
     def test_a_disk_that_is_mounted_where_we_cannot_see_it(self, disk, tmp_path):
         said("mkfs.ext4", "-q", f"/dev/{disk}")
@@ -90,25 +91,25 @@ class TestRealDisks:
 
     def test_a_name_that_went_to_another_disk_since(self, disk, by_id, tmp_path):
         stable_id = by_id(disk)
-        before = guard.check(guard.resolve(stable_id), destroy=True)
-        guard.still_the_same(disk, stable_id, before)
+        before = protection.check(protection.resolve(stable_id), destroy=True)
+        protection.still_the_same(disk, stable_id, before)
         said("losetup", "--detach", f"/dev/{disk}")
         (tmp_path / "other").write_bytes(bytes(32 * MIB))
         said("losetup", f"/dev/{disk}", str(tmp_path / "other"))
-        with pytest.raises(guard.DiskRefused, match="or was exchanged; .* Nothing was written"):
-            guard.still_the_same(disk, stable_id, before)
+        with pytest.raises(DiskRefused, match="or was exchanged; .* Nothing was written"):
+            protection.still_the_same(disk, stable_id, before)
 
     def test_an_id_that_went_to_another_name_since(self, disk, by_id, tmp_path):
         stable_id = by_id(disk)
-        before = guard.check(guard.resolve(stable_id), destroy=True)
+        before = protection.check(protection.resolve(stable_id), destroy=True)
         (tmp_path / "other").write_bytes(bytes(32 * MIB))
         with loop(tmp_path / "other") as other:
             by_id(other)
-            with pytest.raises(guard.DiskRefused, match=f"was /dev/{disk} and is /dev/{other} now"):
-                guard.still_the_same(disk, stable_id, before)
+            with pytest.raises(DiskRefused, match=f"was /dev/{disk} and is /dev/{other} now"):
+                protection.still_the_same(disk, stable_id, before)
 
     def test_a_claimed_disk_is_in_the_proofs(self, disk, by_id):
         proofs = Proofs()
         assert block_device.claim(by_id(disk), True, proofs) == disk
         assert proofs.records[0]["written"] == "free to be overwritten"
-        assert guard.identity(disk) in proofs.records[0]["read"]
+        assert protection.identity(disk) in proofs.records[0]["read"]

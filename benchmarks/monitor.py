@@ -27,7 +27,6 @@ from pathlib import Path
 
 from elevatorlab.agent.groups.hierarchies import V1, V2
 from elevatorlab.agent.lifecycle.journal import Journal
-from elevatorlab.agent.regulator import cgroups
 from elevatorlab.agent.regulator.actuator import Actuator
 from elevatorlab.agent.regulator.control import Settings
 from elevatorlab.agent.regulator.loop import Loop
@@ -35,7 +34,7 @@ from elevatorlab.agent.regulator.monitor import Monitor
 from elevatorlab.agent.regulator.policies import Slae
 from elevatorlab.agent.regulator.report import JsonLines
 from elevatorlab.agent.regulator.targets import NamedCgroups, Pattern, Target
-from elevatorlab.agent.regulator.topology import Topology
+from elevatorlab.agent.regulator.topology import Topology, find_cgroups
 from elevatorlab.testbeds import agent_archive
 
 SIZES = (20, 200, 1000)
@@ -296,7 +295,7 @@ def main():
     if os.geteuid() != 0:
         print("not root: real cgroups were not measured")
         return
-    hierarchy = cgroups.find()
+    hierarchy = find_cgroups()
     measured = functools.partial(cgroups_ms, hierarchy)
     table(measured, options.sizes, f"v{hierarchy.version}, kernel")
     if not options.no_docker and shutil.which("docker") and shutil.which("iostat"):

@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests/support"))
 
 from options import positive
 
-from elevatorlab.agent.regulator import cgroups
+from elevatorlab.agent.regulator.topology import find_cgroups
 from helpers import children, running, wait_until
 from regulator_host import (
     IMAGE,
@@ -170,7 +170,7 @@ class Regulator:
 
 def limits_of(loops):
     """Return the limits that any cgroup has on these devices, as file -> line."""
-    hierarchy = cgroups.find()
+    hierarchy = find_cgroups()
     numbers = {Path("/sys/block", loop, "dev").read_text().strip() for loop in loops}
     found = {}
     for folder, _, files in os.walk(hierarchy.root):
@@ -286,7 +286,7 @@ def soak(folder, loops, options):
     journal = sorted(file.name for file in run.regulator.state.iterdir() if file.name != "lock")
     first_kib, last_kib = beginning_and_end_kib(samples)
     errors = run.regulator.errors.read_text().splitlines()
-    print(f"{took_min:.1f} minutes, seed {options.seed}, cgroup v{cgroups.find().version}")
+    print(f"{took_min:.1f} minutes, seed {options.seed}, cgroup v{find_cgroups().version}")
     for how, count in run.kills.items():
         print(f"{how.name}: {count}, {run.with_limit[how]} of them while a limit was in force")
     print(f"lives that got as far as to regulate: {run.begun} of {sum(run.kills.values())}")

@@ -16,9 +16,9 @@ import pytest
 
 from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.lifecycle.recovery import recover
-from elevatorlab.agent.regulator import cgroups
 from elevatorlab.agent.regulator.actuator import Actuator, LimitFailed
 from elevatorlab.agent.regulator.targets import Target
+from elevatorlab.agent.regulator.topology import find_cgroups
 from elevatorlab.testbeds import agent_archive
 from helpers import wait_until
 from regulator_host import (
@@ -350,7 +350,7 @@ def real(tmp_path):
         number = Path(f"/sys/block/{loop}/dev").read_text().strip()
         target = Target("c", "c", "", folder, (loop,), True)
         with Journal(tmp_path / "journal") as journal:
-            yield Actuator(cgroups.find(), lambda _: number, journal), target, number
+            yield Actuator(find_cgroups(), lambda _: number, journal), target, number
 
 
 def test_a_limit_is_set_read_back_and_taken_back(real):
@@ -394,7 +394,7 @@ def test_leaving_restores_what_was(tmp_path):
         (folder / "blkio.throttle.write_bps_device").write_text(f"{number} 700000\n")
         target = Target("c", "c", "", folder, (loop,), True)
         with pytest.raises(RuntimeError), Journal(tmp_path / "journal") as journal:
-            Actuator(cgroups.find(), lambda _: number, journal).set(target, 1 << 18)
+            Actuator(find_cgroups(), lambda _: number, journal).set(target, 1 << 18)
             assert limits_of(folder) == [f"{number} 262144"] * 2
             raise RuntimeError
         assert limits_of(folder) == ["", f"{number} 700000"]

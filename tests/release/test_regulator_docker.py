@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.regulator import cgroups, engine
+from elevatorlab.agent.regulator import engine
 from elevatorlab.agent.regulator.monitor import Monitor
-from elevatorlab.agent.regulator.topology import Topology
+from elevatorlab.agent.regulator.topology import Topology, find_cgroups
 from elevatorlab.testbeds import agent_archive
 from helpers import wait_until
 from regulator_docker_support import NORMAL, OVER, containers, found, loops  # noqa: F401  (fixtures)
@@ -126,7 +126,7 @@ def test_figures_8_and_9(loops, regulator):
         start_normal(name, loop)
     start_overload(OVER, loops[3])
     source = containers([*NORMAL, OVER])
-    monitor = Monitor(cgroups.find(), Topology())
+    monitor = Monitor(find_cgroups(), Topology())
     time.sleep(1)
     before_ms, before_mb_s = waits_and_rate(monitor, source)
     assert min(before_ms) > 10

@@ -142,12 +142,12 @@ KILLED = """
 import random, sys
 from pathlib import Path
 from elevatorlab.agent.lifecycle.journal import Journal
-from elevatorlab.agent.regulator import cgroups
+from elevatorlab.agent.regulator.topology import find_cgroups
 from elevatorlab.agent.regulator.actuator import Actuator
 from elevatorlab.agent.regulator.targets import Target
 number, journal, seed, *folders = sys.argv[1:]
 chance = random.Random(int(seed))
-actuator = Actuator(cgroups.find(), lambda _: number, Journal(Path(journal)))
+actuator = Actuator(find_cgroups(), lambda _: number, Journal(Path(journal)))
 targets = [Target(f, f, "", Path(f), ("d",), True) for f in folders]
 print("ready", flush=True)
 while True:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from elevatorlab.agent.regulator import cgroups, engine
+from elevatorlab.agent.regulator import engine
 from elevatorlab.agent.regulator.targets import EngineContainers
-from elevatorlab.agent.regulator.topology import Topology
+from elevatorlab.agent.regulator.topology import Topology, find_cgroups
 from regulator_host import loop_devices, single_server_disk, stop
 
 NORMAL = ["regulated-1", "regulated-2", "regulated-3"]
@@ -23,7 +23,7 @@ def loops(tmp_path):
 
 
 def containers(names=(), path=engine.SOCKET, classes=()):
-    hierarchy, topology = cgroups.find(), Topology()
+    hierarchy, topology = find_cgroups(), Topology()
     return EngineContainers(engine.reach(path), set(names), [], classes, hierarchy, topology)
 
 

@@ -18,7 +18,7 @@ import stored
 from elevatorlab import studies, testbeds
 from elevatorlab.agent.devices import schedulers as of_the_agent
 from elevatorlab.agent.errors import AgentError
-from elevatorlab.agent.lifecycle import plugins as agent_plugins
+from elevatorlab.agent.lifecycle import plugin_archive as agent_plugins
 from elevatorlab.agent.workloads import KINDS
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import far_side

@@ -11,8 +11,8 @@ import pytest
 from elevatorlab.agent.errors import Refused
 from elevatorlab.agent.groups.hierarchies import V1, V2
 from elevatorlab.agent.lifecycle.journal import Journal
-from elevatorlab.agent.regulator import cgroups
 from elevatorlab.agent.regulator.actuator import LIMITED, Actuator
+from elevatorlab.agent.regulator.topology import find_cgroups
 from regulator_trees import Tree
 
 
@@ -80,7 +80,7 @@ MOUNTS = {
 @pytest.mark.parametrize("text", MOUNTS.values(), ids=MOUNTS)
 def test_the_blkio_hierarchy_is_found(tmp_path, text):
     (tmp_path / "mountinfo").write_text(text)
-    found = cgroups.find(tmp_path / "mountinfo")
+    found = find_cgroups(tmp_path / "mountinfo")
     assert (found.version, str(found.root)) == (1, "/cg/blkio")
 
 
@@ -89,16 +89,16 @@ def test_v2_needs_the_io_controller(tmp_path, controllers, works):
     (tmp_path / "cgroup.controllers").write_text(controllers + "\n")
     (tmp_path / "mountinfo").write_text(f"31 25 0:27 / {tmp_path} rw - cgroup2 cgroup2 rw\n")
     if works:
-        assert cgroups.find(tmp_path / "mountinfo").version == 2
+        assert find_cgroups(tmp_path / "mountinfo").version == 2
     else:
         with pytest.raises(Refused, match="expected the io controller .* found cpu memory; boot"):
-            cgroups.find(tmp_path / "mountinfo")
+            find_cgroups(tmp_path / "mountinfo")
 
 
 def test_a_host_without_cgroups(tmp_path):
     (tmp_path / "mountinfo").write_text("1 1 254:0 / / rw - ext4 /dev/vda rw\n")
     with pytest.raises(Refused, match="found neither mounted"):
-        cgroups.find(tmp_path / "mountinfo")
+        find_cgroups(tmp_path / "mountinfo")
 
 
 @pytest.mark.parametrize(

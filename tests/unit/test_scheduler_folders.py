@@ -11,7 +11,7 @@ from matplotlib.markers import MarkerStyle
 
 from elevatorlab.agent.devices import modules as of_the_agent
 from elevatorlab.agent.devices import schedulers
-from elevatorlab.agent.lifecycle import plugins as beside_the_trial
+from elevatorlab.agent.lifecycle import plugin_archive as beside_the_trial
 from elevatorlab.elevators import templates
 from elevatorlab.plugins import scheduler_folders
 from elevatorlab.plugins.schedulers import SCHEDULERS

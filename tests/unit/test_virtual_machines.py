@@ -13,7 +13,7 @@ import pytest
 from elevatorlab import testbeds
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.groups import inside, virtual_machine
-from elevatorlab.agent.groups.qmp import Monitor
+from elevatorlab.agent.groups.virtual_machine import Monitor
 from elevatorlab.judging import matching
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord

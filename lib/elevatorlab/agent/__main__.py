@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # typing itself takes longer to load than all else here
 if TYPE_CHECKING:
     from typing import Any
 

@@ -17,7 +17,7 @@ from .agent_archive import EPOCH
 if TYPE_CHECKING:
     from ..trial import Trial
 
-#: Names that the agent looks for (agent/lifecycle/plugins.py).
+#: Names that the agent looks for (agent/lifecycle/plugin_archive.py).
 NAME = "plugins.zip"
 LIST = "plugins.json"
 MODULES = "modules.zip"

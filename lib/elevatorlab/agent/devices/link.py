@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import AgentError, KnobFailed
 from . import cable
 from .modules import load_module, run
-from .namespaces import inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,7 +158,7 @@ def measure(sender: cable.Port, receiver: cable.Port, mtu_bytes: int) -> Measure
 
 def _udp(port: cable.Port, segment_bytes: int) -> socket.socket:
     make = functools.partial(socket.socket, socket.AF_INET, socket.SOCK_DGRAM)
-    made = _stamped(inside(port.namespace, make) if port.namespace else make())
+    made = _stamped(cable.inside(port.namespace, make) if port.namespace else make())
     made.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, segment_bytes)
     made.setsockopt(socket.IPPROTO_UDP, UDP_GRO, 1)
     made.bind((port.address, 0))

@@ -13,7 +13,7 @@ from ..lifecycle.journal import retried, undoes
 if TYPE_CHECKING:
     from ..lifecycle.journal import Journal
 
-#: Modules that the trial brings along, by name: what the kernel loads (`lifecycle.plugins`).
+#: Modules that the trial brings along, by name: what the kernel loads (`lifecycle.plugin_archive`).
 BROUGHT: dict[str, bytes] = {}
 
 

@@ -17,7 +17,6 @@ from ..errors import AgentError
 from ..lifecycle.journal import undoes
 from . import cable, link, nvme_target
 from .modules import load_module, run
-from .namespaces import NAMESPACES
 from .nvme_target import SUBSYSTEM
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def create(device: Mapping[str, Any], backing: str, context: Context) -> str:
     cable.make(device["mtu_bytes"], context)
     if device["link"]:
         link.shape(device["link"], device["mtu_bytes"], context.proofs)
-    inside = ("nsenter", f"--net={NAMESPACES / cable.NAMESPACE}")
+    inside = ("nsenter", f"--net={cable.NAMESPACES / cable.NAMESPACE}")
     address = cable.TARGET.address
     nvme_target.serve(f"/dev/{backing}", address, None, context, inside)
     return connect(device, address, {}, context)

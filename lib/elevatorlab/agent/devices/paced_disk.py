@@ -28,7 +28,7 @@ import stat
 import struct
 import time
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # typing itself takes longer to load than all else here
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

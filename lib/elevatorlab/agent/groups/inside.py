@@ -6,12 +6,12 @@ import os
 import pathlib
 import subprocess
 import time
+from typing import TYPE_CHECKING
 
 from ..devices import filesystems, schedulers
 from ..errors import AgentError
 from ..lifecycle.proofs import Proofs
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

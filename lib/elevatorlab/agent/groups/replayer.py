@@ -11,10 +11,10 @@ import mmap
 import os
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from .paced_writer import PR_SET_TIMERSLACK
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any

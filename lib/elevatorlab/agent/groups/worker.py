@@ -7,9 +7,11 @@ three open files. Times are taken inside the group, next to the command that is 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,22 +19,25 @@ import sys
 import threading
 import time
 import traceback
+from typing import TYPE_CHECKING
 
 from ..errors import AgentError
 from . import inside
 from .paced_writer import paced_writes, prepare_writes
 from .replayer import replay, replay_serially
 from .servers import end_servers, start_server, stop_server, tail
-from .stderr import captured, ending, last_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, TextIO
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, BinaryIO, TextIO
 
     from .isolation import Group
 
 BLOCK_BYTES = 1 << 20
+
+#: Of a command's errors, as many go into a sentence; all of them go to the log.
+LINES = 12
+BYTES = 2000
 
 
 class Worker:
@@ -236,6 +241,36 @@ def start_loop(command: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+@contextlib.contextmanager
+def captured() -> Iterator[BinaryIO]:
+    """Yield a file for a command's errors; when the context is left, they go to the log.
+
+    The file is in memory: a pipe would need somebody who reads while the command is timed, and a
+    file on a disk might be on the one that is measured.
+    """
+    with os.fdopen(os.memfd_create("stderr"), "w+b") as errors:
+        try:
+            yield errors
+        finally:
+            errors.seek(0)
+            shutil.copyfileobj(errors, sys.stderr.buffer)
+            sys.stderr.flush()
+
+
+def last_lines(errors: BinaryIO) -> str:
+    """Return the last lines of a file of errors."""
+    start = max(0, errors.seek(0, os.SEEK_END) - BYTES)
+    errors.seek(start)
+    lines = errors.read().decode(errors="replace").splitlines()
+    return "\n".join(lines[1 if start and len(lines) > 1 else 0 :][-LINES:])
+
+
+def ending(program: str, status: int, errors: str) -> str:
+    """Say how a program ended, and what it said last."""
+    ended = f"{program} ended with status {status}"
+    return f"{ended}. It said:\n{errors}" if errors else ended
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -25,7 +25,7 @@ from ..observe.trace import Trace
 from ..regulator.in_trial import Regulation
 from ..workloads import KINDS
 from ..workloads.base import do
-from . import journal, plugins, recovery
+from . import journal, plugin_archive, recovery
 from .context import Context
 from .proofs import Proofs
 
@@ -60,11 +60,11 @@ def main(argv: list[str]) -> int:
         with journal.sole_trial():
             recovery.recover()
             trial = json.loads(trial_file.read_text())
-            archive = trial_file.with_name(plugins.ARCHIVE) if trial.get("plugins") else None
+            archive = trial_file.with_name(plugin_archive.ARCHIVE) if trial.get("plugins") else None
             if archive:
-                plugins.load(archive)
+                plugin_archive.load(archive)
             if trial.get("modules"):
-                plugins.load_modules(trial_file.with_name(plugins.MODULES))
+                plugin_archive.load_modules(trial_file.with_name(plugin_archive.MODULES))
             run(trial, site, folder, archive)
     except AgentError as failure:
         (folder / "failure.txt").write_text(f"{failure}\n")

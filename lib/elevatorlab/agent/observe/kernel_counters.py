@@ -23,7 +23,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from ..devices import cable, namespaces, schedulers
+from ..devices import cable, schedulers
 from ..errors import AgentError
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ class KernelCounters:
             if (queue / "queue/iosched" / name).exists():
                 self.files[name] = open(queue / "queue/iosched" / name)
         self.files["host_sends"] = open("/proc/self/net/netstat")
-        if (namespaces.NAMESPACES / cable.NAMESPACE).exists():
+        if (cable.NAMESPACES / cable.NAMESPACE).exists():
             of_target = functools.partial(open, "/proc/thread-self/net/netstat")
-            self.files["target_sends"] = namespaces.inside(cable.NAMESPACE, of_target)
+            self.files["target_sends"] = cable.inside(cable.NAMESPACE, of_target)
 
     def close(self) -> None:
         """Let go of the files."""

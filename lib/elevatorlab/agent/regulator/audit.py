@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..devices import schedulers
 from ..errors import Refused
 from ..groups.hierarchies import LIMITS
-from . import cgroups, targets
-from .topology import Topology
+from . import targets
+from .topology import Topology, find_cgroups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -88,7 +88,7 @@ def main(argv: Sequence[str]) -> int:
     """
     options = parser().parse_args(argv)
     try:
-        hierarchy = cgroups.find()
+        hierarchy = find_cgroups()
         host = Host(hierarchy, Topology(), chosen(hierarchy, options.cgroup))
     except Refused as problem:
         print(f"regulate audit: {problem}", file=sys.stderr)

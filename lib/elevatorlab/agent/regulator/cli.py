@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..errors import Refused
 from ..lifecycle.journal import Journal
 from ..lifecycle.recovery import recover
-from . import audit, cgroups, classes, engine, report, targets
+from . import audit, classes, engine, report, targets
 from .actuator import FOLDER, Actuator
 from .catalogue import ENSURE_SLA, ENSURE_THRESHOLD, POLICIES
 from .control import Settings
@@ -25,7 +25,7 @@ from .decisions import decide
 from .loop import Loop, Renewal
 from .monitor import Monitor
 from .paper import check_readings
-from .topology import Topology
+from .topology import Topology, find_cgroups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -206,9 +206,9 @@ def main(argv: list[str]) -> int:
     Returns 0 after a clean stop, 2 when it could not start: one sentence says why.
     """
     if argv and argv[0].startswith("--plugins="):
-        from ..lifecycle import plugins  # which load all that a trial may use
+        from ..lifecycle import plugin_archive  # which load all that a trial may use
 
-        plugins.load(argv.pop(0).partition("=")[2])
+        plugin_archive.load(argv.pop(0).partition("=")[2])
     if argv[:1] == ["audit"]:
         return audit.main(argv[1:])
     options = parser().parse_args(argv)
@@ -225,7 +225,7 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     stop, again = _signals(bool(options.config))
     known = classes_of(options)
     policy = policy_of(options, known)
-    hierarchy, topology = cgroups.find(), Topology()
+    hierarchy, topology = find_cgroups(), Topology()
     monitor = Monitor(hierarchy, topology, options.disk)
     if options.disk:
         _check_counters(monitor, options.disk, topology)

@@ -1,12 +1,10 @@
 """Workloads by kind. Each has `prepare`, then either `start` (background) or `run`."""
 
-from .background import EndlessRead, EndlessWrite
+from .background import EndlessRead, EndlessWrite, Iostat
 from .fio import Fio
 from .fio_points import FioPoints
-from .iostat import Iostat
 from .iozone import Iozone
-from .paced_writes import PacedWrites
-from .replay import Replay, SerialReplay
+from .requests import PacedWrites, Replay, SerialReplay
 from .sysbench import SysbenchInsert
 from .timed_reads import TimedReads, TimedTreeRead
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
-from ..groups.stderr import ending
+from ..groups.worker import ending
 from .base import Workload
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
-from ..groups.stderr import ending
+from ..groups.worker import ending
 from ..observe import kernel_counters, processor_time, tracefs
 from .base import Workload
 from .fio import by_direction

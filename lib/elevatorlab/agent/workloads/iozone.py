@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..devices import block_device, filesystems
 from ..errors import AgentError
-from ..groups.stderr import ending
+from ..groups.worker import ending
 from . import iozone_text
 from .base import Workload
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent.devices import block_device, cable, nvme_target, nvme_tcp
 from agent.devices.modules import load_module, run
-from agent.devices.namespaces import NAMESPACES
 from agent.errors import AgentError
 from agent.observe import processor_time, tracefs
 from agent.workloads.fio_points import FioPoints
@@ -81,7 +80,7 @@ def create(device: Mapping[str, Any], context: Context) -> str:
     _lay_cable(device["mtu_bytes"], there, context)
     _steer(cable.HOST, places.host, cable.TARGET, places.target)
     _steer(cable.TARGET, places.target, cable.HOST, places.host)
-    inside = ("nsenter", f"--net={NAMESPACES / cable.NAMESPACE}")
+    inside = ("nsenter", f"--net={cable.NAMESPACES / cable.NAMESPACE}")
     address = cable.TARGET.address
     nvme_target.serve(f"/dev/{backing}", address, None, context, inside)
     disk: str = nvme_tcp.connect(device, address, {}, context)

@@ -112,6 +112,18 @@ def test_a_running_agent_is_left_alone(tmp_path, knob):
     assert len(list(folder.iterdir())) == 1
 
 
+def test_an_action_of_a_later_agent_is_told_and_kept(tmp_path, knob, capsys):
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    steps = [["write", str(knob), "old"], ["mend", "it"]]
+    (folder / "1.jsonl").write_text("".join(json.dumps(step) + "\n" for step in steps))
+    assert recover(folder) == 0
+    assert knob.read_text() == "old\n", "what it knows is undone"
+    assert "could not undo mend ['it']: this agent does not know how" in capsys.readouterr().err
+    [left] = folder.iterdir()
+    assert json.loads(left.read_text()) == ["mend", "it"]
+
+
 def test_nothing_to_recover(tmp_path):
     assert recover(tmp_path / "there never was a journal") == 0
 

@@ -164,6 +164,8 @@ def undo(steps: list[list[str]]) -> list[list[str]]:
     failed: list[list[str]] = []
     for action, *arguments in reversed(steps):
         try:
+            if action not in UNDO:
+                raise AgentError("this agent does not know how; the one that noted it does")
             UNDO[action](*arguments)
         except (OSError, AgentError, subprocess.CalledProcessError) as failure:
             print(

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def main(job: str, arguments: list[str]) -> Any:
-    """Do one job; return the exit status."""
+    """Do one job; return the exit status.
+
+    Each job imports what it needs alone: a worker is started while the machine is under test.
+    """
     if job == "trial":
         from agent.lifecycle.run import main as run_trial
 

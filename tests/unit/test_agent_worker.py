@@ -1,5 +1,7 @@
 """The worker: what it does in a group, and how it says that something failed."""
 
+import os
+import signal
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -8,24 +10,36 @@ import pytest
 
 from elevatorlab.agent.devices import block_device
 from elevatorlab.agent.errors import AgentError
-from elevatorlab.agent.groups import isolation, worker
+from elevatorlab.agent.groups import connection, worker
 from elevatorlab.agent.workloads import TimedReads, TimedTreeRead
 from elevatorlab.agent.workloads.base import Workload, do
 from elevatorlab.testbeds import agent_archive
 from helpers import running, wait_until
 
 
-@pytest.fixture
-def hand(tmp_path):
-    """Return a real worker, started from the archive as in a trial, without the cgroup."""
+def of_the_archive(tmp_path):
+    """Start a worker as a container has one."""
     (tmp_path / "agent.pyz").write_bytes(agent_archive.agent_archive())
+    return connection.Pipes([sys.executable, str(tmp_path / "agent.pyz"), "worker"])
 
-    def connect():
-        return isolation.Pipes([sys.executable, str(tmp_path / "agent.pyz"), "worker"])
 
-    started = worker.Worker(SimpleNamespace(name="main", connect=connect))
+@pytest.fixture(params=[of_the_archive, connection.Copy])
+def hand(request, tmp_path):
+    """Return a real worker of each kind, in a folder in place of a cgroup."""
+    started = connection.Worker("main", request.param(tmp_path))
     yield started
     started.stop()
+
+
+def test_a_copy_enters_its_cgroup_and_keeps_no_file_of_the_agent(tmp_path):
+    with open(tmp_path / "journal", "w") as journal:
+        first, second = (connection.Copy(tmp_path) for _ in range(2))
+        assert (tmp_path / "cgroup.procs").read_text() == "0"
+        hand = connection.Worker("main", second)
+        listed = hand.call("run", argv=["ls", "-l", f"/proc/{second.process}/fd"])["output"]
+    assert journal.name not in listed and "cgroup.procs" not in listed
+    assert first.close() == 0, "it would wait for ever if the second one held its pipe"
+    assert second.close() == 0
 
 
 @pytest.fixture
@@ -40,7 +54,7 @@ def listener(tmp_path):
 
 
 def hand_on(path):
-    return worker.Worker(SimpleNamespace(name="main", connect=lambda: isolation.Socket(path)))
+    return connection.Worker("main", connection.Socket(path))
 
 
 def test_a_worker_on_a_socket_serves_all_who_come(listener):
@@ -71,7 +85,7 @@ def test_a_worker_that_nobody_comes_to_ends(tmp_path):
 
 def test_a_socket_on_which_nobody_listens(tmp_path):
     with pytest.raises(AgentError, match="no worker listens on .*expected one in the container"):
-        isolation._connected(str(tmp_path / "socket"), patience_s=0.1)
+        connection._connected(str(tmp_path / "socket"), patience_s=0.1)
 
 
 def test_timed(tmp_path):
@@ -142,8 +156,8 @@ def test_what_a_workload_raises_names_it_and_the_line(capsys):
 
 
 def test_a_worker_that_is_gone(hand):
-    hand.channel.process.kill()
-    hand.channel.process.wait()
+    process = hand.channel.process
+    os.kill(getattr(process, "pid", process), signal.SIGKILL)
     with pytest.raises(
         AgentError, match=r"worker of group 'main' ended \(status -9; see log.txt\).*timed"
     ):

@@ -5,97 +5,26 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import socket
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError
 from ..lifecycle.journal import undoes
 from . import cgroups
+from .connection import Copy, Pipes, Socket
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import IO, Any, Protocol
+    from typing import Any
 
     from ..lifecycle.context import Context
     from ..lifecycle.proofs import Proofs
     from .cgroups import Tree
-
-    class Connection(Protocol):
-        """The agent's connection to a worker."""
-
-        requests: IO[str]
-        answers: IO[str]
-        #: What ends when the worker does; empty for a process, which leaves a status.
-        ends_with: str
-
-        def close(self) -> int | None:
-            """Let the worker end; return its exit status, where it has one."""
+    from .connection import Connection
 
 
 #: Where a container sees the agent.
 AGENT_INSIDE = "/elevatorlab-agent"
-
-
-class Pipes:
-    """A worker started by the agent: its standard input and output."""
-
-    ends_with = ""
-
-    def __init__(self, argv: list[str]) -> None:
-        self.process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        assert self.process.stdin and self.process.stdout
-        self.requests, self.answers = self.process.stdin, self.process.stdout
-
-    def close(self) -> int:
-        """Let the worker end, and wait for it; return its exit status."""
-        try:
-            self.requests.close()
-        except BrokenPipeError:  # gone already
-            pass
-        return self.process.wait()
-
-
-class Socket:
-    """A worker that somebody else started in a container: the socket it listens on."""
-
-    ends_with = "its container"
-    requests: IO[str]
-    answers: IO[str]
-
-    def __init__(self, path: str) -> None:
-        self.socket = _connected(path)
-        self.requests = self.socket.makefile("w")
-        self.answers = self.socket.makefile("r")
-
-    def close(self) -> None:
-        """Let the worker end; its container ends with it."""
-        for end in (self.requests, self.answers, self.socket):
-            try:
-                end.close()
-            except BrokenPipeError:
-                pass
-        return None
-
-
-def _connected(path: str, patience_s: float = 30) -> socket.socket:
-    """Connect to a socket that may not be there for a moment yet."""
-    until_s = time.monotonic() + patience_s
-    while True:
-        end = socket.socket(socket.AF_UNIX)
-        try:
-            end.connect(path)
-            return end
-        except (FileNotFoundError, ConnectionRefusedError) as problem:
-            end.close()
-            if time.monotonic() > until_s:
-                raise AgentError(
-                    f"no worker listens on {path} ({problem}); expected one in the container"
-                ) from None
-            time.sleep(0.05)
 
 
 class Group:
@@ -142,7 +71,6 @@ class ProcessGroup(Group):
     ) -> None:
         self.name = name
         self.device = device
-        self.agent = context.agent
         self.path = tree.root / name
         context.journal.will("remove_cgroup", self.path)
         self.path.mkdir()
@@ -152,10 +80,9 @@ class ProcessGroup(Group):
             self.work = str(disk / name)
             os.mkdir(self.work)
 
-    def connect(self) -> Pipes:
+    def connect(self) -> Copy:
         """Start a worker inside the group."""
-        enter = f'echo $$ >{self.path}/cgroup.procs && exec "$@"'
-        return Pipes(["sh", "-c", enter, "sh", "python3", self.agent, "worker"])
+        return Copy(self.path)
 
 
 class ContainerGroup(Group):

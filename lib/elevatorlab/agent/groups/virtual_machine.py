@@ -14,8 +14,8 @@ import socket
 from typing import TYPE_CHECKING
 
 from ..errors import AgentError, KnobFailed
+from .connection import Worker
 from .isolation import Group
-from .worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,7 +138,7 @@ class VirtualMachineGroup(Group):
         (self.path / "cgroup.procs").write_text(str(self.process))
         self._proofs = context.proofs
         self._attach(self._monitor)
-        self._hand = Worker(self)
+        self._hand = Worker(self.name, self.connect())
         self._inside: str = self._hand.call("virtio_disk", patience_s=PATIENCE_S)
         self._prove_the_machine()
         if self.machine["scheduler"]:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, BinaryIO, TextIO
 
-    from .isolation import Group
-
 BLOCK_BYTES = 1 << 20
 
 #: Of a command's errors, as many go into a sentence; all of them go to the log.
@@ -40,44 +38,12 @@ LINES = 12
 BYTES = 2000
 
 
-class Worker:
-    """The agent's end: reach a worker in `group` and call its functions."""
-
-    def __init__(self, group: Group) -> None:
-        self.group = group
-        self.channel = group.connect()
-
-    def call(self, function: str, **arguments: Any) -> Any:
-        """Run `function` in the group and return its answer."""
-        try:
-            self.channel.requests.write(json.dumps([function, arguments]) + "\n")
-            self.channel.requests.flush()
-            line = self.channel.answers.readline()
-        except (BrokenPipeError, ConnectionError):
-            line = ""
-        if not line:
-            status = self.channel.close()
-            ended = self.channel.ends_with
-            ending = f"with {ended}" if ended else f"(status {status}; see log.txt)"
-            raise AgentError(
-                f"the worker of group {self.group.name!r} ended {ending} before it had done "
-                f"{function}; expected it to answer. Run the trial again"
-            )
-        answer = json.loads(line)
-        if "error" in answer:
-            raise AgentError(f"{function} in group {self.group.name!r}: {answer['error']}")
-        return answer["value"]
-
-    def stop(self) -> None:
-        """End the worker and what it started."""
-        self.channel.close()
-
-
 def serve() -> None:
     """Answer requests from standard input until it ends."""
-    answers = os.fdopen(os.dup(1), "w")
+    requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # no command reads what is asked next
     os.dup2(2, 1)  # what commands print goes to the log
-    _serve(sys.stdin, answers)
+    _serve(requests, answers)
 
 
 def listen(path: str, patience_s: float = 120) -> None:

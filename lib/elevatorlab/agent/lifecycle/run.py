@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from ..devices import block_device, filesystems, partitions, schedulers
 from ..errors import AgentError
 from ..groups import cgroups, isolation
+from ..groups.connection import Worker
 from ..groups.virtual_machine import VirtualMachineGroup
-from ..groups.worker import Worker
 from ..observe.sampler import Sampler
 from ..observe.trace import Trace
 from ..regulator.in_trial import Regulation
@@ -91,7 +91,7 @@ def run(
             workloads = []
             for specification in trial["workloads"]:
                 group = members[specification["group"]]
-                worker = Worker(group)
+                worker = Worker(group.name, group.connect())
                 workers.callback(worker.stop)
                 kind = KINDS[specification["kind"]]
                 workloads.append(kind(specification, group, worker, trial["seed"], raw))

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from ..groups.connection import Worker
     from ..groups.isolation import Group
-    from ..groups.worker import Worker
     from ..lifecycle.context import Context
 
 

@@ -81,23 +81,26 @@ def test_more_than_half_of_the_builds_processors_are_refused(cores, error_of):
 
 def test_the_default_machine_has_no_processors_apart():
     (one,) = expanded("smoke", cores=(1,), schedulers=("none",))
-    assert "processors" in requirements(one)
-    use = r"Use --testbed 'deterministic\?cpus=N' \(docs/multicore.md\)"
-    with pytest.raises(NotReady, match=f"processors: not to be had here. {use}"):
+    assert "processors 2" in requirements(one)
+    use = r"Use --testbed 'deterministic\?cpus=2' \(docs/multicore.md\)"
+    with pytest.raises(NotReady, match=f"processors 2: not to be had here. {use}"):
         refuse_what_is_missing("host", [], [one])
     default = testbeds.get("deterministic", say=None)
-    said = f"processors: there is one. {use}"
+    said = f"processors 2: there is one. {use}"
     with pytest.raises(NotReady, match=said):
         refuse_what_is_never_there("deterministic", default.findings(), [one])
-    several = testbeds.get("deterministic?cpus=2", say=None)
-    assert "processors" in {finding.what for finding in several.findings()}
+    two = list(testbeds.get("deterministic?cpus=2", say=None).findings())
+    refuse_what_is_missing("multicore", two, [one])
+    (more,) = expanded("smoke", cores=(2,), schedulers=("none",))
+    with pytest.raises(NotReady, match="processors 4: there are 2, .*'deterministic.cpus=4'"):
+        refuse_what_is_missing("multicore", two, [more])
 
 
 def test_a_dry_run_is_refused_where_it_never_runs_and_planned_where_nothing_is_built(tmp_path):
     asked = ("run", study.NAME, "--preset", "smoke", "-p", "experiments=cores", "--dry-run")
     empty = {**os.environ, "ELEVATORLAB_CACHE": str(tmp_path), "ELEVATORLAB_BUILD": str(tmp_path)}
     refused = cli(*asked, env=empty)
-    assert refused.returncode == 1 and "deterministic?cpus=N" in refused.stderr
+    assert refused.returncode == 1 and "deterministic?cpus=" in refused.stderr
     planned = cli(*asked, "--testbed", "deterministic?cpus=8", env=empty)
     first, *trials = planned.stdout.splitlines()
     assert planned.returncode == 0 and "6 trials to run" in first and "Build it" in first
@@ -172,7 +175,7 @@ def test_nothing_recorded_proves_nothing(beside_disk):
 def test_too_few_processors_are_said_so(beside_disk, monkeypatch):
     monkeypatch.setattr(beside_disk.os, "cpu_count", lambda: 4)
     with pytest.raises(Exception, match=r"at least 16, found 4\. .*deterministic\?cpus=16"):
-        beside_disk.create({"cores": 8}, {}, "", None, None)
+        beside_disk.create({"cores": 8}, None)
 
 
 def test_cores_that_were_not_run_say_which_were():

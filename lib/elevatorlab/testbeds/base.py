@@ -1,6 +1,6 @@
 """The interface that every testbed has, so that one can replace another."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,6 +33,8 @@ class Readiness:
         What to do if it is not ready.
     needed : bool
         True if no trial runs without it; False if only trials that require it need it.
+    amount : int or None
+        How much of it is there, where a trial requires a number of it.
     """
 
     testbed: str
@@ -41,6 +43,7 @@ class Readiness:
     ready: bool
     remedy: str = ""
     needed: bool = False
+    amount: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -176,14 +179,21 @@ def _missing(name: str, findings: Iterable[Readiness], trials: list[Trial]) -> l
     """Return what is missing: needs of the testbed itself, and requirements of the trials."""
     by_name = {finding.what: finding for finding in findings}
     required = sorted({what for trial in trials for what in requirements(trial)})
-    absent = [
-        Readiness(name, what, NOT_HERE, False, remedy_of(what))
-        for what in required
-        if what not in by_name
-    ]
     needed = [finding for finding in by_name.values() if finding.needed]
-    asked = [by_name[what] for what in required if what in by_name]
-    return [one for one in (*needed, *asked, *absent) if not one.ready]
+    asked = [_finding_on(what, by_name, name) for what in required]
+    asked.sort(key=lambda one: one.found == NOT_HERE)
+    return [one for one in (*needed, *asked) if not one.ready]
+
+
+def _finding_on(what: str, by_name: Mapping[str, Readiness], name: str) -> Readiness:
+    """Return the finding on a requirement of a trial, which may ask for a number of something."""
+    if what in by_name:
+        return by_name[what]
+    kind, _, number = what.rpartition(" ")
+    there = by_name.get(kind)
+    if there is None or there.amount is None:
+        return Readiness(name, what, NOT_HERE, False, remedy_of(what))
+    return Readiness(name, what, there.found, there.amount >= int(number), remedy_of(what))
 
 
 def _refuse(name: str, missing: Iterable[Readiness]) -> None:

@@ -90,13 +90,18 @@ def program(name: str) -> str:
     return f"program {name}"
 
 
+def processors(number: int) -> str:
+    """Return the requirement of so many processors, as results spell it."""
+    return f"{Capability.PROCESSORS} {number}"
+
+
 @dataclass(frozen=True)
 class Family:
     """The requirements that begin with one word and end with a name."""
 
     #: What such a requirement is for; ``{}`` stands for the name.
     sentence: str
-    #: What to do if a testbed lacks it.
+    #: What to do if a testbed lacks it; ``{}`` stands for the name.
     remedy: str
     #: Remedies by name, where they differ from `remedy`.
     remedies: Mapping[str, str] = field(default_factory=dict)
@@ -142,6 +147,10 @@ FAMILIES = {
             f"{command('image build --force')} (or take fio for the same patterns: -p tool=fio)"
         },
     ),
+    f"{Capability.PROCESSORS} ": Family(
+        "The machine has {} processors.",
+        f"use --testbed '{ADDRESSES[MULTICORE].replace('N', '{}')}' (docs/multicore.md)",
+    ),
 }
 
 
@@ -184,7 +193,7 @@ def remedy_of(what: str) -> str:
         family, name = found
         if family is FAMILIES[scheduler("")] and name in SCHEDULERS:
             return _remedy_of_scheduler(SCHEDULERS.get(name))
-        return family.remedies.get(name, family.remedy)
+        return family.remedies.get(name, family.remedy.format(name))
     return "use another testbed"
 
 

@@ -57,7 +57,7 @@ class NvmeTcpApart(DeviceModel):
     def requires(self) -> tuple[str, ...]:
         """The rig of a target on the same machine, and processors for both sides."""
         needs = capabilities.device("nvme_tcp"), capabilities.driver(self.driver)
-        return (*needs, capabilities.Capability.PROCESSORS)
+        return (*needs, capabilities.processors(2 * self.cores))
 
     @property
     def capacity_mib(self) -> int | None:

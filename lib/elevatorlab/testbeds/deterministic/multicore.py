@@ -74,9 +74,10 @@ class MulticoreTestbed(DeterministicTestbed):
     def _processors(self) -> Readiness:
         """Return the finding on processors: how many there are, and what they cost."""
         cost_s = WALL_SECONDS_PER_PROCESSOR * self.emulator.cpus
-        found = f"{self.emulator.cpus}, slots of {self.emulator.slot} instructions"
+        found = f"there are {self.emulator.cpus}, with slots of {self.emulator.slot} instructions"
         found = f"{found}; about {cost_s} wall seconds a guest second"
-        return Readiness(self.name, str(Capability.PROCESSORS), found, True)
+        what = str(Capability.PROCESSORS)
+        return Readiness(self.name, what, found, True, amount=self.emulator.cpus)
 
     def folder_name(self) -> str:
         """Return the name of the results' folder, which contains the processors' parameters."""

@@ -118,7 +118,8 @@ class DeterministicTestbed:
 
     def _processors(self) -> Readiness:
         """Return the finding on processors of their own for host and target."""
-        return self._elsewhere(Capability.PROCESSORS, "there is one")
+        what = Capability.PROCESSORS
+        return Readiness(self.name, str(what), "there is one", False, what.remedy, amount=1)
 
     def _elsewhere(self, what: Capability, found: str) -> Readiness:
         """Return the finding on a missing capability; the remedy names the testbed that has it."""

@@ -10,7 +10,12 @@ from deterministic_support import busy, busy_result, fingerprint, run  # noqa: F
 from elevatorlab import cache
 from elevatorlab.paths import PROJECT
 from elevatorlab.results import reading
-from elevatorlab.testbeds.deterministic import DeterministicTestbed, repeated_trials, template
+from elevatorlab.testbeds.deterministic import (
+    DeterministicTestbed,
+    our_qemu,
+    repeated_trials,
+    template,
+)
 from elevatorlab.trial import Trial
 from helpers import fio, result_of
 
@@ -71,9 +76,17 @@ def test_the_page_of_campaigns_names_the_variable():
     assert f"`{repeated_trials.REUSE}=1`" in (PROJECT / "docs/campaigns.md").read_text()
 
 
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """Let the test have a cache of its own, with nothing but the emulator."""
+    own = tmp_path / "cache"
+    own.mkdir()
+    (own / our_qemu.KIND).symlink_to(cache.ROOT / our_qemu.KIND)
+    monkeypatch.setattr(cache, "ROOT", own)
+
+
 @pytest.mark.image
-def test_a_trial_runs_once(trial, testbed, tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+def test_a_trial_runs_once(trial, testbed, own_cache):
     testbed.prepare([trial])
     first, second = (testbed.run(trial) for _ in range(2))
     assert (first.files, first.provenance) == (second.files, second.provenance)
@@ -82,8 +95,7 @@ def test_a_trial_runs_once(trial, testbed, tmp_path, monkeypatch):
 
 @pytest.mark.image
 @pytest.mark.parametrize("forbidden_by", ["the environment", "the testbed"])
-def test_it_runs_again_where_the_cache_is_not_used(trial, tmp_path, monkeypatch, forbidden_by):
-    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+def test_it_runs_again_where_the_cache_is_not_used(trial, own_cache, monkeypatch, forbidden_by):
     testbed = DeterministicTestbed(say=lambda _: None)
     testbed.prepare([trial])
     first = testbed.run(trial)

@@ -99,7 +99,7 @@ class TestMachine:
         says(refused(kind=NotReady), "the emulator: it is not built", "elevatorlab image build")
 
     def test_another_qemu_that_is_missing(self, another_qemu, fresh, refused):
-        says(refused(kind=NotReady), "no-qemu is missing", "expected QEMU 7.2", "or unset")
+        says(refused(kind=NotReady), "no-qemu is missing", "expected QEMU 7.2", "Install it")
 
     def test_another_qemu_that_is_too_old(self, monkeypatch, another_qemu, fresh, refused):
         old = subprocess.CompletedProcess([], 0, stdout="QEMU emulator version 6.2.0 (Debian)\n")

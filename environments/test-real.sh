@@ -27,6 +27,7 @@ trap end EXIT
 
 environments/provision.sh
 environments/host-setup.sh test-real-packages.txt
+[ "$1" != tests/release ] || environments/host-setup.sh test-release-packages.txt
 environments/start-docker.sh
 environments/start-libvirt.sh
 make --no-print-directory environment-image &

@@ -11,8 +11,9 @@ from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import image, template
 from elevatorlab.testbeds.deterministic.multicore import parse
 from elevatorlab.testbeds.deterministic.qemu import Emulator
+from elevatorlab.trial import profile
 from helpers import every_core_busy, result_of, run_into
-from multicore_support import many_jobs, run  # noqa: F401  (fixtures)
+from multicore_support import make_many_jobs, many_jobs, run  # noqa: F401  (fixtures)
 from stream_batching_cores_support import expanded
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]
@@ -43,12 +44,22 @@ class QemuSystemTest(unittest.TestCase):
 """
 
 
-@pytest.mark.parametrize("cpus", [1, 4])
-def test_the_same_bits_quiet_and_loaded(cpus, run, many_jobs):
+@pytest.mark.parametrize("disk", ["sata_ssd", "ram_disk"])
+@pytest.mark.parametrize("thinktime_us", [0, 500])
+@pytest.mark.parametrize("cpus", [1, 2, 4, 8, 16])
+def test_the_same_bits_quiet_loaded_and_after_another(
+    cpus, thinktime_us, disk, run, make_many_jobs
+):
+    """Each run restores the one saved machine; those that sleep are idle for most of the time."""
     address = f"deterministic?cpus={cpus}&transfer=100"
-    quiet = run(address, many_jobs)
+    trial, another = (
+        make_many_jobs(thinktime_us, device=profile(disk, 64), seed=seed) for seed in (1, 2)
+    )
+    quiet = run(address, trial)
     with every_core_busy():
-        assert run(address, many_jobs) == quiet
+        assert run(address, trial) == quiet
+    assert run(address, another) != quiet
+    assert run(address, trial) == quiet
 
 
 def test_two_boots_give_the_same_machine(run, many_jobs, tmp_path, monkeypatch):

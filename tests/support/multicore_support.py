@@ -20,9 +20,21 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def many_jobs(make_trial):
+def make_many_jobs(make_trial):
+    """Return a factory of trials whose jobs move between processors, and sleep or do not."""
+
+    def make(thinktime_us=500, **changes):
+        jobs = {"numjobs": 4, "group_reporting": 1, "time_based": 1, "runtime": "20ms"}
+        return make_trial(
+            scheduler={"name": "mq-deadline"},
+            workloads=(fio(iodepth=4, thinktime=thinktime_us, **jobs),),
+            **changes,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def many_jobs(make_many_jobs):
     """Return a trial whose jobs move between processors and sleep now and then."""
-    jobs = {"numjobs": 4, "group_reporting": 1, "time_based": 1, "runtime": "20ms"}
-    return make_trial(
-        scheduler={"name": "mq-deadline"}, workloads=(fio(iodepth=4, thinktime=500, **jobs),)
-    )
+    return make_many_jobs()

@@ -40,6 +40,7 @@ COMMANDS = {
     "packages.txt": "sudo environments/provision.sh",
     "test-packages.txt": "environments/host-setup.sh test-packages.txt",
     "test-real-packages.txt": "environments/host-setup.sh test-real-packages.txt",
+    "test-release-packages.txt": "environments/host-setup.sh test-release-packages.txt",
 }
 
 

@@ -65,11 +65,11 @@ class MulticoreTestbed(DeterministicTestbed):
     """
 
     name = "multicore"
+    boots_in = "about 30 s"
 
     def __init__(self, address: str, say: Say = print, limit_s: float | None = None) -> None:
         super().__init__(say, limit_s)
         self.emulator: Emulator = parse(address)
-        self.boots_in = f"about {20 + 20 * self.emulator.cpus} s"
 
     def _processors(self) -> Readiness:
         """Return the finding on processors: how many there are, and what they cost."""

@@ -67,7 +67,7 @@ class DeterministicTestbed:
     anywhere = True
     identity_is = " (the image's digest)"
     defaults: dict[str, Any] = {"arms": ("host", "container"), "device": "null_blk"}
-    boots_in = "about 15 s"
+    boots_in = "about 20 s"
 
     def __init__(
         self,

@@ -90,15 +90,22 @@ configure() {
     }
 }
 
+# Say every tenth step of ninja's. Not with awk, since Debian's waits until it has read a lot.
+tell_tenths() {
+    local line done=0 all tenths=0
+    while read -r line; do
+        [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+        done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+        [ $((10 * done / all)) -gt $tenths ] || continue
+        tenths=$((10 * done / all))
+        echo "emulator: ${tenths}0 % ($done of $all steps)"
+    done
+}
+
 compile() {
     echo "emulator: compiling (2 to 5 minutes on two idle cores; what is compiled stays when stopped)"
     NINJA_STATUS='[%f/%t] ' ninja -C "$work/out" qemu-system-x86_64 2>&1 |
-        tee "$work/log" | awk -F '[][/]' '
-            /^\[[0-9]+\/[0-9]+\]/ && int(10 * $2 / $3) > tenths {
-                tenths = int(10 * $2 / $3)
-                printf "emulator: %d %% (%d of %d steps)\n", 10 * tenths, $2, $3
-                fflush()
-            }' || {
+        tee "$work/log" | tell_tenths || {
         tail -n 15 "$work/log" >&2
         fail "QEMU could not be compiled; its last lines stand above, all of them in $work/log."
     }

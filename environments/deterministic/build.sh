@@ -3,7 +3,8 @@
 # packages and our kernel modules. The same package versions give the same bytes. Needs no root where user
 # namespaces or fakechroot are allowed, mounts nothing, and leaves nothing else behind.
 #
-# usage: build.sh OUT      OUT/{vmlinuz,initramfs.cpio,root.ext2,packages.tsv}
+# usage: build.sh OUT      OUT/{vmlinuz,initramfs.cpio,root.ext2,packages.tsv}, and what
+#                          ../nested/build.sh adds
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -68,7 +69,10 @@ mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages
     --customize-hook="copy-in $work/modules/nvme-tcp-one-send.ko /lib/modules/$release/updates" \
     --customize-hook='chroot "$1" depmod '"$release" \
     --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >"$1"/packages.tsv' \
-    --customize-hook='copy-out /boot /packages.tsv '"$work" \
+    --customize-hook='mkdir -p "$1/above/partial" && chroot "$1" apt-get -qq --yes --no-install-recommends \
+        --download-only -o Dir::Cache::archives=/above -o APT::Sandbox::User=root install qemu-system-x86' \
+    --customize-hook='copy-out /boot /packages.tsv /above '"$work" \
+    --customize-hook='rm -rf "$1/above"' \
     --customize-hook='rm -rf "$1"/packages.tsv "$1"/boot/* "$1"/var/log/* "$1"/var/cache/* "$1"/var/lib/apt/lists/*' \
     --customize-hook='rm -rf "$1"/etc/apt/sources.list* "$1"/etc/resolv.conf "$1"/usr/share/python3/debpython/__pycache__' \
     --customize-hook='rm -rf "$1"/etc/ssh/ssh_host_* "$1"/etc/machine-id "$1"/usr/lib/udev/hwdb*' \
@@ -117,3 +121,4 @@ cp "$work/boot/$kernel" "$work/vmlinuz"
 for file in vmlinuz initramfs.cpio root.ext2 packages.tsv; do
     cp --sparse=always "$work/$file" "$out/$file"
 done
+"$here/../nested/build.sh" "$out" "$work/above"

@@ -5,12 +5,12 @@
 # the root where it is wanted, so that no other trial has it. The same package versions give the same
 # bytes. Needs no root, mounts nothing.
 #
-# usage: build.sh IMAGE      IMAGE/{root.ext2,vmlinuz,initramfs.cpio} ->
-#                            IMAGE/{nested.ext2,nested.cpio,nested-packages.tsv} and the firmware
+# usage: build.sh IMAGE PACKAGES      IMAGE/{vmlinuz,initramfs.cpio} and the packages of QEMU and its
+#     libraries -> IMAGE/{nested.ext2,nested.cpio,nested-packages.tsv} and the firmware
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 image=$(cd "$1" && pwd)
-suite=bookworm
+packages=$(cd "$2" && pwd)
 export LC_ALL=C TZ=UTC
 date=1577836800    # 2020-01-01, the guest's own date
 
@@ -18,34 +18,12 @@ fail() {
     printf 'deterministic image: %s\n' "$@" >&2
     exit 1
 }
-for tool in apt-get cpio debugfs dpkg-deb genext2fs; do
-    command -v "$tool" >/dev/null || PATH=$PATH:/sbin:/usr/sbin command -v "$tool" >/dev/null ||
-        fail "the command $tool is missing; environments/host-setup.sh installs it."
-done
-PATH=$PATH:/sbin:/usr/sbin
 work=$(mktemp -d "${TMPDIR:-/tmp}/elevatorlab-nested.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# apt is told that the image is what is installed: it fetches only what that lacks.
-mkdir -p "$work"/{sources,lists/partial,archives/partial,root/boot}
-debugfs -R "dump /var/lib/dpkg/status $work/status" "$image/root.ext2" 2>/dev/null
-[ -s "$work/status" ] || fail "$image/root.ext2 has no list of packages; build the image again."
-"$here/../debian-sources.sh" "$suite" "$work/sources" >/dev/null
-apt() {
-    apt-get -qq -o "Dir::State::status=$work/status" -o "Dir::State::lists=$work/lists" \
-        -o "Dir::Cache::archives=$work/archives" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
-        -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$work/sources" \
-        -o Debug::NoLocking=1 -o APT::Sandbox::User= "$@"
-}
-echo "deterministic image: fetching Debian's QEMU (half a minute)"
-for file in "$work"/sources/*; do
-    case $file in *.list | *.sources) ;; *) mv "$file" "$file.list" ;; esac
-done
-apt update >"$work/log" 2>&1 &&
-    apt install --download-only --no-install-recommends --yes qemu-system-x86 >>"$work/log" 2>&1 ||
-    fail "apt could not fetch qemu-system-x86; its last lines:" "$(tail -n 5 "$work/log")"
-
-for package in "$work"/archives/*.deb; do
+echo "deterministic image: file system for virtual machines inside"
+mkdir -p "$work/root/boot"
+for package in "$packages"/*.deb; do
     dpkg-deb --show --showformat '${Package}\t${Version}\n' "$package"
     dpkg-deb --extract "$package" "$work/root"
 done >"$image/nested-packages.tsv"

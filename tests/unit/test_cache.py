@@ -248,21 +248,18 @@ class TestCommand:
 @pytest.fixture
 def small_recipe(tmp_path, monkeypatch):
     """Let the image be small files; return a file with a line for each time it is built."""
-    ledger, recipe, above = (tmp_path / name for name in ("ledger", "recipe", "above"))
-    for folder, names, versions in (
-        (recipe, image.FILES[:3], image.PACKAGES[0]),
-        (above, image.FILES[3:], image.PACKAGES[1]),
-    ):
-        folder.mkdir()
-        files = " ".join(f'"$1/{name}"' for name in names)
-        (folder / "build.sh").write_text(
-            f"#!/bin/sh\n[ {folder.name} = above ] || echo built >>{ledger}\n"
-            f"for file in {files}; do echo content >$file; done\n"
-            f'printf "fio\\t3.33\\n" >"$1/{versions}"\n'
-        )
-        (folder / "build.sh").chmod(0o755)
+    ledger, recipe = tmp_path / "ledger", tmp_path / "recipe"
+    recipe.mkdir()
+    files, packages = (
+        " ".join(f'"$1/{name}"' for name in names) for names in (image.FILES, image.PACKAGES)
+    )
+    (recipe / "build.sh").write_text(
+        f"#!/bin/sh\necho built >>{ledger}\n"
+        f"for file in {files}; do echo content >$file; done\n"
+        f'for file in {packages}; do printf "fio\\t3.33\\n" >"$file"; done\n'
+    )
+    (recipe / "build.sh").chmod(0o755)
     monkeypatch.setattr(image, "RECIPE", recipe)
-    monkeypatch.setattr(image, "NESTED", above)
     monkeypatch.setattr(image, "recipe_digest", lambda: DIGEST)
     return ledger
 

@@ -226,9 +226,8 @@ def _put_in_place(make: Callable[[Path], None], anew: bool, snapshot: str | None
 def _make(folder: Path) -> None:
     """Build the image in an empty folder."""
     _check_space(folder)
-    for script in (RECIPE / "build.sh", NESTED / "build.sh"):
-        if subprocess.run([script, folder], stdin=subprocess.DEVNULL).returncode:
-            raise NotReady("the deterministic image could not be built; the lines above say why")
+    if subprocess.run([RECIPE / "build.sh", folder], stdin=subprocess.DEVNULL).returncode:
+        raise NotReady("the deterministic image could not be built; the lines above say why")
     _describe(folder, wanted_snapshot())
 
 

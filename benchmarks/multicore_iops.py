@@ -1,23 +1,26 @@
 """Schedulers from 1 to 16 jobs, a processor and a queue each: IOPS, and the figure.
 
     .venv/bin/python benchmarks/multicore_iops.py [--schedulers NAME-OR-FOLDER,...]
-        [--jobs 1,2,4,8,16] [--slots 1000] [--transfers 0,100] [--csv FILE] [--figure FILE]
+        [--jobs 1,2,4,8,16] [--slots 1000,200] [--transfers 0,100] [--csv FILE] [--figure FILE]
 
-Random reads of 4 KiB, 16 at a time by each job, on a null_blk
-that takes no time, so that all there is to measure is the block layer and its locks. Each
-arrangement of slot and transfer cost is a column of its own; together they are the band within
-which the figure stands. FILE of an earlier run is taken up: what it has is not measured again, by
-the scheduler's name. So a scheduler of one's own that has changed needs another FILE.
+Random reads of 4 KiB, 16 at a time by each job, on a null_blk that takes no time, so that all there
+is to measure is the block layer and its locks. Each arrangement of slot and transfer cost is a row
+of its own; together they are the band within which the figure stands. The time lost to waiting is
+what is missing to as many times the rate of one job. FILE of an earlier run is taken up, by default
+data/multicore/iops.csv: what it has is not measured again, by the scheduler's name. So a scheduler
+of one's own that has changed needs another FILE.
 """
 
 import argparse
 import csv
 from pathlib import Path
 
+import numpy as np
 from multicore import machines
 from multicore_truths import listed
 
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.paths import DATA
 from elevatorlab.plugins import scheduler_folders
 from elevatorlab.plugins.schedulers import SCHEDULERS as KNOWN
 
@@ -31,9 +34,9 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--schedulers", type=listed(scheduler), default=SCHEDULERS)
     options.add_argument("--jobs", type=listed(int), default=[1, 2, 4, 8, 16])
-    options.add_argument("--slots", type=listed(int), default=[1000])
+    options.add_argument("--slots", type=listed(int), default=[1000, 200])
     options.add_argument("--transfers", type=listed(int), default=[0, 100])
-    options.add_argument("--csv", type=Path, default=Path("multicore-iops.csv"))
+    options.add_argument("--csv", type=Path, default=DATA / "multicore" / "iops.csv")
     options.add_argument("--figure", type=Path)
     given = options.parse_args()
     rows = {key(row): row for row in read(given.csv)}
@@ -93,25 +96,29 @@ def write(file, rows):
 
 
 def draw(rows, file):
-    """Draw IOPS over jobs: a line of the first arrangement, a band of all of them."""
+    """Draw IOPS over jobs, and the time lost: a line for the first arrangement, a band for all."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    figure, (rates, losses) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
     for name in dict.fromkeys(row["scheduler"] for row in rows):
         of_jobs = {}
         for row in rows:
             if row["scheduler"] == name:
-                of_jobs.setdefault(int(row["jobs"]), []).append(row["iops"] / 1e6)
-        jobs, rates = zip(*sorted(of_jobs.items()), strict=True)
-        (line,) = axes.plot(jobs, [some[0] for some in rates], marker="o", label=name)
-        lows, highs = map(min, rates), map(max, rates)
-        axes.fill_between(jobs, [*lows], [*highs], color=line.get_color(), alpha=0.2, linewidth=0)
-    axes.set(xscale="log", yscale="log", xlabel="jobs, a processor and a queue each")
-    axes.set_ylabel("million requests a second of the guest")
+                of_jobs.setdefault(int(row["jobs"]), []).append(row["iops"])
+        jobs, measured = map(np.array, zip(*sorted(of_jobs.items()), strict=True))
+        lost = 1 - measured / (jobs[:, np.newaxis] * measured[0])
+        for axes, values in ((rates, measured / 1e6), (losses, 100 * lost)):
+            (line,) = axes.plot(jobs, values[:, 0], marker="o", label=name)
+            band = values.min(axis=1), values.max(axis=1)
+            axes.fill_between(jobs, *band, color=line.get_color(), alpha=0.2, linewidth=0)
+    rates.set(yscale="log", ylabel="million requests a second of the guest")
+    losses.set(ylabel="processors' time lost to waiting, percent", ylim=(-2, 100))
     every = sorted({int(row["jobs"]) for row in rows})
-    axes.set_xticks(every, [str(number) for number in every])
-    axes.minorticks_off()
-    axes.legend()
+    for axes in (rates, losses):
+        axes.set(xscale="log", xlabel="jobs, a processor and a queue each")
+        axes.set_xticks(every, [str(number) for number in every])
+        axes.minorticks_off()
+    rates.legend()
     figure.savefig(file, dpi=150)
 
 

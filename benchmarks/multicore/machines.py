@@ -26,9 +26,14 @@ def truths(*experiments):
 
 
 def many_jobs(scheduler, jobs, runtime_ms=30):
-    """Return a trial of random reads at a queue depth of 16 a job, a job a processor."""
+    """Return a trial of random reads at a queue depth of 16 a job, a job a processor.
+
+    Each job submits many requests at a time and takes many back. One at a time costs a switch to
+    another thread for each, where a scheduler is; that would hide its locks.
+    """
     options = {
         **{"rw": "randread", "bs": "4k", "ioengine": "libaio", "iodepth": 16, "direct": 1},
+        **{"iodepth_batch_submit": 16, "iodepth_batch_complete_min": 8},
         **{"numjobs": jobs, "group_reporting": 1, "time_based": 1, "runtime": f"{runtime_ms}ms"},
         **{"ramp_time": "10ms", "norandommap": 1, "randrepeat": 1, "thread": 1},
         **{"cpus_allowed": f"0-{jobs - 1}", "cpus_allowed_policy": "split"},

@@ -335,6 +335,31 @@ def test_the_page_of_virtual_machines_tells_what_was_measured():
     ) in MACHINES
 
 
+def test_the_page_of_processors_has_the_measured_rates():
+    """The table, at slots of 1000 and no transfer cost, and what each scheduler reaches at 16."""
+    page = (PROJECT / "docs/multicore.md").read_text()
+    rows = pd.read_csv(DATA / "multicore/iops.csv")
+    assert rows.groupby(["slot", "transfer"]).size().to_dict() == dict.fromkeys(
+        [(200, 0), (200, 100), (1000, 0), (1000, 100)], 20
+    )
+    rates = rows.set_index(["slot", "transfer", "scheduler", "jobs"])["iops"].sort_index()
+    for name in rows["scheduler"].unique():
+        (line,) = re.findall(rf"^\| {name} \|(.*)\|$", page, re.MULTILINE)
+        assert [int(cell) for cell in line.split("|")] == list(
+            (rates[1000, 0, name] / 1000).round().astype(int)
+        )
+    told = words_of(page)
+    (reached,) = re.findall(
+        r"reach ([\d.]+), ([\d.]+), ([\d.]+) and ([\d.]+) times the rate of one job", told
+    )
+    for name, times in zip(("none", "kyber", "mq-deadline", "bfq"), reached, strict=True):
+        assert f"{rates[1000, 0, name, 16] / rates[1000, 0, name, 1]:.1f}" == times
+    ((least, most),) = re.findall(r"at 16 jobs by (\d+) to (\d+) percent", told)
+    at_16 = rates.xs(16, level="jobs").groupby("scheduler")
+    spread = 100 * (at_16.max() / at_16.min() - 1)
+    assert (f"{spread.min():.0f}", f"{spread.max():.0f}") == (least, most)
+
+
 #: The columns that tell the cells of each study's table apart, and no repetitions of one cell.
 CELLS = {
     "vm_vs_container": "test variant arm scheduler published_size_mb device",
@@ -381,15 +406,3 @@ def test_the_findings_tell_two_laws_through_the_papers_first_point():
         f"{first.closed_ms:.1f} ms and {second.closed_ms:.1f} ms. M/M/1 gives "
         f"{first.mm1_ms:.1f} ms and {second.mm1_ms:.1f} ms."
     ) in FINDINGS
-
-
-def test_the_page_of_processors_divides_its_own_table():
-    page = (PROJECT / "docs/multicore.md").read_text()
-    table = {
-        name: line.split("|") for name, line in re.findall(r"^\| ([\w-]+) \|(.*)\|$", page, re.M)
-    }
-    one, eight = (
-        [int(table[name][column]) for name in ("mq-deadline", "bfq")] for column in (0, -1)
-    )
-    shares = [f"{many / (8 * alone):.2f}" for alone, many in zip(one, eight, strict=True)]
-    assert f"they reach {shares[0]} and {shares[1]} of eight times" in words_of(page)

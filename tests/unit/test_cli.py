@@ -149,7 +149,7 @@ def test_doctor():
     findings = json.loads(run.stdout)
     assert {"QEMU", "image", "memory"} <= {finding["what"] for finding in findings}
     for finding in findings:
-        assert set(finding) == {"testbed", "what", "sentence", "found", "ready", "remedy", "needed"}
+        assert {"testbed", "what", "sentence", "found", "ready", "remedy", "needed"} < set(finding)
         assert finding["ready"] or finding["remedy"] or "expected" in finding["found"]
     default = [finding for finding in findings if finding["testbed"] == "deterministic"]
     ready = all(finding["ready"] for finding in default if finding["needed"])

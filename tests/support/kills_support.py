@@ -31,14 +31,20 @@ def die(pid):
 
 
 def processes(job):
-    """Return the process ids of agents that do a job."""
-    found = []
+    """Return the process ids of agents that do a job.
+
+    A worker may be a copy of the agent that runs the trial, and its child.
+    """
+    jobs, parents = {}, {}
     for file in of_each_process("cmdline"):
         with contextlib.suppress(OSError):  # ended meanwhile
             words = file.read_bytes().decode().split("\0")
-            if len(words) > 3 and words[1].endswith(".pyz") and words[2] == job:
-                found.append(int(file.parent.name))
-    return found
+            if len(words) > 3 and words[1].endswith(".pyz"):
+                pid = int(file.parent.name)
+                stat = file.with_name("stat").read_text()
+                jobs[pid], parents[pid] = words[2], int(stat.rpartition(")")[2].split()[1])
+    copies = [pid for pid, name in jobs.items() if name == jobs.get(parents[pid]) == "trial"]
+    return [pid for pid, name in jobs.items() if job == ("worker" if pid in copies else name)]
 
 
 def kill_both(**_):

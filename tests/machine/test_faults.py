@@ -98,6 +98,12 @@ class TestMachine:
         monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
         says(refused(kind=NotReady), "the emulator: it is not built", "elevatorlab image build")
 
+    def test_no_emulator_on_a_worker(self, monkeypatch, tmp_path, testbed):
+        """It is asked for its identity before it gets a trial."""
+        monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
+        with pytest.raises(NotReady, match="the emulator: it is not built"):
+            testbed.identity()
+
     def test_another_qemu_that_is_missing(self, another_qemu, fresh, refused):
         says(refused(kind=NotReady), "no-qemu is missing", "expected QEMU 7.2", "Install it")
 

@@ -139,7 +139,8 @@ class DeterministicTestbed:
             return Readiness(self.name, what, problem.lack, False, problem.remedy, needed=True)
 
     def identity(self) -> str:
-        """Return the image digest."""
+        """Return the image digest; raise `NotReady` if image or emulator is missing."""
+        self.emulator.version()
         return image.digest(self.emulator)
 
     def machine(self) -> str:

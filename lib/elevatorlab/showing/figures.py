@@ -165,10 +165,15 @@ def _accelerator(shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
 
 
 def _processor(accelerator: str) -> str:
-    """Spell out the name of QEMU's accelerator with slots; return any other name as it is."""
-    found = re.fullmatch(r"TCG, ([^,]+),\+svm,\+npt, slots of (\d+) (\(.*\))", accelerator)
+    """Spell out QEMU's accelerator with a CPU model; return any other name as it is.
+
+    Stored results are of an emulator that had slots even where there is one processor.
+    """
+    named = r"TCG, ([^,]+),\+svm,\+npt(?:, slots of (\d+))? (\(.*\))"
+    found = re.fullmatch(named, accelerator)
     if found is None:
         return accelerator
     model, slot, time = found.groups()
     machine = f"TCG, CPU model {model} with svm and npt"
-    return f"{machine}, whose processors take turns of up to {slot} instructions {time}"
+    turns = f", whose processors take turns of up to {slot} instructions" if slot else ""
+    return f"{machine}{turns} {time}"

@@ -69,7 +69,6 @@ class NestedTestbed(DeterministicTestbed):
         return {
             **found,
             "machine": self.machine(),
-            "accelerator": f"TCG, {self.emulator.cpu}, slots of {self.emulator.slot} "
-            "(1 instruction = 1 ns)",
+            "accelerator": f"TCG, {self.emulator.cpu} (1 instruction = 1 ns)",
             "packages": {**found["packages"], **image.current()["nested_packages"]},
         }

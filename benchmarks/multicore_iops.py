@@ -112,6 +112,7 @@ def draw(rows, file):
             band = values.min(axis=1), values.max(axis=1)
             axes.fill_between(jobs, *band, color=line.get_color(), alpha=0.2, linewidth=0)
     rates.set(yscale="log", ylabel="million requests a second of the guest")
+    rates.set_yticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
     losses.set(ylabel="processors' time lost to waiting, percent", ylim=(-2, 100))
     every = sorted({int(row["jobs"]) for row in rows})
     for axes in (rates, losses):

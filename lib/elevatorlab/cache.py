@@ -62,6 +62,11 @@ class CacheEntry:
         index = self.folder / INDEX
         return (index if index.exists() else self.folder).stat().st_mtime
 
+    def note_use(self) -> None:
+        """Note that the entry is used now, so that `prune` leaves it."""
+        with suppress(PermissionError):  # another user owns this cache
+            os.utime(self.folder / INDEX)
+
     def damage(self, thorough: bool = False) -> str:
         """Say what has changed since the entry was made; "" if nothing.
 
@@ -100,8 +105,7 @@ def obtain(kind: str, digest: str, make: Callable[[Path], None], anew: bool = Fa
         with FileLock(_lock(entry)):
             if anew or entry.damage(thorough=True):  # nobody has made it meanwhile
                 _fill(entry, make)
-    with suppress(PermissionError):  # another user owns this cache
-        os.utime(entry.folder / INDEX)
+    entry.note_use()
     return entry.folder
 
 

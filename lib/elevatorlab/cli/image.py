@@ -30,13 +30,14 @@ def build(
 
     from ..testbeds.deterministic import image, our_qemu, template
 
-    # Side by side: the one mostly computes, the other mostly fetches packages.
-    with ThreadPoolExecutor() as both:
-        compiling = None if our_qemu.another() else both.submit(our_qemu.build, source)
-        built = image.build(force)
     if other := our_qemu.another():
+        built = image.build(force)
         print(f"emulator: {other}, which {our_qemu.OTHER} names. Its results may have other bits")
-    elif compiling:
+    else:
+        # Side by side: the one mostly computes, the other mostly fetches packages.
+        with ThreadPoolExecutor() as both:
+            compiling = both.submit(our_qemu.build, source)
+            built = image.build(force)
         print(f"emulator: {_state(compiling.result())}, digest {our_qemu.digest()}")
     template.prune()
     print(f"deterministic image: {_state(built)}, digest {image.digest()}")

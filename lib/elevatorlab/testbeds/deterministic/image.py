@@ -40,7 +40,7 @@ PACKAGES = ("packages.tsv", "nested-packages.tsv")
 DISK_MIB = 4000
 
 #: Parts of the image digest (`digest_parts`).
-EMULATOR, OPTIONS = "emulator", "QEMU's options"
+EMULATOR_PART, OPTIONS_PART = "emulator", "QEMU's options"
 
 #: Environment variable with the date of a Debian archive (environments/debian-sources.sh).
 SNAPSHOT = "ELEVATORLAB_SNAPSHOT"
@@ -128,8 +128,8 @@ def digest_parts(emulator: qemu.Emulator = qemu.USUAL) -> dict[str, list[str]]:
     argv = qemu.command(*machine, files, log, monitor, emulator)
     return {
         "files": [found["sha256"][name] for name in FILES],
-        EMULATOR: [emulator.identity()],
-        OPTIONS: argv[1:],  # without any path of this host
+        EMULATOR_PART: [emulator.identity()],
+        OPTIONS_PART: argv[1:],  # without any path of this host
         "agent": [agent_archive.agent_digest()],
         **emulator.digest_parts(),
     }

@@ -151,7 +151,7 @@ def take(file: Path) -> Description:
     """
     with _opened_file(file) as opened:
         image.install(opened.unpack)
-        if opened.described.parts[image.EMULATOR] == (our_qemu.digest(),):
+        if opened.described.parts[image.EMULATOR_PART] == (our_qemu.digest(),):
             emulator_archive.unpack(image.FOLDER / EMULATOR)
         return opened.described
 
@@ -181,7 +181,7 @@ def remedy(names: Collection[str]) -> str:
 
     `names`: Names of these parts, from `differing`; not empty.
     """
-    if our_qemu.another() and set(names) <= {image.EMULATOR, image.OPTIONS}:
+    if our_qemu.another() and set(names) <= {image.EMULATOR_PART, image.OPTIONS_PART}:
         return f"Unset {our_qemu.OTHER}"
     return "Check out the version of Elevator Lab that exported it"
 

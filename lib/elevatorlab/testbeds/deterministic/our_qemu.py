@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 from ... import cache
@@ -48,13 +47,13 @@ def kept() -> Path:
 
 def ready() -> Path:
     """Return the folder of the emulator."""
-    if damage := cache.CacheEntry(KIND, digest(), kept()).damage():
+    entry = cache.CacheEntry(KIND, digest(), kept())
+    if damage := entry.damage():
         found = damage if kept().exists() else "it is not built"
         remedy = f"Unset {OTHER}" if another() and not kept().exists() else BUILD_IT
         raise NotReady(f"the emulator: {found}", remedy)
-    with suppress(PermissionError):  # another user owns this cache
-        os.utime(kept() / cache.INDEX)
-    return kept()
+    entry.note_use()
+    return entry.folder
 
 
 def version() -> str:

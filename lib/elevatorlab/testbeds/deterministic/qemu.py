@@ -210,10 +210,9 @@ def command(
     """Return the whole command line of one machine.
 
     `image`: The image's folder. `sizes_mib`: Sizes of its files, by name. `memory_mib`: Size of the
-    machine's memory. `ram`, `exchange`: Files that hold
-    the machine's memory and the exchange. `ram_mode`: ``share=on`` to write the memory file,
-    ``share=off`` to start from it, copy on write. `log`, `monitor`: QEMU's recording, and the
-    socket of its monitor.
+    machine's memory. `ram`, `exchange`: Files that hold the machine's memory and the exchange.
+    `ram_mode`: ``share=on`` to write the memory file, ``share=off`` to start from it, copy on
+    write. `log`, `monitor`: QEMU's recording, and the socket of its monitor.
     """
     return [
         emulator.binary,

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import distributed
 import pytest
@@ -19,7 +20,7 @@ from elevatorlab.running.pools import task
 from helpers import children, wait_until
 from stubs import Stub, cluster, started, trials
 
-pytestmark = [pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +199,27 @@ def test_ctrl_c_ends_what_runs_on_the_cluster(ledger, results, running):
         )
     campaign.run([Share(Stub(ledger), trials(6))], results, cluster=running.scheduler_address)
     assert len(finished(results)) == 6
+
+
+def test_a_client_closes_after_it_has_handed_over(ledger, results, running, monkeypatch):
+    """Otherwise Dask's one thread for this could wait for the closed client forever."""
+    from elevatorlab.running.pools.dask_workers import Workers
+
+    alone, handed_over_by = Workers._hand_over, []
+
+    def slowly(workers, near, far):
+        time.sleep(0.2)
+        handed_over_by.append(workers._client.status)
+        alone(workers, near, far)
+
+    def interrupt(done, total, trial):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Workers, "_hand_over", slowly)
+    share = [Share(Stub(ledger, lasts_s=(3600, 3601)), trials(4))]
+    with pytest.raises(KeyboardInterrupt):
+        campaign.run(share, results, None, interrupt, None, running.scheduler_address)
+    assert handed_over_by == ["running"] * 4
 
 
 def test_a_trial_that_comes_after_the_stop_does_not_start(ledger, monkeypatch):

@@ -11,7 +11,7 @@ import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from multiprocessing import resource_tracker
@@ -43,7 +43,8 @@ class Workers:
         self._client = client
         self._campaign = uuid.uuid4().hex
         self._submitted = 0
-        self._far: set[distributed.Future[Any]] = set()
+        #: By what was returned for a call, Dask's own future of it, until it is handed over.
+        self._far: dict[Future[Any], distributed.Future[Any]] = {}
 
     def submit(self, testbed: Testbed, trial: Trial, note: Say) -> Future[Outcome]:
         """Run a trial when its turn comes; a worker reports nothing before the trial ends."""
@@ -57,13 +58,12 @@ class Workers:
             pure=False,
             priority=-self._submitted,  # first come, first served
         )
-        self._far.add(far)
         near: Future[T] = Future()
+        self._far[near] = far
         far.add_done_callback(partial(self._hand_over, near))
         return near
 
     def _hand_over(self, near: Future[T], far: distributed.Future[T]) -> None:
-        self._far.discard(far)  # the worker may forget the result
         try:
             near.set_result(far.result())
         except distributed.scheduler.KilledWorker as death:
@@ -82,12 +82,18 @@ class Workers:
             )
         except BaseException as problem:
             near.set_exception(problem)
+        finally:
+            del self._far[near]  # the worker may forget the result
 
     def stop(self) -> None:
         """End what runs for this campaign, and start nothing more."""
+        open_calls = dict(self._far)
         if self._client.status == "running":
-            self._client.cancel(list(self._far))
+            self._client.cancel(list(open_calls.values()))
             self._client.run(task.stop, self._campaign, on_error="ignore")
+        # All clients of a process hand over in one thread. If it asked this client for a result
+        # while the client closes, it would wait forever, and every later campaign with it.
+        wait(open_calls, timeout=CONNECT_S)
 
 
 @contextmanager

@@ -5,18 +5,10 @@ import subprocess
 
 import pytest
 
-from disks import MIB, loop, said
+from disks import MIB, loop, refusal, said
 from elevatorlab.agent.devices import block_device, protection
 from elevatorlab.agent.devices.protection import DiskRefused
 from elevatorlab.agent.lifecycle.proofs import Proofs
-
-
-def refusal(name, destroy=True):
-    with pytest.raises(DiskRefused) as refused:
-        protection.check(name, destroy)
-    sentence = str(refused.value)
-    assert sentence.startswith(f"/dev/{name} ") and "expected" in sentence
-    return sentence
 
 
 @pytest.mark.root

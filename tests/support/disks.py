@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from elevatorlab.agent.devices import protection
+from elevatorlab.agent.devices.protection import DiskRefused
 
 MIB = 1 << 20
 
@@ -19,6 +20,15 @@ def said(*argv, **more):
 def attached(file, *options):
     """Attach a loop device to a file, or to another device, and return its kernel name."""
     return Path(said("losetup", "--find", "--show", *options, str(file))).name
+
+
+def refusal(name, destroy=True):
+    """Return the sentence with which the agent refuses a disk."""
+    with pytest.raises(DiskRefused) as refused:
+        protection.check(name, destroy)
+    sentence = str(refused.value)
+    assert sentence.startswith(f"/dev/{name} ") and "expected" in sentence
+    return sentence
 
 
 @contextlib.contextmanager

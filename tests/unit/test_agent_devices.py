@@ -6,6 +6,7 @@ import re
 import pytest
 
 import sys_trees
+from disks import refusal
 from elevatorlab.agent.devices import block_device, link, protection, udev_rule
 from elevatorlab.agent.devices.paced_disk import Pace
 from elevatorlab.agent.devices.protection import DiskRefused
@@ -66,18 +67,10 @@ def test_an_nvme_disk_without_multipath_is_itself(tmp_path):
 
 @pytest.mark.parametrize("name", ["sdz", "", "c9d9", "mapper/none", "../sda", "sda9"])
 def test_what_is_not_there_is_refused_with_what_is(name, block, nodes):
-    with pytest.raises(AgentError) as refusal:
+    with pytest.raises(AgentError) as refused:
         block_device.disks_of(name, block, nodes)
-    assert f"expected a block device of this machine, found {name!r}" in str(refusal.value)
-    assert "nvme0n1, sda, sda1" in str(refusal.value)
-
-
-def refusal(name, destroy=True):
-    with pytest.raises(DiskRefused) as refused:
-        protection.check(name, destroy)
-    sentence = str(refused.value)
-    assert sentence.startswith(f"/dev/{name} ") and "expected" in sentence
-    return sentence
+    assert f"expected a block device of this machine, found {name!r}" in str(refused.value)
+    assert "nvme0n1, sda, sda1" in str(refused.value)
 
 
 class Recorded:

@@ -9,9 +9,6 @@ from ..results.outcome import Outcome
 from ..trial import Trial
 from ..trial.capabilities import Capability, remedy_of, scheduler, sentence_of
 
-#: What is found of a capability that a testbed does not look for.
-NOT_HERE = "not to be had here"
-
 #: Receives a line for the person at the keyboard.
 Say = Callable[[str], object]
 
@@ -35,6 +32,8 @@ class Readiness:
         True if no trial runs without it; False if only trials that require it need it.
     amount : int or None
         How much of it is there, where a trial requires a number of it.
+    known : bool
+        False if the testbed has no finding on it.
     """
 
     testbed: str
@@ -44,6 +43,7 @@ class Readiness:
     remedy: str = ""
     needed: bool = False
     amount: int | None = None
+    known: bool = True
 
     @property
     def sentence(self) -> str:
@@ -171,7 +171,7 @@ def refuse_what_is_never_there(
     missing = _missing(name, findings, trials)
     # A testbed that is not built yet may have more capabilities afterwards.
     is_built = not any(one.needed for one in missing)
-    never = [one for one in missing if is_built or one.found != NOT_HERE]
+    never = [one for one in missing if is_built or one.known]
     _refuse(name, [one for one in never if not one.needed])
 
 
@@ -181,7 +181,7 @@ def _missing(name: str, findings: Iterable[Readiness], trials: list[Trial]) -> l
     required = sorted({what for trial in trials for what in requirements(trial)})
     needed = [finding for finding in by_name.values() if finding.needed]
     asked = [_finding_on(what, by_name, name) for what in required]
-    asked.sort(key=lambda one: one.found == NOT_HERE)
+    asked.sort(key=lambda one: not one.known)
     return [one for one in (*needed, *asked) if not one.ready]
 
 
@@ -192,7 +192,7 @@ def _finding_on(what: str, by_name: Mapping[str, Readiness], name: str) -> Readi
     kind, _, number = what.rpartition(" ")
     there = by_name.get(kind)
     if there is None or there.amount is None:
-        return Readiness(name, what, NOT_HERE, False, remedy_of(what))
+        return Readiness(name, what, "not to be had here", False, remedy_of(what), known=False)
     return Readiness(name, what, there.found, there.amount >= int(number), remedy_of(what))
 
 

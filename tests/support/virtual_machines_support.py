@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from elevatorlab import testbeds
-from elevatorlab.testbeds.deterministic import inner, qemu
+from elevatorlab.testbeds.deterministic import image, qemu
 from helpers import run_into
 
 ADDRESS = "deterministic?processor=Opteron_G3"
@@ -28,7 +28,7 @@ def make_guest(make_trial):
 
 def machine(emulator):
     """Return the command line without the program's path."""
-    sizes_mib = {qemu.ROOT: 512, inner.QEMU: 128}
+    sizes_mib = {qemu.ROOT: 512, image.NESTED_ROOT: 128}
     ram, *others = (Path(name) for name in ("ram", "exchange", "recording", "monitor"))
     return qemu.command(Path("image"), sizes_mib, 512, ram, "share=off", *others, emulator)[1:]
 

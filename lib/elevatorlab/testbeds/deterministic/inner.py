@@ -12,12 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...paths import ENVIRONMENTS
 from .. import agent_archive
-from . import image, initramfs, qemu
-
-RECIPE = ENVIRONMENTS / "nested"
-QEMU = image.NESTED_ROOT
+from . import initramfs, qemu
+from .image import NESTED, NESTED_ROOT
 
 #: Programs that boot the machine inside.
 PROGRAMS = ("init", "inner.py")
@@ -55,7 +52,9 @@ class Nested(qemu.Emulator):
         The kernel numbers such memories in the order of a hash of their names. With the name
         nvdimm3, this one comes last.
         """
-        piece = qemu.memory("nested", image / QEMU, sizes_mib[QEMU], "share=on,readonly=on")
+        piece = qemu.memory(
+            "nested", image / NESTED_ROOT, sizes_mib[NESTED_ROOT], "share=on,readonly=on"
+        )
         return [*piece, "-device", "nvdimm,id=nvdimm3,slot=2,memdev=nested,unarmed=on"]
 
     def digest_parts(self) -> dict[str, list[str]]:
@@ -85,7 +84,7 @@ def _machine(memory_mib: int) -> dict[str, int | str]:
 def _archive() -> bytes:
     """Return the archive that the inner kernel unpacks after the image's own initramfs."""
     files: dict[str, tuple[int, bytes | None]] = {
-        name: (0o755 if name == "init" else 0o644, (RECIPE / name).read_bytes())
+        name: (0o755 if name == "init" else 0o644, (NESTED / name).read_bytes())
         for name in PROGRAMS
     }
     return initramfs.archive({**files, "agent.pyz": (0o644, agent_archive.agent_archive())})

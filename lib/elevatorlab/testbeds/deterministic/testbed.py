@@ -114,16 +114,13 @@ class DeterministicTestbed:
     def _virtual_machines(self) -> Readiness:
         """Return the finding on virtual machines inside this one."""
         found = f"the processor model {self.emulator.cpu} has no SVM"
-        return self._elsewhere(Capability.VIRTUAL_MACHINES, found)
+        what = Capability.VIRTUAL_MACHINES
+        return Readiness(self.name, str(what), found, False, what.remedy)
 
     def _processors(self) -> Readiness:
         """Return the finding on processors of their own for host and target."""
         what = Capability.PROCESSORS
         return Readiness(self.name, str(what), "there is one", False, what.remedy, amount=1)
-
-    def _elsewhere(self, what: Capability, found: str) -> Readiness:
-        """Return the finding on a missing capability; the remedy names the testbed that has it."""
-        return Readiness(self.name, str(what), found, False, what.remedy)
 
     def _iozone(self) -> Readiness:
         """Return the finding on iozone, which needs Debian's component non-free."""

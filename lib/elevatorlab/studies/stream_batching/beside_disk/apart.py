@@ -155,9 +155,16 @@ def _steer(sender: cable.Port, senders: range, receiver: cable.Port, receivers: 
 def _write(port: cable.Port, masks: list[tuple[str, int]]) -> None:
     """Write masks of processors to files of a port's queues, wherever the port is."""
     folder = f"/sys/class/net/{port.name}/queues"
-    script = "; ".join(f"echo {mask:x} > {folder}/{file}" for file, mask in masks)
+    script = "; ".join(f"echo {_words(mask)} > {folder}/{file}" for file, mask in masks)
     place = ["ip", "netns", "exec", port.namespace] if port.namespace else []
     run(*place, "sh", "-ec", script)
+
+
+def _words(mask: int) -> str:
+    """Return a mask as the kernel reads it: words of 32 bits with commas between."""
+    digits = f"{mask:x}"
+    digits = digits.zfill(-(-len(digits) // 8) * 8)
+    return ",".join(digits[start : start + 8] for start in range(0, len(digits), 8))
 
 
 # Beside the disk the agent is another package, whose types mypy does not see.

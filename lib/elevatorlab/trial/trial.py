@@ -46,8 +46,6 @@ class IoCost(Record):
 #: Memory that a machine with a virtual machine inside keeps for its kernel, the agent and QEMU.
 HOST_MIB = 384
 
-#: Largest memory of a machine that has a virtual machine inside.
-LARGEST_HOST_MIB = 3072
 
 #: Most workloads inside a virtual machine, where this many workers wait.
 MOST_WORKLOADS_INSIDE = 4
@@ -251,11 +249,6 @@ class Trial(Record):
             )
         machine = inside[0].virtual_machine
         assert machine
-        if self.memory_mib > LARGEST_HOST_MIB:
-            raise ValueError(
-                f"memory_mib: expected at most {LARGEST_HOST_MIB} with a virtual machine inside; "
-                f"found {self.memory_mib}. docs/virtual_machines.md has parameters that fit"
-            )
         most_mib = self.memory_mib - self.device.memory_mib - HOST_MIB
         if machine.memory_mib > most_mib:
             raise ValueError(
@@ -280,6 +273,11 @@ class Trial(Record):
         """Return the one spelling of this trial that is hashed."""
         content = self.model_dump(mode="json")
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def processors(self) -> int:
+        """How many processors the trial needs."""
+        return self.device.processors
 
     @property
     def hash(self) -> str:

@@ -92,9 +92,17 @@ def read_all(exchange, offset, length):
     return b"".join(parts)
 
 
-def load_agent(exchange):
+def boot_machine_inside():
+    """Boot a virtual machine inside this one, if one is wanted (outer.py)."""
+    if (TRIAL / "machine.json").exists():
+        import outer
+
+        outer.boot(TRIAL)
+        (TRIAL / "machine.json").unlink()
+
+
+def load_agent():
     """Unpack, compile and import the agent, and start once what it starts."""
-    receive(exchange, TRIAL)
     zipfile.ZipFile(TRIAL / "agent.pyz").extractall(AGENT)
     (TRIAL / "agent.pyz").unlink()
     compileall.compile_dir(AGENT, quiet=1)
@@ -156,7 +164,9 @@ def main():
     TRIAL.mkdir()
     exchange = os.open(EXCHANGE, os.O_RDWR)
     half = os.lseek(exchange, 0, os.SEEK_END) // 2
-    load_agent(exchange)
+    receive(exchange, TRIAL)
+    boot_machine_inside()
+    load_agent()
     write_port(PAUSE_PORT, 1)
     # ---- a trial starts here ----
     try:

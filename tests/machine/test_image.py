@@ -16,7 +16,3 @@ def test_the_deterministic_image_has_iozone(deterministic):
 def test_another_processor_has_another_digest():
     other = qemu.usual(running.OTHER_PROCESSOR)
     assert image.digest(other) != image.digest() == image.digest(qemu.usual())
-
-
-def test_the_default_digest_has_no_part_of_it():
-    assert "virtual machines" not in image.digest_parts()

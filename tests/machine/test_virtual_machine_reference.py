@@ -1,22 +1,16 @@
-"""The stored reference of the testbed with virtual machines inside, beside the default one's."""
+"""The stored reference of an earlier testbed, with virtual machines inside."""
 
-import json
 from collections import Counter
 
 import pytest
-from typer.testing import CliRunner
 
 from elevatorlab import cache
-from elevatorlab.cli.commands import app
-from elevatorlab.errors import NotReady
 from elevatorlab.judging import claims, kept
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
-from elevatorlab.results import costs, references, store, tidying
+from elevatorlab.results import references, store, tidying
 from elevatorlab.results.references import Source
 from elevatorlab.running import provenance
-from elevatorlab.sharing import verification
-from elevatorlab.showing import artifact, writing
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.tables import (
     MORE_INSTRUCTIONS,
@@ -45,65 +39,7 @@ def measured(tmp_path, monkeypatch):
 
 
 def store_it(measured):
-    wanted = {trial.hash for trial in nested_trials(**FEW)}
-    references.write(measured, vm_vs_container, "quick", "nested", FEW, wanted)
-
-
-ADDRESS = "deterministic?processor=Opteron_G3"
-
-
-OPTIONS = ["repetitions=2", "schedulers=none,bfq", "guest_below=none,bfq"]
-
-
-@pytest.fixture
-def given(measured, monkeypatch):
-    """Call `elevatorlab reference`, which leaves the repository's own pages as they are."""
-    monkeypatch.setattr(writing, "draw_overview", lambda study: None)
-    monkeypatch.setattr(artifact, "write", lambda: "page")
-    settings = [part for one in OPTIONS for part in ("-p", one)]
-
-    def call(*more):
-        usual = ["reference", *more, "--results", str(measured)]
-        return CliRunner().invoke(app, usual, catch_exceptions=True)
-
-    call.whole = (STUDY, "--testbed", ADDRESS, *settings)
-    return call
-
-
-def test_one_command_stores_it_beside_the_default_one(given, measured, tmp_path):
-    before = (tmp_path / "reference/vm_vs_container.csv").read_bytes()
-    done = given(*given.whole)
-    assert done.exit_code == 0, done.output
-    place = tmp_path / "reference/virtual_machines"
-    assert f"reference of {STUDY} written to {place}" in done.output
-    assert (tmp_path / "reference/vm_vs_container.csv").read_bytes() == before
-    wanted = {trial.hash for trial in nested_trials(**FEW)}
-    assert set(references.digests(STUDY, "quick", "nested")) == wanted
-    told = json.loads((place / "provenance.json").read_text())
-    assert (told["testbed"], told["parameters"]) == (
-        "nested",
-        {STUDY: {**FEW, "schedulers": "none,bfq", "guest_below": "none,bfq"}},
-    )
-    assert costs.read("quick", "nested")[STUDY]["trials"] == str(len(wanted))
-    assert costs.read() == {}
-
-
-def test_trials_that_are_not_finished_are_refused(given):
-    done = given(*given.whole, "-p", "repetitions=3")
-    assert "expected all" in str(done.exception) and "are not finished" in str(done.exception)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--testbed", ADDRESS], "--testbed: expected a study with it; found none"),
-        ([STUDY, "--testbed", "host"], "expected one that a reference is kept of"),
-        ([STUDY, "-p", "repetitions=2"], "-p: expected none for the testbed deterministic"),
-    ],
-)
-def test_what_is_no_reference_is_refused_in_one_sentence(given, arguments, said):
-    found = str(given(*arguments).exception)
-    assert said in found and "\n" not in found
+    references.write(measured, vm_vs_container, "quick", "nested")
 
 
 def test_both_are_loaded_and_each_has_its_origin(measured):
@@ -113,7 +49,7 @@ def test_both_are_loaded_and_each_has_its_origin(measured):
     assert set(table[table["testbed"] == "nested"]["image_digest"]) == {NESTED}
     (found,) = (one for one in provenance.of([Source.of(STUDY)]) if one.testbed == "nested")
     assert found.image_digest == NESTED and all(found.trials.values())
-    assert f"--testbed '{ADDRESS}'" in found.command
+    assert found.command == ""  # its testbed is gone
 
 
 def test_published_data_and_folders_have_nothing_of_it(measured):
@@ -121,29 +57,6 @@ def test_published_data_and_folders_have_nothing_of_it(measured):
     assert Source.of(STUDY).presets["nested"] == "quick"
     for results in ("published", "reference/paper", measured):
         assert "nested" not in Source.of(STUDY, results).presets
-
-
-def test_it_is_verified_where_the_emulator_is(measured, monkeypatch, capsys):
-    store_it(measured)
-    assert verification.beside() == ["nested"] and verification.beside("paper") == []
-    stored = verification.reference("quick", "nested")
-    assert set(stored) == {(STUDY, trial.hash) for trial in nested_trials(**FEW)}
-    asked = []
-
-    def again(trials, testbed, *_):
-        asked.append(testbed.name)
-        if testbed.name == "nested":
-            raise NotReady("the emulator is missing", "Build it: make setup")
-        return [verification.Verification(STUDY, verification.SAME, "same bits")]
-
-    monkeypatch.setattr(verification, "again", again)
-    monkeypatch.setattr(verification, "reference", lambda *_: stored)
-    done = CliRunner().invoke(app, ["verify"])
-    assert done.exit_code == 0 and asked == ["deterministic", "nested"]
-    assert (
-        f"nested: none of {len(stored)} trials run again: the emulator is missing. Build it: make "
-        "setup" in done.output
-    )
 
 
 def test_without_a_request_there_are_no_exits_a_request(measured):

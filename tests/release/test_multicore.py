@@ -9,7 +9,6 @@ from elevatorlab import testbeds
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
 from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import image, template
-from elevatorlab.testbeds.deterministic.multicore import parse
 from elevatorlab.testbeds.deterministic.qemu import Emulator
 from elevatorlab.trial import profile
 from helpers import every_core_busy, result_of, run_into
@@ -64,7 +63,7 @@ def test_the_same_bits_quiet_loaded_and_after_another(
 
 def test_two_boots_give_the_same_machine(run, many_jobs, tmp_path, monkeypatch):
     address = "deterministic?cpus=2"
-    emulator = parse(address)
+    emulator = Emulator(cpus=2)
     first = run(address, many_jobs)
     kept = template.ready(many_jobs.memory_mib, emulator)
     with every_core_busy():
@@ -89,7 +88,7 @@ def test_both_sides_keep_to_their_processors_with_the_same_bits(tmp_path):
     """The proof is in the result, and the result is the same with every core of the host busy."""
     chosen = {"cores": (1,), "schedulers": ("sbq",), "depths": (64,)}
     (one,) = expanded("smoke", **chosen)
-    testbed = testbeds.get("deterministic?cpus=2", say=lambda text: None)
+    testbed = testbeds.get("deterministic", say=lambda text: None)
     quiet = run_into(tmp_path / "quiet", testbed, one)
     result = result_of(quiet)
     (proof,) = [proof for proof in result["proofs"] if proof["knob"] == "processors"]

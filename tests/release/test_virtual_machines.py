@@ -3,8 +3,6 @@
 import pytest
 
 from elevatorlab.errors import TrialFailed
-from elevatorlab.judging import matching
-from elevatorlab.results import reading
 from helpers import fio
 from virtual_machines_support import make_guest, run  # noqa: F401  (fixtures)
 
@@ -15,9 +13,3 @@ def test_a_machine_that_hangs_fails_its_trial_at_the_deadline(run, make_guest):
     endless = fio(time_based=1, runtime="60s", size="16M")
     with pytest.raises(TrialFailed, match="the trial did not end within its 2.0 s; expected less"):
         run(make_guest(workloads=(endless,), deadline_s=2.0))
-
-
-def test_its_provenance_can_be_read(run, make_guest):
-    found = reading.read_provenance(run(make_guest(workloads=(fio(number_ios=10, size="4M"),))))
-    assert "Opteron_G3,+svm,+npt" in found.accelerator and matching.COUNTED in found.accelerator
-    assert {"qemu-system-x86", "linux-image-amd64"} <= set(found.packages)

@@ -1,14 +1,9 @@
 """What several tiers of `test_virtual_machines` share."""
 
-from pathlib import Path
-
 import pytest
 
-from elevatorlab import testbeds
-from elevatorlab.testbeds.deterministic import image, qemu
+from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
 from helpers import run_into
-
-ADDRESS = "deterministic?processor=Opteron_G3"
 
 
 def guest(**machine):
@@ -26,19 +21,12 @@ def make_guest(make_trial):
     return make
 
 
-def machine(emulator):
-    """Return the command line without the program's path."""
-    sizes_mib = {qemu.ROOT: 512, image.NESTED_ROOT: 128}
-    ram, *others = (Path(name) for name in ("ram", "exchange", "recording", "monitor"))
-    return qemu.command(Path("image"), sizes_mib, 512, ram, "share=off", *others, emulator)[1:]
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """Return a function that runs a trial, and returns its result's folder."""
 
     def again(trial):
-        testbed = testbeds.get(ADDRESS, say=lambda text: None)
+        testbed = DeterministicTestbed(say=lambda text: None)
         return run_into(tmp_path_factory.mktemp("result"), testbed, trial)
 
     return again

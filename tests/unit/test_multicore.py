@@ -11,28 +11,30 @@ from elevatorlab import cache, testbeds
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import ENVIRONMENTS
 from elevatorlab.testbeds.deterministic import our_qemu, qemu
-from elevatorlab.testbeds.deterministic.multicore import RANGES
 from elevatorlab.testbeds.deterministic.qemu import Emulator
+from elevatorlab.testbeds.deterministic.testbed import MOST_CPUS, RANGES
+from elevatorlab.trial.capabilities import Capability
 from helpers import cli
-from multicore_support import run  # noqa: F401  (fixtures)
+from stream_batching_cores_support import expanded
 
 FORM = "expected deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]; found"
 
-MISSHAPEN = [
-    f"deterministic?{rest}" for rest in ("", "slot=100", "cpus=2&cpus=4", "cpus=2&cores=4")
-]
+EIGHT = "deterministic?cpus=8"
+
+MISSHAPEN = [f"deterministic?{rest}" for rest in ("", "cpus=2&cpus=4", "cpus=2&cores=4")]
 
 
 @pytest.mark.parametrize(
     ("address", "emulator"),
     [
         ("deterministic?cpus=1", Emulator(1, 1000, 0)),
+        ("deterministic?slot=200", Emulator(1, 200, 0)),
         ("deterministic?cpus=32&slot=200&transfer=100", Emulator(32, 200, 100)),
     ],
 )
 def test_an_address(address, emulator):
     testbed = testbeds.get(address, say=None)
-    assert (testbed.name, testbed.emulator) == ("multicore", emulator)
+    assert (testbed.name, testbed.emulator) == ("deterministic", emulator)
     assert testbed.anywhere
 
 
@@ -40,9 +42,9 @@ def test_an_address(address, emulator):
     ("address", "said"),
     [
         *((one, f"{FORM} '{one}'") for one in MISSHAPEN),
-        ("deterministic?cpus=33", "cpus: expected a number from 1 to 32; found '33'"),
-        ("deterministic?cpus=0", "cpus: expected a number from 1 to 32; found '0'"),
-        ("deterministic?cpus=two", "cpus: expected a number from 1 to 32; found 'two'"),
+        ("deterministic?cpus=49", "cpus: expected a number from 1 to 48; found '49'"),
+        ("deterministic?cpus=0", "cpus: expected a number from 1 to 48; found '0'"),
+        ("deterministic?cpus=two", "cpus: expected a number from 1 to 48; found 'two'"),
         ("deterministic?cpus=2&slot=1", "slot: expected a number from 20 to 1000000; found '1'"),
         ("deterministic?cpus=2&transfer=-1", "transfer: expected a number from 0 to 10000; found"),
     ],
@@ -53,9 +55,14 @@ def test_bad_addresses_are_refused(address, said, error_of):
     assert "\n" not in sentence
 
 
-def test_the_bare_name_needs_an_address(error_of):
-    said = "expected an address, deterministic?cpus=N; found 'multicore'"
-    assert said in error_of(testbeds.get, "multicore")
+def test_a_machine_has_the_processors_that_its_trial_asks_for():
+    """Unless the address says how many."""
+    trials = expanded(cores=(1, 4), targets=("ram",), schedulers=("none",), repetitions=1)
+    usual, eight = (testbeds.get(one, say=None) for one in ("deterministic", f"{EIGHT}&slot=200"))
+    assert [usual._emulator_of(one).cpus for one in trials] == [2, 8]
+    assert {eight._emulator_of(one) for one in trials} == {Emulator(8, 200)}
+    (there,) = (one for one in usual.findings() if one.what == Capability.PROCESSORS)
+    assert (there.ready, there.amount) == (True, MOST_CPUS)
 
 
 def machine(emulator):
@@ -74,9 +81,9 @@ def test_every_parameter_makes_another_machine():
 
 
 def test_results_of_other_arrangements_have_other_folders():
-    addresses = [f"deterministic?cpus=2{more}" for more in ("", "&slot=200", "&transfer=100")]
+    addresses = [f"deterministic{rest}" for rest in ("", "?cpus=2", "?slot=200&cpus=2")]
     found = {testbeds.get(address, say=None).folder_name() for address in addresses}
-    assert found == {"multicore-2-1000-0", "multicore-2-200-0", "multicore-2-1000-100"}
+    assert found == {"deterministic", "deterministic-cpus2", "deterministic-cpus2-slot200"}
 
 
 def test_more_processors_have_more_wall_time(make_trial):

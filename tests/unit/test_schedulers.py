@@ -128,7 +128,7 @@ PROGRAMS = STRESS + [
 
 #: It loads the modules of the kernel's own schedulers into virtual machines. Its bytes are part of
 #: the digest of stored results, so it keeps the names as long as these are kept.
-STORED = {"nested/inner.py": {"bfq", "kyber", "mq-deadline"}}
+STORED = {"deterministic/inner.py": {"bfq", "kyber", "mq-deadline"}}
 
 #: Some stress tests ask for what only SBQ has; one constant names it.
 SUBJECT = {"kernel/test/rig.py": {"sbq"}}

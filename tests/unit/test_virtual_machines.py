@@ -2,33 +2,27 @@
 
 import json
 import os
-import re
 import socket
 import threading
-from dataclasses import replace
 
 import pandas as pd
 import pytest
 
-from elevatorlab import testbeds
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.groups import inside, virtual_machine
 from elevatorlab.agent.groups.virtual_machine import Monitor
 from elevatorlab.judging import matching
-from elevatorlab.paths import PROJECT
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.running.expansion import parameters
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container import columns
 from elevatorlab.testbeds.base import requirements
-from elevatorlab.testbeds.deterministic import qemu
-from elevatorlab.testbeds.deterministic.inner import Nested
-from elevatorlab.testbeds.deterministic.nested import NestedTestbed
+from elevatorlab.testbeds.deterministic import our_qemu, qemu
+from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
 from elevatorlab.trial import parse
 from elevatorlab.trial.capabilities import Capability
-from elevatorlab.trial.trial import LARGEST_HOST_MIB
 from helpers import fio
-from virtual_machines_support import ADDRESS, guest, machine, make_guest, run  # noqa: F401  (fixtures)
+from virtual_machines_support import guest, make_guest, run  # noqa: F401  (fixtures)
 
 
 def test_the_defaults_are_in_the_trial(make_guest):
@@ -58,7 +52,6 @@ def test_other_trials_do_not_mention_it(make_trial):
     ("changes", "place", "found"),
     [
         ({"machine": {"memory_mib": 1300}}, "main.virtual_machine.memory_mib", "1088 of its 1536"),
-        ({"memory_mib": 4096}, "memory_mib", "at most 3072 with a virtual machine inside"),
         ({"groups": (guest(), {"name": "other"})}, "groups", "found main, other"),
         ({"groups": (NO_GUEST,)}, "virtual_machine", "found with process"),
         ({"machine": {"cache": "writeback"}}, "aio: expected threads or io_uring", "found native"),
@@ -87,58 +80,25 @@ def test_a_workload_that_looks_at_the_outer_machine_is_refused(make_guest):
         make_guest(workloads=(fio(), iostat))
 
 
-def test_an_address():
-    testbed = testbeds.get(ADDRESS, say=None)
-    assert (testbed.name, testbed.emulator) == ("nested", Nested(processor="Opteron_G3"))
-    assert testbed.anywhere
-
-
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("deterministic?processors=2", "expected deterministic?processor=MODEL; found"),
-        (f"{ADDRESS}&cpus=2", "expected deterministic?processor=MODEL; found"),
-        ("deterministic?processor=Nehalem-v1", "processor: expected a model with SVM"),
-    ],
-)
-def test_bad_addresses_are_refused(address, said, error_of):
-    sentence = error_of(testbeds.get, address)
-    assert sentence.startswith("testbed deterministic: ") and said in sentence
-    assert "\n" not in sentence
-
-
-def test_the_default_processor_is_refused_with_the_remedy(make_guest, testbed, error_of):
+def test_another_qemu_has_no_machine_inside(make_guest, monkeypatch, error_of):
+    monkeypatch.setenv(our_qemu.OTHER, "/usr/bin/true")
     trial = make_guest({"scheduler": {"name": "bfq"}})
     assert {str(Capability.VIRTUAL_MACHINES), "scheduler bfq"} <= requirements(trial)
-    (found,) = [one for one in testbed.findings() if one.what == Capability.VIRTUAL_MACHINES]
-    assert "Nehalem-v1 has no SVM" in found.found and f"'{ADDRESS}'" in found.remedy
-
-
-def test_its_machine_has_svm_and_one_more_piece_of_memory():
-    plain = machine(qemu.Emulator())
-    nested = machine(Nested())
-    assert plain[plain.index("-cpu") + 1] == "Nehalem-v1"
-    assert nested[nested.index("-cpu") + 1] == "Opteron_G3,+svm,+npt"
-    assert "512M,slots=2,maxmem=8704M" in plain and "512M,slots=3,maxmem=8704M" in nested
-    assert "image/initramfs.cpio" in plain and "image/nested.cpio" in nested
-    more = [word for word in nested if word.startswith(("nvdimm,id", "memory-backend-file"))]
-    assert "nvdimm,id=nvdimm3,slot=2,memdev=nested,unarmed=on" in more
+    testbed = DeterministicTestbed(say=None, emulator=qemu.usual())
+    found = [one for one in testbed.findings() if one.what == Capability.VIRTUAL_MACHINES]
+    assert [(one.ready, one.remedy) for one in found] == [(False, f"unset {our_qemu.OTHER}")]
 
 
 def test_templates_of_other_machines_have_other_names():
-    plain, one, another = Nested(), Nested(inner_mib=512), Nested(inner_mib=768)
-    names = {emulator.template_name(1536) for emulator in (qemu.Emulator(), plain, one, another)}
-    assert names == {"1536", "1536+0", "1536+512", "1536+768"}
-    assert plain.inputs() == {}
-    told = json.loads(one.inputs()["machine.json"])
-    assert told["memory_mib"] == 512 and told["kernel_options"] == qemu.KERNEL_OPTIONS
-    assert replace(plain, inner_mib=512) == one
+    machines = (qemu.Emulator(inner_mib=size_mib) for size_mib in (0, 512, 768))
+    names = {emulator.template_name(1536) for emulator in machines}
+    assert names == {"1536", "1536+512", "1536+768"}
 
 
 def test_a_trial_says_what_is_inside(make_guest, make_trial):
-    testbed = NestedTestbed(ADDRESS, say=None)
-    assert testbed._emulator_of(make_guest({"memory_mib": 640})) == Nested(inner_mib=640)
-    assert testbed._emulator_of(make_trial()) == Nested()
+    testbed = DeterministicTestbed(say=None)
+    assert testbed._emulator_of(make_guest({"memory_mib": 640})).inner_mib == 640
+    assert testbed._emulator_of(make_trial()).inner_mib == 0
 
 
 def test_the_monitor_says_why_qemu_refuses(tmp_path):
@@ -209,7 +169,7 @@ def test_a_disk_that_never_comes(tmp_path, monkeypatch):
 
 
 def trials_of(preset="quick", **more):
-    given = parameters(vm_vs_container, preset, more, NestedTestbed.defaults)
+    given = parameters(vm_vs_container, preset, {"guest": True, **more})
     return vm_vs_container.trials(given)
 
 
@@ -247,29 +207,17 @@ def test_the_guests_parameters_are_checked(error_of):
     assert "virtual_machine.cache" in sentence and "'fast'" in sentence and "\n" not in sentence
 
 
-def test_a_guest_that_does_not_fit_the_machine(error_of):
-    sentence = error_of(trials_of, guest_mib=2048)
-    assert "memory_mib: expected at most 3072" in sentence and "\n" not in sentence
-
-
 @pytest.mark.parametrize("preset", ["paper", "full"])
-def test_the_documented_parameters_fit_files_of_the_articles_sizes(preset, error_of):
-    defaults = NestedTestbed.defaults
-    assert "expected at most 3072" in error_of(
-        lambda: vm_vs_container.trials(parameters(vm_vs_container, preset, {}, defaults))
-    )
-    page = (PROJECT / "docs/virtual_machines.md").read_text()
-    fitting = dict(re.findall(r"-p (device_mib|memory_mib|guest_mib)=(\d+)", page))
-    given = {"repetitions": 1, **{name: int(size_mib) for name, size_mib in fitting.items()}}
-    chosen = parameters(vm_vs_container, preset, given, defaults)
-    assert len(fitting) == 3 and chosen.scale == 1
-    found = vm_vs_container.trials(chosen)
-    assert max(trial.memory_mib for trial in found) <= LARGEST_HOST_MIB
+def test_a_guest_caches_all_files_of_the_articles_sizes(preset):
+    trials = trials_of(preset, repetitions=1, arms=[], variants=["as_published"])
+    read_mib = [sum(trials[0].workloads[1].sizes_mib)]
+    assert read_mib == [550]
+    assert {trial.groups[0].virtual_machine.memory_mib for trial in trials} == {2048}
 
 
 def test_arms_of_one_emulated_machine_are_compared():
     told = "TCG, instruction counting (1 instruction = 1 ns)"
-    where = {"accelerator": told, "testbed": "nested", "machine": "5d3", "preset": "quick"}
+    where = {"accelerator": told, "testbed": "deterministic", "machine": "5d3", "preset": "quick"}
     rows = pd.DataFrame([{"arm": arm, **where} for arm in ("host", "container", "vm")])
     rows = rows.assign(backing_scheduler=None)
     (run,) = matching.runs(rows)

@@ -9,10 +9,9 @@ import typer
 
 from ..errors import ElevatorLabError
 from ..paths import BUILD, INSTALLED
-from ..plugins.testbeds import ADDRESSES, DEFAULT
+from ..plugins.testbeds import DEFAULT
 from .base import (
     ClusterOption,
-    ParameterOption,
     PresetOption,
     ReferenceOption,
     ResultsOption,
@@ -46,11 +45,6 @@ def tiles(
 def reference(
     study: SomeStudy = None,
     preset: ReferenceOption = "quick",
-    parameter: ParameterOption = None,
-    testbed: Annotated[
-        str,
-        typer.Option(help="where it was measured; any but the default needs a study"),
-    ] = DEFAULT,
     results: ResultsOption = None,
 ) -> None:
     """Store the results of a preset as its reference in data/ (for maintainers)."""
@@ -58,46 +52,17 @@ def reference(
     from .. import testbeds
     from ..plugins import studies
     from ..results import costs, references, store
-    from ..running import expansion
-    from ..running.provenance import preset_trials
     from ..showing import artifact
     from ..showing.writing import draw_overview
 
-    where = testbeds.get(testbed)
-    _refuse_what_is_no_reference(where.name, study, parameter)
-    results = results or store.default_results(where)
-    overrides = expansion.parse_overrides(parameter or [])
+    results = results or store.default_results(testbeds.get(DEFAULT))
     some = [studies.get(study)] if study else studies.ours()
     for one in some:
-        wanted = None
-        if where.name in references.BESIDE:
-            expanded = preset_trials(one, preset, where.name, overrides)
-            wanted = {trial.hash for trial in expanded}
-        references.write(results, one, preset, where.name, overrides, wanted)
+        references.write(results, one, preset)
         draw_overview(one)
-        print(f"reference of {one.NAME} written to {references.folder(preset, where.name)}")
-    costs.write(results, preset, some, where.name)
+        print(f"reference of {one.NAME} written to {references.folder(preset)}")
+    costs.write(results, preset, some)
     print(artifact.write())
-
-
-def _refuse_what_is_no_reference(
-    testbed: str, study: str | None, parameters: list[str] | None
-) -> None:
-    """Refuse a testbed without a stored reference, and parameters for the default testbed."""
-    from ..results import references
-
-    if testbed not in (DEFAULT, *references.BESIDE):
-        known = ", ".join([DEFAULT, *(ADDRESSES[name] for name in references.BESIDE)])
-        raise ElevatorLabError(
-            f"--testbed: expected one that a reference is kept of ({known}); found {testbed}"
-        )
-    if testbed in references.BESIDE and study is None:
-        raise ElevatorLabError("--testbed: expected a study with it; found none. Name one")
-    if testbed == DEFAULT and parameters:
-        raise ElevatorLabError(
-            f"-p: expected none for the testbed {DEFAULT}, whose reference is a whole preset; "
-            f"found {parameters[0]!r}"
-        )
 
 
 @app.command()

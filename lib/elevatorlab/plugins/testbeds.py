@@ -13,18 +13,10 @@ DEFAULT = "deterministic"
 #: A machine behind SSH; and two such machines, host and target.
 SSH, SSH_PAIR = "ssh", "ssh-pair"
 
-#: The default testbed's machine with several processors; its address says how many.
-MULTICORE = "multicore"
-
-#: The default testbed's machine with another model of processor, which can run virtual machines.
-NESTED = "nested"
-
 #: Forms of the addresses of these testbeds; results contain only the names.
 ADDRESSES = {
     SSH: "ssh://HOST",
     SSH_PAIR: "ssh://HOST?target=HOST",
-    MULTICORE: f"{DEFAULT}?cpus=N",
-    NESTED: f"{DEFAULT}?processor=Opteron_G3",
 }
 
 
@@ -54,4 +46,4 @@ def names() -> list[str]:
 def forms() -> list[str]:
     """Return the ways to spell a testbed: names, and forms of addresses."""
     addresses = ["ssh://[USER@]HOST[:PORT]", "docker+ssh://[USER@]HOST[:PORT]"]
-    return [*names(), *addresses, ADDRESSES[SSH_PAIR], ADDRESSES[MULTICORE], ADDRESSES[NESTED]]
+    return [*names(), *addresses, ADDRESSES[SSH_PAIR], f"{DEFAULT}?cpus=N"]

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import ElevatorLabError, NotReady, TrialFailed
-from ..plugins.testbeds import ADDRESSES, NESTED
 from ..results import reading, schedulers, store
 from ..results.outcome import Outcome
 from ..testbeds.base import Say, Testbed
@@ -74,8 +73,7 @@ def divide(expanded: Sequence[tuple[Testbed, list[Trial]]]) -> list[Share]:
             f"{len(left)} of {len(all_trials)} trials belong on another testbed than {names} (the "
             f"first: {_labels(left[0])}). Expected plain processes on `host` or ssh://..., "
             "containers on `docker`, a virtual machine on `vagrant`; several may be named, with "
-            "commas between. Without -p arms=vm, a virtual machine is also inside "
-            f"'{ADDRESSES[NESTED]}'"
+            "commas between. A virtual machine inside `deterministic` needs no arm: -p guest=true"
         )
     return shares
 

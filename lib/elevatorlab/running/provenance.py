@@ -75,7 +75,7 @@ def _origin_of_reference(study: Study, preset: str, testbed: str) -> Origin:
     stored = references.provenance(preset, testbed)
     known = references.digests(study.NAME, preset, testbed)
     overrides = references.parameters(study.NAME, preset, testbed)
-    expanded = preset_trials(study, preset, testbed, overrides)
+    expanded = preset_trials(study, preset, overrides=overrides)
     made = {trial.hash: trial.model_dump(mode="json") for trial in expanded}
     trials = {name: words(made[name]) if name in made else "" for name in sorted(known)}
     provenance = {**stored, "image_digest": next(iter(known.values()))[0]}

@@ -70,20 +70,18 @@ Stored = Mapping[tuple[str, str], Expected]
 """Stored results, by study and hash of the trial."""
 
 
-def reference(preset: str = "quick", testbed: str = DEFAULT) -> Stored:
+def reference(preset: str = "quick") -> Stored:
     """Return the stored results of all trials of a reference.
 
-    `preset`: One of `references.PRESETS`. A study without such a reference is left out. `testbed`:
-    The default testbed, or one of `references.BESIDE`.
+    `preset`: One of `references.PRESETS`. A study without such a reference is left out.
     """
-    found, lacking, provenance = {}, 0, references.provenance(preset, testbed)
+    found, lacking, provenance = {}, 0, references.provenance(preset)
     for study in studies.ours():
-        if not references.is_stored(study.NAME, preset, testbed):
+        if not references.is_stored(study.NAME, preset):
             continue
-        digests = references.digests(study.NAME, preset, testbed)
-        table = references.table(study, preset, testbed)
-        overrides = references.parameters(study.NAME, preset, testbed)
-        for trial in preset_trials(study, preset, testbed, overrides):
+        digests = references.digests(study.NAME, preset)
+        table = references.table(study, preset)
+        for trial in preset_trials(study, preset, DEFAULT):
             if trial.hash in digests:
                 rows = table[table["trial"] == trial.hash]
                 found[study.NAME, trial.hash] = Expected(
@@ -97,15 +95,6 @@ def reference(preset: str = "quick", testbed: str = DEFAULT) -> Stored:
             "It belongs to another version of the studies"
         )
     return found
-
-
-def beside(preset: str = "quick") -> list[str]:
-    """Return the testbeds, other than the default one, with a stored reference of a preset."""
-    return [
-        testbed
-        for testbed in references.BESIDE
-        if any(references.is_stored(study.NAME, preset, testbed) for study in studies.ours())
-    ]
 
 
 def unpacked(bundle: Bundle, folder: Path) -> tuple[Stored, list[str]]:

@@ -12,8 +12,6 @@ from ..extras import MissingExtra
 from ..plugins.testbeds import (
     ADDRESSES,
     DEFAULT,
-    MULTICORE,
-    NESTED,
     SSH,
     SSH_PAIR,
     TESTBEDS,
@@ -35,9 +33,8 @@ def get(name: str, say: Callable[[str], object] = print) -> Testbed:
     as KIND, which parses it: ``ssh://...`` (see `elevatorlab.testbeds.remote.ssh.parse`), also with
     a target (`elevatorlab.testbeds.remote.pair`). ``docker+ssh://USER@HOST:PORT`` is the Docker
     engine of another machine: the testbed gets the part after ``+``. ``deterministic?cpus=N`` is
-    the default testbed's machine with several processors. ``deterministic?processor=MODEL`` is its
-    machine with a processor that supports virtual machines inside. `say`: The testbed calls it with
-    a line before anything that takes long.
+    the default testbed with so many processors for each trial. `say`: The testbed calls it with a
+    line before anything that takes long.
     """
     kind, address = _taken_apart(name)
     if kind not in TESTBEDS:
@@ -55,10 +52,8 @@ def get(name: str, say: Callable[[str], object] = print) -> Testbed:
 
 def _taken_apart(name: str) -> tuple[str, tuple[str, ...]]:
     """Return the kind of testbed that `name` means, and its address, if any."""
-    if name.startswith(f"{DEFAULT}?processor"):
-        return NESTED, (name,)
     if name.startswith(f"{DEFAULT}?"):
-        return MULTICORE, (name,)
+        return DEFAULT, (name,)
     if "://" not in name:
         return name, ()
     scheme = name.partition("://")[0]

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from ..errors import NotReady
 from ..results.outcome import Outcome
 from ..trial import Trial
-from ..trial.capabilities import Capability, remedy_of, scheduler, sentence_of
+from ..trial.capabilities import Capability, processors, remedy_of, scheduler, sentence_of
 
 #: Receives a line for the person at the keyboard.
 Say = Callable[[str], object]
@@ -123,6 +123,8 @@ def requirements(trial: Trial) -> set[str]:
     Returns: Names of capabilities, as `Readiness.what` has them.
     """
     required = {scheduler(trial.scheduler.name), *trial.device.requires}
+    if trial.processors > 1:
+        required.add(processors(trial.processors))
     if trial.regulator:
         required.add(Capability.LIMITS)
     if trial.io_cost:

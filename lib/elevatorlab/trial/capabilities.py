@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from ..paths import command
 from ..plugins.schedulers import IN_THE_IMAGE, SCHEDULERS, SchedulerRecord
-from ..plugins.testbeds import ADDRESSES, MULTICORE, NESTED
+from ..plugins.testbeds import DEFAULT
 
 VERSION_2 = "boot with systemd.unified_cgroup_hierarchy=1"
 
@@ -56,12 +56,12 @@ class Capability(StrEnum):
     VIRTUAL_MACHINES = (
         "virtual machines",
         "A group is a virtual machine of its own, made by KVM inside the machine.",
-        f"use --testbed '{ADDRESSES[NESTED]}' (docs/virtual_machines.md)",
+        "use the deterministic testbed (docs/virtual_machines.md)",
     )
     PROCESSORS = (
         "processors",
         "An NVMe/TCP host and its target have processors of their own on one machine.",
-        f"use --testbed '{ADDRESSES[MULTICORE]}' (docs/multicore.md)",
+        "use the deterministic testbed (docs/multicore.md)",
     )
     BACKING_SCHEDULER = (
         "backing scheduler",
@@ -149,7 +149,7 @@ FAMILIES = {
     ),
     f"{Capability.PROCESSORS} ": Family(
         "The machine has {} processors.",
-        f"use --testbed '{ADDRESSES[MULTICORE].replace('N', '{}')}' (docs/multicore.md)",
+        f"use --testbed '{DEFAULT}?cpus={{}}' (docs/multicore.md)",
     ),
 }
 

@@ -58,6 +58,11 @@ class DeviceModel(Record):
         """How much memory the device takes from the machine that runs the trial."""
         return 0
 
+    @property
+    def processors(self) -> int:
+        """How many processors the machine that runs the trial must have."""
+        return 1
+
 
 class NullBlk(DeviceModel):
     """A simulated disk: `parallelism` servers that take `service_time_us` per request."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..lifecycle.context import Context
     from .cgroups import Tree
 
-#: Where the testbed leaves the machine (environments/nested/outer.py).
+#: Where the testbed leaves the machine (environments/deterministic/outer.py).
 FOLDER = pathlib.Path("/var/lib/elevatorlab/machine")
 
 #: Through the first port the machine said that it was ready.

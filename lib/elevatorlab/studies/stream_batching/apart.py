@@ -14,8 +14,8 @@ from ...trial import DeviceModel, FioPoints, NullBlk, capabilities
 
 _BESIDE_DISK = "elevatorlab.studies.stream_batching.beside_disk.apart"
 
-#: Processors of one side: the emulated machine has at most 32 in all.
-MOST_CORES = 16
+#: Processors of one side: the emulated machine has at most 48 in all.
+MOST_CORES = 24
 
 
 def _fits_twice(cores: int) -> int:
@@ -55,9 +55,13 @@ class NvmeTcpApart(DeviceModel):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The rig of a target on the same machine, and processors for both sides."""
-        needs = capabilities.device("nvme_tcp"), capabilities.driver(self.driver)
-        return (*needs, capabilities.processors(2 * self.cores))
+        """The rig of a target on the same machine."""
+        return capabilities.device("nvme_tcp"), capabilities.driver(self.driver)
+
+    @property
+    def processors(self) -> int:
+        """Processors for both sides."""
+        return 2 * self.cores
 
     @property
     def capacity_mib(self) -> int | None:

@@ -19,24 +19,18 @@ from ... import cache
 from ...errors import NotReady
 from ...paths import BUILD, ENVIRONMENTS, command, make_folder
 from .. import agent_archive
-from . import qemu
+from . import initramfs, qemu
 
 FOLDER = BUILD / "image"
 RECIPE = ENVIRONMENTS / "deterministic"
 MODULES = ENVIRONMENTS / "kernel"
-NESTED = ENVIRONMENTS / "nested"
-#: What lies above the root where a virtual machine runs inside: QEMU and its libraries.
-NESTED_ROOT = "nested.ext2"
 FILES = (
     *("vmlinuz", "initramfs.cpio", qemu.ROOT),
-    # for a machine with a virtual machine inside
-    *("nested.cpio", NESTED_ROOT),
     # the firmware, of which the last file is loaded, and never runs
     *("bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin"),
 )
-#: In the manifest: the versions of the packages in the root, and of those above it.
-VERSIONS = ("packages", "nested_packages")
-PACKAGES = ("packages.tsv", "nested-packages.tsv")
+#: Names and versions of the packages in the root.
+PACKAGES = "packages.tsv"
 DISK_MIB = 4000
 
 #: Parts of the image digest (`digest_parts`).
@@ -61,7 +55,7 @@ def _recipe() -> list[Path]:
     The modules of schedulers and of disks with an arm are left out: each trial brings its own.
     """
     sources = [ENVIRONMENTS / "packages.txt", ENVIRONMENTS / "debian-sources.sh"]
-    sources += [*RECIPE.rglob("*"), *MODULES.rglob("*"), *NESTED.rglob("*")]
+    sources += [*RECIPE.rglob("*"), *MODULES.rglob("*")]
     decides_nothing = {"__pycache__", "test", "README.md", "drive", "schedulers"}
     return sorted(
         file
@@ -119,7 +113,7 @@ def digest_parts(emulator: qemu.Emulator = qemu.USUAL) -> dict[str, list[str]]:
     """Return the parts of the image digest by name, in the order in which they are hashed.
 
     They are the image's files, the emulator and its whole command line (without the host's paths),
-    the agent, and what the emulator adds.
+    and the agent.
     """
     found = current()
     ram, files, log, monitor = map(Path, ("ram", "exchange", "recording", "monitor"))
@@ -131,7 +125,6 @@ def digest_parts(emulator: qemu.Emulator = qemu.USUAL) -> dict[str, list[str]]:
         EMULATOR_PART: [emulator.identity()],
         OPTIONS_PART: argv[1:],  # without any path of this host
         "agent": [agent_archive.agent_digest()],
-        **emulator.digest_parts(),
     }
 
 
@@ -228,6 +221,8 @@ def _make(folder: Path) -> None:
     _check_space(folder)
     if subprocess.run([RECIPE / "build.sh", folder], stdin=subprocess.DEVNULL).returncode:
         raise NotReady("the deterministic image could not be built; the lines above say why")
+    (folder / "initramfs.cpio").write_bytes(initramfs.of_folder(folder / "initramfs"))
+    shutil.rmtree(folder / "initramfs")
     _describe(folder, wanted_snapshot())
 
 
@@ -248,7 +243,7 @@ def _describe(folder: Path, snapshot: str | None = None) -> None:
         "snapshot": snapshot,
         "sha256": {name: cache.sha256(folder / name) for name in FILES},
         "sizes_bytes": {name: (folder / name).stat().st_size for name in FILES},
-        **{name: _versions(folder / file) for name, file in zip(VERSIONS, PACKAGES, strict=True)},
+        "packages": _versions(folder / PACKAGES),
     }
     (folder / "manifest.json").write_text(json.dumps(content, indent=1) + "\n")
 

@@ -27,10 +27,10 @@ from ...paths import command
 from ...records import Record, checked
 from . import emulator_archive, image, our_qemu
 
-FORMAT: Literal["elevatorlab-image/3"] = "elevatorlab-image/3"
+FORMAT: Literal["elevatorlab-image/4"] = "elevatorlab-image/4"
 DESCRIPTION = "image.json"
 EMULATOR = "emulator.tar"
-FILES = (*image.FILES, *image.PACKAGES, EMULATOR)
+FILES = (*image.FILES, image.PACKAGES, EMULATOR)
 
 #: Larger than any file of our images. An archive from elsewhere could be made to fill the disk.
 LIMIT_BYTES = 3 << 30
@@ -69,7 +69,7 @@ class Description(Record):
         Files by name, in the archive's order.
     """
 
-    format: Literal["elevatorlab-image/3"]
+    format: Literal["elevatorlab-image/4"]
     digest: Digest
     recipe: Digest
     parts: dict[str, tuple[str, ...]]

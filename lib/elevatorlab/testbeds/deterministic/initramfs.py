@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from pathlib import Path
 
 
 def archive(files: Mapping[str, tuple[int, bytes | None]]) -> bytes:
@@ -20,3 +21,19 @@ def archive(files: Mapping[str, tuple[int, bytes | None]]) -> bytes:
         out.write(b"\0" * (-out.tell() % 4) + data)
         out.write(b"\0" * (-out.tell() % 4))
     return out.getvalue()
+
+
+def of_folder(folder: Path) -> bytes:
+    """Return an archive of a folder; what is executable for its owner is so for all.
+
+    An archive that cpio makes has each folder's number of links, which differs from one file system
+    of the host to another.
+    """
+    paths = sorted(folder.rglob("*"))
+    return archive({str(path.relative_to(folder)): _entry(path) for path in paths})
+
+
+def _entry(path: Path) -> tuple[int, bytes | None]:
+    if path.is_dir():
+        return 0o755, None
+    return 0o755 if path.stat().st_mode & 0o100 else 0o644, path.read_bytes()

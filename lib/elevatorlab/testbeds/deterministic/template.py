@@ -17,7 +17,7 @@ from pathlib import Path
 from ... import cache, scratch
 from ...errors import NotReady, TrialFailed
 from .. import agent_archive
-from . import exchange, image, qemu
+from . import exchange, image, initramfs, qemu
 from .monitor import Monitor, converse
 
 #: The subsection of QEMU's saved state that holds the counted time (vmstate_icount).
@@ -100,7 +100,9 @@ def boot(memory_mib: int, folder: Path, emulator: qemu.Emulator = qemu.USUAL) ->
     """Boot a machine until it stops itself, and keep it in `folder`."""
     with open(folder / "ram", "wb") as file:
         file.truncate(memory_mib << 20)
-    inputs = {"agent.pyz": agent_archive.agent_archive(), **emulator.inputs()}
+    inputs = {"agent.pyz": agent_archive.agent_archive()}
+    if emulator.inner_mib:
+        inputs |= _machine_inside(emulator.inner_mib)
     exchange.write(folder / "exchange", inputs)
     with scratch.folder() as place:
         files = folder / "ram", "share=on", folder / "exchange", place
@@ -119,6 +121,16 @@ def boot(memory_mib: int, folder: Path, emulator: qemu.Emulator = qemu.USUAL) ->
     (folder / "exchange").unlink()
     (folder / "about.json").write_text(json.dumps({"ram_sha256": cache.sha256(folder / "ram")}))
     os.rename(folder / "state.new", folder / "state")
+
+
+def _machine_inside(memory_mib: int) -> dict[str, bytes]:
+    """Return the files from which environments/deterministic/outer.py boots a virtual machine."""
+    agent = initramfs.archive({"agent.pyz": (0o644, agent_archive.agent_archive())})
+    return {
+        "machine.json": json.dumps({"memory_mib": memory_mib}).encode(),
+        "vmlinuz": (image.FOLDER / "vmlinuz").read_bytes(),
+        "initramfs.cpio": (image.FOLDER / "initramfs.cpio").read_bytes() + agent,
+    }
 
 
 async def keep_when_stopped(socket: Path, machine: subprocess.Popen[str], state: Path) -> None:

@@ -7,19 +7,22 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from ... import scratch
-from ...errors import NotReady, TrialFailed
+from ...errors import ElevatorLabError, NotReady, TrialFailed
 from ...plugins.schedulers import IN_THE_IMAGE, SCHEDULERS
+from ...plugins.testbeds import DEFAULT
 from ...results.outcome import Outcome
 from ...trial import Trial
 from ...trial.capabilities import Capability, device, driver, program, remedy_of, scheduler
 from ...trial.modules import Module
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Readiness, Say, refuse_what_is_missing
-from . import brought, exchange, image, patience, qemu, repeated_trials, template
+from . import brought, exchange, image, our_qemu, patience, qemu, repeated_trials, template
 from .brought import Brought
 from .monitor import converse
 
@@ -28,6 +31,21 @@ from .monitor import converse
 WALL_SECONDS_PER_GUEST_SECOND = 60
 
 HOST_RESERVE_MIB = 512
+
+FORM = f"{DEFAULT}?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]"
+
+#: With more processors than this, a guest second takes minutes.
+MOST_CPUS = 48
+
+#: Least and largest value of each parameter in an address, all fields of `qemu.Emulator`. In slots
+#: above a millisecond (1,000,000 instructions), the times of locks and timers mean nothing.
+RANGES = {"cpus": (1, MOST_CPUS), "slot": (20, 1_000_000), "transfer": (0, 10_000)}
+
+#: Wall seconds per guest second and processor, if all are busy, in slots of 1000 instructions.
+WALL_SECONDS_PER_PROCESSOR = 5
+
+NOT_OURS = f"{our_qemu.OTHER} names a QEMU without the changes in environments/emulator"
+UNSET = f"unset {our_qemu.OTHER}"
 
 RUN_IT_AGAIN = "Run it again; if it stays, try a smaller workload"
 
@@ -42,14 +60,45 @@ CAPABILITIES = (
 )
 
 
+def arrangement(address: str) -> dict[str, Any]:
+    """Return the parameters of an address in the form `FORM`, in the order of `RANGES`.
+
+    Examples
+    --------
+    >>> arrangement("deterministic?transfer=100&cpus=4")
+    {'cpus': 4, 'transfer': 100}
+    """
+    given = parse_qsl(address.partition("?")[2], keep_blank_values=True)
+    names = [name for name, _ in given]
+    if not names or len(set(names)) < len(names) or not RANGES.keys() >= set(names):
+        raise ElevatorLabError(f"testbed {DEFAULT}: expected {FORM}; found {address!r}")
+    return {name: _number(name, dict(given)[name]) for name in RANGES if name in names}
+
+
+def _number(name: str, text: str) -> int:
+    least, most = RANGES[name]
+    if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
+        raise ElevatorLabError(
+            f"testbed {DEFAULT}: {name}: expected a number from {least} to {most}; found {text!r}"
+        )
+    return int(text)
+
+
 class DeterministicTestbed:
     """A real Debian kernel under QEMU's instruction counting: the same bits anywhere.
 
     It needs neither root nor KVM. One nanosecond of its time is one instruction, so it
     measures what schedulers decide and what their code costs, not what a machine would do.
 
+    Its machine has as many processors as a trial asks for. A group of isolation
+    ``virtual_machine`` gets a machine inside, by KVM.
+
     Parameters
     ----------
+    address : str
+        In the form `FORM`, for an arrangement of processors other than the usual one. ``cpus`` is
+        then the same for all trials. The arrangement belongs to the digest, so results of different
+        ones are never pooled. `DEFAULT` means the usual one.
     say : callable
         Called with a line of text before anything that takes long.
     limit_s : float, optional
@@ -63,20 +112,21 @@ class DeterministicTestbed:
         Whether every trial really runs, even where its outcome is in the user's cache.
     """
 
-    name = "deterministic"
+    name = DEFAULT
     anywhere = True
     identity_is = " (the image's digest)"
     defaults: dict[str, Any] = {"arms": ("host", "container"), "device": "null_blk"}
-    boots_in = "about 20 s"
 
     def __init__(
         self,
+        address: str = DEFAULT,
         say: Say = print,
         limit_s: float | None = None,
         emulator: qemu.Emulator = qemu.USUAL,
     ) -> None:
         self.say = say
-        self.emulator = emulator
+        self.arrangement = arrangement(address) if address != DEFAULT else {}
+        self.emulator = replace(emulator, **self.arrangement)
         self.anew = False
         self._limit_s = limit_s
         self.slots = len(os.sched_getaffinity(0))
@@ -113,14 +163,19 @@ class DeterministicTestbed:
 
     def _virtual_machines(self) -> Readiness:
         """Return the finding on virtual machines inside this one."""
-        found = f"the processor model {self.emulator.cpu} has no SVM"
-        what = Capability.VIRTUAL_MACHINES
-        return Readiness(self.name, str(what), found, False, what.remedy)
+        ours = not isinstance(self.emulator, qemu.AnotherQemu)
+        what = str(Capability.VIRTUAL_MACHINES)
+        found = f"in the guest, by KVM on {self.emulator.processor}"
+        return Readiness(self.name, what, found if ours else NOT_OURS, ours, UNSET)
 
     def _processors(self) -> Readiness:
-        """Return the finding on processors of their own for host and target."""
-        what = Capability.PROCESSORS
-        return Readiness(self.name, str(what), "there is one", False, what.remedy, amount=1)
+        """Return the finding on processors: how many there are, and what they cost."""
+        what = str(Capability.PROCESSORS)
+        if isinstance(self.emulator, qemu.AnotherQemu):
+            return Readiness(self.name, what, NOT_OURS, False, UNSET, amount=1)
+        there = self.arrangement.get("cpus", MOST_CPUS)
+        found = f"{there}, about {WALL_SECONDS_PER_PROCESSOR} wall seconds a guest second for each"
+        return Readiness(self.name, what, found, True, amount=there)
 
     def _iozone(self) -> Readiness:
         """Return the finding on iozone, which needs Debian's component non-free."""
@@ -145,8 +200,8 @@ class DeterministicTestbed:
         return self.identity()
 
     def folder_name(self) -> str:
-        """Return the name of the folder that this testbed's results go to."""
-        return self.name
+        """Return the name of the results' folder, which contains the arrangement."""
+        return "-".join([self.name, *(f"{name}{n}" for name, n in self.arrangement.items())])
 
     def takes(self, trial: Trial) -> bool:
         """Tell whether a trial runs directly on the host, not in Vagrant's virtual machine."""
@@ -187,7 +242,7 @@ class DeterministicTestbed:
         wanted = dict.fromkeys((trial.memory_mib, self._emulator_of(trial)) for trial in trials)
         for memory_mib, emulator in sorted(wanted, key=lambda one: one[0]):
             if template.ready(memory_mib, emulator) is None:
-                what = f"{memory_mib} MiB ({self.boots_in})"
+                what = f"{memory_mib} MiB ({emulator.boots_in})"
                 self.say(f"booting the {self.name} machine once, {what}")
                 template.make(memory_mib, emulator)
         self._brought = {}
@@ -195,8 +250,11 @@ class DeterministicTestbed:
             self._bring(trial)
 
     def _emulator_of(self, trial: Trial) -> qemu.Emulator:
-        """Return the emulator for a trial's machine."""
-        return self.emulator
+        """Return the emulator for a trial's machine: with the processors and the machine inside."""
+        cpus = self.arrangement.get("cpus", trial.processors)
+        inside = [group.virtual_machine for group in trial.groups if group.virtual_machine]
+        inner_mib = inside[0].memory_mib if inside else 0
+        return replace(self.emulator, cpus=cpus, inner_mib=inner_mib)
 
     def _bring(self, trial: Trial) -> Brought:
         """Return the trial's kernel modules; build them if that was not done yet."""
@@ -239,7 +297,7 @@ class DeterministicTestbed:
             sent = exchange.read_result(memory)
         files = agent_answer.result_files(sent, sent.get("agent.log", b""))
         brought.refuse_trouble(trial, sent["dmesg.txt"])
-        provenance = self._provenance(kept, time.monotonic() - start_s)
+        provenance = self._provenance(wanted[1], kept, time.monotonic() - start_s)
         if trial.modules:
             provenance["modules"] = brought.provenance(trial, modules)
         return Outcome(files, provenance)
@@ -249,7 +307,7 @@ class DeterministicTestbed:
 
         The limit is for a guest that hangs. A guest that works ends by the trial's own deadline.
         """
-        guest_s = trial.deadline_s * self.emulator.cpus
+        guest_s = trial.deadline_s * self._emulator_of(trial).cpus
         return self._limit_s or 60 + WALL_SECONDS_PER_GUEST_SECOND * guest_s
 
     def _continue(
@@ -297,17 +355,17 @@ class DeterministicTestbed:
         for machine in list(self._running):
             machine.kill()
 
-    def _provenance(self, kept: Path, wall_s: float) -> dict[str, Any]:
+    def _provenance(self, emulator: qemu.Emulator, kept: Path, wall_s: float) -> dict[str, Any]:
         found = image.current()
         return {
             "testbed": self.name,
-            "machine": self.name,
+            "machine": self.machine() if self.arrangement else self.name,
             "image_digest": self.identity(),
             "agent_digest": agent_archive.agent_digest(),
             "boot_ram_sha256": json.loads((kept / "about.json").read_text())["ram_sha256"],
             "kernel": found["packages"]["linux-image-amd64"],
             "packages": found["packages"],
-            "accelerator": "TCG, instruction counting (1 instruction = 1 ns)",
+            "accelerator": f"TCG, {emulator.counts} (1 instruction = 1 ns)",
             "qemu": self.emulator.version(),
             "host": {
                 "cpu": cpu_model(),

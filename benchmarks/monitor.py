@@ -29,10 +29,10 @@ from elevatorlab.agent.groups.hierarchies import V1, V2
 from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.regulator.actuator import Actuator
 from elevatorlab.agent.regulator.control import Settings
+from elevatorlab.agent.regulator.event_log import JsonLines
 from elevatorlab.agent.regulator.loop import Loop
 from elevatorlab.agent.regulator.monitor import Monitor
 from elevatorlab.agent.regulator.policies import Slae
-from elevatorlab.agent.regulator.report import JsonLines
 from elevatorlab.agent.regulator.targets import NamedCgroups, Pattern, Target
 from elevatorlab.agent.regulator.topology import Topology, find_cgroups
 from elevatorlab.testbeds import agent_archive
@@ -240,7 +240,7 @@ def real():
     """Print what 20 real containers cost, and the baselines."""
     with tempfile.TemporaryDirectory() as folder, containers(REAL_CONTAINERS, folder) as names:
         archive = Path(folder, "agent.pyz")
-        archive.write_bytes(agent_archive.agent_archive())
+        archive.write_bytes(agent_archive.operators_archive())
         chosen = [f"--container={name}" for name in names]
         regulate = [sys.executable, archive, "regulate", "--policy", "slae", "--sla-wait-ms", "5"]
         regulate += [*chosen, "--dry-run", "--log", os.devnull]

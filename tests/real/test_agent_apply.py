@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.devices import udev_rule
 from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.operations import udev_rule
 from elevatorlab.testbeds import agent_archive
 from helpers import FIXTURES, cli
 
@@ -20,7 +20,7 @@ ALONE = FIXTURES.parent / "support/udev_alone.sh"
 @pytest.fixture
 def program(tmp_path):
     file = tmp_path / "agent.pyz"
-    file.write_bytes(agent_archive.agent_archive())
+    file.write_bytes(agent_archive.operators_archive())
     return f"{sys.executable} {file} apply"
 
 

@@ -187,6 +187,23 @@ def test_a_killed_regulator_is_cleaned_up_by_the_next_start(program, tmp_path, o
         assert "expected to be the only regulator on this host; found another one" in second
 
 
+def test_a_trials_regulator_ends_with_its_agent_and_restores_everything(tmp_path, overloaded):
+    agent, log = tmp_path / "agent.pyz", tmp_path / "log.jsonl"
+    agent.write_bytes(agent_archive.agent_archive())
+    (folder, loop) = overloaded["over"]
+    wanted = {
+        **{"policy": "ute", "threshold": 0.1, "sla_wait_ms": None, "classes": {}},
+        **{"period_s": 0.5, "floor_kib_s": 128, "disk": loop, "cgroups": {str(folder): loop}},
+        **{"log": str(log), "plugins": None},
+    }
+    command = [sys.executable, agent, "trial-regulator", json.dumps(wanted)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        wait_until(lambda: limit(overloaded["over"]))
+        process.stdin.close()  # as the kernel does where the agent is killed
+        assert process.wait(300) == 0
+    assert events(log)[0]["action"] == "throttle" and limit(overloaded["over"]) == ""
+
+
 def test_a_dry_run_decides_and_sets_nothing(program, tmp_path, overloaded):
     options = ("--policy", "ute", "--threshold", "0.5", "--dry-run")
     with regulating(program, tmp_path, overloaded, *options) as (process, log):
@@ -317,7 +334,7 @@ def test_a_terminal_that_closes_ends_a_regulator_without_a_file(program, tmp_pat
 
 def test_a_real_buffered_writer_under_a_real_limit(tmp_path):
     program = tmp_path / "agent.pyz"
-    program.write_bytes(agent_archive.agent_archive())
+    program.write_bytes(agent_archive.operators_archive())
     with blkio_cgroup("audit") as folder, loop_device(tmp_path, 128) as loop:
         number = open(f"/sys/block/{loop}/dev").read().strip()
         (folder / "blkio.throttle.write_bps_device").write_text(f"{number} 1048576\n")

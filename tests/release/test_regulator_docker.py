@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from elevatorlab.agent.regulator import engine
+from elevatorlab.agent.operations import engine
 from elevatorlab.agent.regulator.monitor import Monitor
 from elevatorlab.agent.regulator.topology import Topology, find_cgroups
 from elevatorlab.testbeds import agent_archive
@@ -98,7 +98,7 @@ def waits_and_rate(monitor, source):
 def regulator(tmp_path):
     """Start the program over the four containers; stop it at the end."""
     archive = tmp_path / "agent.pyz"
-    archive.write_bytes(agent_archive.agent_archive())
+    archive.write_bytes(agent_archive.operators_archive())
     log = tmp_path / "log.jsonl"
     names = [f"--container={name}" for name in (*NORMAL, OVER)]
     command = [sys.executable, archive, "regulate", *names, "--log", log]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from elevatorlab.agent.regulator import engine
-from elevatorlab.agent.regulator.targets import EngineContainers
+from elevatorlab.agent.operations import engine
+from elevatorlab.agent.operations.containers import EngineContainers
 from elevatorlab.agent.regulator.topology import Topology, find_cgroups
 from regulator_host import loop_devices, single_server_disk, stop
 

@@ -17,7 +17,7 @@ def program():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # for one who is not root
         archive = Path(folder, "agent.pyz")
-        archive.write_bytes(agent_archive.agent_archive())
+        archive.write_bytes(agent_archive.operators_archive())
         yield [sys.executable, str(archive), "regulate"]
 
 

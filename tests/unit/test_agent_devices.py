@@ -7,10 +7,11 @@ import pytest
 
 import sys_trees
 from disks import refusal
-from elevatorlab.agent.devices import block_device, link, protection, udev_rule
+from elevatorlab.agent.devices import block_device, link, protection
 from elevatorlab.agent.devices.paced_disk import Pace
 from elevatorlab.agent.devices.protection import DiskRefused
 from elevatorlab.agent.errors import AgentError
+from elevatorlab.agent.operations import udev_rule
 from helpers import cli
 
 

@@ -1,9 +1,12 @@
 """The worker: what it does in a group, and how it says that something failed."""
 
+import io
+import json
 import os
 import signal
 import subprocess
 import sys
+import zipfile
 from types import SimpleNamespace
 
 import pytest
@@ -233,3 +236,28 @@ def test_the_archive_is_the_same_bytes_every_time():
     first = agent_archive.agent_archive()
     agent_archive.agent_archive.cache_clear()
     assert agent_archive.agent_archive() == first
+
+
+def names(archive):
+    """Return the names of the files in an archive."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as content:
+        return set(content.namelist())
+
+
+def test_only_the_archive_of_operators_has_what_they_alone_use():
+    """So a change to the audit changes no result: the digest of trials is of the other one."""
+    of_trials = names(agent_archive.agent_archive())
+    of_operators = names(agent_archive.operators_archive())
+    theirs = {name for name in of_operators if name.startswith("agent/operations/")}
+    assert "agent/operations/audit.py" in theirs
+    assert of_operators - of_trials == theirs
+
+
+def test_the_archive_of_operators_does_the_jobs_of_the_agent_too(tmp_path):
+    program = tmp_path / "agent.pyz"
+    program.write_bytes(agent_archive.operators_archive())
+    for job, said in (("regulate", "usage: regulate"), ("apply", "usage: elevatorlab apply")):
+        run = [sys.executable, program, job, "--help"]
+        assert subprocess.run(run, capture_output=True, text=True).stdout.startswith(said)
+    run = [sys.executable, program, "facts", tmp_path]
+    assert json.loads(subprocess.run(run, capture_output=True, text=True).stdout)["kernel"]

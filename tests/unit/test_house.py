@@ -219,6 +219,7 @@ def test_an_import_that_points_up_is_found(tmp_path):
     (package / "running/shipped.py").write_text("from .. import agent\n")
     (package / "showing/by_name.py").write_text("from ..studies import iozone_ranking\n")
     (package / "agent/needy.py").write_text("from ..errors import ElevatorLabError\n")
+    (package / "agent/groups/early.py").write_text("from ..operations import audit\n")
     (package / "studies/there.py").write_text("from ..testbeds import base\n")
     (package / "running/here.py").write_text("from ..testbeds import docker\n")
     (package / "attic.py").write_text("")
@@ -229,6 +230,7 @@ def test_an_import_that_points_up_is_found(tmp_path):
         "elevatorlab.running.shipped -> elevatorlab.agent",
         "elevatorlab.showing.by_name -> elevatorlab.studies.iozone_ranking",
         "elevatorlab.agent.needy -> elevatorlab.errors",
+        "elevatorlab.agent.groups.early -> elevatorlab.agent.operations",
         "elevatorlab.studies.there -> elevatorlab.testbeds.base",
         "elevatorlab.running.here -> elevatorlab.testbeds.docker",
         "not listed as layers: - elevatorlab.attic",

@@ -3,7 +3,7 @@
 import pytest
 
 from elevatorlab.agent.errors import Refused
-from elevatorlab.agent.regulator.audit import Host, audit, chosen, main, page
+from elevatorlab.agent.operations.audit import Host, audit, chosen, main, page
 from regulator_trees import Tree
 
 

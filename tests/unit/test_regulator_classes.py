@@ -5,8 +5,8 @@ import json
 import pytest
 
 from elevatorlab.agent.errors import Refused
-from elevatorlab.agent.regulator import classes, cli
-from elevatorlab.agent.regulator.classes import SlaClass
+from elevatorlab.agent.operations import classes, cli
+from elevatorlab.agent.operations.classes import SlaClass
 from elevatorlab.agent.regulator.targets import Pattern
 
 NAME = "/etc/regulator.yaml"

@@ -11,12 +11,12 @@ import pytest
 
 from elevatorlab.agent.errors import Refused
 from elevatorlab.agent.lifecycle.journal import Journal
+from elevatorlab.agent.operations.service import Renewal, Service
 from elevatorlab.agent.regulator.actuator import Actuator
 from elevatorlab.agent.regulator.control import DEFAULTS
+from elevatorlab.agent.regulator.event_log import JsonLines
 from elevatorlab.agent.regulator.guard import Guard
-from elevatorlab.agent.regulator.loop import Loop, Renewal
 from elevatorlab.agent.regulator.policies import Slae
-from elevatorlab.agent.regulator.report import JsonLines
 from regulator_trees import Tree, counts_line
 
 NORMAL, OVER = "normal", "over"
@@ -44,9 +44,9 @@ class Host:
         monitor = self.tree.monitor("sda")
         actuator = Actuator(self.tree.hierarchy, monitor.number, journal)
         self.show()
-        return Loop(
-            Source(self), monitor, Slae({"": 5.0}), DEFAULTS, actuator, JsonLines(self.output)
-        )
+        law, log = Slae({"": 5.0}), JsonLines(self.output)
+        renewal = Renewal(threading.Event(), lambda: (law, Source(self)))
+        return Service(Source(self), monitor, law, DEFAULTS, actuator, log, renewal)
 
     def show(self):
         """Write the counters as the kernel shows them."""

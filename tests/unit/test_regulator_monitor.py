@@ -6,10 +6,11 @@ import shutil
 import pytest
 
 from elevatorlab.agent.groups.hierarchies import V2
+from elevatorlab.agent.operations.containers import EngineContainers
 from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.monitor import growth, parse_diskstats, shared_utilization
 from elevatorlab.agent.regulator.policies import Slae
-from elevatorlab.agent.regulator.targets import EngineContainers, NamedCgroups, Pattern
+from elevatorlab.agent.regulator.targets import NamedCgroups, Pattern
 from helpers import FIXTURES
 from regulator_trees import Tree, counts_line
 

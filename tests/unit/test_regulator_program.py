@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from elevatorlab.agent.regulator import classes
+from elevatorlab.agent.operations import classes
 from elevatorlab.cli.classes_file import handed_over, read
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import PROJECT
@@ -53,7 +53,7 @@ def test_a_second_signal_after_everything_was_put_back_is_no_failure():
     command = (
         "import sys; from elevatorlab.cli import main\n"
         "from elevatorlab.testbeds import agent_archive\n"
-        f"agent_archive.agent_archive = lambda: {program.encode()!r}\n"
+        f"agent_archive.operators_archive = lambda: {program.encode()!r}\n"
         "sys.argv[1:] = ['regulate']; main()"
     )
     run = [sys.executable, "-c", command]

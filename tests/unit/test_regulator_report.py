@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from elevatorlab.agent.operations.report import HOME, SHOWN_DECISIONS, draw, metrics_page, table
 from elevatorlab.agent.regulator.control import Decision
 from elevatorlab.agent.regulator.observation import Disk, Observation, Usage
-from elevatorlab.agent.regulator.report import HOME, SHOWN_DECISIONS, draw, metrics_page, table
 from elevatorlab.paths import PROJECT
 
 DASHBOARD = json.loads((PROJECT / "docs/grafana/regulator.json").read_text())

@@ -63,7 +63,7 @@ def named_in(file):
 #: Where the code decides something by the word "none": in studies, a document's own noop. Elsewhere
 #: it is the machine's kind, a group without an SLA, or the title of a lecture's panel.
 NONE_DECIDES = (
-    *("agent/regulator/classes.py", "lectures/elevator.py", "testbeds/capabilities.py"),
+    *("agent/operations/classes.py", "lectures/elevator.py", "testbeds/capabilities.py"),
     *("testbeds/remote/real.py", "studies/"),
 )
 

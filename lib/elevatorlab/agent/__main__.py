@@ -9,8 +9,9 @@
 ``serve-nvme JSON ADDRESS HOST SECONDS`` serve a disk over NVMe/TCP to one host, until EOF
 ``paced-disk FOLDER MODEL.json``         serve a disk whose service takes a known time
 ``worker [SOCKET]``                      the agent's hand inside a group
-``apply OPTION...``                      make a scheduler permanent by a udev rule, or undo it
-``regulate OPTION...``                   the isolation regulator (see docs/regulator.md)
+``trial-regulator JSON``                 regulate the groups of a trial, until a signal or EOF
+
+What operators run besides is in ``operations``, which does not travel with a trial.
 """
 
 from __future__ import annotations
@@ -35,18 +36,14 @@ def main(job: str, arguments: list[str]) -> Any:
         from agent.groups import worker
 
         return worker.listen(*arguments) if arguments else worker.serve()
-    if job == "regulate":
-        from agent.regulator.cli import main as regulate
+    if job == "trial-regulator":
+        from agent.lifecycle.trial_regulator import main as regulate
 
-        return regulate(arguments)
+        return regulate(*arguments)
     if job == "paced-disk":
         from agent.devices.paced_disk import main as serve_disk
 
         return serve_disk(*arguments)
-    if job == "apply":
-        from agent.devices.udev_rule import main as apply
-
-        return apply(arguments)
     if job == "facts":
         from agent.observe.facts import show
 

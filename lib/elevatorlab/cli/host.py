@@ -1,4 +1,4 @@
-"""Commands that work on this machine by themselves, with the agent alone."""
+"""Commands that work on this machine by themselves: the agent, with what operators use."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _agent_job(job: str, arguments: list[str]) -> None:
 
     with tempfile.TemporaryDirectory(prefix="elevatorlab-") as folder:
         program = Path(folder, "agent.pyz")
-        program.write_bytes(agent_archive.agent_archive())
+        program.write_bytes(agent_archive.operators_archive())
         copy = None
         if job == "regulate":
             arguments, copy = _of_the_regulator(arguments, Path(folder))
@@ -112,7 +112,7 @@ def agent(
     from ..testbeds import agent_archive
 
     try:
-        out.write_bytes(agent_archive.agent_archive())
+        out.write_bytes(agent_archive.operators_archive())
     except OSError as problem:
         raise ElevatorLabError(
             f"agent: expected {out} to be a file that can be written; found otherwise "

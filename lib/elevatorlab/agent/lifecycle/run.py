@@ -22,12 +22,12 @@ from ..groups.connection import Worker
 from ..groups.virtual_machine import VirtualMachineGroup
 from ..observe.sampler import Sampler
 from ..observe.trace import Trace
-from ..regulator.in_trial import Regulation
 from ..workloads import KINDS
 from ..workloads.base import do
 from . import journal, plugin_archive, recovery
 from .context import Context
 from .proofs import Proofs
+from .regulation import Regulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

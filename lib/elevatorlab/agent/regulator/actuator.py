@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from ..lifecycle.journal import Journal
     from .targets import Target
 
-#: Where it is noted what a killed regulator has to restore.
-FOLDER = pathlib.Path("/run/elevatorlab/regulator")
-
 #: What the regulator limits.
 LIMITED = ("read_bytes_s", "write_bytes_s")
 

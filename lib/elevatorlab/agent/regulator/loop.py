@@ -5,21 +5,22 @@ from __future__ import annotations
 import collections
 import contextlib
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import Refused
-from . import audit, report
 from .actuator import LimitFailed
 from .control import Decision
 from .decisions import decide
+from .shared_journals import shared_journals, waiting_bytes
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from .actuator import Actuator
     from .control import Policy, Pool, Settings
+    from .event_log import JsonLines
     from .monitor import Monitor
     from .observation import Observation
     from .targets import Source, Target
@@ -31,23 +32,10 @@ IN_VAIN_PERIODS = 3
 JOURNAL_DELAY_S = 1.0
 
 
-class Renewal(NamedTuple):
-    """How the loop gets another policy and source while it runs.
-
-    Once `wanted` is set, `read` is called before the next period. It raises Refused where the
-    old ones shall stay.
-    """
-
-    wanted: threading.Event
-    read: Callable[[], tuple[Policy, Source]]
-
-
 class Loop:
     """Regulates until stopped.
 
-    Without an actuator it decides and reports, but sets nothing; without a renewal, policy and
-    source stay. `show` is called with each observation, the limits in force, and the period's
-    decisions.
+    Without an actuator it decides and reports, but sets nothing.
     """
 
     def __init__(
@@ -57,9 +45,7 @@ class Loop:
         policy: Policy,
         settings: Settings,
         actuator: Actuator | None,
-        log: report.JsonLines,
-        show: Callable[[Observation, Mapping[str, int], Sequence[Decision]], None] | None = None,
-        renewal: Renewal | None = None,
+        log: JsonLines,
     ) -> None:
         self.source = source
         self.monitor = monitor
@@ -67,11 +53,10 @@ class Loop:
         self.settings = settings
         self.actuator = actuator
         self.log = log
-        self.show = show
-        self.renewal = renewal
         self.state: dict[str, Pool] = {}
         self.limits: dict[str, int] = {}
         self.observation: Observation | None = None
+        self.decisions: Sequence[Decision] = ()
         self.counts: collections.Counter[str] = collections.Counter()
         self.missed = 0
         self._known: dict[str, Target] = {}
@@ -99,8 +84,6 @@ class Loop:
 
     def step(self) -> None:
         """Do one period's work."""
-        if self.renewal and self.renewal.wanted.is_set():
-            self._renew(self.renewal)
         targets, notes = self.source.targets()
         self._welcome(targets)
         self.observation = self.monitor.observe(targets)
@@ -110,24 +93,12 @@ class Loop:
         if self.observation is None:
             return
         self._check_effect(self.observation)
-        self.state, decisions = decide(self.policy, self.state, self.observation, self.settings)
+        self.state, self.decisions = decide(
+            self.policy, self.state, self.observation, self.settings
+        )
         present = {target.key: target for target in targets}
-        for decision in decisions:
+        for decision in self.decisions:
             self._carry_out(decision, present.get(decision.key))
-        if self.show:
-            self.show(self.observation, self.limits, decisions)
-
-    def _renew(self, renewal: Renewal) -> None:
-        """Take another policy and source; what is known of the disks and limits stays."""
-        renewal.wanted.clear()
-        try:
-            policy, source = renewal.read()
-        except Refused as problem:
-            self.log.write("reload", refused=f"{problem}; what was read before stays in force")
-            return
-        self.source.close()
-        self.policy, self.source = policy, source
-        self.log.write("reload", law=policy._asdict())
 
     def _welcome(self, targets: Sequence[Target]) -> None:
         """Start the counters of containers that are new; forget those that went."""
@@ -202,7 +173,7 @@ class Loop:
         """
         if self.monitor.hierarchy.version != 2 or target.key in self._pinning:
             return  # version 1 limits no buffered writes
-        waiting = audit.waiting_bytes(target.folder)
+        waiting = waiting_bytes(target.folder)
         delay_s = waiting / limit_bytes_s
         points: list[str] = []
         if delay_s >= JOURNAL_DELAY_S:
@@ -224,9 +195,7 @@ class Loop:
         """Return where a container's disks are mounted with a journal that all share."""
         numbers = dict.fromkeys(map(self.monitor.number, target.devices))
         topology = self.monitor.topology
-        return [
-            mount.point for number in numbers for mount in audit.shared_journals(topology, number)
-        ]
+        return [mount.point for number in numbers for mount in shared_journals(topology, number)]
 
     def _check_effect(self, observation: Observation) -> None:
         """Say it, once for each container, where writes escape their limit."""
@@ -253,10 +222,6 @@ class Loop:
                     text=f"the limit of {usage.name} has no effect: {usage.bytes_s / 1024:.0f} "
                     f"KiB/s in spite of a limit of {limit / 1024:.0f} KiB/s",
                 )
-
-    def metrics(self) -> str:
-        """Return the page of metrics."""
-        return report.metrics_page(self.observation, self.limits, self.counts, self.missed)
 
 
 def _ended(old: Target, targets: Sequence[Target]) -> bool:

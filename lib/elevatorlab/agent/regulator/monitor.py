@@ -16,6 +16,7 @@ import pathlib
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import Refused
 from ..observe.sampler import SECTOR_BYTES
 from .observation import REQUEST_BYTES, Disk, Observation, Usage
 
@@ -128,6 +129,22 @@ class Monitor:
         self._disks: dict[str, str] = {}
         self._wholes: dict[str, str] = {}
         self._silent: set[str] = set()
+
+    def check(self, device: str) -> None:
+        """Refuse a device whose requests the kernel does not count."""
+        self.topology.number(device)
+        names = [line.split()[2] for line in self.diskstats.read_text().splitlines()]
+        if device not in names:
+            raise Refused(
+                f"expected counters of {device} in {self.diskstats}; found none; name a device "
+                f"that has them: {', '.join(names)}"
+            )
+        switch = self.topology.sys / "block" / self.topology.whole(device) / "queue/iostats"
+        if switch.exists() and switch.read_text().strip() == "0":
+            raise Refused(
+                f"expected the kernel to count the requests of {device}; found 0 in {switch}; "
+                f"switch it on: echo 1 > {switch}"
+            )
 
     def number(self, device: str) -> str:
         """Return the number by which cgroups know a device: that of the whole disk."""

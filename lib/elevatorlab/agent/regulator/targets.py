@@ -1,4 +1,4 @@
-"""Which containers are watched: found through the Docker engine, or cgroups that fit a pattern."""
+"""Which containers are watched: the cgroups that fit a pattern, or what another source has."""
 
 from __future__ import annotations
 
@@ -10,19 +10,12 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import Refused
-from .engine import EngineGone
-
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-    from typing import Any, Protocol
+    from collections.abc import Iterable, Sequence, Set
+    from typing import Protocol
 
     from ..groups.hierarchies import Hierarchy
-    from .engine import Engine
     from .topology import Topology
-
-#: The label of a container that names its class.
-CLASS_LABEL = "elevatorlab.class"
 
 
 class Target(NamedTuple):
@@ -53,14 +46,12 @@ if TYPE_CHECKING:
             ...
 
 
-def class_of(name: str, label: str | None, classes: Sequence[str]) -> str:
-    """Return the container's class: its label, or the first class whose pattern its name fits.
+def class_of(name: str, classes: Sequence[str]) -> str:
+    """Return the first class whose pattern a container's name fits.
 
-    >>> class_of("db-1", None, ["web", "db*"])
+    >>> class_of("db-1", ["web", "db*"])
     'db*'
     """
-    if label:
-        return label
     return next((known for known in classes if fnmatch.fnmatchcase(name, known)), "")
 
 
@@ -90,20 +81,6 @@ class Pattern(NamedTuple):
     sla_class: str | None = None
 
 
-def named(texts: Iterable[str], devices: Sequence[str]) -> list[Pattern]:
-    """Return the patterns that an operator gives as ``PATH`` or ``PATH=DEVICE``."""
-    found = []
-    for text in texts:
-        path, _, device = text.partition("=")
-        if not (device or devices):
-            raise Refused(
-                f"expected a block device for cgroup {path}; found none; add --device NAME, "
-                f"or write --cgroup {path}=NAME"
-            )
-        found.append(Pattern(path, (device,) if device else tuple(devices)))
-    return found
-
-
 def place(path: str, root: pathlib.Path) -> pathlib.Path:
     """Return where a cgroup is that is given by its path below the root, or in full."""
     folder = pathlib.Path(path)
@@ -117,24 +94,6 @@ def fitting(path: str, root: pathlib.Path) -> list[str]:
     found = glob.glob(f"{glob.escape(str(root))}/{below}/", recursive=True)
     folders = [os.path.normpath(folder) for folder in found]
     return [folder for folder in folders if folder != str(root)]
-
-
-def check_paths(patterns: Iterable[Pattern], hierarchy: Hierarchy) -> None:
-    """Refuse a path without a star that is no cgroup that can be limited."""
-    for pattern in patterns:
-        if glob.has_magic(pattern.path):
-            continue
-        folder = place(pattern.path, hierarchy.root)
-        if not folder.is_dir():
-            raise Refused(
-                f"expected the cgroup {folder}; found none; give its path below "
-                f"{hierarchy.root}, or --container NAME for a Docker container"
-            )
-        if not (folder / hierarchy.needed).exists():
-            raise Refused(
-                f"expected {hierarchy.needed} in {folder}; found none; turn the io controller "
-                f"on for it: echo +io > {folder.parent}/cgroup.subtree_control"
-            )
 
 
 def outermost(folders: Iterable[str]) -> list[str]:
@@ -204,116 +163,8 @@ class NamedCgroups:
         key = f"{folder}:{os.stat(folder).st_ino}"
         sla_class = pattern.sla_class
         if sla_class is None:
-            sla_class = class_of(os.path.basename(folder), None, self.classes)
+            sla_class = class_of(os.path.basename(folder), self.classes)
         return Target(key, name, sla_class, pathlib.Path(folder), pattern.devices, False)
 
     def close(self) -> None:
         """Nothing is open."""
-
-
-class EngineContainers:
-    """The engine's running containers, all or those named; asked again when they change."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        names: Collection[str],
-        devices: Sequence[str],
-        classes: Sequence[str],
-        hierarchy: Hierarchy,
-        topology: Topology,
-        proc: str | pathlib.Path = "/proc",
-    ) -> None:
-        self.engine = engine
-        self.names = names
-        self.devices = devices
-        self.classes = classes
-        self.hierarchy = hierarchy
-        self.topology = topology
-        self.proc = pathlib.Path(proc)
-        self._known: dict[str, Target | None] = {}
-        self._targets: list[Target] = []
-        self._away = False
-        for name in devices:
-            topology.number(name)
-        self.common = topology.of_the_host()
-
-    def targets(self) -> tuple[list[Target], list[str]]:
-        """Return the running containers, and what there is to report.
-
-        While the engine does not answer the containers known last are kept: they may well
-        go on without it. One that ended meanwhile has no cgroup, and the monitor drops it.
-        """
-        try:
-            if not self.engine.changed():
-                return self._targets, []
-            self._targets, notes = self._ask()
-        except EngineGone as problem:
-            first, self._away = not self._away, True
-            return self._targets, [f"{problem}; going on with the containers known"] * first
-        if self._away:
-            self._away = False
-            notes.append("the Docker engine answers again")
-        return self._targets, notes
-
-    def _ask(self) -> tuple[list[Target], list[str]]:
-        found: dict[str, Target | None] = {}
-        notes: list[str] = []
-        for container in self.engine.running():
-            if container in self._known:
-                found[container] = self._known[container]
-                continue
-            try:
-                found[container], note = self._describe(self.engine.inspect(container))
-            except (KeyError, FileNotFoundError, ProcessLookupError):
-                continue  # ended between the questions
-            notes += [note] if note else []
-        self._known = found
-        return mark_own([target for target in found.values() if target], self.common), notes
-
-    def _describe(self, container: Mapping[str, Any]) -> tuple[Target | None, str | None]:
-        """Return (target or None, note) for the engine's description of a container."""
-        name = container["Name"].lstrip("/")
-        if self.names and name not in self.names and container["Id"][:12] not in self.names:
-            return None, None
-        text = (self.proc / str(container["State"]["Pid"]) / "cgroup").read_text()
-        folder = self.hierarchy.path(text)
-        if folder == self.hierarchy.root:  # the kernel moves a process there that has ended
-            raise ProcessLookupError(name)
-        if folder is None or not (folder / self.hierarchy.needed).exists():
-            return None, (
-                f"container {name} is left alone: expected {self.hierarchy.needed} in its cgroup "
-                f"{folder}; turn the io controller on for it"
-            )
-        devices = self.devices or self._devices(container)
-        if not devices:
-            return None, (
-                f"container {name} is left alone: no block device is known for it; start the "
-                "regulator with --device NAME"
-            )
-        label = (container["Config"].get("Labels") or {}).get(CLASS_LABEL)
-        sla_class = class_of(name, label, self.classes)
-        return Target(container["Id"], name, sla_class, folder, tuple(devices), False), None
-
-    def _devices(self, container: Mapping[str, Any]) -> list[str]:
-        """Return the devices given to a container, or those under its volumes, or its root's."""
-        given = [entry["PathOnHost"] for entry in container["HostConfig"].get("Devices") or []]
-        volumes = [mount["Source"] for mount in container.get("Mounts", []) if mount.get("Source")]
-        layer = (container.get("GraphDriver", {}).get("Data") or {}).get("UpperDir")
-        names = self._names(given) or self._names(volumes) - self.common
-        return sorted(names or self._names([layer] if layer else []))
-
-    def _names(self, paths: Iterable[str]) -> set[str]:
-        names: set[str] = set()
-        for path in paths:
-            try:
-                device = self.topology.device_of(path)
-            except OSError:
-                continue
-            if device:
-                names.add(device)
-        return names
-
-    def close(self) -> None:
-        """Close the engine's event stream."""
-        self.engine.close()

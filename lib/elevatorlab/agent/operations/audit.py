@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..devices import schedulers
 from ..errors import Refused
 from ..groups.hierarchies import LIMITS
-from . import targets
-from .topology import Topology, find_cgroups
+from ..regulator import targets
+from ..regulator.shared_journals import lines_of, shared_journals, text_of, waiting_bytes
+from ..regulator.topology import Topology, find_cgroups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,10 +33,6 @@ DEFAULT_WEIGHT = 100
 
 #: What processes wrote and what was charged differ by less than this for many reasons.
 UNSURE_BYTES = 1 << 20
-
-#: File systems whose journal waits for the data of files that grow, and the option that ends it.
-ORDERED = {"ext3", "ext4"}
-UNORDERED = "data=writeback"
 
 
 class Finding(NamedTuple):
@@ -56,15 +53,6 @@ class Limit(NamedTuple):
     writes: bool
 
 
-class Mount(NamedTuple):
-    """A mounted file system."""
-
-    number: str
-    point: str
-    kind: str
-    options: str
-
-
 class Host(NamedTuple):
     """What is looked at."""
 
@@ -78,7 +66,7 @@ class Host(NamedTuple):
 
     def queue(self, device: str, file: str) -> str:
         """Return a file of a device's queue, or nothing."""
-        return _text(self.topology.sys / "class/block" / device / "queue" / file)
+        return text_of(self.topology.sys / "class/block" / device / "queue" / file)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -157,7 +145,7 @@ def page(host: Host, findings: Sequence[Finding]) -> str:
 def limits_of(hierarchy: Hierarchy, folder: pathlib.Path) -> Iterator[Limit]:
     """Yield each limit that is set in a cgroup."""
     if hierarchy.version == 2:
-        for number, words in _lines(folder / "io.max"):
+        for number, words in lines_of(folder / "io.max"):
             set_here = " ".join(word for word in words.split() if not word.endswith("=max"))
             if set_here:
                 yield Limit(
@@ -168,7 +156,7 @@ def limits_of(hierarchy: Hierarchy, folder: pathlib.Path) -> Iterator[Limit]:
                 )
         return
     for name, (file, _) in LIMITS.items():
-        for number, words in _lines(folder / file):
+        for number, words in lines_of(folder / file):
             yield Limit(folder, number, f"{file} {words}", name.startswith("write"))
 
 
@@ -208,8 +196,8 @@ def buffered(host: Host, limit: Limit) -> Iterator[Finding]:
 def written_by(host: Host, folder: pathlib.Path) -> int:
     """Return the bytes that a cgroup's processes caused to be written, those that may be asked."""
     total = 0
-    for process in _text(folder / "cgroup.procs").split():
-        words = _text(host.topology.proc / process / "io").split()
+    for process in text_of(folder / "cgroup.procs").split():
+        words = text_of(host.topology.proc / process / "io").split()
         counts = dict(zip(words[::2], words[1::2]))
         total += int(counts.get("write_bytes:", 0)) - int(counts.get("cancelled_write_bytes:", 0))
     return max(total, 0)
@@ -247,36 +235,10 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
         )
 
 
-def shared_journals(topology: Topology, number: str) -> Iterator[Mount]:
-    """Yield the file systems of a disk whose commits wait for the data of files that grew."""
-    for mount in mounts(topology):
-        device = topology.name(mount.number)
-        same = device and number in (mount.number, topology.number(topology.whole(device)))
-        if same and mount.kind in ORDERED and UNORDERED not in mount.options.split(","):
-            yield mount
-
-
-def waiting_bytes(folder: pathlib.Path) -> int:
-    """Return what a cgroup has still to write; 0 where the memory controller is off."""
-    counts = dict(_lines(folder / "memory.stat"))
-    return int(counts.get("file_dirty", 0)) + int(counts.get("file_writeback", 0))
-
-
-def mounts(topology: Topology) -> list[Mount]:
-    """Return the file systems that are mounted here, each at its first place."""
-    found: dict[str, Mount] = {}
-    for line in _text(topology.proc / "self/mountinfo").splitlines():
-        mount, _, source = line.partition(" - ")
-        words = mount.split()
-        kind, _, options = source.split(" ", 2)
-        found.setdefault(words[2], Mount(words[2], words[4], kind, options))
-    return list(found.values())
-
-
 def weightless(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
     """Yield a weight to which nothing keeps on any disk that the cgroup uses."""
     for file, scheduler in weights().items():
-        words = _text(folder / file).split()
+        words = text_of(folder / file).split()
         if not words or words[-1] == str(DEFAULT_WEIGHT) or not words[-1].isdigit():
             continue
         disks = used(host, folder)
@@ -327,18 +289,5 @@ def keeps_to_weights(host: Host, disk: str, scheduler: str | None) -> bool:
     """Tell whether a scheduler, or without one the cost model, is at work on a disk."""
     if scheduler:
         return schedulers.selected(host.queue(disk, "scheduler")) == scheduler
-    lines = dict(_lines(host.hierarchy.root / "io.cost.qos"))
+    lines = dict(lines_of(host.hierarchy.root / "io.cost.qos"))
     return "enable=1" in lines.get(host.topology.number(disk), "").split()
-
-
-def _lines(file: pathlib.Path) -> list[tuple[str, str]]:
-    """Return each line's first word and the rest; nothing where there is no file."""
-    split = (line.partition(" ") for line in _text(file).splitlines())
-    return [(first, rest) for first, _, rest in split if first]
-
-
-def _text(file: pathlib.Path) -> str:
-    try:
-        return file.read_text().strip()
-    except OSError:  # it is not there, has ended, is somebody else's, or has no such thing
-        return ""

@@ -17,15 +17,19 @@ from typing import TYPE_CHECKING
 from ..errors import Refused
 from ..lifecycle.journal import Journal
 from ..lifecycle.recovery import recover
-from . import audit, classes, engine, report, targets
-from .actuator import FOLDER, Actuator
-from .catalogue import ENSURE_SLA, ENSURE_THRESHOLD, POLICIES
-from .control import Settings
-from .decisions import decide
-from .loop import Loop, Renewal
-from .monitor import Monitor
-from .paper import check_readings
-from .topology import Topology, find_cgroups
+from ..regulator import catalogue
+from ..regulator.actuator import Actuator
+from ..regulator.catalogue import ENSURE_SLA, POLICIES
+from ..regulator.control import Settings
+from ..regulator.decisions import decide
+from ..regulator.event_log import JsonLines
+from ..regulator.monitor import Monitor
+from ..regulator.paper import check_readings
+from ..regulator.targets import NamedCgroups
+from ..regulator.topology import Topology, find_cgroups
+from . import audit, classes, engine, patterns, report
+from .containers import EngineContainers
+from .service import Renewal, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,11 +37,14 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from ..groups.hierarchies import Hierarchy
+    from ..regulator.control import Policy
+    from ..regulator.targets import Source
     from .classes import SlaClass
-    from .control import Policy
-    from .targets import Source
 
 EXIT_REFUSED = 2
+
+#: Where it is noted what a killed regulator has to restore.
+STATE = pathlib.Path("/run/elevatorlab/regulator")
 
 METRICS = {
     "sla_wait_ms": "wait_ms",
@@ -104,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
     add("--once", action="store_true", help="print one observation as JSON and end")
     add("--log", metavar="FILE", help="JSON lines go here instead of standard output")
     add("--metrics-port", type=int, metavar="N", help="serve /metrics on 127.0.0.1")
-    add("--state", type=pathlib.Path, default=FOLDER, metavar="FOLDER", help=argparse.SUPPRESS)
+    add("--state", type=pathlib.Path, default=STATE, metavar="FOLDER", help=argparse.SUPPRESS)
     return reader
 
 
@@ -152,15 +159,13 @@ def classes_of(options: argparse.Namespace) -> list[SlaClass]:
 
 def policy_of(options: argparse.Namespace, known: Sequence[SlaClass]) -> Policy:
     """Return the policy that the options ask for, with the SLAs of the classes `known`."""
-    given: list[Any] = []
+    slas, metric = {}, ""
     if options.policy in ENSURE_SLA:
         sla, metric = _sla(options)
-        given = [{"": sla, **classes.slas_of(known)}, metric]
-    elif options.policy in ENSURE_THRESHOLD:
-        given = [options.threshold]
+        slas = {"": sla, **classes.slas_of(known)}
     try:
         check_readings(options.options)
-        return POLICIES[options.policy](*given, **options.options)
+        return catalogue.made(options.policy, slas, metric, options.threshold, options.options)
     except (TypeError, ValueError) as problem:
         raise Refused(
             f"expected --options that the policy {options.policy} takes; found "
@@ -188,14 +193,14 @@ def source_of(
 ) -> Source:
     """Return where the containers come from: cgroups where any are named, or the engine."""
     names = [one.name for one in known]
-    patterns = targets.named(options.cgroup, options.device)
-    patterns += classes.patterns_of(known, options.device)
-    if patterns and options.container:
+    cgroups = patterns.named(options.cgroup, options.device)
+    cgroups += classes.patterns_of(known, options.device)
+    if cgroups and options.container:
         raise Refused("expected --container or classes with cgroups; found both")
-    if patterns:
-        return targets.NamedCgroups(patterns, names, hierarchy, topology)
+    if cgroups:
+        return NamedCgroups(cgroups, names, hierarchy, topology)
     docker = engine.reach(engine.socket_path())
-    return targets.EngineContainers(
+    return EngineContainers(
         docker, set(options.container), options.device, names, hierarchy, topology
     )
 
@@ -228,16 +233,16 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     hierarchy, topology = find_cgroups(), Topology()
     monitor = Monitor(hierarchy, topology, options.disk)
     if options.disk:
-        _check_counters(monitor, options.disk, topology)
+        monitor.check(options.disk)
     for name in options.device:
-        _check_counters(monitor, name, topology)
+        monitor.check(name)
     source = source_of(options, known, hierarchy, topology)
-    targets.check_paths(targets.named(options.cgroup, options.device), hierarchy)
+    patterns.check_paths(patterns.named(options.cgroup, options.device), hierarchy)
     settings = Settings(floor_bytes_s=round(options.floor_kib_s * 1024))
     if options.once:
         undo.callback(source.close)
         return _once(source, monitor, policy, settings, options.period_s)
-    log = report.JsonLines(_log_file(options.log, undo))
+    log = JsonLines(_log_file(options.log, undo))
     actuator = None
     if not options.dry_run:
         journal = _journal(hierarchy, options.state, undo)
@@ -249,7 +254,7 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
         return policy_of(options, known), source_of(options, known, hierarchy, topology)
 
     renewal = Renewal(again, read_again)
-    loop = Loop(source, monitor, policy, settings, actuator, log, show, renewal)
+    loop = Service(source, monitor, policy, settings, actuator, log, renewal, show)
     undo.callback(lambda: loop.source.close())
     if options.metrics_port:
         undo.callback(_serve(options.metrics_port, loop.metrics).shutdown)
@@ -267,22 +272,6 @@ def _signals(reloads: bool) -> tuple[threading.Event, threading.Event]:
         signal.signal(name, lambda *_: stop.set())
     signal.signal(signal.SIGHUP, lambda *_: (again if reloads else stop).set())
     return stop, again
-
-
-def _check_counters(monitor: Monitor, name: str, topology: Topology) -> None:
-    topology.number(name)
-    names = [line.split()[2] for line in monitor.diskstats.read_text().splitlines()]
-    if name not in names:
-        raise Refused(
-            f"expected counters of {name} in {monitor.diskstats}; found none; name a device that "
-            f"has them: {', '.join(names)}"
-        )
-    switch = topology.sys / "block" / topology.whole(name) / "queue/iostats"
-    if switch.exists() and switch.read_text().strip() == "0":
-        raise Refused(
-            f"expected the kernel to count the requests of {name}; found 0 in {switch}; "
-            f"switch it on: echo 1 > {switch}"
-        )
 
 
 def _log_file(name: str | None, undo: contextlib.ExitStack) -> TextIO:

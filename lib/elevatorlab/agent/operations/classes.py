@@ -7,7 +7,7 @@ import pathlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Refused
-from .targets import Pattern
+from ..regulator.targets import Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

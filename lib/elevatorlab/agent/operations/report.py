@@ -1,10 +1,8 @@
-"""What the operator sees: JSON lines, a live table, a page of Prometheus metrics."""
+"""What the operator sees beside the log: a live table, a page of Prometheus metrics."""
 
 from __future__ import annotations
 
-import datetime
 import http.server
-import json
 import sys
 import threading
 import time
@@ -12,13 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TextIO
+    from typing import TextIO
 
     #: Labels and value; what has none is left out.
     Samples = list[tuple[dict[str, str], float | None]]
 
-    from .control import Decision
-    from .observation import Observation, Usage
+    from ..regulator.control import Decision
+    from ..regulator.observation import Observation, Usage
 
 HOME, CLEAR_BELOW, CLEAR_LINE = "\x1b[H", "\x1b[J", "\x1b[K"
 
@@ -29,20 +27,6 @@ COLUMNS = (
 
 #: How many decisions of one period the live table shows.
 SHOWN_DECISIONS = 4
-
-
-class JsonLines:
-    """Events as one JSON object a line; flushed, so that none is lost."""
-
-    def __init__(self, file: TextIO) -> None:
-        self.file = file
-
-    def write(self, event: str, **values: Any) -> None:
-        """Write one event with the wall-clock time."""
-        now = datetime.datetime.now(datetime.timezone.utc)
-        line = {"time": now.isoformat(timespec="milliseconds"), "event": event, **values}
-        self.file.write(json.dumps(line) + "\n")
-        self.file.flush()
 
 
 def table(

@@ -15,10 +15,10 @@ import signal
 import subprocess
 import sys
 
+from ..devices import block_device, schedulers
+from ..devices.modules import load_module
 from ..errors import AgentError
 from ..observe.facts import has_module
-from . import block_device, schedulers
-from .modules import load_module
 
 RULES = pathlib.Path("/etc/udev/rules.d")
 BLOCK = pathlib.Path("/sys/class/block")

@@ -1,4 +1,4 @@
-"""The regulator in a trial: the same program that an operator runs, over the trial's groups."""
+"""The regulator in a trial, a process of its own: the loop that an operator runs, too."""
 
 from __future__ import annotations
 
@@ -40,11 +40,13 @@ class Regulation:
         self.process: subprocess.Popen[bytes] | None = None
         self.begun_s = 0.0
         if wanted:
-            cgroups = [f"--cgroup={member.path}={member.device}" for member in members]
-            state = "--state=/run/elevatorlab/trial-regulator"
-            self.command = [*options(wanted), f"--disk={device}", *cgroups, state]
-            if archive:
-                self.command.insert(0, f"--plugins={archive.absolute()}")
+            self.specification = {
+                **wanted,
+                "disk": device,
+                "cgroups": {str(member.path): member.device for member in members},
+                "log": str(self.log.absolute()),
+                "plugins": str(archive.absolute()) if archive else None,
+            }
 
     def __enter__(self) -> Regulation:
         self.begun_s = time.time()
@@ -54,9 +56,9 @@ class Regulation:
         return self
 
     def _start(self) -> None:
-        program = [sys.executable or "python3", os.path.abspath(sys.argv[0]), "regulate"]
+        program = [sys.executable or "python3", os.path.abspath(sys.argv[0]), "trial-regulator"]
         self.process = subprocess.Popen(
-            [*program, *self.command, f"--log={self.log}"], stdin=subprocess.DEVNULL
+            [*program, json.dumps(self.specification)], stdin=subprocess.PIPE
         )
 
     def __exit__(self, failure: object, *_: object) -> None:
@@ -68,7 +70,8 @@ class Regulation:
             status: int | str = "never started"
         else:
             self.process.terminate()
-            status = self.process.wait()
+            self.process.communicate()  # which closes its input
+            status = self.process.returncode
         if status != 0 and failure is None:
             raise AgentError(
                 f"the regulator's status was {status}; expected 0 after it had regulated until "
@@ -93,17 +96,3 @@ class Regulation:
 def without_paths(line: Mapping[str, Any]) -> dict[str, Any]:
     """Return a line of the log without what only its own machine understands."""
     return {key: value for key, value in line.items() if key not in ("time", "proofs")}
-
-
-def options(wanted: Mapping[str, Any]) -> list[str]:
-    """Return the command line of a trial's regulator, without what it regulates."""
-    chosen = [f"--policy={wanted['policy']}", f"--period-s={wanted['period_s']}"]
-    chosen.append(f"--floor-kib-s={wanted['floor_kib_s']}")
-    for number in ("sla_wait_ms", "threshold"):
-        if wanted[number] is not None:
-            chosen.append(f"--{number.replace('_', '-')}={wanted[number]}")
-    if wanted.get("options"):
-        chosen.append(f"--options={json.dumps(wanted['options'])}")
-    for name, sla in wanted["classes"].items():
-        chosen.append(f"--class={name}={'none' if sla is None else sla}")
-    return chosen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -63,10 +64,25 @@ class Worker:
         self.channel.close()
 
 
-class Pipes:
-    """A worker started by the agent: its standard input and output."""
+class _Child:
+    """A worker that is a child of the agent, and leaves a status."""
 
     ends_with = ""
+    requests: IO[str]
+    answers: IO[str]
+
+    def close(self) -> int:
+        """Let the worker end, and wait for it; return its exit status."""
+        with contextlib.suppress(BrokenPipeError):  # gone already
+            self.requests.close()
+        return self._wait()
+
+    def _wait(self) -> int:
+        raise NotImplementedError
+
+
+class Pipes(_Child):
+    """A worker started by the agent: its standard input and output."""
 
     def __init__(self, argv: list[str]) -> None:
         self.process = subprocess.Popen(
@@ -75,22 +91,15 @@ class Pipes:
         assert self.process.stdin and self.process.stdout
         self.requests, self.answers = self.process.stdin, self.process.stdout
 
-    def close(self) -> int:
-        """Let the worker end, and wait for it; return its exit status."""
-        try:
-            self.requests.close()
-        except BrokenPipeError:  # gone already
-            pass
+    def _wait(self) -> int:
         return self.process.wait()
 
 
-class Copy:
+class Copy(_Child):
     """A worker that is a copy of this process, in another cgroup.
 
     A new interpreter would take longer to start than all else at the beginning of a short trial.
     """
-
-    ends_with = ""
 
     def __init__(self, cgroup: pathlib.Path) -> None:
         asked, requests = os.pipe()
@@ -102,8 +111,8 @@ class Copy:
             self._serve(cgroup, asked, answered)
         os.close(asked)
         os.close(answered)
-        self.requests: IO[str] = os.fdopen(requests, "w")
-        self.answers: IO[str] = os.fdopen(answers)
+        self.requests = os.fdopen(requests, "w")
+        self.answers = os.fdopen(answers)
 
     def _serve(self, cgroup: pathlib.Path, asked: int, answered: int) -> None:
         """Become the worker; nothing of the agent's may run in it, and no file of it stay open."""
@@ -122,12 +131,7 @@ class Copy:
             sys.stderr.flush()
             os._exit(status)
 
-    def close(self) -> int:
-        """Let the worker end, and wait for it; return its exit status."""
-        try:
-            self.requests.close()
-        except BrokenPipeError:  # gone already
-            pass
+    def _wait(self) -> int:
         if self.status is None:
             self.status = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
         return self.status
@@ -148,10 +152,8 @@ class Socket:
     def close(self) -> None:
         """Let the worker end; its container ends with it."""
         for end in (self.requests, self.answers, self.socket):
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 end.close()
-            except BrokenPipeError:
-                pass
         return None
 
 

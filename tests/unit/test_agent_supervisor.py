@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from elevatorlab.agent.lifecycle import supervisor
+from elevatorlab.agent.lifecycle.run import REQUEST
 from helpers import children, running, wait_until
 
 #: Stands where the agent's archive does: the supervisor's own jobs are the real ones, the trial is
@@ -215,6 +216,17 @@ def test_following_a_running_run_sees_what_comes(tmp_path, started):
         assert json.loads(follower.stdout.readline())["text"] == "started"
         (folder / "go").touch()
         assert json.loads(follower.stdout.readlines()[-1]) == {"state": "finished"}
+
+
+def test_a_follower_is_told_once_which_containers_the_agent_wants(capsys, started):
+    """By the record alone: a trial may say the same in its log."""
+    wanted = {"disk": "loop0", "groups": {"main": "loop0"}}
+    folder = started(says=[json.dumps({"containers": {}})], waits=True)
+    (folder / REQUEST).write_text(json.dumps(wanted))
+    threading.Timer(1, (folder / "go").touch).start()
+    supervisor.follow(folder)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["containers"] for line in lines if "containers" in line] == [wanted]
 
 
 def test_a_line_is_told_when_it_is_whole(tmp_path):

@@ -47,8 +47,9 @@ def clock(monkeypatch):
     return waited
 
 
-def follow(shell, told):
-    return FarAgent(shell)._follow("RUN", told.append, far_agent.time.monotonic() + 3600)
+def follow(shell, told, bring=None):
+    until_s = far_agent.time.monotonic() + 3600
+    return FarAgent(shell)._follow("RUN", told.append, bring, until_s)
 
 
 def test_a_broken_connection_is_tried_again(clock):
@@ -88,6 +89,22 @@ def test_a_log_is_followed_from_where_it_broke_off(clock):
     assert [text for text in told if len(text) == 1] == ["a", "b", "c"]
     assert len([text for text in told if text.endswith("trying again")]) == 2
     assert [argv[-1] for argv in shell.asked] == ["0", "20", "20"]
+
+
+def test_containers_are_brought_again_where_the_connection_broke_meanwhile(clock):
+    answers, brought = [LOST, None], []
+
+    def bring(wanted):
+        brought.append(wanted)
+        if problem := answers.pop(0):
+            raise problem
+
+    line = {"offset": 10, "text": "a"}
+    asked = {"containers": {"disk": "loop0", "groups": {"main": "loop0p1"}}}
+    shell = Shell([line, asked, {"state": "finished"}], [asked, {"state": "finished"}])
+    assert follow(shell, [], bring) == "finished"
+    assert brought == [("loop0", {"main": "loop0p1"})] * 2 and answers == []
+    assert [argv[-1] for argv in shell.asked] == ["0", "10"]
 
 
 def test_each_line_starts_the_patience_anew(clock):

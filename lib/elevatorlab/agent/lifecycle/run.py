@@ -42,6 +42,9 @@ EXIT_FAILED = 3
 #: Of ``result.json`` and ``samples.csv``; `elevatorlab.results.models` says what is in them.
 SCHEMA_VERSION = 2
 
+#: In a run's folder: the containers that the agent wants for its trial, as JSON.
+REQUEST = "containers.json"
+
 
 def main(argv: list[str]) -> int:
     """Run the trial named on the command line; return the exit status.
@@ -189,13 +192,17 @@ def foreign_groups(
 ) -> dict[str, Group]:
     """Ask the testbed for a container for each group, and wait until they are there.
 
-    Its answer is a file in the folder `rendezvous`, which both sides see.
+    The request is a file in the run's own folder, where the agent works: who follows the run is
+    told of it (`supervisor.follow`). The answer is one in the folder `rendezvous`, which both
+    sides see.
     """
     context.journal.will("remove_tree", rendezvous)
     shutil.rmtree(rendezvous, ignore_errors=True)  # an earlier run's answer is not ours
     pathlib.Path(rendezvous).mkdir(parents=True)
-    # The testbed reads this line of the log (testbeds/docker/testbed.py).
-    note(f"containers are wanted on {json.dumps({'disk': device, 'groups': of_group})}")
+    part = pathlib.Path(REQUEST).with_suffix(".part")
+    part.write_text(json.dumps({"disk": device, "groups": of_group}))
+    part.rename(REQUEST)
+    note(f"containers are wanted on {device}")
     answer = pathlib.Path(rendezvous, "containers.json")
     while not answer.exists():
         time.sleep(0.05)

@@ -22,7 +22,7 @@ import time
 from typing import TYPE_CHECKING
 
 from . import recovery
-from .run import agent_file
+from .run import REQUEST, agent_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,9 +133,11 @@ def clear(folder: str | pathlib.Path) -> None:
 def follow(folder: str | pathlib.Path, offset: str = "0") -> None:
     """Print the log of a run from `offset` bytes on, as lines of JSON, until the run has ended.
 
-    Each line is ``{"offset": next, "text": line}``, or, as the last one, ``{"state": ...}``.
+    Each line is ``{"offset": next, "text": line}``, or, as the last one, ``{"state": ...}``. Once
+    the agent waits for containers, one is ``{"containers": {"disk": name, "groups": {...}}}``.
     """
     folder, at_bytes = pathlib.Path(folder), int(offset)
+    request: pathlib.Path | None = folder / REQUEST
     said_s = time.monotonic()
     while True:
         now = state(folder)  # before the log is read: what was written until then is read
@@ -143,6 +145,9 @@ def follow(folder: str | pathlib.Path, offset: str = "0") -> None:
             at_bytes += len(line)
             print(json.dumps({"offset": at_bytes, "text": line.decode(errors="replace").rstrip()}))
             said_s = time.monotonic()
+        if request and now == "running" and request.exists():
+            print(json.dumps({"containers": json.loads(request.read_text())}))
+            request = None
         if now != "running":
             print(json.dumps({"state": now}), flush=True)
             return

@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import docker
@@ -33,9 +33,6 @@ FOLDER = "/var/tmp/elevatorlab-0"
 
 #: The agent's id of a machine whose own id it cannot read (agent/observe/facts.py).
 UNKNOWN = "unknown"
-
-#: Beginning of the log line by which the agent asks for containers (agent/lifecycle/run.py).
-WANTED = "containers are wanted on "
 
 
 class DockerTestbed(ShellTestbed):
@@ -156,21 +153,12 @@ class DockerTestbed(ShellTestbed):
 
     def _run(self, trial: Trial, note: Say) -> dict[str, bytes]:
         run = f"{trial.hash}-{agent_archive.agent_digest()[:8]}"
-
-        def listen(text: str) -> None:
-            note(text)
-            if WANTED in text:
-                wanted = json.loads(text.partition(WANTED)[2])
-                self._bring_containers(run, trial, wanted["disk"], wanted["groups"])
-
         try:
-            return super()._run(trial, listen)
+            return super()._run(trial, note)
         finally:
             self._take_down(run)
 
-    def _bring_containers(
-        self, run: str, trial: Trial, disk: str, devices: Mapping[str, str]
-    ) -> None:
+    def _bring_containers(self, run: str, trial: Trial, wanted: far_agent.Wanted) -> None:
         """Answer the agent's request for containers, if the agent still waits for the answer.
 
         The request may be read twice: after an answer that failed, or by a client that rejoins the
@@ -183,7 +171,7 @@ class DockerTestbed(ShellTestbed):
         if not self.shell.run(["sh", "-c", waits]).strip():
             return
         try:
-            containers = groups.make(self.client, self.image, run, trial, disk, devices)
+            containers = groups.make(self.client, self.image, run, trial, *wanted)
         except docker.errors.APIError as problem:
             self.far.stop(run)
             raise TrialFailed(

@@ -5,7 +5,7 @@ import functools
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import tenacity
 
@@ -36,6 +36,21 @@ exec "$@"
 """
 
 T = TypeVar("T")
+
+
+class Wanted(NamedTuple):
+    """The containers that an agent waits for (agent/lifecycle/run.py).
+
+    `disk`: Kernel name of the device under test, on the agent's machine. `groups`: By group: kernel
+    name of the group's own part of that device, or of the whole device.
+    """
+
+    disk: str
+    groups: Mapping[str, str]
+
+
+#: Makes the containers that an agent waits for.
+Bring = Callable[[Wanted], None]
 
 
 class FarAgent:
@@ -136,13 +151,15 @@ class FarAgent:
         inputs: Mapping[str, bytes],
         site: Mapping[str, Any],
         note: Say,
+        bring_containers: Bring,
         limit_s: float,
     ) -> dict[str, bytes]:
         """Run a trial there and return the files that the agent sends.
 
         If the trial runs already, wait for its end.
 
-        `name`: The run's name; the same name is the same run.
+        `name`: The run's name; the same name is the same run. `bring_containers`: Called when the
+        agent waits for containers. That may be twice for one request: after a connection broke.
         """
         self.install()
         run = f"{self.folder}/runs/{name}"
@@ -151,7 +168,7 @@ class FarAgent:
         for file, content in {**inputs, "site.json": json.dumps(site).encode()}.items():
             bring(self.shell.put, content, f"{run}/{file}")
         bring(self._do, "start", run)
-        state = self._follow(run, note, time.monotonic() + limit_s)
+        state = self._follow(run, note, bring_containers, time.monotonic() + limit_s)
         if state == "running":
             bring(self._do, "stop", run, timeout_s=120)
             raise TrialFailed(
@@ -180,7 +197,7 @@ class FarAgent:
         )
         return retrying(action, *arguments, **more)
 
-    def _follow(self, run: str, note: Say, until_s: float) -> str:
+    def _follow(self, run: str, note: Say, bring: Bring, until_s: float) -> str:
         """Pass the log's lines to `note` until the run ends; return the run's state.
 
         The state is ``running`` if the run has not ended at `until_s`. If the connection breaks,
@@ -188,10 +205,12 @@ class FarAgent:
         """
         state, offset = "running", 0
         while state == "running" and time.monotonic() < until_s:
-            state, offset = self._persist(note, self._listen, run, offset, note, until_s)
+            state, offset = self._persist(note, self._listen, run, offset, note, bring, until_s)
         return state
 
-    def _listen(self, run: str, offset: int, note: Say, until_s: float) -> tuple[str, int]:
+    def _listen(
+        self, run: str, offset: int, note: Say, bring: Bring, until_s: float
+    ) -> tuple[str, int]:
         """Pass the log's lines to `note`, from `offset` on, over one connection.
 
         Returns `state`: The run's state; ``running`` if the connection broke after a line had come,
@@ -205,9 +224,12 @@ class FarAgent:
                 said = json.loads(line)
                 if "state" in said:
                     return said["state"], offset
+                if "containers" in said:
+                    bring(Wanted(**said["containers"]))
+                    continue
                 if said["text"]:
                     note(said["text"])
-                offset = said["offset"]  # only now, so that the line comes again if `note` failed
+                offset = said["offset"]
                 if time.monotonic() > until_s:
                     break
         except (ConnectionLost, Unreachable) as problem:

@@ -55,11 +55,16 @@ class ShellTestbed(RealTestbed):
                 plugin_archive.with_plugins(trial),
                 self.site(),
                 note,
+                functools.partial(self._bring_containers, run, trial),
                 limit_s=trial.deadline_s + SET_UP_S,
             )
         finally:
             self._running = None
         return agent_answer.result_files(sent, sent.get("log.txt", b""))
+
+    def _bring_containers(self, run: str, trial: Trial, wanted: far_agent.Wanted) -> None:
+        """Make the containers that the agent waits for; it does where `site` has a rendezvous."""
+        raise NotImplementedError
 
     def stop(self) -> None:
         """End the trial that runs now; the machine is restored before this returns."""

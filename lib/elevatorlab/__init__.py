@@ -9,9 +9,8 @@ from typing import Any
 #: Names by the module that has them.
 _PUBLIC = {
     "trial.trial": "Trial parse",
-    "trial.devices": "DeviceModel profile",
+    "trial.devices": "DeviceModel Scheduler profile",
     "trial.drives": "drive",
-    "trial.schedulers": "Scheduler",
     "trial.workloads.base": "WorkloadModel",
     "trial.policies": "PolicyModel",
     "plugins.registry": "Registry",

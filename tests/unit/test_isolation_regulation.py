@@ -46,8 +46,7 @@ from elevatorlab.studies.container_isolation.trials import (
 )
 from elevatorlab.studies.container_isolation.trials_containers import SERVER
 from elevatorlab.studies.kit.reasons import named_reason
-from elevatorlab.trial import PolicyModel
-from elevatorlab.trial import plugins as trial_plugins
+from elevatorlab.trial import PolicyModel, required_plugins
 
 REPRODUCED, DIRECTION = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY
 CONTRADICTED, NOT_TESTABLE = Verdict.CONTRADICTED, Verdict.NOT_TESTABLE
@@ -136,7 +135,7 @@ class Fair(PolicyModel):
 @pytest.fixture
 def fair(monkeypatch):
     """Register a policy, whose files are not asked for, as another package or a notebook does."""
-    monkeypatch.setattr(trial_plugins, "installed", lambda kind, name: None)
+    monkeypatch.setattr(required_plugins, "installed", lambda kind, name: None)
     POLICIES.register("fair", Fair)
     yield "fair"
     POLICIES.unregister("fair")

@@ -35,9 +35,17 @@ from elevatorlab.running.pools import task
 from elevatorlab.sharing.bundles.writing import _plugins
 from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.plugin_archive import plugin_archive, with_plugins
-from elevatorlab.trial import Count, DeviceModel, PolicyModel, Trial, WorkloadModel, parse, profile
-from elevatorlab.trial import plugins as trial_plugins
-from elevatorlab.trial.plugins import installed
+from elevatorlab.trial import (
+    Count,
+    DeviceModel,
+    PolicyModel,
+    Trial,
+    WorkloadModel,
+    parse,
+    profile,
+    required_plugins,
+)
+from elevatorlab.trial.required_plugins import installed
 
 FAR = "class Napping:\n    pass\n"
 NAP = {"kind": "naps", "name": "nap", "group": "main", "naps": 2}
@@ -349,7 +357,7 @@ class Answering:
 def test_the_provenance_names_a_stranger_s_testbed(make_trial, monkeypatch):
     here = f"{__name__}:Answering"
     entry_points(monkeypatch, ("tank", here, "basin"), ("deterministic", here, "elevatorlab"))
-    monkeypatch.setitem(trial_plugins.REGISTRIES, "testbed", Registry("testbed", "a.group"))
+    monkeypatch.setitem(required_plugins.REGISTRIES, "testbed", Registry("testbed", "a.group"))
 
     def told(name):
         return task.run(Answering(name), make_trial(), print).provenance

@@ -17,7 +17,7 @@ from elevatorlab.elevators.compare import comparison, measures, page
 from elevatorlab.elevators.compare import trials as of_comparison
 from elevatorlab.plugins import scheduler_folders, studies
 from elevatorlab.plugins.schedulers import OTHER_COLOURS, SCHEDULERS, colour_of, label_of
-from elevatorlab.results import schedulers, tidying
+from elevatorlab.results import scheduler_sources, tidying
 from elevatorlab.running import expansion
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.published import times
@@ -83,10 +83,10 @@ def test_a_study_without_schedulers_takes_none(folder, error_of):
 def test_results_keep_the_sources(folder, tmp_path, make_trial):
     record, results = scheduler_folders.register(folder), tmp_path / "results"
     trial = make_trial(scheduler={"name": "one-list"})
-    schedulers.keep(results, [trial, make_trial()])
-    assert schedulers.current(results) == {"one-list-iosched": record.folder.digest}
+    scheduler_sources.keep(results, [trial, make_trial()])
+    assert scheduler_sources.current(results) == {"one-list-iosched": record.folder.digest}
     SCHEDULERS.unregister("one-list")
-    schedulers.register(results)
+    scheduler_sources.register(results)
     found = SCHEDULERS.get("one-list")
     assert found.folder.digest == record.folder.digest
     assert (label_of("one-list"), colour_of("one-list")) == ("one list", "#117733")
@@ -99,12 +99,12 @@ def test_stored_results_give_the_same_colours_each_time(folder, tmp_path, make_t
         place = shutil.copytree(folder, tmp_path / name)
         (place / "scheduler.json").write_text(f'{{"name": "{name}", "module": "{name}"}}')
         scheduler_folders.register(place)
-        schedulers.keep(tmp_path / "results", [make_trial(scheduler={"name": name})])
+        scheduler_sources.keep(tmp_path / "results", [make_trial(scheduler={"name": name})])
     found = []
     for _ in range(2):
         for name in names:
             SCHEDULERS.unregister(name)
-        schedulers.register(tmp_path / "results")
+        scheduler_sources.register(tmp_path / "results")
         found.append({name: colour_of(name) for name in names})
     for name in names:
         SCHEDULERS.unregister(name)
@@ -113,10 +113,10 @@ def test_stored_results_give_the_same_colours_each_time(folder, tmp_path, make_t
 
 def test_sources_that_were_changed_are_refused(folder, tmp_path, make_trial, error_of):
     record = scheduler_folders.register(folder)
-    schedulers.keep(tmp_path, [make_trial(scheduler={"name": "one-list"})])
+    scheduler_sources.keep(tmp_path, [make_trial(scheduler={"name": "one-list"})])
     kept = tmp_path / "schedulers" / "one-list-iosched" / record.folder.digest
     (kept / "one-list.h").write_text("/* another */\n")
-    said = error_of(schedulers.register, tmp_path)
+    said = error_of(scheduler_sources.register, tmp_path)
     assert said.startswith(f"{kept}: expected the sources of this digest; found others")
 
 
@@ -126,15 +126,17 @@ def test_versions_are_not_pooled(folder, tmp_path, make_trial):
         (folder / "one-list.h").write_text(text)
         scheduler_folders.register(folder)
         trials.append(make_trial(scheduler={"name": "one-list"}))
-        schedulers.keep(tmp_path, trials[-1:])
+        scheduler_sources.keep(tmp_path, trials[-1:])
     old, new = (json.loads(trial.canonical_json()) for trial in trials)
-    digests = schedulers.current(tmp_path)
-    assert schedulers.is_current(new, digests) and not schedulers.is_current(old, digests)
-    assert schedulers.is_current(json.loads(make_trial().canonical_json()), digests)
+    digests = scheduler_sources.current(tmp_path)
+    assert scheduler_sources.is_current(new, digests) and not scheduler_sources.is_current(
+        old, digests
+    )
+    assert scheduler_sources.is_current(json.loads(make_trial().canonical_json()), digests)
     (folder / "one-list.h").write_text("/* one */\n")
     scheduler_folders.register(folder)
-    schedulers.keep(tmp_path, trials[:1])
-    assert schedulers.is_current(old, schedulers.current(tmp_path))
+    scheduler_sources.keep(tmp_path, trials[:1])
+    assert scheduler_sources.is_current(old, scheduler_sources.current(tmp_path))
 
 
 def test_jain():

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ..records import Number, Record
-from ..trial.plugins import Plugin
+from ..trial.required_plugins import Plugin
 
 SCHEMA_VERSION: Literal[2] = 2
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..plugins.studies import Study
-from . import reading, schedulers
+from . import reading, scheduler_sources
 from .reading import Stored
 from .tables import Table
 
@@ -20,11 +20,11 @@ def tidy(results: str | Path, study: Study) -> pd.DataFrame:
     If a scheduler was changed, the table has only the version that was run last.
     """
     rows = []
-    schedulers.register(results)
-    digests = schedulers.current(results)
+    scheduler_sources.register(results)
+    digests = scheduler_sources.current(results)
     for stored in reading.results_in(results, study.NAME):
         trial, provenance = stored.trial, stored.provenance
-        if not schedulers.is_current(trial, digests):
+        if not scheduler_sources.is_current(trial, digests):
             continue
         common = {
             "trial": stored.folder.name,

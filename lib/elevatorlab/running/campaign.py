@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import ElevatorLabError, NotReady, TrialFailed
-from ..results import reading, schedulers, store
+from ..results import reading, scheduler_sources, store
 from ..results.outcome import Outcome
 from ..testbeds.base import Say, Testbed
 from ..trial import Trial
@@ -122,7 +122,7 @@ def run(
         for share in shares:
             store.check(results, share.testbed)
             stack.enter_context(store.sole_writer(results, share.testbed))
-            schedulers.keep(results, share.trials)
+            scheduler_sources.keep(results, share.trials)
         if not busy:
             return
         _check_disk(results, sum(len(todo) for _, todo in busy))

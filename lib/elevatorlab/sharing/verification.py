@@ -30,8 +30,8 @@ from ..running.campaign import Share
 from ..running.provenance import preset_trials
 from ..testbeds.base import Testbed
 from ..testbeds.deterministic import DeterministicTestbed
-from ..trial import Trial, parse, plugins
-from ..trial.plugins import Plugin
+from ..trial import Trial, parse, required_plugins
+from ..trial.required_plugins import Plugin
 from .bundles import Bundle, manifest
 from .differences import of_images, of_rows
 
@@ -131,7 +131,7 @@ def _not_here(
         return f"they ran on a real machine ({testbed}), whose bits nobody repeats"
     brought = [one for one in listed.plugins if (one.kind, one.name) == ("study", content["study"])]
     used = [*brought, *(Plugin.model_validate(one) for one in content.get("plugins", ()))]
-    if sentence := plugins.lacking(used):
+    if sentence := required_plugins.lacking(used):
         return sentence
     if content["study"] not in studies.STUDIES:
         return f"this version has no study {content['study']!r}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..plugins import far_side
 from ..plugins.kinds import POLICIES
 from ..plugins.schedulers import SCHEDULERS
-from ..trial import modules
+from ..trial import kernel_modules
 from .agent_archive import EPOCH
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def module_archive(trial: Trial, built: Mapping[str, bytes]) -> bytes | None:
     """
     if not trial.modules:
         return None
-    records = {name: SCHEDULERS.get(name) for name in modules.scheduler_names(trial)}
+    records = {name: SCHEDULERS.get(name) for name in kernel_modules.scheduler_names(trial)}
     told = {name: one.for_the_agent() for name, one in records.items() if one.folder}
     files = {f"{name}.ko": content for name, content in built.items()}
     return _zip({**files, "schedulers.json": json.dumps(told, sort_keys=True).encode()})

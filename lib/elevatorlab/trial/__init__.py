@@ -14,12 +14,13 @@ from .devices import (
     NvmeTcp,
     PacedDisk,
     ProfileName,
+    Scheduler,
+    SchedulerName,
     profile,
 )
 from .disks import DiskName, DriveName, chosen_device, has_arm, simulated
 from .groups import Group, Limits, VirtualMachine
 from .policies import PolicyModel, Regulator
-from .schedulers import Scheduler, SchedulerName
 from .trial import HOST_MIB, IoCost, Trial, parse
 from .workloads import (
     CommitPhase,

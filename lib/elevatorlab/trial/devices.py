@@ -1,4 +1,4 @@
-"""The device under test, by kind, and profiles of simulated disks."""
+"""The device under test, by kind, profiles of simulated disks, and the I/O scheduler."""
 
 from __future__ import annotations
 
@@ -9,12 +9,31 @@ from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 from ..plugins.kinds import DEVICES
 from ..plugins.module_folders import ModuleFolder
 from ..plugins.profiles import PROFILES
-from ..records import Count, NotNegative, Positive, Record
+from ..plugins.schedulers import SCHEDULERS
+from ..records import Count, Name, NotNegative, Positive, Record
 from . import capabilities
 from .registered import OfKind, name_in
 
 #: A profile that is installed or was registered.
 ProfileName = Annotated[str, AfterValidator(name_in(PROFILES))]
+
+#: A scheduler that is installed or was registered.
+SchedulerName = Annotated[str, AfterValidator(name_in(SCHEDULERS))]
+
+
+class Scheduler(Record):
+    """An I/O scheduler, by the kernel's name, and its tunables.
+
+    Attributes
+    ----------
+    tunables : dict
+        Values by name: the files of ``queue/iosched``; ``nr_requests``, how many requests the
+        scheduler may hold; ``rotational``, whether the kernel takes the disk for a rotating one
+        (1) or not (0).
+    """
+
+    name: SchedulerName
+    tunables: dict[Name, int] = {}
 
 
 class DeviceModel(Record):

@@ -14,7 +14,7 @@ from pydantic import (
 
 from ..plugins.schedulers import OF_THE_KERNEL
 from ..records import Count, Name, Record
-from .schedulers import Scheduler
+from .devices import Scheduler
 
 #: QEMU's cache modes that bypass the page cache of the machine on which QEMU runs.
 DIRECT = ("none", "directsync")

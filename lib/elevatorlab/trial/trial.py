@@ -15,13 +15,12 @@ from pydantic import (
 )
 
 from ..records import Count, Name, NotNegative, Positive, Record, checked
-from . import modules, plugins
-from .devices import Device
+from . import kernel_modules, required_plugins
+from .devices import Device, Scheduler, SchedulerName
 from .groups import Group
-from .modules import Module
-from .plugins import Plugin
+from .kernel_modules import Module
 from .policies import Regulator
-from .schedulers import Scheduler, SchedulerName
+from .required_plugins import Plugin
 from .workloads import PacedWrites, Workload
 
 SCHEMA_VERSION: Literal[1] = 1
@@ -88,8 +87,8 @@ class Trial(Record):
     seed, repetition : int
         Another repetition is the same trial with another seed.
     plugins : tuple of Plugin
-        The plug-ins that the trial uses (`trial.plugins`); filled in. Those that a stored trial
-        names must be installed, with the same digests.
+        The plug-ins that the trial uses (`trial.required_plugins`); filled in. Those that a stored
+        trial names must be installed, with the same digests.
     modules : tuple of Module
         The kernel modules that are built for the trial, including this project's own; filled in
         likewise.
@@ -126,19 +125,19 @@ class Trial(Record):
         # Checked first: a name that only a missing plug-in knows would be refused as unknown.
         if isinstance(content, Mapping):
             named = [Plugin.model_validate(one) for one in content.get("plugins", ())]
-            if sentence := plugins.lacking(named):
+            if sentence := required_plugins.lacking(named):
                 raise ValueError(f"plugins: {sentence}")
             brought = [Module.model_validate(one) for one in content.get("modules", ())]
             scheduler = content.get("scheduler")
             if brought and isinstance(scheduler, Mapping):
-                if sentence := modules.lacking(brought, scheduler.get("name")):
+                if sentence := kernel_modules.lacking(brought, scheduler.get("name")):
                     raise ValueError(f"modules: {sentence}")
         return content
 
     @model_validator(mode="after")
     def _names_what_it_uses(self) -> Trial:
-        used_plugins = plugins.among(self._registered_parts())
-        for field, used in (("plugins", used_plugins), ("modules", modules.used_by(self))):
+        used_plugins = required_plugins.among(self._registered_parts())
+        for field, used in (("plugins", used_plugins), ("modules", kernel_modules.used_by(self))):
             named = getattr(self, field)
             if named and set(named) != set(used):
                 expected, found = (", ".join(map(str, some)) for some in (used, named))
@@ -152,7 +151,7 @@ class Trial(Record):
         for device in (self.device, getattr(self.device, "backing", None)):
             if profile := getattr(device, "profile", None):
                 yield "profile", profile
-        for name in modules.scheduler_names(self):
+        for name in kernel_modules.scheduler_names(self):
             yield "scheduler", name
         if self.regulator:
             yield "policy", self.regulator.policy

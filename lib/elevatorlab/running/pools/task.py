@@ -7,7 +7,7 @@ from ...errors import NotReady
 from ...results.outcome import Outcome
 from ...testbeds.base import Say, Testbed, requirements
 from ...trial import Trial
-from ...trial.plugins import installed
+from ...trial.required_plugins import installed
 
 #: (campaign, testbed) of the trials that run in this process for a Dask cluster.
 _running: set[tuple[str, Testbed]] = set()

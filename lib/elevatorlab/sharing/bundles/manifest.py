@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ...records import Record
-from ...trial.plugins import Plugin
+from ...trial.required_plugins import Plugin
 
 NAME = "manifest.json"
 FORMAT: Literal["elevatorlab-bundle/1"] = "elevatorlab-bundle/1"

@@ -18,11 +18,11 @@ from rocrate.rocrate import ROCrate
 from ... import __version__, scratch
 from ...errors import ElevatorLabError
 from ...paths import DATA, ENVIRONMENTS, PROJECT
-from ...results import reading, schedulers
+from ...results import reading, scheduler_sources
 from ...running import provenance
 from ...running.provenance import Origin
 from ...showing.pages import template_environment
-from ...trial.plugins import Plugin, installed
+from ...trial.required_plugins import Plugin, installed
 from .manifest import FORMAT, NAME, RESULTS, Manifest, entry_of
 
 #: What goes into a bundle in addition to results and report: source and description, by name.
@@ -100,8 +100,8 @@ def _copy_results(results: Path, target: Path) -> dict[str, Mapping[str, Any]]:
         if not (place / "identity").exists():
             _copy(folder.parent / "identity", place / "identity")
         found[f"{RESULTS}/{folder.parent.name}/{folder.name}"] = stored.trial
-    if (sources := results / schedulers.FOLDER).is_dir():
-        _copy(sources, target / schedulers.FOLDER)
+    if (sources := results / scheduler_sources.FOLDER).is_dir():
+        _copy(sources, target / scheduler_sources.FOLDER)
     return found
 
 

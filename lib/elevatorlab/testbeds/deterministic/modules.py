@@ -1,4 +1,6 @@
-"""Compile kernel modules for a Debian kernel, in a root file system that the user's cache keeps.
+"""Kernel modules: compile them for a Debian kernel, and build those of a trial.
+
+They are compiled in a root file system that the user's cache keeps.
 
 To make the root (compiler, headers, sources) takes a minute or two, once per kernel. To compile a
 module in it takes seconds. The cache keeps the modules, too.
@@ -14,17 +16,25 @@ import sys
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ... import cache, scratch
-from ...errors import ElevatorLabError, NotReady
-from ...paths import ENVIRONMENTS
+from ...errors import ElevatorLabError, NotReady, TrialFailed
+from ...paths import ENVIRONMENTS, command
 from ...plugins.module_folders import ModuleFolder, made_in
+from ...trial import Trial, kernel_modules
+from .. import plugin_archive
 from . import image
 
 RECIPE = ENVIRONMENTS / "module-root"
 
 #: A compilation takes seconds. One that reaches this limit has an endless loop, say in its Kbuild.
 LIMIT_S = 180
+
+#: Messages by which the kernel reports a fault of its code, or a task that hangs.
+KERNEL_FAULT = re.compile(r"(BUG:|Oops:|WARNING:|blocked for more than|general protection).*")
+
+FIND_IT = f"Find out why: {command('scheduler check FOLDER')}"
 
 
 class DoesNotCompile(ElevatorLabError):
@@ -74,9 +84,9 @@ def root(of_kernel: str) -> Path:
         digest.update(file.read_bytes())
 
     def make(folder: Path) -> None:
-        command: list[str | Path] = [RECIPE / "make.sh", folder, of_kernel]
+        argv: list[str | Path] = [RECIPE / "make.sh", folder, of_kernel]
         # What it says goes to standard error (2): a command's output may be JSON.
-        if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2).returncode:
+        if subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=2).returncode:
             raise NotReady(f"{RECIPE.name}/make.sh failed; the lines above say why")
 
     return cache.obtain("module-root", digest.hexdigest(), make) / "root.tar"
@@ -129,11 +139,11 @@ def _compile(folder: ModuleFolder, archive: Path, into: Path) -> None:
 def _run(folder: ModuleFolder, arguments: list[Path], answer: Path) -> None:
     # Should this process be killed, the compiler ends, too.
     ends_with_us = ["setpriv", "--pdeathsig", "KILL"]
-    command: list[str | Path] = [*ends_with_us, sys.executable, RECIPE / "compile.py", *arguments]
+    argv: list[str | Path] = [*ends_with_us, sys.executable, RECIPE / "compile.py", *arguments]
     with open(answer, "wb") as out:
         try:
             run = subprocess.run(
-                command,
+                argv,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.PIPE,
@@ -152,3 +162,36 @@ def _as_in_the_folder(said: str, folder: ModuleFolder) -> str:
     lines = said.replace(f"{there}/", "").replace(there, ".").splitlines(keepends=True)
     # Debian's headers lack vmlinux. The user need not do anything about this line.
     return "".join(line for line in lines if not line.startswith("Skipping BTF generation"))
+
+
+class TrialModules(NamedTuple):
+    """A trial's modules: the archive that the machine gets, and each module's SHA-256 by name."""
+
+    archive: bytes | None
+    sha256: dict[str, str]
+
+    def provenance(self, trial: Trial) -> dict[str, dict[str, str]]:
+        """Return the digests of each module's sources and of the built module, by name."""
+        return {
+            one.name: {"sources": one.digest, "sha256": self.sha256[one.name]}
+            for one in trial.modules
+        }
+
+
+def build_for(trial: Trial) -> TrialModules:
+    """Build the trial's modules, or take them from the user's cache."""
+    folders = kernel_modules.folders(trial)
+    built = {name: build(one).file.read_bytes() for name, one in folders.items()}
+    archive = plugin_archive.module_archive(trial, built)
+    sha256 = {name: hashlib.sha256(one).hexdigest() for name, one in built.items()}
+    return TrialModules(archive, sha256)
+
+
+def refuse_kernel_fault(trial: Trial, kernel_log: bytes) -> None:
+    """Refuse a result if the kernel reported a fault while the trial's modules were loaded."""
+    if trial.modules and (said := KERNEL_FAULT.search(kernel_log.decode(errors="replace"))):
+        names = ", ".join(one.name for one in trial.modules)
+        raise TrialFailed(
+            f"the kernel complained with {names} loaded; expected no such word: {said[0]}. "
+            f"{FIND_IT}"
+        )

@@ -19,11 +19,10 @@ from ...plugins.testbeds import DEFAULT
 from ...results.outcome import Outcome
 from ...trial import Trial
 from ...trial.capabilities import Capability, device, driver, program, remedy_of, scheduler
-from ...trial.modules import Module
+from ...trial.kernel_modules import Module
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Readiness, Say, refuse_what_is_missing
-from . import brought, exchange, image, our_qemu, patience, qemu, repeated_trials, template
-from .brought import Brought
+from . import exchange, image, modules, our_qemu, patience, qemu, repeated_trials, template
 from .monitor import converse
 
 #: Limit of wall time per guest second and processor. A guest second takes 3 to 6 s of wall time for
@@ -131,7 +130,7 @@ class DeterministicTestbed:
         self._limit_s = limit_s
         self.slots = len(os.sched_getaffinity(0))
         # Built modules, by a trial's list of modules. A cluster's worker gets them from the client.
-        self._brought: dict[tuple[Module, ...], Brought] = {}
+        self._modules: dict[tuple[Module, ...], modules.TrialModules] = {}
         self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
@@ -245,9 +244,9 @@ class DeterministicTestbed:
                 what = f"{memory_mib} MiB ({emulator.boots_in})"
                 self.say(f"booting the {self.name} machine once, {what}")
                 template.make(memory_mib, emulator)
-        self._brought = {}
+        self._modules = {}
         for trial in trials:
-            self._bring(trial)
+            self._build_modules(trial)
 
     def _emulator_of(self, trial: Trial) -> qemu.Emulator:
         """Return the emulator for a trial's machine: with the processors and the machine inside."""
@@ -256,11 +255,11 @@ class DeterministicTestbed:
         inner_mib = inside[0].memory_mib if inside else 0
         return replace(self.emulator, cpus=cpus, inner_mib=inner_mib)
 
-    def _bring(self, trial: Trial) -> Brought:
+    def _build_modules(self, trial: Trial) -> modules.TrialModules:
         """Return the trial's kernel modules; build them if that was not done yet."""
-        if trial.modules not in self._brought:
-            self._brought[trial.modules] = brought.build(trial)
-        return self._brought[trial.modules]
+        if trial.modules not in self._modules:
+            self._modules[trial.modules] = modules.build_for(trial)
+        return self._modules[trial.modules]
 
     def run(self, trial: Trial, note: Say | None = None) -> Outcome:
         """Run `trial` and return its outcome.
@@ -285,21 +284,21 @@ class DeterministicTestbed:
         kept = template.ready(*wanted) or template.make(*wanted)
         with scratch.folder() as place:
             memory = Path(place, "exchange")
-            modules = self._bring(trial)
-            exchange.write(memory, plugin_archive.files_of(trial, modules.archive))
+            built = self._build_modules(trial)
+            exchange.write(memory, plugin_archive.files_of(trial, built.archive))
             status = self._continue(kept, wanted, memory, place, self.wall_limit_s(trial))
             if status != qemu.FINISHED:
                 raise TrialFailed(
                     f"the guest stopped without a result (QEMU status {status}, expected "
                     f"{qemu.FINISHED}): its kernel panicked, or QEMU was killed. "
-                    + (brought.FIND_IT if trial.modules else RUN_IT_AGAIN)
+                    + (modules.FIND_IT if trial.modules else RUN_IT_AGAIN)
                 )
             sent = exchange.read_result(memory)
         files = agent_answer.result_files(sent, sent.get("agent.log", b""))
-        brought.refuse_trouble(trial, sent["dmesg.txt"])
+        modules.refuse_kernel_fault(trial, sent["dmesg.txt"])
         provenance = self._provenance(wanted[1], kept, time.monotonic() - start_s)
         if trial.modules:
-            provenance["modules"] = brought.provenance(trial, modules)
+            provenance["modules"] = built.provenance(trial)
         return Outcome(files, provenance)
 
     def wall_limit_s(self, trial: Trial) -> float:

@@ -45,7 +45,7 @@ class Plugin(Record):
     package, version : str
         The package that brings the entry; empty if a call of `register` added it.
     digest : str
-        SHA-256 over what the plug-in consists of (`plugins.digest`).
+        SHA-256 over what the plug-in consists of (`digest`).
     """
 
     kind: Literal["device", "policy", "profile", "scheduler", "study", "testbed", "workload"]
@@ -64,7 +64,7 @@ def installed(kind: str, name: str) -> Plugin | None:
 
     This package's own entries are no plug-ins if the agent contains their part beside the disk. A
     scheduler that comes as a folder is no plug-in either: the trial names its sources as a kernel
-    module (`trial.modules`).
+    module (`trial.kernel_modules`).
     """
     registry = REGISTRIES[kind]
     if name not in registry:

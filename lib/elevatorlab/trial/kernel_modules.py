@@ -8,8 +8,7 @@ from typing import Protocol
 from ..plugins.module_folders import ModuleFolder
 from ..plugins.schedulers import SCHEDULERS
 from ..records import Record
-from .devices import DeviceModel
-from .schedulers import Scheduler
+from .devices import DeviceModel, Scheduler
 
 
 class UsesModules(Protocol):

@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import ElevatorLabError
 from ..plugins import scheduler_folders
 from ..plugins.schedulers import SCHEDULERS
-from ..trial import Trial, modules
+from ..trial import Trial, kernel_modules
 
 FOLDER = "schedulers"
 
@@ -25,7 +25,7 @@ _CURRENT = "current"
 
 def keep(results: str | Path, trials: Iterable[Trial]) -> None:
     """Store the sources of the schedulers that are built for `trials`, as current versions."""
-    for name in {name for trial in trials for name in modules.scheduler_names(trial)}:
+    for name in {name for trial in trials for name in kernel_modules.scheduler_names(trial)}:
         record = SCHEDULERS.get(name)
         if record.folder is None:
             continue

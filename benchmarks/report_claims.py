@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 
 from elevatorlab import studies
 from elevatorlab.results import store
-from elevatorlab.showing import pages
+from elevatorlab.showing import report_pages
 
 FILTER = """text => {
     const start = performance.now();
@@ -28,7 +28,7 @@ def site(folder, count):
     """Write a report of `count` claims."""
     study = next(iter(studies.STUDIES.values()))
     judged = study.judge(store.load(study.NAME, "published"))
-    return pages.build(Path(folder), [judged[n % len(judged)] for n in range(count)]).parent
+    return report_pages.build(Path(folder), [judged[n % len(judged)] for n in range(count)]).parent
 
 
 def main():

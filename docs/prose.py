@@ -9,10 +9,9 @@ import importlib
 import re
 from collections.abc import Iterator
 
-from elevatorlab.judging import conclusions, kept
+from elevatorlab.judging import conclusions, verdict_cache
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import studies
-from elevatorlab.results.references import Source
 from elevatorlab.showing import artifact
 
 WORDS_A_SENTENCE = 30
@@ -41,7 +40,7 @@ def remarks() -> Iterator[tuple[str, str]]:
         for name, caption in figures.CAPTIONS.items():
             if (count := len(sentences(caption))) > SENTENCES_A_CAPTION:
                 yield f"caption {study.NAME} {name}", f"{count} sentences"
-        for one in conclusions.findings(kept.judge(Source.of(study.NAME)).claims):
+        for one in conclusions.findings(verdict_cache.judge(study.NAME).claims):
             if (count := len(one.split())) > WORDS_A_SENTENCE:
                 yield f"finding of {study.NAME}", f"{count} words: {one[:80]}"
     if (count := len(artifact.appendix().split())) > WORDS_OF_THE_APPENDIX:

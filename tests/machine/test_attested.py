@@ -4,7 +4,7 @@ import pytest
 
 from attested_support import line
 from browser import barriers, chromium, opened, overflow_px
-from elevatorlab.showing import pages
+from elevatorlab.showing import report_pages
 from elevatorlab.studies.vm_vs_container.claims import judge
 from synthetic import as_printed
 
@@ -13,7 +13,7 @@ from synthetic import as_printed
 @pytest.mark.parametrize("screen", ["wide", "phone"])
 def test_the_report_shows_who_has_verified_what(tmp_path, screen):
     claims = judge(as_printed(arms=("container",)))[:3]
-    pages.build(tmp_path, claims, attested=[line(), line(processor="B", route="CI")])
+    report_pages.build(tmp_path, claims, attested=[line(), line(processor="B", route="CI")])
     with chromium() as running, opened(running, tmp_path / "index.html", screen) as page:
         assert barriers(page) == [] and overflow_px(page) <= 0
         rows = page.locator("section[aria-labelledby=verified] tbody tr")

@@ -7,13 +7,12 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from elevatorlab.judging import kept
+from elevatorlab.judging import verdict_cache
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.lectures import writers
 from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.plugins.studies import STUDIES
 from elevatorlab.results import costs, references
-from elevatorlab.results.references import Source
 from elevatorlab.results.store import load
 from elevatorlab.studies.container_isolation import measures as regulation
 from elevatorlab.studies.container_isolation.document import predictions
@@ -205,7 +204,7 @@ def test_the_page_of_drives_tells_where_the_arm_goes_in_study_1(causes):
 
 def verdicts_of(study, preset):
     """Return claim -> verdict of a study's stored reference on the default testbed."""
-    judged = kept.judge(Source.of(study, f"reference/{preset}")).claims
+    judged = verdict_cache.judge(study, f"reference/{preset}").claims
     return {claim.id: claim.verdict for claim in judged if claim.testbed == "deterministic"}
 
 
@@ -324,7 +323,7 @@ def test_the_page_of_virtual_machines_tells_what_was_measured():
     assert f"one exit in {1e6 * guest['window_s'].sum() / guest['exits'].sum():.0f} us" in MACHINES
     judged = [
         claim.verdict
-        for claim in kept.every_claim()
+        for claim in verdict_cache.every_claim()
         if claim.testbed == "nested" and claim.verdict != Verdict.NOT_TESTABLE
     ]
     counts = Counter(judged)

@@ -18,10 +18,16 @@ from elevatorlab.judging.families import About
 from elevatorlab.judging.verdicts import DECIDED
 from elevatorlab.plugins import studies as studies_of_all
 from elevatorlab.running import provenance
-from elevatorlab.showing import writing
+from elevatorlab.showing import report_writer
 from elevatorlab.showing.forest import is_relative
-from elevatorlab.showing.pages import ReportFigure, ReportTable, _decided_first, _number, build
 from elevatorlab.showing.report import write_report
+from elevatorlab.showing.report_pages import (
+    ReportFigure,
+    ReportTable,
+    _decided_first,
+    _number,
+    build,
+)
 from elevatorlab.showing.style import ONE_COLUMN, save
 from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.figures import figures
@@ -326,7 +332,7 @@ def written(monkeypatch, tmp_path):
         for name in ("index.html", "figures/one.svg"):
             (out / name).write_text(f"{results} {against} {called}")
 
-    monkeypatch.setattr(writing, "write", write)
+    monkeypatch.setattr(report_writer, "write", write)
     return times
 
 

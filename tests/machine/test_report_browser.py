@@ -4,9 +4,9 @@ import pytest
 
 from browser import SCREENS, barriers, chromium, opened, overflow_px
 from elevatorlab.running.provenance import Origin
-from elevatorlab.showing.beside import Other
-from elevatorlab.showing.pages import ReportFigure, ReportTable, build
+from elevatorlab.showing.report_pages import ReportFigure, ReportTable, build
 from elevatorlab.showing.style import save
+from elevatorlab.showing.verdict_pairs import OtherResults
 from elevatorlab.studies import vm_vs_container as study
 from elevatorlab.studies.vm_vs_container.tables import overview_table
 from helpers import wait_until
@@ -46,7 +46,7 @@ def site(tmp_path_factory):
         for name in STUDIES
     ]
     tables = [ReportTable(name, *overview_table(measured)) for name in STUDIES]
-    other = Other("a second run", claims[:CLAIMS_A_STUDY])
+    other = OtherResults("a second run", claims[:CLAIMS_A_STUDY])
     titles = {"first": study.TITLE}
     return build(folder, claims, figures, runs, tables, titles, other=other).parent
 

@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 
 from elevatorlab import cache
-from elevatorlab.judging import claims, kept
+from elevatorlab.judging import claims, verdict_cache
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
 from elevatorlab.results import references, store, tidying
-from elevatorlab.results.references import Source
+from elevatorlab.results.references import ResultSource
 from elevatorlab.running import provenance
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.tables import (
@@ -47,16 +47,16 @@ def test_both_are_loaded_and_each_has_its_origin(measured):
     table = store.load(STUDY)
     assert set(table["testbed"]) == {"host", "nested"}
     assert set(table[table["testbed"] == "nested"]["image_digest"]) == {NESTED}
-    (found,) = (one for one in provenance.of([Source.of(STUDY)]) if one.testbed == "nested")
+    (found,) = (one for one in provenance.of([ResultSource.of(STUDY)]) if one.testbed == "nested")
     assert found.image_digest == NESTED and all(found.trials.values())
     assert found.command == ""  # its testbed is gone
 
 
 def test_published_data_and_folders_have_nothing_of_it(measured):
     store_it(measured)
-    assert Source.of(STUDY).presets["nested"] == "quick"
+    assert ResultSource.of(STUDY).presets["nested"] == "quick"
     for results in ("published", "reference/paper", measured):
-        assert "nested" not in Source.of(STUDY, results).presets
+        assert "nested" not in ResultSource.of(STUDY, results).presets
 
 
 def test_without_a_request_there_are_no_exits_a_request(measured):
@@ -87,10 +87,10 @@ def test_damaged_counts_of_exits_are_named(measured, error_of):
 
 
 def test_its_claims_are_judged_beside_the_default_ones(measured):
-    default = kept.judge(Source.of(STUDY)).claims
+    default = verdict_cache.judge(STUDY).claims
     assert {one.testbed for one in default} == {"host", claims.PUBLISHED_DATA}
     store_it(measured)
-    judged = kept.judge(Source.of(STUDY, "reference/quick")).claims
+    judged = verdict_cache.judge(STUDY, "reference/quick").claims
     places = Counter(one.where for one in judged)
     nested = "nested, quick, machine 5d5d5d5d"
     assert places[nested] == places["host, quick, machine 01234567"] > 0

@@ -8,7 +8,7 @@ import pytest
 from elevatorlab.judging import claims, constants
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
-from elevatorlab.showing import pages
+from elevatorlab.showing import report_pages
 from elevatorlab.studies.container_isolation.claims import JUDGES
 
 #: The value of each, and the date of the commit since which it has it. Who changes a value changes
@@ -109,7 +109,7 @@ def test_the_walk_finds_what_a_judge_mentions_through_others():
 def test_the_report_shows_them_with_their_dates(judged, tmp_path):
     some = [one for one in judged["container_isolation"] if "immediately" in one.id]
     assert some and {one.name for one in some[0].constants} >= {"SETTLING_S", "CALM_PERIODS"}
-    pages.build(tmp_path, some)
+    report_pages.build(tmp_path, some)
     page, overview = ((tmp_path / f"{name}.html").read_text() for name in ("claims", "index"))
     assert "<code>SETTLING_S</code>, 2 s " in page and "fixed 2026-11-21" in page
     assert "<code>LARGEST_P</code>, 0.05 " in overview and "fixed 2026-11-22" in overview

@@ -14,10 +14,9 @@ from elevatorlab.agent.groups import servers
 from elevatorlab.agent.observe.device_idle import times
 from elevatorlab.agent.workloads.sysbench import parse, percentile
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.judging import claims, kept
+from elevatorlab.judging import claims, verdict_cache
 from elevatorlab.judging.families import statements
 from elevatorlab.results import store
-from elevatorlab.results.references import Source
 from elevatorlab.showing import style
 from elevatorlab.studies import innodb_commit
 from elevatorlab.studies.innodb_commit import measures
@@ -277,7 +276,7 @@ def test_the_articles_own_figures_reproduce_its_table(found):
 def test_every_reason_tells_of_a_scheduler_that_only_stands_for_the_article_s(study):
     """Where a measured reason names cfq, anticipatory or bfq, it says what that is."""
     told = 0
-    for claim in kept.judge(Source.of(study)).claims:
+    for claim in verdict_cache.judge(study).claims:
         if claim.measured is None or claim.testbed == "published data":
             continue
         named = claim.reason

@@ -21,7 +21,7 @@ from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.lifecycle import plugin_archive as agent_plugins
 from elevatorlab.agent.workloads import KINDS
 from elevatorlab.paths import PROJECT
-from elevatorlab.plugins import far_side
+from elevatorlab.plugins import shipped_files
 from elevatorlab.plugins.drives import DRIVES
 from elevatorlab.plugins.kinds import DEVICES, POLICIES, WORKLOADS
 from elevatorlab.plugins.profiles import PROFILES, Profile
@@ -203,7 +203,7 @@ def test_the_agent_says_what_it_cannot_import(archive, tmp_path):
     ],
 )
 def test_a_far_side_that_is_not_there(target, why, error_of):
-    said = error_of(far_side.files, target)
+    said = error_of(shipped_files.files, target)
     assert "expected 'module:name'" in said and repr(target) in said
     assert why in said
 
@@ -240,7 +240,7 @@ def test_a_model_that_cannot_work_is_refused_at_once(name, model, said, monkeypa
 
 
 def test_of_a_package_only_the_folder_travels():
-    files = far_side.files("elevatorlab.plugins.profiles:PROFILES")
+    files = shipped_files.files("elevatorlab.plugins.profiles:PROFILES")
     assert {"elevatorlab/__init__.py", "elevatorlab/plugins/registry.py"} <= set(files)
     assert files["elevatorlab/__init__.py"] == files["elevatorlab/plugins/__init__.py"] == b""
     assert not any(name.startswith("elevatorlab/trial") for name in files)

@@ -5,14 +5,14 @@ import csv
 import pytest
 
 from elevatorlab import cache
-from elevatorlab.judging import kept
+from elevatorlab.judging import verdict_cache
 from elevatorlab.plugins import studies
 from elevatorlab.results import costs, references, store
-from elevatorlab.results.references import Source
+from elevatorlab.results.references import ResultSource
 from elevatorlab.running import provenance
 from elevatorlab.running.provenance import preset_trials
 from elevatorlab.sharing import verification
-from elevatorlab.showing import report, writing
+from elevatorlab.showing import report, report_writer
 from elevatorlab.studies import vm_vs_container
 from synthetic import write_results
 
@@ -34,7 +34,7 @@ def stored(tmp_path, monkeypatch):
 def presets(results=None):
     """Return the presets in the table and in the claims that `results` names."""
     measured = set(store.load(STUDY, results)["preset"])
-    judged = {claim.preset for claim in kept.judge(Source.of(STUDY, results)).claims} - {""}
+    judged = {claim.preset for claim in verdict_cache.judge(STUDY, results).claims} - {""}
     assert judged == measured
     return measured
 
@@ -47,7 +47,7 @@ def test_paper_is_shown_where_it_is_stored_and_quick_by_its_name(stored):
 
 
 def taste(results):
-    return writing._taste([Source.of(STUDY, results)])
+    return report_writer._quick_reference([ResultSource.of(STUDY, results)])
 
 
 def test_the_report_of_paper_shows_quick_beside_it(stored):
@@ -66,7 +66,7 @@ def test_each_has_its_own_digests_costs_and_origin(stored, monkeypatch):
         trials = references.digests(STUDY, preset)
         assert set(trials) == set(store.load(STUDY, f"reference/{preset}")["trial"])
         assert costs.read(preset)[STUDY]["trials"] == str(len(trials))
-        (origin,) = provenance.of([Source.of(STUDY, f"reference/{preset}")])
+        (origin,) = provenance.of([ResultSource.of(STUDY, f"reference/{preset}")])
         assert (origin.preset, set(origin.trials)) == (preset, set(trials))
     assert not set(references.digests(STUDY)) & set(references.digests(STUDY, "paper"))
 

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from elevatorlab.judging import families, kept
+from elevatorlab.judging import families, verdict_cache
 from elevatorlab.judging.claim import Kind, Source
 from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.families import About
 from elevatorlab.plugins import studies
 from elevatorlab.showing import words
-from elevatorlab.showing.pages import build
+from elevatorlab.showing.report_pages import build
 from synthetic import judged
 
 CLAIM = judged("host", "container")[0]
@@ -43,7 +43,7 @@ def shown(page):
 def test_no_page_shows_a_backquote(tmp_path):
     """Neither of the claims that are stored, nor of any text that a claim can bring."""
     code = {name: "what `elevatorlab` says" for name in ("quantity", "formula", "reason", "cell")}
-    stored = kept.every_claim("published")
+    stored = verdict_cache.every_claim("published")
     build(tmp_path, [*stored, claim(**code, shared_with=("a",), datum="of `it`")])
     pages = sorted(tmp_path.glob("*.html"))
     assert len(pages) == 2 + len(studies.STUDIES)

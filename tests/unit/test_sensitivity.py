@@ -11,7 +11,7 @@ from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
 from elevatorlab.running import sensitivity as running
 from elevatorlab.running.expansion import parameters
-from elevatorlab.showing import pages
+from elevatorlab.showing import report_pages
 
 OURS = [study.NAME for study in studies.ours()]
 
@@ -66,7 +66,7 @@ def test_a_verdict_that_flips_says_so_in_the_report(found, tmp_path, monkeypatch
     sentence = "The preset quick comes to reproduced, and to another verdict with slow (undecided)."
     assert flips["s/b"] == sentence and "s/a" not in flips
     shown = [*claims(Verdict.REPRODUCED, Verdict.REPRODUCED), claim("c", Verdict.UNDECIDED, "host")]
-    pages.build(tmp_path / "report", shown, flips=flips)
+    report_pages.build(tmp_path / "report", shown, flips=flips)
     page = (tmp_path / "report" / "claims.html").read_text()
     assert page.count(sentence) == page.count('class="flips"') == 1
 

@@ -20,7 +20,7 @@ from elevatorlab.judging.verdicts import (
     undecided,
 )
 from elevatorlab.judging.verdicts import together as both
-from elevatorlab.showing import pages
+from elevatorlab.showing import report_pages
 from elevatorlab.studies.container_isolation import claims as regulation
 
 
@@ -49,7 +49,7 @@ NOT_KNOWN = "How many repetitions would decide it cannot be estimated from these
 def test_page_and_terminal_say_how_many_would(changes, said, tmp_path):
     one = claim(**changes)
     (one,) = together([one])
-    page = pages.build(tmp_path, [one]).with_name("claims.html").read_text()
+    page = report_pages.build(tmp_path, [one]).with_name("claims.html").read_text()
     shown = " ".join(claims.as_text([one], width=1000).split())
     for text in (shown, page):
         assert text.count("repetitions would decide it") == bool(said)

@@ -8,7 +8,7 @@ import pytest
 from colour_vision import VISION, contrast, delta_e, lab
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.paths import PACKAGE
-from elevatorlab.showing.pages import template_environment
+from elevatorlab.showing.report_pages import template_environment
 
 LEAST_DELTA_E = 15
 #: Of a sign to what is behind it (WCAG 2, success criterion 1.4.11).

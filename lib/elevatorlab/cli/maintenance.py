@@ -53,7 +53,7 @@ def reference(
     from ..plugins import studies
     from ..results import costs, references, store
     from ..showing import artifact
-    from ..showing.writing import draw_overview
+    from ..showing.report_writer import draw_overview
 
     results = results or store.default_results(testbeds.get(DEFAULT))
     some = [studies.get(study)] if study else studies.ours()

@@ -40,11 +40,12 @@ def claims_command(
     as_json: JsonOption = False,
 ) -> None:
     """Count the verdicts; with one study, or with --all, print each claim with its reason."""
-    from ..judging import claims, kept
+    from ..judging import claims, verdict_cache
     from ..paths import command
-    from ..results.references import Source
 
-    judged = kept.judge(Source.of(study, results)).claims if study else kept.every_claim(results)
+    judged = (
+        verdict_cache.judge(study, results).claims if study else verdict_cache.every_claim(results)
+    )
     width = shutil.get_terminal_size().columns
     if as_json:
         print(json.dumps(claims.to_json(judged), indent=1))

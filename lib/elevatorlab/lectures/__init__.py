@@ -10,7 +10,7 @@
 ``sharing``        4. sharing
 ``batching``       5. batching
 ``writing``        6. write an elevator
-``worth``          7. what an elevator is worth
+``speedup``        7. what an elevator is worth
 =================  ==================================================================
 
 Every number in these trials was chosen so that an effect is seen in a second or two. No number was

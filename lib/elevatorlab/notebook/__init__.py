@@ -10,11 +10,10 @@ from IPython.display import Markdown
 
 from .. import testbeds
 from ..errors import ElevatorLabError
-from ..judging import claims, kept
+from ..judging import claims, verdict_cache
 from ..judging.evidence import independent
 from ..judging.verdicts import Verdict
 from ..plugins import studies
-from ..results.references import Source
 from ..running import expansion, jobs
 from ..testbeds.base import Testbed
 from . import launcher
@@ -102,7 +101,7 @@ def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
     """
     rows = []
     for study in studies.STUDIES.values():
-        judged = kept.judge(Source.of(study.NAME, results)).claims
+        judged = verdict_cache.judge(study.NAME, results).claims
         for where in dict.fromkeys(claim.where for claim in judged):
             some = [claim for claim in judged if claim.where == where]
             for role, counts in claims.role_counts(some).items():

@@ -2,7 +2,7 @@
 
 An entry is the model of a part of a trial. Its attribute ``agent`` is the ``"module:name"`` of the
 code that implements the entry beside the disk, in the package that brings the entry
-(`plugins.far_side`). If the agent itself has that code, ``agent`` is empty.
+(`plugins.shipped_files`). If the agent itself has that code, ``agent`` is empty.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ FOLDER = DATA / "reference"
 #: The presets that a reference is stored of; the first that a study has is the one that is shown.
 PRESETS = ("paper", "quick")
 
-#: What `Source.of` takes for no folder.
+#: What `ResultSource.of` takes for no folder.
 NAMES = ("reference", *(f"reference/{preset}" for preset in PRESETS), "published")
 
 #: Testbeds whose results are a reference beside the default testbed's, and the folder of each. What
@@ -51,7 +51,7 @@ def table(study: Study, preset: str, testbed: str = DEFAULT) -> pd.DataFrame:
     return checked(study, pd.read_csv(file), str(file))
 
 
-class Source(NamedTuple):
+class ResultSource(NamedTuple):
     """Where the results of a study come from."""
 
     study: str
@@ -62,7 +62,7 @@ class Source(NamedTuple):
     presets: Mapping[str, str]
 
     @classmethod
-    def of(cls, study: str, results: str | Path | None = None) -> Source:
+    def of(cls, study: str, results: str | Path | None = None) -> ResultSource:
         """Find out what `results` means for a study.
 
         `results`: A folder of results; "reference" or None for the first of `PRESETS` that is

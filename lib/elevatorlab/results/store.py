@@ -25,7 +25,7 @@ from . import references
 from .models import SCHEMA_VERSION, Provenance
 from .outcome import Outcome
 from .reading import finished
-from .references import Source
+from .references import ResultSource
 from .tidying import tidy
 
 
@@ -173,12 +173,12 @@ def load(study_name: str, results: str | Path | None = None) -> pd.DataFrame:
     ----------
     study_name : str
     results : path, "reference", "reference/PRESET", "published" or None
-        See `references.Source.of`.
+        See `references.ResultSource.of`.
     """
-    return table(Source.of(study_name, results))
+    return table(ResultSource.of(study_name, results))
 
 
-def table(source: Source) -> pd.DataFrame:
+def table(source: ResultSource) -> pd.DataFrame:
     """Return a study's tidy table, an empty one where nothing was measured."""
     study = studies.get(source.study)
     if source.folder:

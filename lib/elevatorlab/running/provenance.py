@@ -14,7 +14,7 @@ from ..plugins import studies
 from ..plugins.studies import Study
 from ..plugins.testbeds import ADDRESSES, DEFAULT, TESTBEDS
 from ..results import reading, references
-from ..results.references import Source
+from ..results.references import ResultSource
 from ..trial import Trial
 from . import expansion
 
@@ -41,7 +41,7 @@ class Origin(NamedTuple):
         return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")
 
 
-def of(sources: Collection[Source]) -> list[Origin]:
+def of(sources: Collection[ResultSource]) -> list[Origin]:
     """Return the origins of the results of studies: trials in a folder, or stored references."""
     folders = dict.fromkeys(one.folder for one in sources if one.folder)
     origins = [origin for folder in folders for origin in of_results(folder)]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import yaml
 
 from ..errors import ElevatorLabError
-from ..judging import kept
+from ..judging import verdict_cache
 from ..judging.claim import Role
 from ..judging.claims import ROLES, verdict_counts
 from ..judging.families import statements
@@ -19,7 +19,6 @@ from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..results import costs, references
-from ..results.references import Source
 from ..running.provenance import preset_trials
 
 PAGE = PROJECT / "ARTIFACT.md"
@@ -166,7 +165,7 @@ def _expected(study: Study) -> str:
     """Count the verdicts on predictions in the default testbed's reference of the preset quick."""
     judged = [
         one
-        for one in kept.judge(Source.of(study.NAME, "reference/quick")).claims
+        for one in verdict_cache.judge(study.NAME, "reference/quick").claims
         if one.role == Role.PREDICTION and one.testbed not in references.BESIDE
     ]
     return ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(judged).items() if n)

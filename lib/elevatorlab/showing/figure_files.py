@@ -19,7 +19,7 @@ from ..errors import NoFolder
 from ..plugins.studies import Study
 from . import inputs, style
 from .figures import title_of
-from .pages import ReportFigure
+from .report_pages import ReportFigure
 
 _FILE = "figures.json"
 

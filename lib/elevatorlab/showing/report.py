@@ -2,7 +2,7 @@
 
 Whether something has changed is decided by content: of the results, of this package, of its data,
 and of the report itself. To find out takes less time than to import the libraries that draw, so
-this module imports `writing` only if the report is to be written.
+this module imports `report_writer` only if the report is to be written.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def write_report(
     place = Path(out or default_place(results))
 
     def write(record: Path | None = None) -> None:
-        from . import writing
+        from . import report_writer
 
-        writing.write(results, place, against, called)
+        report_writer.write(results, place, against, called)
         if record:
             (record / _FILE).write_text(json.dumps(_content(place)), encoding="utf-8")
 

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..plugins import far_side
+from ..plugins import shipped_files
 from ..plugins.kinds import POLICIES
 from ..plugins.schedulers import SCHEDULERS
 from ..trial import kernel_modules
@@ -82,7 +82,7 @@ def _packed(models: Iterable[tuple[str, str, Any]], records: dict[str, Any]) -> 
     for kind, name, model in models:
         if model.agent:
             told.setdefault(kind, {})[name] = model.agent
-            files.update(far_side.files(model.agent))
+            files.update(shipped_files.files(model.agent))
     files[LIST] = json.dumps(told, sort_keys=True).encode()
     return _zip(files)
 

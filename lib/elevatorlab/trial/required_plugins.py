@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import ElevatorLabError
-from ..plugins import far_side
+from ..plugins import shipped_files
 from ..plugins.kinds import DEVICES, POLICIES, WORKLOADS
 from ..plugins.profiles import PROFILES
 from ..plugins.registry import OURS, Registry
@@ -121,7 +121,7 @@ def _files_of_class(entry: Any) -> list[tuple[str, bytes]]:
     else:
         near = inspect.getsource(entry).encode()
     agent = getattr(entry, "agent", "")
-    far = sorted(far_side.files(agent).items()) if agent else []
+    far = sorted(shipped_files.files(agent).items()) if agent else []
     return [("", near), *far]
 
 

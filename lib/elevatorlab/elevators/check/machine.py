@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ... import cache, scratch
 from ...errors import NotReady, TrialFailed
-from ...testbeds.deterministic import exchange, image, initramfs, patience, qemu, template
+from ...testbeds.deterministic import exchange, image, initramfs, qemu, template, timeouts
 from ...testbeds.deterministic.monitor import Monitor, converse
 
 MEMORY_MIB = 512
@@ -95,7 +95,7 @@ def _listen(
                 converse(_interrupt(place / "monitor", machine))
                 interrupted = True
             took_s = time.monotonic() - began_s
-            if took_s > LIMIT_S + patience.kept_waiting_s(machine.pid):
+            if took_s > LIMIT_S + timeouts.run_queue_wait_s(machine.pid):
                 raise TrialFailed(
                     f"the check did not end within {LIMIT_S} s of wall time; it was stopped. "
                     "The machine is overloaded; run it again"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...showing.pages import template_environment
+from ...showing.report_pages import template_environment
 from .cases import CASES, Case
 from .conformity import CaseVerdict, Conformity
 

@@ -17,8 +17,8 @@ from matplotlib.patches import Patch
 from ... import __version__
 from ...analysis.intervals import Interval
 from ...plugins.schedulers import SCHEDULERS, colour_of, label_of
-from ...showing.pages import template_environment
 from ...showing.panels import errors
+from ...showing.report_pages import template_environment
 from ...showing.style import preview, style
 from ..check.in_guest.cases.orders import OVERTAKEN_AT_MOST, WAITS_AT_MOST_S
 from .measures import QUANTITIES, fewest, interval

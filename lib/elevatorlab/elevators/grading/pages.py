@@ -14,7 +14,7 @@ from jinja2 import ChoiceLoader, PackageLoader
 
 from ...plugins.schedulers import colour_of
 from ...showing import style
-from ...showing.pages import template_environment
+from ...showing.report_pages import template_environment
 from ...showing.travel import draw_places
 from .assignments import Assignment
 from .grade import Grade, PartResult

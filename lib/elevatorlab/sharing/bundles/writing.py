@@ -21,7 +21,7 @@ from ...paths import DATA, ENVIRONMENTS, PROJECT
 from ...results import reading, scheduler_sources
 from ...running import provenance
 from ...running.provenance import Origin
-from ...showing.pages import template_environment
+from ...showing.report_pages import template_environment
 from ...trial.required_plugins import Plugin, installed
 from .manifest import FORMAT, NAME, RESULTS, Manifest, entry_of
 

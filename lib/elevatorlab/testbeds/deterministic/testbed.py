@@ -22,7 +22,7 @@ from ...trial.capabilities import Capability, device, driver, program, remedy_of
 from ...trial.kernel_modules import Module
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Readiness, Say, refuse_what_is_missing
-from . import exchange, image, modules, our_qemu, patience, qemu, repeated_trials, template
+from . import exchange, image, modules, our_qemu, qemu, repeated_trials, template, timeouts
 from .monitor import converse
 
 #: Limit of wall time per guest second and processor. A guest second takes 3 to 6 s of wall time for
@@ -334,7 +334,7 @@ class DeterministicTestbed:
             machine.kill()
         try:
             converse(template.resume(Path(place, "monitor"), machine, kept / "state", limit_s))
-            return patience.wait(machine, limit_s)
+            return timeouts.wait(machine, limit_s)
         except subprocess.TimeoutExpired:
             raise TrialFailed(
                 f"the guest did not end within {limit_s:.0f} s of wall time; it was stopped. "

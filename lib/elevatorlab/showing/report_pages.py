@@ -28,7 +28,7 @@ from ..judging.values import published_text
 from ..judging.verdicts import DECIDED, Verdict
 from ..results.attested import Attestation
 from ..running.provenance import Origin
-from . import beside, forest, words
+from . import forest, verdict_pairs, words
 
 
 class ReportFigure(NamedTuple):
@@ -75,7 +75,7 @@ def build(
     titles: Mapping[str, str] | None = None,
     attested: Sequence[Attestation] = (),
     about: Mapping[str, About] | None = None,
-    other: beside.Other | None = None,
+    other: verdict_pairs.OtherResults | None = None,
     flips: Mapping[str, str] | None = None,
 ) -> Path:
     """Write the report.
@@ -141,7 +141,7 @@ def build(
     _write(environment, out / "claims.html", "claims.html", shared | sought)
     if other:
         others = [words.readable(claim) for claim in other.claims]
-        both = {"name": other.name, "pairs": beside.pairs(claims, others)}
+        both = {"name": other.name, "pairs": verdict_pairs.pairs(claims, others)}
         _write(environment, out / "beside.html", "beside.html", both)
     for study in studies:
         of_it = {

@@ -9,7 +9,7 @@ from ..judging.claim import Claim, is_measured
 from ..judging.verdicts import Verdict
 
 
-class Other(NamedTuple):
+class OtherResults(NamedTuple):
     """Other results, with which those of a report are compared."""
 
     #: What the page calls the other results.

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from elevatorlab import cache
-from elevatorlab.judging import kept
+from elevatorlab.judging import verdict_cache
 from elevatorlab.paths import PACKAGE
 from elevatorlab.plugins import studies
 from elevatorlab.results import references, store
-from elevatorlab.results.references import Source
+from elevatorlab.results.references import ResultSource
 
 STUDY = "iozone_ranking"
 
@@ -33,26 +33,26 @@ def times(monkeypatch, tmp_path):
 @pytest.mark.parametrize("results", ["reference", "published"])
 def test_what_is_kept_is_what_was_judged(times, results):
     fresh = studies.get(STUDY).judge(store.load(STUDY, results))
-    assert [kept.judge(Source.of(STUDY, results)).claims for _ in range(3)] == [fresh] * 3
+    assert [verdict_cache.judge(STUDY, results).claims for _ in range(3)] == [fresh] * 3
     assert len(times) == 2  # the one here, and one of the three
 
 
 def test_studies_keep_their_order(times):
-    names = [claim.study for claim in kept.every_claim("published")]
+    names = [claim.study for claim in verdict_cache.every_claim("published")]
     assert list(dict.fromkeys(names)) == [study.NAME for study in studies.STUDIES.values()]
 
 
 def test_another_table_is_judged_anew(times, monkeypatch, tmp_path):
-    kept.judge(Source.of(STUDY))
+    verdict_cache.judge(STUDY)
     shutil.copytree(references.FOLDER, tmp_path / "reference")
     monkeypatch.setattr(references, "FOLDER", tmp_path / "reference")
-    kept.judge(Source.of(STUDY))
+    verdict_cache.judge(STUDY)
     assert len(times) == 1  # a copy is the same table
-    shown = references.folder(Source.of(STUDY).presets["deterministic"]) / f"{STUDY}.csv"
+    shown = references.folder(ResultSource.of(STUDY).presets["deterministic"]) / f"{STUDY}.csv"
     assert shown.is_relative_to(tmp_path)
     lines = shown.read_text().splitlines()
     shown.write_text("\n".join(lines[:-1]) + "\n")
-    kept.judge(Source.of(STUDY))
+    verdict_cache.judge(STUDY)
     assert times[1] == times[0] - 1
 
 
@@ -68,34 +68,36 @@ def test_rooms_that_have_no_say_in_a_verdict_are_not_imported_by_judging():
     command = [sys.executable, "-c", program]
     rooms = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert {"judging", "studies"} <= set(rooms)
-    assert set(rooms) & set(kept.WITHOUT_A_SAY) == set()
-    assert all((PACKAGE / room).is_dir() for room in kept.WITHOUT_A_SAY)
+    assert set(rooms) & set(verdict_cache.WITHOUT_A_SAY) == set()
+    assert all((PACKAGE / room).is_dir() for room in verdict_cache.WITHOUT_A_SAY)
 
 
 def test_where_nothing_can_be_kept_claims_are_judged_all_the_same(times, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setattr(cache, "ROOT", tmp_path / "file" / "cache")
-    assert kept.judge(Source.of(STUDY, "published")) == kept.judge(Source.of(STUDY, "published"))
+    once, again = (verdict_cache.judge(STUDY, "published") for _ in range(2))
+    assert once == again
     assert len(times) == 2
 
 
 def test_a_study_of_somebody_else_is_always_judged(times, monkeypatch):
     """Nobody knows of which files it is made."""
     monkeypatch.setattr(studies.STUDIES, "package", lambda name: None)
-    assert kept.judge(Source.of(STUDY, "published")) == kept.judge(Source.of(STUDY, "published"))
+    once, again = (verdict_cache.judge(STUDY, "published") for _ in range(2))
+    assert once == again
     assert len(times) == 2
 
 
 def test_results_that_are_not_there_are_said_to_be_missing(times, tmp_path, error_of):
-    nowhere = Source.of(STUDY, tmp_path / "none")
-    assert f"expected {nowhere.folder} to exist" in error_of(kept.judge, nowhere)
+    nowhere = tmp_path / "none"
+    assert f"expected {nowhere} to exist" in error_of(verdict_cache.judge, STUDY, nowhere)
 
 
 def test_what_was_kept_of_the_published_data_is_no_answer_for_what_is_missing(
     times, monkeypatch, tmp_path, error_of
 ):
-    kept.judge(Source.of(STUDY, "published"))
+    verdict_cache.judge(STUDY, "published")
     (tmp_path / "file").write_text("")
-    assert "expected a folder" in error_of(kept.judge, Source.of(STUDY, tmp_path / "file"))
+    assert "expected a folder" in error_of(verdict_cache.judge, STUDY, tmp_path / "file")
     monkeypatch.setattr(references, "FOLDER", tmp_path / "nowhere")
-    assert "no stored reference" in error_of(kept.judge, Source.of(STUDY))
+    assert "no stored reference" in error_of(verdict_cache.judge, STUDY)

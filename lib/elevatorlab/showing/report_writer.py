@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import ElevatorLabError
-from ..judging import families, kept, sensitivity
+from ..judging import families, sensitivity, verdict_cache
 from ..judging.claims import to_frame
 from ..paths import BUILD, PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..plugins.testbeds import DEFAULT
 from ..results import attested, store
-from ..results.references import Source
+from ..results.references import ResultSource
 from ..running import provenance
-from . import beside, figure_files, pages, style
+from . import figure_files, report_pages, style, verdict_pairs
 
 DOCS_FIGURES = PROJECT / "docs" / "figures"
 
@@ -25,13 +25,14 @@ def write(
     results: str | Path | None, out: Path, against: str | Path | None, called: str | None
 ) -> None:
     """Judge `results`, draw them, and write the report to `out`; see `report.write_report`."""
-    sources = {name: Source.of(name, results) for name, _ in studies.STUDIES.items()}
+    sources = {name: ResultSource.of(name, results) for name, _ in studies.STUDIES.items()}
     measured = {name: store.table(source) for name, source in sources.items()}
     origins = provenance.of(sources.values())
-    against = against or _taste(sources.values())
+    against = against or _quick_reference(sources.values())
     other = None
     if against is not None:
-        other = beside.Other(called or str(against), kept.every_claim(against))
+        judged = verdict_cache.every_claim(against)
+        other = verdict_pairs.OtherResults(called or str(against), judged)
     try:
         (out / "tables").mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -41,21 +42,21 @@ def write(
         ) from None
     claims, figures, tables = [], [], []
     for name, study in studies.STUDIES.items():
-        judged = kept.judge(sources[name]).claims
+        judged = verdict_cache.judge(name, results).claims
         measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
         to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
         figures += figure_files.save(study, measured[name], out / "figures")
-        tables += [pages.ReportTable(name, *one) for one in study.tables(measured[name])]
+        tables += [report_pages.ReportTable(name, *one) for one in study.tables(measured[name])]
         claims += judged
     titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
     about = {name: families.about(name) for name in titles}
     flips = sensitivity.stored_flips()
-    pages.build(
+    report_pages.build(
         *(out, claims, figures, origins, tables, titles, attested.read(), about, other, flips)
     )
 
 
-def _taste(sources: Iterable[Source]) -> str | None:
+def _quick_reference(sources: Iterable[ResultSource]) -> str | None:
     """Return the name of quick's reference if another preset's is shown, else None."""
     shown = {source.presets.get(DEFAULT, "quick") for source in sources}
     return "reference/quick" if shown - {"quick"} else None

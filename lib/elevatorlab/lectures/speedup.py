@@ -82,7 +82,7 @@ def _travel_a_read_mib(one: FinishedTrial) -> float:
     return round(travel_mib(one.requests) / len(one.requests), 1)
 
 
-def worth(ran: Mapping[tuple[str, str], FinishedTrial]) -> pd.DataFrame:
+def speedup(ran: Mapping[tuple[str, str], FinishedTrial]) -> pd.DataFrame:
     """Return reads per second as a multiple of those with the scheduler none."""
     rates = table(ran)["reads per second"].unstack("scheduler")
     order = list(dict.fromkeys(name for _, name in ran))
@@ -109,8 +109,8 @@ def draw_times(ran: Mapping[tuple[str, str], FinishedTrial]) -> Figure:
 
 
 def draw(ran: Mapping[tuple[str, str], FinishedTrial]) -> Figure:
-    """Draw the ratios of `worth`: one panel per disk, one bar per scheduler."""
-    ratios = worth(ran)
+    """Draw the ratios of `speedup`: one panel per disk, one bar per scheduler."""
+    ratios = speedup(ran)
     with style():
         figure = Figure(figsize=(8, 2.8))
         panels = figure.subplots(1, len(ratios), sharey=True)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import needs
-from elevatorlab.testbeds.deterministic import patience
+from elevatorlab.testbeds.deterministic import timeouts
 from helpers import wait_until
 
 WORKS = "import time\nwhile time.process_time() < 1: pass"
@@ -36,21 +36,21 @@ def test_the_time_of_others_does_not_count(one_core):
     for _ in range(4):
         one_core("while True: pass")
     # Four others: a second of a processor takes five, of which it waits for four.
-    assert patience.wait(one_core(WORKS), 3) == 0
+    assert timeouts.wait(one_core(WORKS), 3) == 0
 
 
 def test_who_is_kept_waiting_is_known(one_core):
     one_core("while True: pass")
     busy = one_core("while True: pass")
-    wait_until(lambda: patience.kept_waiting_s(busy.pid) > 0.5)
+    wait_until(lambda: timeouts.run_queue_wait_s(busy.pid) > 0.5)
 
 
 def test_who_sleeps_is_not_waited_for(one_core):
     with pytest.raises(subprocess.TimeoutExpired):
-        patience.wait(one_core("import time; time.sleep(3600)"), 0.5)
+        timeouts.wait(one_core("import time; time.sleep(3600)"), 0.5)
 
 
 def test_who_has_ended_waits_for_nothing(one_core):
     ended = one_core("pass")
     ended.wait()
-    assert patience.kept_waiting_s(ended.pid) == 0
+    assert timeouts.run_queue_wait_s(ended.pid) == 0

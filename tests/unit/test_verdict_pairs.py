@@ -6,8 +6,8 @@ import pytest
 
 from elevatorlab.judging.claim import is_measured
 from elevatorlab.judging.verdicts import Verdict
-from elevatorlab.showing.beside import Other, pairs
-from elevatorlab.showing.pages import build
+from elevatorlab.showing.report_pages import build
+from elevatorlab.showing.verdict_pairs import OtherResults, pairs
 from synthetic import judged
 
 
@@ -49,7 +49,7 @@ def test_a_side_may_lack_a_study(swapped, claims):
 
 def test_the_page_shows_both_sides(tmp_path, claims, tested):
     theirs = [*map(other_verdict, tested[:2]), *tested[2:-1]]
-    build(tmp_path, claims, other=Other("the <other> one", theirs))
+    build(tmp_path, claims, other=OtherResults("the <other> one", theirs))
     html = (tmp_path / "beside.html").read_text(encoding="utf-8")
     assert "Side by side with the &lt;other&gt; one" in html
     # Two have another verdict there, and one was not run there.

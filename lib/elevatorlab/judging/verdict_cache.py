@@ -19,7 +19,7 @@ from ..errors import ElevatorLabError, NoFolder
 from ..paths import DATA, PACKAGE, SHARED
 from ..plugins import studies
 from ..results import references
-from ..results.references import Source
+from ..results.references import ResultSource
 from .claim import Claim
 from .claims import to_json
 
@@ -43,18 +43,19 @@ class Judged(NamedTuple):
 def every_claim(results: str | Path | None = None) -> list[Claim]:
     """Return the claims of all studies with their verdicts, study by study."""
     try:
-        judged = [judge(Source.of(name, results)) for name in studies.STUDIES.names()]
+        judged = [judge(name, results) for name in studies.STUDIES.names()]
     except ElevatorLabError:  # raise that of the first study in order; the order needs all imports
-        judged = [judge(Source.of(study.NAME, results)) for study in studies.STUDIES.values()]
+        judged = [judge(study.NAME, results) for study in studies.STUDIES.values()]
     return [claim for one in sorted(judged, key=lambda one: one.place) for claim in one.claims]
 
 
-def judge(source: Source) -> Judged:
+def judge(study: str, results: str | Path | None = None) -> Judged:
     """Return the claims of a study, from the cache if nothing has changed since they were judged.
 
-    Verdicts on a study of another package are never cached.
+    Verdicts on a study of another package are never cached. `results`: See `ResultSource.of`.
     """
-    if not studies.is_ours(source.study):
+    source = ResultSource.of(study, results)
+    if not studies.is_ours(study):
         return _judge(source)
     try:
         folder = cache.obtain("claims", _digest(source), lambda to: _keep(to, source))
@@ -65,20 +66,20 @@ def judge(source: Source) -> Judged:
     return Judged(content["place"], claims)
 
 
-def _judge(source: Source) -> Judged:
-    from ..results import store  # pandas takes longer to import than kept verdicts take to read
+def _judge(source: ResultSource) -> Judged:
+    from ..results import store  # pandas takes longer to import than cached verdicts take to read
 
     study = studies.get(source.study)
     return Judged(studies.place(study), study.judge(store.table(source)))
 
 
-def _keep(folder: Path, source: Source) -> None:
+def _keep(folder: Path, source: ResultSource) -> None:
     place, claims = _judge(source)
     content = {"place": place, "claims": to_json(claims)}
     (folder / _FILE).write_text(json.dumps(content), encoding="utf-8")
 
 
-def _digest(source: Source) -> str:
+def _digest(source: ResultSource) -> str:
     """Return the SHA-256 of everything that decides the verdicts."""
     name = source.study
     parts = [("claims", DATA / "claims", f"{name}.yaml")]

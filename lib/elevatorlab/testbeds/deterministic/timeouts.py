@@ -9,7 +9,7 @@ from pathlib import Path
 LEAST_S = 0.05
 
 
-def kept_waiting_s(pid: int) -> float:
+def run_queue_wait_s(pid: int) -> float:
     """Return how long a process was ready to run while other processes had the processor.
 
     This is the time of the thread that waited longest; 0 if the kernel does not count it.
@@ -32,6 +32,6 @@ def wait(machine: subprocess.Popen[str], limit_s: float) -> int:
         try:
             return machine.wait(left_s)
         except subprocess.TimeoutExpired:
-            left_s = limit_s + kept_waiting_s(machine.pid) - (time.monotonic() - began_s)
+            left_s = limit_s + run_queue_wait_s(machine.pid) - (time.monotonic() - began_s)
             if left_s < LEAST_S:
                 raise

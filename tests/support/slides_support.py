@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 
-import nbformat
 import pytest
 
 from elevatorlab.paths import PROJECT
@@ -37,4 +36,6 @@ def build(rule, notes):
 
 
 def read(lecture):
+    import nbformat  # takes a second, which no collection of tests needs
+
     return nbformat.read(lecture, as_version=4)

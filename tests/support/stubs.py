@@ -10,15 +10,11 @@ import time
 import uuid
 from pathlib import Path
 
-import dask
-import distributed
-
 import stored
 from campaign_support import FakeTestbed
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.results.outcome import Outcome
 from elevatorlab.running import campaign
-from elevatorlab.running.pools.dask_workers import kept_up
 from elevatorlab.trial import Trial, profile
 from helpers import fio
 
@@ -100,6 +96,11 @@ def started(ledger):
 @contextlib.contextmanager
 def cluster():
     """Start a Dask cluster of two workers whose restarts cost little; yield it."""
+    import dask  # takes half a second, which no collection of tests needs
+    import distributed
+
+    from elevatorlab.running.pools.dask_workers import kept_up
+
     dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     dask.config.set({"distributed.deploy.lost-worker-timeout": "2 s"})
     distributed.utils._forkserver_preload_set = True  # ours has what is needed

@@ -30,6 +30,11 @@ def judged(*arms):
     return judge(as_printed(arms=arms))
 
 
+def sample_claim(**changes):
+    """Return a claim, but for `changes`; not made at import, since to judge takes a second."""
+    return judged("host", "container")[0].model_copy(update=changes)
+
+
 def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None, **columns):
     """Return a table in which a rerun gives the article's own times.
 

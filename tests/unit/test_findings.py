@@ -8,9 +8,8 @@ from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, Source
 from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.conclusions import MOST_WORDS, findings
-from synthetic import judged
+from synthetic import sample_claim
 
-CLAIM = judged("host", "container")[0]
 TEMPLATE = {"reason": "So it is. And more.", "testbed": "deterministic", "preset": "quick"}
 REPRODUCED, CONTRADICTED = Verdict.REPRODUCED, Verdict.CONTRADICTED
 NOT_TESTABLE = Verdict.NOT_TESTABLE
@@ -31,8 +30,8 @@ def claims(*verdicts, place="Table 1", **more):
         "role": Role.PREDICTION,
     }
     return [
-        CLAIM.model_copy(
-            update={**update, **more, "id": name, "datum": name, "verdict": verdict, "cell": ""}
+        sample_claim(
+            **{**update, **more, "id": name, "datum": name, "verdict": verdict, "cell": ""}
         )
         for number, verdict in enumerate(verdicts)
         for name in [f"{place}/{number}"]

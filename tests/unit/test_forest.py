@@ -16,9 +16,8 @@ from elevatorlab.showing.forest import (
     own_scale,
     relative,
 )
-from synthetic import judged
+from synthetic import sample_claim
 
-CLAIM = judged("host", "container")[0]
 MIDDLE, LEFT, RIGHT = WIDTH / 2, MARGIN, WIDTH - MARGIN
 
 
@@ -73,9 +72,9 @@ def test_what_may_be_negative_has_a_scale_of_its_own():
     assert not is_relative(difference) and not is_relative(percent)
     (row,) = own_scale(difference).rows
     assert row.value < row.neutral < row.published[0] < row.published[1]
-    drawn = of_claim(CLAIM.model_copy(update={"compared": (difference,)}))
+    drawn = of_claim(sample_claim(compared=(difference,)))
     assert drawn == own_scale(difference)
-    assert of_claim(CLAIM.model_copy(update={"compared": ()})) is None
+    assert of_claim(sample_claim(compared=())) is None
 
 
 @pytest.mark.parametrize(
@@ -93,13 +92,13 @@ def test_what_may_be_negative_has_a_scale_of_its_own():
 def test_a_measured_value_has_the_digits_that_its_interval_bears(value, low, high, text):
     """In the claim's unit, here ten times that of the comparison."""
     given = {"compared": (one(value, low, high),), "measured": 10 * value, "unit": "ms"}
-    assert measured_text(CLAIM.model_copy(update=given)) == text
+    assert measured_text(sample_claim(**given)) == text
 
 
 def test_words_stay_words():
     """They have no unit, which is that of what was measured."""
-    assert measured_text(CLAIM.model_copy(update={"measured": "2 of 3 pairs"})) == "2 of 3 pairs"
-    assert measured_text(CLAIM.model_copy(update={"measured": None})) == ""
-    words = CLAIM.model_copy(update={"published": "implied: the two curves", "unit": "us"})
+    assert measured_text(sample_claim(measured="2 of 3 pairs")) == "2 of 3 pairs"
+    assert measured_text(sample_claim(measured=None)) == ""
+    words = sample_claim(published="implied: the two curves", unit="us")
     assert published_text(words) == "implied: the two curves"
-    assert published_text(CLAIM.model_copy(update={"published": 2.0, "unit": "us"})) == "2 us"
+    assert published_text(sample_claim(published=2.0, unit="us")) == "2 us"

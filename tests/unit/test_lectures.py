@@ -3,7 +3,6 @@
 import json
 import re
 
-import nbformat
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
@@ -31,14 +30,19 @@ TEACHING = (PROJECT / "docs" / "teaching.md").read_text()
 MARKS = 15
 
 
+def cells_of(notebook):
+    import nbformat  # takes a second, which no collection of tests needs
+
+    return nbformat.read(notebook, as_version=4).cells
+
+
 def text(notebook):
-    cells = nbformat.read(notebook, as_version=4).cells
-    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return "\n\n".join(cell.source for cell in cells_of(notebook) if cell.cell_type == "markdown")
 
 
 @pytest.mark.parametrize("notebook", LECTURES, ids=lambda path: path.stem)
 def test_a_lecture_has_goals_and_a_prediction_before_each_run(notebook):
-    cells = nbformat.read(notebook, as_version=4).cells
+    cells = cells_of(notebook)
     assert "After this lecture you can" in cells[0].source
     predicted = False
     for cell in cells:
@@ -61,7 +65,7 @@ def test_every_exercise_has_marks_a_solution_and_a_line_for_the_teacher(notebook
 
 @pytest.mark.parametrize("notebook", [*LECTURES, *SOLUTIONS], ids=lambda path: str(path)[-40:])
 def test_lectures_are_stored_without_outputs_and_functions(notebook):
-    for cell in nbformat.read(notebook, as_version=4).cells:
+    for cell in cells_of(notebook):
         assert not cell.get("outputs") and "def " not in cell.source
 
 
@@ -165,7 +169,7 @@ def test_a_wait_that_there_is_none_of_is_no_number_and_the_table_says_why(monkey
 @pytest.mark.parametrize("notebook", LECTURES, ids=lambda path: path.stem)
 def test_no_lecture_shows_a_table_of_points_or_waits_with_nan(notebook):
     """They have cells that cannot have a number, so they go through `tables.show`."""
-    for cell in nbformat.read(notebook, as_version=4).cells:
+    for cell in cells_of(notebook):
         if cell.cell_type == "code" and re.search(r"(point|wait)_table\(", cell.source):
             assert cell.source.splitlines()[-1].startswith("tables.show("), cell.source
     assert batching.NO_BATCH.endswith(".") and elevator.NO_WAIT.endswith(".")

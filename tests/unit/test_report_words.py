@@ -12,9 +12,8 @@ from elevatorlab.judging.families import About
 from elevatorlab.plugins import studies
 from elevatorlab.showing import words
 from elevatorlab.showing.report_pages import build
-from synthetic import judged
+from synthetic import sample_claim
 
-CLAIM = judged("host", "container")[0]
 STUDY = "innodb_commit"
 PAGES = ("index.html", "claims.html", f"{STUDY}.html")
 
@@ -25,7 +24,7 @@ def claim(**more):
         "kind": Kind.TIME,
         "source": Source(document="Why?", place="Table 1", row="flush=0, cfq"),
     }
-    return CLAIM.model_copy(update={**given, "id": f"{STUDY}/one", "reason": "So.", **more})
+    return sample_claim(**{**given, "id": f"{STUDY}/one", "reason": "So.", **more})
 
 
 def one(value, low, high, neutral=1.0, what=""):

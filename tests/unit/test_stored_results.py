@@ -2,7 +2,6 @@
 
 import json
 
-import jsonschema
 import pytest
 
 import stored
@@ -184,12 +183,19 @@ def test_samples_that_are_not_there_are_named(folder, error_of):
     assert "expected a file that can be read; found otherwise (No such file" in said
 
 
+# To import jsonschema takes a second, which no collection of tests needs.
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_schema_is_one(name):
+    import jsonschema
+
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
 
 def test_what_is_written_meets_its_schema(make_trial):
+    import jsonschema
+
     written = {
         "trial": make_trial().model_dump(mode="json"),
         "result": stored.result({"reader": stored.fio_read()}),
@@ -201,6 +207,8 @@ def test_what_is_written_meets_its_schema(make_trial):
 
 @pytest.mark.parametrize("name", ["trial", "result", "provenance"])
 def test_an_unknown_key_does_not(name):
+    import jsonschema
+
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"colour": "blue"}, schema(name))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import lmfit
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
@@ -14,6 +13,9 @@ from scipy import stats
 from . import solver, validity
 from .intervals import CONFIDENCE
 from .models import Model
+
+if TYPE_CHECKING:
+    import lmfit
 
 
 class Parameter(NamedTuple):

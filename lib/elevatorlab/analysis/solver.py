@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import lmfit
 import numpy as np
 
 from .models import Model
+
+if TYPE_CHECKING:
+    import lmfit
 
 _SOLVER = {"x_scale": "jac", "xtol": 1e-15, "ftol": 1e-15, "gtol": None}
 _MOST_EVALUATIONS = 20_000
@@ -30,6 +33,8 @@ def solve(
 
     Returns: Its `success` tells whether the solver converged.
     """
+    import lmfit  # takes half a second, and most who import this package fit nothing
+
     curve = lmfit.Model(model.function)
     parameters = lmfit.Parameters()
     for name in model.parameters:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import lmfit
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy import stats
 
 from .models import Model
 from .queueing import think_time_ms
+
+if TYPE_CHECKING:
+    import lmfit
 
 ROUNDING = 1e-9
 """Residuals below this share of the largest ``|y|`` count as rounding."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attested_support import line
+from attestations import line
 from browser import barriers, chromium, opened, overflow_px
 from elevatorlab.showing import report_pages
 from elevatorlab.studies.vm_vs_container.claims import judge

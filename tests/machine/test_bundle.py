@@ -13,13 +13,13 @@ from rocrate.rocrate import ROCrate
 
 import stored
 from browser import barriers, chromium, opened, overflow_px
-from campaign_support import FakeTestbed
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.results.outcome import Outcome
 from elevatorlab.sharing import bundles, differences, verification
 from elevatorlab.sharing.bundles import manifest, reading
 from elevatorlab.showing.report import write_report
 from elevatorlab.trial import parse
+from fake_testbed import FakeTestbed
 from helpers import cli
 from synthetic import write_results
 

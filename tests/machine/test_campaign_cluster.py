@@ -10,13 +10,13 @@ import time
 import distributed
 import pytest
 
-from campaign_support import Bench
 from elevatorlab import __version__
 from elevatorlab.errors import ElevatorLabError, NotReady
 from elevatorlab.results import reading
 from elevatorlab.running import campaign
 from elevatorlab.running.campaign import Share
 from elevatorlab.running.pools import task
+from fake_testbed import Bench
 from helpers import children, wait_until
 from stubs import Stub, cluster, started, trials
 

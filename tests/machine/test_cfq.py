@@ -3,8 +3,7 @@
 import pytest
 
 from decisions import decisions
-from elevatorlab.results import trace
-from zoo_support import (
+from dispatch_order import (
     SERVICE_MS,
     SLOW,
     TICK_MS,
@@ -15,6 +14,7 @@ from zoo_support import (
     served,
     turns,
 )
+from elevatorlab.results import trace
 
 
 def begins(requests):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from deterministic_support import busy, busy_result, fingerprint, run  # noqa: F401  (fixtures)
+from deterministic_runs import busy, busy_result, fingerprint, run  # noqa: F401  (fixtures)
 from elevatorlab import cache
 from elevatorlab.paths import PROJECT
 from elevatorlab.results import reading

@@ -12,7 +12,7 @@ from elevatorlab.agent.workloads.base import Workload
 from elevatorlab.paths import BUILD, PROJECT
 from elevatorlab.plugins import profiles
 from elevatorlab.trial import Group, Limits, Trial
-from extending_support import EXAMPLE, installed  # noqa: F401  (fixtures)
+from example_package import EXAMPLE, installed  # noqa: F401  (fixtures)
 
 PAGE = (PROJECT / "docs" / "extending.md").read_text()
 

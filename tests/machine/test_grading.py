@@ -2,9 +2,9 @@
 
 import pytest
 
+from course_submissions import ORDERED, right
 from elevatorlab.elevators.grading import assignments, campaign, grade
 from elevatorlab.elevators.grading.submissions import Submission
-from grading_support import ORDERED, right
 
 
 @pytest.mark.image

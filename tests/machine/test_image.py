@@ -4,7 +4,7 @@ import pytest
 
 from elevatorlab.running import sensitivity as running
 from elevatorlab.testbeds.deterministic import image, qemu
-from environments_support import deterministic  # noqa: F401  (fixtures)
+from package_versions import deterministic  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.image
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from commits import commit_trial, inserts
+from commits import commit_trial, inserts, phases_of, plain, run, three_runs  # noqa: F401  (fixtures)
 from elevatorlab.errors import TrialFailed
 from elevatorlab.trial import profile
-from innodb_trials_support import phases_of, plain, run, three_runs  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.image
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from campaign_image_support import digests, one_by_one, trials, workers  # noqa: F401  (fixtures)
 from helpers import cli, machines, running, start_cli, wait_until
+from image_campaigns import digests, one_by_one, trials, workers  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]
 

@@ -22,7 +22,7 @@ from helpers import (
     running,
     wait_until,
 )
-from scheduler_folders_support import folder, registered  # noqa: F401  (fixtures)
+from scheduler_copy import folder, registered  # noqa: F401  (fixtures)
 
 KERNEL, OTHER = "6.1.0-1-amd64", "6.1.0-2-amd64"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import every_core_busy
-from multicore_support import make_many_jobs, many_jobs, run  # noqa: F401  (fixtures)
+from multicore_runs import make_many_jobs, many_jobs, run  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]
 

@@ -11,7 +11,7 @@ from papermill.parameterize import parameterize_notebook
 
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import PROJECT
-from notebooks_support import (  # noqa: F401  (fixtures)
+from notebook_runs import (  # noqa: F401  (fixtures)
     EXPERIMENTS,
     NOTEBOOKS,
     STORED,

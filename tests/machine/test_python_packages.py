@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from python_packages_support import MAKEFILE, clone, make, take_wheel  # noqa: F401  (fixtures)
+from checkout_clone import MAKEFILE, clone, make, take_wheel  # noqa: F401  (fixtures)
 
 #: What the program that installs needs, which is installed before it.
 INSTALLER = re.search(r"^INSTALLER := (.*)$", MAKEFILE, re.MULTILINE)[1].split()

@@ -6,11 +6,10 @@ import shlex
 
 import pytest
 
-from docs_python_support import blocks, typed
+from docs_examples import RUN, blocks, typed
 from elevatorlab.paths import BUILD, PROJECT
 from elevatorlab.showing import artifact
 from helpers import cli
-from readme_support import RUN
 from synthetic import write_results
 
 

@@ -15,7 +15,7 @@ from elevatorlab.lectures.experiments import FinishedTrial
 from elevatorlab.lectures.sliders import WIDGET
 from elevatorlab.trial.drives import drive
 from helpers import resources
-from slides_support import LECTURE, LECTURES, build, notes, read, rule  # noqa: F401  (fixtures)
+from lecture_slides import LECTURE, LECTURES, build, notes, read, rule  # noqa: F401  (fixtures)
 
 #: One pixel, and a film of one frame.
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="

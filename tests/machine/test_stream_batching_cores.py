@@ -24,8 +24,7 @@ from elevatorlab.testbeds.base import (
 from elevatorlab.testbeds.plugin_archive import plugin_archive
 from elevatorlab.trial import parse
 from helpers import cli
-from stream_batching_cores_support import band, expanded, on_cores, verdicts
-from stream_batching_support import as_published, measured
+from stream_batching_tables import as_published, band, expanded, measured, on_cores, verdicts
 
 AT_64 = {"iodepth": 64, "rwmixread": 100, "bs": "4k"}
 

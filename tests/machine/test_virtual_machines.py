@@ -5,8 +5,8 @@ import json
 import pytest
 
 from elevatorlab.results import reading
+from guests import make_guest, run  # noqa: F401  (fixtures)
 from helpers import every_core_busy, fio, result_of
-from virtual_machines_support import make_guest, run  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]
 

@@ -8,10 +8,7 @@ import random
 import pytest
 
 from decisions import decisions
-from elevatorlab.paths import ENVIRONMENTS
-from elevatorlab.plugins.scheduler_folders import ZOO
-from elevatorlab.results import trace
-from zoo_support import (
+from dispatch_order import (
     SLOW,
     TICK_MS,
     idle_over_waiting_ms,
@@ -21,6 +18,9 @@ from zoo_support import (
     served,
     turns,
 )
+from elevatorlab.paths import ENVIRONMENTS
+from elevatorlab.plugins.scheduler_folders import ZOO
+from elevatorlab.results import trace
 
 
 def arrivals(count=120, every_ms=1.5, seed=3):

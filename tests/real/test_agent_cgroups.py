@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from agent_cgroups_support import tree  # noqa: F401  (fixtures)
+from cgroup_tree import tree  # noqa: F401  (fixtures)
 from elevatorlab.agent.errors import AgentError, KnobFailed
 from elevatorlab.agent.groups import cgroups
 from elevatorlab.agent.lifecycle.proofs import Proofs

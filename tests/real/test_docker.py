@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from docker_support import container_of, engine, make_container_trial, run  # noqa: F401  (fixtures)
+from container_trials import container_of, engine, make_container_trial, run  # noqa: F401  (fixtures)
 from elevatorlab import testbeds
 from elevatorlab.agent.groups import cgroups, hierarchies
 from elevatorlab.errors import NotReady, TrialFailed

@@ -3,7 +3,7 @@
 import pytest
 
 from elevatorlab.paths import ENVIRONMENTS
-from environments_support import (  # noqa: F401  (fixtures)
+from package_versions import (  # noqa: F401  (fixtures)
     LIST,
     REBUILD,
     TAG,

@@ -2,9 +2,8 @@
 
 import pytest
 
-from commits import commit_trial, inserts
+from commits import FILE, commit_trial, inserts, phases_of
 from elevatorlab.errors import TrialFailed
-from innodb_trials_support import FILE, phases_of
 from state import run_and_restore
 
 pytestmark = [

@@ -10,7 +10,7 @@ from elevatorlab import testbeds
 from elevatorlab.errors import TrialFailed
 from elevatorlab.running import campaign
 from helpers import wait_until
-from kills_support import divided, processes
+from kills import divided, processes
 from state import assert_restored, machine_state
 
 pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(1200)]

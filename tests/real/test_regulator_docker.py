@@ -3,8 +3,7 @@
 import pytest
 
 from helpers import wait_until
-from regulator_docker_support import NORMAL, containers, found, loops  # noqa: F401  (fixtures)
-from regulator_host import BLKIO_MARKS, start, start_normal, stop
+from regulator_host import BLKIO_MARKS, NORMAL, containers, found, loops, start, start_normal, stop  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.docker, *BLKIO_MARKS]
 

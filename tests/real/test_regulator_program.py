@@ -34,7 +34,7 @@ from regulator_host import (
     on_host,
     single_server_disk,
 )
-from regulator_program_support import SLAE, program, refused  # noqa: F401  (fixtures)
+from regulator_program import SLAE, program, refused  # noqa: F401  (fixtures)
 from sshd import free_port
 
 pytestmark = BLKIO_MARKS

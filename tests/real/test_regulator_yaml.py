@@ -6,7 +6,7 @@ import subprocess
 
 from helpers import start_cli, wait_until
 from regulator_host import BLKIO_MARKS, blkio_cgroup, events, loop_devices
-from regulator_yaml_support import file  # noqa: F401  (fixtures)
+from regulator_program import file  # noqa: F401  (fixtures)
 
 pytestmark = BLKIO_MARKS
 

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from campaign_image_support import digests, one_by_one, trials, workers  # noqa: F401  (fixtures)
 from elevatorlab.running import campaign
 from elevatorlab.running.campaign import Share
 from elevatorlab.testbeds.deterministic import DeterministicTestbed
 from helpers import every_core_busy, running, wait_until
+from image_campaigns import digests, one_by_one, trials, workers  # noqa: F401  (fixtures)
 from stubs import start_client
 
 pytestmark = [pytest.mark.image, pytest.mark.timeout(600)]

@@ -6,12 +6,12 @@ import re
 import pytest
 
 import broken_schedulers
-from conformity_support import left_in, place  # noqa: F401  (fixtures)
 from elevatorlab.elevators import templates
 from elevatorlab.elevators.check import cases, check
 from elevatorlab.plugins.scheduler_folders import ZOO
 from elevatorlab.plugins.schedulers import SCHEDULERS
 from helpers import cli
+from leftovers import left_in, place  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.image, pytest.mark.timeout(1800)]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deterministic_support import busy, busy_result, fingerprint, run  # noqa: F401  (fixtures)
+from deterministic_runs import busy, busy_result, fingerprint, run  # noqa: F401  (fixtures)
 from elevatorlab.testbeds.deterministic import template
 from helpers import every_core_busy, fio, result_of
 

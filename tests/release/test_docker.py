@@ -4,7 +4,7 @@ import pytest
 
 import clients
 import sshd
-from docker_support import container_of, engine, make_container_trial, run  # noqa: F401  (fixtures)
+from container_trials import container_of, engine, make_container_trial, run  # noqa: F401  (fixtures)
 from elevatorlab import testbeds
 from elevatorlab.errors import TrialFailed
 from elevatorlab.testbeds.docker import testbed as docker_testbed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import elevatorlab
-from docs_python_support import blocks, typed
+from docs_examples import blocks, typed
 from elevatorlab.paths import PROJECT
 from helpers import cli, resources
 

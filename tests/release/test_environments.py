@@ -2,8 +2,8 @@
 
 import pytest
 
-from environments_support import LIST, REBUILD, container, deterministic, differences, packages  # noqa: F401  (fixtures)
 from machines import shell
+from package_versions import LIST, REBUILD, container, deterministic, differences, packages  # noqa: F401  (fixtures)
 
 
 @pytest.fixture(scope="module")

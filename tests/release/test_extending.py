@@ -4,7 +4,7 @@ import pytest
 
 import wheels
 from elevatorlab.paths import BUILD
-from extending_support import installed  # noqa: F401  (fixtures)
+from example_package import installed  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.timeout(2400), pytest.mark.programs("git")]
 

@@ -11,12 +11,7 @@ from pathlib import Path
 import distributed
 import pytest
 
-from elevatorlab.cli.grade import grade as command_grade
-from elevatorlab.elevators import check
-from elevatorlab.elevators.grading import assignments, campaign, grade, pages, side_by_side
-from elevatorlab.elevators.grading.submissions import Submission
-from elevatorlab.plugins.schedulers import SCHEDULERS
-from grading_support import (  # noqa: F401  (fixtures)
+from course_submissions import (  # noqa: F401  (fixtures)
     HANDED_IN,
     HAS_WORK,
     ORDERED,
@@ -27,6 +22,11 @@ from grading_support import (  # noqa: F401  (fixtures)
     right,
     scheduler_of,
 )
+from elevatorlab.cli.grade import grade as command_grade
+from elevatorlab.elevators import check
+from elevatorlab.elevators.grading import assignments, campaign, grade, pages, side_by_side
+from elevatorlab.elevators.grading.submissions import Submission
+from elevatorlab.plugins.schedulers import SCHEDULERS
 from helpers import BOMB, children
 from stubs import Stub, cluster
 

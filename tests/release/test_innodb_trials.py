@@ -2,11 +2,10 @@
 
 import pytest
 
-from commits import commit_trial, inserts
+from commits import FILE, commit_trial, inserts, phases_of, plain, run, three_runs  # noqa: F401  (fixtures)
 from elevatorlab.errors import TrialFailed
 from elevatorlab.results import reading
 from helpers import fio
-from innodb_trials_support import FILE, phases_of, plain, run, three_runs  # noqa: F401  (fixtures)
 from state import run_and_restore
 
 BOXED = ({"name": "main", "isolation": "container"},)

@@ -8,7 +8,7 @@ import pytest
 
 from elevatorlab import testbeds
 from helpers import fio
-from kills_support import (  # noqa: F401  (fixture)
+from kills import (  # noqa: F401  (fixture)
     KILLED,
     WITH_CONTAINERS_S,
     die,

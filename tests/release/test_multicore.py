@@ -12,8 +12,8 @@ from elevatorlab.testbeds.deterministic import image, template
 from elevatorlab.testbeds.deterministic.qemu import Emulator
 from elevatorlab.trial import profile
 from helpers import every_core_busy, result_of, run_into
-from multicore_support import make_many_jobs, many_jobs, run  # noqa: F401  (fixtures)
-from stream_batching_cores_support import expanded
+from multicore_runs import make_many_jobs, many_jobs, run  # noqa: F401  (fixtures)
+from stream_batching_tables import expanded
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]
 

@@ -8,7 +8,7 @@ import pytest
 
 from elevatorlab.lectures import sliders
 from elevatorlab.paths import PROJECT
-from notebooks_support import (  # noqa: F401  (fixtures)
+from notebook_runs import (  # noqa: F401  (fixtures)
     EXPERIMENTS,
     NOTEBOOKS,
     STORED,

@@ -11,7 +11,7 @@ from elevatorlab.running import campaign
 from elevatorlab.studies import container_isolation
 from elevatorlab.studies.container_isolation.tables import regulation_tables
 from helpers import result_of, wait_until
-from kills_support import NOT_BEFORE, divided, kill_both, killed_again_and_again, processes
+from kills import NOT_BEFORE, divided, kill_both, killed_again_and_again, processes
 from state import assert_restored, machine_state
 
 pytestmark = [pytest.mark.root, pytest.mark.programs("losetup", "ps"), pytest.mark.timeout(1200)]

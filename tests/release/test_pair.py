@@ -11,7 +11,7 @@ from elevatorlab.results import reading
 from elevatorlab.running import campaign
 from elevatorlab.testbeds.vagrant.machine import DISK_SERIAL
 from helpers import wait_until
-from pair_support import address, nvme_trials, target  # noqa: F401  (fixtures)
+from machine_pair import address, nvme_trials, target  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.vagrant
 

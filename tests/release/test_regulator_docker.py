@@ -16,8 +16,18 @@ from elevatorlab.agent.regulator.monitor import Monitor
 from elevatorlab.agent.regulator.topology import Topology, find_cgroups
 from elevatorlab.testbeds import agent_archive
 from helpers import wait_until
-from regulator_docker_support import NORMAL, OVER, containers, found, loops  # noqa: F401  (fixtures)
-from regulator_host import BLKIO_MARKS, events, start_normal, start_overload, stop
+from regulator_host import (  # noqa: F401  (fixtures)
+    BLKIO_MARKS,
+    NORMAL,
+    OVER,
+    containers,
+    events,
+    found,
+    loops,
+    start_normal,
+    start_overload,
+    stop,
+)
 
 pytestmark = [pytest.mark.docker, *BLKIO_MARKS]
 

@@ -13,7 +13,7 @@ import pytest
 
 from elevatorlab.elevators.check import cases
 from elevatorlab.paths import BUILD, PROJECT
-from student_support import PAGE, SECTIONS, blocks
+from student_page import PAGE, SECTIONS, blocks
 
 SOLUTIONS = PROJECT / "notebooks/lectures/solutions/06-write-an-elevator.ipynb"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from elevatorlab.errors import TrialFailed
+from guests import make_guest, run  # noqa: F401  (fixtures)
 from helpers import fio
-from virtual_machines_support import make_guest, run  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]
 

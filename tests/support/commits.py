@@ -1,13 +1,16 @@
-"""Trials of the study of InnoDB, and synthetic measured tables for its tests."""
+"""Trials of the study of InnoDB, their phases, and synthetic measured tables for its tests."""
 
 import itertools
 
 import pandas as pd
+import pytest
 
+from deterministic_runs import run  # noqa: F401  (fixture)
 from elevatorlab.studies.innodb_commit.columns import COLUMNS
 from elevatorlab.studies.innodb_commit.published import table
 from elevatorlab.studies.innodb_commit.trials import MAPPING
 from elevatorlab.trial import profile
+from helpers import result_of
 
 
 def inserts(*phases, **more):
@@ -61,3 +64,20 @@ def as_printed(factor=None, repetitions=2, **columns):
         row["tps"] = cell["tps"] * (factor(row) if factor else 1)
         rows.append({**row, **columns})
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+FILE = {"kind": "file_backed", "size_mib": 160}
+
+
+def phases_of(folder):
+    return result_of(folder)["workloads"]["inserts"]["phases"]
+
+
+@pytest.fixture(scope="module")
+def plain(make_trial):
+    return commit_trial(make_trial, (1, 1, 60), (8, 1, 100))
+
+
+@pytest.fixture(scope="module")
+def three_runs(run, plain):
+    return [run(plain) for _ in range(3)]

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from elevatorlab.agent.devices import paced_disk
+from elevatorlab.agent.operations import engine
+from elevatorlab.agent.operations.containers import EngineContainers
+from elevatorlab.agent.regulator.topology import Topology, find_cgroups
 from elevatorlab.testbeds import agent_archive
 from helpers import wait_until
 
@@ -164,3 +167,27 @@ def events(log, event="decision"):
     """Return what a regulator's log has of a kind of event."""
     lines = log.read_text().splitlines() if log.exists() else []
     return [line for line in map(json.loads, lines) if line["event"] == event]
+
+
+NORMAL = ["regulated-1", "regulated-2", "regulated-3"]
+
+OVER = "regulated-over"
+
+
+@pytest.fixture
+def loops(tmp_path):
+    """Return four devices of one single-server disk; containers on them end first."""
+    with loop_devices(4) as names, single_server_disk(tmp_path, names, 0.05, 6000):
+        try:
+            yield names
+        finally:
+            stop(*NORMAL, OVER)
+
+
+def containers(names=(), path=engine.SOCKET, classes=()):
+    hierarchy, topology = find_cgroups(), Topology()
+    return EngineContainers(engine.reach(path), set(names), [], classes, hierarchy, topology)
+
+
+def found(source):
+    return {target.name: target for target in source.targets()[0]}

@@ -11,11 +11,11 @@ import uuid
 from pathlib import Path
 
 import stored
-from campaign_support import FakeTestbed
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.results.outcome import Outcome
 from elevatorlab.running import campaign
 from elevatorlab.trial import Trial, profile
+from fake_testbed import FakeTestbed
 from helpers import fio
 
 #: Processes with everything imported, of which clients and Dask's workers are made quickly.

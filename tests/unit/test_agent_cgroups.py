@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from agent_cgroups_support import tree  # noqa: F401  (fixtures)
+from cgroup_tree import tree  # noqa: F401  (fixtures)
 from elevatorlab.agent.errors import AgentError, KnobFailed
 from elevatorlab.agent.groups import cgroups
 from elevatorlab.agent.groups.hierarchies import V1, V2

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attested_support import BITS, IMAGE, line
+from attestations import BITS, IMAGE, line
 from elevatorlab.plugins import studies
 from elevatorlab.results import attested, reading, references
 from elevatorlab.results.attested import Attestation

@@ -7,13 +7,13 @@ import pytest
 
 import stored
 import stubs
-from campaign_support import Bench, trials  # noqa: F401  (fixture)
 from elevatorlab import studies
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.results import costs, store
 from elevatorlab.results.outcome import Outcome
 from elevatorlab.running import campaign, estimate, expansion
 from elevatorlab.running.campaign import Share
+from fake_testbed import Bench, trials  # noqa: F401  (fixture)
 
 
 def overlaps(spans):

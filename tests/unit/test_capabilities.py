@@ -10,8 +10,8 @@ from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.capabilities import DRIVERS, PROGRAMS, capabilities
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, image
 from elevatorlab.trial.capabilities import FAMILIES, Capability, remedy_of, sentence_of
-from facts_support import facts
 from helpers import cli
+from machine_facts import facts
 
 
 @pytest.mark.parametrize("capability", Capability)

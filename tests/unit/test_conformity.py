@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from conformity_support import left_in, place  # noqa: F401  (fixtures)
 from elevatorlab import scratch
 from elevatorlab.elevators.check import cases, check, kernel_log, page
 from elevatorlab.elevators.check.conformity import CaseVerdict, Conformity
@@ -16,6 +15,7 @@ from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
 from elevatorlab.errors import ElevatorLabError
 from helpers import wait_until
+from leftovers import left_in, place  # noqa: F401  (fixtures)
 
 NO_MODULE = Path("x-iosched.debug.ko")
 

@@ -10,7 +10,7 @@ import pytest
 
 from elevatorlab.elevators.grading import assignments
 from elevatorlab.paths import PROJECT
-from student_support import PAGE, SECTIONS, blocks
+from student_page import PAGE, SECTIONS, blocks
 
 NAMES = "from elevatorlab.elevators.grading import assignments as a; print(*map(a.read, a.names()))"
 

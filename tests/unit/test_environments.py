@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from elevatorlab.paths import ENVIRONMENTS
-from environments_support import BOOT, differences, lines
+from package_versions import BOOT, differences, lines
 
 
 def test_a_difference_is_named():

@@ -11,6 +11,16 @@ from types import SimpleNamespace
 import pytest
 
 import elevator_rules as rules
+from course_submissions import (  # noqa: F401  (fixtures)
+    ORDERED,
+    SERVICE_MS,
+    ZOO,
+    assignment_file,
+    graded,
+    no_machine,
+    right,
+    scheduler_of,
+)
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.lifecycle.proofs import Proofs
 from elevatorlab.cli.grade import grade as command_grade
@@ -31,16 +41,6 @@ from elevatorlab.elevators.grading.marking import Marked
 from elevatorlab.elevators.grading.submissions import Submission
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.testbeds.deterministic import modules
-from grading_support import (  # noqa: F401  (fixtures)
-    ORDERED,
-    SERVICE_MS,
-    ZOO,
-    assignment_file,
-    graded,
-    no_machine,
-    right,
-    scheduler_of,
-)
 
 SCENARIOS = [(name, one) for name in ORDERED for one in assignments.read(name).scenarios]
 

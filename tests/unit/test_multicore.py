@@ -15,7 +15,7 @@ from elevatorlab.testbeds.deterministic.qemu import Emulator
 from elevatorlab.testbeds.deterministic.testbed import MOST_CPUS, RANGES
 from elevatorlab.trial.capabilities import Capability
 from helpers import cli
-from stream_batching_cores_support import expanded
+from stream_batching_tables import expanded
 
 FORM = "expected deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]; found"
 

@@ -7,8 +7,8 @@ from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.capabilities import capabilities
 from elevatorlab.testbeds.remote import ssh
 from elevatorlab.testbeds.vagrant import testbed
-from facts_support import facts
-from pair_support import address, nvme_trials, target  # noqa: F401  (fixtures)
+from machine_facts import facts
+from machine_pair import address, nvme_trials, target  # noqa: F401  (fixtures)
 
 
 def test_an_address_with_a_target_is_a_pair():

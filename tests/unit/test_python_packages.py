@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from checkout_clone import MAKEFILE, clone, make, take_wheel  # noqa: F401  (fixtures)
 from elevatorlab import cache
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
-from python_packages_support import MAKEFILE, clone, make, take_wheel  # noqa: F401  (fixtures)
 
 SMALL = "iniconfig"
 

@@ -9,13 +9,13 @@ import re
 import pytest
 import yaml
 
+from docs_examples import RUN
 from elevatorlab.cli import trials
 from elevatorlab.paths import BUILD, PROJECT
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
 from elevatorlab.running import jobs
 from elevatorlab.showing import report
-from readme_support import RUN
 
 PAGE = (PROJECT / "README.md").read_text()
 

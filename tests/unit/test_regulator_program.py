@@ -14,8 +14,12 @@ from elevatorlab.cli.classes_file import handed_over, read
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import PROJECT
 from helpers import cli
-from regulator_program_support import SLAE, program, refused  # noqa: F401  (fixtures)
-from regulator_yaml_support import file  # noqa: F401  (fixtures)
+from regulator_program import (  # noqa: F401  (fixtures)
+    SLAE,
+    file,  # noqa: F401  (fixtures)
+    program,
+    refused,
+)
 
 
 @pytest.mark.parametrize(

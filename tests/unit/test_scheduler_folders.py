@@ -18,7 +18,7 @@ from elevatorlab.plugins.schedulers import SCHEDULERS
 from elevatorlab.testbeds import plugin_archive
 from elevatorlab.trial import parse
 from helpers import cli
-from scheduler_folders_support import folder, registered  # noqa: F401  (fixtures)
+from scheduler_copy import folder, registered  # noqa: F401  (fixtures)
 
 
 def changed(folder, **values):

@@ -19,7 +19,7 @@ from elevatorlab.testbeds.agent_archive import agent_archive
 from elevatorlab.testbeds.capabilities import capabilities
 from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
 from elevatorlab.trial import Scheduler, checked
-from facts_support import facts
+from machine_facts import facts
 
 LIB = PROJECT / "lib/elevatorlab"
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from slides_support import LECTURE, build, notes, read, rule  # noqa: F401  (fixtures)
+from lecture_slides import LECTURE, build, notes, read, rule  # noqa: F401  (fixtures)
 
 
 def new_cell(kind, text):

@@ -19,7 +19,7 @@ from elevatorlab.studies.stream_batching.figures import CAPTIONS
 from elevatorlab.studies.stream_batching.measures import limit_kiops
 from elevatorlab.studies.stream_batching.published import core_scaling, noop_beside, points
 from elevatorlab.trial import parse
-from stream_batching_support import as_published, measured
+from stream_batching_tables import as_published, measured
 
 NOTHING = pd.DataFrame(columns=study.COLUMNS)
 

@@ -21,8 +21,8 @@ from elevatorlab.testbeds.deterministic import our_qemu, qemu
 from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
 from elevatorlab.trial import parse
 from elevatorlab.trial.capabilities import Capability
+from guests import guest, make_guest, run  # noqa: F401  (fixtures)
 from helpers import fio
-from virtual_machines_support import guest, make_guest, run  # noqa: F401  (fixtures)
 
 
 def test_the_defaults_are_in_the_trial(make_guest):

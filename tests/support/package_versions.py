@@ -1,4 +1,4 @@
-"""What several tiers of `test_environments` share."""
+"""Versions of the packages in the environments, and how they differ."""
 
 import fnmatch
 import subprocess

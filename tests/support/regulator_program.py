@@ -1,4 +1,4 @@
-"""What several tiers of `test_regulator_program` share."""
+"""The regulator as a program, and the file of classes that it reads."""
 
 import subprocess
 import sys
@@ -31,3 +31,22 @@ def refused(program, *options, **more):
 
 
 SLAE = ("--policy", "slae", "--sla-wait-ms", "5")
+
+
+GOOD = """\
+classes:
+  database:
+    sla: 2
+    cgroups: [system.slice/postgresql.service]
+    devices: [sdb]
+  batch:
+    sla: none
+    cgroups: ["kubepods.slice/*"]
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = tmp_path / "regulator.yaml"
+    file.write_text(GOOD)
+    return file

@@ -1,4 +1,4 @@
-"""What several tiers of `test_attested` share."""
+"""What a machine attests, for tests of `elevatorlab.results.attested`."""
 
 from elevatorlab.results.attested import Attestation
 

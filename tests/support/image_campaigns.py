@@ -1,4 +1,4 @@
-"""What several tiers of `test_campaign_image` share."""
+"""A campaign of four trials in the deterministic machine, and the digests of its results."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What several tiers of `test_extending` share."""
+"""An environment with a wheel of ours, and one of the example of docs/extending.md."""
 
 import pytest
 

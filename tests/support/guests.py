@@ -1,4 +1,4 @@
-"""What several tiers of `test_virtual_machines` share."""
+"""Trials with a virtual machine inside the deterministic machine."""
 
 import pytest
 

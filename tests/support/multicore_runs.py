@@ -1,4 +1,4 @@
-"""What several tiers of `test_multicore` share."""
+"""Trials whose jobs move between processors, and their digests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What several tiers of `test_docs_python` share."""
+"""What tests run of the documentation: commands of the README, and blocks of Python."""
 
 import os
 import re
@@ -23,3 +23,14 @@ def typed(code, folder):
     ended = subprocess.run(call, capture_output=True, text=True, cwd=folder, env=environment)
     assert ended.returncode == 0, ended.stderr[-3000:]
     return ended.stdout
+
+
+#: Run here, in this order: the later ones use what the earlier ones leave.
+RUN = [
+    "claims --results published",
+    "claims",
+    "claims innodb_commit",
+    "report",
+    "bundle",
+    "verify BUNDLE",
+]

@@ -1,4 +1,4 @@
-"""What several tiers of `test_scheduler_folders` share."""
+"""A copy of a scheduler's folder, to change and to register."""
 
 import shutil
 

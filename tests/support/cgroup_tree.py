@@ -1,4 +1,4 @@
-"""What several tiers of `test_agent_cgroups` share."""
+"""A tree of cgroups on this machine, which a test removes again."""
 
 import os
 

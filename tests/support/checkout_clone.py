@@ -1,4 +1,4 @@
-"""What several tiers of `test_python_packages` share."""
+"""A clone of this checkout, and `make` in it."""
 
 import os
 import re

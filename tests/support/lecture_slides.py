@@ -1,4 +1,4 @@
-"""What several tiers of `test_slides` share."""
+"""The programs that make slides of lectures, as fixtures."""
 
 import importlib
 import importlib.util

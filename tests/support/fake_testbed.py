@@ -1,4 +1,4 @@
-"""What several files of tests share with `test_campaign`."""
+"""Testbeds that run nothing, and trials for campaigns on them."""
 
 import time
 

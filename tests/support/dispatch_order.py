@@ -1,4 +1,4 @@
-"""What several files of tests share with `test_zoo`."""
+"""The order in which a scheduler serves processes, from a traced trial."""
 
 import json
 

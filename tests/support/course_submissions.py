@@ -1,4 +1,4 @@
-"""What several tiers of `test_grading` share."""
+"""What students hand in, and the assignments that it is graded by."""
 
 import pytest
 import yaml

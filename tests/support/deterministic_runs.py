@@ -1,4 +1,4 @@
-"""What several tiers of `test_deterministic` share."""
+"""A busy trial that is run again and again, and the digests by which results are compared."""
 
 import hashlib
 

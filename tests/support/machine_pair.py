@@ -1,4 +1,4 @@
-"""What several tiers of `test_pair` share."""
+"""Two machines, host and target, and trials that need both."""
 
 import ipaddress
 

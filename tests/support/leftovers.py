@@ -1,4 +1,4 @@
-"""What several tiers of `test_conformity` share."""
+"""What a check of a scheduler leaves on the machine: scratch folders and processes."""
 
 import contextlib
 import tempfile

@@ -1,7 +1,6 @@
-"""What several files of tests share with `test_pair`."""
+"""Facts of a machine that has everything."""
 
 from elevatorlab.agent.observe.facts import NVME_TCP_MODULES
-from pair_support import address, nvme_trials, target  # noqa: F401  (fixtures)
 
 
 def facts(**changes):

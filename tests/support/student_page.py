@@ -1,4 +1,4 @@
-"""What several tiers of `test_student` share."""
+"""The sections and blocks of the student's tutorial."""
 
 import re
 

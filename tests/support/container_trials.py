@@ -1,4 +1,4 @@
-"""What several tiers of `test_docker` share."""
+"""Trials of fio in a container, and the Docker engine that runs them."""
 
 import docker
 import pytest

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from elevatorlab.drives import shown
+from elevatorlab.drives import drawing
 from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
@@ -40,6 +40,7 @@ Every figure of every study, as `elevatorlab report` draws it from stored result
 one stands the function that draws it. To draw one yourself:
 
 ```python
+from elevatorlab.drives import drawing
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
 
@@ -99,7 +100,7 @@ def _write_drives(folder: Path) -> None:
     shutil.copyfile(picture, folder / "figures" / picture.name)
     words = ["# Modelled drives", "", "## Response times", ""]
     words += [f"![Response times of modelled and real drives](figures/{picture.name})", "", DRIVES]
-    words += ["", *_code(inspect.getsource(shown.response_times))]
+    words += ["", *_code(inspect.getsource(drawing.response_times))]
     (folder / "drives.md").write_text("\n".join(words))
 
 

@@ -15,8 +15,8 @@ from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import claims
 from elevatorlab.judging.claim import PUBLISHED_DATA, Role, is_measured
 from elevatorlab.judging.claims import PUBLISHED_DATA, as_text, overview, summary
-from elevatorlab.judging.evidence import independent, together
 from elevatorlab.judging.families import statements
+from elevatorlab.judging.multiple_testing import adjust, independent
 from elevatorlab.judging.verdicts import DECIDED, Evidence, Judgement, Verdict, compare, ordering
 from elevatorlab.plugins import studies
 from elevatorlab.studies.vm_vs_container.claims import JUDGES, judge
@@ -398,13 +398,13 @@ def test_what_may_be_chance_among_many_is_undecided():
     """One p-value of 0.04 stands alone, and not beside four claims that are undecided."""
     one = next(claim for claim in judged("container", "vm") if claim.role == Role.PREDICTION)
     lucky = one.model_copy(update={"verdict": Verdict.REPRODUCED, "p_value": 0.04})
-    (alone,) = together([lucky])
+    (alone,) = adjust([lucky])
     assert (alone.verdict, alone.p_adjusted) == (Verdict.REPRODUCED, 0.04)
     others = [
         one.model_copy(update={"id": f"{n}", "verdict": Verdict.UNDECIDED, "p_value": 1.0})
         for n in range(4)
     ]
-    beside = together([lucky, *others])[0]
+    beside = adjust([lucky, *others])[0]
     assert (beside.verdict, beside.p_adjusted) == (Verdict.UNDECIDED, pytest.approx(0.2))
     assert "Alone it would be reproduced (p = 0.04)" in beside.reason
 
@@ -422,7 +422,7 @@ def test_claims_of_one_datum_or_of_one_measurement_are_one():
         2,
         0,
     ]
-    shared = together([a, b, c, d])
+    shared = adjust([a, b, c, d])
     assert [claim.shared_with for claim in shared] == [(), ("c",), ("b",), ()]
 
 

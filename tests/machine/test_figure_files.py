@@ -9,7 +9,7 @@ from elevatorlab import cache
 from elevatorlab.plugins import studies
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.results import store
-from elevatorlab.showing import figure_files, inputs
+from elevatorlab.showing import cache_keys, figure_files
 
 #: It has one figure of published data.
 STUDY = "innodb_commit"
@@ -66,21 +66,21 @@ def test_the_settings_of_a_user_change_no_figure(study, tmp_path):
 
 
 def test_another_scheduler_package_or_file_gives_another_digest(tmp_path, monkeypatch):
-    digests = {inputs.digest("one"), inputs.digest("one")}
+    digests = {cache_keys.digest("one"), cache_keys.digest("one")}
     assert len(digests) == 1
-    digests.add(inputs.digest("another"))
+    digests.add(cache_keys.digest("another"))
     SCHEDULERS.register("mine", SchedulerRecord("mine", colour="#123456"))
-    digests.add(inputs.digest("one"))
+    digests.add(cache_keys.digest("one"))
     SCHEDULERS.unregister("mine")
     (tmp_path / "site" / "matplotlib-99.dist-info").mkdir(parents=True)
     monkeypatch.syspath_prepend(tmp_path / "site")
-    digests.add(inputs.digest("one"))
+    digests.add(cache_keys.digest("one"))
     for folder in ("PACKAGE", "DATA", "ENVIRONMENTS"):
-        monkeypatch.setattr(inputs, folder, tmp_path / "empty")
-        digests.add(inputs.digest("one"))
+        monkeypatch.setattr(cache_keys, folder, tmp_path / "empty")
+        digests.add(cache_keys.digest("one"))
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "file").touch()
-    digests.add(inputs.digest("one"))
+    digests.add(cache_keys.digest("one"))
     assert len(digests) == 8
 
 

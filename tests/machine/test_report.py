@@ -400,7 +400,7 @@ def test_to_see_that_nothing_changed_imports_no_library_that_draws():
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert "elevatorlab.showing.inputs" in run.stdout.split()
+    assert "elevatorlab.showing.cache_keys" in run.stdout.split()
     assert not {"matplotlib", "pandas", "numpy", "scipy"} & set(run.stdout.split())
 
 

@@ -9,7 +9,7 @@ from elevatorlab.analysis.intervals import Interval, mean_interval
 from elevatorlab.analysis.points import points
 from elevatorlab.judging import claims
 from elevatorlab.judging.claim import Claim, Role, Source
-from elevatorlab.judging.evidence import LARGEST_P, together
+from elevatorlab.judging.multiple_testing import LARGEST_P, adjust
 from elevatorlab.judging.verdicts import (
     MOST_REPETITIONS,
     Verdict,
@@ -48,7 +48,7 @@ NOT_KNOWN = "How many repetitions would decide it cannot be estimated from these
 )
 def test_page_and_terminal_say_how_many_would(changes, said, tmp_path):
     one = claim(**changes)
-    (one,) = together([one])
+    (one,) = adjust([one])
     page = report_pages.build(tmp_path, [one]).with_name("claims.html").read_text()
     shown = " ".join(claims.as_text([one], width=1000).split())
     for text in (shown, page):
@@ -73,7 +73,7 @@ def test_a_verdict_that_may_be_chance_among_many_says_how_many_would_let_it_stan
     alone = excluding(measured, (0.3,))
     lucky = claim(verdict=Verdict.REPRODUCED, **alone._asdict())
     others = [claim(id=f"s/{n}", p_value=1.0) for n in range(4)]
-    found = together([lucky, *others])[0]
+    found = adjust([lucky, *others])[0]
     assert found.verdict == Verdict.UNDECIDED and found.p_value < LARGEST_P
     strictness, needed = found.p_adjusted / found.p_value, found.repetitions_to_decide
     for count, stands in ((needed, True), (needed - 1, False)):
@@ -84,7 +84,7 @@ def test_a_verdict_that_may_be_chance_among_many_says_how_many_would_let_it_stan
 
 def test_one_whose_repetitions_are_not_known_says_so():
     lucky = claim(verdict=Verdict.REPRODUCED, p_value=0.04)
-    found = together([lucky, *(claim(id=f"s/{n}", p_value=1.0) for n in range(4))])[0]
+    found = adjust([lucky, *(claim(id=f"s/{n}", p_value=1.0) for n in range(4))])[0]
     assert (found.verdict, found.repetitions_to_decide) == (Verdict.UNDECIDED, None)
     assert found.reason.endswith(NOT_KNOWN)
 

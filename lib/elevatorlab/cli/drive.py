@@ -31,13 +31,13 @@ FigureOption = Annotated[
 @drive_app.command("show")
 def show(name: DriveArgument, as_json: JsonOption = False, out: FigureOption = None) -> None:
     """Show a drive: seek curve, zones, times of random reads, and the sources of the numbers."""
-    from ..drives import shown
+    from ..drives import drawing
     from ..paths import BUILD
     from ..showing.style import save
     from ..trial.drives import drive
 
     record = drive(name).drive
-    told = shown.as_json(record)
+    told = drawing.as_json(record)
     if as_json:
         print(json.dumps(told, indent=1))
         return
@@ -57,7 +57,7 @@ def show(name: DriveArgument, as_json: JsonOption = False, out: FigureOption = N
     )
     print(f"zones       {len(rates)}, {rates[0]:.1f} to {rates[-1]:.1f} MiB/s under the head")
     print("random read " + ", ".join(f"{name} {value:.2f} ms" for name, value in reads.items()))
-    tell(save(shown.figure(record), out or BUILD / "drives" / "figures", Path(name).stem))
+    tell(save(drawing.figure(record), out or BUILD / "drives" / "figures", Path(name).stem))
 
 
 @drive_app.command("replay")
@@ -68,7 +68,7 @@ def replay(
     out: FigureOption = None,
 ) -> None:
     """Replay the trace of a real drive on a modelled one; say how close the modelled times are."""
-    from ..drives import replaying, shown, traces
+    from ..drives import drawing, replaying, traces
     from ..paths import BUILD
     from ..showing.style import save
     from ..trial.drives import drive
@@ -88,7 +88,7 @@ def replay(
     beside = f", DiskSim's {known:g} ms" if known is not None else ""
     print(f"demerit     {told['demerit_ms']:.3f} ms{beside}")
     figure = f"{Path(name).stem}-replay"
-    tell(save(shown.response_times([replayed]), out or BUILD / "drives" / "figures", figure))
+    tell(save(drawing.response_times([replayed]), out or BUILD / "drives" / "figures", figure))
 
 
 @drive_app.command("replays")
@@ -97,7 +97,7 @@ def replays(out: FigureOption = None) -> None:
 
     A drive takes one to three minutes. A trace that was replayed before is not replayed again.
     """
-    from ..drives import replaying, shown, traces
+    from ..drives import drawing, replaying, traces
     from ..paths import BUILD, DATA
     from ..showing.style import save
     from ..trial.drives import drive
@@ -107,8 +107,8 @@ def replays(out: FigureOption = None) -> None:
         device = drive(trace.name.removesuffix(".csv.gz"))
         requests = traces.read(trace, device.drive)
         found.append(replaying.replay(device, requests, say=lambda text: print(text)))
-    print(shown.nearness(found))
-    tell(save(shown.response_times(found), out or BUILD / "drives" / "figures", "drives"))
+    print(drawing.nearness(found))
+    tell(save(drawing.response_times(found), out or BUILD / "drives" / "figures", "drives"))
 
 
 def _tell_assumptions(record: DriveRecord, file: TextIO | None = None) -> None:

@@ -143,7 +143,7 @@ class Claim(Record):
         The outcome and why, in words.
     p_value, p_adjusted : float
         The verdict's p-value (see `verdicts.Evidence`), as it is and adjusted among all claims of
-        the same study, run and role (see `evidence.together`). None where there is no scatter.
+        the same study, run and role (see `multiple_testing.adjust`). None without any scatter.
     repetitions_to_decide, repetitions : int
         How many repetitions would decide an undecided claim, and how many the weakest test rests
         on; see `verdicts.Evidence`.

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from . import evidence
+from . import multiple_testing
 from .claim import PUBLISHED_DATA, UNMEASURED, Claim, Constant, Role, is_measured
 from .matching import in_words, runs
 from .values import measured_text, published_text
@@ -84,7 +84,7 @@ def judge(
             where = {"testbed": testbed, "machine": machine, "preset": preset}
             constants = (one for one, some in (decided_by or {}).items() if item.judge in some)
             found.append(_claim(item, judgement, where, tuple(constants)))
-    return evidence.together(_on_met_calibrations(found, items))
+    return multiple_testing.adjust(_on_met_calibrations(found, items))
 
 
 def _on_met_calibrations(found: Sequence[Claim], items: Iterable[Statement]) -> list[Claim]:
@@ -208,7 +208,7 @@ def independently(claims: Iterable[Claim], verdict: Verdict) -> str:
     The text is empty if each claim has a datum of its own, or if the verdict is "not testable".
     """
     some = [one for one in claims if one.verdict == verdict]
-    count = evidence.independent(some)
+    count = multiple_testing.independent(some)
     silent = verdict == Verdict.NOT_TESTABLE or count == len(some)
     return "" if silent else f" ({count} independent)"
 

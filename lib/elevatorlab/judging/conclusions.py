@@ -10,8 +10,8 @@ from typing import NamedTuple
 from .claim import UNMEASURED, Claim, Role, is_measured
 from .claims import by_place, how_many, verdict_counts
 from .comparison import Comparison
-from .evidence import independent
 from .matching import in_words
+from .multiple_testing import independent
 from .values import both_texts, measured_text, published_text
 from .verdicts import DECIDED, TIE_MARGIN, Verdict
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from ..analysis import intervals
-from . import evidence, verdicts
+from . import multiple_testing, verdicts
 from .claim import Constant
 
 DecidedBy = Mapping[Constant, Sequence[str]]
@@ -42,7 +42,7 @@ SHARED = (
     ),
     Constant(
         name="LARGEST_P",
-        value=evidence.LARGEST_P,
+        value=multiple_testing.LARGEST_P,
         of="is the largest adjusted p-value of a verdict that stands",
         reason="what the intervals leave to chance",
         fixed=date(2026, 11, 22),

@@ -11,7 +11,7 @@ from IPython.display import Markdown
 from .. import testbeds
 from ..errors import ElevatorLabError
 from ..judging import claims, verdict_cache
-from ..judging.evidence import independent
+from ..judging.multiple_testing import independent
 from ..judging.verdicts import Verdict
 from ..plugins import studies
 from ..running import expansion, jobs

@@ -17,7 +17,7 @@ import pandas as pd
 from .. import cache
 from ..errors import NoFolder
 from ..plugins.studies import Study
-from . import inputs, style
+from . import cache_keys, style
 from .figures import title_of
 from .report_pages import ReportFigure
 
@@ -29,7 +29,7 @@ def save(study: Study, measured: pd.DataFrame, folder: Path) -> list[ReportFigur
 
     `measured`: Its tidy table; empty for published data alone.
     """
-    if not inputs.are_known():
+    if not cache_keys.are_known():
         return list(_draw(study, measured, folder))
 
     def make(part: Path) -> None:
@@ -39,7 +39,7 @@ def save(study: Study, measured: pd.DataFrame, folder: Path) -> list[ReportFigur
         (part / _FILE).write_text(json.dumps(figures, default=sorted), encoding="utf-8")
 
     try:
-        digest = inputs.digest(study.NAME, measured.to_csv())
+        digest = cache_keys.digest(study.NAME, measured.to_csv())
         entry = cache.obtain("figures", digest, make)
         content = json.loads((entry / _FILE).read_text(encoding="utf-8"))
         return [_taken(figure, entry, folder) for figure in content]

@@ -14,7 +14,7 @@ from .. import cache
 from ..errors import NoFolder
 from ..paths import BUILD
 from ..results.references import NAMES
-from . import inputs
+from . import cache_keys
 
 #: The report that `elevatorlab reproduce` writes.
 REPORT = BUILD / "report"
@@ -63,9 +63,9 @@ def write_report(
             (record / _FILE).write_text(json.dumps(_content(place)), encoding="utf-8")
 
     try:
-        if inputs.are_known():
+        if cache_keys.are_known():
             words = called or str(against)
-            digest = inputs.digest(words, _read(results, place), _read(against, place))
+            digest = cache_keys.digest(words, _read(results, place), _read(against, place))
             record = cache.obtain("reports", digest, write)
             if json.loads((record / _FILE).read_text(encoding="utf-8")) != _content(place):
                 cache.obtain("reports", digest, write, anew=True)
@@ -82,7 +82,7 @@ def _read(results: str | Path | None, place: Path) -> str:
     if results is None or str(results) in NAMES:
         return str(results)
     folder, report = Path(results).resolve(), place.resolve()
-    return inputs.of_files(folder, report if folder in report.parents else None)
+    return cache_keys.of_files(folder, report if folder in report.parents else None)
 
 
 def _content(place: Path) -> dict[str, str]:

@@ -21,9 +21,9 @@ from ..judging.claims import by_place, how_many, role_counts
 from ..judging.comparison import Comparison
 from ..judging.conclusions import findings
 from ..judging.constants import SHARED
-from ..judging.evidence import independent
 from ..judging.families import About
 from ..judging.matching import DETERMINISTIC
+from ..judging.multiple_testing import independent
 from ..judging.values import published_text
 from ..judging.verdicts import DECIDED, Verdict
 from ..results.attested import Attestation

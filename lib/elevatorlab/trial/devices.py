@@ -12,7 +12,7 @@ from ..plugins.profiles import PROFILES
 from ..plugins.schedulers import SCHEDULERS
 from ..records import Count, Name, NotNegative, Positive, Record
 from . import capabilities
-from .registered import OfKind, name_in
+from .registry_fields import OfKind, name_in
 
 #: A profile that is installed or was registered.
 ProfileName = Annotated[str, AfterValidator(name_in(PROFILES))]

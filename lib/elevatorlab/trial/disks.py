@@ -12,7 +12,7 @@ from ..plugins.profiles import PROFILES
 from .devices import DeviceModel, Disk, FileBacked, profile
 from .drive_files import read
 from .drives import drive, file_of, outermost, with_cache
-from .registered import name_in
+from .registry_fields import name_in
 
 
 def has_arm(name: str) -> bool:

@@ -15,7 +15,7 @@ from pydantic import (
 
 from ..plugins.kinds import POLICIES
 from ..records import Name, NotNegative, Positive, Record, checked
-from .registered import name_in
+from .registry_fields import name_in
 
 
 class PolicyModel(Record):

@@ -25,7 +25,7 @@ from ...trial import (
 )
 from ...trial.drive_records import Queue
 from ...trial.drives import drive, outermost, with_queue
-from ...trial.registered import name_in
+from ...trial.registry_fields import name_in
 from ..kit import trials as kit
 from ..kit.trials import CommonParameters
 from .published import NAME

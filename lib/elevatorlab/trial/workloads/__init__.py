@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import SerializeAsAny
 
 from ...plugins.kinds import WORKLOADS
-from ..registered import OfKind
+from ..registry_fields import OfKind
 from .base import WorkloadModel
 from .databases import CommitPhase, SysbenchInsert
 from .files import EndlessRead, EndlessWrite, TimedReads, TimedTreeRead

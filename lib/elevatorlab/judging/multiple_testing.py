@@ -1,4 +1,4 @@
-"""Weigh claims together, since many are tested at once and several may share a measurement."""
+"""Adjust p-values, since many claims are tested at once and several may share a measurement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST_P = 0.05
 """Largest p-value of a verdict that stands, after adjustment for the number of tests."""
 
 
-def together(claims: Sequence[Claim]) -> list[Claim]:
+def adjust(claims: Sequence[Claim]) -> list[Claim]:
     """Adjust a study's claims for multiple tests, and link claims that share a measurement.
 
     All p-values of one run and one role are adjusted together (Benjamini and Hochberg, "Controlling

@@ -15,7 +15,7 @@ import stored
 from browser import barriers, chromium, opened, overflow_px
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.results.outcome import Outcome
-from elevatorlab.sharing import bundles, differences, verification
+from elevatorlab.sharing import bundles, verification
 from elevatorlab.sharing.bundles import manifest, reading
 from elevatorlab.showing.report import write_report
 from elevatorlab.trial import parse
@@ -385,7 +385,7 @@ def test_another_image_with_other_times_is_compared_by_rows(verified):
 )
 def test_what_differs_between_two_images_is_named(changed, said):
     before = stored.provenance()
-    assert differences.of_images(before, {**before, **changed}) == said
+    assert verification.differences_of_images(before, {**before, **changed}) == said
 
 
 def test_another_image_with_all_trials_is_compared_by_verdicts(verified):

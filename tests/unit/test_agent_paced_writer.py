@@ -7,8 +7,6 @@ import pytest
 from elevatorlab.agent.groups import paced_writer
 from elevatorlab.agent.groups.cgroups import _as_qos
 
-HALF_MS = 0.0005
-
 
 def test_a_summary_by_hand():
     ended = [(10.1, 0.001), (10.2, 0.003), (11.9, 0.002)]

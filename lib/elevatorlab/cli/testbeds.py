@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..plugins import testbeds as registered
 from .base import EXIT_ERROR, JsonOption, TestbedOption, app, console
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..testbeds.base import Readiness
+
+READY, MISSING = "[green]yes[/]", "[red]no[/]"
 
 
 @app.command()
@@ -26,7 +34,7 @@ def doctor(
     """
     from .. import testbeds
     from ..plugins.packages import of_others
-    from . import doctor_tables
+    from ..testbeds.base import alike
 
     asked = testbeds.each(testbed) if testbed else testbeds.names()
     # Two testbeds of one kind differ in their addresses.
@@ -40,14 +48,43 @@ def doctor(
         print(json.dumps([{**asdict(one), "sentence": one.sentence} for one in every], indent=1))
     elif testbed:
         for some in findings.values():
-            console().print(doctor_tables.details(some))
+            console().print(_details(some))
     else:
-        console().print(doctor_tables.overview(findings))
-        for line in (*doctor_tables.gaps(findings), *doctor_tables.packages(of_others())):
-            console().print(line)
+        console().print(_overview(findings))
+        for name, some in findings.items():
+            for missing, found, remedy in alike(some):  # one line for all with the same remedy
+                console().print(f"[red]{name}, {missing}:[/] {found}; {remedy}")
+        for package, entries in of_others().items():
+            console().print(f"plug-in {package}: {', '.join(entries)}")
     asked_for = findings if testbed else {testbeds.DEFAULT: findings[testbeds.DEFAULT]}
     if any(one.needed and not one.ready for some in asked_for.values() for one in some):
         raise typer.Exit(EXIT_ERROR)
+
+
+def _overview(findings: Mapping[str, Sequence[Readiness]]) -> Table:
+    """Return a table of what is ready and what is missing, with a column per testbed."""
+    from rich.table import Table
+
+    table = Table("", *findings)
+    names = dict.fromkeys(f.what for some in findings.values() for f in some)
+    for name in names:
+        ready = {t: f.ready for t, some in findings.items() for f in some if f.what == name}
+        cells = [{True: READY, False: MISSING, None: ""}[ready.get(t)] for t in findings]
+        table.add_row(name, *cells)
+    return table
+
+
+def _details(findings: Sequence[Readiness]) -> Table:
+    """Return a table of one testbed's findings."""
+    from rich.table import Column, Table
+
+    testbed = Column("testbed", no_wrap=True)  # a shortened address may be that of another
+    table = Table(testbed, "what", "what for", "found", "", "what to do")
+    for f in findings:
+        table.add_row(
+            f.testbed, f.what, f.sentence, f.found, READY if f.ready else MISSING, f.remedy
+        )
+    return table
 
 
 @app.command()

@@ -7,13 +7,8 @@ import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-
-from rocrate.model.contextentity import ContextEntity
-from rocrate.model.dataset import Dataset
-from rocrate.model.preview import Preview
-from rocrate.rocrate import ROCrate
 
 from ... import __version__, scratch
 from ...errors import ElevatorLabError
@@ -24,6 +19,11 @@ from ...running.provenance import Origin
 from ...showing.report_pages import template_environment
 from ...trial.required_plugins import Plugin, installed
 from .manifest import FORMAT, NAME, RESULTS, Manifest, entry_of
+
+if TYPE_CHECKING:
+    from rocrate.model.contextentity import ContextEntity
+    from rocrate.model.dataset import Dataset
+    from rocrate.rocrate import ROCrate
 
 #: What goes into a bundle in addition to results and report: source and description, by name.
 BESIDE = {
@@ -122,6 +122,9 @@ def _describe(
     plugins: Sequence[Plugin],
 ) -> None:
     """Write the crate's metadata, and its page for people."""
+    from rocrate.model.preview import Preview  # who reads a bundle need not wait for these
+    from rocrate.rocrate import ROCrate
+
     crate = ROCrate(version="1.1")  # the version that the profiles need
     crate.name = "Elevator Lab: results that can be verified"
     crate.description = (

@@ -6,14 +6,17 @@
 #
 # What has been done stays in WORK, and is not done again. ARCHIVE has QEMU's sources, as `configuration`
 # pins them; without it, they come from where this machine takes its Debian packages. CC and CFLAGS may
-# name another compiler, and how it optimises: the emulated machine computes the same.
+# name another compiler, and how it optimises: the emulated machine computes the same. For another kind of
+# processor, CROSS_PREFIX is the prefix of the cross-compiler's tools (aarch64-linux-gnu-), and CROSS_RUN
+# the command that runs what they make; PKG_CONFIG, PKG_CONFIG_LIBDIR and PKG_CONFIG_SYSROOT_DIR lead to
+# its libraries.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 work=$(mkdir -p "$2" && cd "$2" && pwd)
 given=${3:-}
 . "$here/configuration"
-export LC_ALL=C TZ=UTC CC=${CC:-gcc} CFLAGS=${CFLAGS:--O2}
+export LC_ALL=C TZ=UTC CC=${CC:-${CROSS_PREFIX:-}gcc} CFLAGS=${CFLAGS:--O2}
 
 fail() {
     printf 'emulator: %s\n' "$@" >&2
@@ -84,7 +87,8 @@ configure() {
     mkdir "$work/out"
     # plain: CFLAGS decide.
     (cd "$work/out" && ../src/configure --python="$work/venv/bin/python" --disable-download \
-        --cc="$CC" "${options[@]}" -Doptimization=plain) >"$work/log" 2>&1 || {
+        --cc="$CC" ${CROSS_PREFIX:+"--cross-prefix=$CROSS_PREFIX"} \
+        "${options[@]}" -Doptimization=plain) >"$work/log" 2>&1 || {
         tail -n 15 "$work/log" >&2
         fail "QEMU could not be configured; its last lines stand above, all of them in $work/log."
     }
@@ -119,6 +123,6 @@ done
 step unpack
 step configure
 compile
-strip -o "$out/qemu-system-x86_64" "$work/out/qemu-system-x86_64"
-"$out/qemu-system-x86_64" --version | head -n 1 >"$out/version"
+"${CROSS_PREFIX:-}strip" -o "$out/qemu-system-x86_64" "$work/out/qemu-system-x86_64"
+${CROSS_RUN:-} "$out/qemu-system-x86_64" --version | head -n 1 >"$out/version"
 rm -rf "$work"

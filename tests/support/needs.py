@@ -20,6 +20,7 @@ BLKIO = Path("/sys/fs/cgroup/blkio")
 
 #: The Debian packages of programs that are called otherwise.
 PACKAGES = {
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
     browser.PROGRAM: "chromium",
     "iostat": "sysstat",
     "losetup": "mount",
@@ -27,6 +28,7 @@ PACKAGES = {
     "mkfs.ext4": "e2fsprogs",
     "mkswap": "util-linux",
     "ps": "procps",
+    "qemu-aarch64": "qemu-user",
     "qemu-system-x86_64": "qemu-system-x86",
     "sfdisk": "fdisk",
     "sshd": "openssh-server",

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -136,6 +137,20 @@ def test_where_no_emulator_is_the_archives_own_is_taken(exported, tmp_path):
 def test_where_an_emulator_is_it_stays(exported):
     cache.obtain(our_qemu.KIND, our_qemu.digest(), lambda folder: (folder / "own").write_text("x"))
     image_archive.take(exported)
+    assert (our_qemu.kept() / "own").exists() and not (our_qemu.kept() / "program").exists()
+
+
+def test_one_for_another_processor_gives_way_to_one_that_is_compiled(
+    checkout, tmp_path, monkeypatch
+):
+    checkout("one")
+    header = bytearray(Path(sys.executable).read_bytes()[:64])
+    header[18] ^= 1
+    (tmp_path / "program").write_bytes(header)
+    monkeypatch.setattr(emulator_archive, "members", lambda: {"program": tmp_path / "program"})
+    emulator_archive.write(tmp_path / "one.tar")
+    monkeypatch.setattr(our_qemu, "_compile", lambda folder, _: (folder / "own").write_text("x"))
+    emulator_archive.unpack(tmp_path / "one.tar")
     assert (our_qemu.kept() / "own").exists() and not (our_qemu.kept() / "program").exists()
 
 

@@ -1,6 +1,7 @@
 """Modules of the kernel are compiled once, in a root made once a kernel, and run in a trial."""
 
 import os
+import platform
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -117,6 +118,18 @@ def test_a_machine_that_cannot_lock_the_compiler_in(ledger, sources, error_of):
     (modules.RECIPE / "compile.py").write_text("import sys; sys.exit('expected namespaces')")
     said = error_of(modules.build, module_folders.read(sources, "one"), KERNEL)
     assert said == "module-root/compile.py: expected namespaces"
+
+
+def test_another_processor_takes_what_is_compiled(ledger, sources, error_of, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    made = modules.build(module_folders.read(sources, "one"), KERNEL)
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert modules.build(module_folders.read(sources, "one"), KERNEL) == made
+    said = error_of(modules.build, module_folders.read(sources, "one"), OTHER)
+    assert "on x86_64 alone; this machine is aarch64. Copy the folders module and" in said
+    (sources / "one.c").write_text("/* something */\n")
+    assert error_of(modules.build, module_folders.read(sources, "one"), KERNEL) == said
+    assert ledger.read_text().splitlines() == [f"make {KERNEL}", "compile"]
 
 
 #: What a Kbuild, a program, may want to know and do.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -283,6 +284,23 @@ def test_a_second_checkout_takes_the_image_from_the_cache(small_recipe, checkout
     assert image.build() and image.current() == first
     assert first["packages"] == {"fio": "3.33"}
     assert small_recipe.read_text() == "built\n"
+
+
+def test_another_processor_cannot_build_the_image_and_takes_it(
+    small_recipe, checkout, monkeypatch, error_of
+):
+    checkout("one")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(platform, "machine", lambda: "aarch64")
+        said = error_of(image.build)
+    assert said.startswith(
+        "the deterministic image is built on x86_64 alone; this machine is aarch64"
+    )
+    assert said.endswith("elevatorlab image import FILE)") and not small_recipe.exists()
+    image.build()
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    checkout("two")
+    assert image.build() and not image.build()
 
 
 def test_newer_packages_are_taken_when_asked(small_recipe, checkout):

@@ -1,6 +1,7 @@
 """The emulator in one file: the program, its loader and its libraries.
 
-On another Linux machine, it uses no file of that machine, and gives the same bits.
+On another Linux machine with the same kind of processor, it uses no file of that machine, and gives
+the same bits. With another kind of processor, the machine compiles an emulator of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import io
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -73,14 +75,35 @@ def _libraries(program: Path) -> list[Path]:
 
 
 def unpack(file: Path) -> None:
-    """Put the emulator of an archive that `write` made into the user's cache, unless it has one."""
+    """Put the emulator of an archive that `write` made into the user's cache, unless it has one.
+
+    If the archive's emulator is for another kind of processor, compile one.
+    """
 
     def make(folder: Path) -> None:
         with tarfile.open(file) as archive:
             for one in archive:
                 _take(archive, one, folder)
 
-    cache.obtain(our_qemu.KIND, our_qemu.digest(), make)
+    if _is_for_another_processor(file):
+        our_qemu.build()
+    else:
+        cache.obtain(our_qemu.KIND, our_qemu.digest(), make)
+
+
+def _is_for_another_processor(file: Path) -> bool:
+    """Tell whether an archive's program is for another kind of processor than this Python."""
+    with tarfile.open(file) as archive, open(sys.executable, "rb") as here:
+        files = (one for one in archive if one.name == PROGRAM and one.isfile())
+        contents = map(archive.extractfile, files)
+        program = next(contents, None) or io.BytesIO()
+        return _processor(program) not in ("", _processor(here))
+
+
+def _processor(program: IO[bytes]) -> str:
+    """Return what an ELF header says of the processor; "" for a file that is no program."""
+    header = program.read(20)
+    return header[18:].hex() if header.startswith(b"\x7fELF") else ""
 
 
 def _take(archive: tarfile.TarFile, one: tarfile.TarInfo, folder: Path) -> None:

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -32,6 +33,9 @@ FILES = (
 #: Names and versions of the packages in the root.
 PACKAGES = "packages.tsv"
 DISK_MIB = 4000
+
+#: The guest's processor. To build the image and modules of the kernel, programs of the guest run.
+PROCESSOR = "x86_64"
 
 #: Parts of the image digest (`digest_parts`).
 EMULATOR_PART, OPTIONS_PART = "emulator", "QEMU's options"
@@ -218,12 +222,23 @@ def _put_in_place(make: Callable[[Path], None], anew: bool, snapshot: str | None
 
 def _make(folder: Path) -> None:
     """Build the image in an empty folder."""
+    refuse_another_processor(
+        "the deterministic image is built",
+        f"Build it elsewhere, and take it from there ({command('image export')}; here: "
+        f"{command('image import FILE')})",
+    )
     _check_space(folder)
     if subprocess.run([RECIPE / "build.sh", folder], stdin=subprocess.DEVNULL).returncode:
         raise NotReady("the deterministic image could not be built; the lines above say why")
     (folder / "initramfs.cpio").write_bytes(initramfs.of_folder(folder / "initramfs"))
     shutil.rmtree(folder / "initramfs")
     _describe(folder, wanted_snapshot())
+
+
+def refuse_another_processor(what: str, remedy: str) -> None:
+    """Refuse to build what needs a processor that runs the guest's programs."""
+    if (here := platform.machine()) != PROCESSOR:
+        raise NotReady(f"{what} on {PROCESSOR} alone; this machine is {here}", remedy)
 
 
 def _check_space(folder: Path) -> None:

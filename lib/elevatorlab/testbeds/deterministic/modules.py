@@ -84,6 +84,7 @@ def root(of_kernel: str) -> Path:
         digest.update(file.read_bytes())
 
     def make(folder: Path) -> None:
+        _expect_compiler()
         argv: list[str | Path] = [RECIPE / "make.sh", folder, of_kernel]
         # What it says goes to standard error (2): a command's output may be JSON.
         if subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=2).returncode:
@@ -112,7 +113,16 @@ def _sha256_of(archive: Path) -> str:
     return str(json.loads((archive.parent / cache.INDEX).read_text())[archive.name]["sha256"])
 
 
+def _expect_compiler() -> None:
+    image.refuse_another_processor(
+        "kernel modules of schedulers and of disks with an arm are compiled",
+        f"Copy the folders module and module-root into {cache.ROOT} from the cache of a machine "
+        "that has run this trial",
+    )
+
+
 def _compile(folder: ModuleFolder, archive: Path, into: Path) -> None:
+    _expect_compiler()
     with scratch.folder() as place:
         sources, work, answer = (Path(place, name) for name in ("build", "work", "answer.tar"))
         work.mkdir()

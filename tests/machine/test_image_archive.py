@@ -49,8 +49,7 @@ def small_image(folder, seed=0):
     (folder / "root.ext2").write_bytes(root)
     for name in image.FILES[3:]:
         (folder / name).write_bytes(draw.randbytes(1000))
-    for name in image.PACKAGES:
-        (folder / name).write_text("fio\t3.33\n")
+    (folder / image.PACKAGES).write_text("fio\t3.33\n")
 
 
 @pytest.fixture

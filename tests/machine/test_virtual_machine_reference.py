@@ -1,5 +1,6 @@
 """The stored reference of an earlier testbed, with virtual machines inside."""
 
+import json
 from collections import Counter
 
 import pytest
@@ -40,6 +41,9 @@ def measured(tmp_path, monkeypatch):
 
 def store_it(measured):
     references.write(measured, vm_vs_container, "quick", "nested")
+    file = references.folder("quick", "nested") / "provenance.json"
+    parameters = {STUDY: {**FEW, "guest": True}}
+    file.write_text(json.dumps({**json.loads(file.read_text()), "parameters": parameters}))
 
 
 def test_both_are_loaded_and_each_has_its_origin(measured):

@@ -127,7 +127,8 @@ def digest_parts(emulator: qemu.Emulator = qemu.USUAL) -> dict[str, list[str]]:
     return {
         "files": [found["sha256"][name] for name in FILES],
         EMULATOR_PART: [emulator.identity()],
-        OPTIONS_PART: argv[1:],  # without any path of this host
+        # without any path of this host, and with what several processors boot with
+        OPTIONS_PART: [*argv[1:], str(qemu.BOOT_SLOT)],
         "agent": [agent_archive.agent_digest()],
     }
 

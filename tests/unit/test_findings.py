@@ -4,10 +4,12 @@ import re
 
 import pytest
 
+from elevatorlab.judging import families
 from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, Source
 from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
-from elevatorlab.judging.conclusions import MOST_WORDS, findings
+from elevatorlab.judging.conclusions import MOST_WORDS, findings, headline
+from elevatorlab.plugins.studies import ours
 from synthetic import sample_claim
 
 TEMPLATE = {"reason": "So it is. And more.", "testbed": "deterministic", "preset": "quick"}
@@ -226,3 +228,17 @@ def test_a_document_without_errors_passes_and_nothing_measured_is_no_finding():
     said = findings([*fails, *claims(NOT_TESTABLE, place="2", **NOWHERE)])
     assert len(said) == 2 and "fails 1 of 2 checks" in said[0] and "1 claim." in said[1]
     assert findings([]) == []
+
+
+def test_the_headline_has_both_values_and_the_verdict_of_its_claim_alone():
+    other = claims(CONTRADICTED, place="Table 9", **NUMBERS)
+    line = headline([*measured(REPRODUCED, "a time", 2.0, 1.9, 2.1), *other], "a time/0")
+    assert "20 s" in line and line.endswith(REPRODUCED) and "\n" not in line
+    assert headline(other, "a time/0") == ""
+
+
+@pytest.mark.parametrize("study", [study.NAME for study in ours()])
+def test_every_document_has_a_claim_that_stands_for_it(study):
+    named = families.headline(study)
+    (claim,) = [one for one in families.statements(study) if one.claim["id"] == named]
+    assert claim.role == Role.PREDICTION

@@ -164,3 +164,9 @@ def test_a_document_is_cited_in_correct_english(about, text, tmp_path):
         html = (tmp_path / page).read_text(encoding="utf-8")
         (cited,) = re.findall(r'<p class="document">(.*?)</p>', html)
         assert re.sub(r"<[^>]+>", "", cited) == text
+
+
+def test_the_first_page_says_what_is_still_running(tmp_path):
+    for running, there in ((["the fifth study"], True), ([], False)):
+        build(tmp_path, [claim()], running=running)
+        assert ("the fifth study" in shown(tmp_path / "index.html")) == there

@@ -101,6 +101,7 @@ def reproduce(
 ) -> None:
     """Run every study on the deterministic testbed and build the report."""
     from .. import testbeds
+    from ..judging import conclusions, families, verdict_cache
     from ..plugins import studies
     from ..results import store
     from ..running import jobs
@@ -109,11 +110,17 @@ def reproduce(
     where = testbeds.get("deterministic")
     if results is None:
         results, out = store.default_results(where), out or REPORT
-    for study in studies.STUDIES.values():
-        job = jobs.prepare(study.NAME, preset, {}, [where], results)
+    names = [study.NAME for study in studies.STUDIES.values()]
+    for place, name in enumerate(names, 1):
+        job = jobs.prepare(name, preset, {}, [where], results)
         print(job.announcement(workers))
         job.run(workers, cluster)
-    tell(write_report(results, out))
+        claims = verdict_cache.judge(name, results).claims
+        print(f"{name}, main claim: {conclusions.headline(claims, families.headline(name))}")
+        written = write_report(results, out, running=names[place:])
+        if place == 1:
+            print(f"the first pages: {written['report']}")
+    tell(written)
     if attest:
         from ..sharing import attestation
 

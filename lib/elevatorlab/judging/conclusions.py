@@ -69,6 +69,23 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     return [_counts(speaks, len(runs)), *filter(None, why), *said]
 
 
+def headline(claims: Sequence[Claim], name: str) -> str:
+    """Say what was published, what was measured, and the verdict, of the claim called `name`.
+
+    Returns: A line for each run in which the claim was judged; "" where there is no such claim.
+    """
+    lines = []
+    for claim in claims:
+        if claim.id == name:
+            published = published_text(claim)
+            says = _quoted(published) if isinstance(claim.published, str) else published
+            measured = measured_text(claim) or "nothing that could tell"
+            lines.append(
+                f"{claim.quantity}: published {says}, measured {measured}: {claim.verdict}"
+            )
+    return "\n".join(lines)
+
+
 def _decided(claims: Sequence[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim.verdict in DECIDED]
 

@@ -145,11 +145,14 @@ class About(Record):
 class ClaimsFile(Record):
     """The content of `data/claims/<study>.yaml`.
 
-    `labels` are what a reader calls values: in the quantities of claims, and on the report's pages.
+    `headline` is the claim that stands for the whole document, without the study's name; it was
+    chosen from the document alone. `labels` are what a reader calls values: in the quantities of
+    claims, and on the report's pages.
     """
 
     study: str
     document: str
+    headline: str = ""
     about: About = About()
     labels: dict[str, str] = {}
     families: list[Family]
@@ -197,6 +200,11 @@ def statements(study: str, data: Path = DATA) -> list[Statement]:
     repeated = [name for name, n in Counter(one.claim["id"] for one in found).items() if n > 1]
     if repeated:
         raise ElevatorLabError(f"{path}: expected one claim per id, found several for {repeated}")
+    ids = [one.claim["id"] for one in found]
+    if file.headline and f"{study}/{file.headline}" not in ids:
+        raise ElevatorLabError(
+            f"{path}: expected the id of a claim as headline; found {file.headline}"
+        )
     calibrations = {one.claim["id"] for one in found if one.role == Role.CALIBRATION}
     if unknown := {one.stands_on for one in found if one.stands_on} - calibrations:
         raise ElevatorLabError(
@@ -210,6 +218,13 @@ def about(study: str, data: Path = DATA) -> About:
     """Return who published a study's document; nothing of one whose claims are not in `data`."""
     path = _claims_path(study, data)
     return _claims_file(path).about if path.is_file() else About()
+
+
+def headline(study: str, data: Path = DATA) -> str:
+    """Return the id of the claim that stands for a study's document; "" if none is named."""
+    path = _claims_path(study, data)
+    named = _claims_file(path).headline if path.is_file() else ""
+    return f"{study}/{named}" if named else ""
 
 
 def labels(study: str, data: Path = DATA) -> dict[str, str]:

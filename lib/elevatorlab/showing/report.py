@@ -8,6 +8,7 @@ this module imports `report_writer` only if the report is to be written.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from .. import cache
@@ -44,27 +45,29 @@ def write_report(
     out: str | Path | None = None,
     against: str | Path | None = None,
     called: str | None = None,
+    running: Sequence[str] = (),
 ) -> dict[str, Path]:
     """Judge `results`, draw them, and write the report, unless it is there as it would be written.
 
     `out`: Folder of the report; by default `default_place`. `against`: Other results, which a page
     of the report shows side by side with these. By default, a report on the reference of another
     preset shows the reference of the preset quick. `called`: What that page calls the other
-    results; by default, the text of `against`. Returns: Where the parts are: ``report`` (a page),
-    ``figures``, ``tables`` (folders).
+    results; by default, the text of `against`. `running`: Studies whose trials are not finished
+    yet, which the first page says. Returns: Where the parts are: ``report`` (a page), ``figures``,
+    ``tables`` (folders).
     """
     place = Path(out or default_place(results))
 
     def write(record: Path | None = None) -> None:
         from . import report_writer
 
-        report_writer.write(results, place, against, called)
+        report_writer.write(results, place, against, called, running)
         if record:
             (record / _FILE).write_text(json.dumps(_content(place)), encoding="utf-8")
 
     try:
         if cache_keys.are_known():
-            words = called or str(against)
+            words = " ".join([called or str(against), *running])
             digest = cache_keys.digest(words, _read(results, place), _read(against, place))
             record = cache.obtain("reports", digest, write)
             if json.loads((record / _FILE).read_text(encoding="utf-8")) != _content(place):

@@ -77,6 +77,7 @@ def build(
     about: Mapping[str, About] | None = None,
     other: verdict_pairs.OtherResults | None = None,
     flips: Mapping[str, str] | None = None,
+    running: Sequence[str] = (),
 ) -> Path:
     """Write the report.
 
@@ -87,7 +88,8 @@ def build(
     machines the reference's bits were verified. `about`: Who published the document of each study,
     and where. `other`: Results that one more page, beside.html, shows side by side with these.
     `flips`: By claim: on which other machines than the deterministic one its verdict is another.
-    Returns: `out`/index.html; beside it claims.html and one page per study, named like the study.
+    `running`: What the pages call the studies whose trials are not finished yet. Returns:
+    `out`/index.html; beside it claims.html and one page per study, named like the study.
     The same arguments give the same bytes.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -125,7 +127,7 @@ def build(
     pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
     environment = template_environment(pages)
     shared = {"studies": studies, "origins": origins, "total": how_many(claims)}
-    verified = {"attested": attested[::-1], "constants": SHARED}
+    verified = {"attested": attested[::-1], "constants": SHARED, "running": running}
     _write(environment, out / "index.html", "index.html", shared | verified)
     sought: dict[str, Any] = {"places": list(dict.fromkeys(claim.where for claim in claims))}
     sought |= {

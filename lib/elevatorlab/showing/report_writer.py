@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..errors import ElevatorLabError
@@ -22,7 +22,11 @@ DOCS_FIGURES = PROJECT / "docs" / "figures"
 
 
 def write(
-    results: str | Path | None, out: Path, against: str | Path | None, called: str | None
+    results: str | Path | None,
+    out: Path,
+    against: str | Path | None,
+    called: str | None,
+    running: Sequence[str] = (),
 ) -> None:
     """Judge `results`, draw them, and write the report to `out`; see `report.write_report`."""
     sources = {name: ResultSource.of(name, results) for name, _ in studies.STUDIES.items()}
@@ -52,7 +56,8 @@ def write(
     about = {name: families.about(name) for name in titles}
     flips = sensitivity.stored_flips()
     report_pages.build(
-        *(out, claims, figures, origins, tables, titles, attested.read(), about, other, flips)
+        *(out, claims, figures, origins, tables, titles, attested.read(), about, other, flips),
+        running=[titles[name] for name in running],
     )
 
 

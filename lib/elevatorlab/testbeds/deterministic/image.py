@@ -20,7 +20,7 @@ from ... import cache
 from ...errors import NotReady
 from ...paths import BUILD, ENVIRONMENTS, command, make_folder
 from .. import agent_archive
-from . import initramfs, qemu
+from . import initramfs, our_qemu, qemu
 
 FOLDER = BUILD / "image"
 RECIPE = ENVIRONMENTS / "deterministic"
@@ -33,9 +33,6 @@ FILES = (
 #: Names and versions of the packages in the root.
 PACKAGES = "packages.tsv"
 DISK_MIB = 4000
-
-#: The guest's processor. To build the image and modules of the kernel, programs of the guest run.
-PROCESSOR = "x86_64"
 
 #: Parts of the image digest (`digest_parts`).
 EMULATOR_PART, OPTIONS_PART = "emulator", "QEMU's options"
@@ -238,8 +235,10 @@ def _make(folder: Path) -> None:
 
 def refuse_another_processor(what: str, remedy: str) -> None:
     """Refuse to build what needs a processor that runs the guest's programs."""
-    if (here := platform.machine()) != PROCESSOR:
-        raise NotReady(f"{what} on {PROCESSOR} alone; this machine is {here}", remedy)
+    if (here := platform.machine()) != our_qemu.GUEST_PROCESSOR:
+        raise NotReady(
+            f"{what} on {our_qemu.GUEST_PROCESSOR} alone; this machine is {here}", remedy
+        )
 
 
 def _check_space(folder: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -23,7 +24,9 @@ RECIPE = ENVIRONMENTS / "emulator"
 NAME = "qemu-system-x86_64"
 #: File of the emulator's folder with QEMU's version line.
 VERSION = "version"
-KIND = "emulator"
+GUEST_PROCESSOR = "x86_64"
+#: Machines with other processors may share a home folder, and so the cache.
+KIND = "emulator" if platform.machine() == GUEST_PROCESSOR else f"emulator-{platform.machine()}"
 DISK_MIB = 1000
 
 #: The environment variable that names another QEMU, which is then used in place of ours.

@@ -14,6 +14,7 @@ from elevatorlab.results.outcome import Outcome
 from elevatorlab.running import campaign, estimate, expansion
 from elevatorlab.running.campaign import Share
 from fake_testbed import Bench, trials  # noqa: F401  (fixture)
+from stream_batching_tables import expanded
 
 
 def overlaps(spans):
@@ -185,6 +186,15 @@ def test_what_is_finished_here_counts_more_and_is_not_counted_again(quick, tmp_p
     sentence = estimate.sentence([Share(testbed, some)], tmp_path)
     assert numbers(sentence) == [2.5, 5.0, 2.0]  # 2 of 150 s each
     assert "the trials finished here" in sentence
+
+
+def test_a_trial_takes_as_much_longer_as_it_has_processors(tmp_path):
+    testbed = Bench("deterministic", "deterministic")
+    one, eight = expanded("smoke", cores=(1, 4), targets=("ram",), schedulers=("none",))
+    store.check(tmp_path, testbed)
+    told = stored.provenance(wall_s=60)
+    store.keep(tmp_path, testbed, one, Outcome({"result.json": b"{}"}, told))
+    assert numbers(estimate.sentence([Share(testbed, [one, eight])], tmp_path))[1] == 4.0
 
 
 def test_machines_work_at_the_same_time_and_what_shares_one_does_not(tmp_path):

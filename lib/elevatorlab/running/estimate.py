@@ -1,4 +1,8 @@
-"""Estimate the minutes and the disk space of a campaign from trials that have finished."""
+"""Estimate the minutes and the disk space of a campaign from trials that have finished.
+
+An emulator executes the processors of a machine one after the other. So a trial's time is estimated
+in proportion to its processors.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,10 @@ from .campaign import Share
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of trials: wall time of one worker, and disk space."""
+    """The cost of trials: wall time of one worker, and disk space.
+
+    The time of one trial is that for each of its processors.
+    """
 
     wall_s: float
     size_bytes: float
@@ -32,9 +39,9 @@ NOTHING = Cost(0, 0)
 def finished(share: Share, results: str | Path) -> Cost | None:
     """Return the mean cost of a share's finished trials; None if no trial is finished."""
     place, found = store.folder(results, share.testbed), []
-    for folder in (place / trial.hash for trial in share.trials):
-        if reading.finished(folder):
-            wall_s = reading.read_provenance(folder).wall_s
+    for trial in share.trials:
+        if reading.finished(folder := place / trial.hash):
+            wall_s = reading.read_provenance(folder).wall_s / trial.processors
             found.append(Cost(wall_s, sum(file.stat().st_size for file in folder.rglob("*"))))
     return sum(found, NOTHING) * (1 / len(found)) if found else None
 
@@ -61,7 +68,7 @@ def sentence(shares: Sequence[Share], results: str | Path, workers: int | None =
     machines: dict[str, list[tuple[Testbed, Cost]]] = {}
     total, bases = NOTHING, []
     for share in shares:
-        if not (count := len(share.todo(results))):
+        if not (todo := share.todo(results)):
             continue
         each, basis = finished(share, results), "the trials finished here"
         if each is None:
@@ -69,10 +76,12 @@ def sentence(shares: Sequence[Share], results: str | Path, workers: int | None =
         if each is None:
             return (
                 "minutes not known before the first trial is finished, since no such trial was "
-                f"measured yet; {count * campaign.MIB_PER_RESULT} MiB of disk space at most"
+                f"measured yet; {len(todo) * campaign.MIB_PER_RESULT} MiB of disk space at most"
             )
-        machines.setdefault(share.testbed.machine(), []).append((share.testbed, each * count))
-        total += each * count
+        wall_s = each.wall_s * sum(trial.processors for trial in todo)
+        cost = Cost(wall_s, each.size_bytes * len(todo))
+        machines.setdefault(share.testbed.machine(), []).append((share.testbed, cost))
+        total += cost
         bases.append(basis)
     if not machines:
         return "nothing to run"

@@ -77,6 +77,12 @@ def test_more_than_half_of_the_processors_are_refused(cores, error_of):
         assert "expected at most 24, since the target has as many" in said and "found 25" in said
 
 
+@pytest.mark.parametrize("given", [{"cores": (8,)}, {"cores_time_scale": 4}])
+def test_cores_without_their_experiment_are_refused(given, error_of):
+    said = error_of(studies.parameters, study, "smoke", given)
+    assert "Name it, too: -p experiments=cores" in said and "\n" not in said
+
+
 def test_machines_with_too_few_processors_are_refused():
     (one,) = expanded("smoke", cores=(1,), schedulers=("none",))
     (more,) = expanded("smoke", cores=(2,), schedulers=("none",))

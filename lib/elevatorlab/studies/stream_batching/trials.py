@@ -75,7 +75,7 @@ class Parameters(CommonParameters):
         time_scale 1. ``knobs`` combines each of `batch_nrs` with each of `batch_timeouts_us`.
         ``local`` is the negative control without a network: noop, SBQ, and a user's own
         schedulers. ``cores`` has all six figures, with host and target on processors of their own.
-        It is in no preset, and needs a testbed with that many processors.
+        It is in no preset.
     drivers : tuple of str
         Drivers of NVMe/TCP (`elevatorlab.trial.NvmeTcp`).
     time_scale : float
@@ -131,6 +131,16 @@ class Parameters(CommonParameters):
             raise ValueError(
                 "time_scale: expected 1 (the default on real machines) with a disk, whose time is "
                 f"its own; found {self.time_scale:g}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_cores_in_their_experiment_alone(self) -> Self:
+        given = self.model_fields_set & {"cores", "cores_time_scale"}
+        if given and "cores" not in self.experiments:
+            raise ValueError(
+                f"{min(given)}: expected with the experiment cores, which alone uses it; found "
+                f"{', '.join(self.experiments)}. Name it, too: -p experiments=cores"
             )
         return self
 

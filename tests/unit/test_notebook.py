@@ -4,11 +4,14 @@ import re
 from types import SimpleNamespace
 
 import pandas as pd
+import papermill
+import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from elevatorlab import notebook, studies
 from elevatorlab.lectures.tables import EMPTY, filled
 from elevatorlab.notebook.tables import as_html, load_ipython_extension
+from elevatorlab.paths import PROJECT
 from elevatorlab.results import tidying
 from synthetic import write_results
 
@@ -76,6 +79,7 @@ def test_the_extension_is_used_by_ipython():
 
 
 STUDY = "vm_vs_container"
+NOTEBOOKS = sorted(PROJECT.glob("notebooks/[ae]*/0*.ipynb"))  # analysis, experiments
 
 
 def test_a_measurement_shows_what_was_asked_for_alone(tmp_path, monkeypatch):
@@ -91,3 +95,36 @@ def test_a_measurement_shows_what_was_asked_for_alone(tmp_path, monkeypatch):
     assert set(shown["preset"]) == {"smoke"} and set(shown["repetition"]) == {1}
     assert list(shown.index) == list(range(len(shown)))
     assert len(shown) == len(table[(table["preset"] == "smoke") & (table["repetition"] == 1)])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"workers": 0}, "workers: Input should be greater than or equal to 1 (given: 0)"),
+        ({"workers": -3}, "workers"),
+        ({"schedulers": "none,,bfq"}, "schedulers: expected values with commas between"),
+        ({"schedulers": ""}, "schedulers: expected values with commas between"),
+        ({"scheduler": "bfq"}, "no parameter 'scheduler' here"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_starts(given, said, error_of):
+    sentence = error_of(notebook.check, STUDY, given, frozenset())
+    assert said in sentence and "\n" not in sentence
+
+
+@pytest.mark.parametrize("text", ["none,bfq,", "none, bfq", "['none','bfq']", '"none","bfq"'])
+def test_a_list_is_read_however_it_is_written(text):
+    asked = notebook.check(STUDY, {"schedulers": text}, frozenset())
+    assert (
+        asked.trials == notebook.check(STUDY, {"schedulers": ["none", "bfq"]}, frozenset()).trials
+    )
+
+
+def test_a_folder_with_a_number_for_its_name_is_a_folder():
+    assert notebook.check(STUDY, {"results": 2024}, frozenset()).results == "2024"
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_papermill_knows_the_type_of_each_parameter(file):
+    for parameter in papermill.inspect_notebook(str(file)).values():
+        assert parameter["inferred_type_name"] != "None", parameter["name"]

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 from IPython.display import Markdown
+from pydantic import BeforeValidator, Field
 
 from .. import testbeds
 from ..errors import ElevatorLabError
@@ -14,12 +15,25 @@ from ..judging import claims, verdict_cache
 from ..judging.multiple_testing import independent
 from ..judging.verdicts import Verdict
 from ..plugins import studies
+from ..plugins.testbeds import DEFAULT
+from ..records import Record, checked
 from ..running import expansion, jobs
 from ..testbeds.base import Testbed
 from . import launcher
 
-#: Parameters that every measurement notebook has, in addition to those of its study.
-COMMON = {"testbed": str, "preset": str, "results": str, "workers": int, "cluster": str}
+
+class Common(Record):
+    """Parameters that every measurement notebook has, in addition to those of its study.
+
+    They have the limits of the same options of `elevatorlab run`.
+    """
+
+    testbed: str | None = None
+    preset: str | None = None
+    #: Papermill reads a folder's name of digits as a number.
+    results: Annotated[str | None, BeforeValidator(lambda it: it if it is None else str(it))] = None
+    workers: Annotated[int, Field(ge=1)] | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,24 +79,19 @@ def check(study_name: str, namespace: Mapping[str, Any], before: Collection[str]
         if name not in before and not name.startswith("_") and name not in ("In", "Out", "before")
     }
     study = studies.get(study_name)
-    known = [*COMMON, *study.Parameters.model_fields]
+    known = [*Common.model_fields, *study.Parameters.model_fields]
     for name in given:
         if name not in known:
             raise ElevatorLabError(
                 f"no parameter {name!r} here; expected one of {', '.join(dict.fromkeys(known))}"
             )
-    common = {name: given.pop(name, None) for name in COMMON}
-    for name, value in common.items():
-        if value is not None and not isinstance(value, COMMON[name]):
-            raise ElevatorLabError(
-                f"{name}: expected {COMMON[name].__name__}; found {value!r} "
-                f"({type(value).__name__})"
-            )
-    preset = common["preset"] or "quick"
-    chosen = testbeds.several(common["testbed"] or "deterministic")
+    said = {name: given.pop(name) for name in Common.model_fields if name in given}
+    common = checked(Common, said, "parameters")
+    preset = common.preset or "quick"
+    chosen = testbeds.several(common.testbed or DEFAULT)
     shares = expansion.shares(study, preset, given, chosen)
     trials = frozenset(trial.hash for share in shares for trial in share.trials)
-    rest = (common["results"], common["workers"], common["cluster"])
+    rest = common.results, common.workers, common.cluster
     return Measurement(study, chosen, preset, given, *rest, trials)
 
 

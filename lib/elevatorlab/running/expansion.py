@@ -1,5 +1,7 @@
 """Expand a study on a testbed: the parameters of a preset, and the trials that follow from them."""
 
+import ast
+import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -91,7 +93,7 @@ def parameters(
             )
         if value is not None:
             if isinstance(content.get(name, fields[name].default), tuple):
-                value = _as_list(value) if isinstance(value, str) else value
+                value = _as_list(name, value) if isinstance(value, str) else value
                 value = [value] if isinstance(value, int) else value
             if name == "schedulers" and isinstance(value, list | tuple):
                 value = [_scheduler(one) for one in value]
@@ -124,9 +126,13 @@ def _scheduler(value: Any) -> Any:
     return value
 
 
-def _as_list(text: str) -> Any:
-    """Read a list as a shell gives it: JSON, or words with commas between."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text.split(",")
+def _as_list(name: str, text: str) -> Any:
+    """Read a list as a shell gives it: JSON, a list of Python, or words with commas between."""
+    for read in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError):
+            found = read(text)
+            return [found] if isinstance(found, str) else found
+    words = [word.strip().strip("\"'") for word in text.strip().removesuffix(",").split(",")]
+    if "" in words:
+        raise ElevatorLabError(f"{name}: expected values with commas between; found {text!r}")
+    return words

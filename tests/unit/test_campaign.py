@@ -9,7 +9,7 @@ import stored
 import stubs
 from elevatorlab import studies
 from elevatorlab.errors import NotReady, TrialFailed
-from elevatorlab.results import costs, store
+from elevatorlab.results import costs, reading, store
 from elevatorlab.results.outcome import Outcome
 from elevatorlab.running import campaign, estimate, expansion
 from elevatorlab.running.campaign import Share
@@ -186,6 +186,21 @@ def test_what_is_finished_here_counts_more_and_is_not_counted_again(quick, tmp_p
     sentence = estimate.sentence([Share(testbed, some)], tmp_path)
     assert numbers(sentence) == [2.5, 5.0, 2.0]  # 2 of 150 s each
     assert "the trials finished here" in sentence
+
+
+@pytest.mark.parametrize("name", ["result.json", "provenance.json"])
+def test_a_result_that_was_cut_off_is_made_again_and_kept_aside(trials, name, tmp_path):
+    bench = Bench("host", "m")
+    share = Share(bench, trials(2))
+    campaign.run([share], tmp_path)
+    damaged = store.folder(tmp_path, bench) / share.trials[0].hash
+    (damaged / name).write_bytes(b'{"schema')
+    assert share.todo(tmp_path) == share.trials[:1]
+    assert str(damaged) in str(campaign.plan([share], tmp_path))
+    campaign.run([share], tmp_path)
+    assert share.todo(tmp_path) == [] and len(bench.spans) == 3
+    assert (damaged.with_name(f"{damaged.name}.damaged") / name).read_bytes() == b'{"schema'
+    assert len(list(reading.results_in(tmp_path))) == 2
 
 
 def test_a_trial_takes_as_much_longer_as_it_has_processors(tmp_path):

@@ -56,9 +56,23 @@ def read(folder: Path) -> Stored:
     return Stored(folder, trial)
 
 
+#: Ends the name of a damaged result's folder, once its trial has run again.
+DAMAGED = ".damaged"
+
+
 def finished(folder: Path) -> bool:
-    """Tell whether `folder` holds a whole result."""
+    """Tell whether `folder` holds the result of a finished trial, damaged or not."""
     return (folder / "result.json").exists() and (folder / "provenance.json").exists()
+
+
+def whole(folder: Path) -> bool:
+    """Tell whether a finished result can be read: no file of it was cut off."""
+    try:
+        for name in ("result.json", "provenance.json"):
+            json.loads((folder / name).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return False
+    return True
 
 
 def results_in(results: Path | str, study: str | None = None) -> Iterator[Stored]:
@@ -79,7 +93,7 @@ def results_in(results: Path | str, study: str | None = None) -> Iterator[Stored
             f"Make some with: {command('run STUDY --results FOLDER')}"
         )
     for folder in sorted(Path(results).glob("*/*")):
-        if not finished(folder) or folder.suffix == ".part":
+        if not finished(folder) or folder.suffix in (".part", DAMAGED):
             continue
         stored = read(folder)
         if study in (None, stored.trial["study"]):

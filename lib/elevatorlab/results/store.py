@@ -24,7 +24,7 @@ from ..trial import Trial
 from . import references
 from .models import SCHEMA_VERSION, Provenance
 from .outcome import Outcome
-from .reading import finished
+from .reading import DAMAGED, finished
 from .references import ResultSource
 from .tidying import tidy
 
@@ -130,7 +130,8 @@ def failed_log(folder: Path) -> Path:
 def write(folder: Path, trial: Trial, outcome: Outcome) -> None:
     """Write a result to `folder`, which appears when it is whole, also after a power cut.
 
-    Until then it has another name. Nothing is left of one that could not be written.
+    Until then it has another name. Nothing is left of one that could not be written. A damaged
+    result that is there already is kept beside it.
     """
     told = checked(Provenance, outcome.provenance, f"provenance of trial {trial.hash}")
     files = {
@@ -147,6 +148,10 @@ def write(folder: Path, trial: Trial, outcome: Outcome) -> None:
             target.write_bytes(content)
         for path in [*part.rglob("*"), part]:
             _flush(path)
+        if folder.exists():
+            aside = folder.with_name(folder.name + DAMAGED)
+            shutil.rmtree(aside, ignore_errors=True)
+            os.rename(folder, aside)
         os.rename(part, folder)
         _flush(folder.parent)
     finally:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -33,9 +33,14 @@ class Share:
     trials: list[Trial]
 
     def todo(self, results: str | Path) -> list[Trial]:
-        """Return the trials that have no result in `results` yet."""
+        """Return the trials that have no whole result in `results` yet."""
         place = store.folder(results, self.testbed)
-        return [trial for trial in self.trials if not reading.finished(place / trial.hash)]
+        return [trial for trial in self.trials if not reading.whole(place / trial.hash)]
+
+    def damaged(self, results: str | Path) -> list[Path]:
+        """Return the folders of finished trials whose results cannot be read."""
+        folders = (store.folder(results, self.testbed) / trial.hash for trial in self.trials)
+        return [one for one in folders if reading.finished(one) and not reading.whole(one)]
 
 
 #: Unfinished shares, each with its trials that have no result yet.
@@ -48,9 +53,16 @@ class Plan:
 
     todo: list[tuple[Testbed, Trial]]
     finished: int
+    #: Folders of those among `todo` that have a result which cannot be read.
+    damaged: list[Path] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{len(self.todo)} trials to run, {self.finished} finished already"
+        said = f"{len(self.todo)} trials to run, {self.finished} finished already"
+        if not self.damaged:
+            return said
+        return (
+            f"{said}, {len(self.damaged)} damaged and to run again (the first: {self.damaged[0]})"
+        )
 
 
 def divide(expanded: Sequence[tuple[Testbed, list[Trial]]]) -> list[Share]:
@@ -81,7 +93,8 @@ def divide(expanded: Sequence[tuple[Testbed, list[Trial]]]) -> list[Share]:
 def plan(shares: Sequence[Share], results: str | Path) -> Plan:
     """Divide the trials of `shares` into those that are finished in `results` and those to run."""
     todo = [(share.testbed, trial) for share in shares for trial in share.todo(results)]
-    return Plan(todo, sum(len(share.trials) for share in shares) - len(todo))
+    damaged = [folder for share in shares for folder in share.damaged(results)]
+    return Plan(todo, sum(len(share.trials) for share in shares) - len(todo), damaged)
 
 
 def run(

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from elevatorlab.agent.errors import AgentError
-from elevatorlab.agent.workloads import iozone_text
-from elevatorlab.agent.workloads.fio import summarise
+from elevatorlab.agent.workloads import fio_points, iozone_text
+from elevatorlab.agent.workloads.background import reports
+from elevatorlab.agent.workloads.fio import arguments, summarise
 from elevatorlab.agent.workloads.iozone import TESTS, pattern, rates
 from elevatorlab.paths import PROJECT
 from helpers import FIXTURES
@@ -141,8 +142,14 @@ def test_in_the_mixed_workload_odd_threads_write_as_iozones_do():
 
 @pytest.mark.parametrize("broken", ["", "fio: out of memory", '{"jobs": []}', '{"jobs": [1]}'])
 def test_a_report_of_fio_that_is_not_whole_is_refused(broken):
-    with pytest.raises(AgentError, match="expected 2 jobs that moved bytes"):
+    with pytest.raises(AgentError, match="fio's report"):
         rates(broken, 2)
+
+
+def test_a_report_of_fewer_jobs_than_threads_is_refused():
+    assert rates(REPORT, 1)["throughput_kib_s"] == 25200 + 26000
+    with pytest.raises(AgentError, match="expected 2 jobs that moved bytes"):
+        rates(REPORT, 2)
 
 
 REPORT = (FIXTURES / "fio-3.33-randrw.json").read_text()
@@ -185,6 +192,122 @@ def test_a_broken_report_is_refused(case):
     with pytest.raises(AgentError) as refusal:
         summarise(BROKEN[case])
     said = str(refusal.value)
-    assert "expected its JSON with one job" in said
+    assert "expected its JSON with a job" in said
     assert f"found {len(BROKEN[case])} characters" in said
-    assert "run the trial again" in said
+
+
+def changed(**of_job):
+    """Return the report with other values in its job; a mapping changes values of a part."""
+    report = json.loads(REPORT)
+    job = report["jobs"][0]
+    for name, value in of_job.items():
+        job[name] = {**job.get(name, {}), **value} if isinstance(value, dict) else value
+    return report
+
+
+def of_jobs(*reports):
+    return json.dumps({**reports[0], "jobs": [job for one in reports for job in one["jobs"]]})
+
+
+def test_all_jobs_count():
+    slow = {"mean": 1e6, "N": 374}
+    other = changed(read={"total_ios": 374, "iops": 100.5, "io_bytes": 1, "clat_ns": slow})
+    found = summarise(of_jobs(json.loads(REPORT), other))
+    read = found["read"]
+    assert (read["requests"], read["iops"], read["bytes"]) == (500, 6400.5, 126 * 4096 + 1)
+    assert read["latency_mean_ns"] == pytest.approx((126 * 134624.587302 + 374 * 1e6) / 500)
+    assert read["latency_percentile_ns"] == {}, "percentiles of two jobs cannot be averaged"
+    assert found["write"]["requests"] == 260
+
+
+def test_a_direction_of_one_job_among_several_keeps_its_percentiles():
+    reader, writer = changed(write={"total_ios": 0}), changed(read={"total_ios": 0})
+    assert summarise(of_jobs(reader, writer)) == summarise(REPORT)
+
+
+def test_fio_is_asked_for_the_percentiles_of_all_processes():
+    assert "--group_reporting=1" in arguments({"numjobs": 4})
+    assert "--group_reporting=0" in arguments({"numjobs": "4", "group_reporting": 0})
+    assert arguments({"rw": "read", "numjobs": 1}) == ["--rw=read", "--numjobs=1"]
+
+
+def test_trims_count():
+    counts = json.loads(REPORT)["jobs"][0]["write"]
+    assert summarise(json.dumps(changed(trim=counts)))["trim"] == summarise(REPORT)["write"]
+
+
+def test_of_several_documents_the_last_has_the_whole_run():
+    early = json.dumps(changed(read={"total_ios": 1}), indent=2)
+    for text in (f"{early}\n{REPORT}", f"{early}\n{early}\n{REPORT}\nDisk stats: {{}}\n"):
+        assert summarise(text) == summarise(REPORT)
+    with pytest.raises(AgentError):
+        summarise(f"{early}\n{REPORT[:-30]}")
+
+
+@pytest.mark.parametrize("note", ["fio: CPU mask {64,191}", "{0}: no such job", "a {", "\ufeff"])
+def test_a_brace_in_a_note_begins_no_report(note):
+    assert summarise(f"{note}\n{REPORT}\n{note}\n") == summarise(REPORT)
+
+
+def test_a_report_without_percentiles_or_latencies_has_the_rest():
+    whole = summarise(REPORT)["read"]
+    report = changed()
+    del report["jobs"][0]["read"]["clat_ns"]["percentile"]
+    found = summarise(json.dumps(report))["read"]
+    assert found == {**whole, "latency_percentile_ns": {}}
+    unmeasured = {"clat_ns": {"mean": 0.0, "N": 0, "percentile": {}}}
+    found = summarise(json.dumps(changed(read=unmeasured)))["read"]
+    assert found == {**whole, "latency_mean_ns": None, "latency_percentile_ns": {}}
+
+
+@pytest.mark.parametrize("word", ["nan", "-nan", "NaN", "inf"])
+def test_what_is_no_number_is_refused_where_it_is_read_alone(word):
+    unread = REPORT.replace('"stddev": 548599.470751', f'"stddev": {word}')
+    assert unread != REPORT and summarise(unread) == summarise(REPORT)
+    with pytest.raises(AgentError, match="iops"):
+        summarise(REPORT.replace('"iops": 6300.0', f'"iops": {word}'))
+
+
+REFUSED = {
+    "No space left on device": changed(error=28),
+    "continue_on_error": changed(total_err=3, first_error=5),
+    "client": {"client_stats": changed()["jobs"]},
+    "stonewall": json.loads(of_jobs(changed(), changed(groupid=1))),
+    "wait_for": changed(**{"job options": {"wait_for": "other"}}),
+}
+
+
+@pytest.mark.parametrize("option", REFUSED)
+def test_what_cannot_be_added_is_refused_by_the_options_name(option):
+    with pytest.raises(AgentError, match=option):
+        summarise(json.dumps(REFUSED[option]))
+
+
+def test_a_report_of_reads_and_writes_in_one_is_refused_and_one_of_both_is_read():
+    report = changed(mixed=changed()["jobs"][0]["read"])
+    assert summarise(json.dumps(report)) == summarise(REPORT)
+    del report["jobs"][0]["read"], report["jobs"][0]["write"]
+    with pytest.raises(AgentError, match="unified_rw_reporting"):
+        summarise(json.dumps(report))
+
+
+def test_a_point_without_its_percentiles_is_refused_by_the_options_names():
+    with pytest.raises(AgentError, match="lat_percentiles, percentile_list"):
+        fio_points.summarise(REPORT)
+
+
+def test_a_block_of_iozone_that_cannot_be_read_is_not_passed_over():
+    damaged = text("throughput-3").replace("= 7421733.00 kB/sec\n", "=         nan kB/sec\n", 1)
+    assert "5 blocks" in refusal(iozone_text.throughput, damaged)
+
+
+def iostat(*disks):
+    reported = [{"disk": [{"disk_device": name, "r/s": 1.5}]} for name in disks]
+    return json.dumps({"sysstat": {"hosts": [{"statistics": reported}]}})
+
+
+def test_iostats_reports_are_those_of_the_device_and_all_of_them():
+    assert [one["r/s"] for one in reports(iostat("vda", "vda"), "vda", 2)] == [1.5, 1.5]
+    for broken in (iostat("vda"), iostat("vda", "vdb"), iostat("vda", "vda")[:-2], "", "[]"):
+        with pytest.raises(AgentError, match="expected"):
+            reports(broken, "vda", 2)

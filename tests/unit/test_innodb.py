@@ -46,6 +46,21 @@ def test_a_report_that_is_cut_off_is_refused(text):
         parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        (REPORT + REPORT, "report-checkpoints"),
+        (REPORT.replace("errors:                      0", "errors:  3"), "mysql-ignore-errors"),
+        (REPORT.replace(" |", " "), "--histogram"),
+        (REPORT.replace("avg:                                    2.81", "avg:  nan"), "expected"),
+    ],
+)
+def test_what_sysbenchs_report_does_not_say_is_refused_by_the_options_name(text, option):
+    assert text != REPORT
+    with pytest.raises(AgentError, match=option):
+        parse(text)
+
+
 def test_a_percentile_is_the_bar_that_reaches_it():
     bars = [(1.0, 50), (2.0, 49), (3.0, 1)]
     assert [percentile(bars, percent) for percent in (50, 51, 99, 100)] == [1, 2, 2, 3]

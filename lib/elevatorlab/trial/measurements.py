@@ -55,13 +55,16 @@ class TimedTreeRead(Record):
 
 
 class FioDirection(Record):
-    """What fio reports of all reads, or of all writes; latencies are fio's completion latencies."""
+    """What fio reports of all reads, writes or trims; latencies are fio's completion latencies.
+
+    Without a mean, fio did not measure them; without percentiles, it reported none of all jobs.
+    """
 
     requests: Whole
     bytes: Whole
     iops: Number
     kib_s: Number
-    latency_mean_ns: Number
+    latency_mean_ns: Number | None = None
     latency_percentile_ns: dict[str, Number]
 
 
@@ -70,10 +73,11 @@ class Fio(Record):
 
     read: FioDirection | None = None
     write: FioDirection | None = None
+    trim: FioDirection | None = None
 
 
 class PointDirection(Record):
-    """What fio reports of a point's reads, or writes; latencies begin with the submission."""
+    """What fio reports of a point's reads, writes or trims; latencies begin with the submission."""
 
     requests: Whole
     bytes: Whole
@@ -110,6 +114,7 @@ class Point(Record):
     point: dict[str, str | int]
     read: PointDirection | None = None
     write: PointDirection | None = None
+    trim: PointDirection | None = None
     counters: Counters
     processor_time: ProcessorTime | None = None
 

@@ -74,8 +74,26 @@ class Iostat(Workload):
                 "expected its report on the device under test"
             )
         (self.raw / f"{self.name}.iostat.json").write_text(run.stdout)
-        host = json.loads(run.stdout)["sysstat"]["hosts"][0]
-        self.reports = [report["disk"][0] for report in host["statistics"]]
+        self.reports = reports(run.stdout, self.device, count)
 
     def measurements(self) -> dict[str, Any]:
         return {"reports": self.reports}
+
+
+def reports(text: str, device: str, count: int) -> list[dict[str, Any]]:
+    """Return what iostat's JSON says of a device, for each interval."""
+    try:
+        (host,) = json.loads(text)["sysstat"]["hosts"]
+        disks = [disk for report in host["statistics"] for disk in report["disk"]]
+        found = [disk for disk in disks if disk["disk_device"] == device]
+    except (ValueError, KeyError, TypeError) as problem:
+        raise AgentError(
+            f"iostat's report is not whole: expected its JSON, found {len(text)} characters that "
+            f"end in {text[-40:]!r} ({type(problem).__name__}: {problem}). See log.txt"
+        ) from None
+    if len(found) != count:
+        raise AgentError(
+            f"iostat reports {len(found)} intervals of {device}; expected {count}. Was the "
+            "device there all the time?"
+        )
+    return found

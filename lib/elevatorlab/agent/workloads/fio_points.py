@@ -10,10 +10,10 @@ from ..errors import AgentError
 from ..groups.worker import ending
 from ..observe import kernel_counters, processor_time, tracefs
 from .base import Workload
-from .fio import by_direction
+from .fio import arguments, by_direction, mean_ns, percentile_ns, total
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 #: fio is at work when requests end in so many looks at the device in a row, so far apart: what
@@ -83,7 +83,7 @@ class FioPoints(Workload):
             **point,
         }
         argv = ["fio", "--output-format=json", f"--name={self.name}", f"--randseed={self.seed}"]
-        return argv + [f"--{key}={value}" for key, value in options.items()]
+        return argv + arguments(options)
 
     def measurements(self) -> dict[str, Any]:
         return {"points": self.measured}
@@ -154,18 +154,26 @@ class _Watcher(threading.Thread):
 def summarise(text: str) -> dict[str, Any]:
     """Reduce fio's JSON report to the figures of a point.
 
-    The text is what ``fio --output-format=json --lat_percentiles=1`` printed. For ``read`` and
-    ``write``, where there was any: requests, bytes, IOPS, and of the latency from submission to
+    The text is what ``fio --output-format=json --lat_percentiles=1`` printed. For reads, writes
+    and trims, where there was any: requests, bytes, IOPS, and of the latency from submission to
     completion mean, median and 99th percentile in nanoseconds.
     """
-    return by_direction(
-        text,
-        lambda counts: {
-            "requests": counts["total_ios"],
-            "bytes": counts["io_bytes"],
-            "iops": counts["iops"],
-            "latency_mean_ns": counts["lat_ns"]["mean"],
-            "latency_p50_ns": counts["lat_ns"]["percentile"]["50.000000"],
-            "latency_p99_ns": counts["lat_ns"]["percentile"]["99.000000"],
-        },
-    )
+    return by_direction(text, _figures)
+
+
+def _figures(jobs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    mean, percentiles = mean_ns(jobs, "lat_ns"), percentile_ns(jobs, "lat_ns")
+    if mean is None or not {"50.000000", "99.000000"} <= set(percentiles):
+        raise AgentError(
+            "fio reports no median and 99th percentile of the latency from submission on; a point "
+            "needs both. Leave out disable_lat, gtod_reduce, lat_percentiles, percentile_list and "
+            "group_reporting"
+        )
+    return {
+        "requests": total(jobs, "total_ios"),
+        "bytes": total(jobs, "io_bytes"),
+        "iops": total(jobs, "iops"),
+        "latency_mean_ns": mean,
+        "latency_p50_ns": percentiles["50.000000"],
+        "latency_p99_ns": percentiles["99.000000"],
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from ..errors import AgentError
 from ..groups.worker import ending
 from . import iozone_text
 from .base import Workload
+from .fio import jobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,15 +140,15 @@ def pattern(test: str, index: int) -> str:
 def rates(text: str, threads: int) -> dict[str, float]:
     """Return the figures of one test from fio's report, as `iozone_text.throughput` names them."""
     try:
-        jobs = json.loads(text[text.index("{") :])["jobs"]
+        jobs = jobs_of(text)
         by_thread = [(job["read"]["bw_bytes"] + job["write"]["bw_bytes"]) / 1024 for job in jobs]
         moved = [(job["read"]["io_bytes"] + job["write"]["io_bytes"]) / 1024 for job in jobs]
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         by_thread = moved = []
     if len(by_thread) != threads or not all(by_thread):
         raise AgentError(
-            f"fio's report is not whole: expected {threads} jobs that moved bytes, found "
-            f"{len(by_thread)} in {len(text)} characters; run the trial again"
+            f"fio's report lacks figures: expected {threads} jobs that moved bytes, found "
+            f"{sum(map(bool, by_thread))} in {len(text)} characters. See log.txt"
         )
     return {
         "throughput_kib_s": sum(by_thread),

@@ -74,6 +74,12 @@ def throughput(text: str) -> list[dict[str, Any]]:
             "iozone's text has no figures of its throughput mode; expected it to run with -t, "
             "or with -l and -u"
         )
+    blocks = text.count("Children see throughput")
+    if len(found) < blocks:
+        raise AgentError(
+            f"iozone's text has {blocks} blocks of figures, of which {len(found)} can be read; "
+            "expected five lines of numbers in each. Its text is damaged"
+        )
     idle = [one for one in found if not one["throughput_kib_s"]]
     if idle:
         raise AgentError(
@@ -121,7 +127,7 @@ def _same_as_report(
         if blocks and blocks != values:
             raise AgentError(
                 f"iozone's report and its blocks differ in {test}: {values} and {blocks}; "
-                "expected the same figures. Its text is damaged: run it again"
+                "expected the same figures. Its text is damaged"
             )
 
 
@@ -166,7 +172,7 @@ def _whole(text: str) -> None:
     if "iozone test complete." not in text:
         raise AgentError(
             f"iozone's text is cut off: expected it to end in 'iozone test complete.', found "
-            f"{text.rstrip()[-40:]!r}; run the trial again"
+            f"{text.rstrip()[-40:]!r}. What ended it is in log.txt"
         )
 
 

@@ -182,19 +182,30 @@ def parse(text: str) -> dict[str, Any]:
     These are ``commits``, ``duration_s``, ``tps``; latencies in milliseconds: ``latency_mean_ms``,
     ``latency_max_ms``, and percentiles, each the upper end of a bar of the histogram.
     """
+    if len(re.findall(_COMMITS, text)) > 1:
+        raise AgentError(
+            "sysbench reports more than once, and of a part of the run each time; expected one "
+            "report of the whole run. Leave out report-checkpoints"
+        )
+    ignored = re.findall(r"ignored errors: +(\d+)", text)
+    if any(map(int, ignored)):
+        raise AgentError(
+            f"sysbench passed over {ignored[0]} errors, whose requests it sent again; expected "
+            "none. Leave out mysql-ignore-errors to see the first one"
+        )
+    bars = [(float(value), int(count)) for value, count in re.findall(BAR, text, re.MULTILINE)]
     try:
-        commits = int(re.findall(r"total number of events: +(\d+)", text)[0])
+        commits = int(re.findall(_COMMITS, text)[0])
         duration_s = float(re.findall(r"total time: +([\d.]+)s", text)[0])
         mean_ms = float(re.findall(r"avg: +([\d.]+)", text)[0])
         max_ms = float(re.findall(r"max: +([\d.]+)", text)[0])
-        bars = [(float(value), int(count)) for value, count in re.findall(BAR, text, re.MULTILINE)]
         percentiles = {f"latency_p{p}_ms": percentile(bars, p) for p in (50, 95, 99)}
         tps = commits / duration_s
     except (ValueError, IndexError, ZeroDivisionError) as problem:
         raise AgentError(
             "sysbench's report is not whole: expected its histogram and statistics, found "
-            f"{len(text)} characters that end in {text[-40:]!r} ({type(problem).__name__}); run "
-            "the trial again"
+            f"{len(text)} characters that end in {text[-40:]!r} ({type(problem).__name__}). "
+            "It needs --histogram and at least one commit; else see log.txt"
         ) from None
     return {
         **{"commits": commits, "duration_s": duration_s, "tps": tps},
@@ -202,6 +213,7 @@ def parse(text: str) -> dict[str, Any]:
     }
 
 
+_COMMITS = r"total number of events: +(\d+)"
 BAR = r"^ +(\d+\.\d+) \|\** +(\d+)$"
 
 

@@ -22,6 +22,7 @@ _PUBLIC = {
     "running.jobs": "run_study",
     "results.outcome": "Outcome",
     "results.store": "load",
+    "results.importing.table": "import_results",
     "judging.claim": "Claim",
     "judging.claims": "judge",
     "judging.verdicts": "Judgement Verdict compare not_testable",

@@ -67,6 +67,43 @@ def report_command(
         tell(write_report(mine, out or default_place(results), other, against))
 
 
+@app.command("import")
+def import_command(
+    files: Annotated[
+        list[Path], typer.Argument(help="reports of fio (JSON, JSON+), iozone and sysbench")
+    ],
+    label: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE: a factor of all rows; may be repeated")
+    ] = None,
+    pattern: Annotated[
+        str | None, typer.Option(help="the files' names, as '{scheduler}-{repetition}.json'")
+    ] = None,
+    per_job: Annotated[
+        bool, typer.Option("--per-job", help="a row for each process of fio")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file to write; by default the table is printed")
+    ] = None,
+) -> None:
+    """Make a tidy table of measurements that you already have, as CSV."""
+    import warnings
+
+    from ..results.importing import table
+
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        found = table.import_results(
+            files, labels=table.labels(label or []), pattern=pattern, per_job=per_job
+        )
+    for note in notes:
+        typer.echo(f"elevatorlab: {note.message}", err=True)
+    if out is None:
+        print(found.to_csv(index=False), end="")
+    else:
+        table.write(found, out)
+        tell({f"{len(found)} rows": out})
+
+
 def _unpacked(results: str | None) -> AbstractContextManager[str | Path | None]:
     """Give a bundle's results; import what reads bundles only for a bundle, since it takes long."""
     if results is None or not Path(results).is_file():

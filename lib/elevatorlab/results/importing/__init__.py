@@ -1,0 +1,1 @@
+"""Results that somebody already has, from the tools' own reports, as a tidy table."""

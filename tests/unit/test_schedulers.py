@@ -13,7 +13,7 @@ from elevatorlab.agent.devices import schedulers as of_the_agent
 from elevatorlab.agent.groups import hierarchies
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
 from elevatorlab.plugins import schedulers
-from elevatorlab.plugins.scheduler_folders import ZOO
+from elevatorlab.plugins.scheduler_folders import ZOO, named
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.testbeds.agent_archive import agent_archive
 from elevatorlab.testbeds.capabilities import capabilities
@@ -243,8 +243,15 @@ def test_weights_of_version_1_need_a_scheduler_that_weighs():
     assert (file.name, value) == (weighs.weight_files["1"], "10")
 
 
+@pytest.mark.parametrize(("former", "today"), [("noop", "none"), ("deadline", "mq-deadline")])
+def test_a_schedulers_former_name_is_refused_with_todays(former, today, error_of):
+    record = {"name": former}
+    for arguments in ((named, former), (SCHEDULERS.get, former), (checked, Scheduler, record, "")):
+        assert f"'{former}', whose place '{today}' has today" in error_of(*arguments)
+
+
 def test_an_unknown_scheduler_lists_what_there_is(adios, error_of):
-    said = error_of(checked, Scheduler, {"name": "noop"}, "trial")
+    said = error_of(checked, Scheduler, {"name": "nop"}, "trial")
     *_, last, _ = names = SCHEDULERS.names()
     assert names[:2] == ["none", "mq-deadline"] and names[-1] == "adios"
-    assert "'none', 'mq-deadline'" in said and f"{last!r} or 'adios' (given: 'noop')" in said
+    assert "'none', 'mq-deadline'" in said and f"{last!r} or 'adios' (given: 'nop')" in said

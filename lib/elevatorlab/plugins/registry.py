@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -47,6 +47,8 @@ class Registry(Generic[T]):
     check : callable, optional
         Called with the name, the entry and its package (None: a call of `register`) before an
         entry is accepted. Returns why the entry is not of this kind, or "".
+    former : mapping, optional
+        Names that many still know, and the entry that has their place today.
     """
 
     def __init__(
@@ -56,8 +58,10 @@ class Registry(Generic[T]):
         order: Callable[[T], Any] | None = None,
         collections: bool = False,
         check: Callable[[str, T, Package | None], str] = _anything,
+        former: Mapping[str, str] | None = None,
     ) -> None:
         self.kind, self.group = kind, group
+        self._former = former or {}
         self._order, self._collections, self._check = order, collections, check
         self._known: dict[str, T] = {}
         self._waiting: dict[str, EntryPoint] | None = None
@@ -123,11 +127,17 @@ class Registry(Generic[T]):
         if name not in self._known:
             if name not in installed:
                 raise ElevatorLabError(
-                    f"{self.kind}: expected one of {', '.join(self.names())}; found {name!r}"
+                    f"{self.kind}: expected one of {', '.join(self.names())}; found "
+                    f"{self.told(name)}"
                 )
             entry = self._load(installed[name])
             self._known[name] = self._checked(name, entry, self.package(name))
         return self._known[name]
+
+    def told(self, name: str) -> str:
+        """Return a name that is refused, in quotes, and what to take instead if that is known."""
+        today = self._former.get(name)
+        return repr(name) + (f", whose place {today!r} has today" if today else "")
 
     def package(self, name: str) -> Package | None:
         """Return the package that brings an entry; None for an entry that `register` added."""

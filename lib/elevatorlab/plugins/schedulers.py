@@ -47,6 +47,8 @@ class SchedulerRecord:
         Names of the scheduler's own counters, which are files beside its tunables.
     weight_files : dict
         The file that sets a group's weight, by the version of cgroups ("1", "2").
+    former_name : str
+        What had its place before blk-mq, in Linux before 5.0; "" if nothing had.
     label : str
         The scheduler's name in figures; by default `name`.
     colour, marker : str
@@ -66,6 +68,7 @@ class SchedulerRecord:
     signature: str | None = None
     counters: tuple[str, ...] = ()
     weight_files: Mapping[str, str] = field(default_factory=dict)
+    former_name: str = ""
     label: str = ""
     colour: str = ""
     marker: str = ""
@@ -113,7 +116,10 @@ IN_THE_IMAGE = ("linux", "elevatorlab")
 
 #: Every scheduler that is installed or was registered; those of this package first.
 SCHEDULERS: Registry[SchedulerRecord] = Registry(
-    "scheduler", "elevatorlab.schedulers", collections=True
+    "scheduler",
+    "elevatorlab.schedulers",
+    collections=True,
+    former={record.former_name: name for name, record in OURS.items() if record.former_name},
 )
 
 

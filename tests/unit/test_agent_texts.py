@@ -65,21 +65,6 @@ def test_direct_mode_is_the_same_text():
     assert len(iozone_text.throughput(text("direct"))) == 5
 
 
-def test_the_table_of_the_automatic_mode_with_several_record_sizes():
-    rows = iozone_text.table(text("auto"))
-    sizes = [(row["size_kib"], row["record_kib"]) for row in rows]
-    assert sizes[:3] == [(64, 4), (64, 8), (64, 16)] and sizes[-1] == (256, 256)
-    assert all(set(iozone_text.TABLE) <= row.keys() for row in rows)
-
-
-def test_a_table_with_tests_left_out_has_no_figures_for_them():
-    (row,) = iozone_text.table(text("single"))
-    assert row == {
-        **{"size_kib": 1024, "record_kib": 4, "write": 1861061, "rewrite": 4396951},
-        **{"read": 5853003, "reread": 4783849, "random_read": 5853003, "random_write": 3748425},
-    }
-
-
 @pytest.mark.parametrize("name", ["throughput-3", "throughput-all-tests", "direct"])
 def test_a_text_cut_off_anywhere_is_refused(name):
     whole = text(name)
@@ -88,34 +73,28 @@ def test_a_text_cut_off_anywhere_is_refused(name):
         assert "cut off" in said or "expected the text that iozone prints" in said
 
 
-@pytest.mark.parametrize("name", ["auto", "single"])
-def test_a_table_cut_off_is_refused(name):
-    assert "cut off" in refusal(iozone_text.table, text(name).partition("iozone test")[0])
-
-
 @pytest.mark.parametrize("foreign", ["", "fio-3.33\n", '{"jobs": []}', "Version 2.00  bonnie"])
 def test_another_programs_text_is_refused(foreign):
     assert "expected the text that iozone prints" in refusal(iozone_text.throughput, foreign)
-    assert "expected the text that iozone prints" in refusal(iozone_text.table, foreign)
 
 
 EARLY = "".join(line for line in text("disk-full").splitlines(True) if "No space" not in line)
 
 
 @pytest.mark.parametrize(
-    ("read", "content", "said"),
+    ("content", "said"),
     [
-        (iozone_text.throughput, text("auto"), ["no figures of its throughput mode"]),
-        (iozone_text.table, text("throughput-3"), ["has no table"]),
-        (iozone_text.throughput, text("disk-full"), ["Error writing block 32", "No space left"]),
-        (iozone_text.throughput, EARLY, ["Error writing block 32", "Is the device full?"]),
-        (iozone_text.throughput, text("record-larger-than-file"), ["nothing in initial_write"]),
-        (iozone_text.throughput, text("operations"), ["ops/sec; expected kB/sec"]),
+        (text("auto"), ["no figures of its throughput mode"]),
+        (text("disk-full"), ["Error writing block 32", "No space left"]),
+        (EARLY, ["Error writing block 32", "Is the device full?"]),
+        (text("record-larger-than-file"), ["nothing in initial_write"]),
+        (text("operations"), ["ops/sec; expected kB/sec"]),
     ],
-    ids=["no throughput", "no table", "full disk", "ended early", "large record", "other units"],
+    ids=["no throughput", "full disk", "ended early", "large record", "other units"],
 )
-def test_a_text_without_the_figures_is_refused_with_what_is_wrong(read, content, said):
-    assert [one for one in said if one not in refusal(read, content)] == []
+def test_a_text_without_the_figures_is_refused_with_what_is_wrong(content, said):
+    refused = refusal(iozone_text.throughput, content)
+    assert [one for one in said if one not in refused] == []
 
 
 def test_a_folder_that_is_not_there_is_told_although_iozone_never_ends():

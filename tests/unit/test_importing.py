@@ -242,9 +242,20 @@ def test_iozones_table_has_a_row_for_each_test_that_ran(table_of):
     assert (first["test"], first["file_kib"], first["record_kib"]) == ("write", 64, 4)
     assert first["throughput_kib_s"] == 1163036
     assert len(table) == 18 * 13
+    single = table_of(iozone("single")).set_index("test")["throughput_kib_s"]
+    assert single.to_dict() == {
+        **{"write": 1861061, "rewrite": 4396951, "read": 5853003, "reread": 4783849},
+        **{"random_read": 5853003, "random_write": 3748425},
+    }
     in_mb = table_of(iozone("auto").replace("Output is in kBytes/sec", "Output is in MBytes/sec"))
     assert in_mb["throughput_kib_s"][0] == 1163036 * 1024
     assert "throughput_iops" in table_of(iozone("operations"))
+
+
+@pytest.mark.parametrize("name", ["auto", "single", "throughput-3"])
+def test_iozones_text_that_is_cut_off_is_refused(table_of, name):
+    with pytest.raises(ElevatorLabError, match="cut off"):
+        table_of(iozone(name).partition("iozone test")[0])
 
 
 @pytest.mark.parametrize("name", ["disk-full", "no-directory", "record-larger-than-file"])

@@ -1,4 +1,4 @@
-"""What iozone prints: the throughput mode's blocks and its report, and the other modes' table.
+"""What iozone prints in its throughput mode: blocks and a report.
 
 iozone's kB and kBytes are 1024 bytes. It goes on after an error and ends with status 0, so its
 text, not its status, tells whether a run was whole.
@@ -37,12 +37,6 @@ BLOCKS = {
     "pwrite writers": "pwrite",
     "pread readers": "pread",
 }
-
-#: Columns of the table of the other modes; each is nine characters wide.
-TABLE = (
-    *("write", "rewrite", "read", "reread", "random_read", "random_write", "reverse_read"),
-    *("rewrite_record", "stride_read", "fwrite", "refwrite", "fread", "refread"),
-)
 
 _BLOCK = re.compile(
     r"Children see throughput for +(?P<threads>\d+) (?P<name>[a-z -]+?)\s*="
@@ -129,33 +123,6 @@ def _same_as_report(
                 f"iozone's report and its blocks differ in {test}: {values} and {blocks}; "
                 "expected the same figures. Its text is damaged"
             )
-
-
-def table(text: str) -> list[dict[str, Any]]:
-    """Return the rows of the other modes (``-a``, or neither ``-a`` nor ``-t``).
-
-    They have ``size_kib``, ``record_kib``, and KiB/s for each test of `TABLE` that ran.
-    """
-    _whole(text)
-    lines = text.splitlines()
-    heads = [index for index, line in enumerate(lines) if line.split()[:2] == ["kB", "reclen"]]
-    if not heads:
-        raise AgentError(
-            "iozone's text has no table; expected the one of its automatic or single mode"
-        )
-    return [
-        _row(line)
-        for line in lines[heads[0] + 1 :]
-        if re.fullmatch(r"[\d ]+", line) and len(line.split()) > 2
-    ]
-
-
-def _row(line: str) -> dict[str, Any]:
-    size, record, *_ = numbers = list(re.finditer(r"\d+", line))
-    # A test that did not run leaves its column blank, so the place tells which one it is.
-    cells = {TABLE[round((one.end() - record.end()) / 9) - 1]: one for one in numbers[2:]}
-    figures = {test: int(one.group()) for test, one in cells.items()}
-    return {"size_kib": int(size.group()), "record_kib": int(record.group()), **figures}
 
 
 def _whole(text: str) -> None:

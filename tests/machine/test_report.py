@@ -326,11 +326,11 @@ def written(monkeypatch, tmp_path):
     monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
     times = []
 
-    def write(results, out, against, called):
+    def write(results, out, against, called, running):
         times.append((results, against, called))
         (out / "figures").mkdir(parents=True, exist_ok=True)
         for name in ("index.html", "figures/one.svg"):
-            (out / name).write_text(f"{results} {against} {called}")
+            (out / name).write_text(f"{results} {against} {called} {running}")
 
     monkeypatch.setattr(report_writer, "write", write)
     return times
@@ -346,6 +346,9 @@ def test_a_report_is_written_again_only_if_it_would_be_another(written, tmp_path
     write_report("reference/quick", out, "published", "as printed")
     write_report("reference/quick", out, "published", "as printed")
     assert len(written) == 6
+    for running in (["innodb_commit"], ["innodb_commit"], []):
+        write_report("reference/quick", out, running=running)
+    assert len(written) == 8
 
 
 def test_other_results_are_reported_anew(written, tmp_path):

@@ -26,7 +26,7 @@ def write(
     out: Path,
     against: str | Path | None,
     called: str | None,
-    running: Sequence[str] = (),
+    running: Sequence[str],
 ) -> None:
     """Judge `results`, draw them, and write the report to `out`; see `report.write_report`."""
     sources = {name: ResultSource.of(name, results) for name, _ in studies.STUDIES.items()}

@@ -1,0 +1,127 @@
+"""What engines, Kubernetes and systemd say was asked, from what their commands print."""
+
+import json
+
+import pytest
+
+from elevatorlab.agent.errors import Refused
+from elevatorlab.agent.operations.asked import AskedLimit, AskedWeight, fetched, number, parsed
+
+
+def read(*what):
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in what]
+    return parsed([(f"file{index}", text) for index, text in enumerate(texts)])
+
+
+def engine(state, **config):
+    return [{"Id": "0f" * 32, "Name": "/web", "State": state, "HostConfig": config}]
+
+
+def test_docker_and_podman():
+    config = {
+        "BlkioDeviceReadBps": None,
+        "BlkioDeviceWriteBps": [{"Path": "/dev/sda", "Rate": 1048576}],
+        "BlkioDeviceWriteIOps": [{"Path": "/dev/sdb", "Rate": 90}],
+        "BlkioWeight": 300,
+        "BlkioWeightDevice": [{"Path": "/dev/sda", "Weight": 400}],
+    }
+    [one] = read(engine({"Running": True, "Pid": 7}, **config))
+    assert (one.source, one.name, one.hints, one.process) == ("docker", "web", ("0f" * 32,), 7)
+    assert one.limits == (
+        AskedLimit("/dev/sda", "wbps", 1048576),
+        AskedLimit("/dev/sdb", "wiops", 90),
+    )
+    assert one.weights == (AskedWeight("/dev/sda", 400, True), AskedWeight("", 300, True))
+    [one] = read(engine({"Running": True, "CgroupPath": "/machine.slice/libpod-0f.scope"}))
+    assert (one.source, one.path) == ("podman", "/machine.slice/libpod-0f.scope")
+    assert read(engine({"Running": False}, **config)) == []
+
+
+def test_systemd():
+    show = (
+        "Id=a.service\nControlGroup=/system.slice/a.service\nIOWeight=500\n"
+        "IOReadBandwidthMax=/dev/sda 1048576\nIOWriteIOPSMax=/srv/x y 12\n"
+        "IODeviceWeight=/dev/sdb 200\n\n"
+        "Id=b.service\nControlGroup=/system.slice/b.service\nIOWeight=[not set]\n\n"
+        "Id=c.service\nControlGroup=\nIOWeight=200\n"
+    )
+    [one] = read(show)
+    assert (one.name, one.path) == ("a.service", "/system.slice/a.service")
+    assert one.limits == (
+        AskedLimit("/dev/sda", "rbps", 1048576),
+        AskedLimit("/srv/x y", "wiops", 12),
+    )
+    assert one.weights == (AskedWeight("", 500, False), AskedWeight("/dev/sdb", 200, False))
+    [one] = read("[Service]\nExecStart=/bin/a\nIOWriteBandwidthMax=/dev/sda 5M\n")
+    assert one.hints == ("file0",) and one.limits[0].value == 5_000_000
+
+
+def test_kubernetes_names_a_class_that_the_runtime_knows():
+    about = {
+        "blockio.resources.beta.kubernetes.io/pod": "slow",
+        "blockio.resources.beta.kubernetes.io/container.db": "fast",
+    }
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": "p", "annotations": about},
+        "spec": {"containers": [{"name": "web"}, {"name": "db"}]},
+        "status": {"containerStatuses": [{"name": "web", "containerID": "cri-o://77"}]},
+    }
+    web, db = read({"kind": "List", "items": [pod]})
+    assert (web.name, web.hints, web.unknown_class) == ("p/web", ("77",), "slow")
+    assert db.unknown_class == "fast"
+    slow = [{"Weight": 80}, {"Devices": ["/dev/sd*"], "ThrottleWriteIOPS": "5k", "Weight": 50}]
+    web, db = read(pod, {"Classes": {"slow": slow}})
+    assert web.unknown_class == "" and db.unknown_class == "fast"
+    assert web.limits == (AskedLimit("/dev/sd*", "wiops", 5000),)
+    assert web.weights == (AskedWeight("", 80, True), AskedWeight("/dev/sd*", 50, True))
+    pod["metadata"]["annotations"] = {"io.kubernetes.container.blkio": "{}", "team": "a"}
+    assert [one.unsupported for one in read(pod)] == [("io.kubernetes.container.blkio",)]
+
+
+def test_an_oci_configuration_wherever_it_is():
+    block = {"weight": 300, "throttleReadIOPSDevice": [{"major": 8, "minor": 16, "rate": 5}]}
+    spec = {"linux": {"cgroupsPath": "a.slice:cri-containerd:77", "resources": {"blockIO": block}}}
+    for one in (spec, {"Spec": spec}, {"info": {"runtimeSpec": spec}, "status": {"id": "77"}}):
+        [asked] = read(one)
+        assert asked.hints == ("cri-containerd-77",)
+        assert asked.limits == (AskedLimit("8:16", "riops", 5),)
+        assert asked.weights == (AskedWeight("", 300, True),)
+
+
+@pytest.mark.parametrize(
+    "weight, accepted",
+    [
+        (AskedWeight("", 10, True), {10, 1}),
+        (AskedWeight("", 1000, True), {1000, 10000}),
+        (AskedWeight("", 500, False), {500, 136, 1000}),
+        (AskedWeight("", 1, False), {1, 10}),
+    ],
+)
+def test_runtimes_write_a_weight_in_their_files_scale(weight, accepted):
+    assert weight.accepted() == accepted
+
+
+@pytest.mark.parametrize("text", ["nothing", "{}", "[1]", '{"a": '])
+def test_a_file_of_no_known_form_is_refused(text):
+    with pytest.raises(Refused, match="expected JSON .*; found .*; write"):
+        read(text)
+
+
+def test_a_number_of_no_known_form_is_refused():
+    with pytest.raises(Refused, match="expected a number as 1048576, 10M or 10Mi; found 'fast'"):
+        number("fast")
+
+
+def test_the_programs_of_a_host_are_asked(tmp_path, monkeypatch):
+    """One answers, one fails, and one is not there."""
+    program = tmp_path / "docker"
+    answer = json.dumps(engine({}, BlkioWeight=300))
+    program.write_text(f"#!/bin/sh\ncase $1 in ps) echo 0f;; *) echo '{answer}';; esac\n")
+    (tmp_path / "systemctl").write_text("#!/bin/sh\nexit 1\n")
+    for name in ("docker", "systemctl"):
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert [one.name for one in fetched()] == ["web"]
+    program.unlink()
+    assert fetched() == []

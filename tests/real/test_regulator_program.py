@@ -356,8 +356,8 @@ def test_a_real_buffered_writer_under_a_real_limit(tmp_path):
             writer.communicate("\n", timeout=300)
     assert run.returncode == 1 and run.stderr == ""
     [finding] = json.loads(run.stdout)
-    assert finding["problem"].startswith("buffered writes pass its limit by")
-    assert "wrote 32768 KiB" in finding["proof"]
+    assert (finding["kind"], finding["severity"]) == ("v1-buffered-writes", "error")
+    assert finding["evidence"]["written_bytes"] == 32 << 20
 
 
 @pytest.fixture

@@ -1,147 +1,570 @@
-"""`regulate audit`: each finding on a small copy of a host, and on the real one."""
+"""`regulate audit`: each kind of finding on a small copy of a host's files, and hosts in order."""
+
+import json
+import os
 
 import pytest
 
 from elevatorlab.agent.errors import Refused
-from elevatorlab.agent.operations.audit import Host, audit, chosen, main, page
+from elevatorlab.agent.operations.asked import parsed
+from elevatorlab.agent.operations.audit import audit, chosen, main, page
+from elevatorlab.agent.operations.audited_host import Host
+from elevatorlab.agent.operations.findings import Severity, above_notes
 from regulator_trees import Tree
+
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+MIB = 1 << 20
 
 
 class Audited(Tree):
-    """A host with the disk sda, its partition sda1, and one cgroup."""
+    """A host with the disk sda, its partition sda1, and one cgroup with the process 41."""
 
     def __init__(self, folder, version, scheduler="none", wbt_us=0):
         super().__init__(folder, version)
-        self.device("sda", "8:0")
+        self.disk("sda", "8:0", scheduler, wbt_us)
         self.partition("sda1", "8:1", "sda")
-        queue = folder / "sys/class/block/sda/queue"
+        self.group = self.cgroup("batch")
+        self.texts = []
+
+    def disk(self, name, number, scheduler="none", wbt_us=0):
+        self.device(name, number)
+        queue = self.folder / "sys/class/block" / name / "queue"
         queue.mkdir()
-        names = ("none", "mq-deadline", "bfq")
-        line = " ".join(f"[{name}]" if name == scheduler else name for name in names)
+        names = ("none", "mq-deadline", "bfq", "cfq")
+        line = " ".join(f"[{one}]" if one == scheduler else one for one in names)
         (queue / "scheduler").write_text(line + "\n")
         (queue / "wbt_lat_usec").write_text(f"{wbt_us}\n")
-        self.group = self.cgroup("batch")
 
-    def write(self, file, text):
-        (self.group / file).write_text(text + "\n")
+    def volume(self, name, number, *slaves):
+        """Make a logical volume."""
+        self.device(name, number)
+        for slave in slaves:
+            (self.folder / "sys/class/block" / name / "slaves" / slave).mkdir(parents=True)
 
-    def limited(self, number="8:0"):
+    def write(self, file, text, group="batch"):
+        (self.root / group / file).write_text(text + "\n")
+
+    def limited(self, number="8:0", key="wbps", value=MIB, group="batch"):
         if self.hierarchy.version == 1:
-            self.write("blkio.throttle.write_bps_device", f"{number} 1048576")
+            direction = {"w": "write", "r": "read"}[key[0]]
+            self.write(f"blkio.throttle.{direction}_bps_device", f"{number} {value}", group)
         else:
-            self.write("io.max", f"{number} rbps=max wbps=1048576 riops=max wiops=max")
+            pairs = dict.fromkeys(("rbps", "wbps", "riops", "wiops"), "max")
+            pairs[key] = value
+            words = " ".join(f"{name}={figure}" for name, figure in pairs.items())
+            self.write("io.max", f"{number} {words}", group)
 
-    def mounted(self, kind, options="rw", number="8:1"):
-        line = f"36 1 {number} / /var rw,relatime - {kind} /dev/sda1 {options}\n"
-        (self.proc / "self/mountinfo").write_text(line)
+    def did(self, read=0, written=0, number="8:0", group="batch"):
+        """Write what is charged to a cgroup."""
+        if self.hierarchy.version == 1:
+            self.v1(group, {number: (read >> 12, written >> 12, read, written)})
+        else:
+            line = f"{number} rbytes={read} wbytes={written} rios=1 wios=1 dbytes=0 dios=0"
+            self.write("io.stat", line, group)
+
+    def process(self, written=0, group="batch", number="41", mountinfo=None):
+        """Put a process into a cgroup, which wrote so many bytes."""
+        self.write("cgroup.procs", number, group)
+        (self.proc / number).mkdir()
+        counts = f"read_bytes: 0\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
+        (self.proc / number / "io").write_text(counts)
+        if mountinfo:
+            (self.proc / number / "mountinfo").write_text(mountinfo)
+
+    def opened(self, path, mount, flags=os.O_WRONLY, number="41"):
+        """Let a process have a file open."""
+        for folder in ("fd", "fdinfo"):
+            (self.proc / number / folder).mkdir(exist_ok=True)
+        (self.proc / number / "fd/3").symlink_to(path)
+        text = f"pos:\t0\nflags:\t0{flags:o}\nmnt_id:\t{mount}\nino:\t12\n"
+        (self.proc / number / "fdinfo/3").write_text(text)
+
+    def mounted(self, *mounts):
+        lines = [mount_line(20 + index, *mount) for index, mount in enumerate(mounts)]
+        (self.proc / "self/mountinfo").write_text("".join(lines))
+
+    def controllers(self, folder, own, passed=None):
+        (self.root / folder / "cgroup.controllers").write_text(own + "\n")
+        if passed is not None:
+            (self.root / folder / "cgroup.subtree_control").write_text(passed + "\n")
+
+    def asked(self, what):
+        self.texts.append(("FILE", what if isinstance(what, str) else json.dumps(what)))
 
     def host(self, *patterns):
-        return Host(self.hierarchy, self.topology, chosen(self.hierarchy, patterns))
+        groups = chosen(self.hierarchy, patterns)
+        state = self.folder / "state"
+        return Host(self.hierarchy, self.topology, groups, parsed(self.texts), state, self.folder)
 
     def found(self):
         return audit(self.host())
 
-
-def test_a_host_without_limits_has_no_findings(tmp_path):
-    for version in (1, 2):
-        tree = Audited(tmp_path / str(version), version)
-        assert tree.found() == []
-        assert page(tree.host(), []) == f"cgroup v{version}, 1 cgroups looked at; findings: 0\n"
+    def kinds(self):
+        """Return (kind, severity) of each finding about the cgroups."""
+        return [(finding.kind.value, finding.severity) for finding in self.found()]
 
 
-@pytest.mark.parametrize("charged_kib, words", [(64, "pass its"), (9000, "would pass its")])
-def test_buffered_writes_pass_a_limit_of_version_1_by(tmp_path, charged_kib, words):
-    tree = Audited(tmp_path, 1, wbt_us=75000)
-    tree.limited()
-    tree.v1("batch", {"8:0": (0, 9, 0, charged_kib << 10)})
-    tree.write("cgroup.procs", "41\n42")
-    for process in ("41", "42"):
-        (tree.proc / process).mkdir()
-    (tree.proc / "41/io").write_text(f"write_bytes: {10_000 << 10}\ncancelled_write_bytes: 0\n")
-    [finding] = tree.found()
-    assert finding.cgroup == "batch" and finding.problem.startswith(f"buffered writes {words}")
-    assert f"wrote 10000 KiB, and {charged_kib} KiB were charged" in finding.proof
-    assert "blkio.throttle.write_bps_device 1048576" in finding.proof
+def mount_line(number, device, point, kind, options="rw", source="/dev/sda1"):
+    return f"{number} 1 {device} / {point} rw,relatime shared:1 - {kind} {source} {options}\n"
 
 
-def test_version_2_limits_buffered_writes_but_writeback_throttling_does_not_know_of_it(tmp_path):
+def docker(**config):
+    return [{"Id": "batch", "Name": "/web", "State": {"Pid": 0}, "HostConfig": config}]
+
+
+def rate(path, value=MIB):
+    return [{"Path": path, "Rate": value}]
+
+
+@pytest.fixture(params=[1, 2])
+def either(request, tmp_path):
+    return Audited(tmp_path, request.param)
+
+
+@pytest.fixture
+def v1(tmp_path):
+    return Audited(tmp_path, 1)
+
+
+@pytest.fixture
+def v2(tmp_path):
+    return Audited(tmp_path, 2)
+
+
+# Hosts in order
+
+
+def test_a_host_without_limits_has_no_findings(either):
+    assert either.found() == []
+    version = either.hierarchy.version
+    assert page(either.host(), []) == f"cgroup v{version}, 1 cgroups looked at; findings: 0\n"
+
+
+def test_a_host_with_ext4_and_the_default_writeback_throttling_has_notes_alone(tmp_path):
     tree = Audited(tmp_path, 2, wbt_us=75000)
+    tree.mounted(
+        ("8:1", "/", "ext4"),
+        ("0:40", "/sys/fs/fuse/connections", "fusectl", "rw", "fusectl"),
+        ("0:41", "/var/lib/lxcfs", "fuse.lxcfs", "rw", "lxcfs"),
+    )
+    tree.controllers(".", "cpuset cpu io memory pids", "cpu io memory pids")
+    tree.controllers("batch", "cpu io memory pids", "")
+    tree.write("memory.stat", "anon 4096\nfile_dirty 1048576\nfile_writeback 65536")
     tree.limited()
-    [finding] = tree.found()
-    assert finding.problem.startswith("writeback throttling")
-    assert finding.proof == "io.max wbps=1048576 for sda, whose queue/wbt_lat_usec is 75000"
-    assert finding.remedy == "echo 0 > /sys/block/sda/queue/wbt_lat_usec"
-    (tree.folder / "sys/class/block/sda/queue/wbt_lat_usec").write_text("0\n")
-    assert tree.found() == []
+    tree.process(40 * MIB)
+    tree.did(written=39 * MIB)
+    tree.asked(docker(BlkioDeviceWriteBps=rate("/dev/sda"), BlkioWeight=0))
+    found = tree.kinds()
+    assert found == [("shared-journal", NOTE), ("writeback-throttling", NOTE)]
+    assert not above_notes(tree.found())
+
+
+def test_a_limit_of_version_1_that_direct_writes_keep_to_is_in_order(v1):
+    v1.limited()
+    v1.process(61440 << 10)
+    v1.did(written=61440 << 10)
+    assert v1.found() == []
+
+
+def test_a_limit_of_version_1_before_anything_was_written_has_a_note(v1):
+    v1.limited()
+    assert v1.kinds() == [("v1-buffered-writes", NOTE)]
+
+
+# Limits that the kernel holds
+
+
+def test_buffered_writes_pass_a_limit_of_version_1_by(v1):
+    v1.limited()
+    v1.process(10_000 << 10)
+    v1.did(written=64 << 10)
+    [finding] = v1.found()
+    assert (finding.kind.value, finding.severity, finding.subject) == (
+        *("v1-buffered-writes", ERROR),
+        "batch",
+    )
+    assert finding.evidence["written_bytes"] == 10_000 << 10
+    assert finding.evidence["charged_bytes"] == 64 << 10 and finding.evidence["wbps"] == MIB
+
+
+@pytest.mark.parametrize("in_parent", [0, 61440 << 10])
+def test_version_1_does_not_pass_a_limit_on_to_the_cgroup_with_the_processes(v1, in_parent):
+    """A pod's limit, with O_DIRECT in its container: all is charged, and nothing is limited."""
+    v1.cgroup("batch/container")
+    v1.limited()
+    v1.did(written=in_parent)
+    v1.process(61440 << 10, "batch/container")
+    v1.did(written=61440 << 10, group="batch/container")
+    [finding] = v1.found()
+    assert (finding.kind.value, finding.severity) == ("v1-not-inherited", ERROR)
+    assert finding.evidence["cgroups_below"] == ["batch/container"]
+    v1.limited(group="batch/container")
+    assert v1.kinds() == ([] if in_parent else [("v1-buffered-writes", NOTE)])
+
+
+def test_version_1_may_be_mounted_so_that_limits_are_inherited(v1):
+    (v1.root / "cgroup.sane_behavior").write_text("1\n")
+    v1.cgroup("batch/container")
+    v1.limited(key="rbps")
+    v1.process(0, "batch/container")
+    assert v1.found() == []
+
+
+FOREIGN = [
+    ("fuse.s3fs", "rw", "s3fs", "fuse-writes"),
+    ("fuseblk", "rw", "/dev/sdz1", "fuse-writes"),
+    ("zfs", "rw,xattr", "tank/data", "zfs-writes"),
+    ("nfs4", "rw,vers=4.2", "server:/export", "network-writes"),
+    ("ext4", "rw,data=journal", "/dev/sda1", "data-journal-writes"),
+]
+
+
+@pytest.mark.parametrize("kind, options, source, name", FOREIGN)
+def test_writes_that_others_are_charged_for(v2, kind, options, source, name):
+    number = "8:1" if kind == "ext4" else "0:50"
+    v2.mounted(("8:2", "/", "xfs", "rw", "/dev/sda2"), (number, "/data", kind, options, source))
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.did(written=MIB)
+    assert v2.kinds() == [(name, ERROR)]
+    v2.opened("/data/file", 21)
+    [finding] = v2.found()
+    assert finding.kind.value == name and finding.evidence["mount"] == "/data"
+
+
+@pytest.mark.parametrize("kind, options, source, name", FOREIGN[:-1])
+def test_open_files_tell_that_a_mount_is_not_the_cause(v1, kind, options, source, name):
+    v1.mounted(("8:1", "/", "ext4"), ("0:50", "/data", kind, options, source))
+    v1.limited()
+    v1.process(64 * MIB)
+    assert v1.kinds() == [("v1-buffered-writes", ERROR)]
+    v1.opened("/log", 20)
+    assert v1.kinds() == [("v1-buffered-writes", ERROR)]
+    (v1.proc / "41/fdinfo/3").write_text("pos:\t0\nflags:\t01\nmnt_id:\t21\n")
+    assert v1.kinds() == [(name, ERROR)]
+
+
+def test_direct_writers_are_not_buffered_ones(v1):
+    v1.mounted(("8:1", "/", "ext4"))
+    v1.limited()
+    v1.process(64 * MIB)
+    v1.opened("/file", 20, os.O_WRONLY | os.O_DIRECT)
+    assert v1.found() == []
+
+
+def test_an_overlay_writes_to_the_file_system_below_it(v2):
+    options = "rw,lowerdir=/l,upperdir=/var/lib/docker/overlay2/a/diff,workdir=/w"
+    v2.mounted(("8:1", "/", "ext4"), ("0:50", "/var/lib/docker", "zfs", "rw", "tank/docker"))
+    v2.limited()
+    own = mount_line(90, "0:60", "/", "overlay", options, "overlay")
+    v2.process(64 * MIB, mountinfo=own)
+    v2.opened("/file", 90)
+    assert v2.kinds()[0] == ("zfs-writes", ERROR)
+
+
+def test_a_file_system_on_the_limits_disk_is_no_matter_of_chance(v2):
+    v2.disk("sdb", "8:16")
+    v2.limited("8:16")
+    v2.mounted(("8:1", "/", "xfs"), ("0:50", "/tank", "zfs", "rw", "tank"))
+    assert v2.kinds() == [("zfs-writes", WARNING)]
+    v2.mounted(("8:1", "/", "xfs"), ("8:16", "/d", "ext4", "rw,data=journal", "/dev/sdb"))
+    assert v2.kinds() == [("data-journal-writes", WARNING)]
+
+
+def test_a_mount_that_nobody_writes_to_is_worth_a_note(v2):
+    v2.mounted(("8:2", "/", "xfs"), ("0:50", "/home", "nfs4", "rw", "server:/home"))
+    v2.limited()
+    assert v2.kinds() == [("network-writes", NOTE)]
+
+
+@pytest.mark.parametrize("charged, severity", [(0, ERROR), (64 * MIB, NOTE)])
+def test_without_the_memory_controller_the_root_is_charged(v2, charged, severity):
+    v2.controllers(".", "cpuset cpu io pids", "io pids")
+    v2.controllers("batch", "io pids")
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.did(written=charged)
+    assert v2.kinds() == [("memory-controller-off", severity)]
+
+
+def test_a_limit_of_reads_while_writes_run(either):
+    either.limited(key="rbps")
+    either.did(read=4096, written=64 * MIB)
+    assert either.kinds() == [("other-direction", WARNING)]
+    either.did(read=64 * MIB, written=64 * MIB)
+    assert either.found() == []
 
 
 def test_a_limit_of_reads_holds_up_no_writes(tmp_path):
     tree = Audited(tmp_path, 2, wbt_us=75000)
-    tree.mounted("ext4")
-    tree.write("io.max", "8:0 rbps=1048576 wbps=max riops=max wiops=max")
+    tree.mounted(("8:1", "/", "ext4"))
+    tree.limited(key="rbps")
     assert tree.found() == []
 
 
-@pytest.mark.parametrize(
-    "number, problem, proof",
-    [
-        ("8:1", "on a partition", "sda1 is a partition of sda"),
-        ("8:99", "not there", "for 8:99, which /sys/dev/block lacks"),
-    ],
-)
-def test_a_limit_on_what_is_no_whole_disk(tmp_path, number, problem, proof):
-    tree = Audited(tmp_path, 2)
-    tree.limited(number)
-    [finding] = tree.found()
-    assert problem in finding.problem and proof in finding.proof
+def test_a_parent_that_is_stricter_than_its_child(v2):
+    v2.cgroup("batch/inner")
+    v2.cgroup("batch/inner/most")
+    v2.limited(value=MIB)
+    v2.limited(value=8 * MIB, group="batch/inner/most")
+    [finding] = v2.found()
+    assert (finding.kind.value, finding.severity) == ("parent-stricter", WARNING)
+    assert finding.subject == "batch/inner/most" and finding.evidence["parent_wbps"] == MIB
+    v2.limited(value=MIB // 2, group="batch/inner/most")
+    assert v2.found() == []
+
+
+def test_a_limit_on_a_partition(either):
+    either.limited("8:1")
+    assert either.kinds() == [("partition", ERROR)]
+    assert either.found()[0].evidence["disk"] == "sda"
+
+
+@pytest.mark.parametrize("number, kind", [("8:99", "device-gone"), ("0:50", "no-disk")])
+def test_a_limit_on_a_number_that_no_disk_has(either, number, kind):
+    either.limited(number)
+    assert either.kinds() == [(kind, ERROR)]
+
+
+@pytest.mark.parametrize("ram_disk", [True, False])
+def test_a_limit_on_dev_zero(either, ram_disk):
+    (either.folder / "sys/dev/char").mkdir()
+    (either.folder / "sys/dev/char/1:5").symlink_to("../../devices/virtual/mem/zero")
+    if ram_disk:
+        either.device("ram5", "1:5")
+    either.limited("1:5")
+    assert either.kinds() == [("no-disk", ERROR)]
+    assert either.found()[0].evidence["character_device"] == "zero"
 
 
 @pytest.mark.parametrize(
     "kind, options, findings",
-    [("ext4", "rw", 1), ("ext4", "rw,data=writeback", 0), ("xfs", "rw", 0), ("tmpfs", "rw", 0)],
+    [
+        ("ext4", "rw", [("shared-journal", NOTE)]),
+        ("ext4", "rw,data=writeback", []),
+        ("xfs", "rw", []),
+    ],
 )
-def test_a_limit_that_can_pin_the_journal_of_a_shared_file_system(
-    tmp_path, kind, options, findings
+@pytest.mark.parametrize("number", ["8:1", "253:0"])
+def test_a_limit_that_can_pin_a_shared_journal_also_on_logical_volumes(
+    v2, number, kind, options, findings
 ):
-    tree = Audited(tmp_path, 2)
-    tree.mounted(kind, options)
-    tree.limited()
-    tree.write("memory.stat", "anon 4096\nfile_dirty 1048576\nfile_writeback 65536")
-    found = tree.found()
-    assert len(found) == findings
-    for finding in found:
-        assert "the journal of /var" in finding.problem
-        assert "1088 KiB of its pages are dirty" in finding.proof
+    v2.volume("dm-0", "253:0", "sda1")
+    v2.volume("dm-1", "253:1", "sda1")
+    v2.mounted((number, "/var", kind, options, "/dev/mapper/vg-var"))
+    v2.limited()
+    assert v2.kinds() == findings
+    v2.limited("253:1")
+    assert v2.kinds() == []
+    v2.limited("8:0")
+    v2.write("memory.stat", f"anon 4096\nfile_dirty {60 * MIB}\nfile_writeback 65536")
+    assert v2.kinds() == [(name, WARNING) for name, _ in findings]
+
+
+# Weights and goals
 
 
 @pytest.mark.parametrize(
-    "version, file, scheduler, remedy",
+    "version, file, scheduler, kind",
     [
         (1, "blkio.bfq.weight", "bfq", None),
-        (1, "blkio.bfq.weight", "mq-deadline", "echo bfq > /sys/block/sda/queue/scheduler"),
-        (2, "io.bfq.weight", "none", "echo bfq > /sys/block/sda/queue/scheduler"),
-        (2, "io.weight", "bfq", "enable=1' > "),
+        (1, "blkio.bfq.weight", "mq-deadline", "weight-ignored"),
+        (1, "blkio.weight", "cfq", None),
+        (1, "blkio.weight", "mq-deadline", "weight-without-cfq"),
+        (2, "io.bfq.weight", "none", "weight-ignored"),
+        (2, "io.weight", "bfq", "weight-ignored"),
     ],
 )
-def test_a_weight_to_which_nothing_keeps(tmp_path, version, file, scheduler, remedy):
+def test_a_weight_to_which_nothing_keeps(tmp_path, version, file, scheduler, kind):
     tree = Audited(tmp_path, version, scheduler)
-    tree.write(file, "500" if version == 1 else "default 500")
-    if version == 1:
-        tree.v1("batch", {"8:0": (1, 1, 4096, 4096)})
-    found = tree.found()
-    assert len(found) == (remedy is not None)
-    for finding in found:
-        assert f"{file} is 500" in finding.proof and remedy in finding.remedy
-    tree.write(file, "100" if version == 1 else "default 100")
+    tree.write(file, "300" if version == 1 else "default 300")
+    tree.did(4096, 4096)
+    assert tree.kinds() == ([(kind, WARNING)] if kind else [])
+    default = "500" if file == "blkio.weight" else "100"
+    tree.write(file, default if version == 1 else f"default {default}")
     assert tree.found() == []
 
 
-def test_a_weight_bites_where_the_cost_controller_is_at_work(tmp_path):
-    tree = Audited(tmp_path, 2)
+def test_a_weight_that_one_of_two_disks_keeps_to(tmp_path):
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.disk("sdb", "8:16", "mq-deadline")
+    tree.write("io.bfq.weight", "default 300")
+    [finding] = tree.found()
+    assert finding.kind.value == "weight-ignored"
+    assert finding.evidence["deaf_disks"] == ["sdb"]
+    assert finding.evidence["weighed_disks"] == ["sda"]
+    tree.did(4096, 4096)  # on sda alone
+    assert tree.found() == []
+
+
+def test_one_of_two_files_is_enough_for_a_weight(tmp_path):
+    """systemd writes both; each disk keeps to one of them."""
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.write("io.bfq.weight", "default 136")
     tree.write("io.weight", "default 500")
-    assert "io.cost.qos has no enable=1 for sda" in tree.found()[0].proof
-    (tree.root / "io.cost.qos").write_text("8:0 enable=1 ctrl=user rpct=0.00\n")
     assert tree.found() == []
+    tree.disk("sdb", "8:16")
+    assert tree.kinds() == [("weight-ignored", WARNING)]
+    (tree.root / "io.cost.qos").write_text("8:16 enable=1 ctrl=user rpct=0.00\n")
+    assert tree.found() == []
+
+
+def test_a_weight_of_a_logical_volume_is_that_of_the_disk_below(tmp_path):
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.disk("dm-0", "253:0")
+    (tree.folder / "sys/class/block/dm-0/slaves/sda1").mkdir(parents=True)
+    tree.write("io.bfq.weight", "default 300\n8:0 500")
+    tree.did(4096, 4096, "253:0")
+    assert tree.found() == []
+
+
+def test_a_goal_of_latency_beside_the_cost_controller(v2):
+    v2.write("io.latency", "8:0 target=10000")
+    assert v2.found() == []
+    (v2.root / "io.cost.qos").write_text("8:0 enable=1 ctrl=auto\n")
+    assert v2.kinds() == [("latency-beside-cost", WARNING)]
+
+
+# What was asked
+
+
+def test_a_limit_that_the_runtime_dropped(either):
+    either.asked(docker(BlkioDeviceWriteBps=rate("/dev/sda"), BlkioDeviceReadIOps=[]))
+    [finding] = either.found()
+    assert (finding.kind.value, finding.severity) == ("limit-dropped", ERROR)
+    assert finding.evidence["asked"] == MIB and finding.evidence["disk"] == "sda"
+    either.limited(value=MIB)
+    assert not above_notes(either.found())
+    either.limited(value=10 * MIB)
+    assert either.kinds()[0] == ("limit-differs", ERROR)
+    either.limited(value=MIB // 2)
+    assert ("limit-differs", WARNING) in either.kinds()
+
+
+def test_a_dropped_limit_of_writes_explains_that_only_reads_are_limited(v2):
+    v2.limited(key="rbps")
+    v2.did(written=64 * MIB)
+    v2.asked(
+        docker(BlkioDeviceReadBps=rate("/dev/sda"), BlkioDeviceWriteBps=rate("/dev/disk/by-x/y"))
+    )
+    assert ("device-unresolved", NOTE) in v2.kinds()
+    v2.texts.clear()
+    v2.asked(docker(BlkioDeviceReadBps=rate("/dev/sda"), BlkioDeviceWriteBps=rate("/dev/sda")))
+    assert v2.kinds() == [("limit-dropped", ERROR)]
+
+
+def test_limits_of_two_partitions_that_became_one_disks(v2):
+    v2.partition("sda2", "8:2", "sda")
+    unit = "Id=batch\nControlGroup=/batch\nIOWriteBandwidthMax=/dev/sda1 1M\n"
+    v2.asked(unit + "IOWriteBandwidthMax=/dev/sda2 2M\nIOReadIOPSMax=/dev/sda 18446744073709551615")
+    assert v2.kinds() == [("partition", ERROR)]
+    v2.limited(value=2_000_000)
+    [finding] = v2.found()
+    assert finding.kind.value == "partitions-merged" and finding.evidence["held"] == 2_000_000
+    assert finding.evidence["asked"] == ["sda1=1000000", "sda2=2000000"]
+
+
+def test_a_limit_by_a_path_is_one_of_the_disk_below_it(v2):
+    v2.volume("dm-0", "253:0", "sda1")
+    v2.mounted(("253:0", "/srv", "xfs", "rw", "/dev/mapper/vg-srv"))
+    v2.asked("Id=batch\nIOWriteBandwidthMax=/srv/data 1048576\n")
+    v2.limited()
+    assert v2.found() == []
+
+
+def test_a_limit_asked_for_dev_zero(either):
+    either.asked(docker(BlkioDeviceWriteBps=rate("/dev/zero")))
+    assert either.kinds() == [("no-disk", ERROR)]
+
+
+def test_io_is_not_delegated(v2):
+    v2.controllers(".", "cpu io memory", "cpu io memory")
+    v2.controllers("batch", "cpu io memory", "cpu memory")
+    inner = v2.cgroup("batch/libpod-7f")
+    (inner / "io.max").unlink()
+    v2.controllers("batch/libpod-7f", "cpu memory")
+    v2.process(group="batch/libpod-7f")
+    assert v2.kinds() == [("io-not-delegated", NOTE)]
+    podman = docker(BlkioDeviceWriteBps=rate("/dev/sda"), BlkioWeight=300)
+    podman[0]["State"]["CgroupPath"] = "/batch/libpod-7f"
+    v2.asked(podman)
+    assert v2.kinds() == [("io-not-delegated", ERROR), ("io-not-delegated", NOTE)]
+    assert v2.found()[0].evidence["not_passed_on_by"] == "batch"
+
+
+@pytest.mark.parametrize(
+    "version, files, kind",
+    [
+        (2, {"io.weight": "default 100", "io.bfq.weight": "default 100"}, "weight-dropped"),
+        (2, {"io.bfq.weight": "default 300", "io.weight": "default 100"}, None),
+        (2, {"io.weight": "default 2930"}, "weight-ignored"),  # there, but bfq reads another file
+        (2, {}, "weight-dropped"),
+        (1, {}, "weight-without-cfq"),
+        (1, {"blkio.bfq.weight": "300"}, None),
+    ],
+)
+def test_a_weight_that_was_asked(tmp_path, version, files, kind):
+    tree = Audited(tmp_path, version, "bfq")
+    for file, text in files.items():
+        tree.write(file, text)
+    tree.asked(docker(BlkioWeight=300))
+    assert [name for name, _ in tree.kinds()] == ([kind] if kind else [])
+
+
+def pod(annotations, resources=None):
+    return {
+        "kind": "Pod",
+        "metadata": {"name": "p", "uid": "a-b", "annotations": annotations},
+        "spec": {"containers": [{"name": "c", "resources": resources or {}}]},
+        "status": {"containerStatuses": [{"name": "c", "containerID": "containerd://batch"}]},
+    }
+
+
+def test_kubernetes_asks_by_a_class(v2):
+    v2.asked(pod({"blockio.resources.beta.kubernetes.io/pod": "slow"}))
+    assert v2.kinds() == [("limit-dropped", WARNING)]
+    part = {"Devices": ["/dev/sd*"], "ThrottleWriteBps": "1Mi"}
+    v2.asked({"Classes": {"slow": [part]}})
+    assert v2.kinds() == [("limit-dropped", ERROR)]
+    v2.limited()
+    assert v2.found() == []
+
+
+def test_kubernetes_has_no_field_of_io(v2):
+    v2.asked(pod({"example.com/blkio.write": "1M"}, {"limits": {"cpu": "1", "disk-iops": "9"}}))
+    [finding] = v2.found()
+    assert finding.kind.value == "not-supported"
+    assert finding.evidence["fields"] == ["example.com/blkio.write", "disk-iops"]
+
+
+def test_an_oci_configuration_asks_by_numbers(v2):
+    limit = {"throttleWriteBpsDevice": [{"major": 8, "minor": 0, "rate": MIB}], "weight": 0}
+    v2.asked({"linux": {"cgroupsPath": "/batch", "resources": {"blockIO": limit}}})
+    assert v2.kinds() == [("limit-dropped", ERROR)]
+    v2.limited()
+    assert v2.found() == []
+
+
+def test_what_was_asked_of_nothing_here_is_a_note(v2):
+    v2.asked("Id=gone.service\nControlGroup=/system.slice/gone.service\nIOWeight=500\n")
+    assert v2.kinds() == [("cgroup-not-found", NOTE)]
+
+
+# The rest
+
+
+def test_a_limit_that_a_killed_regulator_has_left(either):
+    either.limited(key="rbps")
+    file = "io.max"
+    before = "8:0 rbps=max wbps=max"
+    if either.hierarchy.version == 1:
+        file, before = "blkio.throttle.read_bps_device", "8:0 0"
+    (either.folder / "state").mkdir()
+    step = ["restore_limit", str(either.group / file), before]
+    (either.folder / "state/9.jsonl").write_text(json.dumps(step) + '\n["restore')
+    assert either.kinds() == [("limit-left-behind", WARNING)]
+    either.write(file, "")
+    assert either.found() == []
 
 
 def test_cgroups_are_chosen_by_a_pattern(tmp_path):
@@ -155,6 +578,26 @@ def test_cgroups_are_chosen_by_a_pattern(tmp_path):
     assert len(tree.host("kubepods.slice/**").groups) == 2
     with pytest.raises(Refused, match=r"fits 'docker/\*'; found none of 3; give a path"):
         tree.host("docker/*")
+
+
+def test_a_copy_of_a_hosts_files_is_audited(tmp_path, capsys):
+    tree = Audited(tmp_path, 2)
+    tree.mounted(("0:30", "/cgroup", "cgroup2", "rw", "cgroup2"))
+    tree.limited("8:1")
+    file = tmp_path / "asked.json"
+    file.write_text(json.dumps(docker(BlkioDeviceWriteBps=rate("/dev/zero"))))
+    options = ["--json", "--root", str(tmp_path)]
+    assert main([*options, "--asked", str(file)]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["kind"], one["severity"]) for one in found] == [
+        ("no-disk", "error"),
+        ("partition", "error"),
+    ]
+    assert set(found[0]) == {"kind", "severity", "subject", "evidence", "sentence"}
+    tree.limited()
+    assert main(options) == 0
+    assert main([*options, "--asked", str(tmp_path / "none")]) == 2
+    assert "expected a file with what was asked" in capsys.readouterr().err
 
 
 def test_bad_options_are_refused_before_anything_is_read(capsys):

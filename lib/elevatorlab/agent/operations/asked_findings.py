@@ -1,0 +1,287 @@
+"""What was asked, beside what the kernel's files hold."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import pathlib
+import re
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..regulator.shared_journals import text_of
+from .audited_host import holding
+from .findings import Finding, Kind, Severity
+from .weight_findings import weighers, weight_on
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .asked import Asked, AskedLimit, AskedWeight
+    from .audited_host import Host
+    from .findings import Evidence
+
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+#: Docker prints at least so much of an identifier.
+SHORTEST_ID = 12
+
+
+class Place(NamedTuple):
+    """What a device that was asked for is: one of the host, no disk, or nobody can tell."""
+
+    device: str
+    no_disk: bool = False
+
+
+def of_asked(host: Host) -> Iterator[Finding]:
+    """Yield every way in which the kernel's files differ from what was asked."""
+    for one in host.asked:
+        name = f"{one.source}:{one.name}"
+        if one.unsupported:
+            yield Finding(
+                *(Kind.NOT_SUPPORTED, WARNING, name, {"fields": list(one.unsupported)}),
+                "no runtime reads these fields, so nothing is limited by them; name a class of "
+                "containerd's or CRI-O's block I/O configuration in the annotation "
+                "blockio.resources.beta.kubernetes.io/pod",
+            )
+        if one.limits or one.weights or one.unknown_class:
+            folder = folder_of(host, one)
+            if folder is not None:
+                yield from of_cgroup(host, one, folder)
+            else:
+                yield Finding(
+                    *(Kind.NOT_FOUND, NOTE, name, {"hints": [*one.hints, one.path]}),
+                    "no cgroup here is its own, so it does not run, or elsewhere; start it, and "
+                    "audit again",
+                )
+
+
+def folder_of(host: Host, one: Asked) -> pathlib.Path | None:
+    """Return the cgroup that something was asked for: by its path, its name, or a process in it."""
+    root = host.hierarchy.root
+    if one.path.strip("/") and (root / one.path.lstrip("/")).is_dir():
+        return root / one.path.lstrip("/")
+    fitting = [
+        folder
+        for folder in host.groups
+        if any(named(folder.name, hint) for hint in one.hints if hint)
+    ]
+    if fitting:
+        return min(fitting, key=lambda folder: len(folder.parts))
+    text = text_of(host.topology.proc / str(one.process) / "cgroup") if one.process else ""
+    folder = host.hierarchy.path(text)
+    return folder if folder is not None and folder != root and folder.is_dir() else None
+
+
+def named(folder: str, hint: str) -> bool:
+    """Tell whether a cgroup's name is a unit's, or has a container's identifier in it.
+
+    >>> named("docker-0123456789ab.scope", "0123456789ab"), named("data.service", "a.service")
+    (True, False)
+    """
+    has_it = len(hint) >= SHORTEST_ID and hint in folder and not hint.endswith(".service")
+    return folder == hint or (has_it and "conmon" not in folder)
+
+
+def of_cgroup(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]:
+    """Yield how a cgroup differs from what was asked for it."""
+    missing = host.hierarchy.version == 2 and not (folder / "io.max").exists()
+    if missing and "io" not in (host.controllers(folder) or []):
+        yield not_delegated(host, one, folder)
+        return
+    if one.unknown_class:
+        yield from without_class(host, one, folder)
+    given = [limit.device for limit in one.limits] + [weight.device for weight in one.weights]
+    places = {device: place_of(host, device) for device in given}
+    for device, place in places.items():
+        if device and not expanded(host, device, place):
+            yield nowhere(host, one, folder, device, place)
+    by_disk: dict[tuple[str, str], list[AskedLimit]] = {}
+    for asked in one.limits:
+        for device in expanded(host, asked.device, places[asked.device]):
+            by_disk.setdefault((host.devices.whole(device), asked.key), []).append(
+                asked._replace(device=device)
+            )
+    for (disk, _), limits in by_disk.items():
+        yield from of_disk(host, one, folder, disk, limits)
+    for weight in one.weights:
+        yield from of_weight(host, one, folder, weight, places[weight.device])
+
+
+def not_delegated(host: Host, one: Asked, folder: pathlib.Path) -> Finding:
+    """Return that a cgroup has no io, and which one above does not pass it on."""
+    above = [path for path in folder.parents if path.is_relative_to(host.hierarchy.root)]
+    without = [
+        path
+        for path in above
+        if (path / "cgroup.subtree_control").exists()
+        and "io" not in text_of(path / "cgroup.subtree_control").split()
+    ]
+    first = host.subject(without[-1] if without else folder.parent)
+    return Finding(
+        *(Kind.NOT_DELEGATED, ERROR, host.subject(folder)),
+        {"asked_by": one.source, "not_passed_on_by": first},
+        f"{one.source} was asked to limit or weigh it, but it has no io controller, since {first} "
+        "does not pass io on; give the unit above Delegate=io (rootless: user@.service), or echo "
+        "+io > cgroup.subtree_control there",
+    )
+
+
+def without_class(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]:
+    """Yield that a class was asked for, and the cgroup has no limit or weight at all."""
+    kinds = weighers(host.hierarchy.version).items()
+    weights = [(weight_on(folder, file), kind.default) for file, kind in kinds]
+    if not host.limits(folder) and all(weight in (None, plain) for weight, plain in weights):
+        yield Finding(
+            *(Kind.DROPPED, WARNING, host.subject(folder)),
+            {"asked_by": one.source, "class": one.unknown_class},
+            f"its annotation names the class {one.unknown_class}, and its files hold no limit or "
+            "weight; give containerd or CRI-O a block I/O configuration with this class "
+            "(blockio_config_file), and the audit the same as JSON with --asked",
+        )
+
+
+def place_of(host: Host, text: str) -> Place:
+    """Return the device that a number, a path to a device, or another path names."""
+    devices = host.devices
+    if re.fullmatch(r"\d+:\d+", text):
+        name = devices.names.get(text, "")
+        return Place(name, not name)
+    if not text.startswith("/"):
+        return Place("")
+    if not text.startswith("/dev/"):
+        mount = holding(host.mounts(), text)
+        return Place(host.device(mount) if mount else "")
+    path = host.root / text.lstrip("/")
+    name = text[len("/dev/") :]
+    known = name if name in devices.paths else devices.mapped(name.rpartition("/")[2])
+    if known:
+        return Place(known)
+    try:
+        status = path.stat()
+    except OSError:
+        # A plain name is the kernel's own: no such disk. Another is a link, made elsewhere.
+        return Place("", "/" not in name and not any(c in name for c in "*?["))
+    number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+    blocks = stat.S_ISBLK(status.st_mode)
+    linked = path.resolve().name  # in a copy, where only links are left
+    known = devices.names.get(number) if blocks else linked if linked in devices.paths else None
+    return Place(known or "", not known and (stat.S_ISCHR(status.st_mode) or "/" not in name))
+
+
+def expanded(host: Host, text: str, place: Place) -> Sequence[str]:
+    """Return the devices that a path names; a class of a runtime may have a pattern of disks."""
+    if any(star in text for star in "*?["):
+        names = sorted({host.devices.whole(name) for name in host.devices.paths})
+        return [one for one in names if fnmatch.fnmatchcase(f"/dev/{one}", text)]
+    return [place.device] if place.device else []
+
+
+def nowhere(host: Host, one: Asked, folder: pathlib.Path, device: str, place: Place) -> Finding:
+    """Return that a device that was asked for is no disk, or that nobody can tell which."""
+    found = {"asked_by": one.source, "asked_device": device}
+    if place.no_disk:
+        return Finding(
+            *(Kind.NO_DISK, ERROR, host.subject(folder), found),
+            f"{one.source} was asked to limit {device}, which is no disk here; name the disk that "
+            "lsblk shows below its files",
+        )
+    return Finding(
+        *(Kind.UNRESOLVED, NOTE, host.subject(folder), found),
+        f"which disk {device} is cannot be told from here; name the kernel's own, as /dev/sda",
+    )
+
+
+def of_disk(
+    host: Host, one: Asked, folder: pathlib.Path, disk: str, limits: Sequence[AskedLimit]
+) -> Iterator[Finding]:
+    """Yield how a disk's limit differs from what was asked for it, and for its partitions."""
+    last = limits[-1]
+    held = held_by(host, folder, disk, last.key)
+    devices = sorted({limit.device for limit in limits})
+    parts = [name for name in devices if name != disk]
+    figures: Evidence = {"key": last.key, "asked": last.value, "disk": disk}
+    found: Evidence = {"asked_by": one.source, **figures}
+    subject = host.subject(folder)
+    if held is not None and len(devices) > 1:
+        asked = [f"{limit.device}={limit.value}" for limit in limits]
+        yield Finding(
+            *(Kind.PARTITIONS_MERGED, ERROR, subject),
+            {**found, "asked": asked, "held": held},
+            f"limits were asked for {' and '.join(devices)}, which are one disk to the kernel, so "
+            f"{disk} has one limit of {held} for all of them; ask for one limit of {disk}",
+        )
+    elif held is None and parts:
+        yield Finding(
+            *(Kind.PARTITION, ERROR, subject, {**found, "partition": parts[0]}),
+            f"its limit was asked for the partition {parts[0]}, and the kernel takes limits of "
+            f"whole disks alone; ask for {disk} instead",
+        )
+    elif held is None:
+        yield Finding(
+            *(Kind.DROPPED, ERROR, subject, found),
+            f"{one.source} was asked for {last.key}={last.value} on {disk}, and the kernel holds "
+            "no such limit; the runtime dropped it: see its log, or set it again while the "
+            "container runs (docker update, systemctl set-property)",
+        )
+    elif held != last.value:
+        yield Finding(
+            # A lower one limits, and somebody may have meant it: a regulator does.
+            *(Kind.DIFFERS, ERROR if held > last.value else WARNING, subject),
+            {**found, "held": held},
+            f"{one.source} was asked for {last.key}={last.value} on {disk}, and the kernel holds "
+            f"{held}; set it again, and see who else sets it",
+        )
+
+
+def held_by(host: Host, folder: pathlib.Path, disk: str, key: str) -> int | None:
+    """Return the limit that a cgroup holds for a disk.
+
+    systemd asks for the disk below an encrypted volume, and crun makes a cgroup inside.
+    """
+    names = host.devices.chain(disk)
+    for place in (folder, folder / "container"):
+        for limit in host.limits(place) if place.is_dir() else []:
+            if host.devices.names.get(limit.number) in names and key in limit.values:
+                return limit.values[key]
+    return None
+
+
+def of_weight(
+    host: Host, one: Asked, folder: pathlib.Path, asked: AskedWeight, place: Place
+) -> Iterator[Finding]:
+    """Yield a weight that is in none of the files."""
+    if asked.device and not place.device:
+        return  # told already
+    number = host.devices.number(host.devices.whole(place.device)) if place.device else ""
+    files = weighers(host.hierarchy.version)
+    held = {
+        file: weight
+        for file in files
+        for inside in (folder, folder / "container")
+        if (weight := weight_on(inside, file, number)) is not None
+    }
+    if asked.accepted() & set(held.values()):
+        return
+    subject = host.subject(folder)
+    found: Evidence = {"asked_by": one.source, "asked": asked.value, **held}
+    if held:
+        values = " and ".join(f"{value} ({file})" for file, value in held.items())
+        yield Finding(
+            *(Kind.WEIGHT_DROPPED, ERROR, subject, found),
+            f"{one.source} was asked for the weight {asked.value}, and the files hold {values}; "
+            "set it again, or write it to the file",
+        )
+    elif host.hierarchy.version == 1:
+        yield Finding(
+            *(Kind.WEIGHT_WITHOUT_CFQ, ERROR, subject, found),
+            f"{one.source} was asked for the weight {asked.value}, and there is no blkio.weight, "
+            "since CFQ went with Linux 5.0; select bfq and set blkio.bfq.weight",
+        )
+    else:
+        yield Finding(
+            *(Kind.WEIGHT_DROPPED, ERROR, subject, found),
+            f"{one.source} was asked for the weight {asked.value}, and there is no file for it; "
+            "load bfq, or boot a kernel with CONFIG_BLK_CGROUP_IOCOST",
+        )

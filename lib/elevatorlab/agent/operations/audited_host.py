@@ -1,0 +1,295 @@
+"""What the audit reads of a host: its disks, its file systems, and who wrote and was charged.
+
+Everything comes from files of the kernel, below roots that are given, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..groups.hierarchies import LIMITS
+from ..regulator.shared_journals import lines_of, text_of, waiting_bytes
+from .findings import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..groups.hierarchies import V1, V2
+    from ..regulator.topology import Topology
+    from .asked import Asked
+
+    Hierarchy = V1 | V2
+
+#: The keys of a limit, by version 2's names: file of version 1.
+V1_FILES = {key: file for file, key in LIMITS.values()}
+
+#: What was written and what was charged differ by less than this for many reasons, or by less
+#: than a part of what was written. A direction that did less than this part of the other is idle.
+UNSURE_BYTES = 1 << 20
+IDLE_PART = 0.1
+
+
+class Devices:
+    """The block devices in a sysfs, by name and by number."""
+
+    def __init__(self, sys: pathlib.Path) -> None:
+        self.sys = sys
+        self.paths: dict[str, pathlib.Path] = {}
+        self.names: dict[str, str] = {}
+        for pattern in ("class/block/*", "block/*", "block/*/*/partition"):
+            for path in sys.glob(pattern):
+                folder = path.parent if path.name == "partition" else path
+                self.paths.setdefault(folder.name, folder.resolve())
+        for name, folder in self.paths.items():
+            self.names[text_of(folder / "dev")] = name
+        for link in (sys / "dev/block").glob("*"):
+            if link.is_symlink():
+                self.names[link.name] = os.path.basename(os.readlink(link))
+
+    def number(self, name: str) -> str:
+        """Return ``major:minor`` of a device, or nothing."""
+        return next((number for number, known in self.names.items() if known == name), "")
+
+    def whole(self, name: str) -> str:
+        """Return the disk of a partition, and any other device itself."""
+        folder = self.paths.get(name)
+        if folder is None or not (folder / "partition").exists():
+            return name
+        if folder.parent.name in self.paths:
+            return folder.parent.name
+        disk = re.sub(r"(?<=\d)p\d+$|(?<=\D)\d+$", "", name)
+        return disk if disk in self.paths else name
+
+    def chain(self, name: str) -> list[str]:
+        """Return a device, the disk it is a part of, and all that lie below it."""
+        found = [name]
+        for one in found:
+            folder = self.paths.get(one)
+            below = [self.whole(one)]
+            below += sorted(path.name for path in (folder / "slaves").glob("*")) if folder else []
+            found += [other for other in below if other not in found]
+        return found
+
+    def bottom(self, name: str) -> list[str]:
+        """Return the disks below a device that lie on no other one."""
+        return [one for one in self.chain(name) if self.chain(one) == [one]]
+
+    def queue(self, name: str, file: str) -> str:
+        """Return a file of a device's queue, or nothing."""
+        folder = self.paths.get(name)
+        return text_of(folder / "queue" / file) if folder else ""
+
+    def mapped(self, name: str) -> str | None:
+        """Return the device that device mapper gave a name."""
+        folders = self.paths.items()
+        found = (one for one, path in folders if name and text_of(path / "dm/name") == name)
+        return next(found, None)
+
+
+class Mount(NamedTuple):
+    """A line of ``mountinfo``."""
+
+    id: str
+    number: str
+    point: str
+    kind: str
+    source: str
+    options: tuple[str, ...]
+
+
+class Opened(NamedTuple):
+    """A file that is open for writing: past the page cache, or on a device itself."""
+
+    mount: Mount
+    direct: bool
+    raw: bool
+
+
+class Limit(NamedTuple):
+    """What a cgroup may do on one device: key -> value, by version 2's keys."""
+
+    cgroup: pathlib.Path
+    number: str
+    values: dict[str, int]
+
+    @property
+    def writes(self) -> bool:
+        """Tell whether writes are limited."""
+        return any(key[0] == "w" for key in self.values)
+
+
+class Writes(NamedTuple):
+    """What a cgroup's processes wrote, what was charged to it, and what waits in its pages."""
+
+    written: int
+    charged: int
+    waiting: int
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether much was written that is neither charged nor still to be written."""
+        missing = self.written - self.charged - self.waiting
+        return missing > max(UNSURE_BYTES, self.written * IDLE_PART)
+
+    @property
+    def accounted(self) -> bool:
+        """Tell whether what was written is charged, so that the limit holds for it."""
+        return not self.passed and self.charged > UNSURE_BYTES
+
+    def severity(self) -> Severity:
+        """Return how bad a way past the limit is: used, not used yet, or not used at all."""
+        if self.passed:
+            return Severity.ERROR
+        return Severity.NOTE if self.accounted else Severity.WARNING
+
+
+@dataclasses.dataclass
+class Host:
+    """What is looked at, and what was asked of it."""
+
+    hierarchy: Hierarchy
+    topology: Topology
+    groups: Sequence[pathlib.Path]
+    asked: Sequence[Asked] = ()
+    #: The journals of regulators, by which the limits of a killed one are known.
+    state: pathlib.Path | None = None
+    #: Below it lies `/dev`.
+    root: pathlib.Path = pathlib.Path("/")
+
+    def __post_init__(self) -> None:
+        self.devices = Devices(self.topology.sys)
+
+    def subject(self, folder: pathlib.Path) -> str:
+        """Return a cgroup's path below the root."""
+        below = folder.relative_to(self.hierarchy.root)
+        return str(below) if below.parts else "/"
+
+    def inherits(self) -> bool:
+        """Tell whether a limit holds for the cgroups below, too."""
+        return (
+            self.hierarchy.version == 2
+            or text_of(self.hierarchy.root / "cgroup.sane_behavior") == "1"
+        )
+
+    def limits(self, folder: pathlib.Path) -> list[Limit]:
+        """Return the limits that a cgroup's files hold, device by device."""
+        found: dict[str, dict[str, int]] = {}
+        for number, key, value in self._limits(folder):
+            if value.isdigit() and (int(value) or self.hierarchy.version == 2):
+                found.setdefault(number, {})[key] = int(value)
+        return [Limit(folder, number, values) for number, values in found.items()]
+
+    def _limits(self, folder: pathlib.Path) -> Iterator[tuple[str, str, str]]:
+        if self.hierarchy.version == 2:
+            for number, words in lines_of(folder / "io.max"):
+                for word in words.split():
+                    key, _, value = word.partition("=")
+                    yield number, key, value
+            return
+        for key, file in V1_FILES.items():
+            for number, value in lines_of(folder / file):
+                yield number, key, value.strip()
+
+    def counters(self, folder: pathlib.Path) -> dict[str, list[int]]:
+        """Return a cgroup's counters; none where it has just ended."""
+        try:
+            return self.hierarchy.counters(folder, False)
+        except OSError:
+            return {}
+
+    def controllers(self, folder: pathlib.Path) -> list[str] | None:
+        """Return the controllers that a cgroup has; None where no file tells."""
+        for file in (folder / "cgroup.controllers", folder.parent / "cgroup.subtree_control"):
+            if file.exists():
+                return text_of(file).split()
+        return None
+
+    def processes(self, folder: pathlib.Path) -> list[str]:
+        """Return a cgroup's processes, with those of the cgroups that share its limits."""
+        folders = [folder]
+        if self.inherits():
+            folders += [file.parent for file in folder.glob("*/**/cgroup.procs")]
+        return [number for one in folders for number in text_of(one / "cgroup.procs").split()]
+
+    def writes(self, folder: pathlib.Path) -> Writes:
+        """Return what was written, and to whom it was charged."""
+        written = 0
+        for process in self.processes(folder):
+            counts = dict(lines_of(self.topology.proc / process / "io"))
+            written += int(counts.get("write_bytes:", 0))
+            written -= int(counts.get("cancelled_write_bytes:", 0))
+        # A mapped device counts what the disks below it count once more.
+        charged = sum(
+            row[3]
+            for number, row in self.counters(folder).items()
+            if not self._mapped_upon(self.devices.names.get(number, ""))
+        )
+        waiting = waiting_bytes(folder) if self.hierarchy.version == 2 else 0
+        return Writes(max(written, 0), charged, waiting)
+
+    def _mapped_upon(self, name: str) -> bool:
+        return self.devices.bottom(name) != [name]
+
+    def mounts(self, process: str = "self") -> list[Mount]:
+        """Return the file systems that a process sees; the reader's where it cannot be asked.
+
+        An overlay is given as the file system that its writes go to.
+        """
+        own = parsed(text_of(self.topology.proc / "self/mountinfo"))
+        seen = parsed(text_of(self.topology.proc / process / "mountinfo")) or own
+        real = [mount for mount in own if mount.kind != "overlay"]
+        found = []
+        for mount in seen:
+            upper = dict(option.partition("=")[::2] for option in mount.options).get("upperdir")
+            below = holding(real, upper) if upper and mount.kind == "overlay" else None
+            found.append(below._replace(id=mount.id) if below else mount)
+        return found
+
+    def opened(self, process: str) -> Iterator[Opened]:
+        """Yield the files that a process has open for writing, where that may be read."""
+        mounts = self.mounts(process)
+        by_id = {mount.id: mount for mount in mounts}
+        for info in sorted((self.topology.proc / process / "fdinfo").glob("*")):
+            words = text_of(info).split()
+            values = dict(zip(words[::2], words[1::2]))
+            flags = int(values.get("flags:", "0"), 8)
+            path = link_of(info.parent.with_name("fd") / info.name)
+            mount = by_id.get(values.get("mnt_id:", "")) or holding(mounts, path)
+            if mount is not None and flags & os.O_ACCMODE != os.O_RDONLY:
+                raw = path.startswith("/dev/") and os.path.basename(path) in self.devices.paths
+                yield Opened(mount, bool(flags & os.O_DIRECT), raw)
+
+    def device(self, mount: Mount) -> str:
+        """Return the device that a file system lies on, or nothing."""
+        base = os.path.basename(mount.source)  # btrfs has a number of its own
+        name = self.devices.names.get(mount.number) or self.devices.mapped(base) or base
+        return name if name in self.devices.names.values() else ""
+
+
+def link_of(path: pathlib.Path) -> str:
+    """Return where a link leads; nothing where it is not there, or is somebody else's."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def parsed(mountinfo: str) -> list[Mount]:
+    """Return the lines of a ``mountinfo``."""
+    found = []
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        words, (kind, source, options) = left.split(), right.split(" ", 2)
+        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[4])
+        found.append(Mount(words[0], words[2], point, kind, source, tuple(options.split(","))))
+    return found
+
+
+def holding(mounts: Sequence[Mount], path: str) -> Mount | None:
+    """Return the mount that holds a path; of two at one point, the later."""
+    found = [one for one in mounts if f"{path}/".startswith(one.point.rstrip("/") + "/")]
+    return max(reversed(found), key=lambda one: len(one.point)) if found else None

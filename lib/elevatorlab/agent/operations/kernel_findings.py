@@ -1,0 +1,413 @@
+"""What is wrong with the limits that the kernel's files hold.
+
+Each check names one cause. Several causes can look alike from outside, as when a cgroup writes more
+than is charged to it; then one function decides between them (`uncharged`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pathlib
+from typing import TYPE_CHECKING
+
+from ..regulator.shared_journals import ORDERED, UNORDERED, text_of
+from .audited_host import IDLE_PART, UNSURE_BYTES, V1_FILES
+from .findings import Finding, Kind, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .audited_host import Host, Limit, Mount, Writes
+
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+#: A commit that waits longer than this for a limit's data is more than a possibility.
+LONG_WAIT_S = 5
+
+#: Whose writes the kernel charges to others, by the type of file system.
+FOREIGN = {
+    **dict.fromkeys(("fuse", "fuseblk", "virtiofs"), Kind.FUSE),
+    "zfs": Kind.ZFS,
+    **dict.fromkeys(("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs"), Kind.NETWORK),
+}
+#: FUSE without data of anybody's.
+FUSE_OF_THE_HOST = {"fuse.lxcfs", "fuse.portal", "fuse.gvfsd-fuse", "fuse.snapfuse"}
+WHO_WRITES = {
+    Kind.FUSE: "a FUSE daemon writes for it, in another cgroup; limit that one, too",
+    Kind.ZFS: "threads of ZFS write for it, in no cgroup; use a file system with cgroup writeback "
+    "(ext4, XFS, btrfs), or a dataset on a volume of its own",
+    Kind.NETWORK: "its data go over the network, not to this disk; limit it on the server, or its "
+    "network traffic",
+    Kind.DATA_JOURNAL: "with data=journal its data pass through the journal's thread, which no "
+    "cgroup is charged for; mount it with data=ordered",
+}
+
+
+def of_kernel(host: Host) -> Iterator[Finding]:
+    """Yield every finding about what the kernel holds, cgroup by cgroup."""
+    if host.hierarchy.version == 2:
+        for folder in (host.hierarchy.root, *host.groups):
+            yield from undelegated(host, folder)
+    for folder in host.groups:
+        for limit in host.limits(folder):
+            yield from of_limit(host, limit)
+    yield from left_behind(host)
+
+
+def of_limit(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield what is wrong with a limit; one on no disk has no other fault."""
+    found = list(misplaced(host, limit))
+    if not found:
+        for check in (not_inherited, uncharged, other_direction, parent_stricter, held_back):
+            found += check(host, limit)
+        found += pinning(host, limit)
+    if any(one.kind is Kind.NOT_INHERITED for one in found):
+        # Its own processes, if any, are not what passes it by.
+        found = [one for one in found if one.kind is not Kind.BUFFERED or one.severity is ERROR]
+    yield from found
+
+
+def evidence(limit: Limit) -> dict[str, int | str | list[str]]:
+    """Return a limit as evidence."""
+    return {"device": limit.number, **limit.values}
+
+
+def misplaced(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield a limit on what is no disk, on a partition, or on a device that is gone."""
+    subject, found = host.subject(limit.cgroup), evidence(limit)
+    name = host.devices.names.get(limit.number)
+    character = host.topology.sys / "dev/char" / limit.number
+    # Number 1:5 is /dev/zero among character devices, and a disk in memory among block devices.
+    memory = limit.number.startswith("1:") and limit.number not in host.counters(limit.cgroup)
+    if limit.number.startswith("0:") or memory or (name is None and character.is_symlink()):
+        if character.is_symlink():
+            found["character_device"] = os.path.basename(os.readlink(character))
+        yield Finding(
+            *(Kind.NO_DISK, ERROR, subject, found),
+            f"its limit names {limit.number}, which is no disk, so it holds for nothing; name the "
+            "disk that lsblk shows below its files",
+        )
+    elif name is None:
+        yield Finding(
+            *(Kind.GONE, ERROR, subject, found),
+            f"its limit names {limit.number}, a device that is not there; set it again, for the "
+            "number that lsblk shows now",
+        )
+    elif (whole := host.devices.whole(name)) != name:
+        found.update(partition=name, disk=whole)
+        yield Finding(
+            *(Kind.PARTITION, ERROR, subject, found),
+            f"its limit is on the partition {name}, and limits hold for whole disks alone; limit "
+            f"{whole} ({host.devices.number(whole)}) instead",
+        )
+
+
+def not_inherited(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield a limit of version 1 that does not hold for the processes in the cgroups below."""
+    if host.inherits():
+        return
+    free = []
+    moved = 0
+    for child in sorted(path for path in limit.cgroup.glob("**/") if path != limit.cgroup):
+        row = host.counters(child).get(limit.number, [0, 0, 0, 0])
+        own = next((one.values for one in host.limits(child) if one.number == limit.number), {})
+        looser = any(own.get(key, value + 1) > value for key, value in limit.values.items())
+        if looser and (any(row) or text_of(child / "cgroup.procs")):
+            free.append(host.subject(child))
+            moved += row[2] + row[3]
+    if free:
+        yield Finding(
+            *(Kind.NOT_INHERITED, ERROR, host.subject(limit.cgroup)),
+            {**evidence(limit), "cgroups_below": free, "their_bytes": moved},
+            "cgroup v1 does not pass its limit on to the cgroups below, where the processes are; "
+            f"set the limit on each of them (first: {free[0]}), or boot with cgroup v2",
+        )
+
+
+def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield why writes pass a limit by: the one cause, of all that would show the same bytes.
+
+    What the processes' open files tell comes first, then what holds for every buffered write
+    of the cgroup, and last what the mounted file systems allow.
+    """
+    if not limit.writes:
+        return
+    writes = host.writes(limit.cgroup)
+    opened = [
+        one
+        for process in host.processes(limit.cgroup)
+        for one in host.opened(process)
+        if one.raw or stores(host, one.mount)
+    ]
+    foreign = {
+        kind: one.mount
+        for one in opened
+        if not one.raw and (kind := foreign_kind(host, one.mount)) is not None
+    }
+    controllers = host.controllers(limit.cgroup)
+    if foreign:
+        yield from charged_to_others(host, limit, writes, foreign, writes.severity())
+    elif opened and all(one.direct for one in opened):
+        return  # past the page cache, and so charged to the cgroup itself
+    elif host.hierarchy.version == 2 and controllers is not None and "memory" not in controllers:
+        yield memory_off(host, limit, writes, controllers)
+    elif opened:
+        yield from buffered(host, limit, writes)
+    else:
+        yield from by_mounts(host, limit, writes)
+
+
+def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
+    """Yield why writes pass a limit by, where no open file tells: by what can be written to."""
+    seen = foreign_mounts(host, limit)
+    alone = {kind: mount for kind, mount in seen.items() if only_way(host, limit, kind)}
+    if alone:
+        yield from charged_to_others(host, limit, writes, alone, writes.severity())
+    elif host.hierarchy.version == 1:
+        yield from buffered(host, limit, writes)
+    else:
+        severity = ERROR if writes.passed else NOTE
+        yield from charged_to_others(host, limit, writes, seen, severity)
+
+
+def only_way(host: Host, limit: Limit, kind: Kind) -> bool:
+    """Tell whether a cgroup can write to a limit's disk by a kind of file system alone.
+
+    ZFS does not tell which disks it is on: on one where nothing else is.
+    """
+    local = kind in (Kind.ZFS, Kind.DATA_JOURNAL)
+    return not any(
+        stores(host, mount) and foreign_kind(host, mount) is None
+        for mount in seen_mounts(host, limit)
+        if not local or on_disk(host, mount, limit)
+    )
+
+
+def figures(limit: Limit, writes: Writes) -> dict[str, int | str | list[str]]:
+    """Return a limit, and what was written and charged, as evidence."""
+    found = evidence(limit)
+    found.update(written_bytes=writes.written, charged_bytes=writes.charged)
+    found.update(waiting_bytes=writes.waiting)
+    return found
+
+
+def stores(host: Host, mount: Mount) -> bool:
+    """Tell whether a file system keeps data: on a device here, or where others write."""
+    return foreign_kind(host, mount) is not None or bool(host.device(mount))
+
+
+def foreign_kind(host: Host, mount: Mount) -> Kind | None:
+    """Return why writes to a file system are charged to others; None where they are not."""
+    if mount.kind in FUSE_OF_THE_HOST:
+        return None
+    if mount.kind in ORDERED and "data=journal" in mount.options:
+        # Version 1 charges no buffered write, whatever the mode of the journal.
+        return Kind.DATA_JOURNAL if host.hierarchy.version == 2 else None
+    return FOREIGN.get(mount.kind.partition(".")[0])
+
+
+def seen_mounts(host: Host, limit: Limit) -> list[Mount]:
+    """Return the file systems that a cgroup's processes see, or else the host's."""
+    processes = host.processes(limit.cgroup)
+    return host.mounts(processes[0] if processes else "self")
+
+
+def foreign_mounts(host: Host, limit: Limit) -> dict[Kind, Mount]:
+    """Return the file systems to which a cgroup can write at others' charge."""
+    found = {}
+    for mount in seen_mounts(host, limit):
+        kind = foreign_kind(host, mount)
+        if kind is not None and "ro" not in mount.options:
+            if kind is not Kind.DATA_JOURNAL or on_disk(host, mount, limit):
+                found[kind] = mount
+    return found
+
+
+def on_disk(host: Host, mount: Mount, limit: Limit) -> bool:
+    """Tell whether a file system lies on a limit's device, or on what is mapped upon it."""
+    device = host.device(mount)
+    return bool(device) and host.devices.names.get(limit.number) in host.devices.chain(device)
+
+
+def charged_to_others(
+    host: Host, limit: Limit, writes: Writes, found: dict[Kind, Mount], severity: Severity
+) -> Iterator[Finding]:
+    """Yield that a file system's writes are charged to others."""
+    for kind, mount in found.items():
+        yield Finding(
+            *(kind, severity, host.subject(limit.cgroup)),
+            {**figures(limit, writes), "mount": mount.point, "file_system": mount.kind},
+            f"its limit does not hold for writes below {mount.point} ({mount.kind}): "
+            f"{WHO_WRITES[kind]}",
+        )
+
+
+def memory_off(host: Host, limit: Limit, writes: Writes, controllers: list[str]) -> Finding:
+    """Return that buffered writes are charged to a cgroup above, which has a memory controller."""
+    return Finding(
+        *(Kind.MEMORY_OFF, writes.severity(), host.subject(limit.cgroup)),
+        {**figures(limit, writes), "controllers": controllers},
+        "it has io but no memory controller, so its buffered writes are charged to a cgroup above, "
+        "as a rule the root; enable memory (echo +memory > cgroup.subtree_control in each cgroup "
+        "above; at boot: cgroup_enable=memory, and no cgroup_disable=memory)",
+    )
+
+
+def buffered(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
+    """Yield that buffered writes pass a limit of version 1 by; a note where none came yet."""
+    if host.hierarchy.version == 2 or writes.accounted:
+        return
+    yield Finding(
+        *(Kind.BUFFERED, ERROR if writes.passed else NOTE, host.subject(limit.cgroup)),
+        figures(limit, writes),
+        f"buffered writes {'pass' if writes.passed else 'would pass'} its limit by: cgroup v1 "
+        "charges them to nobody; boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)",
+    )
+
+
+def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield a limit of one direction where the I/O goes in the other."""
+    limited = {key[0] for key in limit.values}
+    if len(limited) != 1:
+        return
+    row = host.counters(limit.cgroup).get(limit.number, [0, 0, 0, 0])
+    read, written = row[2], row[3]
+    if host.hierarchy.version == 1:  # which counts no buffered writes
+        written = max(written, host.writes(limit.cgroup).written)
+    busy, idle = (written, read) if limited == {"r"} else (read, written)
+    if busy > UNSURE_BYTES and idle < busy * IDLE_PART:
+        names = ("reads", "writes") if limited == {"r"} else ("writes", "reads")
+        yield Finding(
+            # A limit of reads alone is seldom meant; one of writes alone often is.
+            *(Kind.OTHER_DIRECTION, WARNING if limited == {"r"} else NOTE),
+            host.subject(limit.cgroup),
+            {**evidence(limit), "read_bytes": read, "written_bytes": written},
+            f"its limit is on {names[0]}, and it does {names[1]}; limit {names[1]} too, if they "
+            "shall be slower",
+        )
+
+
+def parent_stricter(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield a limit that is never reached, since a cgroup above has a lower one."""
+    if not host.inherits():
+        return
+    root = host.hierarchy.root
+    for parent in limit.cgroup.parents:
+        if parent == root or root not in parent.parents:
+            return
+        above = next((one.values for one in host.limits(parent) if one.number == limit.number), {})
+        keys = [key for key, value in limit.values.items() if above.get(key, value) < value]
+        if keys:
+            yield Finding(
+                *(Kind.PARENT_STRICTER, WARNING, host.subject(limit.cgroup)),
+                {
+                    **evidence(limit),
+                    "parent": host.subject(parent),
+                    **{f"parent_{key}": above[key] for key in keys},
+                },
+                f"it never reaches its limit, since {host.subject(parent)} above it has a stricter "
+                "one; raise that, or lower this",
+            )
+            return
+
+
+def held_back(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield a limit on a disk whose writeback is throttled for all cgroups together."""
+    device = host.devices.names.get(limit.number, "")
+    latency_us = host.devices.queue(device, "wbt_lat_usec") if limit.writes else ""
+    if host.hierarchy.version == 2 and latency_us.isdigit() and int(latency_us):
+        yield Finding(
+            *(Kind.WBT, NOTE, host.subject(limit.cgroup)),
+            {**evidence(limit), "wbt_lat_usec": int(latency_us)},
+            "writeback throttling, the kernel's default, lets its buffered writes wait in one line "
+            f"with everybody's; if that hurts: echo 0 > /sys/block/{device}/queue/wbt_lat_usec",
+        )
+
+
+def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield a limit by which one cgroup's dirty pages can hold up a journal that all share.
+
+    In ordered mode a commit waits for the data of every file that grew, whoever wrote it; and who
+    calls fsync waits for the commit.
+    """
+    if host.hierarchy.version != 2 or not limit.writes:
+        return
+    waiting = host.writes(limit.cgroup).waiting
+    slow = waiting > LONG_WAIT_S * limit.values.get("wbps", waiting + 1)
+    shared = {mount.number: mount for mount in reversed(host.mounts())}
+    for mount in shared.values():
+        ordered = mount.kind in ORDERED and not {UNORDERED, "data=journal"} & set(mount.options)
+        if ordered and on_disk(host, mount, limit):
+            chain = host.devices.chain(host.device(mount))
+            yield Finding(
+                *(Kind.JOURNAL, WARNING if slow else NOTE, host.subject(limit.cgroup)),
+                {
+                    **evidence(limit),
+                    **{"waiting_bytes": waiting, "mount": mount.point, "devices": chain},
+                },
+                f"its slow writeback {'holds' if slow else 'can hold'} up the journal of "
+                f"{mount.point} ({mount.kind}), and all who fsync there; give it a file system of "
+                "its own, or weights with io.cost instead of the limit",
+            )
+
+
+def undelegated(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
+    """Yield a note on a cgroup that has io and does not pass it on to those below."""
+    has = text_of(folder / "cgroup.controllers").split()
+    passes = folder / "cgroup.subtree_control"
+    if "io" not in has or not passes.exists() or "io" in text_of(passes).split():
+        return
+    below = [file.parent for file in folder.glob("*/**/cgroup.procs") if text_of(file)]
+    if below:
+        yield Finding(
+            *(Kind.NOT_DELEGATED, NOTE, host.subject(folder)),
+            {"subtree_control": text_of(passes).split(), "cgroups_below": len(below)},
+            "it does not pass io on, so no limit or weight can be set on the cgroups below it; if "
+            "one shall be: echo +io > cgroup.subtree_control there, or systemd's Delegate=io",
+        )
+
+
+def left_behind(host: Host) -> Iterator[Finding]:
+    """Yield the limits that a killed regulator has left in force, by its journal."""
+    for journal in sorted(host.state.glob("*.jsonl")) if host.state else ():
+        for (folder, number), before in restored(journal).items():
+            limits = host.limits(folder) if folder in host.groups else []
+            now = next((limit for limit in limits if limit.number == number), None)
+            if now and any(now.values.get(key) != value for key, value in before.items()):
+                yield Finding(
+                    *(Kind.LEFT_BEHIND, WARNING, host.subject(folder)),
+                    {
+                        **evidence(now),
+                        "journal": journal.name,
+                        **{f"before_{key}": value or "max" for key, value in before.items()},
+                    },
+                    "a regulator that was killed has left this limit in force; start a regulator, "
+                    "which first restores what was before",
+                )
+
+
+def restored(journal: pathlib.Path) -> dict[tuple[pathlib.Path, str], dict[str, int | None]]:
+    """Return what a regulator that no longer runs would restore: (cgroup, number) -> limits."""
+    try:
+        with open(journal) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lines = file.read().splitlines()
+    except OSError:  # its writer lives, or it is somebody else's
+        return {}
+    keys = {file: key for key, file in V1_FILES.items()}
+    found: dict[tuple[pathlib.Path, str], dict[str, int | None]] = {}
+    for line in lines:
+        try:
+            action, *arguments = json.loads(line)
+        except json.JSONDecodeError:  # cut off by the kill: its change was never made
+            break
+        if action == "restore_limit":
+            path, (number, *words) = pathlib.Path(arguments[0]), arguments[1].split()
+            pairs = [f"{keys[path.name]}={words[0]}"] if path.name in keys else words
+            before = found.setdefault((path.parent, number), {})
+            for pair in pairs:
+                key, _, value = pair.partition("=")
+                before.setdefault(key, int(value) if value.isdigit() and int(value) else None)
+    return found

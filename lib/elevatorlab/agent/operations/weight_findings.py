@@ -1,0 +1,134 @@
+"""The weights that the kernel's files hold, and who keeps to them: a scheduler, or io.cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..devices import schedulers
+from ..regulator.shared_journals import lines_of
+from .findings import Finding, Kind, Severity
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterator
+
+    from .audited_host import Host
+
+#: Devices in memory or in a drive that is read: nobody weighs anything there.
+NO_DRIVES = ("ram", "zram", "loop", "sr", "fd", "nbd")
+
+
+class Weigher(NamedTuple):
+    """Who keeps to a file of weights: a scheduler, or the cost controller (None)."""
+
+    scheduler: str | None
+    default: int
+
+
+def weighers(version: int) -> dict[str, Weigher]:
+    """Return who keeps to which file of weights."""
+    found = {
+        record["weight_files"][str(version)]: Weigher(name, 100)
+        for name, record in schedulers.RECORDS.items()
+        if str(version) in record["weight_files"]
+    }
+    # CFQ went with Linux 5.0, and its default was 500.
+    found.update({"io.weight": Weigher(None, 100)} if version == 2 else {})
+    found.update({"blkio.weight": Weigher("cfq", 500)} if version == 1 else {})
+    return found
+
+
+def of_weights(host: Host) -> Iterator[Finding]:
+    """Yield every finding about weights and goals, cgroup by cgroup."""
+    for folder in host.groups:
+        yield from unweighed(host, folder)
+        yield from latency_beside_cost(host, folder)
+
+
+def unweighed(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
+    """Yield a weight to which nothing keeps, on all or some of the disks that the cgroup uses."""
+    by_disk = {disk: set_weights(host, folder, disk) for disk in used(host, folder)}
+    weighed = {disk: files for disk, files in by_disk.items() if files}
+    deaf = [
+        disk
+        for disk, files in weighed.items()
+        if not any(at_work(host, disk, weighers(host.hierarchy.version)[file]) for file in files)
+    ]
+    if not deaf:
+        return
+    files = weighed[deaf[0]]
+    cfq = list(files) == ["blkio.weight"]
+    number = host.devices.number(deaf[0])
+    cost = f", or echo '{number} enable=1' > {host.hierarchy.root / 'io.cost.qos'}"
+    file = "io.bfq.weight" if host.hierarchy.version == 2 else "blkio.bfq.weight"
+    yield Finding(
+        *(
+            Kind.WEIGHT_WITHOUT_CFQ if cfq else Kind.WEIGHT_IGNORED,
+            Severity.WARNING,
+            host.subject(folder),
+        ),
+        {
+            **files,
+            "deaf_disks": deaf,
+            "weighed_disks": [disk for disk in weighed if disk not in deaf],
+            "schedulers": [host.devices.queue(disk, "scheduler") for disk in deaf],
+        },
+        f"its weight has no effect on {', '.join(deaf)}: "
+        + ("only CFQ keeps to blkio.weight" if cfq else "nothing that keeps to it is at work there")
+        + f"; echo bfq > /sys/block/{deaf[0]}/queue/scheduler and set {file}"
+        + (cost if "io.weight" in files else ""),
+    )
+
+
+def set_weights(host: Host, folder: pathlib.Path, disk: str) -> dict[str, int]:
+    """Return the weights of a cgroup on a disk that somebody set: file -> weight."""
+    found = {}
+    for file, weigher in weighers(host.hierarchy.version).items():
+        weight = weight_on(folder, file, host.devices.number(disk))
+        if weight is not None and weight != weigher.default:
+            found[file] = weight
+    return found
+
+
+def weight_on(folder: pathlib.Path, file: str, number: str = "") -> int | None:
+    """Return a cgroup's weight on a device, its general one by default; None without a file."""
+    lines = lines_of(folder / file) + lines_of(folder / f"{file}_device")
+    values = {first: rest.strip() for first, rest in lines if rest}
+    general = next((first for first, rest in lines if not rest), None)  # version 1
+    word = values.get(number) or values.get("default") or general
+    return int(word) if word and word.isdigit() else None
+
+
+def used(host: Host, folder: pathlib.Path) -> list[str]:
+    """Return the disks on which a cgroup did I/O; all drives of the host where it did none yet."""
+    devices = host.devices
+    names = {devices.names[one] for one in host.counters(folder) if one in devices.names}
+    drives = [name for name in devices.paths if not name.startswith(NO_DRIVES)]
+    disks = {disk for name in names or drives for disk in devices.bottom(name)}
+    return sorted(disk for disk in disks if devices.queue(disk, "scheduler"))
+
+
+def at_work(host: Host, disk: str, weigher: Weigher) -> bool:
+    """Tell whether a scheduler, or without one the cost controller, is at work on a disk."""
+    if weigher.scheduler:
+        return schedulers.selected(host.devices.queue(disk, "scheduler")) == weigher.scheduler
+    return costed(host, host.devices.number(disk))
+
+
+def costed(host: Host, number: str) -> bool:
+    """Tell whether the cost controller is at work on a disk."""
+    return "enable=1" in dict(lines_of(host.hierarchy.root / "io.cost.qos")).get(number, "").split()
+
+
+def latency_beside_cost(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
+    """Yield a goal of latency on a disk that the cost controller throttles, too."""
+    for number, words in lines_of(folder / "io.latency"):
+        target = words.partition("target=")[2]
+        if target.isdigit() and int(target) and costed(host, number):
+            yield Finding(
+                *(Kind.LATENCY_BESIDE_COST, Severity.WARNING, host.subject(folder)),
+                {"device": number, "target_us": int(target), "io_cost_enable": 1},
+                f"io.latency and io.cost both throttle {host.devices.names.get(number, number)}, "
+                "and neither knows of the other; keep one: echo "
+                f"'{number} target=0' > io.latency, or echo '{number} enable=0' > io.cost.qos",
+            )

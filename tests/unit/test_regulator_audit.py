@@ -6,6 +6,7 @@ import os
 import pytest
 
 from elevatorlab.agent.errors import Refused
+from elevatorlab.agent.operations import cli
 from elevatorlab.agent.operations.asked import parsed
 from elevatorlab.agent.operations.audit import audit, chosen, main, page
 from elevatorlab.agent.operations.audited_host import Host
@@ -553,7 +554,7 @@ def test_what_was_asked_of_nothing_here_is_a_note(v2):
 # The rest
 
 
-def test_a_limit_that_a_killed_regulator_has_left(either):
+def test_a_limit_that_a_killed_regulator_has_left(either, monkeypatch, capsys):
     either.limited(key="rbps")
     file = "io.max"
     before = "8:0 rbps=max wbps=max"
@@ -563,8 +564,17 @@ def test_a_limit_that_a_killed_regulator_has_left(either):
     step = ["restore_limit", str(either.group / file), before]
     (either.folder / "state/9.jsonl").write_text(json.dumps(step) + '\n["restore')
     assert either.kinds() == [("limit-left-behind", WARNING)]
-    either.write(file, "")
-    assert either.found() == []
+    monkeypatch.setattr(cli, "find_cgroups", lambda: either.hierarchy)
+    assert cli.main(["--restore", "--state", str(either.folder / "state")]) == 0
+    event = json.loads(capsys.readouterr().out)
+    assert (event["event"], event["device"], event["before"]["rbps"]) == ("restored", "8:0", None)
+    assert either.found() == [] and list((either.folder / "state").glob("*.jsonl")) == []
+
+
+def test_a_policy_is_needed_where_nothing_is_restored(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--once"])
+    assert "required: --policy" in capsys.readouterr().err
 
 
 def test_cgroups_are_chosen_by_a_pattern(tmp_path):

@@ -27,7 +27,7 @@ from ..regulator.monitor import Monitor
 from ..regulator.paper import check_readings
 from ..regulator.targets import NamedCgroups
 from ..regulator.topology import Topology, find_cgroups
-from . import audit, classes, engine, patterns, report
+from . import audit, classes, engine, left_behind, patterns, report
 from .containers import EngineContainers
 from .service import Renewal, Service
 
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="regulate audit: say which limits on this host do not bite (--help: its options).",
     )
     add = reader.add_argument
-    add("--policy", choices=tuple(POLICIES), required=True)
+    add("--policy", choices=tuple(POLICIES), help="required, but for --restore")
     add("--options", type=_object, default={}, metavar="JSON", help="of the policy")
     add("--sla-wait-ms", type=_positive, metavar="MS", help="the longest mean wait")
     add("--sla-queue", type=_positive, metavar="N", help="the longest mean queue")
@@ -108,6 +108,11 @@ def parser() -> argparse.ArgumentParser:
     add("--floor-kib-s", type=_positive, default=128, metavar="N", help="never limit below")
     add("--period-s", type=_period, default=1.0, metavar="S")
     add("--dry-run", action="store_true", help="decide and log, but set nothing")
+    add(
+        "--restore",
+        action="store_true",
+        help="take away the limits that a killed regulator has left, print them, and end",
+    )
     add("--once", action="store_true", help="print one observation as JSON and end")
     add("--log", metavar="FILE", help="JSON lines go here instead of standard output")
     add("--metrics-port", type=int, metavar="N", help="serve /metrics on 127.0.0.1")
@@ -216,13 +221,26 @@ def main(argv: list[str]) -> int:
         plugin_archive.load(argv.pop(0).partition("=")[2])
     if argv[:1] == ["audit"]:
         return audit.main(argv[1:])
-    options = parser().parse_args(argv)
+    reader = parser()
+    options = reader.parse_args(argv)
+    if not options.policy and not options.restore:
+        reader.error("the following arguments are required: --policy")
     try:
         with contextlib.ExitStack() as undo:
-            return regulate(options, undo)
+            return (restore if options.restore else regulate)(options, undo)
     except Refused as problem:
         print(f"regulate: {problem}", file=sys.stderr)
         return EXIT_REFUSED
+
+
+def restore(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
+    """Restore what a killed regulator has left, and do nothing else."""
+    log = JsonLines(_log_file(options.log, undo))
+    left = list(left_behind.everywhere(options.state))
+    _journal(find_cgroups(), options.state, undo)
+    for one in left:
+        log.write("restored", **one.record())
+    return 0
 
 
 def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
@@ -244,7 +262,10 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
         return _once(source, monitor, policy, settings, options.period_s)
     log = JsonLines(_log_file(options.log, undo))
     actuator = None
-    if not options.dry_run:
+    if options.dry_run:
+        for one in left_behind.everywhere(options.state):
+            log.write("left_behind", **one.record())
+    else:
         journal = _journal(hierarchy, options.state, undo)
         actuator = Actuator(hierarchy, monitor.number, journal)
     show = report.draw if options.log and sys.stdout.isatty() else None

@@ -6,15 +6,14 @@ than is charged to it; then one function decides between them (`uncharged`).
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
 import pathlib
 from typing import TYPE_CHECKING
 
 from ..regulator.shared_journals import ORDERED, UNORDERED, text_of
-from .audited_host import IDLE_PART, UNSURE_BYTES, V1_FILES
+from .audited_host import IDLE_PART, UNSURE_BYTES
 from .findings import Finding, Kind, Severity
+from .left_behind import everywhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -371,43 +370,17 @@ def undelegated(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
 
 def left_behind(host: Host) -> Iterator[Finding]:
     """Yield the limits that a killed regulator has left in force, by its journal."""
-    for journal in sorted(host.state.glob("*.jsonl")) if host.state else ():
-        for (folder, number), before in restored(journal).items():
-            limits = host.limits(folder) if folder in host.groups else []
-            now = next((limit for limit in limits if limit.number == number), None)
-            if now and any(now.values.get(key) != value for key, value in before.items()):
-                yield Finding(
-                    *(Kind.LEFT_BEHIND, WARNING, host.subject(folder)),
-                    {
-                        **evidence(now),
-                        "journal": journal.name,
-                        **{f"before_{key}": value or "max" for key, value in before.items()},
-                    },
-                    "a regulator that was killed has left this limit in force; start a regulator, "
-                    "which first restores what was before",
-                )
-
-
-def restored(journal: pathlib.Path) -> dict[tuple[pathlib.Path, str], dict[str, int | None]]:
-    """Return what a regulator that no longer runs would restore: (cgroup, number) -> limits."""
-    try:
-        with open(journal) as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            lines = file.read().splitlines()
-    except OSError:  # its writer lives, or it is somebody else's
-        return {}
-    keys = {file: key for key, file in V1_FILES.items()}
-    found: dict[tuple[pathlib.Path, str], dict[str, int | None]] = {}
-    for line in lines:
-        try:
-            action, *arguments = json.loads(line)
-        except json.JSONDecodeError:  # cut off by the kill: its change was never made
-            break
-        if action == "restore_limit":
-            path, (number, *words) = pathlib.Path(arguments[0]), arguments[1].split()
-            pairs = [f"{keys[path.name]}={words[0]}"] if path.name in keys else words
-            before = found.setdefault((path.parent, number), {})
-            for pair in pairs:
-                key, _, value = pair.partition("=")
-                before.setdefault(key, int(value) if value.isdigit() and int(value) else None)
-    return found
+    for left in everywhere(host.state) if host.state else ():
+        limits = host.limits(left.cgroup) if left.cgroup in host.groups else []
+        now = next((limit for limit in limits if limit.number == left.device), None)
+        if now and any(now.values.get(key) != value for key, value in left.before.items()):
+            yield Finding(
+                *(Kind.LEFT_BEHIND, WARNING, host.subject(left.cgroup)),
+                {
+                    **evidence(now),
+                    "journal": left.journal,
+                    **{f"before_{key}": value or "max" for key, value in left.before.items()},
+                },
+                "a regulator that was killed has left this limit in force; elevatorlab regulate "
+                "--restore takes it away",
+            )

@@ -108,6 +108,12 @@ def test_a_file_of_no_known_form_is_refused(text):
         read(text)
 
 
+def test_json_that_lacks_what_its_program_writes_is_refused():
+    for one in ({"kind": "Pod"}, engine({}, BlkioDeviceReadBps=[{"path": "/dev/sda"}])):
+        with pytest.raises(Refused, match="found one without what these have: KeyError"):
+            read(one)
+
+
 def test_a_number_of_no_known_form_is_refused():
     with pytest.raises(Refused, match="expected a number as 1048576, 10M or 10Mi; found 'fast'"):
         number("fast")

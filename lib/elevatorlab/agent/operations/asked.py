@@ -127,7 +127,13 @@ def parsed(texts: Sequence[tuple[str, str]]) -> list[Asked]:
         else:
             raise _unknown(file)
     for one in objects:
-        found += _container(one, classes)
+        try:
+            found += _container(one, classes)
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise Refused(
+                f"expected JSON as docker, podman, kubectl, crictl or an OCI runtime writes it; "
+                f"found one without what these have: {problem!r}; write the file again"
+            ) from None
     return found
 
 

@@ -9,7 +9,7 @@ from elevatorlab.agent.errors import Refused
 from elevatorlab.agent.operations import cli
 from elevatorlab.agent.operations.asked import parsed
 from elevatorlab.agent.operations.audit import audit, chosen, main, page
-from elevatorlab.agent.operations.audited_host import Host
+from elevatorlab.agent.operations.audited_host import Devices, Host
 from elevatorlab.agent.operations.findings import Severity, above_notes
 from regulator_trees import Tree
 
@@ -327,6 +327,24 @@ def test_a_limit_on_a_number_that_no_disk_has(either, number, kind):
     assert either.kinds() == [(kind, ERROR)]
 
 
+def test_a_disk_that_is_gone_may_share_its_number_with_a_console(either):
+    (either.folder / "sys/dev/char").mkdir()
+    (either.folder / "sys/dev/char/7:1").symlink_to("../../devices/virtual/vc/vcs1")
+    (either.proc / "devices").write_text(
+        "Character devices:\n  7 vcs\n\nBlock devices:\n  7 loop\n"
+    )
+    either.limited("7:1")
+    assert either.kinds() == [("device-gone", ERROR)]
+    (either.proc / "devices").write_text("Character devices:\n  7 vcs\n\nBlock devices:\n")
+    assert either.kinds() == [("no-disk", ERROR)]
+
+
+def test_a_disk_in_memory_is_one(either):
+    either.device("ram0", "1:0")
+    either.limited("1:0", key="rbps")
+    assert either.found() == []
+
+
 @pytest.mark.parametrize("ram_disk", [True, False])
 def test_a_limit_on_dev_zero(either, ram_disk):
     (either.folder / "sys/dev/char").mkdir()
@@ -360,6 +378,35 @@ def test_a_limit_that_can_pin_a_shared_journal_also_on_logical_volumes(
     v2.limited("8:0")
     v2.write("memory.stat", f"anon 4096\nfile_dirty {60 * MIB}\nfile_writeback 65536")
     assert v2.kinds() == [(name, WARNING) for name, _ in findings]
+
+
+def test_a_container_holds_up_only_the_journals_that_it_sees(v2):
+    v2.partition("sda2", "8:2", "sda")
+    v2.mounted(("8:1", "/", "ext4"), ("8:2", "/boot", "ext4"))
+    v2.limited()
+    v2.process(mountinfo=mount_line(90, "8:1", "/etc/hosts", "ext4"))
+    assert [finding.evidence["mount"] for finding in v2.found()] == ["/"]
+
+
+def test_the_links_of_a_real_sysfs_are_followed(tmp_path):
+    disk, volume = tmp_path / "devices/pci0/block/sda", tmp_path / "devices/virtual/block/dm-0"
+    for folder in (disk / "sda2", volume / "slaves", volume / "dm"):
+        folder.mkdir(parents=True)
+    (disk / "sda2/partition").write_text("2\n")
+    (volume / "dm/name").write_text("vg-root\n")
+    (volume / "slaves/sda2").symlink_to(os.path.relpath(disk / "sda2", volume / "slaves"))
+    for number, folder in (("8:0", disk), ("8:2", disk / "sda2"), ("253:0", volume)):
+        (folder / "dev").write_text(number + "\n")
+        for name in (f"class/block/{folder.name}", f"dev/block/{number}"):
+            link = tmp_path / name
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(os.path.relpath(folder, link.parent))
+    (tmp_path / "block").mkdir()
+    (tmp_path / "block/sda").symlink_to("../devices/pci0/block/sda")
+    devices = Devices(tmp_path)
+    assert devices.names == {"8:0": "sda", "8:2": "sda2", "253:0": "dm-0"}
+    assert devices.mapped("vg-root") == "dm-0" and devices.whole("sda2") == "sda"
+    assert devices.chain("dm-0") == ["dm-0", "sda2", "sda"] and devices.bottom("dm-0") == ["sda"]
 
 
 # Weights and goals

@@ -38,7 +38,9 @@ class Devices:
 
     def __init__(self, sys: pathlib.Path) -> None:
         self.sys = sys
+        #: Where a device's files are, by its name.
         self.paths: dict[str, pathlib.Path] = {}
+        #: A device's name, by its number.
         self.names: dict[str, str] = {}
         for pattern in ("class/block/*", "block/*", "block/*/*/partition"):
             for path in sys.glob(pattern):
@@ -168,6 +170,21 @@ class Host:
         below = folder.relative_to(self.hierarchy.root)
         return str(below) if below.parts else "/"
 
+    def character_device(self, limit: Limit) -> str:
+        """Return the character device whose number a limit has by mistake, or nothing.
+
+        Both kinds have numbers of their own. A disk that is gone may share its number with a
+        console, so a major number of disks is one. But 1:5 is /dev/zero, and a disk in memory.
+        """
+        major = limit.number.partition(":")[0]
+        _, _, blocks = text_of(self.topology.proc / "devices").partition("Block devices:")
+        majors = {number.partition(":")[0] for number in self.devices.names}
+        majors.update(line.split()[0] for line in blocks.splitlines() if line.strip())
+        idle = limit.number not in self.counters(limit.cgroup)
+        if idle if major == "1" else major not in majors:
+            return os.path.basename(link_of(self.topology.sys / "dev/char" / limit.number))
+        return ""
+
     def inherits(self) -> bool:
         """Tell whether a limit holds for the cgroups below, too."""
         return (
@@ -283,7 +300,7 @@ def parsed(mountinfo: str) -> list[Mount]:
     found = []
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
-        words, (kind, source, options) = left.split(), right.split(" ", 2)
+        words, (kind, source, options) = left.split(), [*right.split(" ", 2), "", ""][:3]
         point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[4])
         found.append(Mount(words[0], words[2], point, kind, source, tuple(options.split(","))))
     return found

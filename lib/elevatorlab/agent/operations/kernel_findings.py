@@ -6,7 +6,6 @@ than is charged to it; then one function decides between them (`uncharged`).
 
 from __future__ import annotations
 
-import os
 import pathlib
 from typing import TYPE_CHECKING
 
@@ -77,12 +76,9 @@ def misplaced(host: Host, limit: Limit) -> Iterator[Finding]:
     """Yield a limit on what is no disk, on a partition, or on a device that is gone."""
     subject, found = host.subject(limit.cgroup), evidence(limit)
     name = host.devices.names.get(limit.number)
-    character = host.topology.sys / "dev/char" / limit.number
-    # Number 1:5 is /dev/zero among character devices, and a disk in memory among block devices.
-    memory = limit.number.startswith("1:") and limit.number not in host.counters(limit.cgroup)
-    if limit.number.startswith("0:") or memory or (name is None and character.is_symlink()):
-        if character.is_symlink():
-            found["character_device"] = os.path.basename(os.readlink(character))
+    character = host.character_device(limit)
+    if limit.number.startswith("0:") or character:
+        found.update({"character_device": character} if character else {})
         yield Finding(
             *(Kind.NO_DISK, ERROR, subject, found),
             f"its limit names {limit.number}, which is no disk, so it holds for nothing; name the "
@@ -335,8 +331,10 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
         return
     waiting = host.writes(limit.cgroup).waiting
     slow = waiting > LONG_WAIT_S * limit.values.get("wbps", waiting + 1)
-    shared = {mount.number: mount for mount in reversed(host.mounts())}
-    for mount in shared.values():
+    # A container sees few of the host's file systems, and those at places of its own.
+    places = {mount.number: mount for mount in reversed(host.mounts())}
+    seen = {mount.number: mount for mount in seen_mounts(host, limit)}
+    for mount in (places.get(number, mount) for number, mount in seen.items()):
         ordered = mount.kind in ORDERED and not {UNORDERED, "data=journal"} & set(mount.options)
         if ordered and on_disk(host, mount, limit):
             chain = host.devices.chain(host.device(mount))

@@ -63,22 +63,22 @@ class Audited(Tree):
             line = f"{number} rbytes={read} wbytes={written} rios=1 wios=1 dbytes=0 dios=0"
             self.write("io.stat", line, group)
 
-    def process(self, written=0, group="batch", number="41", mountinfo=None):
+    def process(self, written=0, group="batch", number="41", mountinfo=None, called=0):
         """Put a process into a cgroup, which wrote so many bytes."""
         self.write("cgroup.procs", number, group)
         (self.proc / number).mkdir()
-        counts = f"read_bytes: 0\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
+        counts = f"wchar: {called}\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
         (self.proc / number / "io").write_text(counts)
         if mountinfo:
             (self.proc / number / "mountinfo").write_text(mountinfo)
 
-    def opened(self, path, mount, flags=os.O_WRONLY, number="41"):
+    def opened(self, path, mount, flags=os.O_WRONLY, number="41", file="3"):
         """Let a process have a file open."""
         for folder in ("fd", "fdinfo"):
             (self.proc / number / folder).mkdir(exist_ok=True)
-        (self.proc / number / "fd/3").symlink_to(path)
+        (self.proc / number / "fd" / file).symlink_to(path)
         text = f"pos:\t0\nflags:\t0{flags:o}\nmnt_id:\t{mount}\nino:\t12\n"
-        (self.proc / number / "fdinfo/3").write_text(text)
+        (self.proc / number / "fdinfo" / file).write_text(text)
 
     def mounted(self, *mounts):
         lines = [mount_line(20 + index, *mount) for index, mount in enumerate(mounts)]
@@ -233,6 +233,13 @@ def test_writes_that_others_are_charged_for(v2, kind, options, source, name):
     assert finding.kind.value == name and finding.evidence["mount"] == "/data"
 
 
+def test_what_is_handed_to_fuse_is_in_no_count_of_bytes_written(either):
+    either.mounted(("8:1", "/", "xfs"), ("0:50", "/data", "fuse.s3fs", "rw", "s3fs"))
+    either.limited()
+    either.process(4096, called=64 * MIB)
+    assert either.kinds() == [("fuse-writes", WARNING)]
+
+
 @pytest.mark.parametrize("kind, options, source, name", FOREIGN[:-1])
 def test_open_files_tell_that_a_mount_is_not_the_cause(v1, kind, options, source, name):
     v1.mounted(("8:1", "/", "ext4"), ("0:50", "/data", kind, options, source))
@@ -243,6 +250,26 @@ def test_open_files_tell_that_a_mount_is_not_the_cause(v1, kind, options, source
     assert v1.kinds() == [("v1-buffered-writes", ERROR)]
     (v1.proc / "41/fdinfo/3").write_text("pos:\t0\nflags:\t01\nmnt_id:\t21\n")
     assert v1.kinds() == [(name, ERROR)]
+
+
+@pytest.mark.parametrize(
+    "version, controllers, expected",
+    [
+        (1, "", [("v1-buffered-writes", ERROR), ("network-writes", NOTE)]),
+        (2, "io", [("memory-controller-off", ERROR), ("network-writes", NOTE)]),
+        (2, "io memory", [("network-writes", ERROR)]),
+    ],
+)
+def test_a_cause_for_all_files_goes_before_one_for_some(tmp_path, version, controllers, expected):
+    tree = Audited(tmp_path, version)
+    tree.mounted(("8:1", "/", "xfs"), ("0:50", "/logs", "nfs4", "rw", "server:/logs"))
+    if controllers:
+        tree.controllers("batch", controllers)
+    tree.limited()
+    tree.process(64 * MIB)
+    tree.opened("/logs/a", 21)
+    tree.opened("/b", 20, file="4")
+    assert tree.kinds() == expected
 
 
 def test_direct_writers_are_not_buffered_ones(v1):

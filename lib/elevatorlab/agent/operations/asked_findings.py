@@ -155,7 +155,7 @@ def place_of(host: Host, text: str) -> Place:
         return Place(host.device(mount) if mount else "")
     path = host.root / text.lstrip("/")
     name = text[len("/dev/") :]
-    known = name if name in devices.paths else devices.mapped(name.rpartition("/")[2])
+    known = name if name in devices.names.values() else devices.mapped(name.rpartition("/")[2])
     if known:
         return Place(known)
     try:

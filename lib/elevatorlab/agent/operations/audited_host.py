@@ -130,6 +130,13 @@ class Writes(NamedTuple):
     written: int
     charged: int
     waiting: int
+    #: What they handed to ``write``, also for pipes, and for FUSE, which `written` leaves out.
+    called: int
+
+    @property
+    def elsewhere(self) -> bool:
+        """Tell whether nearly all that they handed over went to no page cache and no disk."""
+        return self.called > UNSURE_BYTES and self.written < self.called * IDLE_PART
 
     @property
     def passed(self) -> bool:
@@ -234,9 +241,10 @@ class Host:
 
     def writes(self, folder: pathlib.Path) -> Writes:
         """Return what was written, and to whom it was charged."""
-        written = 0
+        written = called = 0
         for process in self.processes(folder):
             counts = dict(lines_of(self.topology.proc / process / "io"))
+            called += int(counts.get("wchar:", 0))
             written += int(counts.get("write_bytes:", 0))
             written -= int(counts.get("cancelled_write_bytes:", 0))
         # A mapped device counts what the disks below it count once more.
@@ -246,7 +254,7 @@ class Host:
             if not self._mapped_upon(self.devices.names.get(number, ""))
         )
         waiting = waiting_bytes(folder) if self.hierarchy.version == 2 else 0
-        return Writes(max(written, 0), charged, waiting)
+        return Writes(max(written, 0), charged, waiting, called)
 
     def _mapped_upon(self, name: str) -> bool:
         return self.devices.bottom(name) != [name]

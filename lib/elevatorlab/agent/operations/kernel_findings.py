@@ -17,7 +17,7 @@ from .left_behind import everywhere
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .audited_host import Host, Limit, Mount, Writes
+    from .audited_host import Host, Limit, Mount, Opened, Writes
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -130,34 +130,53 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
     if not limit.writes:
         return
     writes = host.writes(limit.cgroup)
-    opened = [
-        one
-        for process in host.processes(limit.cgroup)
-        for one in host.opened(process)
-        if one.raw or stores(host, one.mount)
-    ]
+    opened = open_files(host, limit)
     foreign = {
         kind: one.mount
         for one in opened
         if not one.raw and (kind := foreign_kind(host, one.mount)) is not None
     }
+    cached = [
+        one
+        for one in opened
+        if not one.direct and (one.raw or foreign_kind(host, one.mount) is None)
+    ]
     controllers = host.controllers(limit.cgroup)
+    no_memory = host.hierarchy.version == 2 and "memory" not in (controllers or ["memory"])
     if foreign:
-        yield from charged_to_others(host, limit, writes, foreign, writes.severity())
-    elif opened and all(one.direct for one in opened):
-        return  # past the page cache, and so charged to the cgroup itself
-    elif host.hierarchy.version == 2 and controllers is not None and "memory" not in controllers:
-        yield memory_off(host, limit, writes, controllers)
+        # The other files may have passed the limit by instead, or nothing may have.
+        unsure = cached and (host.hierarchy.version == 1 or no_memory or not writes.passed)
+        severity = NOTE if unsure else writes.severity()
+        yield from charged_to_others(host, limit, writes, foreign, severity)
+    if opened and not cached:
+        return  # what is direct is charged to the cgroup itself
+    if no_memory:
+        yield memory_off(host, limit, writes, controllers or [])
     elif opened:
         yield from buffered(host, limit, writes)
     else:
         yield from by_mounts(host, limit, writes)
 
 
+def open_files(host: Host, limit: Limit) -> list[Opened]:
+    """Return the files that a cgroup's processes have open for writing, where data are kept."""
+    return [
+        one
+        for process in host.processes(limit.cgroup)
+        for one in host.opened(process)
+        if one.raw or stores(host, one.mount)
+    ]
+
+
 def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
     """Yield why writes pass a limit by, where no open file tells: by what can be written to."""
     seen = foreign_mounts(host, limit)
-    alone = {kind: mount for kind, mount in seen.items() if only_way(host, limit, kind)}
+    unseen = writes.elsewhere and not writes.passed
+    alone = {
+        kind: mount
+        for kind, mount in seen.items()
+        if only_way(host, limit, kind) or (unseen and kind is Kind.FUSE)
+    }
     if alone:
         yield from charged_to_others(host, limit, writes, alone, writes.severity())
     elif host.hierarchy.version == 1:

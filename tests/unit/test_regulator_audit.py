@@ -10,7 +10,8 @@ from elevatorlab.agent.operations import cli
 from elevatorlab.agent.operations.asked import parsed
 from elevatorlab.agent.operations.audit import audit, chosen, main, page
 from elevatorlab.agent.operations.audited_host import Devices, Host
-from elevatorlab.agent.operations.findings import Severity, above_notes
+from elevatorlab.agent.operations.findings import Kind, Severity, above_notes
+from elevatorlab.paths import PROJECT
 from regulator_trees import Tree
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -682,6 +683,11 @@ def test_a_copy_of_a_hosts_files_is_audited(tmp_path, capsys):
     assert main(options) == 0
     assert main([*options, "--asked", str(tmp_path / "none")]) == 2
     assert "expected a file with what was asked" in capsys.readouterr().err
+
+
+def test_each_kind_is_in_the_table_of_the_documentation():
+    text = (PROJECT / "docs/regulator.md").read_text()
+    assert [kind.value for kind in Kind if f"`{kind.value}`" not in text] == []
 
 
 def test_bad_options_are_refused_before_anything_is_read(capsys):

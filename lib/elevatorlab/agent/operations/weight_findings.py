@@ -58,15 +58,9 @@ def unweighed(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
         return
     files = weighed[deaf[0]]
     cfq = list(files) == ["blkio.weight"]
-    number = host.devices.number(deaf[0])
-    cost = f", or echo '{number} enable=1' > {host.hierarchy.root / 'io.cost.qos'}"
-    file = "io.bfq.weight" if host.hierarchy.version == 2 else "blkio.bfq.weight"
+    kind = Kind.WEIGHT_WITHOUT_CFQ if cfq else Kind.WEIGHT_IGNORED
     yield Finding(
-        *(
-            Kind.WEIGHT_WITHOUT_CFQ if cfq else Kind.WEIGHT_IGNORED,
-            Severity.WARNING,
-            host.subject(folder),
-        ),
+        *(kind, Severity.WARNING, host.subject(folder)),
         {
             **files,
             "deaf_disks": deaf,
@@ -75,8 +69,20 @@ def unweighed(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
         },
         f"its weight has no effect on {', '.join(deaf)}: "
         + ("only CFQ keeps to blkio.weight" if cfq else "nothing that keeps to it is at work there")
-        + f"; echo bfq > /sys/block/{deaf[0]}/queue/scheduler and set {file}"
-        + (cost if "io.weight" in files else ""),
+        + f"; {weighed_again(host, deaf[0], 'io.weight' in files)}",
+    )
+
+
+def weighed_again(host: Host, disk: str, cost: bool) -> str:
+    """Return how weights get an effect on a disk; `cost`: also by the cost controller."""
+    file, scheduler = next(
+        (file, weigher.scheduler)
+        for file, weigher in weighers(host.hierarchy.version).items()
+        if weigher.scheduler in schedulers.RECORDS
+    )
+    enabled = f"'{host.devices.number(disk)} enable=1' > {host.hierarchy.root / 'io.cost.qos'}"
+    return f"echo {scheduler} > /sys/block/{disk}/queue/scheduler and set {file}" + (
+        f", or echo {enabled}" if cost else ""
     )
 
 

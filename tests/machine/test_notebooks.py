@@ -111,7 +111,7 @@ def test_a_wrong_parameter_ends_papermill(notebook, tmp_path):
         ("testbed", "moon", "testbed: expected one of"),
         ("testbed", "host,moon", "found 'moon'"),
         ("backing_schedulers", ["noop"], "backing_schedulers"),
-        ("workers", "two", "workers: expected int; found 'two'"),
+        ("workers", "two", "workers: Input should be a valid integer"),
     ],
 )
 def test_a_wrong_parameter_ends_the_notebook_before_anything_starts(

@@ -61,6 +61,7 @@ def test_the_report_of_the_reference_leaves_that_of_the_results_alone(reproduced
 #: Pages with Python whose own tests run it, and the one that needs a cluster of machines.
 ELSEWHERE = {
     "docs/extending.md": "test_extending.py",
+    "docs/importing.md": "test_importing.py",
     "docs/tutorial/student.md": "test_student.py",
     "docs/campaigns.md": "",
 }

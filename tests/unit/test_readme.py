@@ -11,6 +11,7 @@ import yaml
 
 from docs_examples import RUN
 from elevatorlab.cli import trials
+from elevatorlab.judging import verdict_cache
 from elevatorlab.paths import BUILD, PROJECT
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
@@ -99,15 +100,17 @@ def test_reproduce_runs_every_study_and_reports(monkeypatch, tmp_path, capsys):
         def run(self, workers, cluster):
             done.append(self.words)
 
-    def write_report(results, out):
-        done.append(f"report of {results.name}")
+    def write_report(results, out, running):
+        done.append(f"report of {results.name}, {len(running)} still running")
         return {"report": out}
 
     monkeypatch.setattr(jobs, "prepare", Job)
     monkeypatch.setattr(report, "write_report", write_report)
+    monkeypatch.setattr(verdict_cache, "judge", lambda *_: verdict_cache.Judged(0, []))
     monkeypatch.setattr(store, "default_results", lambda testbed: tmp_path / "usual")
     trials.reproduce()
     names = [study.NAME for study in studies.STUDIES.values()]
-    assert done == [*(f"{name}, quick, usual" for name in names), "report of usual"]
+    assert done[::2] == [f"{name}, quick, usual" for name in names]
+    assert done[1::2] == [f"report of usual, {left} still running" for left in (4, 3, 2, 1, 0)]
     assert capsys.readouterr().out.endswith(f"report   {report.REPORT}\n")
     assert report.REPORT == BUILD / "report"

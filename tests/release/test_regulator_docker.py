@@ -18,7 +18,7 @@ from elevatorlab.testbeds import agent_archive
 from helpers import wait_until
 from regulator_host import (  # noqa: F401  (fixtures)
     BLKIO_MARKS,
-    NORMAL,
+    CONTAINERS,
     OVER,
     containers,
     events,
@@ -75,22 +75,22 @@ class Proxy:
 
 def test_an_engine_that_restarts_is_told_and_control_goes_on(loops, tmp_path):
     proxy = Proxy(tmp_path / "docker.sock")
-    start_normal(NORMAL[0], loops[0])
-    source = containers(NORMAL, proxy.path)
+    start_normal(CONTAINERS[0], loops[0])
+    source = containers(CONTAINERS, proxy.path)
     wait_until(lambda: found(source), 10)
     proxy.close()
     notes = []
     wait_until(lambda: notes.extend(source.targets()[1]) or notes, 10)
     for _ in range(3):
         targets, more = source.targets()
-        assert [target.name for target in targets] == NORMAL[:1] and more == []
+        assert [target.name for target in targets] == CONTAINERS[:1] and more == []
     assert len(notes) == 1 and notes[0].endswith("going on with the containers known")
-    start_normal(NORMAL[1], loops[1])
+    start_normal(CONTAINERS[1], loops[1])
     proxy.open()
     notes = []
     wait_until(lambda: notes.extend(source.targets()[1]) or notes, 10)
     assert notes == ["the Docker engine answers again"]
-    assert set(found(source)) == set(NORMAL[:2])
+    assert set(found(source)) == set(CONTAINERS[:2])
     source.close()
     proxy.close()
 
@@ -101,7 +101,7 @@ def waits_and_rate(monitor, source):
     time.sleep(1)
     usages = {u.name: u for u in monitor.observe(source.targets()[0]).containers}
     rate = usages[OVER].bytes_s / 1e6 if OVER in usages else None
-    return [usages[name].wait_ms for name in NORMAL], rate
+    return [usages[name].wait_ms for name in CONTAINERS], rate
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def regulator(tmp_path):
     archive = tmp_path / "agent.pyz"
     archive.write_bytes(agent_archive.operators_archive())
     log = tmp_path / "log.jsonl"
-    names = [f"--container={name}" for name in (*NORMAL, OVER)]
+    names = [f"--container={name}" for name in (*CONTAINERS, OVER)]
     command = [sys.executable, archive, "regulate", *names, "--log", log]
     processes = []
 
@@ -132,10 +132,10 @@ def test_figures_8_and_9(loops, regulator):
     Here only the direction is held to: this disk lives in user space, and slows down with
     whatever else takes the CPUs while tests run.
     """
-    for name, loop in zip(NORMAL, loops, strict=False):
+    for name, loop in zip(CONTAINERS, loops, strict=False):
         start_normal(name, loop)
     start_overload(OVER, loops[3])
-    source = containers([*NORMAL, OVER])
+    source = containers([*CONTAINERS, OVER])
     monitor = Monitor(find_cgroups(), Topology())
     time.sleep(1)
     before_ms, before_mb_s = waits_and_rate(monitor, source)
@@ -160,7 +160,7 @@ def test_figures_8_and_9(loops, regulator):
 
 
 def test_a_container_that_is_stopped_in_mid_control(loops, regulator):
-    for name, loop in zip(NORMAL, loops, strict=False):
+    for name, loop in zip(CONTAINERS, loops, strict=False):
         start_normal(name, loop)
     start_overload(OVER, loops[3])
     process, log = regulator("--policy", "slae", "--sla-wait-ms", "5", "--period-s", "0.5")

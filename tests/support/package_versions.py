@@ -20,9 +20,19 @@ def lines(name):
 
 BOOT = lines("boot-packages.txt")
 
+#: What the deterministic image has for a virtual machine inside: QEMU, and what it alone pulls in.
+INSIDE = """
+ipxe-qemu iso-codes libasound2 libasound2-data libbrlapi0.8 libcacard0 libcapstone4
+libdrm-common libdrm2 libdw1 libepoxy0 libexecs0 libfdt1 libfuse3-3 libgbm1 libglib2.0-0
+libgstreamer-plugins-base1.0-0 libgstreamer1.0-0 libjpeg62-turbo libnspr4 libnss3 libopus0
+liborc-0.4-0 libpcsclite1 libpixman-1-0 libpng16-16 libslirp0 libsndio7.0 libspice-server1
+libunwind8 libusb-1.0-0 libusbredirparser1 libvdeplug2 libwayland-server0 qemu-system-common
+qemu-system-data qemu-system-x86 seabios
+""".split()
+
 
 def starts_a_machine(package):
-    return any(fnmatch.fnmatchcase(package, pattern) for pattern in BOOT)
+    return any(fnmatch.fnmatchcase(package, pattern) for pattern in [*BOOT, *INSIDE])
 
 
 def packages(listed):

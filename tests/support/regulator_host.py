@@ -169,7 +169,7 @@ def events(log, event="decision"):
     return [line for line in map(json.loads, lines) if line["event"] == event]
 
 
-NORMAL = ["regulated-1", "regulated-2", "regulated-3"]
+CONTAINERS = ["regulated-1", "regulated-2", "regulated-3"]
 
 OVER = "regulated-over"
 
@@ -181,7 +181,7 @@ def loops(tmp_path):
         try:
             yield names
         finally:
-            stop(*NORMAL, OVER)
+            stop(*CONTAINERS, OVER)
 
 
 def containers(names=(), path=engine.SOCKET, classes=()):

@@ -70,7 +70,7 @@ def whole(folder: Path) -> bool:
     try:
         for name in ("result.json", "provenance.json"):
             json.loads((folder / name).read_bytes())
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
     return True
 

@@ -90,7 +90,7 @@ mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages
         "$1"/var/lib/apt/extended_states "$1"/var/lib/dpkg/*-old' \
     --customize-hook='echo elevatorlab >"$1"/etc/hostname && chmod 644 "$1"/etc/hostname' \
     --customize-hook='mkdir -p "$1"/usr/lib/elevatorlab' \
-    --customize-hook='copy-in '"$here/guest.py $here/outer.py $here/inner.py"' /usr/lib/elevatorlab' \
+    --customize-hook='copy-in '"$here/guest.py $here/boot.py $here/outer.py $here/inner.py"' /usr/lib/elevatorlab' \
     "$suite" "$work/root.tar" "${sources[@]}" </dev/null >"$work/log" 2>&1 ||
     fail "mmdebstrap failed; its last lines:" "$(tail -n 15 "$work/log")"
 

@@ -8,8 +8,6 @@ Layout of the exchange, the same in both halves: 8 bytes of magic, 8 bytes of le
 endian), a tar archive. The first half is read here, the second half is written here.
 """
 
-import compileall
-import ctypes
 import fcntl
 import io
 import os
@@ -18,7 +16,8 @@ import subprocess
 import sys
 import tarfile
 import traceback
-import zipfile
+
+import boot
 
 EXCHANGE = "/dev/pmem1"
 INPUT_MAGIC = b"ELINPUT1"
@@ -28,7 +27,6 @@ EXIT_PORT = 0xF4  # isa-debug-exit: QEMU exits with status 2 * value + 1
 EXIT_VALUE = 0x10
 BLKFLSBUF = 0x1261  # linux/fs.h: forget what is cached of a block device
 TRIAL = pathlib.Path("/run/trial")
-AGENT = pathlib.Path("/run/agent")
 
 # Started once before the stop, so that no trial has to fetch them from the root.
 WARM_UP = [
@@ -44,25 +42,10 @@ WARM_UP = [
     ["sysbench", "--version"],
 ]
 
-MOUNTS = [
-    ("proc", "/proc", "proc"),
-    ("sysfs", "/sys", "sysfs"),
-    ("tmpfs", "/run", "tmpfs"),
-    ("tmpfs", "/tmp", "tmpfs"),
-    ("cgroup2", "/sys/fs/cgroup", "cgroup2"),
-    ("devpts", "/dev/pts", "devpts"),
-    ("tmpfs", "/dev/shm", "tmpfs"),
+MORE_MOUNTS = [
     ("configfs", "/sys/kernel/config", "configfs"),
     ("tracefs", "/sys/kernel/tracing", "tracefs"),
 ]
-
-
-def mount_kernel_file_systems():
-    libc = ctypes.CDLL(None, use_errno=True)
-    for source, target, kind in MOUNTS:
-        os.makedirs(target, exist_ok=True)
-        if libc.mount(source.encode(), target.encode(), kind.encode(), 0, None) != 0:
-            raise OSError(ctypes.get_errno(), f"mounting {kind} on {target}")
 
 
 def write_port(port, value):
@@ -102,14 +85,12 @@ def boot_machine_inside():
 
 
 def load_agent():
-    """Unpack, compile and import the agent, and start once what it starts."""
-    zipfile.ZipFile(TRIAL / "agent.pyz").extractall(AGENT)
+    """Unpack and import the agent, and start once what it starts."""
+    boot.unpack_agent(TRIAL / "agent.pyz")
     (TRIAL / "agent.pyz").unlink()
-    compileall.compile_dir(AGENT, quiet=1)
-    sys.path.insert(0, str(AGENT))
     import agent.lifecycle.run  # noqa: F401
 
-    for command in [*WARM_UP, ["python3", str(AGENT), "worker"]]:
+    for command in [*WARM_UP, ["python3", str(boot.AGENT), "worker"]]:
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
 
@@ -119,7 +100,7 @@ def run_agent():
     if child == 0:
         status = 70
         try:
-            sys.argv = [str(AGENT), str(TRIAL / "trial.json"), str(TRIAL / "result")]
+            sys.argv = [str(boot.AGENT), str(TRIAL / "trial.json"), str(TRIAL / "result")]
             log = os.open(TRIAL / "agent.log", os.O_WRONLY | os.O_CREAT)
             os.dup2(log, 1)
             os.dup2(log, 2)
@@ -160,7 +141,7 @@ def send(exchange, half):
 def main():
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
     subprocess.run(["modprobe", "configfs"], check=True)
-    mount_kernel_file_systems()
+    boot.mount_kernel_file_systems(MORE_MOUNTS)
     TRIAL.mkdir()
     exchange = os.open(EXCHANGE, os.O_RDWR)
     half = os.lseek(exchange, 0, os.SEEK_END) // 2

@@ -4,18 +4,18 @@ The workers are the agent's own (``agent/groups/worker.py``); lines of JSON reac
 virtio-serial, so that the machine needs no network. The first port says when all are ready.
 """
 
-import compileall
-import ctypes
 import os
 import pathlib
 import subprocess
 import sys
-import zipfile
 
-AGENT = pathlib.Path("/run/agent")
+import boot
+
 ARCHIVE = pathlib.Path("/usr/lib/elevatorlab/agent.pyz")
 PORTS = pathlib.Path("/sys/class/virtio-ports")
-MODULES = ["virtio_pci", "virtio_console", "virtio_blk", "bfq", "kyber-iosched", "mq-deadline"]
+VIRTIO = ["virtio_pci", "virtio_console", "virtio_blk"]
+#: The kernel's own schedulers are here.
+BLOCK = pathlib.Path("/lib/modules", os.uname().release, "kernel/block")
 
 # Started once, so that no trial has to fetch them from the root.
 WARM_UP = [
@@ -26,24 +26,6 @@ WARM_UP = [
     ["mount", "--version"],
     ["sh", "-c", ":"],
 ]
-
-MOUNTS = [
-    ("proc", "/proc", "proc"),
-    ("sysfs", "/sys", "sysfs"),
-    ("tmpfs", "/run", "tmpfs"),
-    ("tmpfs", "/tmp", "tmpfs"),
-    ("cgroup2", "/sys/fs/cgroup", "cgroup2"),
-    ("devpts", "/dev/pts", "devpts"),
-    ("tmpfs", "/dev/shm", "tmpfs"),
-]
-
-
-def mount_kernel_file_systems():
-    libc = ctypes.CDLL(None, use_errno=True)
-    for source, target, kind in MOUNTS:
-        os.makedirs(target, exist_ok=True)
-        if libc.mount(source.encode(), target.encode(), kind.encode(), 0, None) != 0:
-            raise OSError(ctypes.get_errno(), f"mounting {kind} on {target}")
 
 
 def open_standard_files():
@@ -72,13 +54,11 @@ def serve(port):
 
 def main():
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
-    mount_kernel_file_systems()
+    boot.mount_kernel_file_systems()
     open_standard_files()
-    for module in MODULES:
+    for module in [*VIRTIO, *sorted(file.stem for file in BLOCK.glob("*.ko"))]:
         subprocess.run(["modprobe", module], check=True)
-    zipfile.ZipFile(ARCHIVE).extractall(AGENT)
-    compileall.compile_dir(AGENT, quiet=1)
-    sys.path.insert(0, str(AGENT))
+    boot.unpack_agent(ARCHIVE)
     import agent.groups.worker  # noqa: F401
 
     for command in WARM_UP:

@@ -127,10 +127,6 @@ PROGRAMS = STRESS + [
     and file.relative_to(ENVIRONMENTS).parts[0] != "kernel"
 ]
 
-#: It loads the modules of the kernel's own schedulers into virtual machines. Its bytes are part of
-#: the digest of stored results, so it keeps the names as long as these are kept.
-STORED = {"deterministic/inner.py": {"bfq", "kyber", "mq-deadline"}}
-
 #: Some stress tests ask for what only SBQ has; one constant names it.
 SUBJECT = {"kernel/test/rig.py": {"sbq"}}
 
@@ -144,7 +140,7 @@ def test_a_word_of_a_shell_is_found_and_no_word_of_a_comment(tmp_path):
 def test_what_makes_machines_names_no_scheduler():
     found = {str(file.relative_to(ENVIRONMENTS)): named_in(file) for file in PROGRAMS}
     assert {"deterministic/init", "module-root/compile.py", "test-real.sh"} <= found.keys()
-    assert {file: names for file, names in found.items() if names} == STORED | SUBJECT
+    assert {file: names for file, names in found.items() if names} == SUBJECT
 
 
 def test_the_agent_has_the_records_without_their_looks():

@@ -8,7 +8,7 @@ from elevatorlab.judging import families
 from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, Source
 from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
-from elevatorlab.judging.conclusions import MOST_WORDS, findings, headline
+from elevatorlab.judging.conclusions import MOST_WORDS, findings, headlines
 from elevatorlab.plugins.studies import ours
 from synthetic import sample_claim
 
@@ -232,9 +232,9 @@ def test_a_document_without_errors_passes_and_nothing_measured_is_no_finding():
 
 def test_the_headline_has_both_values_and_the_verdict_of_its_claim_alone():
     other = claims(CONTRADICTED, place="Table 9", **NUMBERS)
-    line = headline([*measured(REPRODUCED, "a time", 2.0, 1.9, 2.1), *other], "a time/0")
+    (line,) = headlines([*measured(REPRODUCED, "a time", 2.0, 1.9, 2.1), *other], "a time/0")
     assert "20 s" in line and line.endswith(REPRODUCED) and "\n" not in line
-    assert headline(other, "a time/0") == ""
+    assert headlines(other, "a time/0") == []
 
 
 @pytest.mark.parametrize("study", [study.NAME for study in ours()])

@@ -116,7 +116,8 @@ def reproduce(
         print(job.announcement(workers))
         job.run(workers, cluster)
         claims = verdict_cache.judge(name, results).claims
-        print(f"{name}, main claim: {conclusions.headline(claims, families.headline(name))}")
+        for line in conclusions.headlines(claims, families.headline(name)):
+            print(f"{name}, main claim: {line}")
         written = write_report(results, out, running=names[place:])
         if place == 1:
             print(f"the first pages: {written['report']}")

@@ -69,10 +69,10 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     return [_counts(speaks, len(runs)), *filter(None, why), *said]
 
 
-def headline(claims: Sequence[Claim], name: str) -> str:
+def headlines(claims: Sequence[Claim], name: str) -> list[str]:
     """Say what was published, what was measured, and the verdict, of the claim called `name`.
 
-    Returns: A line for each run in which the claim was judged; "" where there is no such claim.
+    Returns: A line for each run in which the claim was judged.
     """
     lines = []
     for claim in claims:
@@ -83,7 +83,7 @@ def headline(claims: Sequence[Claim], name: str) -> str:
             lines.append(
                 f"{claim.quantity}: published {says}, measured {measured}: {claim.verdict}"
             )
-    return "\n".join(lines)
+    return lines
 
 
 def _decided(claims: Sequence[Claim]) -> list[Claim]:

@@ -75,10 +75,10 @@ class FarAgent:
         """
         if self.agent and (self.root_checked or not root):
             return
-        self._check_python()
         user_id = self.shell.run(["id", "-u"]).strip()
         if user_id != "0" and root:
             self._check_sudo()
+        self._check_python()
         self.root_checked = root
         self.folder = f"/var/tmp/elevatorlab-{user_id}"
         agent = f"{self.folder}/agent-{agent_archive.agent_digest()[:12]}.pyz"
@@ -97,19 +97,27 @@ class FarAgent:
         self.agent = agent
 
     def _check_python(self) -> None:
+        """Refuse a Python that is too old: the one that runs the agent, so root's if root does."""
+        whose = f"{self.shell.name}, for root," if self.as_root else self.shell.name
         script = "import sys; print('%d.%d' % sys.version_info[:2])"
         try:
-            found = self.shell.run(["python3", "-c", script]).strip()
+            found = self.shell.run([*self.as_root, "python3", "-c", script]).split()[-1]
+            version = tuple(map(int, found.split(".")))
         except CommandFailed as problem:
             raise NotReady(
-                f"{self.shell.name} has no python3 ({problem.said}); expected 3.9 or newer. "
+                f"{whose} has no python3 ({problem.said}); expected 3.9 or newer. "
                 "Install it there, for instance with environments/provision.sh"
             ) from None
-        if tuple(map(int, found.split("."))) < OLDEST_PYTHON:
+        except (IndexError, ValueError):
             raise NotReady(
-                f"{self.shell.name} has Python {found}; expected 3.9 or newer. Install a newer "
-                "python3 there"
-            )
+                f"{whose} has a python3 that does not say its version; expected 3.9 or newer. "
+                "Install another python3 there"
+            ) from None
+        if version < OLDEST_PYTHON:
+            remedy = "Install a newer python3 there"
+            if self.as_root:
+                remedy += ", and set secure_path in its sudoers so that sudo finds it"
+            raise NotReady(f"{whose} has Python {found}; expected 3.9 or newer. {remedy}")
 
     def _check_sudo(self) -> None:
         self.as_root = ["sudo", "-n"]
@@ -124,7 +132,16 @@ class FarAgent:
 
     def argv(self, job: str, *arguments: str) -> list[str]:
         """Return the command that runs one of the agent's jobs."""
-        return [*self.as_root, "python3", self.agent, job, *arguments]
+        # A machine's /tmp may be small or read-only; our own folder has room.
+        return [
+            *self.as_root,
+            "env",
+            f"TMPDIR={self.folder}",
+            "python3",
+            self.agent,
+            job,
+            *arguments,
+        ]
 
     def _do(self, job: str, *arguments: str, timeout_s: float = 60) -> str:
         return self.shell.run(self.argv(job, *arguments), timeout_s)

@@ -1,6 +1,5 @@
 """What goes wrong on the way to a machine, or there: one sentence, or a result after all."""
 
-import contextlib
 import pwd
 import random
 import shutil
@@ -12,14 +11,12 @@ import pytest
 
 import clients
 import sshd
+from accounts import guest, open_server, sudo  # noqa: F401  (fixtures)
 from elevatorlab import testbeds
 from elevatorlab.errors import ElevatorLabError, NotReady, TrialFailed
 from elevatorlab.running import campaign
-from helpers import fio, wait_until
-from sshd import (  # noqa: F401  (fixtures)
-    run,
-    server,  # noqa: F401  (fixture)
-)
+from helpers import fio
+from sshd import run, server  # noqa: F401  (fixtures)
 from state import assert_restored, machine_state, run_and_restore
 
 pytestmark = [
@@ -90,7 +87,7 @@ class TestTheWay:
         (tmp_path / "known").write_text(f"[127.0.0.1]:{server.port} {' '.join(key)}\n")
         said = refused(server.address_of("root", known_hosts=tmp_path / "known"), kind=NotReady)
         assert "shows another host key than the one known (ssh-ed25519)" in said
-        assert "ssh-keygen -R" in said and one_sentence(said)
+        assert f"ssh-keygen -f {tmp_path}/known -R" in said and one_sentence(said)
 
     def test_a_server_that_is_away(self, refused):
         said = refused(f"ssh://root@127.0.0.1:{sshd.free_port()}", kind=NotReady)
@@ -113,51 +110,6 @@ class TestTheWay:
             finally:
                 web.terminate()
         assert "no SSH connection" in said and one_sentence(said)
-
-
-@contextlib.contextmanager
-def user(name, folder):
-    """Make a user of this machine, and remove it again."""
-    subprocess.run(
-        ["useradd", "--no-create-home", "--home-dir", str(folder), "--shell", "/bin/sh"]
-        + ["--password", "*", name],  # no password, and yet not locked
-        check=True,
-    )
-    try:
-        yield pwd.getpwnam(name)
-    finally:
-        # Not before its last process, the server's, has ended.
-        wait_until(lambda: subprocess.run(["userdel", name], capture_output=True).returncode == 0)
-
-
-@pytest.fixture
-def guest(tmp_path_factory):
-    """Return a throwaway user, and the folder that the agent's things of this user go to."""
-    # No folder above may be closed to the user, whose keys are read by the user's own process.
-    with user("elevatorlab-test", "/nonexistent") as entry:
-        folder = Path(f"/var/tmp/elevatorlab-{entry.pw_uid}")
-        yield entry.pw_name, folder
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture
-def sudo(guest):
-    """Let that user be root without a password."""
-    rule = Path("/etc/sudoers.d/elevatorlab-test")
-    rule.write_text(f"{guest[0]} ALL=(ALL) NOPASSWD: ALL\n")
-    yield
-    rule.unlink()
-
-
-@pytest.fixture
-def open_server():
-    """Return a server whose files everybody may read."""
-    folder = Path("/run/elevatorlab-test-sshd")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    with sshd.running(folder) as running:
-        yield running
-    shutil.rmtree(folder)
 
 
 class TestRights:

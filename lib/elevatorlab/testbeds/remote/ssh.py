@@ -8,7 +8,7 @@ from ...errors import ElevatorLabError
 from ...trial import Trial
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Say
-from . import far_agent
+from . import far_agent, openssh
 from .real import RealTestbed
 from .shell import LocalShell, Shell
 from .ssh_shell import SshShell
@@ -129,4 +129,4 @@ def parse(address: str) -> dict[str, Any]:
     given: dict[str, Any] = {OPTIONS[name]: unquote(value) for name, value in options.items()}
     if "ssh_config" in given:
         given["ssh_config"] = given["ssh_config"] in ("", "yes", "1", "true")
-    return {"host": parts.hostname, "user": parts.username, "port": port, **given}
+    return {"host": openssh.spelled(parts.netloc), "user": parts.username, "port": port, **given}

@@ -1,26 +1,19 @@
 """Run commands on another machine through Fabric."""
 
 import contextlib
-import io
-import logging
 import os
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import invoke
 import paramiko
-from fabric import Config, Connection
+from fabric import Connection
 
 from ...errors import NotReady
 from ...paths import command
 from ..base import Say
-from .shell import CommandFailed, ConnectionLost, Unreachable, pass_on
-
-# When a connection breaks, its thread would print a traceback besides raising the exception here.
-logging.getLogger("paramiko").setLevel(logging.CRITICAL)
-
-CONNECT_TIMEOUT_S = 15
+from .shell import CommandFailed, ConnectionLost, pass_on
+from .ssh_login import Login
 
 #: A streaming command prints something every few seconds. After this silence, the connection
 #: counts as broken.
@@ -32,122 +25,72 @@ LET_GO_S = 60
 #: Paramiko's exit status of a command whose end it did not see.
 NO_STATUS = -1
 
-#: Exceptions of a broken connection: those of paramiko, and those of Fabric's threads.
-BROKEN = (
-    *(TimeoutError, EOFError, ConnectionError, paramiko.SSHException),
-    *(invoke.exceptions.ThreadException, invoke.exceptions.CommandTimedOut),
-)
+#: What the far side prints, on both outputs, before a command's own output. Before it comes what
+#: the account's start-up files print.
+MARK = b"elevatorlab: here it begins"
+
+#: Characters that every shell leaves alone within single quotes; csh and fish change some others.
+PLAIN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./:=,@+"
+
+#: Exceptions of a broken connection.
+BROKEN = (TimeoutError, EOFError, ConnectionError, paramiko.SSHException)
 
 
 class SshShell:
-    """Runs commands on another machine.
+    """Runs commands on another machine; for its arguments, see `ssh_login.Login`."""
 
-    The machine's host key must be known. The user is never asked anything.
-
-    `key_file`: Private key; by default the keys of an SSH agent and of ``~/.ssh``. `known_hosts`:
-    File of known host keys; by default ``~/.ssh/known_hosts`` and the system's file.
-    """
-
-    def __init__(
-        self,
-        host: str,
-        user: str | None = None,
-        port: int | None = None,
-        key_file: str | None = None,
-        known_hosts: str | None = None,
-        ssh_config: bool = False,
-    ) -> None:
+    def __init__(self, host: str, *login: Any, **more: Any) -> None:
         self.name = host
-        self.known_hosts = known_hosts
-        keys: dict[str, Any] = {"key_filename": os.path.expanduser(key_file)} if key_file else {}
-        if key_file:
-            keys |= {"look_for_keys": False, "allow_agent": False}
-        self.connection = Connection(
-            host,
-            user=user,
-            port=port,
-            config=Config(overrides={"load_ssh_configs": ssh_config}),
-            connect_timeout=CONNECT_TIMEOUT_S,
-            connect_kwargs=keys,
-        )
+        self.login = Login(host, *login, **more)
 
-    def open(self) -> None:
-        """Connect, unless the connection is open."""
-        if self.connection.is_connected:
-            return
-        where = f"{self.connection.user}@{self.name}:{self.connection.port}"
-        client = self.connection.client
-        try:
-            if self.known_hosts:
-                client.load_host_keys(os.path.expanduser(self.known_hosts))
-            else:
-                client.load_system_host_keys()
-            client.set_missing_host_key_policy(paramiko.RejectPolicy())
-            self.connection.open()
-            self.connection.transport.set_keepalive(10)
-        except paramiko.BadHostKeyException as problem:
-            raise NotReady(
-                f"{where} shows another host key than the one known ({problem.key.get_name()}); "
-                "expected the same. If the machine was set up anew, remove the old key with "
-                f"ssh-keygen -R '{self.name}'; otherwise somebody is in between"
-            ) from None
-        except paramiko.AuthenticationException as problem:
-            if "EOF" in str(problem):  # the connection broke while it was being made
-                raise Unreachable(f"{where}: {problem}; expected an SSH server") from None
-            raise NotReady(
-                f"{where} did not accept a key; expected a login without password. Add yours "
-                "there with ssh-copy-id, or name it: ssh://...?key=FILE"
-            ) from None
-        except paramiko.SSHException as problem:
-            if "not found in known_hosts" in str(problem):
-                raise NotReady(
-                    f"the host key of {where} is unknown; expected it in known_hosts. Log in once "
-                    "with ssh and compare its fingerprint, or name a file: ssh://...?known_hosts=FILE"
-                ) from None
-            raise Unreachable(f"{where}: no SSH connection ({problem}); expected one") from None
-        except FileNotFoundError as problem:
-            raise NotReady(
-                f"{where}: {problem.filename} does not exist; expected a key or known_hosts file"
-            ) from None
-        except (OSError, EOFError) as problem:
-            raise Unreachable(
-                f"{where} cannot be reached ({getattr(problem, 'strerror', None) or problem}); "
-                "expected an SSH server. Check name, port and network"
-            ) from None
+    @property
+    def connection(self) -> Connection:
+        """Fabric's connection, which may not be open yet."""
+        return self.login.connection
 
     @contextlib.contextmanager
-    def _lost(self) -> Iterator[None]:
-        """Connect; turn every sign of a broken connection into `ConnectionLost`, and close it."""
-        self.open()
+    def _started(self, argv: Sequence[str], silence_s: float) -> Iterator[paramiko.Channel]:
+        """Connect, and start a command.
+
+        Every sign of a broken connection becomes `ConnectionLost`, and the connection is closed.
+        """
+        self.login.open()
         try:
-            yield
+            with self.connection.create_session() as channel:
+                channel.settimeout(silence_s)
+                channel.exec_command(as_sent(argv))
+                yield channel
         except BROKEN as problem:
             self.close()
             why = (str(problem).strip() or "it broke").splitlines()[0]
             raise ConnectionLost(f"the connection to {self.name} was lost ({why})") from None
 
+    def _exchange(self, argv: Sequence[str], given: bytes = b"", silence_s: float = 60) -> bytes:
+        """Run a command on some input and return its standard output."""
+        with self._started(argv, silence_s) as channel:
+            with contextlib.suppress(OSError):  # it may have ended already; its status tells
+                channel.sendall(given)
+                channel.shutdown_write()
+            before, mark, output = channel.makefile("rb").read().partition(MARK + b"\n")
+            if not mark:
+                raise self._runs_nothing(channel, before)
+            status, said = _end(channel)
+        if status:
+            raise CommandFailed(self.name, argv, status, said)
+        return output
+
     def run(self, argv: Sequence[str], timeout_s: float = 60) -> str:
         """Run a command and return its standard output."""
-        with self._lost():
-            run = self.connection.run(
-                shlex.join(argv), hide=True, warn=True, in_stream=False, timeout=timeout_s
-            )
-            if run.exited == NO_STATUS:
-                raise EOFError("it ended without a status")
-        if run.exited:
-            raise CommandFailed(self.name, argv, run.exited, run.stderr)
-        return str(run.stdout)
+        return self._exchange(argv, silence_s=timeout_s).decode(errors="replace")
 
     def lines(self, argv: Sequence[str]) -> Iterator[str]:
         """Run a command and yield the lines that it prints, as they come."""
-        with self._lost():
-            channel = self.connection.create_session()
-            channel.settimeout(SILENCE_S)
-            with channel, channel.makefile("r") as output:
-                channel.exec_command(shlex.join(argv))
-                yield from output
-                if channel.recv_exit_status() == NO_STATUS:
-                    raise EOFError("it ended without a status")
+        with self._started(argv, SILENCE_S) as channel:
+            output = channel.makefile("rb")
+            self._skip_to_mark(channel, output)
+            for line in output:
+                yield line.decode(errors="replace")
+            _end(channel)
 
     @contextlib.contextmanager
     def held(self, argv: Sequence[str], say: Say) -> Iterator[str]:
@@ -156,49 +99,87 @@ class SshShell:
         See `HoldingShell.held`. Leaving the context waits until the command has ended, for
         `LET_GO_S` at most.
         """
-        with self._lost():
-            channel = self.connection.create_session()
-            channel.settimeout(SILENCE_S)
-            channel.exec_command(shlex.join(argv))
-            line = channel.makefile("r").readline()
-            if not line:
-                status = channel.recv_exit_status()
-                said = channel.makefile_stderr("r").read().decode(errors="replace")
-        with channel:
-            if not line:
-                raise CommandFailed(self.name, argv, status, said)
+        with contextlib.ExitStack() as stack:
+            with contextlib.ExitStack() as starting:
+                channel = starting.enter_context(self._started(argv, SILENCE_S))
+                output = channel.makefile("rb")
+                self._skip_to_mark(channel, output)
+                line = output.readline().decode(errors="replace")
+                if not line:
+                    status, said = _end(channel)
+                    raise CommandFailed(self.name, argv, status, said)
+                stack.push(starting.pop_all())
             try:
                 yield line
             finally:
                 channel.shutdown_write()
                 if channel.status_event.wait(LET_GO_S):
-                    said = channel.makefile_stderr("r").read().decode(errors="replace")
+                    said = _errors(channel)
                 else:
                     said = f"did not end within {LET_GO_S} s; see: {command('clean')}"
                 pass_on(said, self.name, say)
 
+    def _skip_to_mark(self, channel: paramiko.Channel, output: paramiko.ChannelFile) -> None:
+        """Read what comes before the command's own output."""
+        before = b""
+        while not before.endswith(MARK + b"\n"):
+            if not (line := output.readline()):
+                raise self._runs_nothing(channel, before)
+            before += line
+
+    def _runs_nothing(self, channel: paramiko.Channel, before: bytes) -> NotReady:
+        """Return the error about an account that does not run the commands that it is sent."""
+        _, errors = _end(channel)
+        user = self.connection.user
+        said = " ".join(f"{before.decode(errors='replace')} {errors}".split())[-200:] or "nothing"
+        return NotReady(
+            f"the account {user} on {self.name} runs no commands (it says: {said}); expected a "
+            f"login shell that does. Give it one there: sudo usermod --shell /bin/sh "
+            f"{shlex.quote(user)}; or take the forced command off its key in authorized_keys"
+        )
+
     def put(self, content: bytes, path: str) -> None:
-        """Write a file."""
-        with self._lost():
-            try:
-                self.connection.put(io.BytesIO(content), path)
-            except OSError as problem:
-                self.connection.transport.join(1)  # the transport notices a break a moment later
-                if not self.connection.is_connected:
-                    raise EOFError(problem) from None
-                raise NotReady(
-                    f"{path} on {self.name} could not be written ({problem}); expected "
-                    f"{len(content) >> 10} KiB of free disk space there. Free some"
-                ) from None
+        """Write a file. This needs no SFTP, which some servers do not have."""
+        try:
+            self._exchange(["sh", "-c", 'cat >"$1"', "sh", path], content)
+        except CommandFailed as problem:
+            raise NotReady(
+                f"{path} on {self.name} could not be written ({problem.said}); expected "
+                f"{len(content) >> 10} KiB of free disk space there. Free some"
+            ) from None
 
     def get(self, path: str) -> bytes:
         """Return the bytes of a file."""
-        content = io.BytesIO()
-        with self._lost():
-            self.connection.get(path, content)
-        return content.getvalue()
+        return self._exchange(["cat", path])
 
     def close(self) -> None:
         """End the connection."""
-        with contextlib.suppress(Exception):  # it may be broken in every way
-            self.connection.close()
+        self.login.close()
+
+
+def as_sent(argv: Sequence[str]) -> str:
+    """Return a command line that means the same to every login shell: sh, csh, fish.
+
+    The login shell starts sh, and sh gets the command in characters that no shell interprets.
+
+    >>> as_sent(["id", "-u"]).rpartition("exec")[2]
+    " id -u'"
+    """
+    script = b"echo '%b'; echo '%b' >&2; exec " % (MARK, MARK) + os.fsencode(shlex.join(argv))
+    plain = "".join(chr(byte) if byte in PLAIN else f"\\0{byte:03o}" for byte in script)
+    return f"""exec sh -c 'eval "$(printf %b "$0")"' '{plain}'"""
+
+
+def _errors(channel: paramiko.Channel) -> str:
+    """Return the error output of a command, without what came before the command."""
+    output = channel.makefile_stderr("rb").read()
+    return output.rpartition(MARK + b"\n")[2].decode(errors="replace")
+
+
+def _end(channel: paramiko.Channel) -> tuple[int, str]:
+    """Wait for the end of a command; return its status and its error output."""
+    said = _errors(channel)
+    channel.status_event.wait(channel.gettimeout())
+    if channel.exit_status == NO_STATUS:
+        raise EOFError("it ended without a status")
+    return channel.exit_status, said

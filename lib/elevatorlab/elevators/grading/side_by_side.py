@@ -15,6 +15,7 @@ from multiprocessing.context import SpawnProcess
 from typing import TypeVar
 
 from ...errors import TrialFailed
+from ...running.pools.without_main import without_main
 from ...testbeds.base import Testbed
 
 Job = TypeVar("Job")
@@ -43,7 +44,8 @@ def here(
                 answer, theirs = context.Pipe(duplex=False)
                 process = context.Process(target=_answer, args=(theirs, task, job), daemon=True)
                 running[answer] = (job, process)
-                process.start()
+                with without_main():
+                    process.start()
                 theirs.close()
             answered = wait(list(running))
             for answer in [one for one in running if one in answered]:

@@ -25,6 +25,7 @@ from ...results.outcome import Outcome
 from ...testbeds.base import Say, Testbed
 from ...trial import Trial
 from . import task
+from .without_main import without_main
 
 CONNECT_S = 10
 
@@ -102,6 +103,7 @@ def local(count: int) -> Iterator[Workers]:
     with ExitStack() as stack:
         stack.callback(scratch.sweep)  # what killed workers left
         folder = stack.enter_context(scratch.folder())
+        stack.enter_context(without_main())  # also for workers that replace others later
         # Ctrl-C reaches every process of a terminal, but only the client may react. So SIGINT is
         # blocked while the cluster's threads and processes start, which inherit this. (The first
         # process of multiprocessing would undo the blocking, so it is started before.)
@@ -123,8 +125,7 @@ def local(count: int) -> Iterator[Workers]:
         except (OSError, RuntimeError, TimeoutError) as problem:
             raise NotReady(
                 f"the Dask cluster of this machine did not start ({problem}); expected {count} "
-                "worker processes. Run the same command again, or with --workers 1, without one. "
-                'A script of your own needs `if __name__ == "__main__":` before what it runs'
+                "worker processes. Run the same command again, or with --workers 1, without one"
             ) from problem
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -14,10 +14,11 @@ import sshd
 from accounts import guest, open_server  # noqa: F401  (fixtures)
 from elevatorlab import testbeds
 from elevatorlab.errors import NotReady
+from elevatorlab.testbeds.docker import engine
 from elevatorlab.testbeds.remote import openssh, ssh_shell
 from sshd import server  # noqa: F401  (fixture)
 
-pytestmark = [pytest.mark.ssh, pytest.mark.root, pytest.mark.programs("ssh", "sudo", "useradd")]
+pytestmark = [pytest.mark.ssh, pytest.mark.root, pytest.mark.programs("sudo")]
 
 
 @pytest.fixture
@@ -273,6 +274,7 @@ SHELLS = {"bash": ".bashrc", "tcsh": ".cshrc", "fish": ".config/fish/config.fish
 ODD = ["it's", 'a "word"', "$HOME `id` !! !x", "two\nlines", r"\n \\ \'", "größe", "", "%s %b", "~"]
 
 
+@pytest.mark.programs("fish", "tcsh")
 class TestAccounts:
     """Whatever an account's shell is and prints, a command's output is the command's."""
 
@@ -280,8 +282,6 @@ class TestAccounts:
     def account(self, request, open_server, tmp_path_factory):
         """Return the address of an account with that login shell, whose start-up file prints."""
         program = shutil.which(request.param)
-        if not program:
-            pytest.skip(f"there is no {request.param} here")
         home = open_server.folder / "home"
         file = home / SHELLS[request.param]
         file.parent.mkdir(parents=True)
@@ -406,3 +406,56 @@ def test_a_small_or_closed_tmp_does_not_matter(tmp_path):
         assert made.startswith(testbed.far.folder)
     finally:
         shutil.rmtree(folder)
+
+
+class TestDockerOverSsh:
+    """Why no engine answers behind SSH: the login, the program, the rights."""
+
+    @pytest.fixture
+    def said(self, open_server, tmp_path, monkeypatch):
+        """Return a function that says why no engine answers, given what `docker` does there."""
+        home = tmp_path / "home"
+        (home / ".ssh").mkdir(parents=True, mode=0o700)
+        monkeypatch.setenv("HOME", str(home))
+        config = f"Host *\n IdentityFile {open_server.key}\n"
+        (home / ".ssh/config").write_text(config)
+        (home / ".ssh/known_hosts").write_text(known(open_server))
+
+        def sentence(address=f"ssh://root@127.0.0.1:{open_server.port}"):
+            with pytest.raises(NotReady) as refused:
+                engine.connect(address)
+            return str(refused.value)
+
+        return sentence
+
+    def test_an_unknown_host_key(self, said, tmp_path):
+        (tmp_path / "home/.ssh/known_hosts").write_text("")
+        assert "host key of root@127.0.0.1" in said() and "unknown" in said()
+
+    def test_a_server_that_is_away(self, said):
+        assert "cannot be reached" in said(f"ssh://root@127.0.0.1:{sshd.free_port()}")
+
+    @pytest.mark.parametrize(
+        "program, why",
+        [
+            (None, "apt-get install docker.io"),
+            ("echo no engine at all >&2; exit 1", "no engine at all"),
+        ],
+    )
+    def test_what_docker_says_there(self, tmp_path, monkeypatch, program, why):
+        (tmp_path / "bin").mkdir()
+        for tool in ("sh", "id", "test", "true", "sleep"):
+            (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
+        if program:
+            (tmp_path / "bin/docker").write_text(f"#!/bin/sh\n{program}\n")
+            (tmp_path / "bin/docker").chmod(0o755)
+        (tmp_path / "sshd").mkdir()
+        environment = sshd.environment(f"{tmp_path}/bin", tmp_path)
+        with sshd.running(tmp_path / "sshd", environment) as server:
+            (tmp_path / ".ssh").mkdir(mode=0o700)
+            (tmp_path / ".ssh/config").write_text(f"Host *\n IdentityFile {server.key}\n")
+            (tmp_path / ".ssh/known_hosts").write_text(known(server))
+            monkeypatch.setenv("HOME", str(tmp_path))
+            with pytest.raises(NotReady) as refused:
+                engine.connect(f"ssh://root@127.0.0.1:{server.port}")
+        assert why in str(refused.value)

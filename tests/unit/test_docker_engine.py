@@ -1,11 +1,18 @@
 """Where no Docker engine answers, one sentence says why, and what to do."""
 
+import contextlib
 import errno
+import http.server
 import json
 import socket
+import socketserver
+import threading
 
 import pytest
+from docker.context import Context
 
+from elevatorlab.agent.operations import engine as of_operators
+from elevatorlab.errors import NotReady
 from elevatorlab.testbeds.docker import engine
 from elevatorlab.testbeds.remote.shell import Unreachable
 from helpers import cli
@@ -38,9 +45,62 @@ def test_the_reason_is_in_the_sentence(said, tmp_path, monkeypatch):
     assert "ada may not ask it" in str(engine.missing(problem, None))
 
 
-def test_an_engine_of_another_machine_is_started_there():
+def test_an_engine_of_another_machine_is_started_there(monkeypatch):
+    monkeypatch.setattr(engine, "_asked_there", lambda address: None)
     problem = ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
     assert engine.missing(problem, "ssh://root@there").remedy == "Start one on that machine"
+
+
+@pytest.fixture
+def answering(tmp_path):
+    """Return a function that serves one answer to every request, and returns its address."""
+    with contextlib.ExitStack() as stack:
+
+        def serve(answer):
+            class Handler(http.server.BaseHTTPRequestHandler):
+                def do_GET(self):
+                    self.send_response(200)
+                    self.send_header("Content-Length", str(len(answer)))
+                    self.end_headers()
+                    self.wfile.write(answer)
+
+                do_HEAD = do_GET  # noqa: N815
+
+                def log_message(self, *_):
+                    pass
+
+            server = socketserver.ThreadingUnixStreamServer(f"{tmp_path}/web", Handler)
+            stack.enter_context(server)
+            stack.callback(server.shutdown)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            return f"{tmp_path}/web"
+
+        yield serve
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"[]", b"{}", b'{"ApiVersion": "1.47"}', b""])
+def test_what_answers_there_is_no_engine(answer, answering, said):
+    path = answering(answer)
+    assert "what answers there is no engine" in said(f"unix://{path}")
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"7", b'[{"Name": "x"}]'])
+def test_the_regulator_hears_that_it_is_no_engine(answer, answering):
+    with pytest.raises(of_operators.EngineGone, match="is no Docker engine"):
+        of_operators.Engine(answering(answer)).running()
+
+
+def test_dockers_context_counts_and_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("DOCKER_CONTEXT", "moon")
+    with pytest.raises(NotReady) as refusal:
+        engine.connect()
+    assert "no context 'moon'" in str(refusal.value)
+    here = Context("moon", host=f"unix://{tmp_path}/moon")
+    monkeypatch.setattr(engine.ContextAPI, "get_context", lambda name: {"moon": here}[name])
+    with pytest.raises(Unreachable) as refusal:
+        engine.connect()
+    assert f"unix://{tmp_path}/moon (Docker's context moon): nothing is" in str(refusal.value)
 
 
 @pytest.mark.parametrize(

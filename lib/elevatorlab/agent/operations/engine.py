@@ -70,11 +70,22 @@ class Engine:
             raise KeyError(url)
         if answer.status != 200:
             raise EngineGone(f"the Docker engine answered {url} with status {answer.status}")
-        return json.loads(body)
+        try:
+            return json.loads(body)
+        except ValueError:
+            raise EngineGone(
+                f"what answers at {self.path} is no Docker engine: expected JSON for {url}"
+            ) from None
 
     def running(self) -> list[str]:
         """Return the full ids of the running containers."""
-        return [entry["Id"] for entry in self.get("/containers/json")]
+        listed = self.get("/containers/json")
+        try:
+            return [entry["Id"] for entry in listed]
+        except (TypeError, KeyError):
+            raise EngineGone(
+                f"what answers at {self.path} is no Docker engine: expected a list of containers"
+            ) from None
 
     def inspect(self, container: str) -> dict[str, Any]:
         """Return the engine's description of one container."""

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,7 +71,8 @@ class DockerTestbed(ShellTestbed):
         except docker.errors.ImageNotFound:
             remedy = "Build it with: make environment-image"
             if self.address:
-                remedy += f", and bring it: docker save {IMAGE} | docker -H {self.address} load"
+                there = shlex.quote(self.address)
+                remedy += f", and bring it: docker save {IMAGE} | docker -H {there} load"
             raise NotReady(f"the engine has no image {IMAGE}", remedy) from None
 
     def reachable(self) -> Iterator[Readiness]:

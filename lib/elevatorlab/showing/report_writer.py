@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..errors import ElevatorLabError
@@ -19,6 +20,9 @@ from ..running import provenance
 from . import figure_files, report_pages, style, verdict_pairs
 
 DOCS_FIGURES = PROJECT / "docs" / "figures"
+
+#: Folder, within that of a report, in which the report is made.
+WRITING = ".writing"
 
 
 def write(
@@ -37,28 +41,51 @@ def write(
     if against is not None:
         judged = verdict_cache.every_claim(against)
         other = verdict_pairs.OtherResults(called or str(against), judged)
+    with _whole(out) as part:
+        claims, figures, tables = [], [], []
+        for name, study in studies.STUDIES.items():
+            judged = verdict_cache.judge(name, results).claims
+            measured[name].to_csv(part / "tables" / f"{name}.csv", index=False)
+            to_frame(judged).to_csv(part / "tables" / f"{name}-claims.csv", index=False)
+            figures += figure_files.save(study, measured[name], part / "figures")
+            tables += [report_pages.ReportTable(name, *one) for one in study.tables(measured[name])]
+            claims += judged
+        titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
+        about = {name: families.about(name) for name in titles}
+        flips = sensitivity.stored_flips()
+        report_pages.build(
+            *(part, claims, figures, origins, tables, titles, attested.read(), about, other, flips),
+            running=[titles[name] for name in running],
+        )
+
+
+@contextlib.contextmanager
+def _whole(out: Path) -> Iterator[Path]:
+    """Yield a folder whose files get to `out` when the context ends, or not at all."""
+    part = out / WRITING
     try:
-        (out / "tables").mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(part, ignore_errors=True)  # of a report that was interrupted
+        (part / "tables").mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise ElevatorLabError(
             f"report: expected {out} to be a folder, or a place for a new one; found otherwise "
             f"({problem.strerror}). Name another with --out"
         ) from None
-    claims, figures, tables = [], [], []
-    for name, study in studies.STUDIES.items():
-        judged = verdict_cache.judge(name, results).claims
-        measured[name].to_csv(out / "tables" / f"{name}.csv", index=False)
-        to_frame(judged).to_csv(out / "tables" / f"{name}-claims.csv", index=False)
-        figures += figure_files.save(study, measured[name], out / "figures")
-        tables += [report_pages.ReportTable(name, *one) for one in study.tables(measured[name])]
-        claims += judged
-    titles = {name: study.TITLE for name, study in studies.STUDIES.items()}
-    about = {name: families.about(name) for name in titles}
-    flips = sensitivity.stored_flips()
-    report_pages.build(
-        *(out, claims, figures, origins, tables, titles, attested.read(), about, other, flips),
-        running=[titles[name] for name in running],
-    )
+    try:
+        yield part
+        for file in [one for one in part.rglob("*") if one.is_file()]:
+            place = out / file.relative_to(part)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            file.replace(place)
+    except OSError as problem:
+        raise ElevatorLabError(
+            f"report: {out} could not be written ({problem.strerror or problem}); expected room "
+            "for a report of some 30 MB. Free some, or name another place with --out"
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        with contextlib.suppress(OSError):  # it is not empty
+            out.rmdir()
 
 
 def _quick_reference(sources: Iterable[ResultSource]) -> str | None:

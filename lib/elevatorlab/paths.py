@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -46,7 +47,7 @@ def command(arguments: str) -> str:
     called = Path(sys.argv[0])
     if called.name != "elevatorlab" or shutil.which("elevatorlab") == str(called):
         called = Path("elevatorlab")
-    return f"{called} {arguments}"
+    return f"{shlex.quote(str(called))} {arguments}"
 
 
 def make_folder(folder: Path, what: str, remedy: str) -> None:

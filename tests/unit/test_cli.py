@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -9,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from elevatorlab import cache, extras
+from elevatorlab import cache, extras, paths
 from elevatorlab.cli.commands import app, main
 from elevatorlab.results import references, store
 from elevatorlab.testbeds.deterministic import image
@@ -311,6 +313,45 @@ def test_a_testbed_without_its_extra_says_so_in_one_sentence(testbed):
     run = cli_without(REMOTE, "run", STUDY, "--testbed", testbed, "--dry-run")
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
     assert "expected the extra `remote`" in run.stderr
+
+
+def test_a_terminal_without_unicode_gets_letters_that_it_has():
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    for command in (["claims", STUDY], ["doctor"], ["doctor", "--testbed", "host"]):
+        run = cli(*command, env=plain)
+        assert run.stdout.isascii() and "Traceback" not in run.stderr
+    assert "Größe" not in (said := cli("claims", "Größe×2", env=plain).stderr)
+    assert "'Groessex2'" in said or "'Grossex2'" in said
+
+
+@pytest.mark.parametrize("width", ["80", None])
+def test_the_doctor_cuts_nothing(width):
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environment |= {"COLUMNS": width} if width else {}
+    found = json.loads(cli("doctor", "--testbed", "host", "--json", env=environment).stdout)
+    shown = cli("doctor", "--testbed", "host", env=environment).stdout
+    assert "…" not in shown
+
+    def solid(text):
+        """Return a text without what folding adds, and without figures, which change."""
+        return re.sub(r"[\s\d]", "", text)
+
+    cells = [[cell.strip() for cell in row.split("│")] for row in shown.splitlines()]
+    for column, name in ((2, "what"), (4, "found"), (6, "remedy")):
+        told = solid("".join(row[column] for row in cells if len(row) > column))
+        assert [one[name] for one in found if solid(one[name]) not in told] == []
+
+
+@pytest.mark.parametrize("wrong", [["claims", "cfq"], ["claims", "--no-such-option"]])
+def test_who_asks_for_json_gets_it_also_where_it_fails(wrong):
+    run = cli(*wrong, "--json")
+    assert run.returncode != 0 and run.stderr
+    assert json.loads(run.stdout)["error"] in run.stderr
+
+
+def test_a_printed_command_can_be_pasted(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/home/ada/my lab/.venv/bin/elevatorlab"])
+    assert shlex.split(paths.command("claims")) == [sys.argv[0], "claims"]
 
 
 def test_the_doctor_shows_a_missing_extra():

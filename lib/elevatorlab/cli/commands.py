@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer.exceptions
 
 from ..errors import ElevatorLabError
 from ..extras import missing
+from . import plain_text
 
 # Each module has the commands of one group; the help lists them in this order.
 # isort: off
@@ -53,6 +55,7 @@ def options(
 def main() -> None:
     """Run the command; print an error that the user can mend as a sentence, not as a traceback."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
+    plain_text.readable_everywhere()
     try:
         # typer turns Ctrl-C into a status and, like every other status, returns it.
         status = app(standalone_mode=False, prog_name="elevatorlab")
@@ -66,6 +69,7 @@ def main() -> None:
             raise
         status = _refused(extra)
     except typer.exceptions.TyperException as problem:
+        _tell_programs(problem.format_message())
         problem.show()  # type: ignore[attr-defined]  # what is raised is a subclass that has it
         status = problem.exit_code
     if status in (EXIT_CTRL_C, EXIT_TERMINATED):
@@ -74,5 +78,12 @@ def main() -> None:
 
 
 def _refused(problem: ElevatorLabError) -> int:
+    _tell_programs(str(problem))
     print(f"elevatorlab: {problem}", file=sys.stderr)
     return EXIT_ERROR
+
+
+def _tell_programs(problem: str) -> None:
+    """Print an error as JSON, too, for whoever has asked for JSON."""
+    if "--json" in sys.argv[1:]:
+        print(json.dumps({"error": problem}, indent=1))

@@ -13,9 +13,12 @@ from ..plugins import testbeds as registered
 from .base import EXIT_ERROR, JsonOption, TestbedOption, app, console
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from ..testbeds.base import Readiness
+
+#: Width up to which the name of a testbed stays in one line: addresses are easily confused.
+WHOLE = 32
 
 READY, MISSING = "[green]yes[/]", "[red]no[/]"
 
@@ -32,6 +35,8 @@ def doctor(
 
     Exit status 0: the testbed that was named, or else the default one, can run trials.
     """
+    from rich.markup import escape
+
     from .. import testbeds
     from ..plugins.packages import of_others
     from ..testbeds.base import alike
@@ -53,7 +58,8 @@ def doctor(
         console().print(_overview(findings))
         for name, some in findings.items():
             for missing, found, remedy in alike(some):  # one line for all with the same remedy
-                console().print(f"[red]{name}, {missing}:[/] {found}; {remedy}")
+                said = escape(f"{found}; {remedy}")
+                console().print(f"[red]{escape(f'{name}, {missing}')}:[/] {said}")
         for package, entries in of_others().items():
             console().print(f"plug-in {package}: {', '.join(entries)}")
     asked_for = findings if testbed else {testbeds.DEFAULT: findings[testbeds.DEFAULT]}
@@ -63,9 +69,10 @@ def doctor(
 
 def _overview(findings: Mapping[str, Sequence[Readiness]]) -> Table:
     """Return a table of what is ready and what is missing, with a column per testbed."""
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table("", *findings)
+    table = Table("", *(_folded(escape(name)) for name in findings))
     names = dict.fromkeys(f.what for some in findings.values() for f in some)
     for name in names:
         ready = {t: f.ready for t, some in findings.items() for f in some if f.what == name}
@@ -76,15 +83,22 @@ def _overview(findings: Mapping[str, Sequence[Readiness]]) -> Table:
 
 def _details(findings: Sequence[Readiness]) -> Table:
     """Return a table of one testbed's findings."""
-    from rich.table import Column, Table
+    from rich.markup import escape
+    from rich.table import Table
 
-    testbed = Column("testbed", no_wrap=True)  # a shortened address may be that of another
-    table = Table(testbed, "what", "what for", "found", "", "what to do")
+    table = Table(*map(_folded, ("testbed", "what", "what for", "found", "", "what to do")))
+    table.columns[0].min_width = min(max(len(f.testbed) for f in findings), WHOLE)
     for f in findings:
-        table.add_row(
-            f.testbed, f.what, f.sentence, f.found, READY if f.ready else MISSING, f.remedy
-        )
+        told = map(escape, (f.testbed, f.what, f.sentence, f.found))
+        table.add_row(*told, READY if f.ready else MISSING, escape(f.remedy))
     return table
+
+
+def _folded(header: str) -> Column:
+    """Return a column that breaks what is too long for it: a shortened address may be another's."""
+    from rich.table import Column
+
+    return Column(header, overflow="fold")
 
 
 @app.command()

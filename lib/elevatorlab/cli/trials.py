@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,8 +71,9 @@ def run(
             print(place.name, trial.hash, *labels)
         return
     job.run(workers, cluster)
-    print(f"finished. The verdicts: {command(f'claims {study} --results {job.results}')}")
-    print(f"with figures and tables: {command(f'report --results {job.results}')}")
+    folder = shlex.quote(str(job.results))
+    print(f"finished. The verdicts: {command(f'claims {study} --results {folder}')}")
+    print(f"with figures and tables: {command(f'report --results {folder}')}")
 
 
 def _unbuilt(chosen: Sequence[Testbed]) -> str:

@@ -16,7 +16,9 @@ from elevatorlab import testbeds
 from elevatorlab.errors import NotReady
 from elevatorlab.testbeds.docker import engine
 from elevatorlab.testbeds.remote import openssh, ssh_shell
+from helpers import result_of
 from sshd import server  # noqa: F401  (fixture)
+from state import run_and_restore
 
 pytestmark = [pytest.mark.ssh, pytest.mark.root, pytest.mark.programs("sudo")]
 
@@ -384,28 +386,25 @@ class TestThePythonOfRoot:
             assert testbed.facts["kernel"] == os.uname().release
 
 
-def test_a_small_or_closed_tmp_does_not_matter(tmp_path):
-    """Files that the agent makes there go to its own folder."""
-    (tmp_path / "sshd").mkdir()
-    mount = 'mount -t tmpfs -o ro,size=4k tmpfs /tmp && exec "$@"'
-    server = sshd.running(
-        Path("/var/tmp") / tmp_path.name, below=("unshare", "--mount", "sh", "-c", mount, "sh")
-    )
-    folder = Path("/var/tmp") / tmp_path.name
-    folder.mkdir()
-    try:
-        with server as started:
-            testbed = testbeds.get(started.address, say=lambda _: None)
-            testbed.far.install()
-            (*_, python, _agent, _job) = testbed.far.argv("facts")
-            environment = testbed.far.argv("facts")[: -len((python, _agent, _job))]
-            code = "import tempfile; print(tempfile.mkdtemp())"
-            made = testbed.shell.run([*environment, python, "-c", code]).strip()
-            testbed.shell.run(["rmdir", made])
-            testbed.close()
-        assert made.startswith(testbed.far.folder)
-    finally:
-        shutil.rmtree(folder)
+@pytest.mark.programs("tcsh", "fio", "losetup", "mkfs.ext4", "ps")
+@pytest.mark.parametrize("tmp", ["ro", "size=4k"])
+def test_a_trial_where_nothing_is_usual(tmp, make_real_trial, tmp_path):
+    """The shell is csh, its start-up file prints, and /tmp is closed or full."""
+    folder = Path("/run/elevatorlab-test-odd")
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "home").mkdir(parents=True)
+    (folder / "home/.cshrc").write_text(NOISE)
+    (folder / "sshd").mkdir()
+    fill = "head -c 4096 /dev/zero >/tmp/full" if tmp != "ro" else "true"
+    mount = f'mount -t tmpfs -o {tmp} tmpfs /tmp && {fill} && exec "$@"'
+    below = ("unshare", "--mount", "sh", "-c", mount, "sh")
+    with accounts.user("elevatorlab-test", folder / "home", shutil.which("tcsh")) as entry:
+        with accounts.sudo_rules(), sshd.running(folder / "sshd", below=below) as server:
+            address = server.address_of(entry.pw_name)
+            result = run_and_restore(address, make_real_trial(), tmp_path / "results")
+        assert result_of(result)["outcome"] == "finished"
+        shutil.rmtree(f"/var/tmp/elevatorlab-{entry.pw_uid}")
+    shutil.rmtree(folder)
 
 
 class TestDockerOverSsh:

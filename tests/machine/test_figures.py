@@ -25,8 +25,8 @@ from synthetic import (
     as_printed,
     deterministic,
     emulated,
-    nested_trials,
-    write_nested_results,
+    guest_trials,
+    write_guest_results,
 )
 
 HOST = deterministic(jitter=0.05)
@@ -191,8 +191,8 @@ def test_schedulers_crossed_have_a_figure():
 
 def test_the_guests_and_the_hosts_schedulers_have_a_figure(tmp_path):
     """Of the study's own trials: all 16 pairs in each test, and of the virtual machine alone."""
-    trials = nested_trials(repetitions=2)
-    write_nested_results(tmp_path, trials)
+    trials = guest_trials(repetitions=2)
+    write_guest_results(tmp_path, trials)
     drawn = figures(times(), tidying.tidy(tmp_path, vm_vs_container))
     assert set(drawn) == {*USUAL, "guest-or-host"}
     pairs = drawn["guest-or-host"]
@@ -212,7 +212,7 @@ def test_the_guests_and_the_hosts_schedulers_have_a_figure(tmp_path):
     shown = [one for one in trials if one.labels["variant"] == "dropped"]
     guests = {one.hash for one in shown if one.labels["arm"] == "vm"}
     assert pairs.trials == guests and len(guests) == 16 * 2 * 2
-    assert "nested with the preset quick (machine 5d5d5d5d):" in pairs.caption
+    assert "Measured on the testbed deterministic with the preset quick" in pairs.caption
     assert "Shown: caches dropped" in pairs.details
 
 

@@ -48,7 +48,7 @@ def test_another_table_is_judged_anew(times, monkeypatch, tmp_path):
     monkeypatch.setattr(references, "FOLDER", tmp_path / "reference")
     verdict_cache.judge(STUDY)
     assert len(times) == 1  # a copy is the same table
-    shown = references.folder(ResultSource.of(STUDY).presets["deterministic"]) / f"{STUDY}.csv"
+    shown = references.folder(ResultSource.of(STUDY).preset) / f"{STUDY}.csv"
     assert shown.is_relative_to(tmp_path)
     lines = shown.read_text().splitlines()
     shown.write_text("\n".join(lines[:-1]) + "\n")

@@ -21,7 +21,7 @@ TESTBEDS = {"host": "host", "container": "docker", "vm": "vagrant"}
 TCG = "TCG (QEMU, no hardware virtualisation)"
 BARE = "none (bare metal)"
 MACHINE = "0123456789abcdef"
-NESTED = "5d" * 32
+GUESTS = "5d" * 32
 
 
 @functools.cache
@@ -116,21 +116,27 @@ def write_results(folder, arms=ARMS, accelerator=TCG, repetitions=2, preset="smo
                 (place / f"{name}.json").write_text(json.dumps(content))
 
 
-def nested_trials(preset="quick", **more):
-    """Return the trials of a preset on the testbed with virtual machines inside."""
-    guest = {"arms": ("host", "container"), "device": "null_blk", "guest": True}
-    return vm_vs_container.trials(studies.parameters(vm_vs_container, preset, more, guest))
+def guest_trials(preset="quick", **more):
+    """Return the trials of a preset in all three arms, with all pairs of schedulers."""
+    everything = {
+        "arms": ["host", "container", "vm"],
+        "variants": ["as_published", "dropped", "direct"],
+        "schedulers": ["none", "mq-deadline", "bfq", "kyber"],
+    }
+    given = studies.parameters(vm_vs_container, preset, {**everything, **more})
+    return vm_vs_container.trials(given)
 
 
-def write_nested_results(folder, trials):
-    """Write results as the testbed with virtual machines inside leaves them."""
+def write_guest_results(folder, trials):
+    """Write results as the deterministic testbed leaves them, exits included."""
     accelerator = "TCG, Opteron_G3,+svm,+npt, slots of 1000 (1 instruction = 1 ns)"
-    told = stored.provenance(testbed="nested", machine=NESTED, accelerator=accelerator)
-    told |= {"image_digest": NESTED, "qemu": "10.0.2", "boot_ram_sha256": "r", "wall_s": 20.0}
+    where = {"testbed": "deterministic", "machine": "deterministic"}
+    told = stored.provenance(**where, accelerator=accelerator)
+    told |= {"image_digest": GUESTS, "qemu": "10.0.2", "boot_ram_sha256": "r", "wall_s": 20.0}
     for trial in trials:
-        place = folder / "nested" / trial.hash
+        place = folder / "deterministic" / trial.hash
         place.mkdir(parents=True)
-        (place.parent / "identity").write_text(NESTED + "\n")
+        (place.parent / "identity").write_text(GUESTS + "\n")
         inside = trial.groups[0].virtual_machine
         files = {
             "trial": trial.model_dump(mode="json"),
@@ -174,6 +180,6 @@ def _reads(trial):
     return sizes
 
 
-__all__ = ["ARMS", "BARE", "MACHINE", "NESTED", "TCG", "TESTBEDS", "deterministic", "emulated"]
-__all__ += ["nested_trials", "write_nested_results", "write_results"]
+__all__ = ["ARMS", "BARE", "MACHINE", "TCG", "TESTBEDS", "deterministic", "emulated"]
+__all__ += ["guest_trials", "write_guest_results", "write_results"]
 __all__ += ["NONE_YET", "SCHEDULERS", "TEST_1", "TEST_2", "VARIANTS", "as_printed"]

@@ -48,12 +48,12 @@ def test_it_is_one_more_arm_of_any_study(name, folder):
 def test_study_1_leaves_it_out_of_the_virtual_machine_and_says_so(folder, tmp_path):
     """The inner machine has no module of it: the trials would fail one by one."""
     scheduler_folders.register(folder)
-    trials = synthetic.nested_trials("smoke", schedulers=["bfq", "sbq", "one-list"])
+    trials = synthetic.guest_trials("smoke", schedulers=["bfq", "sbq", "one-list"])
     inside = [trial for trial in trials if trial.labels["arm"] == "vm"]
     assert {one.groups[0].virtual_machine.scheduler.name for one in inside} == {"bfq"}
     outside = {trial.scheduler.name for trial in trials if trial.labels["arm"] == "container"}
     assert outside == {"bfq", "sbq", "one-list"}
-    synthetic.write_nested_results(tmp_path, trials)
+    synthetic.write_guest_results(tmp_path, trials)
     table = tidying.tidy(tmp_path, vm_vs_container)
     reason = "so these did not run in it: one list, SBQ."
     caption, _ = vm_vs_container.overview_table(table)

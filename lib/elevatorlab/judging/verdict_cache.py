@@ -86,8 +86,8 @@ def _digest(source: ResultSource) -> str:
     parts.append(("published", DATA / "published" / name, "**/*"))
     if source.folder:
         parts.append(("results", source.folder, "*/*/*.json"))
-    for testbed, preset in source.presets.items():
-        parts.append((testbed, references.folder(preset, testbed), f"{name}.csv"))
+    if source.preset:
+        parts.append(("reference", references.folder(source.preset), f"{name}.csv"))
     # An empty folder, or a missing reference, must not get the digest of published numbers alone.
     kinds = " ".join(part for part, _, _ in parts)
     total = hashlib.sha256(f"{name} {kinds} {_code()}".encode())

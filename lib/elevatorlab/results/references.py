@@ -1,8 +1,8 @@
 """The stored references: for each study, the table of a preset, and the digests of its results.
 
-That of the preset ``quick`` on the default testbed lies in ``data/reference`` itself. Those of
-other presets, and of the testbeds in `BESIDE`, lie in folders below it. Functions that read or
-write a table import pandas themselves, since finding a reference needs none.
+All were measured on the default testbed. That of the preset ``quick`` lies in ``data/reference``
+itself, those of other presets in folders below it. Functions that read or write a table import
+pandas themselves, since finding a reference needs none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import ElevatorLabError
 from ..paths import DATA, command
 from ..plugins.studies import Study, is_ours
-from ..plugins.testbeds import DEFAULT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,18 +30,14 @@ PRESETS = ("paper", "quick")
 #: What `ResultSource.of` takes for no folder.
 NAMES = ("reference", *(f"reference/{preset}" for preset in PRESETS), "published")
 
-#: Testbeds whose results are a reference beside the default testbed's, and the folder of each. What
-#: *nested* ran runs on the default testbed today. Its reference is kept until that is measured.
-BESIDE = {"nested": "virtual_machines"}
 
-
-def table(study: Study, preset: str, testbed: str = DEFAULT) -> pd.DataFrame:
+def table(study: Study, preset: str) -> pd.DataFrame:
     """Return the table of a study in one stored reference."""
     import pandas as pd
 
     from .tidying import checked
 
-    file = folder(preset, testbed) / f"{study.NAME}.csv"
+    file = folder(preset) / f"{study.NAME}.csv"
     if not file.exists():
         raise ElevatorLabError(
             f"no stored reference for {study.NAME}; expected {file}. Name a folder of results, "
@@ -57,82 +52,60 @@ class ResultSource(NamedTuple):
     study: str
     #: The folder of results, if they are no stored ones.
     folder: Path | None
-    #: The presets of the stored references, by testbed. Without any, and without a folder, there
-    #: are published numbers alone.
-    presets: Mapping[str, str]
+    #: The preset of the stored reference, if it is one. Without it, and without a folder, there are
+    #: published numbers alone.
+    preset: str | None
 
     @classmethod
     def of(cls, study: str, results: str | Path | None = None) -> ResultSource:
         """Find out what `results` means for a study.
 
         `results`: A folder of results; "reference" or None for the first of `PRESETS` that is
-        stored, on each testbed; "published" for no measurement at all. A study of another package
-        has no reference.
+        stored; "published" for no measurement at all. A study of another package has no reference.
         """
         name = str(results or "reference")
         if name not in NAMES:
-            return cls(study, Path(name), {})
+            return cls(study, Path(name), None)
         if name == "published" or not is_ours(study):
-            return cls(study, None, {})
+            return cls(study, None, None)
         asked = name.removeprefix("reference").removeprefix("/")
-        presets = {DEFAULT: asked or "quick"}  # who reads one that is not stored is told so
-        for testbed in (DEFAULT, *BESIDE):
-            for preset in reversed([asked] if asked else PRESETS):
-                if is_stored(study, preset, testbed):
-                    presets[testbed] = preset
-        return cls(study, None, presets)
+        stored = (preset for preset in PRESETS if is_stored(study, preset))
+        # Who reads one that is not stored is told so.
+        return cls(study, None, asked or next(stored, "quick"))
 
 
-def is_stored(study_name: str, preset: str = "quick", testbed: str = DEFAULT) -> bool:
-    """Tell whether there is a reference of a study's preset on a testbed."""
-    return (folder(preset, testbed) / f"{study_name}.csv").exists()
+def is_stored(study_name: str, preset: str = "quick") -> bool:
+    """Tell whether there is a reference of a study's preset."""
+    return (folder(preset) / f"{study_name}.csv").exists()
 
 
-def folder(preset: str = "quick", testbed: str = DEFAULT) -> Path:
-    """Return the folder of a reference: that of quick on the default testbed is the outer one."""
-    place = FOLDER / BESIDE[testbed] if testbed in BESIDE else FOLDER
-    return place if preset == "quick" else place / preset
+def folder(preset: str = "quick") -> Path:
+    """Return the folder of a reference: that of quick is the outer one."""
+    return FOLDER if preset == "quick" else FOLDER / preset
 
 
-def provenance(preset: str = "quick", testbed: str = DEFAULT) -> dict[str, Any]:
+def provenance(preset: str = "quick") -> dict[str, Any]:
     """Return what the results of a stored reference have in common of their provenance."""
-    file = folder(preset, testbed) / "provenance.json"
+    file = folder(preset) / "provenance.json"
     if not file.exists():
         raise ElevatorLabError(f"no stored reference of the preset {preset}; expected {file}")
     content: dict[str, Any] = json.loads(file.read_text())
     return content
 
 
-def parameters(study_name: str, preset: str = "quick", testbed: str = DEFAULT) -> dict[str, Any]:
-    """Return the parameters in which a study's reference differs from the preset."""
-    of_all = provenance(preset, testbed).get("parameters", {})
-    found: dict[str, Any] = of_all.get(study_name, {})
-    return found
-
-
-def results_for(
-    results: str | Path, study: Study, preset: str, testbed: str = DEFAULT
-) -> Iterator[Stored]:
-    """Yield the finished trials of a study's preset that are of a reference's testbed."""
+def results_for(results: str | Path, study: Study, preset: str) -> Iterator[Stored]:
+    """Yield the finished trials of a study's preset."""
     from .reading import results_in
 
-    for stored in results_in(results, study.NAME):
-        found = stored.provenance.testbed
-        ours = found == testbed if testbed in BESIDE else found not in BESIDE
-        if ours and stored.trial["preset"] == preset:
-            yield stored
+    found = results_in(results, study.NAME)
+    return (stored for stored in found if stored.trial["preset"] == preset)
 
 
-def write(
-    results: str | Path,
-    study: Study,
-    preset: str = "quick",
-    testbed: str = DEFAULT,
-) -> None:
+def write(results: str | Path, study: Study, preset: str = "quick") -> None:
     """Store the table of a study's preset and the digests of its results as its reference."""
     from .tidying import tidy
 
-    found = {one.folder.name: one for one in results_for(results, study, preset, testbed)}
+    found = {one.folder.name: one for one in results_for(results, study, preset)}
     rows = tidy(results, study)
     rows = rows[rows["trial"].isin(list(found))]
     if rows.empty:
@@ -140,7 +113,7 @@ def write(
             f"reference of {study.NAME}: expected trials of the preset {preset} in {results}; "
             f"found none. Make them with: {command(f'run {study.NAME} --preset {preset}')}"
         )
-    place = folder(preset, testbed)
+    place = folder(preset)
     place.mkdir(parents=True, exist_ok=True)
     rows.to_csv(place / f"{study.NAME}.csv", index=False, lineterminator="\n")
     _write_digests(place / f"{study.NAME}.digests.csv", found)
@@ -168,11 +141,9 @@ def _write_provenance(file: Path, found: Mapping[str, Stored]) -> None:
     file.write_text(json.dumps(common, indent=1, sort_keys=True) + "\n")
 
 
-def digests(
-    study_name: str, preset: str = "quick", testbed: str = DEFAULT
-) -> dict[str, tuple[str, str]]:
+def digests(study_name: str, preset: str = "quick") -> dict[str, tuple[str, str]]:
     """Return the stored digests of a study: trial hash -> (image digest, result SHA-256)."""
-    file = folder(preset, testbed) / f"{study_name}.digests.csv"
+    file = folder(preset) / f"{study_name}.digests.csv"
     if not file.exists():
         raise ElevatorLabError(f"no stored reference for {study_name}; expected {file}")
     with open(file, newline="") as lines:

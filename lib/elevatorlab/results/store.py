@@ -188,7 +188,6 @@ def table(source: ResultSource) -> pd.DataFrame:
     study = studies.get(source.study)
     if source.folder:
         return tidy(source.folder, study)
-    tables = [references.table(study, preset, bed) for bed, preset in source.presets.items()]
-    if not tables:
-        return pd.DataFrame(columns=study.COLUMNS)
-    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    if source.preset:
+        return references.table(study, source.preset)
+    return pd.DataFrame(columns=study.COLUMNS)

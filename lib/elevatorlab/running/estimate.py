@@ -51,7 +51,7 @@ def stored(share: Share) -> Cost | None:
     if not share.testbed.anywhere:
         return None
     presets = {trial.preset for trial in share.trials}
-    known = {preset: costs.read(preset, share.testbed.name) for preset in presets}
+    known = {preset: costs.read(preset) for preset in presets}
     if any(trial.study not in known[trial.preset] for trial in share.trials):
         return None
     alike = [known[trial.preset][trial.study] for trial in share.trials]

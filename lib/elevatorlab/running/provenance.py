@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Collection, Mapping
@@ -46,10 +45,8 @@ def of(sources: Collection[ResultSource]) -> list[Origin]:
     folders = dict.fromkeys(one.folder for one in sources if one.folder)
     origins = [origin for folder in folders for origin in of_results(folder)]
     for source in sources:
-        for testbed, preset in source.presets.items():
-            if references.digests(source.study, preset, testbed):
-                study = studies.get(source.study)
-                origins.append(_origin_of_reference(study, preset, testbed))
+        if source.preset and references.digests(source.study, source.preset):
+            origins.append(_origin_of_reference(studies.get(source.study), source.preset))
     return origins
 
 
@@ -66,20 +63,18 @@ def of_results(results: str | Path) -> list[Origin]:
         wall_s = round(sum(provenance["wall_s"] for _, _, provenance in several), 1)
         repetitions = max(trial["repetition"] for _, trial, _ in several)
         first = several[0][2]
-        origin = _origin(study, testbed, preset, trials, first, {"repetitions": repetitions})
+        origin = _origin(study, testbed, preset, trials, first, repetitions)
         origins.append(origin._replace(facts={**origin.facts, "wall time_s": wall_s}))
     return origins
 
 
-def _origin_of_reference(study: Study, preset: str, testbed: str) -> Origin:
-    stored = references.provenance(preset, testbed)
-    known = references.digests(study.NAME, preset, testbed)
-    overrides = references.parameters(study.NAME, preset, testbed)
-    expanded = preset_trials(study, preset, overrides=overrides)
-    made = {trial.hash: trial.model_dump(mode="json") for trial in expanded}
+def _origin_of_reference(study: Study, preset: str) -> Origin:
+    stored = references.provenance(preset)
+    known = references.digests(study.NAME, preset)
+    made = {trial.hash: trial.model_dump(mode="json") for trial in preset_trials(study, preset)}
     trials = {name: words(made[name]) if name in made else "" for name in sorted(known)}
     provenance = {**stored, "image_digest": next(iter(known.values()))[0]}
-    return _origin(study.NAME, stored["testbed"], preset, trials, provenance, overrides)
+    return _origin(study.NAME, stored["testbed"], preset, trials, provenance)
 
 
 def preset_trials(
@@ -99,11 +94,11 @@ def _origin(
     preset: str,
     trials: Mapping[str, str],
     provenance: Mapping[str, Any],
-    overrides: Mapping[str, Any],
+    repetitions: int | None = None,
 ) -> Origin:
     facts = {"study": study, "testbed": testbed, "preset": preset, "trials": len(trials)}
     facts |= _facts(provenance)
-    command = _command(study, testbed, preset, set(trials), overrides)
+    command = _command(study, testbed, preset, set(trials), repetitions)
     return Origin(study, testbed, preset, trials, facts, provenance["image_digest"], command)
 
 
@@ -139,36 +134,26 @@ def _package(plugin: Mapping[str, Any] | None) -> str | None:
 
 
 def _command(
-    study: str, testbed: str, preset: str, hashes: set[str], overrides: Mapping[str, Any]
+    study: str, testbed: str, preset: str, hashes: set[str], repetitions: int | None
 ) -> str:
     """Return the command whose trials include all of `hashes`; "" if there is no such command.
 
-    Two commands are tried, the shorter one first: the preset alone, and the preset with all
-    `overrides` that the study knows.
+    Two commands are tried, the shorter one first: the preset alone, and the preset with so many
+    repetitions.
     """
     if study not in studies.STUDIES or not _there(testbed):
         return ""
     chosen = studies.get(study)
-    known = {
-        name: value for name, value in overrides.items() if name in chosen.Parameters.model_fields
-    }
-    for options in ({}, known):
+    repeated = repetitions and "repetitions" in chosen.Parameters.model_fields
+    for options in ({}, {"repetitions": repetitions} if repeated else {}):
         made = {trial.hash for trial in preset_trials(chosen, preset, testbed, options)}
         if hashes <= made:
             parts = ["elevatorlab run", study, "--preset", preset]
             place = shlex.quote(ADDRESSES.get(testbed, testbed))
             parts += ["--testbed", place] if testbed != DEFAULT else []
-            parts += [f"-p {shlex.quote(one)}" for one in _settings(options)]
+            parts += [f"-p repetitions={repetitions}"] if options else []
             return " ".join(parts)
     return ""
-
-
-def _settings(overrides: Mapping[str, Any]) -> list[str]:
-    """Write parameters as `expansion.parse_overrides` reads them."""
-    return [
-        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
-        for name, value in overrides.items()
-    ]
 
 
 def _there(testbed: str) -> bool:

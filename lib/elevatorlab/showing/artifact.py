@@ -162,10 +162,10 @@ def appendix() -> str:
 
 
 def _expected(study: Study) -> str:
-    """Count the verdicts on predictions in the default testbed's reference of the preset quick."""
+    """Count the verdicts on predictions in the reference of the preset quick."""
     judged = [
         one
         for one in verdict_cache.judge(study.NAME, "reference/quick").claims
-        if one.role == Role.PREDICTION and one.testbed not in references.BESIDE
+        if one.role == Role.PREDICTION
     ]
     return ", ".join(f"{n} {verdict}" for verdict, n in verdict_counts(judged).items() if n)

@@ -13,7 +13,6 @@ from ..judging.claims import to_frame
 from ..paths import BUILD, PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
-from ..plugins.testbeds import DEFAULT
 from ..results import attested, store
 from ..results.references import ResultSource
 from ..running import provenance
@@ -90,8 +89,8 @@ def _whole(out: Path) -> Iterator[Path]:
 
 def _quick_reference(sources: Iterable[ResultSource]) -> str | None:
     """Return the name of quick's reference if another preset's is shown, else None."""
-    shown = {source.presets.get(DEFAULT, "quick") for source in sources}
-    return "reference/quick" if shown - {"quick"} else None
+    shown = {source.preset for source in sources}
+    return "reference/quick" if shown - {"quick", None} else None
 
 
 def draw_overview(study: Study) -> None:

@@ -29,10 +29,16 @@ from stream_batching_tables import as_published, band, expanded, measured, on_co
 AT_64 = {"iodepth": 64, "rwmixread": 100, "bs": "4k"}
 
 
-def test_no_preset_has_them():
-    for preset in study.PRESETS:
-        kinds = {one.device.kind for one in study.trials(studies.parameters(study, preset, {}))}
-        assert "nvme_tcp_apart" not in kinds
+def test_quick_alone_has_them_and_only_on_the_deterministic_testbed():
+    real = testbeds.TESTBEDS.get("host").defaults
+    found = {
+        preset: {one.device.cores for one in made if one.device.kind == "nvme_tcp_apart"}
+        for preset in study.PRESETS
+        for made in [study.trials(studies.parameters(study, preset))]
+    }
+    assert found == {**dict.fromkeys(study.PRESETS, set()), "quick": {1, 2, 4}}
+    on_real = study.trials(studies.parameters(study, "quick", {}, real))
+    assert on_real and not any(one.device.kind == "nvme_tcp_apart" for one in on_real)
 
 
 def test_each_side_has_the_cores_and_each_job_one_of_the_hosts():
@@ -275,3 +281,17 @@ def test_the_verdicts_of_one_core_stay_as_a_contrast():
     alone = [one for one in study.judge(usual) if one.machine == "deterministic"]
     beside = study.judge(pd.concat([usual, band()]))
     assert [one for one in beside if one.machine == "deterministic"] == alone
+
+
+def test_one_machine_judges_one_core_where_both_sides_share_it_and_more_where_they_do_not():
+    usual = measured(as_published)
+    more = on_cores(testbed="deterministic", machine="deterministic")
+    alone, both = (
+        {one.id.partition("/")[2]: one for one in study.judge(table) if one.machine}
+        for table in (usual, pd.concat([usual, more]))
+    )
+    name = "figure-2a/sbq-depth-64/stock/throughput"
+    found, expected = ((one.verdict, one.compared) for one in (both[name], alone[name]))
+    assert found == expected and found[0] != Verdict.NOT_TESTABLE
+    four = both["figure-3a/sbq-4-cores/stock/throughput"]
+    assert four.verdict == Verdict.NOT_TESTABLE and "arrangement alone: reproduced" in four.reason

@@ -16,7 +16,7 @@ from helpers import FIXTURES
 #: By study: which of its reference suffices, and the quantity that all its figures rest on.
 FEW = {
     "vm_vs_container": ("repetition == 1", "time_s"),
-    "iozone_ranking": ("arm == 'sata_ssd' and variant == 'direct'", "throughput_kib_s"),
+    "iozone_ranking": ("arm == 'notebook-5400' and variant == 'direct'", "throughput_kib_s"),
     "container_isolation": ("repetition == 1", "write_kib_s"),
     "innodb_commit": ("repetition < 3", "tps"),
     "stream_batching": ("repetition == 1", "throughput_iops"),
@@ -26,7 +26,7 @@ ONE_LIST = FIXTURES / "schedulers" / "one-list"
 
 
 def few(name):
-    return load(name, "reference/quick").query(FEW[name][0])
+    return load(name, "reference/paper").query(FEW[name][0])
 
 
 def with_mine(table, own, name=MINE):

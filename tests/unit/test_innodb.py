@@ -198,18 +198,14 @@ def test_presets_make_different_trials(preset):
 
 
 def test_only_the_first_arm_runs_the_sweep():
-    made = innodb_commit.trials(studies.parameters(innodb_commit, "quick"))
+    made = innodb_commit.trials(studies.parameters(innodb_commit, "paper"))
     arms = {(t.labels["experiment"] == "table", t.labels["arm"]) for t in made}
     assert arms == {(True, "host"), (True, "container"), (False, "host")}
 
 
 def test_a_commit_waits_for_a_drive_long_enough_to_estimate_it():
     """With the cache 2,700 and 4,700 commits a second were measured, without it 160 and 470."""
-    drives = {
-        "disks": ["array-of-eight", "raid_write_behind"],
-        "uncached_disks": ["array-of-eight-no-cache", "raid_no_cache"],
-    }
-    made = innodb_commit.trials(studies.parameters(innodb_commit, "quick", drives))
+    made = innodb_commit.trials(studies.parameters(innodb_commit, "paper"))
     on_drives = [trial for trial in made if trial.device.kind == "drive"]
     rates = {"table": {1: 2700, 8: 4750}, "no_cache": {1: 161, 8: 470}}
     for trial in on_drives:
@@ -469,7 +465,7 @@ def intervals(axis, along=1):
 
 def uncertain_figure(name):
     """Draw a figure of the reference, one of whose repetitions came out otherwise."""
-    measured = store.load(innodb_commit.NAME, "reference/quick")
+    measured = store.load(innodb_commit.NAME, "reference/paper").query("repetition <= 3").copy()
     one = (measured["scheduler"] == "bfq") & (measured["threads"] == 8)
     one &= measured["repetition"] == 2
     measured.loc[one, "tps"] *= 5

@@ -88,9 +88,10 @@ def test_each_mechanism_is_what_it_says():
         assert by_name[name].regulator is None
 
 
-def test_the_quick_preset_runs_the_papers_policies_in_one_reading_each():
-    of = [trial.labels["mechanism"] for trial in trials("regulation")]
-    assert of == ["slae-paper", "ute-paper", "slae", "ute"] * 2
+def test_the_papers_policies_are_run_in_one_reading_each():
+    for preset, named in {"quick": [], "paper": ["slae", "ute"]}.items():
+        of = [trial.labels["mechanism"] for trial in trials("regulation", preset, repetitions=2)]
+        assert of == ["slae-paper", "ute-paper", *named] * 2
     assert not any("-" in trial.labels["mechanism"] for trial in trials("comparison"))
 
 

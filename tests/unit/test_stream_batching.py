@@ -40,7 +40,7 @@ def test_every_trial_is_different_and_survives_its_json(preset):
 
 def test_service_time_and_timeout_are_scaled_together():
     by_scale = {}
-    for trial in expanded("quick", targets="nvme_ssd", drivers="stock", schedulers="sbq"):
+    for trial in expanded("paper", targets="nvme_ssd", drivers="stock", schedulers="sbq"):
         if trial.labels["driver"] == "stock" and trial.labels["batch_nr"] == "16":
             timeout_us = trial.scheduler.tunables["batch_timeout_us"]
             times = trial.device.backing.service_time_us, timeout_us
@@ -50,14 +50,14 @@ def test_service_time_and_timeout_are_scaled_together():
 
 
 def test_the_link_is_scaled_like_everything_else():
-    trials = expanded("quick", drivers="stock", schedulers="none")
+    trials = expanded("paper", drivers="stock", schedulers="none")
     links = {t.labels["time_scale"]: t.device.link for t in trials if t.labels["driver"] == "stock"}
     found = {scale: (link.rate_gbit_s, link.delay_us) for scale, link in links.items()}
     assert found == {"1": (100, 5), "7": (pytest.approx(100 / 7), 35)}
 
 
 def test_a_cable_without_a_link_is_a_contrast():
-    with_link, without = expanded("quick"), expanded("quick", link=False)
+    with_link, without = expanded("paper"), expanded("paper", link=False)
     assert len(with_link) == len(without)
     changed = [a.labels["driver"] for a, b in zip(with_link, without, strict=True) if a != b]
     assert set(changed) == {"stock", "one_send"}  # what has no network stays as it is
@@ -71,7 +71,7 @@ def test_reads_come_before_what_writes():
 
 
 def test_a_disk_of_ones_own_replaces_the_simulated_ssd():
-    trials = expanded("quick", disk="nvme-eui.1", destroy=True, time_scale=1)
+    trials = expanded("paper", disk="nvme-eui.1", destroy=True, time_scale=1)
     served = {
         trial.labels["target"]: trial.device.backing.kind
         for trial in trials
@@ -95,7 +95,7 @@ def test_one_of_ours_is_also_compared_without_a_network(preset):
 
 
 def test_where_the_gain_is_explained_it_is_traced():
-    for trial in expanded("quick"):
+    for trial in expanded("paper"):
         (fio,) = trial.workloads
         points = [fio.points[number] for number in fio.traced_points]
         own_knobs = trial.labels.get("batch_nr", "16") == "16"
@@ -105,7 +105,7 @@ def test_where_the_gain_is_explained_it_is_traced():
             assert points == expected
 
 
-@pytest.mark.parametrize("preset", ["smoke", "quick"])
+@pytest.mark.parametrize("preset", ["smoke", "paper"])
 @pytest.mark.parametrize("experiments", [["knobs"], ["local", "knobs"], ["depth", "knobs"]])
 def test_a_sweep_has_noop_and_its_own_pair_once(preset, experiments):
     trials = expanded(preset, experiments=experiments, targets=["ram"], repetitions=1)

@@ -12,6 +12,7 @@ from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.groups import inside, virtual_machine
 from elevatorlab.agent.groups.virtual_machine import Monitor
 from elevatorlab.judging import matching
+from elevatorlab.plugins import testbeds
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.running.expansion import parameters
 from elevatorlab.studies import vm_vs_container
@@ -168,14 +169,22 @@ def test_a_disk_that_never_comes(tmp_path, monkeypatch):
     assert inside.virtio_disk(patience_s=0.05) == "vda"
 
 
-def trials_of(preset="quick", **more):
-    given = parameters(vm_vs_container, preset, {"guest": True, **more})
+def trials_of(preset="paper", **more):
+    given = parameters(vm_vs_container, preset, {"arms": ["host", "container", "vm"], **more})
     return vm_vs_container.trials(given)
 
 
+def test_a_testbed_has_of_a_presets_arms_those_that_it_offers():
+    offers = {"deterministic": ("container", "vm"), "docker": ("container",), "host": ("host",)}
+    for name, arms in offers.items():
+        there = testbeds.TESTBEDS.get(name).defaults
+        found = vm_vs_container.trials(parameters(vm_vs_container, "quick", None, there))
+        assert {trial.labels["arm"] for trial in found} == set(arms)
+
+
 def test_the_third_arm_stands_beside_the_others():
-    default = vm_vs_container.trials(parameters(vm_vs_container, "quick"))
-    found = trials_of()
+    default = trials_of(repetitions=3, arms=["host", "container"])
+    found = trials_of(repetitions=3)
     assert {trial.hash for trial in default} < {trial.hash for trial in found}
     arms = {trial.labels["arm"] for trial in found}
     assert arms == {"host", "container", "vm"}
@@ -188,11 +197,11 @@ def test_the_third_arm_stands_beside_the_others():
     inside = {trial.groups[0].virtual_machine.scheduler.name for trial in guests}
     assert inside == {"none", "mq-deadline", "bfq", "kyber"}
     assert {trial.scheduler.name for trial in guests} == {"none"}
-    assert {(trial.memory_mib, trial.machine) for trial in guests} == {(2176, "host")}
+    assert {(trial.memory_mib, trial.machine) for trial in guests} == {(6528, "host")}
 
 
 def test_both_schedulers_are_in_the_table():
-    pairs = trials_of(guest_below=["none", "bfq"], schedulers=["kyber"], arms=[])
+    pairs = trials_of(guest_below=["none", "bfq"], schedulers=["kyber"], arms=["vm"])
     read = {"bytes_read": 1 << 20, "time_ns": 1, "device_read_bytes": 1, "storage_read_bytes": 1}
     found = set()
     for trial in pairs:
@@ -209,7 +218,7 @@ def test_the_guests_parameters_are_checked(error_of):
 
 @pytest.mark.parametrize("preset", ["paper", "full"])
 def test_a_guest_caches_all_files_of_the_articles_sizes(preset):
-    trials = trials_of(preset, repetitions=1, arms=[], variants=["as_published"])
+    trials = trials_of(preset, repetitions=1, arms=["vm"], variants=["as_published"])
     read_mib = [sum(trials[0].workloads[1].sizes_mib)]
     assert read_mib == [550]
     assert {trial.groups[0].virtual_machine.memory_mib for trial in trials} == {2048}

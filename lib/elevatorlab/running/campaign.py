@@ -85,7 +85,7 @@ def divide(expanded: Sequence[tuple[Testbed, list[Trial]]]) -> list[Share]:
             f"{len(left)} of {len(all_trials)} trials belong on another testbed than {names} (the "
             f"first: {_labels(left[0])}). Expected plain processes on `host` or ssh://..., "
             "containers on `docker`, a virtual machine on `vagrant`; several may be named, with "
-            "commas between. A virtual machine inside `deterministic` needs no arm: -p guest=true"
+            "commas between. `deterministic` has a virtual machine inside in study 1 alone"
         )
     return shares
 

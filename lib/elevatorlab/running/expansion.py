@@ -65,7 +65,7 @@ def parameters(
     defaults: Mapping[str, Any] | None = None,
     more_schedulers: Sequence[Path | str] = (),
 ) -> Any:
-    """Return a study's parameters: a preset's values, then the testbed's, then the user's.
+    """Return a study's parameters: a preset's values, what the testbed has of them, the user's.
 
     `preset`: ``smoke`` (one to three minutes), ``quick`` (minutes), ``paper`` (every published
     point, and repetitions that decide verdicts; hours) or ``full`` (more than any claim asks for).
@@ -84,7 +84,9 @@ def parameters(
     known = {name: value for name, value in defaults.items() if name in fields}
     if (overrides or {}).get("device") not in (None, "file_backed"):
         known.pop("backing_schedulers", None)  # only a file-backed device has a disk below it
-    content = {**study.PRESETS[preset], **known, "preset": preset}
+    content = {**study.PRESETS[preset], "preset": preset}
+    for name, offered in known.items():
+        content[name] = _chosen(content.get(name, fields[name].default), offered)
     for name, value in (overrides or {}).items():
         if name not in fields or name == "preset":
             there = ", ".join(field for field in fields if field != "preset")
@@ -102,6 +104,13 @@ def parameters(
         there = content.get("schedulers", _default_schedulers(study))
         content["schedulers"] = list(dict.fromkeys([*there, *map(_scheduler, more_schedulers)]))
     return checked(study.Parameters, content, f"{study.NAME} parameters")
+
+
+def _chosen(wanted: Any, offered: Any) -> Any:
+    """Return what a testbed offers; of a list, what the preset wants, if any of that is offered."""
+    if not isinstance(offered, tuple) or not isinstance(wanted, tuple):
+        return offered
+    return tuple(one for one in wanted if one in offered) or offered
 
 
 def _default_schedulers(study: Study) -> Sequence[str]:

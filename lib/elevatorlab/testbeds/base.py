@@ -67,7 +67,8 @@ class Testbed(Protocol):
     identity_is : str
         What `identity` is made of, in words that follow it in an error message.
     defaults : dict
-        Values of a study's parameters on this testbed, unless the user sets others.
+        Values of a study's parameters on this testbed, unless the user sets others. A list is what
+        the testbed offers: a preset takes what it wants of it.
     """
 
     name: str

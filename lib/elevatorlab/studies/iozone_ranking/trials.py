@@ -108,6 +108,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "quick": {
         **_ALL,
+        "disks": DRIVES,
+        "variants": ("as_published",),
         "threads": 2,
         "size_mib": 8,
         "record_kib": 512,

@@ -56,6 +56,7 @@ from .measures import (
     peak,
     predicted_kiops,
     scale_of,
+    shared,
     times,
     where_of,
     words,
@@ -381,7 +382,7 @@ def _local_loss(item: Statement, table: pd.DataFrame) -> Judgement:
 # only if every measured arrangement gives it (`_steadied`).
 
 #: The arrangement in the name of an accelerator (`testbeds.deterministic.multicore`).
-_ARRANGEMENT = re.compile(r"cpus (\d+), slot (\d+), transfer (\d+)")
+_ARRANGEMENT = re.compile(r"slot (\d+), transfer (\d+)")
 
 
 def _on_cores(judge: Judge, of_one_core: Judge) -> Judge:
@@ -398,14 +399,14 @@ def _on_cores(judge: Judge, of_one_core: Judge) -> Judge:
 
 
 def _on_one_core(judge: Judge) -> Judge:
-    """Let a claim about one core be judged by the rows with one core for each side.
+    """Let a claim about one core be judged by the rows in which host and target share it.
 
-    If host and target have no cores of their own in the run, all rows are used.
+    Without such rows, it is judged by the rows with one core for each side.
     """
 
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
-        if apart(table).empty:
-            return judge(item, table)
+        if not (sharing := shared(table)).empty:
+            return judge(item, sharing)
         table = table[table["cores"] == 1]
         unscaled = item.select.get("scale") == "unscaled"
         if table.empty or (unscaled and 1 not in set(table["time_scale"])):
@@ -525,16 +526,20 @@ def _steadied(claims: Sequence[Claim], measured: pd.DataFrame) -> list[Claim]:
     testable, and its reason has the verdict of this arrangement alone.
     """
     emulated = _arrangements(measured)
-    # By the claim's id, its preset, and the number of processors.
-    found: dict[tuple[str, str, str], dict[_Arrangement, Verdict]] = {}
-    for claim in claims:
-        if claim.machine in emulated and claim.verdict != Verdict.NOT_TESTABLE:
-            arrangement = emulated[claim.machine]
-            key = claim.id, claim.preset, arrangement.cpus
-            found.setdefault(key, {})[arrangement] = claim.verdict
+    with_shared = set(shared(measured)["machine"])
+    of_cores = {item.claim["id"] for item in statements(NAME) if item.judge in _APART}
+
+    def on_emulated_cores(claim: Claim) -> bool:
+        apart_alone = claim.id in of_cores or claim.machine not in with_shared
+        return apart_alone and claim.machine in emulated and claim.verdict != Verdict.NOT_TESTABLE
+
+    found: dict[tuple[str, str], list[tuple[_Arrangement, Verdict]]] = {}
+    for claim in filter(on_emulated_cores, claims):
+        verdict = emulated[claim.machine], claim.verdict
+        found.setdefault((claim.id, claim.preset), []).append(verdict)
     return [
-        _unless_unsteady(claim, found[claim.id, claim.preset, emulated[claim.machine].cpus])
-        if claim.machine in emulated and claim.verdict != Verdict.NOT_TESTABLE
+        _unless_unsteady(claim, found[claim.id, claim.preset])
+        if on_emulated_cores(claim)
         else claim
         for claim in claims
     ]
@@ -543,8 +548,6 @@ def _steadied(claims: Sequence[Claim], measured: pd.DataFrame) -> list[Claim]:
 class _Arrangement(NamedTuple):
     """How an emulated machine is arranged."""
 
-    #: Number of processors.
-    cpus: str
     #: slot, transfer: Instructions of a slot, and instructions that moving a cache line costs.
     slot: str
     transfer: str
@@ -558,10 +561,10 @@ def _arrangements(measured: pd.DataFrame) -> dict[str, _Arrangement]:
     return {machine: _Arrangement(*found.groups()) for machine, found in read if found}
 
 
-def _unless_unsteady(claim: Claim, verdicts: Mapping[_Arrangement, Verdict]) -> Claim:
-    slots = sorted({one.slot for one in verdicts}, key=int)
-    transfers = sorted({one.transfer for one in verdicts}, key=int)
-    if len(set(verdicts.values())) > 1:
+def _unless_unsteady(claim: Claim, verdicts: Sequence[tuple[_Arrangement, Verdict]]) -> Claim:
+    slots = sorted({one.slot for one, _ in verdicts}, key=int)
+    transfers = sorted({one.transfer for one, _ in verdicts}, key=int)
+    if len({verdict for _, verdict in verdicts}) > 1:
         why = (
             "The verdict depends on the length of the emulated machine's slots, or on what moving "
             "a cache line costs. So it says nothing of real processors."
@@ -638,8 +641,8 @@ _OF_ONE_CORE: dict[str, Judge] = {
     "gain_is_gone_by_size": _gain_is_gone_by_size,
     "local_loss": _local_loss,
 }
-"""For runs in which host and target share their processors, or are two machines. All except those
-of `_APART` also judge runs in which host and target have cores of their own."""
+"""For rows in which host and target share their processors, or are two machines. Where a run has
+none, all except those of `_APART` also judge rows in which both have cores of their own."""
 
 _APART: dict[str, Judge] = {
     "cores": _point_apart,

@@ -74,8 +74,8 @@ class Parameters(CommonParameters):
         (Figure 5), and ``request_size`` (Figure 6). ``unscaled`` repeats depths 1 and 64 with
         time_scale 1. ``knobs`` combines each of `batch_nrs` with each of `batch_timeouts_us`.
         ``local`` is the negative control without a network: noop, SBQ, and a user's own
-        schedulers. ``cores`` has all six figures, with host and target on processors of their own.
-        It is in no preset.
+        schedulers. ``cores`` has all six figures, with host and target on processors of their own,
+        which only the deterministic testbed has.
     drivers : tuple of str
         Drivers of NVMe/TCP (`elevatorlab.trial.NvmeTcp`).
     time_scale : float
@@ -93,7 +93,7 @@ class Parameters(CommonParameters):
         Delay in each direction. The document gives none: `published.LINK_DELAY_US` explains it.
     cores : tuple of int
         Experiment ``cores``: numbers of processors of the host; the target has as many. Figures 1
-        and 2 need 1, Figure 5 needs 4 and 16, and Figure 6 needs 16.
+        and 2 need 1, Figure 5 needs 4 and 16, and Figure 6 needs 16. On real machines, none.
     cores_time_scale : float
         Experiment ``cores``: used instead of time_scale, because there the host has a core to
         itself. It was chosen in the same way, from `none` and a RAM target at depth 64 on one core.
@@ -136,7 +136,7 @@ class Parameters(CommonParameters):
 
     @model_validator(mode="after")
     def _has_cores_in_their_experiment_alone(self) -> Self:
-        given = self.model_fields_set & {"cores", "cores_time_scale"}
+        given = self.model_fields_set & {"cores_time_scale", *(("cores",) if self.cores else ())}
         if given and "cores" not in self.experiments:
             raise ValueError(
                 f"{min(given)}: expected with the experiment cores, which alone uses it; found "
@@ -162,12 +162,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "repetitions": 1,
     },
     "quick": {
-        "experiments": ("depth", "read_share", "request_size", "unscaled", "knobs", "local"),
-        "depths": (1, 16, 32, 64),
-        "read_percents": (0, 50, 100),
-        "request_kib": (4, 16, 32),
-        "batch_nrs": (4, 16, 64),
-        "batch_timeouts_us": (12, 50),
+        "experiments": ("depth", "local", "cores"),
+        "targets": ("ram",),
+        "drivers": ("stock",),
+        "schedulers": ("none", "sbq"),
+        "depths": (1, 64),
+        "read_percents": (0, 100),
+        "request_kib": (4,),
+        "batch_nrs": (16,),
+        "batch_timeouts_us": (50,),
         "ramp_ms": 5,
         "counted_ms": 40,
         "window_ms": 60,

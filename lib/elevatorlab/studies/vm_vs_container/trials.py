@@ -72,9 +72,9 @@ class Parameters(DiskParameters):
     drive_repetitions : int
         Largest number of repetitions on the drive.
     guest : bool
-        Whether there is also an arm ``vm``: a virtual machine inside the deterministic machine, its
-        host. In this arm, `schedulers` are those of the virtual machine's own disk. Its kernel has
-        only its own schedulers, so all others are left out of this arm.
+        What the arm ``vm`` is: a virtual machine inside the machine under test, its host. If false,
+        it is the machine under test itself. In a virtual machine inside, `schedulers` are those of
+        its own disk. Its kernel has only its own schedulers, so all others are left out there.
     guest_below : tuple of str
         Schedulers of the host's disk. The variant `CROSSED` combines each of them with each of
         `schedulers`. The other variants use only the first one.
@@ -84,7 +84,7 @@ class Parameters(DiskParameters):
         See `elevatorlab.trial.VirtualMachine`.
     """
 
-    arms: tuple[Arm, ...] = ("host", "container")
+    arms: tuple[Arm, ...] = ("host", "container", "vm")
     variants: tuple[Variant, ...]
     tests: tuple[Test, ...] = ("writes_starving_reads", "high_read_latency")
     sizes_mb: tuple[Annotated[int, Field(ge=10, le=100)], ...]
@@ -115,7 +115,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "schedulers": ("none", "bfq"),
         "variants": ("as_published", "dropped"),
         "sizes_mb": (10, 50, 100),
-        "guest_below": (ALONE, "bfq"),
+        "guest_below": (ALONE,),
         "scale": 0.04,
         "tree_files": 20,
         "big_file_mib": 32,
@@ -126,16 +126,23 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "quick": {
         **_ALL,
-        "scale": 0.1,
-        "tree_files": 60,
-        "big_file_mib": 96,
-        "device_mib": 640,
+        # The article's question in its first test, with its largest file.
+        "arms": ("container", "vm"),
+        "variants": ("as_published",),
+        "tests": ("writes_starving_reads",),
+        "sizes_mb": (100,),
+        "scale": 1.0,
+        "tree_files": 20,
+        "big_file_mib": 32,
+        "device_mib": 448,
         "memory_mib": 1280,
+        "guest_mib": 640,
         "deadline_s": 120,
-        "repetitions": 3,
+        "repetitions": 4,
     },
     "paper": {
         **_ALL,
+        "arms": ("host", "container"),
         # In the article's own variant, files are as large as the article's. It does not give the
         # sizes of its tree and its big file. The other variants read a tenth of all this.
         "scale": 1.0,
@@ -189,12 +196,11 @@ class _Place(NamedTuple):
 
 def _places(parameters: Parameters, variant: Variant, repetition: int) -> Iterator[_Place]:
     """Yield the places in which a variant runs in a repetition."""
+    crossed = parameters.guest_below if variant == CROSSED else parameters.guest_below[:1]
     for arm in _arms(parameters, variant, repetition):
-        for below in parameters.each_backing_scheduler:
-            yield _Place(arm, below)
-    if parameters.guest and not variant.endswith(DRIVE_SUFFIX):
-        for below in parameters.guest_below if variant == CROSSED else parameters.guest_below[:1]:
-            yield _Place("vm", below, guest=True)
+        guest = arm == "vm" and parameters.guest
+        for below in crossed if guest else parameters.each_backing_scheduler:
+            yield _Place(arm, below, guest)
 
 
 def _arms(parameters: Parameters, variant: Variant, repetition: int) -> tuple[Arm, ...]:

@@ -114,7 +114,10 @@ class DeterministicTestbed:
     name = DEFAULT
     anywhere = True
     identity_is = " (the image's digest)"
-    defaults: dict[str, Any] = {"arms": ("host", "container"), "device": "null_blk"}
+    defaults: dict[str, Any] = {
+        **{"arms": ("host", "container", "vm"), "guest": True},
+        "device": "null_blk",
+    }
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ class RealTestbed:
         # This project's kernel modules run inside the emulated machine only.
         "reimplemented": (),
         "drives": (),
+        "cores": (),
     }
 
     def __init__(self, say: Say = print) -> None:

@@ -166,15 +166,20 @@ def response_times(replayed: Sequence[Replayed]) -> Figure:
 
 
 def _draw_responses(axes: Axes, replayed: Replayed) -> None:
-    figures, requests = replayed.as_json(), len(replayed.real)
-    share = np.arange(1, requests + 1) / requests
+    figures = replayed.as_json()
+    modelled, real = replayed.compared_ms
+    if len(real):
+        apart = f"{figures['demerit_ms']:.3f} ms apart, mean {figures['real_mean_ms']:.2f} ms"
+    else:  # the trace tells no response times
+        modelled, apart = replayed.response_ms, f"mean {figures['mean_ms']:.2f} ms"
     for times_ms, label, colour, line in (
-        (replayed.real_response_ms, "the real drive", THEIRS, "-"),
-        (replayed.response_ms, "the modelled drive", OURS, "--"),
+        (real, "the real drive", THEIRS, "-"),
+        (modelled, "the modelled drive", OURS, "--"),
     ):
-        axes.plot(np.sort(times_ms), share, line, color=colour, label=label)
-    longest_ms = float(replayed.real_response_ms.quantile(0.999))
+        if len(times_ms):
+            share = np.arange(1, len(times_ms) + 1) / len(times_ms)
+            axes.plot(np.sort(times_ms), share, line, color=colour, label=label)
+    longest_ms = float((real if len(real) else modelled).quantile(0.999))
     axes.set(ylim=(0, 1), xlim=(0, longest_ms))
     name = replayed.drive.drive.drive
-    apart = f"{figures['demerit_ms']:.3f} ms apart, mean {figures['real_mean_ms']:.2f} ms"
     axes.set_title(f"{name.replace('_', ' ')}\n{apart}")

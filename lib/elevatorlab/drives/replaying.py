@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -29,7 +30,7 @@ class Replayed:
 
     #: The modelled drive.
     drive: Drive
-    #: The trace (`traces.read`).
+    #: The requests of the trace, as `traces.read` returns them.
     real: pd.DataFrame
     #: Folder of the trial's result.
     folder: Path
@@ -42,16 +43,30 @@ class Replayed:
 
     @property
     def real_response_ms(self) -> pd.Series:
-        """Response time of each request on the real drive, in order."""
+        """Response time of each request on the real drive, in order; NaN where it is unknown."""
         return self.real["response_us"] / 1000
 
-    def as_json(self) -> dict[str, float | int]:
-        """Return the numbers that compare the modelled with the real response times."""
+    @property
+    def compared_ms(self) -> tuple[pd.Series, pd.Series]:
+        """Modelled and real response times of those requests whose real one is known."""
+        known = self.real_response_ms.notna()
+        return self.response_ms[known], self.real_response_ms[known]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the numbers that compare the modelled with the real response times.
+
+        All but ``mean_ms`` and ``requests`` are of the requests whose real response time is known.
+        Where there are none, the times are None.
+        """
+        modelled, real = self.compared_ms
+        known = len(real) > 0
         return {
-            "demerit_ms": round(demerit(self.response_ms, self.real_response_ms), 6),
+            "demerit_ms": round(demerit(modelled, real), 6) if known else None,
             "mean_ms": round(float(self.response_ms.mean()), 6),
-            "real_mean_ms": round(float(self.real_response_ms.mean()), 6),
+            "compared_mean_ms": round(float(modelled.mean()), 6) if known else None,
+            "real_mean_ms": round(float(real.mean()), 6) if known else None,
             "requests": len(self.real),
+            "compared": len(real),
         }
 
 

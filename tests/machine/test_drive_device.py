@@ -7,14 +7,14 @@ from typing import ClassVar, Literal
 import pandas as pd
 import pytest
 
-from elevatorlab.drives import replaying, traces
+from elevatorlab.drives import block_traces, replaying, traces
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import DATA
 from elevatorlab.plugins.kinds import WORKLOADS
 from elevatorlab.results import trace
 from elevatorlab.trial import WorkloadModel
 from elevatorlab.trial.drives import drive
-from helpers import cli, fio, result_of, run_into
+from helpers import FIXTURES, cli, fio, result_of, run_into
 
 TRACE = DATA / "drives/traces/cheetah9lp.csv.gz"
 TIMES = ["overhead_us", "waited_us", "seek_us", "rotation_us", "media_us", "bus_us"]
@@ -90,6 +90,19 @@ def test_requests_of_a_trace_take_what_the_model_says(replayed):
     assert (replayed.response_ms - parts_ms).between(0, 0.01).all()
     assert (arm["cylinder"].shift() == arm["from_cylinder"])[1:].mean() > 0.5
     assert arm.loc[arm["hit"] == 1, ["seek_us", "rotation_us", "media_us"]].eq(0).all(axis=None)
+
+
+@pytest.mark.image
+def test_a_trace_of_another_tool_keeps_its_idle_time_and_places(testbed, tmp_path):
+    """The idle time is that of tests/unit/test_block_traces.py."""
+    device = drive("barracuda")
+    read = block_traces.load(FIXTURES / "traces" / "trace-msr.csv", device.drive)
+    replayed = replaying.replay(device, read.requests, tmp_path)
+    first, second = trace.requests(trace.read(replayed.folder)).itertuples()
+    assert second.issued_s - first.completed_s == pytest.approx(1.327924, abs=0.001)
+    assert [first.sector, second.sector] == read.requests["sector"].tolist()
+    assert [first.bytes, second.bytes] == [24576, 8192]
+    assert replayed.as_json()["real_mean_ms"] == 2.16245
 
 
 @pytest.mark.image

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -63,30 +63,47 @@ def show(name: DriveArgument, as_json: JsonOption = False, out: FigureOption = N
 @drive_app.command("replay")
 def replay(
     name: DriveArgument,
-    trace: Annotated[Path, typer.Argument(metavar="TRACE.csv", help="requests of a real drive")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="requests of a real drive")],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="elevatorlab, blktrace, blkparse, fio, msr, spc or alibaba; by default found out"
+        ),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="which device, if the trace has several, as named there")
+    ] = None,
+    requests: Annotated[
+        int | None,
+        typer.Option(help="how many from the beginning, at most", show_default="10000; all"),
+    ] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="leave out the times in which the device was idle")
+    ] = False,
     as_json: JsonOption = False,
     out: FigureOption = None,
 ) -> None:
-    """Replay the trace of a real drive on a modelled one; say how close the modelled times are."""
-    from ..drives import drawing, replaying, traces
+    """Replay the trace of a real drive on a modelled one; say how close the modelled times are.
+
+    docs/drives.md has the formats of traces.
+    """
+    from ..drives import block_traces, drawing, replaying
     from ..paths import BUILD
     from ..showing.style import save
     from ..trial.drives import drive
 
-    device = drive(name)
-    requests = traces.read(trace, device.drive)
-    replayed = replaying.replay(device, requests, say=lambda text: print(text, file=sys.stderr))
-    told = replayed.as_json()
+    model = drive(name)
+    read = block_traces.load(trace, model.drive, format, device, requests, fast)
+    replayed = replaying.replay(model, read.requests, say=lambda text: print(text, file=sys.stderr))
+    told = replayed.as_json() | {"trace": read.as_json()}
     if as_json:
-        _tell_assumptions(device.drive, sys.stderr)
+        _tell_assumptions(model.drive, sys.stderr)
         print(json.dumps(told))
         return
-    print(f"{device.drive.drive}: {told['requests']} requests")
-    print(f"mean        {told['mean_ms']:.3f} ms, of the real drive {told['real_mean_ms']:.3f} ms")
-    _tell_assumptions(device.drive)
-    known = device.drive.disksim_demerit_ms
-    beside = f", DiskSim's {known:g} ms" if known is not None else ""
-    print(f"demerit     {told['demerit_ms']:.3f} ms{beside}")
+    print(f"{model.drive.drive}: {told['requests']} requests")
+    for what, said in read.said().items():
+        print(f"{what:11} {said}")
+    _tell_times(told, model.drive)
     figure = f"{Path(name).stem}-replay"
     tell(save(drawing.response_times([replayed]), out or BUILD / "drives" / "figures", figure))
 
@@ -109,6 +126,24 @@ def replays(out: FigureOption = None) -> None:
         found.append(replaying.replay(device, requests, say=lambda text: print(text)))
     print(drawing.nearness(found))
     tell(save(drawing.response_times(found), out or BUILD / "drives" / "figures", "drives"))
+
+
+def _tell_times(told: dict[str, Any], record: DriveRecord) -> None:
+    if not told["compared"]:
+        print(f"mean        {told['mean_ms']:.3f} ms; the trace tells no response times")
+        _tell_assumptions(record)
+        return
+    if told["compared"] < told["requests"]:
+        print(f"compared    {told['compared']} requests, whose real response time is known")
+    print(
+        f"mean        {told['compared_mean_ms']:.3f} ms, "
+        f"of the real drive {told['real_mean_ms']:.3f} ms"
+    )
+    _tell_assumptions(record)
+    # DiskSim's figure is of the trace that was recorded on this drive.
+    known = record.disksim_demerit_ms if told["trace"]["format"] == "elevatorlab" else None
+    beside = f", DiskSim's {known:g} ms" if known is not None else ""
+    print(f"demerit     {told['demerit_ms']:.3f} ms{beside}")
 
 
 def _tell_assumptions(record: DriveRecord, file: TextIO | None = None) -> None:

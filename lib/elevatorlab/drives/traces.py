@@ -1,9 +1,10 @@
-"""Traces of real drives: which requests they were given, and how long each took."""
+"""Traces of real drives in this package's format: requests, and how long each took."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import io
 import math
 import re
 import zlib
@@ -27,13 +28,13 @@ _DIGITS = re.compile("[0-9]{1,18}")
 def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
     """Return the requests of a trace, one per row.
 
-    `file`: CSV with a header that has `COLUMNS`, maybe compressed (``.gz``). `response_us` is the
+    `file`: CSV with a header that has `COLUMNS`, maybe compressed (gzip). `response_us` is the
     response time of the real drive, and `next_after_us` the time from this answer to the next
     request. `drive`: The model of the drive on which the trace was recorded.
     """
     rows: list[tuple[Any, ...]] = []
     try:
-        with _opened(file) as lines:
+        with io.TextIOWrapper(opened(file), "utf-8-sig", newline="") as lines:
             rows.extend(_rows(file, lines, drive))
     except EOFError:
         at = f"{file}:{len(rows) + 2}"
@@ -47,10 +48,11 @@ def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _opened(file: Path) -> IO[str]:
-    if file.suffix == ".gz":
-        return gzip.open(file, "rt", newline="", encoding="utf-8-sig")
-    return open(file, newline="", encoding="utf-8-sig")
+def opened(file: Path) -> io.BufferedReader:
+    """Open a file, which may be compressed, whatever its name."""
+    with open(file, "rb") as stream:
+        compressed = stream.read(2) == b"\x1f\x8b"
+    return io.BufferedReader(gzip.open(file)) if compressed else open(file, "rb")
 
 
 def _rows(file: Path, lines: IO[str], drive: DriveRecord) -> Iterator[tuple[Any, ...]]:

@@ -233,8 +233,10 @@ WORDS = {
 def processor_time(measured: pd.DataFrame) -> Figure:
     """Draw the processor's time per request by host, target and work, at depth 64."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.9))
-    axes = figure.subplots(1, 2, sharex=True, sharey=True)
-    for axis, target in zip(axes, TARGETS, strict=True):
+    # Panels share the names of their bars, so a target that did not run would hide them.
+    shown = [one for one in TARGETS if one in set(measured["target"])] or list(TARGETS)
+    axes = figure.subplots(1, len(shown), sharex=True, sharey=True, squeeze=False)[0]
+    for axis, target in zip(axes, shown, strict=True):
         _stacks(axis, rows_of(measured, target=target))
         axis.set(title=TARGETS[target], xlabel="processor time per request (us)")
     handles = [

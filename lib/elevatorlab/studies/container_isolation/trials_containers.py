@@ -185,7 +185,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "experiments": ("equal", "overload", "regulation"),
         "disks": ("write_behind",),
         "drives": (),
-        "containers": (1, 3, 9, 20),
+        "containers": (1, 2, 3, 6, 9, 20),
         "contrast_containers": (1, 9),
         "normal_containers": (1, 3),
         "open_ratios": (0.4, 0.8),

@@ -185,6 +185,9 @@ def test_what_is_finished_here_counts_more_and_is_not_counted_again(quick, tmp_p
     sentence = estimate.sentence([Share(testbed, some)], tmp_path)
     assert numbers(sentence) == [2.5, 5.0, 2.0]  # 2 of 150 s each
     assert "the trials finished here" in sentence
+    # What was cut off says nothing, and will be run again: 3 of 200 s each.
+    (store.folder(tmp_path, testbed) / some[0].hash / "provenance.json").write_bytes(b'{"schema')
+    assert numbers(estimate.sentence([Share(testbed, some)], tmp_path))[1] == 10.0
 
 
 @pytest.mark.parametrize("name", ["result.json", "provenance.json"])

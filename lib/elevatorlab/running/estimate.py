@@ -40,7 +40,7 @@ def finished(share: Share, results: str | Path) -> Cost | None:
     """Return the mean cost of a share's finished trials; None if no trial is finished."""
     place, found = store.folder(results, share.testbed), []
     for trial in share.trials:
-        if reading.finished(folder := place / trial.hash):
+        if reading.whole(folder := place / trial.hash):
             wall_s = reading.read_provenance(folder).wall_s / trial.processors
             found.append(Cost(wall_s, sum(file.stat().st_size for file in folder.rglob("*"))))
     return sum(found, NOTHING) * (1 / len(found)) if found else None

@@ -6,12 +6,15 @@ import sys
 
 import pytest
 
+import stored
 from elevatorlab import cache
 from elevatorlab.judging import verdict_cache
 from elevatorlab.paths import PACKAGE
 from elevatorlab.plugins import studies
-from elevatorlab.results import references, store
+from elevatorlab.results import references, scheduler_sources, store
+from elevatorlab.results.outcome import Outcome
 from elevatorlab.results.references import ResultSource
+from fake_testbed import Bench
 
 STUDY = "iozone_ranking"
 
@@ -54,6 +57,23 @@ def test_another_table_is_judged_anew(times, monkeypatch, tmp_path):
     shown.write_text("\n".join(lines[:-1]) + "\n")
     verdict_cache.judge(STUDY)
     assert times[1] == times[0] - 1
+
+
+def test_another_result_or_version_of_a_scheduler_is_judged_anew(times, make_trial, tmp_path):
+    """Also where they are of another study: whose they are is not asked before."""
+    results, bench = tmp_path / "results", Bench("host", "m")
+    store.check(results, bench)
+    store.keep(results, bench, make_trial(), Outcome({"result.json": b"{}"}, stored.provenance()))
+    verdict_cache.judge(STUDY, results)
+    store.keep(
+        results, bench, make_trial(seed=2), Outcome({"result.json": b"{}"}, stored.provenance())
+    )
+    verdict_cache.judge(STUDY, results)
+    assert len(times) == 2
+    scheduler_sources.keep(results, [make_trial(scheduler={"name": "cfq"})])
+    for _ in range(2):
+        verdict_cache.judge(STUDY, results)
+    assert len(times) == 3
 
 
 def test_rooms_that_have_no_say_in_a_verdict_are_not_imported_by_judging():

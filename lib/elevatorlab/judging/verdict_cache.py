@@ -86,6 +86,8 @@ def _digest(source: ResultSource) -> str:
     parts.append(("published", DATA / "published" / name, "**/*"))
     if source.folder:
         parts.append(("results", source.folder, "*/*/*.json"))
+        # Which version of a scheduler a table has (`results.scheduler_sources`).
+        parts.append(("schedulers", source.folder, "schedulers/*/current"))
     if source.preset:
         parts.append(("reference", references.folder(source.preset), f"{name}.csv"))
     # An empty folder, or a missing reference, must not get the digest of published numbers alone.

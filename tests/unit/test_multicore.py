@@ -1,7 +1,6 @@
 """Processors that work side by side: what may be asked for, and what they must do."""
 
 import hashlib
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from elevatorlab.testbeds.deterministic import our_qemu, qemu
 from elevatorlab.testbeds.deterministic.qemu import Emulator
 from elevatorlab.testbeds.deterministic.testbed import MOST_CPUS, RANGES
 from elevatorlab.trial.capabilities import Capability
-from helpers import cli
 from stream_batching_tables import expanded
 
 FORM = "expected deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]; found"
@@ -137,15 +135,12 @@ def test_what_it_is_made_of_names_it(tmp_path, monkeypatch):
         before = our_qemu.digest()
 
 
-def test_sources_with_another_hash_are_refused(tmp_path):
+def test_sources_with_another_hash_are_refused(tmp_path, monkeypatch, capfd, error_of):
+    monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
     wrong = tmp_path / "qemu.tar.xz"
     wrong.write_text("something else")
-    run = cli(
-        *("image", "build", "--source", str(wrong)),
-        env={**os.environ, "ELEVATORLAB_CACHE": str(tmp_path / "cache")},
-    )
-    assert run.returncode == 1
-    refusal, last = run.stderr.splitlines()
+    last = error_of(our_qemu.build, wrong)
+    (refusal,) = capfd.readouterr().err.splitlines()
     found = hashlib.sha256(wrong.read_bytes()).hexdigest()
     assert f"{wrong} has {found}. Name the right file: make setup SOURCE=FILE" in refusal
     assert last.endswith("the emulator could not be built; the lines above say why")

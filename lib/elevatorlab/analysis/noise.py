@@ -27,7 +27,7 @@ def fit_either(
 
     Both are fitted, and the likelier fit is returned. If the points cannot tell the two apart, its
     intervals and bands also span those of the other fit. So they contain the truth as often as they
-    should with either noise (tests/machine/test_noise.py).
+    should with either noise (tests/machine/test_knee.py).
 
     The likelihood is the restricted one (Patterson and Thompson, "Recovery of inter-block
     information when block sizes are unequal", Biometrika 58(3), 1971; for variances that depend on

@@ -8,6 +8,7 @@ from cgroup_tree import tree  # noqa: F401  (fixtures)
 from elevatorlab.agent.errors import AgentError, KnobFailed
 from elevatorlab.agent.groups import cgroups
 from elevatorlab.agent.groups.hierarchies import V1, V2
+from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.lifecycle.proofs import Proofs
 
 KEYS = ("rbytes", "wbytes", "rios", "wios")
@@ -52,6 +53,15 @@ def test_counters_of_version_1(tmp_path):
     assert tuple(counters[key] for key in KEYS) == (4096, 8192, 1, 2)
     unknown = cgroups.Tree(V1(tmp_path)).counters(tmp_path, "7:1")
     assert set(unknown.values()) == {0}
+
+
+def test_only_a_controller_that_was_off_is_switched_off_again(tmp_path):
+    (tmp_path / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+    switch = tmp_path / "cgroup.subtree_control"
+    switch.write_text("cpu memory\n")
+    tree, journal = cgroups.Tree(V2(tmp_path)), Journal(tmp_path / "journal")
+    tree.prepare(journal)
+    assert journal.steps == [["write", str(switch), "-io"], ["remove_cgroup", str(tree.root)]]
 
 
 def test_version_2_is_preferred(tmp_path):

@@ -2,12 +2,13 @@
 
 import os
 import re
+import socket
 
 import pytest
 
 import sys_trees
 from disks import refusal
-from elevatorlab.agent.devices import block_device, link, protection
+from elevatorlab.agent.devices import block_device, cable, link, protection
 from elevatorlab.agent.devices.paced_disk import Pace
 from elevatorlab.agent.devices.protection import DiskRefused
 from elevatorlab.agent.errors import AgentError
@@ -231,6 +232,18 @@ def test_a_link_that_holds_its_numbers():
 def test_a_link_that_misses_its_numbers_fails_the_trial(delay_us, rate_gbit_s, said):
     with pytest.raises(AgentError, match=re.escape(said)):
         link.check(link.Measured(delay_us, rate_gbit_s), TEN, "port")
+
+
+def test_the_rate_of_a_link_counts_each_segments_headers(monkeypatch):
+    """At 10 Gb/s a byte takes 0.8 ns: of 1500 a segment, and 14 of Ethernet."""
+
+    def quickest_ns(source, sink, data, address):
+        segments = -(-len(data) // 1472)
+        return 35_000 + 0.8 * (len(data) + segments * (28 + 14))
+
+    monkeypatch.setattr(link, "_udp", lambda port, segment_bytes: socket.socket())
+    monkeypatch.setattr(link, "_quickest_ns", quickest_ns)
+    assert link.measure(cable.HOST, cable.TARGET, 1500).rate_gbit_s == pytest.approx(10)
 
 
 SERVER = {"service_us": 1000, "service": "constant", "bandwidth_kib_s": 0}

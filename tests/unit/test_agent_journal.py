@@ -172,6 +172,7 @@ def test_a_forgotten_step_is_never_undone(tmp_path, knob):
     journal.will_write(knob, "second")
     knob.write_text("changed")
     journal.forget("write", knob, "second")
+    assert json.loads(journal.path.read_text()) == ["write", str(knob), "first"]
     assert recover(folder) == 0  # the new file is locked, as the old one was
     journal.file.close()  # as a kill would
     assert recover(folder) == 1 and knob.read_text() == "first\n"

@@ -55,7 +55,7 @@ def test_the_selected_scheduler(text, name):
 
 def make_queue(folder, tunables):
     for tunable in tunables:
-        (folder / "iosched").mkdir(exist_ok=True)
+        (folder / "iosched").mkdir(parents=True, exist_ok=True)
         (folder / "iosched" / tunable).touch()
     return folder
 
@@ -75,6 +75,18 @@ def test_the_probe_of_a_scheduler(name, tunables, said, tmp_path):
 def test_the_probe_sees_another_scheduler(name, tunables, tmp_path):
     with pytest.raises(KnobFailed, match=f"wrote 'tunables of {name}', read back '{tunables[0]}'"):
         schedulers._probe(make_queue(tmp_path, tunables), name)
+
+
+def test_scheduler_and_tunables_are_restored(tmp_path):
+    queue = make_queue(tmp_path / "queue", ["slice_idle", "low_latency"])
+    (queue / "scheduler").write_text("[mq-deadline] bfq none\n")
+    (queue / "iosched/slice_idle").write_text("8\n")
+    wanted = {"name": "bfq", "tunables": {"slice_idle": 0}}
+    with Journal(tmp_path / "journal") as journal:
+        schedulers.select(str(tmp_path), wanted, journal, Proofs())  # a path instead of a name
+        assert (queue / "iosched/slice_idle").read_text() == "0\n"
+    assert (queue / "scheduler").read_text() == "mq-deadline\n"
+    assert (queue / "iosched/slice_idle").read_text() == "8\n"
 
 
 def test_a_kernel_without_the_scheduler(monkeypatch):

@@ -54,11 +54,16 @@ class Clock:
 
     def __init__(self):
         self.now_s, self.lock = 1000.0, threading.Lock()
+        self.pauses_s = []
 
     def monotonic(self):
-        return self.sleep(20e-6)
+        return self._advanced(20e-6)
 
     def sleep(self, duration_s):
+        self.pauses_s.append(duration_s)
+        self._advanced(duration_s)
+
+    def _advanced(self, duration_s):
         with self.lock:
             self.now_s += duration_s
             return self.now_s
@@ -66,7 +71,9 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    monkeypatch.setattr(paced_writer, "time", Clock())
+    made = Clock()
+    monkeypatch.setattr(paced_writer, "time", made)
+    return made
 
 
 def write(disk, request_bytes=4096, **phase):
@@ -84,6 +91,17 @@ def test_a_writer_thinks_after_each_write(disk):
     cycle_s = 0.002 + found["latency_mean_us"] / 1e6
     assert found["requests"] == pytest.approx(0.3 / cycle_s, rel=0.25)
     assert found["duration_s"] == pytest.approx(0.3)
+
+
+def test_each_writer_draws_pauses_of_its_own(clock):
+    load = paced_writer.Load.__new__(paced_writer.Load)
+    load.seed, load.exponential, load._write = "1", True, lambda since_s: None
+    first_s = []
+    for writer in (0, 1, 0):
+        clock.pauses_s.clear()
+        load._write_and_think(writer, 0.02, clock.now_s + 0.1)
+        first_s.append(clock.pauses_s[0])
+    assert first_s[0] == first_s[2] != first_s[1]
 
 
 def test_open_arrivals_do_not_wait_for_earlier_writes(disk):

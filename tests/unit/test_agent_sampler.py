@@ -1,9 +1,12 @@
 """The sampler's arithmetic, on counters whose rates can be worked out by hand."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.observe import sampler
+from elevatorlab.agent.workloads import fio_points
 from helpers import FIXTURES
 
 RECORDED = (FIXTURES / "diskstats.txt").read_text()
@@ -84,3 +87,13 @@ def test_nothing_is_known_of_a_server_without_an_account():
     same = {"time_s": 10.0, "busy_s": 1.0, "requests": 5}
     idle = sampler.server_rates(same, {**same, "time_s": 11.0})
     assert idle == {"busy_ratio": 0.0, "service_ms": None}
+
+
+def test_a_moment_of_requests_is_not_taken_for_fio(monkeypatch):
+    """What looks for a signature reads for a look or two: only several in a row are fio's."""
+    monkeypatch.setattr(fio_points, "LOOK_MS", 0)
+    counted = iter([0, 4, 8, 8, 9, 9, 10, 11, 12, 13])
+    counters = SimpleNamespace(requests=lambda: next(counted))
+    watcher = fio_points._Watcher(counters, {"ramp_ms": 0, "counted_ms": 0}, None)
+    assert watcher._wait_for_requests()
+    assert next(counted) == 13

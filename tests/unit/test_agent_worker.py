@@ -214,10 +214,20 @@ def test_sizes_in_a_tree_follow_the_seed_and_the_largest():
     assert max(first) == 16 << 10  # with this shape some are larger, and cut
 
 
-@pytest.mark.parametrize("cache, refused", [("warm", False), ("direct", True)])
-def test_a_read_that_the_cache_answered(cache, refused, monkeypatch):
-    monkeypatch.setattr(block_device, "read_bytes", lambda device: 0)
-    answer = {"time_ns": 5, "storage_read_bytes": 0}
+@pytest.mark.parametrize(
+    "cache, of_device, of_reader, refused",
+    [
+        ("warm", 0, 0, False),
+        ("direct", 0, 0, True),
+        ("direct", 1 << 20, 0, True),  # somebody else read from this device
+        ("direct", 0, 1 << 20, True),  # the reader read from another one
+        ("direct", 1 << 20, 1 << 20, False),
+    ],
+)
+def test_a_read_that_the_cache_answered(cache, of_device, of_reader, refused, monkeypatch):
+    counted = iter([7, 7 + of_device])
+    monkeypatch.setattr(block_device, "read_bytes", lambda device: next(counted))
+    answer = {"time_ns": 5, "storage_read_bytes": of_reader}
     hand = SimpleNamespace(call=lambda function, **arguments: dict(answer))
     specification = {"name": "cat", "sizes_mib": [1], "cache": cache}
     reads = TimedReads(specification, SimpleNamespace(work="/work", device="disk"), hand, 1, "/raw")
@@ -228,7 +238,7 @@ def test_a_read_that_the_cache_answered(cache, refused, monkeypatch):
     else:
         reads.run()
         assert reads.measurements()["reads"] == [
-            {"size_mib": 1, "bytes_read": 1 << 20, "device_read_bytes": 0, **answer}
+            {"size_mib": 1, "bytes_read": 1 << 20, "device_read_bytes": of_device, **answer}
         ]
 
 

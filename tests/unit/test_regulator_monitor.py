@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from elevatorlab.agent.errors import Refused
 from elevatorlab.agent.groups.hierarchies import V2
 from elevatorlab.agent.operations.containers import EngineContainers
 from elevatorlab.agent.regulator.decisions import decide
@@ -222,6 +223,19 @@ def test_a_partition_has_its_own_counters_and_the_limits_of_its_disk(tmp_path):
     observation = second(tree, monitor, target, disk + part)
     assert observation.containers[0].wait_ms == 2.0
     assert observation.disks["nullb0"].utilization_ratio == 0.8
+    assert monitor.number("nullb0p1") == "252:0"
+
+
+def test_a_partition_that_was_away_when_it_was_asked_for_has_the_limits_of_its_disk(tmp_path):
+    tree = Tree(tmp_path, version=2)
+    tree.device("nullb0", "252:0")
+    tree.cgroup("a")
+    monitor, target = tree.monitor(), tree.target("a", "nullb0p1")
+    second(tree, monitor, target, counts_line("252:0", "nullb0"))
+    with pytest.raises(Refused):
+        monitor.number("nullb0p1")
+    tree.partition("nullb0p1", "259:0", "nullb0")
+    second(tree, monitor, target, counts_line("252:0", "nullb0") + counts_line("259:0", "nullb0p1"))
     assert monitor.number("nullb0p1") == "252:0"
 
 

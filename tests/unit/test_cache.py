@@ -13,7 +13,8 @@ from filelock import FileLock
 
 from elevatorlab import cache
 from elevatorlab.errors import NotReady
-from elevatorlab.testbeds.deterministic import image
+from elevatorlab.results.outcome import Outcome
+from elevatorlab.testbeds.deterministic import image, repeated_trials
 from helpers import cli
 
 DIGEST = "d" * 64
@@ -371,3 +372,15 @@ def test_a_linked_image_has_one_lock(tmp_path):
 def test_an_image_that_is_not_there_yet_has_a_lock(tmp_path):
     assert locking(tmp_path / "new").communicate(timeout=60)[0] == "locked\n"
     assert (tmp_path / "new" / "image.lock").exists()
+
+
+def test_an_outcome_of_another_machine_is_not_taken(make_trial):
+    def outcome(machine, run):
+        made = Outcome({"result.json": run}, {})
+        return repeated_trials.outcome(machine, make_trial(), lambda: made).files["result.json"]
+
+    assert [outcome("one", b"1"), outcome("other", b"2"), outcome("one", b"3")] == [
+        b"1",
+        b"2",
+        b"1",
+    ]

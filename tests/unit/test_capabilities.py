@@ -32,6 +32,8 @@ def test_what_a_trial_requires_is_spelled_as_in_results(make_trial):
         *("tracepoints", "weights"),
     }
     assert {type(one) for one in required} == {str}
+    by_weight_alone = make_trial(groups=({"name": "main", "limits": {"weight": 10}},))
+    assert requirements(by_weight_alone) & {"weights", "limits"} == {"weights"}
 
 
 def test_every_finding_of_a_machine_says_what_it_is_for():

@@ -173,6 +173,18 @@ def test_a_line_counts_what_was_left_out_before_it(changed):
         read(file)
 
 
+def test_the_line_of_the_point_after_a_misread_one(changed):
+    def change(content):
+        curve = content[CURVE]
+        after = [cylinders for cylinders, _ in curve].index(3400) + 1  # what is misread
+        curve[after][0] = "far"
+
+    file = changed(change, OURS["ibm18es"])
+    far = line_with(file, "far")
+    with pytest.raises(ElevatorLabError, match=f":{far}: seek_curve"):
+        read(file)
+
+
 @pytest.mark.parametrize("curve", [5, [5], [[1]], "x", None, [[1, "a"]]])
 def test_a_curve_that_is_none_is_refused(changed, curve):
     file = changed(put(curve, CURVE))

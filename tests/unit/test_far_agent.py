@@ -41,6 +41,7 @@ def clock(monkeypatch):
 
     def sleep(seconds):
         waited[0] += seconds
+        assert waited[0] < 3600, "expected somebody to give up by now"
 
     monkeypatch.setattr("tenacity.nap.time.sleep", sleep)
     monkeypatch.setattr("tenacity.time.monotonic", lambda: 1000 + waited[0])

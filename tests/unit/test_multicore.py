@@ -1,6 +1,7 @@
 """Processors that work side by side: what may be asked for, and what they must do."""
 
 import hashlib
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from elevatorlab import cache, testbeds
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import ENVIRONMENTS
+from elevatorlab.testbeds.base import Readiness, refuse_what_is_missing, requirements
 from elevatorlab.testbeds.deterministic import our_qemu, qemu
 from elevatorlab.testbeds.deterministic.qemu import Emulator
 from elevatorlab.testbeds.deterministic.testbed import MOST_CPUS, RANGES
-from elevatorlab.trial.capabilities import Capability
+from elevatorlab.trial.capabilities import Capability, processors
 from stream_batching_tables import expanded
 
 FORM = "expected deterministic?cpus=N[&slot=INSTRUCTIONS][&transfer=INSTRUCTIONS]; found"
@@ -61,6 +63,16 @@ def test_a_machine_has_the_processors_that_its_trial_asks_for():
     assert {eight._emulator_of(one) for one in trials} == {Emulator(8, 200)}
     (there,) = (one for one in usual.findings() if one.what == Capability.PROCESSORS)
     assert (there.ready, there.amount) == (True, MOST_CPUS)
+
+
+@pytest.mark.parametrize(("there", "enough"), [(9, True), (8, True), (7, False)])
+def test_as_many_processors_as_a_trial_asks_for_are_enough(there, enough):
+    (trial,) = expanded(cores=(4,), targets=("ram",), schedulers=("none",), repetitions=1)
+    names = {Capability.PROCESSORS, *requirements(trial)} - {processors(trial.processors)}
+    found = [Readiness("one", str(name), f"{there}", True, amount=there) for name in names]
+    refused = pytest.raises(NotReady, match=f"processors 8: {there}[.]")
+    with nullcontext() if enough else refused:
+        refuse_what_is_missing("one", found, [trial])
 
 
 def machine(emulator):

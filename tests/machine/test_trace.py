@@ -68,6 +68,18 @@ def test_requests_are_put_together_from_events():
     ]
 
 
+def test_a_request_that_grew_at_its_front_keeps_when_it_was_inserted():
+    events = [
+        (0.0, "rq_insert", "R", 1024, 4096, "fio"),
+        (0.1, "bio_frontmerge", "R", 1016, 4096, "cat"),
+        (0.2, "rq_issue", "R", 1016, 8192, "kworker"),
+        (0.3, "rq_complete", "R", 1016, 8192, ""),
+    ]
+    columns = ["time_s", "event", "operation", "sector", "bytes", "process"]
+    (found,) = trace.requests(pd.DataFrame(events, columns=columns)).to_dict("records")
+    assert (found["inserted_s"], found["process"], found["bytes"]) == (0, "fio", 8192)
+
+
 def test_a_trial_without_a_trace_says_so(tmp_path):
     with pytest.raises(ElevatorLabError, match="expected the result of a trial with trace: true"):
         trace.read(tmp_path)

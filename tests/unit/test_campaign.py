@@ -48,6 +48,9 @@ def test_repetitions_are_blocks(trials, tmp_path):
     assert repetitions == sorted(repetitions)
     seeds = [trial.seed for _, _, trial in one.spans]
     assert seeds != sorted(seeds), "shuffled within a block"
+    again = Bench("one", "m")
+    campaign.run([Share(again, trials(9)), Share(Bench("two", "m"), trials(9))], tmp_path / "2")
+    assert [trial.seed for _, _, trial in again.spans] == seeds, "in the same order each time"
 
 
 def test_a_testbed_with_slots_runs_several_unless_told_otherwise(trials, tmp_path):

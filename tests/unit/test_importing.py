@@ -226,11 +226,12 @@ def iozone(name):
     return (FIXTURES / "iozone" / f"{name}.txt").read_text()
 
 
-@pytest.mark.parametrize("unit", ["kB", "KB", "Kbytes", "MB"])
-def test_iozones_blocks_are_in_kib_s(table_of, unit):
+@pytest.mark.parametrize(
+    "unit, scale", [("kB", 1), ("KB", 1), ("Kbytes", 1), ("MB", 1 << 10), ("GB", 1 << 20)]
+)
+def test_iozones_blocks_are_in_kib_s(table_of, unit, scale):
     text = iozone("throughput-3").replace(" kB/sec", f" {unit}/sec")
     table = table_of(text)
-    scale = 1024 if unit == "MB" else 1
     assert list(table["test"][:2]) == ["write", "rewrite"]
     assert table["throughput_kib_s"][0] == 3934196.00 * scale
     assert set(table["threads"]) == {3} and set(table["record_kib"]) == {64}

@@ -98,6 +98,11 @@ def test_a_ratio_and_its_inverse_say_the_same(values, data):
     assert math.log(there.low) == pytest.approx(-math.log(back.high), abs=1e-6)
 
 
+def test_a_value_at_an_end_of_a_lopsided_interval_has_the_p_value_of_the_interval():
+    mapped = mean_interval([0.1, 0.3, 0.6]).map(math.exp)
+    assert [mapped.p_value(end) for end in (mapped.low, mapped.high)] == pytest.approx([0.05] * 2)
+
+
 def test_zero_variance_is_said_not_divided_by():
     """The deterministic testbed gives equal times."""
     interval = ratio_interval(pd.Series([0.3] * 4), pd.Series([0.1] * 4))

@@ -82,6 +82,13 @@ def test_a_verdict_that_may_be_chance_among_many_says_how_many_would_let_it_stan
     assert found.reason.endswith(f" Some {needed} repetitions would decide it.")
 
 
+def test_what_another_machine_or_preset_tests_counts_for_itself():
+    lucky = claim(id="s/lucky", verdict=Verdict.REPRODUCED, p_value=0.04)
+    for elsewhere in ({"machine": "another"}, {"preset": "paper"}, {"testbed": "host"}):
+        others = [claim(id=f"s/{n}", p_value=1.0, **elsewhere) for n in range(4)]
+        assert adjust([lucky, *others])[0].verdict == Verdict.REPRODUCED
+
+
 def test_one_whose_repetitions_are_not_known_says_so():
     lucky = claim(verdict=Verdict.REPRODUCED, p_value=0.04)
     found = adjust([lucky, *(claim(id=f"s/{n}", p_value=1.0) for n in range(4))])[0]
@@ -160,19 +167,27 @@ def test_what_may_be_a_tie_decides_nothing_about_a_side(ends, verdict):
     assert compare(measured, (0.7, 0.99), neutral=1, margin=0.01).verdict == verdict
 
 
+def test_a_published_value_that_may_be_a_tie_claims_no_difference():
+    measured = Interval(1.004, 1.002, 1.006, 8)
+    assert compare(measured, (1.001, 1.007), neutral=1, margin=0.01).verdict == Verdict.REPRODUCED
+
+
 @pytest.mark.parametrize(
-    ("published", "value", "verdict"),
+    ("published", "value", "verdict", "excluded"),
     [
-        (0.9, 0.5, Verdict.DIRECTION_ONLY),
-        (0.9, 0.05, Verdict.CONTRADICTED),
-        (1.2, 11.0, Verdict.DIRECTION_ONLY),
-        (1.2, 14.0, Verdict.CONTRADICTED),
+        (0.9, 0.5, Verdict.DIRECTION_ONLY, 0.99),
+        (0.9, 0.05, Verdict.CONTRADICTED, 0.09),
+        (1.2, 11.0, Verdict.DIRECTION_ONLY, 1.01),
+        (1.2, 14.0, Verdict.CONTRADICTED, 12.0),
     ],
 )
-def test_the_direction_alone_counts_within_one_order_of_magnitude(published, value, verdict):
+def test_the_direction_alone_counts_within_one_order_of_magnitude(
+    published, value, verdict, excluded
+):
     measured = Interval(value, 0.99 * value, 1.01 * value, 8)
     found = compare(measured, (published, published), neutral=1, margin=0.01)
     assert found.verdict == verdict
+    assert found.evidence.p_value == measured.p_value(excluded)
 
 
 def test_sides_are_decided_by_as_many_as_the_last_of_them_needs():

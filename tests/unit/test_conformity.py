@@ -1,5 +1,6 @@
 """The check of a scheduler: its words for the kernel's, and the machine that runs it."""
 
+import hmac
 import os
 import re
 import signal
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from elevatorlab import scratch
-from elevatorlab.elevators.check import cases, check, kernel_log, page
+from elevatorlab.elevators.check import cases, check, kernel_log, machine, page, reach
 from elevatorlab.elevators.check.conformity import CaseVerdict, Conformity
 from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
@@ -231,3 +232,50 @@ def test_what_a_check_would_leave_is_seen(place):
     finally:
         os.kill(int(orphan), signal.SIGKILL)
     wait_until(lambda: left_in(place) == [])
+
+
+LISTING = """\
+Disassembly of section .init.text:
+
+0000000000000000 <init_module>:
+   0:\tmov    $0xffffffff80000000,%rax
+   5:\tout    %al,(%dx)
+   6:\tmovabs $0xffff888012345678,%rdx
+  10:\tmov    $0xffffffff81234567,%rax
+  17:\tmov    %rax,%cr0
+  1a:\tcli
+  1b:\tcall   20 <init_module+0x20>
+"""
+
+
+def test_instructions_that_reach_beyond_the_block_layer_are_named():
+    found = [
+        one.removesuffix(" in .init.text")
+        for one in reach.instructions(LISTING.splitlines(), NO_MODULE)
+    ]
+    assert found == [
+        "it has the instruction out",
+        "it has the kernel's address 0xffff888012345678 as a number",
+        "it has the kernel's address 0xffffffff81234567 as a number",
+        "it has the instruction mov %rax,%cr0",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["filp_open", "kernel_write", "pci_get_device", "ioremap", "emergency_restart"]
+)
+def test_what_no_scheduler_needs_is_not_allowed(name):
+    assert not reach.ALLOWED.fullmatch(name)
+
+
+def test_only_the_next_signed_message_is_heard():
+    key, said = b"k" * 32, '1 {"event": "ended"}'
+    line = f"{hmac.digest(key, said.encode(), 'sha256').hex()} {said}\n"
+    assert machine.opened(line, key, 1) == {"event": "ended"}
+    for forged, number in (
+        (line, 2),
+        (line.replace("ended", "began"), 1),
+        ('{"event": "ended"}\n', 1),
+    ):
+        with pytest.raises(machine.Forged):
+            machine.opened(forged, key, number)

@@ -13,8 +13,8 @@ from ...errors import ElevatorLabError, TrialFailed
 from ...plugins import scheduler_folders
 from ...plugins.schedulers import OF_THE_KERNEL, OURS, SchedulerRecord
 from ...testbeds.deterministic import modules
-from . import kernel_log, machine
-from .cases import BASIC, BUILDS, IN_THE_MACHINE, OTHERS, Case
+from . import kernel_log, machine, reach
+from .cases import BASIC, BUILDS, IN_THE_MACHINE, OTHERS, STAYS, Case
 
 Outcome = Literal["passed", "failed", "not run"]
 
@@ -55,9 +55,18 @@ class Conformity:
         """The verdicts on the cases that failed."""
         return tuple(one for one in self.verdicts if one.outcome == "failed")
 
+    @property
+    def tampers(self) -> bool:
+        """Whether the module could have forged its verdicts, or has tried to."""
+        return any(one.case == STAYS.name for one in self.failures)
+
     def as_json(self) -> dict[str, Any]:
         """Return the verdicts as JSON values, which are the same on every machine."""
         return {**asdict(self), "passed": self.passed}
+
+
+#: Why no case of a module is run that could forge its verdicts.
+TAMPERS = "what it says of itself proves nothing"
 
 
 def _quiet(verdict: CaseVerdict) -> None:
@@ -76,7 +85,7 @@ def check(
     cases = _chosen(only)
     record = scheduler_folders.read(folder)
     assert record.folder is not None
-    run = _Check(record, (BUILDS, *cases), tell)
+    run = _Check(record, (BUILDS, STAYS, *cases), tell)
     try:
         built = modules.build(record.folder)
     except modules.DoesNotCompile as problem:
@@ -84,6 +93,11 @@ def check(
         run.reach(CaseVerdict(BUILDS.name, "failed", wrong, tuple(said)))
         return run.end("it did not compile")
     run.reach(CaseVerdict(BUILDS.name, "passed", "with warnings" if built.said else ""))
+    if beyond := reach.beyond(built.file, built.with_lines):
+        said = "It reaches beyond the block layer, so it was not loaded: "
+        run.reach(CaseVerdict(STAYS.name, "failed", f"{said}{'; '.join(beyond)}."))
+        return run.end(TAMPERS)
+    run.reach(CaseVerdict(STAYS.name, "passed"))
     remaining = [case.name for case in cases]
     while remaining:
         remaining = run.go_on(built, remaining)
@@ -131,7 +145,13 @@ class _Check:
             "cases": list(cases),
         }
         inputs = {"job.json": json.dumps(job).encode(), built.file.name: built.file.read_bytes()}
-        ended = machine.run(inputs, lambda message: self._hear(message, built))
+        try:
+            ended = machine.run(inputs, lambda message: self._hear(message, built))
+        except machine.Forged as forged:
+            del self.verdicts[1:]
+            self.reach(CaseVerdict(STAYS.name, "failed", f"It tampers with the check: {forged}."))
+            self.stopped = TAMPERS
+            return []
         if self._crashed or not ended.by_itself:
             said, trace = kernel_log.trouble(ended.console, built.with_lines)
             self.reach(CaseVerdict(self._case, "failed", said, tuple(trace)))
@@ -146,6 +166,8 @@ class _Check:
         event = message["event"]
         if event == "broke":
             raise TrialFailed(f"the check itself failed in its machine:\n{message['said']}")
+        if event == "ended":
+            return
         self._case = message["case"]
         if event == "complained":
             self._crashed = True

@@ -8,8 +8,10 @@ time costs nothing.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -47,6 +49,10 @@ KERNEL_OPTIONS = " ".join(
 )
 
 
+class Forged(Exception):
+    """Something in the machine spoke in the name of the check's program, or ended the machine."""
+
+
 class Ended(NamedTuple):
     """How a machine ended."""
 
@@ -59,27 +65,39 @@ class Ended(NamedTuple):
 def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None]) -> Ended:
     """Continue a copy of the machine with a job, until the machine ends.
 
-    `hear`: Called with each message of the guest when it arrives.
+    `hear`: Called with each message of the guest when it arrives. Raises `Forged` if a message is
+    not the guest's program's own.
     """
+    key = secrets.token_bytes(32)
     kept = _kept()
     with scratch.folder() as folder:
         place = Path(folder)
-        exchange.write(place / "exchange", job)
+        exchange.write(place / "exchange", {**job, "key": key})
         incoming = ("-incoming", "defer", "-S")
         with _started(kept, kept / "ram", "share=off", place, *incoming) as machine:
             converse(template.resume(place / "monitor", machine, kept / "state", LIMIT_S))
-            _listen(machine, place, hear)
+            last = _listen(machine, place, key, hear)
             by_itself = machine.wait() == qemu.FINISHED
+            if by_itself and last.get("event") != "ended":
+                raise Forged("the machine was ended, and not by the check's program")
         return Ended(by_itself, (place / "console").read_text(errors="replace"))
 
 
 def _listen(
-    machine: subprocess.Popen[str], place: Path, hear: Callable[[dict[str, Any]], None]
-) -> None:
-    """Pass on the guest's messages until the machine has ended; interrupt a machine that loops."""
+    machine: subprocess.Popen[str],
+    place: Path,
+    key: bytes,
+    hear: Callable[[dict[str, Any]], None],
+) -> dict[str, Any]:
+    """Pass on the guest's messages until the machine has ended; return the last one.
+
+    A machine that loops is interrupted.
+    """
     began_s = time.monotonic()
-    with (place / "said").open() as said:
+    with (place / "said").open(errors="replace") as said:
         line = ""
+        number = 0
+        message: dict[str, Any] = {}
         ended = interrupted = False
         heard_s = 0.0
         while not ended:
@@ -88,8 +106,10 @@ def _listen(
                 heard_s = _processor_s(machine)
                 line += part
                 if line.endswith("\n"):
-                    hear(json.loads(line))
+                    message = opened(line, key, number)
+                    hear(message)
                     line = ""
+                    number += 1
             if not interrupted and _processor_s(machine) - heard_s > LOOPS_AFTER_S:
                 # The kernel then shows where it was, and ends the machine.
                 converse(_interrupt(place / "monitor", machine))
@@ -101,6 +121,20 @@ def _listen(
                     "The machine is overloaded; run it again"
                 )
             time.sleep(0.05)
+    return message
+
+
+def opened(line: str, key: bytes, number: int) -> dict[str, Any]:
+    """Return the message of a line, if it is signed with the key and is the next one."""
+    signature, _, said = line.rstrip("\n").partition(" ")
+    expected = hmac.digest(key, said.encode(errors="replace"), "sha256").hex()
+    place, _, message = said.partition(" ")
+    if not hmac.compare_digest(
+        signature.encode(errors="replace"), expected.encode()
+    ) or place != str(number):
+        raise Forged("a message to the host was forged")
+    content: dict[str, Any] = json.loads(message)
+    return content
 
 
 async def _interrupt(socket: Path, machine: subprocess.Popen[str]) -> None:

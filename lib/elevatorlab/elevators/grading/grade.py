@@ -112,6 +112,9 @@ def grade(
         except ElevatorLabError as problem:
             return _failed(blank, assignment, str(problem).replace(str(folder), "the folder"))
     named = blank.model_copy(update={"scheduler": record.name, "compiler": compiler})
+    if conformity.tampers:
+        (why,) = (one.said for one in conformity.failures)
+        return _failed(named, assignment, f"Tampering: {why}", compiler)
     with SCHEDULERS.standing_in(record.name, record):
         return _run_and_mark(named, assignment, record, conformity, right)
 

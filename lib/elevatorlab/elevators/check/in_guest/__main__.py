@@ -70,15 +70,20 @@ def prepare() -> None:
 
 
 def receive() -> None:
-    """Unpack the job: the module, and job.json."""
+    """Unpack the job: the module, and job.json. Keep the key of the messages in mind only."""
     JOB.mkdir()
-    with open(EXCHANGE, "rb") as exchange:
+    with open(EXCHANGE, "r+b", buffering=0) as exchange:
         magic = exchange.read(len(MAGIC))
         if magic != MAGIC:
             raise RuntimeError(f"nothing in {EXCHANGE}: expected {MAGIC!r}, found {magic!r}")
-        archive = io.BytesIO(exchange.read(int.from_bytes(exchange.read(8), "big")))
-    with tarfile.open(fileobj=archive) as tar:
+        length = int.from_bytes(exchange.read(8), "big")
+        content = exchange.read(length)
+        exchange.seek(0)
+        exchange.write(bytes(length + 16))
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         tar.extractall(JOB)
+    ports.Line.key = (JOB / "key").read_bytes()
+    (JOB / "key").unlink()
 
 
 def run_cases() -> None:
@@ -115,6 +120,7 @@ def main() -> None:
         run_cases()
     except Exception:
         ports.tell(event="broke", said=traceback.format_exc())
+    ports.tell(event="ended")
     ports.write(ports.EXIT, ports.EXIT_VALUE)
 
 

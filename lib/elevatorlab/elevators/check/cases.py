@@ -55,7 +55,7 @@ BASIC = (
     ),
 )
 
-OTHERS = (
+ALONE = (
     Case(
         "hands_each_request_out_once",
         "Each request reaches the disk exactly once.",
@@ -97,6 +97,22 @@ OTHERS = (
         "Some request waits as long as others come. A bound is needed: an age, or a turn.",
     ),
     Case(
+        "unloads_cleanly",
+        "The module unloads only when unused, and leaves no memory behind.",
+        "Each allocation needs its kfree, each reference its put, each timer its cancel.",
+    ),
+)
+
+#: Cases in which programs work side by side, or something changes under load. They run in a machine
+#: of their own, whose processors take short turns, beside the other cases.
+SIDE_BY_SIDE = (
+    Case(
+        "serves_two_processors",
+        "Two processors insert, dispatch and complete at the same moment.",
+        "Each hook may run on several processors at once: a list, a counter or a tree needs a "
+        "lock, always the same one, and two locks always in the same order.",
+    ),
+    Case(
         "changes_its_depth",
         "The number of requests that may wait changes under load.",
         "nr_requests changes while a disk works: depth_updated says so to who must know.",
@@ -111,12 +127,8 @@ OTHERS = (
         "The disk vanishes under load: requests fail, none hangs, no acknowledged write is lost.",
         "Requests must still be handed out when their disk is gone; the kernel fails them.",
     ),
-    Case(
-        "unloads_cleanly",
-        "The module unloads only when unused, and leaves no memory behind.",
-        "Each allocation needs its kfree, each reference its put, each timer its cancel.",
-    ),
 )
 
+OTHERS = ALONE + SIDE_BY_SIDE
 IN_THE_MACHINE = BASIC + OTHERS
 CASES = (BUILDS, STAYS, *IN_THE_MACHINE)

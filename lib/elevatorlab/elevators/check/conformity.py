@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from ...plugins import scheduler_folders
 from ...plugins.schedulers import OF_THE_KERNEL, OURS, SchedulerRecord
 from ...testbeds.deterministic import modules
 from . import kernel_log, machine, reach
-from .cases import BASIC, BUILDS, IN_THE_MACHINE, OTHERS, STAYS, Case
+from .cases import BASIC, BUILDS, IN_THE_MACHINE, OTHERS, SIDE_BY_SIDE, STAYS, Case
 
 Outcome = Literal["passed", "failed", "not run"]
 
@@ -65,6 +66,8 @@ class Conformity:
         return {**asdict(self), "passed": self.passed}
 
 
+LEAVES = "It reaches beyond the block layer, so it was not loaded:"
+
 #: Why no case of a module is run that could forge its verdicts.
 TAMPERS = "what it says of itself proves nothing"
 
@@ -89,19 +92,20 @@ def check(
     try:
         built = modules.build(record.folder)
     except modules.DoesNotCompile as problem:
-        wrong, said = problem.error or str(problem), problem.said.splitlines()
-        run.reach(CaseVerdict(BUILDS.name, "failed", wrong, tuple(said)))
+        wrong, told = problem.error or str(problem), tuple(problem.said.splitlines())
+        run.reach(CaseVerdict(BUILDS.name, "failed", wrong, told))
         return run.end("it did not compile")
     run.reach(CaseVerdict(BUILDS.name, "passed", "with warnings" if built.said else ""))
     if beyond := reach.beyond(built.file, built.with_lines):
-        said = "It reaches beyond the block layer, so it was not loaded: "
-        run.reach(CaseVerdict(STAYS.name, "failed", f"{said}{'; '.join(beyond)}."))
+        run.reach(CaseVerdict(STAYS.name, "failed", f"{LEAVES} {'; '.join(beyond)}."))
         return run.end(TAMPERS)
     run.reach(CaseVerdict(STAYS.name, "passed"))
-    remaining = [case.name for case in cases]
-    while remaining:
-        remaining = run.go_on(built, remaining)
-    return run.end(run.stopped)
+    try:
+        return run.in_machines(built)
+    except machine.Forged as forged:
+        del run.verdicts[1:]
+        run.reach(CaseVerdict(STAYS.name, "failed", f"It tampers with the check: {forged}."))
+        return run.end(TAMPERS)
 
 
 def _chosen(only: Sequence[str] | None) -> tuple[Case, ...]:
@@ -120,7 +124,6 @@ class _Check:
     cases: tuple[Case, ...]
     tell: Callable[[CaseVerdict], None]
     verdicts: list[CaseVerdict] = field(default_factory=list)
-    stopped: str = ""
 
     def reach(self, verdict: CaseVerdict) -> None:
         self.verdicts.append(verdict)
@@ -133,36 +136,68 @@ class _Check:
         assert self.record.folder is not None
         return Conformity(self.record.name, self.record.folder.digest, tuple(self.verdicts))
 
-    def go_on(self, built: modules.Built, cases: Sequence[str]) -> list[str]:
+    def in_machines(self, built: modules.Built) -> Conformity:
+        """Run the cases in two sequences of machines at the same time."""
+        beside = [case.name for case in self.cases if case in SIDE_BY_SIDE]
+        others = [case.name for case in self.cases[2:] if case not in SIDE_BY_SIDE]
+        short = _Sequence(self.record, built, machine.SHORT_TURNS)
+        with ThreadPoolExecutor(1) as thread:
+            running = thread.submit(short.run, beside)
+            long = _Sequence(self.record, built, machine.LONG_TURNS, self.reach)
+            stopped = long.run(others)
+            stopped_beside = running.result()
+        for verdict in short.verdicts if not stopped else ():
+            self.reach(verdict)
+        return self.end(stopped or stopped_beside)
+
+
+@dataclass
+class _Sequence:
+    """Cases that run one after the other; after a failure, a fresh machine goes on."""
+
+    record: SchedulerRecord
+    built: modules.Built
+    turns: int
+    tell: Callable[[CaseVerdict], None] = _quiet
+    verdicts: list[CaseVerdict] = field(default_factory=list)
+
+    def run(self, cases: Sequence[str]) -> str:
+        """Run the cases; return why some of them were not run, or ""."""
+        self._stopped = ""
+        remaining = list(cases)
+        while remaining:
+            remaining = self._go_on(remaining)
+        return self._stopped
+
+    def _reach(self, verdict: CaseVerdict) -> None:
+        self.verdicts.append(verdict)
+        self.tell(verdict)
+
+    def _go_on(self, cases: Sequence[str]) -> list[str]:
         """Run cases in a fresh machine until one fails; return the cases that are left to run."""
         self._case, self._crashed = "", False
-        files = [*self.record.counters, *([self.record.signature] if self.record.signature else [])]
+        record, built = self.record, self.built
+        files = [*record.counters, *([record.signature] if record.signature else [])]
         job = {
-            "name": self.record.name,
+            "name": record.name,
             "module": built.file.name,
             "files": files,
             "others": {name: OURS[name].module for name in OF_THE_KERNEL},
             "cases": list(cases),
         }
         inputs = {"job.json": json.dumps(job).encode(), built.file.name: built.file.read_bytes()}
-        try:
-            ended = machine.run(inputs, lambda message: self._hear(message, built))
-        except machine.Forged as forged:
-            del self.verdicts[1:]
-            self.reach(CaseVerdict(STAYS.name, "failed", f"It tampers with the check: {forged}."))
-            self.stopped = TAMPERS
-            return []
+        ended = machine.run(inputs, self._hear, self.turns)
         if self._crashed or not ended.by_itself:
             said, trace = kernel_log.trouble(ended.console, built.with_lines)
-            self.reach(CaseVerdict(self._case, "failed", said, tuple(trace)))
-            self.stopped = f"the kernel was in trouble in the case {self._case}"
+            self._reach(CaseVerdict(self._case, "failed", said, tuple(trace)))
+            self._stopped = f"the kernel was in trouble in the case {self._case}"
             return []
         if self._case in [case.name for case in BASIC] and self.verdicts[-1].outcome == "failed":
-            self.stopped = f"nothing works without the case {self._case}"
+            self._stopped = f"nothing works without the case {self._case}"
             return []
         return list(cases[cases.index(self._case) + 1 :])
 
-    def _hear(self, message: dict[str, Any], built: modules.Built) -> None:
+    def _hear(self, message: dict[str, Any]) -> None:
         event = message["event"]
         if event == "broke":
             raise TrialFailed(f"the check itself failed in its machine:\n{message['said']}")
@@ -172,8 +207,8 @@ class _Check:
         if event == "complained":
             self._crashed = True
         elif event in ("passed", "failed"):
-            said = _with_places(message["said"], built.with_lines)
-            self.reach(CaseVerdict(self._case, event, said, took_ms=message.get("took_ms")))
+            said = _with_places(message["said"], self.built.with_lines)
+            self._reach(CaseVerdict(self._case, event, said, took_ms=message.get("took_ms")))
 
 
 def _with_places(said: str, module: Path) -> str:

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,9 +63,18 @@ class Ended(NamedTuple):
     console: str
 
 
-def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None]) -> Ended:
+#: A machine with two processors.
+MACHINE = replace(qemu.USUAL, cpus=2)
+
+#: How many instructions one processor executes before the other one does. In short turns, one often
+#: stops in the midst of a change while the other goes on. Such a machine is slower.
+LONG_TURNS, SHORT_TURNS = 1000, 150
+
+
+def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None], turns: int) -> Ended:
     """Continue a copy of the machine with a job, until the machine ends.
 
+    `turns`: One of `LONG_TURNS` and `SHORT_TURNS`.
     `hear`: Called with each message of the guest when it arrives. Raises `Forged` if a message is
     not the guest's program's own.
     """
@@ -74,7 +84,8 @@ def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None]) -> End
         place = Path(folder)
         exchange.write(place / "exchange", {**job, "key": key})
         incoming = ("-incoming", "defer", "-S")
-        with _started(kept, kept / "ram", "share=off", place, *incoming) as machine:
+        emulator = replace(MACHINE, slot=turns)
+        with _started(emulator, kept, kept / "ram", "share=off", place, *incoming) as machine:
             converse(template.resume(place / "monitor", machine, kept / "state", LIMIT_S))
             last = _listen(machine, place, key, hear)
             by_itself = machine.wait() == qemu.FINISHED
@@ -155,8 +166,9 @@ def _processor_s(machine: subprocess.Popen[str]) -> float:
 def _kept() -> Path:
     """Return the folder of the booted machine; boot it if the cache has none."""
     image.current()
-    options = qemu.options(MEMORY_MIB), KERNEL_OPTIONS, qemu.USUAL.identity(), _more(Path(), Path())
-    decides = [repr(options).encode(), _guest_archive()]
+    booted = MACHINE.boots_as
+    options = qemu.options(MEMORY_MIB, booted), booted.counted_time(Path()), booted.identity()
+    decides = [repr((options, _more(Path(), Path()))).encode(), _guest_archive()]
     decides += [cache.sha256(image.FOLDER / name).encode() for name in image.FILES]
     digest = hashlib.sha256(b"\0".join(decides)).hexdigest()
     return cache.obtain("check-machine", digest, _boot)
@@ -171,7 +183,8 @@ def _boot(folder: Path) -> None:
     with scratch.folder() as place:
         exchange.write(Path(place, "exchange"), {})
         try:
-            with _started(folder, folder / "ram", "share=on", Path(place)) as machine:
+            files = folder, folder / "ram", "share=on", Path(place)
+            with _started(MACHINE.boots_as, *files) as machine:
                 state = folder / "state"
                 converse(template.keep_when_stopped(Path(place, "monitor"), machine, state))
                 machine.wait()
@@ -181,12 +194,13 @@ def _boot(folder: Path) -> None:
                 f"the machine that checks schedulers does not come up ({failure}); its last "
                 f"words:\n{console[-3000:]}"
             ) from None
-    template.take_back_idle_time(folder / "state")
+    if MACHINE.idle_time_slips:
+        template.take_back_idle_time(folder / "state")
 
 
 @contextmanager
 def _started(
-    kept: Path, ram: Path, ram_mode: str, place: Path, *more: str
+    emulator: qemu.Emulator, kept: Path, ram: Path, ram_mode: str, place: Path, *more: str
 ) -> Iterator[subprocess.Popen[str]]:
     """Start QEMU with its exchange, sockets and serial lines in `place`; kill it on exit."""
     for line in ("console", "said"):
@@ -200,6 +214,7 @@ def _started(
         place,
         *_more(kept, place),
         *more,
+        emulator=emulator,
     )
     try:
         yield machine

@@ -13,7 +13,7 @@ import traceback
 import tty
 from pathlib import Path
 
-from . import atomic, ports, supervisor, trace
+from . import atomic, memory, ports, supervisor, trace
 from .cases import ALL
 from .failure import Broken
 from .scheduler import Scheduler
@@ -90,7 +90,7 @@ def run_cases() -> None:
     """Run the cases of the job until one fails, and report each to the host."""
     job = json.loads((JOB / "job.json").read_text())
     files = tuple(job["files"])
-    scheduler = Scheduler(job["name"], JOB / job["module"], files, job["others"])
+    scheduler = Scheduler(job["name"], JOB / job["module"], files, job["others"], memory.snapshot())
     for number, name in enumerate(job["cases"]):
         began_s = time.monotonic()
         ports.tell(case=name, event="began")

@@ -56,6 +56,7 @@ class Program(threading.Thread):
         self.error: OSError | None = None
         self.broken: Broken | None = None
         self.made = 0
+        self.longest_s = 0.0
         self.numbers: dict[int, int] = {}
         self._tried: dict[int, int] = {}
         self._chance = random.Random(first)
@@ -66,7 +67,9 @@ class Program(threading.Thread):
         """Make requests (the thread's body)."""
         try:
             while not self.ended.is_set() and self.made != self.requests:
+                began_s = time.monotonic()
                 self._request()
+                self.longest_s = max(self.longest_s, time.monotonic() - began_s)
                 self.made += 1
         except OSError as error:
             self.error = error
@@ -99,11 +102,10 @@ class Program(threading.Thread):
         if os.preadv(file, [view], at * SECTOR_BYTES) != len(view):
             raise OSError("a short read")
         for sector in range(at, at + length):
-            found = view[:SECTOR_BYTES]
-            view = view[SECTOR_BYTES:]
             expected = self.numbers.get(sector)
             if expected is None or sector in self._tried:
                 continue
+            found = view[(sector - at) * SECTOR_BYTES :][:SECTOR_BYTES]
             if found != content(sector, expected):
                 place, number = struct.unpack_from("<QQ", found)
                 raise Broken(
@@ -116,7 +118,8 @@ class Load:
     """Many programs at one disk, each with the same share of it.
 
     There are `depth` programs, and so many requests in flight. Together they have `share_of_disk`
-    of the disk, from its beginning. The rest is as for each `Program`.
+    of the disk, from the place `begin` on, which is a share, too. The rest is as for each
+    `Program`.
     """
 
     def __init__(
@@ -127,13 +130,15 @@ class Load:
         sizes: Iterable[int] = (8,),
         reads: float = 0.5,
         share_of_disk: float = 1.0,
+        begin: float = 0.0,
     ) -> None:
+        first = int(disk.size_bytes * begin) // SECTOR_BYTES
         share = int(disk.size_bytes * share_of_disk) // SECTOR_BYTES // depth
         self.disk = disk
         self.programs = [
             Program(
                 disk,
-                share * place,
+                first + share * place,
                 min(share, LARGEST_PART_SECTORS),
                 requests,
                 sizes,
@@ -149,10 +154,20 @@ class Load:
         """How many requests all programs have made."""
         return sum(program.made for program in self.programs)
 
+    @property
+    def alive(self) -> bool:
+        """Whether no program has ended."""
+        return all(program.is_alive() for program in self.programs)
+
+    @property
+    def longest_s(self) -> float:
+        """How long the slowest request of a program took."""
+        return max(program.longest_s for program in self.programs)
+
     def wait_for(self, requests: int) -> None:
         """Wait until the programs have made `requests` more requests, or a program has ended."""
         goal = self.made + requests
-        while self.made < goal and all(program.is_alive() for program in self.programs):
+        while self.made < goal and self.alive:
             time.sleep(0.001)
 
     def end(self) -> None:

@@ -11,6 +11,7 @@ import mmap
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,9 @@ READ, WRITE, DISCONNECTED, FLUSH = 0, 1, 2, 3
 FUA = 1 << 16
 REQUEST, REPLY = struct.Struct(">II8sQI"), struct.Struct(">II8s")
 REQUEST_MAGIC, REPLY_MAGIC = 0x25609513, 0x67446698
+
+#: A slow disk's time for each request, and its connection's buffer: the kernel's least.
+SLOW_S, SMALLEST_BUFFER = 0.0003, 1
 
 
 def page(length: int) -> mmap.mmap:
@@ -49,7 +53,8 @@ class NetworkBlockDevice(Disk):
     A disk that takes FUA lets a write ask to be durable by itself. If it does not, the kernel must
     flush after such a write. Of the connections, the kernel uses the first until it breaks, then
     the second, and so on. A connection breaks after it `lasts` so many requests; the last one never
-    breaks. The kernel requeues the request that it then cannot send.
+    breaks. The kernel requeues the request that it then cannot send. A slow disk takes a while for
+    each request, and few at once, so that others wait in the scheduler.
     """
 
     def __init__(
@@ -58,7 +63,9 @@ class NetworkBlockDevice(Disk):
         takes_fua: bool = True,
         connections: int = 1,
         lasts: int | None = None,
+        slow: bool = False,
     ) -> None:
+        self._slow = slow
         self._takes_fua = takes_fua
         self.seen: list[Seen] = []
         self.cached = bytearray(size_mib << 20)
@@ -73,6 +80,8 @@ class NetworkBlockDevice(Disk):
         self._tell(SET_FLAGS, flags | (SEVERAL_CONNECTIONS if connections > 1 else 0))
         self._threads = []
         for number, (kernel_end, server_end) in enumerate(self._sockets, 1):
+            if slow:
+                kernel_end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALLEST_BUFFER)
             self._tell(SET_SOCK, kernel_end.fileno())
             breaks = lasts if number < connections else None
             self._threads.append(self._start(partial(self._serve, server_end, breaks)))
@@ -112,6 +121,8 @@ class NetworkBlockDevice(Disk):
             if kind & 0xFFFF == DISCONNECTED:
                 connection.shutdown(socket.SHUT_RDWR)
                 return
+            if self._slow:
+                time.sleep(SLOW_S)
             data = connection.recv(length, socket.MSG_WAITALL) if kind & 0xFFFF == WRITE else b""
             answer = REPLY.pack(REPLY_MAGIC, 0, handle) + self._do(kind, at, length, data)
             if lasts is not None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import memory
 from .failure import Broken
 
 
@@ -25,6 +26,8 @@ class Scheduler:
     #: The modules of the kernel's own schedulers, by the scheduler's name. None: that scheduler is
     #: always there.
     others: Mapping[str, str | None]
+    #: The memory that was in use before the module was loaded for the first time.
+    before: memory.Snapshot
 
     @property
     def module(self) -> str:

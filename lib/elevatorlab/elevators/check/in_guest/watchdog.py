@@ -1,7 +1,8 @@
 """Feed the machine's watchdog, an Intel 6300ESB, which bites when code keeps the processor.
 
 The bite is a non-maskable interrupt, on which the kernel panics and shows where it was. This is a
-process of its own with the highest priority, so that it gets to run under any load.
+process of its own with the highest priority, so that it gets to run under any load. Before it feeds
+the watchdog, it runs on each processor.
 """
 
 import mmap
@@ -54,7 +55,10 @@ def main() -> None:
         for place, value in (CONFIG, NO_INTERRUPT), (LOCK, ENABLE):
             config.seek(place)
             config.write(value.to_bytes(2 if place == CONFIG else 1, "little"))
+    processors = sorted(os.sched_getaffinity(0))
     while True:
+        for processor in processors:
+            os.sched_setaffinity(0, {processor})
         unlock()
         halves[RELOAD // 2] = FEED
         time.sleep(FEEDS_EVERY_S)

@@ -15,9 +15,10 @@ ALL = {
         disks.serves_a_full_queue,
         orders.keeps_flushes,
         orders.starves_nobody,
+        at_rest.unloads_cleanly,
+        under_load.serves_two_processors,
         under_load.changes_its_depth,
         under_load.switches,
         under_load.survives_a_lost_disk,
-        at_rest.unloads_cleanly,
     )
 }

@@ -7,10 +7,9 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from .. import memory
-from ..disks import BY_INTERRUPT, NullBlk
+from .. import burst, memory
+from ..disks import AFTER_A_TIME, NullBlk
 from ..failure import Broken, require
-from ..load import Load
 from ..scheduler import Scheduler
 
 CYCLES = 3
@@ -68,14 +67,14 @@ def readable(folders: Iterable[Path]) -> list[Path]:
 
 def unloads_cleanly(scheduler: Scheduler) -> str:
     """It unloads only when unused, and leaves no memory behind."""
+    places = memory.sections(scheduler.folder)
     scheduler.unload()
-    before = memory.snapshot()
+    caches_before = memory.snapshot().caches
     for cycle in range(CYCLES):
         scheduler.load()
-        places = memory.sections(scheduler.folder)
-        with NullBlk(irqmode=BY_INTERRUPT) as disk:
-            disk.select(scheduler.name)
-            Load(disk, depth=8, requests=25).finish()
+        with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=1) as disk:
+            disk.select(scheduler.name, waiting=128)
+            burst.write_and_read_back(disk, 128)
             used = subprocess.run(["rmmod", scheduler.module], capture_output=True)
             require(used.returncode != 0, "The module unloads though a disk uses it.")
             if cycle % 2:  # the disk may also go first
@@ -85,12 +84,12 @@ def unloads_cleanly(scheduler: Scheduler) -> str:
     time.sleep(1)  # what is freed late is freed now; a timer that is still set goes off
     memory.check_all_objects()
     after = memory.snapshot()
-    for cache, number, place in memory.leaks(before, after, places):
+    for cache, number, place in memory.leaks(scheduler.before, after, places):
         raise Broken(
-            f"{number} objects of {cache} were never freed, in {CYCLES} times of loading and "
-            f"unloading. Allocated at {place}."
+            f"{number} objects of {cache} were never freed, though the module was unloaded. "
+            f"Allocated at {place}."
         )
-    caches = sorted(after.caches - before.caches)
+    caches = sorted(after.caches - caches_before)
     require(not caches, f"The slab cache {', '.join(caches)} was never destroyed.")
     require(not Path(scheduler.folder).exists(), "The module is still there.")
     return f"{CYCLES} times"

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import Counter
 
-from .. import nbd
+from .. import burst, nbd
 from ..disks import AFTER_A_TIME, AT_ONCE, BY_INTERRUPT, NullBlk, ScsiDebug
 from ..failure import require
 from ..load import Load, content
@@ -14,6 +14,13 @@ from ..scheduler import Scheduler
 
 #: Sizes of requests in sectors: from one sector to 64 KiB.
 MIXED_SECTORS = (1, 8, 8, 8, 16, 32, 128)
+
+#: How long a scheduler may hold a request back, say to wait for a better one. The kernel's own wait
+#: for some milliseconds.
+HELD_AT_MOST_S = 1.0
+
+#: Numbers of requests that wait at the same time.
+WAITING = (1, 8, 64, 128, 512)
 
 KINDS = (
     {"irqmode": AT_ONCE},
@@ -26,10 +33,19 @@ KINDS = (
 
 
 def serves_one_at_a_time(scheduler: Scheduler) -> str:
-    """A single program's requests come and go, one after the other."""
+    """The requests of a single program, or of a few, come and go, and none is held back."""
+    made = 0
     with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=10_000) as disk:
         disk.select(scheduler.name)
-        return f"{Load(disk, depth=1, requests=100).finish()} requests"
+        for depth, requests in (1, 100), (4, 200):
+            load = Load(disk, depth, requests)
+            made += load.finish()
+            require(
+                load.longest_s <= HELD_AT_MOST_S,
+                f"A request took {load.longest_s:.1f} s on a disk that takes 10 us, with {depth} "
+                "requests at most: the scheduler holds it back.",
+            )
+    return f"{made} requests"
 
 
 def hands_each_request_out_once(scheduler: Scheduler) -> str:
@@ -98,7 +114,7 @@ def merges(scheduler: Scheduler) -> str:
     with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=400_000, hw_queue_depth=1) as disk:
         disk.select(scheduler.name, waiting=64)
         for write in True, False:
-            _each_block_once(disk.device, programs=32, blocks=8, write=write)
+            _each_block_once(disk.device, programs=32, blocks=48, write=write)
         # Long requests are split, and come to the scheduler as a list.
         disk.set("max_sectors_kb", 32)
         Load(disk, depth=4, requests=4, sizes=(512,)).finish()
@@ -119,10 +135,10 @@ def takes_requests_back(scheduler: Scheduler) -> str:
 
 
 def serves_a_full_queue(scheduler: Scheduler) -> str:
-    """More requests wait than the disk takes at once: on a disk that takes one, then 64."""
-    made = 0
-    for depth in 1, 64:
-        with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=depth) as disk:
-            disk.select(scheduler.name, waiting=64)
-            made += Load(disk, depth=96, requests=6).finish()
-    return f"{made} requests"
+    """More requests wait than the disk takes at once, from one to hundreds."""
+    for waiting in WAITING:
+        with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=1) as disk:
+            # The driver takes one, and the block layer another.
+            disk.select(scheduler.name, waiting=waiting + 2)
+            burst.write_and_read_back(disk, waiting + 2)
+    return f"{', '.join(map(str, WAITING))} waiting"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from .. import nbd, trace
 from ..disks import AFTER_A_TIME, NullBlk
@@ -10,7 +11,8 @@ from ..failure import Broken, require
 from ..load import Load, content
 from ..scheduler import Scheduler
 
-COMMITS = 40
+#: How often a program commits: alone, and beside a load.
+COMMITS, COMMITS_UNDER_LOAD = 40, 12
 
 #: Number of connections of a disk, which break one after the other; and number of requests that
 #: each connection but the last takes. If each write is followed by a flush, three requests make the
@@ -32,12 +34,12 @@ def keeps_flushes(scheduler: Scheduler) -> str:
     """As in a database's log, what fdatasync or O_DSYNC acknowledged outlives a power cut."""
     flushes = marked = 0
     for takes_fua in True, False:
-        with nbd.NetworkBlockDevice(takes_fua=takes_fua) as disk:
+        with nbd.NetworkBlockDevice(takes_fua=takes_fua, slow=True) as disk:
             disk.select(scheduler.name)
-            load = Load(disk, depth=8, share_of_disk=0.5)
+            load = Load(disk, depth=32, share_of_disk=0.5)
             if takes_fua:
-                _commit(disk, 0, "fdatasync")
-            _commit(disk, os.O_DSYNC, "a write with O_DSYNC")
+                _commit(disk, 0, "fdatasync", COMMITS_UNDER_LOAD)
+            _commit(disk, os.O_DSYNC, "a write with O_DSYNC", COMMITS_UNDER_LOAD)
             load.stop()
             _compare_marks(disk, takes_fua)
             flushes += sum(one.operation == nbd.FLUSH for one in disk.seen)
@@ -86,19 +88,19 @@ def _compare_marks(disk: nbd.NetworkBlockDevice, takes_fua: bool) -> None:
     marked with FUA shows whether the queue's flag has changed.
     """
     marked = sum(one.fua for one in disk.seen)
-    expected = COMMITS if takes_fua else 0
+    expected = COMMITS_UNDER_LOAD if takes_fua else 0
     require(
         marked == expected,
-        f"Of {COMMITS} writes with O_DSYNC {marked} were marked with FUA, on a disk that takes "
-        f"{'it' if takes_fua else 'no FUA'}. The queue's flag QUEUE_FLAG_FUA has changed.",
+        f"Of {COMMITS_UNDER_LOAD} writes with O_DSYNC {marked} were marked with FUA, on a disk "
+        f"that takes {'it' if takes_fua else 'no FUA'}. The flag QUEUE_FLAG_FUA has changed.",
     )
 
 
-def _commit(disk: nbd.NetworkBlockDevice, flags: int, way: str) -> None:
+def _commit(disk: nbd.NetworkBlockDevice, flags: int, way: str, commits: int = COMMITS) -> None:
     """Write block after block; each must be durable when the call has returned."""
     file = os.open(disk.device, os.O_RDWR | os.O_DIRECT | flags)
     page = nbd.page(4096)
-    for commit in range(COMMITS):
+    for commit in range(commits):
         at = disk.size_bytes // 512 // 2 + 8 * commit
         page[:] = content(at, flags + commit + 1) * 8
         os.pwrite(file, page, at * 512)
@@ -117,9 +119,13 @@ def starves_nobody(scheduler: Scheduler) -> str:
     with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=SERVICE_NS, hw_queue_depth=1) as disk:
         disk.select(scheduler.name, waiting=64)
         trace.forget()
-        load = Load(disk, depth=16)
-        load.wait_for(REQUESTS)
-        load.end()
+        # Who reads never writes, and the other way round, so nobody waits for both.
+        writers = Load(disk, depth=8, reads=0.0, share_of_disk=0.5)
+        readers = Load(disk, depth=8, reads=1.0, share_of_disk=0.5, begin=0.5)
+        while readers.made + writers.made < REQUESTS and readers.alive:
+            time.sleep(0.01)
+        readers.end()
+        writers.end()
         _, done = trace.requests(disk)
     worst = max(done, key=lambda one: one.took_s)
     if worst.took_s > WAITS_AT_MOST_S and worst.overtaken_by > OVERTAKEN_AT_MOST:

@@ -1,16 +1,75 @@
-"""Cases in which a setting or the disk changes while programs read and write."""
+"""Cases in which programs work side by side, or a setting or the disk changes meanwhile."""
 
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
+import traceback
+from typing import TYPE_CHECKING
 
-from ..disks import AFTER_A_TIME, BY_INTERRUPT, NullBlk
+from ..disks import AFTER_A_TIME, AT_ONCE, BY_INTERRUPT, NullBlk
+from ..failure import Broken
 from ..load import Load
 from ..scheduler import Scheduler
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 SWITCHES = 30
 LOSSES = 4
+
+
+#: Disks that two processors use at the same moment, each by its own hardware queue.
+SHARED = (
+    {"irqmode": AT_ONCE, "hw_queue_depth": 4},
+    {"irqmode": BY_INTERRUPT, "hw_queue_depth": 2},
+    {"irqmode": AFTER_A_TIME, "completion_nsec": 20_000, "hw_queue_depth": 1},
+)
+
+
+def serves_two_processors(scheduler: Scheduler) -> str:
+    """Two processors insert, dispatch and complete requests at the same moment."""
+    made = 0
+    for settings in SHARED:
+        with NullBlk(submit_queues=2, **settings) as disk:
+            disk.select(scheduler.name, waiting=32)
+            processors = sorted(os.sched_getaffinity(0))
+            made += sum([end() for end in [_work_on(processor, disk) for processor in processors]])
+    return f"{made} requests"
+
+
+def _work_on(processor: int, disk: NullBlk) -> Callable[[], int]:
+    """Start a load on a processor; return a function that waits for its end and its requests.
+
+    It is a process of its own, because the threads of a Python program take turns.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        said = "0"
+        try:
+            os.sched_setaffinity(0, {processor})
+            load = Load(disk, 12, 40, share_of_disk=0.4, begin=0.5 * (processor % 2))
+            said = str(load.finish())
+        except Broken as broken:
+            said = str(broken)
+        except BaseException:
+            said = traceback.format_exc()
+        finally:
+            os.write(writing, said.encode())
+            os._exit(0)
+    os.close(writing)
+
+    def end() -> int:
+        with os.fdopen(reading) as pipe:
+            said = pipe.read()
+        os.waitpid(child, 0)
+        if not said.isdigit():
+            raise Broken(said)
+        return int(said)
+
+    return end
 
 
 def changes_its_depth(scheduler: Scheduler) -> str:

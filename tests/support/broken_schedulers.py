@@ -1,4 +1,4 @@
-"""Seventeen schedulers, each broken in one way: the template fifo with a few words changed."""
+"""Schedulers, each broken in one way: the template fifo with a few words changed."""
 
 import json
 from pathlib import Path
@@ -14,6 +14,33 @@ ALLOCATED = "\tdata = kzalloc_node(sizeof(*data), GFP_KERNEL, q->node);\n\tif (!
 GIVEN_BACK = "\tkfree(data);\n}"
 COMES_BACK = "\t\tif (at_head)\n"
 SOME = "blk_rq_pos(rq) % 800 == 8"
+ENTERS = "\t\tlist_del_init(&rq->queuelist);\n\t\tif (at_head)"
+FIRST = "\trq = list_first_entry_or_null(&data->requests, struct request, queuelist);\n"
+LOADED = "\treturn elv_register("
+#: The condition of a statement: so many requests wait.
+COUNTS = "\t\tif (list_count(&data->requests) >= %d) "
+
+
+def _first(condition: str) -> str:
+    """Return what takes the first request of a kind, and the first of all if there is none."""
+    return (
+        f"{FIRST}\tstruct request *one;\n\n\tlist_for_each_entry(one, &data->requests, queuelist)\n"
+        f"\t\tif ({condition}) {{\n\t\t\trq = one;\n\t\t\tbreak;\n\t\t}}\n"
+    )
+
+
+#: The kernel has this function since 6.3.
+COUNT = """static inline unsigned int list_count(struct list_head *head)
+{
+	struct list_head *one;
+	unsigned int count = 0;
+
+	list_for_each(one, head)
+		count++;
+	return count;
+}
+
+"""
 
 
 class Broken(NamedTuple):
@@ -116,6 +143,62 @@ BROKEN = {
         "is_selected",
         "References to the module are left (1)",
     ),
+    "drops_65th": Broken(
+        *(ENTERS, ENTERS.replace(";\n", ";\n" + COUNTS % 65 + "continue;\n", 1)),
+        *("serves_a_full_queue", "It was lost: the scheduler never handed it to the disk"),
+    ),
+    "drops_500th": Broken(
+        *(ENTERS, ENTERS.replace(";\n", ";\n" + COUNTS % 500 + "continue;\n", 1)),
+        *("serves_a_full_queue", "It was lost: the scheduler never handed it to the disk"),
+    ),
+    "reads_first": Broken(
+        FIRST, _first("rq_data_dir(one) == READ"), "starves_nobody", "A write of 8 sectors"
+    ),
+    "writes_first": Broken(
+        FIRST, _first("rq_data_dir(one) == WRITE"), "starves_nobody", "A read of 8 sectors"
+    ),
+    "flushless_load": Broken(
+        *(ENTERS, COUNTS % 10 + "blk_queue_flag_clear(QUEUE_FLAG_WC, hctx->queue);\n" + ENTERS),
+        *("keeps_flushes", "The flush did not reach the disk"),
+    ),
+    "leaks_loaded": Broken(
+        *(ENTERS, COUNTS % 100 + "kzalloc(40, GFP_ATOMIC);\n" + ENTERS),
+        *("unloads_cleanly", "objects of kmalloc-64 were never freed", "kzalloc(40"),
+    ),
+    "second_queue": Broken(
+        *(ENTERS, "\t\tBUG_ON(rq->mq_hctx->queue_num > 0);\n" + ENTERS),
+        *("serves_two_processors", "The kernel cannot go on", "BUG_ON("),
+    ),
+    "no_lock": Broken(
+        '#include "blk-mq-sched.h"\n',
+        '#include "blk-mq-sched.h"\n#define spin_lock(lock)\n#define spin_unlock(lock)\n',
+        *("serves_two_processors", "A list is damaged"),
+    ),
+    "holds_back": Broken(
+        FIRST,
+        f"{FIRST}\tif (rq && blk_rq_pos(rq) % 64 == 8 && "
+        "ktime_get_ns() < rq->start_time_ns + 1500000000ULL) {{\n"
+        "\t\tblk_mq_delay_run_hw_queue(hctx, 100);\n\t\trq = NULL;\n\t}\n",
+        *("serves_one_at_a_time", "the scheduler holds it back"),
+    ),
+    "writes_ports": Broken(
+        LOADED,
+        '\tasm volatile("outb %%al, $0xf4" : : "a"(0x10));\n' + LOADED,
+        "stays_in_the_block_layer",
+        "it has the instruction out in writes_ports-iosched.c",
+    ),
+    "opens_files": Broken(
+        LOADED,
+        '\tfilp_open("/dev/ttyS1", O_WRONLY, 0);\n' + LOADED,
+        "stays_in_the_block_layer",
+        "it calls or reads filp_open",
+    ),
+    "plain_address": Broken(
+        LOADED,
+        "\t((void (*)(void))0xffffffff81234560UL)();\n" + LOADED,
+        "stays_in_the_block_layer",
+        "as a number",
+    ),
     "starves": Broken(
         "list_add_tail(&rq->queuelist, &data",
         "list_add(&rq->queuelist, &data",
@@ -134,7 +217,10 @@ def folder(name: str, into: Path) -> Path:
     assert text.count(broken.old) == 1, name
     text = text.replace(broken.old, broken.new)
     source.write_text(
-        text.replace("#include <linux/list.h>", "#include <linux/delay.h>\n#include <linux/list.h>")
+        text.replace(
+            "#include <linux/list.h>",
+            "#include <linux/delay.h>\n#include <linux/fs.h>\n#include <linux/list.h>",
+        ).replace(f"struct {name}_data {{", f"{COUNT}struct {name}_data {{", 1)
     )
     (made / "scheduler.json").write_text(json.dumps({"name": name}))
     return made

@@ -151,7 +151,7 @@ static ssize_t @NAME@_store(unsigned int *value, const char *page, size_t count)
 }
 
 /* A tunable is a file in queue/iosched: what is written there calls store, what is read, show. */
-#define @NAME@_TUNABLE(name, way)								\
+#define TUNABLE(name, way)										\
 static ssize_t @NAME@_##name##_show(struct elevator_queue *queue, char *page)		\
 {											\
 	struct @NAME@_data *data = queue->elevator_data;				\
@@ -167,8 +167,8 @@ static ssize_t @NAME@_##name##_store(struct elevator_queue *queue, const char *p
 	return @NAME@_store(&data->expire_ms[way], page, count);			\
 }
 
-@NAME@_TUNABLE(read_expire_ms, READS)
-@NAME@_TUNABLE(write_expire_ms, WRITES)
+TUNABLE(read_expire_ms, READS)
+TUNABLE(write_expire_ms, WRITES)
 
 static struct elv_fs_entry @NAME@_attrs[] = {
 	__ATTR(read_expire_ms, 0644, @NAME@_read_expire_ms_show, @NAME@_read_expire_ms_store),

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +35,9 @@ LIMIT_S = 180
 #: Messages by which the kernel reports a fault of its code, or a task that hangs.
 KERNEL_FAULT = re.compile(r"(BUG:|Oops:|WARNING:|blocked for more than|general protection).*")
 
+#: Messages of the compiler that say how a macro expands.
+EXPANSION = re.compile(r": note: in (expansion|definition) of macro ")
+
 FIND_IT = f"Find out why: {command('scheduler check FOLDER')}"
 
 
@@ -44,8 +48,11 @@ class DoesNotCompile(ElevatorLabError):
     """
 
     def __init__(self, folder: ModuleFolder, found: str, said: str) -> None:
-        super().__init__(f"{folder.path}: expected {folder.module}.ko; {found}\n{said}".rstrip())
         self.said = said
+        first = f"{self.error}\n\n" if self.error else ""
+        super().__init__(
+            f"{folder.path}: expected {folder.module}.ko; {found}\n{first}{said}".rstrip()
+        )
 
     @property
     def error(self) -> str:
@@ -171,7 +178,21 @@ def _as_in_the_folder(said: str, folder: ModuleFolder) -> str:
     there = f"/build/{folder.module}"
     lines = said.replace(f"{there}/", "").replace(there, ".").splitlines(keepends=True)
     # Debian's headers lack vmlinux. The user need not do anything about this line.
-    return "".join(line for line in lines if not line.startswith("Skipping BTF generation"))
+    lines = [line for line in lines if not line.startswith("Skipping BTF generation")]
+    return "".join(_folded(lines))
+
+
+def _folded(lines: list[str]) -> Iterator[str]:
+    """Yield the compiler's lines without those that show, step by step, how a macro expands.
+
+    A misspelt field in a macro of the kernel's has about a hundred of them.
+    """
+    expands = False
+    for line in lines:
+        if not line.startswith(" "):  # otherwise a line of the source, below a message
+            expands = bool(EXPANSION.search(line))
+        if not expands:
+            yield line
 
 
 class TrialModules(NamedTuple):

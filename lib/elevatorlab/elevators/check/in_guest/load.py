@@ -172,9 +172,13 @@ class Load:
 
     def end(self) -> None:
         """Let each program finish its current request, and wait until all programs have ended."""
+        self.tell_to_end()
+        self._join()
+
+    def tell_to_end(self) -> None:
+        """Let each program end with its current request."""
         for program in self.programs:
             program.ended.set()
-        self._join()
 
     def _join(self) -> None:
         for program in self.programs:

@@ -22,6 +22,9 @@ HELD_AT_MOST_S = 1.0
 #: Numbers of requests that wait at the same time.
 WAITING = (1, 8, 64, 128, 512)
 
+#: Time of a disk for a request: longer than it takes to submit them all. Idle time costs nothing.
+SLOW_NS = 4_000_000
+
 KINDS = (
     {"irqmode": AT_ONCE},
     {"irqmode": BY_INTERRUPT},
@@ -137,7 +140,7 @@ def takes_requests_back(scheduler: Scheduler) -> str:
 def serves_a_full_queue(scheduler: Scheduler) -> str:
     """More requests wait than the disk takes at once, from one to hundreds."""
     for waiting in WAITING:
-        with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=1) as disk:
+        with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=SLOW_NS, hw_queue_depth=1) as disk:
             # The driver takes one, and the block layer another.
             disk.select(scheduler.name, waiting=waiting + 2)
             burst.write_and_read_back(disk, waiting + 2)

@@ -177,7 +177,7 @@ BROKEN = {
     "holds_back": Broken(
         FIRST,
         f"{FIRST}\tif (rq && blk_rq_pos(rq) % 64 == 8 && "
-        "ktime_get_ns() < rq->start_time_ns + 1500000000ULL) {{\n"
+        "ktime_get_ns() < rq->start_time_ns + 1500000000ULL) {\n"
         "\t\tblk_mq_delay_run_hw_queue(hctx, 100);\n\t\trq = NULL;\n\t}\n",
         *("serves_one_at_a_time", "the scheduler holds it back"),
     ),

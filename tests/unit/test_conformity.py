@@ -15,6 +15,7 @@ from elevatorlab.elevators.check.conformity import CaseVerdict, Conformity
 from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.testbeds.deterministic import modules
 from helpers import wait_until
 from leftovers import left_in, place  # noqa: F401  (fixtures)
 
@@ -160,10 +161,13 @@ def test_memory_of_code_that_is_gone_is_a_leak(tmp_path, monkeypatch):
     for when, text in CACHES.items():
         (tmp_path / "kmalloc-64" / "alloc_traces").write_text(text)
         found[when] = memory.snapshot()
-    places = {".text": 0xFFFFFFFFC0468000, ".init.text": 0xFFFFFFFFC0470000}
+    text, init = 0xFFFFFFFFC0468000, 0xFFFFFFFFC0470000
+    places = {".text": range(text, text + 4096), ".init.text": range(init, init + 4096)}
     leaks = list(memory.leaks(found["before"], found["after"], places))
     assert leaks == [("kmalloc-64", 3, ".text+0x123")]
     assert list(memory.leaks(found["after"], found["after"], places)) == []
+    of_another = {".text": range(text - 4096, text)}
+    assert list(memory.leaks(found["before"], found["after"], of_another)) == []
 
 
 ALLOCATES = (
@@ -279,3 +283,20 @@ def test_only_the_next_signed_message_is_heard():
     ):
         with pytest.raises(machine.Forged):
             machine.opened(forged, key, number)
+
+
+COMPILER = """\
+x-iosched.c:9:20: error: 'struct x_data' has no member named 'lokc'
+    9 |         spin_lock(&data->lokc);
+note.h:6:2: note: in definition of macro '__x'
+    6 |  (void)(a)
+x-iosched.c:9:9: note: in expansion of macro 'spin_lock'
+    9 |         spin_lock(&data->lokc);
+x-iosched.c:10:1: warning: unused
+"""
+
+
+def test_how_a_macro_expands_is_left_out():
+    kept = list(modules.folded(COMPILER.splitlines()))
+    lines = COMPILER.splitlines()
+    assert kept == [*lines[:2], lines[6]]

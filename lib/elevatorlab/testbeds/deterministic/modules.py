@@ -179,10 +179,10 @@ def _as_in_the_folder(said: str, folder: ModuleFolder) -> str:
     lines = said.replace(f"{there}/", "").replace(there, ".").splitlines(keepends=True)
     # Debian's headers lack vmlinux. The user need not do anything about this line.
     lines = [line for line in lines if not line.startswith("Skipping BTF generation")]
-    return "".join(_folded(lines))
+    return "".join(folded(lines))
 
 
-def _folded(lines: list[str]) -> Iterator[str]:
+def folded(lines: list[str]) -> Iterator[str]:
     """Yield the compiler's lines without those that show, step by step, how a macro expands.
 
     A misspelt field in a macro of the kernel's has about a hundred of them.

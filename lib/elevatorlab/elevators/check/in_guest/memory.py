@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+PAGE_BYTES = 4096
+
 CACHES = Path("/sys/kernel/debug/slab")
 ALL_CACHES = Path("/sys/kernel/slab")
 TEXT = re.compile(r"^ *(\d+) (.*?)(?: waste=\S+)? age=.*$")
@@ -43,14 +45,19 @@ def check_all_objects() -> None:
         file.write_text("1\n")
 
 
-def sections(folder: Path) -> dict[str, int]:
-    """Return the address of each section of a loaded module's code, by the section's name."""
-    files = (folder / "sections" / name for name in (".text", ".init.text"))
-    return {file.name: int(file.read_text(), 16) for file in files if file.exists()}
+def sections(folder: Path) -> dict[str, range]:
+    """Return the addresses of each section of a loaded module's code, by the section's name.
+
+    What runs only while the module is loaded (.init.text) is taken to fit in a page.
+    """
+    sizes = {".text": int((folder / "coresize").read_text()), ".init.text": PAGE_BYTES}
+    files = {name: folder / "sections" / name for name in sizes}
+    begins = {name: int(file.read_text(), 16) for name, file in files.items() if file.exists()}
+    return {name: range(begin, begin + sizes[name]) for name, begin in begins.items()}
 
 
 def leaks(
-    before: Snapshot, after: Snapshot, places: dict[str, int]
+    before: Snapshot, after: Snapshot, places: dict[str, range]
 ) -> Iterator[tuple[str, int, str]]:
     """Yield the objects that an unloaded module has not freed.
 
@@ -61,6 +68,7 @@ def leaks(
     for (cache, stack), number in (after.objects - before.objects).items():
         # The kernel has no names any more for the code of an unloaded module.
         for word in re.findall(r"^0x([0-9a-f]+)", stack, re.M)[:1]:
-            begins = {at: name for name, at in places.items() if at <= int(word, 16)}
-            at = max(begins)
-            yield cache, number, f"{begins[at]}+{int(word, 16) - at:#x}"
+            address = int(word, 16)
+            for name, addresses in places.items():
+                if address in addresses:
+                    yield cache, number, f"{name}+{address - addresses.start:#x}"

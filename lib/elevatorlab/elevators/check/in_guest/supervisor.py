@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import atomic, trace
@@ -89,6 +90,8 @@ def stall(disk: Disk) -> str:
         stalls += f", and {len(waiting) - 1} others wait"
     if oldest.issued:
         return f"{stalls}. The disk has it, and its completion never came to an end."
+    if _a_processor_never_rests():
+        return f"It keeps the processor for ever: an endless loop. {stalls}."
     if not any(one.made_s > disk.selected_s for one in done):
         return (
             f"{stalls}. No request was ever handed to the disk: dispatch_request returned none, "
@@ -98,6 +101,18 @@ def stall(disk: Disk) -> str:
         f"{stalls}. It was lost: the scheduler never handed it to the disk, which is idle after "
         f"{len(done)} others."
     )
+
+
+def _a_processor_never_rests() -> bool:
+    """Say whether a processor has no idle time while this program sleeps and all requests wait."""
+    before = _idle_ticks()
+    time.sleep(0.5)
+    return any(now == then for now, then in zip(_idle_ticks(), before, strict=True))
+
+
+def _idle_ticks() -> list[int]:
+    lines = re.findall(r"^cpu\d+ (.*)", Path("/proc/stat").read_text(), re.M)
+    return [sum(map(int, line.split()[3:5])) for line in lines]
 
 
 def look_for_complaints() -> None:

@@ -151,6 +151,17 @@ BROKEN = {
         *(ENTERS, ENTERS.replace(";\n", ";\n" + COUNTS % 500 + "continue;\n", 1)),
         *("serves_a_full_queue", "It was lost: the scheduler never handed it to the disk"),
     ),
+    "silent_65th": Broken(
+        *(
+            "\t\ttrace_block_rq_insert(rq);\n",
+            f"{COUNTS % 65}continue;\n\t\ttrace_block_rq_insert(rq);\n",
+        ),
+        *("serves_a_full_queue", "requests that the scheduler never said had come in"),
+    ),
+    "silent": Broken(
+        *("\t\ttrace_block_rq_insert(rq);\n", ""),
+        *("hands_each_request_out_once", "requests that the scheduler never said had come in"),
+    ),
     "reads_first": Broken(
         FIRST, _first("rq_data_dir(one) == READ"), "starves_nobody", "A write of 8 sectors"
     ),

@@ -101,6 +101,7 @@ def test_a_trace_is_shown_without_registers():
 
 class StandsForDisk:
     number = "254,0"
+    selected_s = 5.0
 
 
 LINES = """\
@@ -146,6 +147,26 @@ def test_a_trace_tells_what_the_driver_gave_back(tmp_path, monkeypatch):
     (tmp_path / "trace").write_text(made + GIVEN_BACK.splitlines(keepends=True)[0])
     assert trace.requests(StandsForDisk())[0][0].issued
     assert trace.given_back(StandsForDisk()) == []
+
+
+COMES_IN = """\
+     python3-117 [000] d..1.     5.210000: block_rq_insert: 254,0 W 4096 () 8 + 8 [python3]
+"""
+COMPLETES_BY_ITSELF = """\
+         <idle>-0   [000] d.h1.     5.3: block_rq_complete: 254,0 RS () 800 + 8 [0]
+         <idle>-0   [000] d.h1.     5.4: block_rq_complete: 254,0 FWS () 0 + 0 [0]
+"""
+
+
+def test_what_is_served_must_have_come_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(trace, "TRACING", tmp_path)
+    made, issued = LINES.split("    kworker")
+    merged = f"{made}{COMES_IN}    kworker{issued}"
+    (tmp_path / "trace").write_text(merged)
+    trace.require_insertions(StandsForDisk())
+    (tmp_path / "trace").write_text(merged + COMPLETES_BY_ITSELF)
+    with pytest.raises(Broken, match="served 1 of 2 requests .* a read of 8 sectors at sector 800"):
+        trace.require_insertions(StandsForDisk())
 
 
 ALLOCATED = "%7d kmalloc_reserve+0x1/0x2 age=%d/2/3 pid=1 cpus=0\n        0xffffffffc0468123\n"

@@ -59,7 +59,8 @@ ALONE = (
     Case(
         "hands_each_request_out_once",
         "Each request reaches the disk exactly once.",
-        "dispatch_request must take what it returns off its own lists, and nothing else.",
+        "dispatch_request must take what it returns off its own lists, and nothing else. "
+        "trace_block_rq_insert says to everybody that a request has come in.",
     ),
     Case(
         "keeps_data",
@@ -81,7 +82,7 @@ ALONE = (
     ),
     Case(
         "serves_a_full_queue",
-        "More requests wait than the disk takes: one at a time, and 64.",
+        "More requests wait than the disk takes at once, from one to 512.",
         "dispatch_request is called again when the disk has room. has_work must not forget those "
         "that wait.",
     ),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .failure import Broken
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -15,7 +17,13 @@ if TYPE_CHECKING:
 
 TRACING = Path("/sys/kernel/tracing")
 BUFFER_KIB = 16384
-EVENTS = ("block_getrq", "block_rq_issue", "block_rq_requeue", "block_rq_complete")
+EVENTS = (
+    "block_getrq",
+    "block_rq_insert",
+    "block_rq_issue",
+    "block_rq_requeue",
+    "block_rq_complete",
+)
 
 #: time: event: major,minor kind [bytes] (command) sector + sectors
 LINE = re.compile(r" (\d+\.\d+): (block_\w+): (\d+,\d+) (\S+) (?:\d+ )?(?:\(.*?\) )?(\d+) \+ (\d+)")
@@ -84,6 +92,7 @@ def requests(disk: Disk) -> tuple[list[Request], list[Request]]:
     for at_s, event, kind, sector, sectors in _events(disk):
         if event == "block_getrq":
             waiting.append(Request(kind, sector, sectors, at_s, len(waiting) + len(done)))
+        if event in ("block_getrq", "block_rq_insert"):
             continue
         inside = [one for one in waiting if sector <= one.sector < sector + sectors]
         for one in inside:
@@ -95,6 +104,35 @@ def requests(disk: Disk) -> tuple[list[Request], list[Request]]:
                 for other in waiting[:]:
                     other.overtaken_by += other.order < one.order
     return waiting, done
+
+
+def require_insertions(disk: Disk) -> None:
+    """Raise `Broken` if the disk served a request that the scheduler never said had come in.
+
+    Flushes and writes with FUA pass a scheduler by. What was merged completes with the request that
+    came in. A request that the driver gives back completes once. But if it completes in two parts,
+    the second one has no insertion.
+    """
+    came_in: set[int] = set()
+    unsaid: list[str] = []
+    served = 0
+    for at_s, event, kind, sector, sectors in _events(disk):
+        place = range(sector, sector + sectors)
+        if at_s < disk.selected_s or "F" in kind:
+            continue
+        if event == "block_rq_insert":
+            came_in.add(sector)
+        elif event == "block_rq_complete":
+            served += 1
+            if came_in.isdisjoint(place):
+                unsaid.append(str(Request(kind, sector, sectors, at_s, served)))
+            came_in.difference_update(place)
+    if unsaid:
+        raise Broken(
+            f"The disk served {len(unsaid)} of {served} requests that the scheduler never said had "
+            f"come in; the first is a {unsaid[0]}. insert_requests must call "
+            "trace_block_rq_insert(rq) for each request that it takes in."
+        )
 
 
 def given_back(disk: Disk) -> list[str]:

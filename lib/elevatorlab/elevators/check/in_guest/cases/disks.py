@@ -6,7 +6,7 @@ import os
 import threading
 from collections import Counter
 
-from .. import burst, nbd
+from .. import burst, nbd, trace
 from ..disks import AFTER_A_TIME, AT_ONCE, BY_INTERRUPT, NullBlk, ScsiDebug
 from ..failure import require
 from ..load import Load, content
@@ -77,6 +77,7 @@ def hands_each_request_out_once(scheduler: Scheduler) -> str:
                     f"Sector {sector} was {what} once, and the disk saw it {seen[sector]} times: "
                     "its request was issued twice.",
                 )
+        trace.require_insertions(disk)
     return f"{2 * programs * blocks} blocks"
 
 
@@ -144,4 +145,5 @@ def serves_a_full_queue(scheduler: Scheduler) -> str:
             # The driver takes one, and the block layer another.
             disk.select(scheduler.name, waiting=waiting + 2)
             burst.write_and_read_back(disk, waiting + 2)
+            trace.require_insertions(disk)
     return f"{', '.join(map(str, WAITING))} waiting"

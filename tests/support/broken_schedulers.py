@@ -122,7 +122,7 @@ BROKEN = {
         PREPARED,
         f"{PREPARED}\tblk_queue_flag_set(QUEUE_FLAG_FUA, q);\n",
         "keeps_flushes",
-        "40 were marked with FUA, on a disk that takes no FUA",
+        "12 were marked with FUA, on a disk that takes no FUA",
     ),
     "drops_fua": Broken(
         COMES_BACK,

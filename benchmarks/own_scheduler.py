@@ -1,4 +1,4 @@
-"""What the way of one's own scheduler takes, and what seventeen broken ones get for marks.
+"""What the way of one's own scheduler takes, and what broken ones get for marks.
 
     .venv/bin/python benchmarks/own_scheduler.py [BROKEN...]
 

@@ -151,7 +151,7 @@ static ssize_t @NAME@_store(unsigned int *value, const char *page, size_t count)
 }
 
 /* A tunable is a file in queue/iosched: what is written there calls store, what is read, show. */
-#define TUNABLE(name, way)										\
+#define TUNABLE(name, way)								\
 static ssize_t @NAME@_##name##_show(struct elevator_queue *queue, char *page)		\
 {											\
 	struct @NAME@_data *data = queue->elevator_data;				\

@@ -21,7 +21,7 @@ KEYS = {
 #: The smallest campaign from which every figure and table can be made.
 SMOKE = [
     *("--preset", "smoke", "-p", "memory_mib=512", "-p", "device_mib=192"),
-    *("-p", "sizes_mb=10,50", "-p", "variants=dropped"),
+    *("-p", "sizes_mb=10,50", "-p", "variants=dropped", "-p", "arms=host,container"),
 ]
 
 

@@ -245,14 +245,14 @@ def test_a_run_names_the_command_that_makes_it_again(tmp_path):
     study = studies.get(STUDY)
     made = provenance.preset_trials(study, "smoke", "deterministic", {"repetitions": 2})
     hashes = {trial.hash for trial in made}
-    asked = provenance._command(STUDY, "deterministic", "smoke", hashes, {"repetitions": 2})
+    asked = provenance._command(STUDY, "deterministic", "smoke", hashes, 2)
     assert asked == f"elevatorlab run {STUDY} --preset smoke -p repetitions=2"
     one = {min(trial.hash for trial in made if trial.repetition == 1)}
-    asked = provenance._command(STUDY, "deterministic", "smoke", one, {"repetitions": 1})
+    asked = provenance._command(STUDY, "deterministic", "smoke", one, 1)
     assert asked == f"elevatorlab run {STUDY} --preset smoke"
-    assert provenance._command(STUDY, "deterministic", "smoke", {"of other parameters"}, {}) == ""
+    assert provenance._command(STUDY, "deterministic", "smoke", {"of other parameters"}, None) == ""
     far = {trial.hash for trial in provenance.preset_trials(study, "smoke", "ssh-pair")}
-    asked = provenance._command(STUDY, "ssh-pair", "smoke", far, {})
+    asked = provenance._command(STUDY, "ssh-pair", "smoke", far, None)
     assert asked.endswith("--testbed 'ssh://HOST?target=HOST'")
 
 

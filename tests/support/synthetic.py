@@ -121,6 +121,7 @@ def guest_trials(preset="quick", **more):
     everything = {
         "arms": ["host", "container", "vm"],
         "variants": ["as_published", "dropped", "direct"],
+        "tests": [TEST_1, TEST_2],
         "schedulers": ["none", "mq-deadline", "bfq", "kyber"],
     }
     given = studies.parameters(vm_vs_container, preset, {**everything, **more})

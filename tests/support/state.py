@@ -99,10 +99,31 @@ def _docker(*arguments):
 def assert_restored(before, limit_s=300, name="afterwards"):
     """Assert that the machine is, or within a moment will be, in the state that it was in."""
     until_s = time.monotonic() + limit_s
-    while (now := machine_state()) != before and time.monotonic() < until_s:
+    while (changed := _changed(before)) and time.monotonic() < until_s:
         time.sleep(0.1)
-    changed = {what: (before[what], now[what]) for what in now if now[what] != before[what]}
     assert changed == {}, f"{name}: {changed}"
+
+
+def _changed(before):
+    """Return what has changed, before and now.
+
+    Agents of other tests, and the containers that they look into an engine with, may have ended.
+    """
+    now = machine_state()
+    ended = {
+        what: [one for one in before[what] if one not in now[what] and _is_agent(one)]
+        for what in ("agents", "containers")
+    }
+    known = {
+        what: [one for one in found if one not in ended[what]] if what in ended else found
+        for what, found in before.items()
+    }
+    return {what: (known[what], now[what]) for what in now if now[what] != known[what]}
+
+
+def _is_agent(one):
+    """Tell whether this is an agent's process id, or the name of an agent's container."""
+    return isinstance(one, int) or one.startswith("elevatorlab-agent-")
 
 
 def run_and_restore(name, trial, folder, note=lambda _: None):

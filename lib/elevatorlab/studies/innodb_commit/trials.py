@@ -153,9 +153,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "repetitions": 1,
     },
     "quick": {
-        # The article's table alone. The drives are left to `paper`: with the cache, a commit there
-        # takes some milliseconds of processor time, so that one repetition takes as long as all
-        # studies of this preset.
+        # The article's table alone. The drives are left to `paper`: with the cache, one repetition
+        # of their four schedulers takes longer than all studies of this preset.
         "arms": ("host",),
         "schedulers": ("none", "mq-deadline", "bfq"),
         "reimplemented": ("cfq",),

@@ -136,7 +136,8 @@ class Parameters(CommonParameters):
 
     @model_validator(mode="after")
     def _has_cores_in_their_experiment_alone(self) -> Self:
-        given = self.model_fields_set & {"cores_time_scale", *(("cores",) if self.cores else ())}
+        of_cores = self.model_fields_set & {"cores", "cores_time_scale"}
+        given = {name for name in of_cores if getattr(self, name)}  # a testbed may have no cores
         if given and "cores" not in self.experiments:
             raise ValueError(
                 f"{min(given)}: expected with the experiment cores, which alone uses it; found "

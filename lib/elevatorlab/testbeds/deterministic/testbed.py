@@ -115,7 +115,8 @@ class DeterministicTestbed:
     anywhere = True
     identity_is = " (the image's digest)"
     defaults: dict[str, Any] = {
-        **{"arms": ("host", "container", "vm"), "guest": True},
+        "arms": ("host", "container", "vm"),
+        "guest": True,
         "device": "null_blk",
     }
 

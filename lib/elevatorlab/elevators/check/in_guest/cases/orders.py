@@ -124,10 +124,8 @@ def starves_nobody(scheduler: Scheduler) -> str:
         readers = Load(disk, depth=8, reads=1.0, share_of_disk=0.5, begin=0.5)
         while readers.made + writers.made < REQUESTS and readers.alive:
             time.sleep(0.01)
-        for load in (
-            readers,
-            writers,
-        ):  # all at once: the ones may starve as long as the others go on
+        # All at once: the ones may starve as long as the others go on.
+        for load in readers, writers:
             load.tell_to_end()
         readers.end()
         writers.end()

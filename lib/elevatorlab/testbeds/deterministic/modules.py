@@ -49,7 +49,8 @@ class DoesNotCompile(ElevatorLabError):
 
     def __init__(self, folder: ModuleFolder, found: str, said: str) -> None:
         self.said = said
-        first = f"{self.error}\n\n" if self.error else ""
+        # The error comes first, since warnings before it fill a screen; it is not said twice.
+        first = f"{self.error}\n\n" if self.error not in ("", said.strip()) else ""
         super().__init__(
             f"{folder.path}: expected {folder.module}.ko; {found}\n{first}{said}".rstrip()
         )

@@ -1,6 +1,7 @@
 """Fits against NIST's certified values and known answers, their warnings, and their rivals."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -227,6 +228,18 @@ def test_what_cannot_be_fitted_is_refused(x, y, weights, message):
     """One sentence each."""
     with pytest.raises(ValueError, match=message):
         fit(models.POWER, x, y, weights)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+@pytest.mark.parametrize("model", [*models.FALLING_CURVES, models.CLOSED_BUSY])
+def test_sizes_whose_squares_are_no_numbers_are_refused(model, size):
+    with pytest.raises(ValueError, match=re.escape(f"{size:g}")):
+        fit(model, [1, 2, 4], [size, size / 2, size / 4])
+
+
+def test_a_share_of_time_cannot_be_five():
+    with pytest.raises(ValueError, match="found 5"):
+        fit(models.CLOSED_BUSY, N, [5.0] * len(N))
 
 
 @pytest.fixture

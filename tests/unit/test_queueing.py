@@ -29,6 +29,16 @@ def test_open_laws_are_cases_of_pollaczek_khinchine(u, service_ms):
     assert md1 - service_ms == pytest.approx((mm1 - service_ms) / 2)
 
 
+@pytest.mark.parametrize(
+    "law", [queueing.mm1_wait_ms, queueing.md1_wait_ms, queueing.interactive_wait_ms]
+)
+@pytest.mark.parametrize("beyond", [1.0, 1.2, 71, -0.1])
+def test_no_queue_has_a_mean_wait_beyond_saturation(law, beyond):
+    with pytest.raises(ValueError, match=f"found {beyond:g}"):
+        law(np.array([0.5, beyond]), 2.0)
+    assert np.isnan(law(np.array([0.5, np.nan]), 2.0)).tolist() == [False, True]
+
+
 @given(st.floats(1, 5000), times_ms)
 def test_the_closed_law_is_an_identity_of_depth_one(iops, wait_ms):
     """From X = 1 / (Z + W) and U = X W follows W = Z U / (1 - U), whatever the server."""

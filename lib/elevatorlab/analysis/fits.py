@@ -17,6 +17,9 @@ from .models import Model
 if TYPE_CHECKING:
     import lmfit
 
+LARGEST = 1e100
+"""The largest x and the largest y lie between this and its inverse: their squares are numbers."""
+
 
 class Parameter(NamedTuple):
     """A fitted parameter: value, standard error and bounds of its confidence interval.
@@ -162,8 +165,8 @@ def fit(
     Raises
     ------
     ValueError
-        For values that are not finite, weights that are not positive, unequal lengths, or fewer
-        distinct x than parameters.
+        For values that are not finite or beyond `LARGEST`, weights that are not positive, unequal
+        lengths, fewer distinct x than parameters, or y that the curve cannot have.
 
     References
     ----------
@@ -232,6 +235,12 @@ def _points(
             raise ValueError(
                 f"expected finite numbers, found {np.sum(~np.isfinite(values))} of {len(values)} "
                 f"values of {name} that are not: leave out what was not measured"
+            )
+        size = np.abs(values).max(initial=0)
+        if size and not 1 / LARGEST <= size <= LARGEST:
+            raise ValueError(
+                f"expected values of {name} of which the largest is between {1 / LARGEST:g} and "
+                f"{LARGEST:g}, found {size:g}, whose square is no number: use another unit"
             )
     if not (np.isfinite(columns[2]) & (columns[2] > 0)).all():
         raise ValueError("expected positive weights, found others: use 1 / standard deviation")

@@ -176,6 +176,12 @@ def _inverse_line(n: np.ndarray, y: np.ndarray) -> dict[str, float]:
 
 
 def _rising_line(n: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    # Single shares may exceed 1 by their noise; the curve never reaches 1.
+    if not np.mean(y) < 1:
+        raise ValueError(
+            f"expected shares of time for this curve, below 1 in the mean; found {np.mean(y):g}: "
+            "divide percentages by 100, or leave the curve out of the rivals"
+        )
     line = _line(n, 1 / np.maximum(1 - y, 1e-3))
     return {"a": max(line["a"], 1e-3), "b": max(line["b"], 1e-3)}
 

@@ -2,8 +2,9 @@
 
 *Wait* is what the isolation paper and the kernel's `await` mean by it: the time from
 submission to completion, queueing and service together; textbooks call it response time.
-Utilisation is busy time over elapsed time, without a unit, strictly between 0 and 1 for
-every law below. Times are in milliseconds, rates in requests per second (IOPS).
+Utilisation is busy time over elapsed time, without a unit. Laws of the wait need it from 0 to
+below 1, and raise ValueError otherwise: at 1, a queue has no mean wait, and a percentage is no
+ratio. Times are in milliseconds, rates in requests per second (IOPS).
 
 In an *open* system, requests arrive whether or not earlier requests are done. In a *closed* system,
 each of n writers has at most one request outstanding: it waits, thinks, and asks again.
@@ -87,7 +88,7 @@ def mm1_wait_ms(utilization_ratio: Numbers, service_ms: float) -> Numbers:
     service_ms : float
         Mean service time.
     """
-    return service_ms / (1 - utilization_ratio)
+    return service_ms / (1 - _stable(utilization_ratio))
 
 
 def md1_wait_ms(utilization_ratio: Numbers, service_ms: float) -> Numbers:
@@ -121,7 +122,8 @@ def mg1_wait_ms(utilization_ratio: Numbers, service_ms: float, service_cv2: floa
     >>> float(mg1_wait_ms(0.5, 1.0, 1.0)), float(mm1_wait_ms(0.5, 1.0))
     (2.0, 2.0)
     """
-    return service_ms * (1 + utilization_ratio * (1 + service_cv2) / (2 * (1 - utilization_ratio)))
+    ratio = _stable(utilization_ratio)
+    return service_ms * (1 + ratio * (1 + service_cv2) / (2 * (1 - ratio)))
 
 
 def interactive_wait_ms(utilization_ratio: Numbers, think_ms: float) -> Numbers:
@@ -144,7 +146,19 @@ def interactive_wait_ms(utilization_ratio: Numbers, think_ms: float) -> Numbers:
     >>> [round(float(interactive_wait_ms(u, 2.23)), 1) for u in (0.71, 0.92)]
     [5.5, 25.6]
     """
-    return think_ms * utilization_ratio / (1 - utilization_ratio)
+    return think_ms * _stable(utilization_ratio) / (1 - utilization_ratio)
+
+
+def _stable(utilization_ratio: Numbers) -> Numbers:
+    """Return utilisations of which each is below 1; those that were not measured are NaN."""
+    ratios = np.asarray(utilization_ratio, dtype=float)
+    beyond = ratios[(ratios < 0) | (ratios >= 1)]
+    if beyond.size:
+        raise ValueError(
+            f"expected utilisations from 0 to below 1, found {beyond[0]:g}: divide percentages by "
+            "100, and leave out what is saturated, since it has no mean wait"
+        )
+    return utilization_ratio
 
 
 def mean_value_analysis(service_ms: float, think_ms: float, writers: int) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special, stats
 
 from . import solver, validity
 from .intervals import CONFIDENCE
@@ -59,7 +59,8 @@ class Fit:
     fitted, residuals : numpy.ndarray
         The curve at x, and y minus it (unweighted), in the unit of y.
     parameters : dict of str to Parameter
-        With linearised (Wald) intervals at the confidence of `intervals.CONFIDENCE`.
+        With linearised (Wald) intervals at the confidence of `intervals.CONFIDENCE`, averaged if
+        there is a rival.
     rss, r2, aicc : float
         Weighted sum of squared residuals; 1 - rss / total; Akaike's criterion with the
         correction for small samples (NaN where the sample is too small for it). AICc with
@@ -69,8 +70,9 @@ class Fit:
     noise : str
         "constant" without weights, "proportional" (see `noise.fit_either`), else "as weighted".
     rival : Fit or None
-        A fit of the same curve with the other noise, if the points do not exclude it. Bands then
-        span both fits.
+        A fit of the same curve with the other noise. Intervals and bands are then averaged.
+    share : float
+        What this fit counts in these averages; its rival counts for the rest.
     """
 
     model: Model
@@ -86,6 +88,7 @@ class Fit:
     _solution: lmfit.model.ModelResult = field(repr=False)
     noise: str = "constant"
     rival: Fit | None = None
+    share: float = 1.0
 
     @property
     def residuals(self) -> np.ndarray:
@@ -119,7 +122,7 @@ class Fit:
         low, high = value - half, value + half
         if self.rival is not None:
             other = self.rival.predict(places)
-            low, high = np.minimum(low, other.low), np.maximum(high, other.high)
+            low, high = _averaged((low, high), (other.low, other.high), self.share, self._free)
         warnings = validity.of_prediction(self.model, places, self.x)
         return Prediction(places, value, low, high, warnings)
 
@@ -128,7 +131,35 @@ class Fit:
             return np.nan
         slopes = solver.slopes(self.model, self._solution.best_values, x)
         variance = np.maximum(np.einsum("ij,jk,ik->i", slopes, self._solution.covar, slopes), 0)
-        return np.asarray(_student(self._solution.nfree) * np.sqrt(variance))
+        return np.asarray(_student(self._free) * np.sqrt(variance))
+
+    @property
+    def _free(self) -> int:
+        return int(self._solution.nfree)
+
+    def averaged_with(self, rival: Fit, share: float) -> Fit:
+        """Return this fit with intervals averaged over a less likely fit of the same curve.
+
+        Parameters
+        ----------
+        rival : Fit
+            Of the same model and points.
+        share : float
+            What this fit counts, from 0.5 to 1. The rival counts for the rest.
+
+        References
+        ----------
+        Turek and Fletcher, "Model-averaged Wald confidence intervals", Computational Statistics
+        and Data Analysis 56(9), 2012: each end leaves out the wanted probability in the average
+        of both distributions.
+        """
+        parameters = {}
+        for name, one in self.parameters.items():
+            other = rival.parameters[name]
+            ends = (one.low, one.high), (other.low, other.high)
+            low, high = _averaged(*ends, share, self._free)
+            parameters[name] = one._replace(low=float(low), high=float(high))
+        return replace(self, parameters=parameters, rival=rival, share=share)
 
 
 def fit(
@@ -245,6 +276,38 @@ def _points(
     if not (np.isfinite(columns[2]) & (columns[2] > 0)).all():
         raise ValueError("expected positive weights, found others: use 1 / standard deviation")
     return columns
+
+
+#: Halvings of an interval's end: its error is then a rounding of what both intervals span.
+_HALVINGS = 50
+
+
+def _averaged(
+    one: tuple[npt.ArrayLike, npt.ArrayLike],
+    other: tuple[npt.ArrayLike, npt.ArrayLike],
+    share: float,
+    free: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Average two of Student's intervals; the first counts for `share`."""
+    (low, high), (other_low, other_high) = np.asarray(one), np.asarray(other)
+    ends = []
+    for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2):
+        below, above = np.minimum(low, other_low), np.maximum(high, other_high)
+        for _ in range(_HALVINGS):
+            place = (below + above) / 2
+            left_out = share * _below(place, low, high, free)
+            left_out += (1 - share) * _below(place, other_low, other_high, free)
+            less = left_out < tail
+            below, above = np.where(less, place, below), np.where(less, above, place)
+        ends.append((below + above) / 2)
+    return ends[0], ends[1]
+
+
+def _below(place: np.ndarray, low: np.ndarray, high: np.ndarray, free: int) -> np.ndarray:
+    """Return the probability below a place of the distribution that an interval stands for."""
+    error = (high - low) / 2 / _student(free)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(special.stdtr(free, (place - (low + high) / 2) / error))
 
 
 def _student(free: int) -> float:

@@ -11,11 +11,6 @@ from . import solver
 from .fits import Fit, fit
 from .models import Model
 
-STILL_PLAUSIBLE = 7.0
-"""A noise whose criterion is less than this above that of the other "should rarely be dismissed"
-(Burnham, Anderson and Huyvaert, "AIC model selection and multimodel inference in behavioral
-ecology", Behavioral Ecology and Sociobiology 65, 2011)."""
-
 _ROUNDS = 4
 """Rounds of weighting; after the first, the curve changes by less than its own error."""
 
@@ -25,9 +20,10 @@ def fit_either(
 ) -> Fit:
     """Fit with the noise that the points show: constant, or in proportion to the curve.
 
-    Both are fitted, and the likelier fit is returned. If the points cannot tell the two apart, its
-    intervals and bands also span those of the other fit. So they contain the truth as often as they
-    should with either noise (tests/machine/test_knee.py).
+    Both are fitted, and the likelier fit is returned. Its intervals and bands are averaged over
+    both (`fits.Fit.rival`), in the shares of their likelihoods: the less the points tell the two
+    apart, the more the other one counts. So they contain the truth about as often as they should
+    with either noise (benchmarks/coverage.py).
 
     The likelihood is the restricted one (Patterson and Thompson, "Recovery of inter-block
     information when block sizes are unequal", Biometrika 58(3), 1971; for variances that depend on
@@ -50,7 +46,7 @@ def fit_either(
         return constant
     difference = _restricted(proportional) - _restricted(constant)
     best, other = (proportional, constant) if difference < 0 else (constant, proportional)
-    return _spanning(best, other) if abs(difference) < STILL_PLAUSIBLE else best
+    return best.averaged_with(other, 1 / (1 + np.exp(-abs(difference) / 2)))
 
 
 def fit_proportional(
@@ -83,15 +79,3 @@ def _restricted(found: Fit) -> float:
     free = len(found.x) - len(values)
     information = np.linalg.slogdet(slopes.T @ slopes).logabsdet
     return float(free * np.log(found.rss / free) - 2 * np.sum(np.log(found.weights)) + information)
-
-
-def _spanning(best: Fit, other: Fit) -> Fit:
-    """Return a fit whose intervals also span those of another fit of the same points."""
-    parameters = {
-        name: one._replace(
-            low=min(one.low, other.parameters[name].low),
-            high=max(one.high, other.parameters[name].high),
-        )
-        for name, one in best.parameters.items()
-    }
-    return replace(best, parameters=parameters, rival=other)

@@ -166,7 +166,6 @@ def test_the_papers_own_numbers_are_reproduced():
     for name in ("figure-6/wait/normal-beside-overloaded", "figure-6/rise/normal"):
         assert found[name].verdict == Verdict.REPRODUCED, found[name].reason
     assert found["figure-6/normal-suffers-more"].verdict == Verdict.REPRODUCED
-    assert found["figure-6/wait/normal-beside-overloaded/misprint"].verdict == Verdict.REPRODUCED
     assert "figure-4/queue/1" in str(found["figure-1/iops/1"].shared_with)
 
 

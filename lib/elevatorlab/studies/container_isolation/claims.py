@@ -71,6 +71,7 @@ from .measures import (
     waits,
 )
 from .published import NAME
+from .trials import READINGS
 from .trials_containers import NORMAL, OVERLOADED, WRITERS
 
 # The numbers in this study's code on which verdicts of its claims depend.
@@ -221,12 +222,20 @@ def _wait_at(item: Statement, table: pd.DataFrame) -> Judgement:
     found = at_utilization(by_load(table), item.select["at_percent"] / 100)
     if found is None:
         return _not_run(f"loads on both sides of {item.select['at_percent']} % utilisation")
-    if item.select["relation"] != "at least":
-        return _held(item, found, item.select["half_step"], " ms")
+    return _held(item, found, item.select["half_step"], " ms")
+
+
+def _wait_with(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge "this wait or more" at the number of containers for which it is said."""
+    count = item.select["containers"]
+    found = over_repetitions(by_load(table), count, "wait_ms")
+    if found is None:
+        return _not_run(f"{count} equal containers")
     bound = item.number
     verdict, why, evidence = compare(found, (bound, np.inf), neutral=bound, margin=0)
     reason = f"{found.text(' ms')}; published {bound:g} or more: {why}."
-    return Judgement(verdict, _four_digits(found.value), reason, evidence)
+    cell = f"{count} equal containers"
+    return Judgement(verdict, _four_digits(found.value), reason, evidence, cell)
 
 
 def _knee(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -391,8 +400,9 @@ def _longest_wait(item: Statement, table: pd.DataFrame) -> Judgement:
     before, _ = _phases(item, table, NORMAL, longest_wait_ms)
     if before is None:
         return _policy_not_run(item)
-    limit = item.number
-    verdict, why, evidence = compare(before, (limit, math.inf), neutral=limit, margin=0)
+    limit, above = item.number, (item.number, math.inf)
+    allowed = widened(above, item.tolerance)
+    verdict, why, evidence = compare(before, above, neutral=limit, margin=0, allowed=allowed)
     reason = (
         f"{before.text(' ms')}, the longest mean wait of one container in one second; published "
         f"above {limit:g} ms: {why}."
@@ -523,15 +533,29 @@ def _policy_not_run(item: Statement) -> Judgement:
     )
 
 
+_READING = Choice("The paper's text allows several readings of its algorithm", "reading")
+
+
 def _of_policy(judge: Judge) -> Judge:
-    """Name what was measured: all claims about a policy rest on the same trials."""
+    """Let a claim about a policy of the paper be judged in each reading of its text.
+
+    A reading that is chosen once its result is known predicts nothing, so all of them must have
+    been measured. All claims about a policy rest on the same trials.
+    """
 
     @wraps(judge)
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
-        found = judge(item, table)
-        if found.verdict == Verdict.NOT_TESTABLE:
-            return found
-        return found._replace(cell=f"regulation by {item.select['policy']}")
+        policy = item.select["policy"]
+        readings = [name for name, (of, _) in READINGS.items() if of == policy]
+        found = {
+            reading: judge(item._replace(select={**item.select, "policy": reading}), table)
+            for reading in readings
+        }
+        for one in found.values():
+            if one.verdict == Verdict.NOT_TESTABLE:
+                return one
+        first = found[policy] if len(found) == 1 else together(found, _READING, len(readings))
+        return first._replace(cell=f"regulation by {policy}")
 
     return judged
 
@@ -543,6 +567,7 @@ JUDGES: dict[str, Judge] = {
     "curve": _curve,
     "linear_without_scheduling": _linear_without_scheduling,
     "wait_at": _wait_at,
+    "wait_with": _wait_with,
     "knee": _knee,
     "linear_before_knee": _linear_before_knee,
     "exponential_above_knee": _exponential_above_knee,

@@ -204,6 +204,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "open_ratios": (0.2, 0.4, 0.6, 0.8, 0.9),
         "duration_s": 8,
         "open_duration_s": 8,
+        # Claims about the paper's policies are judged in every reading of its text.
+        "policies": tuple(one for one in get_args(Reading) if one not in ("aimd", "pi", "guard")),
         "regulation_s": 10,
         "loads": ("step", "two"),
         "comparison_repetitions": 8,

@@ -94,6 +94,6 @@ def test_a_moment_of_requests_is_not_taken_for_fio(monkeypatch):
     monkeypatch.setattr(fio_points, "LOOK_MS", 0)
     counted = iter([0, 4, 8, 8, 9, 9, 10, 11, 12, 13])
     counters = SimpleNamespace(requests=lambda: next(counted))
-    watcher = fio_points._Watcher(counters, {"ramp_ms": 0, "counted_ms": 0}, None)
+    watcher = fio_points._Watcher(counters, fio_points._Times(0, 0, 0), None)
     assert watcher._wait_for_requests()
     assert next(counted) == 13

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import AgentError
 from ..groups.worker import ending
@@ -52,10 +52,11 @@ class FioPoints(Workload):
     def _measure(self, number: int, point: Mapping[str, Any]) -> dict[str, Any]:
         counters = kernel_counters.KernelCounters(self.device)
         traced = self.processor_time if number in self.specification["traced_points"] else None
-        watcher = _Watcher(counters, self.specification, traced)
+        times = _Times.of(self.specification, number)
+        watcher = _Watcher(counters, times, traced)
         watcher.start()
         try:
-            run = self.worker.call("run", argv=self._command(point, traced))
+            run = self.worker.call("run", argv=self._command(point, times, traced))
         finally:
             watcher.stop()
             counters.close()
@@ -66,15 +67,17 @@ class FioPoints(Workload):
         return {**measured, "processor_time": traced.divided()} if traced else measured
 
     def _command(
-        self, point: Mapping[str, Any], traced: processor_time.ProcessorTime | None
+        self,
+        point: Mapping[str, Any],
+        times: _Times,
+        traced: processor_time.ProcessorTime | None,
     ) -> list[str]:
-        looked_ms = self.specification["counted_ms"] + APART_MS
-        ramp_ms = self.specification["ramp_ms"] + (2 if traced else 1) * looked_ms
+        ramp_ms = times.ramp_ms + (2 if traced else 1) * (times.counted_ms + APART_MS)
         options = {
             "filename": f"/dev/{self.device}",
             "time_based": 1,
             "ramp_time": f"{ramp_ms}ms",
-            "runtime": f"{self.specification['window_ms']}ms",
+            "runtime": f"{times.window_ms}ms",
             # Latency from submission on: a scheduler that holds requests back holds them there.
             "lat_percentiles": 1,
             "clat_percentiles": 0,
@@ -89,19 +92,34 @@ class FioPoints(Workload):
         return {"points": self.measured}
 
 
+class _Times(NamedTuple):
+    """How long the parts of a point last."""
+
+    ramp_ms: int
+    counted_ms: int
+    window_ms: int
+
+    @classmethod
+    def of(cls, specification: Mapping[str, Any], number: int) -> _Times:
+        """Return those of a point."""
+        least = specification.get("least_ms")
+        least_ms = least[number] if least else 0
+        ramp_ms, window_ms = specification["ramp_ms"], specification["window_ms"]
+        return cls(max(ramp_ms, least_ms), specification["counted_ms"], max(window_ms, least_ms))
+
+
 class _Watcher(threading.Thread):
     """Waits for the first request, then for the ramp, reads the counters twice, and traces."""
 
     def __init__(
         self,
         counters: kernel_counters.KernelCounters,
-        specification: Mapping[str, Any],
+        times: _Times,
         traced: processor_time.ProcessorTime | None,
     ) -> None:
         super().__init__(name="counters", daemon=True)
         self.counters = counters
-        self.ramp_s = specification["ramp_ms"] / 1000
-        self.counted_s = specification["counted_ms"] / 1000
+        self.ramp_s, self.counted_s = times.ramp_ms / 1000, times.counted_ms / 1000
         self.traced = traced
         self.readings: list[kernel_counters.Reading] = []
         self._ended = threading.Event()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -58,6 +59,14 @@ LOCAL = "local"
 #: Times of a point on several processors, in ms: to warm up, to count, and to measure. A second of
 #: guest time takes five seconds of wall time for each processor.
 APART_MS = {"ramp_ms": 2, "counted_ms": 8, "window_ms": 20}
+
+#: A point warms up, and is measured, for as many turnarounds: what was in flight before is then a
+#: tenth of what is measured. A turnaround is the time of a request among all that are in flight.
+TURNAROUNDS = 10
+
+#: Requests a second that a processor of the host makes at least, by size: less than any point of a
+#: first run on the deterministic testbed. Real machines make more.
+LEAST_IOPS, LEAST_IOPS_LARGE, LARGE_KIB = 14_000, 8_000, 16
 
 #: The document's numbers of cores in Figure 5, by target, and in Figure 6.
 CORES_OF_MIX: dict[Target, int] = {"nvme_ssd": 4, "ram": 16}
@@ -375,6 +384,7 @@ def _fio(parameters: Parameters, curve: Curve) -> FioPoints | FioPointsApart:
         **{"rw": "randrw", "ioengine": "libaio", "direct": 1, "thread": 1}
     }
     common: dict[str, Any] = {"name": "reader", "group": "main", "points": tuple(curve.points)}
+    common["least_ms"] = tuple(_turnarounds_ms(point) for point in curve.points)
     if curve.cores is None:
         windows = {name: getattr(parameters, name) for name in APART_MS}
         traced = _traced(curve)
@@ -385,6 +395,13 @@ def _fio(parameters: Parameters, curve: Curve) -> FioPoints | FioPointsApart:
     return FioPointsApart(
         **common, **APART_MS, options=options, traced_points=(0,), cores=curve.cores
     )
+
+
+def _turnarounds_ms(point: Point) -> int:
+    """Return how long `TURNAROUNDS` of the requests take at most that a processor has in flight."""
+    depth, request_kib = int(point["iodepth"]), int(str(point["bs"]).removesuffix("k"))
+    least_iops = LEAST_IOPS_LARGE if request_kib >= LARGE_KIB else LEAST_IOPS
+    return math.ceil(1000 * TURNAROUNDS * depth / least_iops)
 
 
 def _traced(curve: Curve) -> tuple[int, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from ...records import Count, Record
 from .. import measurements
@@ -43,6 +43,9 @@ class FioPoints(WorkloadModel):
         Time after the ramp, at both ends of which the kernel's counters are read.
     window_ms : int
         Time after that, in which fio measures and nothing else runs.
+    least_ms : tuple of int
+        For each point, how long its ramp and its window last at least, as where a request takes
+        long. Empty: no longer than the above.
     traced_points : tuple of int
         Points, numbered from 0, at which the kernel's tracepoints also tell whose work the
         processor does (`agent.observe.processor_time`). This takes half of `counted_ms`, before
@@ -58,6 +61,7 @@ class FioPoints(WorkloadModel):
     ramp_ms: Count
     counted_ms: Count
     window_ms: Count
+    least_ms: tuple[Count, ...] = ()
     traced_points: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
     @property
@@ -66,16 +70,32 @@ class FioPoints(WorkloadModel):
         return (program("fio"),)
 
     @model_validator(mode="after")
-    def _traced_points_exist(self) -> FioPoints:
+    def _fits_its_points(self) -> FioPoints:
         if beyond := [number for number in self.traced_points if number >= len(self.points)]:
             raise ValueError(
                 f"traced_points: expected numbers of the {len(self.points)} points, from 0; "
                 f"found {beyond[0]}"
             )
+        if self.least_ms and len(self.least_ms) != len(self.points):
+            raise ValueError(
+                f"least_ms: expected one for each of the {len(self.points)} points, or none; "
+                f"found {len(self.least_ms)}"
+            )
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out an empty field, so that trials older than it keep their hashes."""
+        content: dict[str, Any] = handler(self)
+        if not content["least_ms"]:
+            del content["least_ms"]
+        return content
 
     @property
     def duration_s(self) -> float:
         """How long all points take together."""
-        points_ms = len(self.points) * (self.ramp_ms + self.counted_ms + self.window_ms)
+        points_ms = sum(
+            max(self.ramp_ms, least_ms) + self.counted_ms + max(self.window_ms, least_ms)
+            for least_ms in self.least_ms or (0,) * len(self.points)
+        )
         return (points_ms + len(self.traced_points) * self.counted_ms) / 1000

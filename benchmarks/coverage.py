@@ -1,9 +1,11 @@
-"""How often a fit's 95 % intervals contain the truth, by curve, points and noise.
+"""How often a fit's 95 % intervals contain the truth, and how often its rivals exclude it.
 
-Prints a row for each: the share of data sets whose interval contains the true parameter, for fits
-with the noise that the points show (`fit_either`) and, as the baseline, for least squares that take
-the noise as constant. A cell that has the promised 95 % lies within 93 and 97 in 19 of 20 runs of
-500 data sets, so one of 20 lies outside by chance.
+Prints a row for each curve, points, noise and parameter: the share of data sets whose interval
+contains the true parameter, for fits with the noise that the points show (`fit_either`) and, as the
+baseline, for least squares that take the noise as constant. A cell that has the promised 95 % lies
+within 93 and 97 in 19 of 20 runs of 500 data sets, so one of 20 lies outside by chance. Then, for
+curves that have rivals: the share of data sets in which the true curve is excluded
+(`compare_models`).
 
     .venv/bin/python benchmarks/coverage.py --sets 500
 """
@@ -22,6 +24,7 @@ from elevatorlab.analysis import models
 from elevatorlab.analysis.fits import Fit, fit
 from elevatorlab.analysis.models import Model
 from elevatorlab.analysis.noise import fit_either
+from elevatorlab.analysis.rivals import compare_models
 
 SIZE = 0.05
 """Standard deviation of the noise, as a share of the curve or of its mean."""
@@ -89,6 +92,27 @@ def coverage(cell: tuple[str, str, Callable[..., np.ndarray], int]) -> list[str]
     ]
 
 
+RIVALS = {
+    "steep power": models.FALLING_CURVES,
+    "flat power": models.FALLING_CURVES,
+    "logarithmic": models.SHARE_CURVES,
+}
+
+
+def excluded(cell: tuple[str, str, Callable[..., np.ndarray], int]) -> list[str]:
+    """Return a row of how often the true curve is not among those that are supported."""
+    curve, points, noise, sets = cell
+    if curve not in RIVALS:
+        return []
+    model, truth = CURVES[curve]
+    x = POINTS[points](False)
+    random = np.random.default_rng(zlib.crc32(f"rivals {curve} {points}".encode()))
+    exact = model.function(x, **truth)
+    found = [compare_models(RIVALS[curve], x, noise(exact, random)) for _ in range(sets)]
+    without = sum(model.name not in one.supported() for one in found)
+    return [f"{curve:18} {points:7} {noise.__name__:13} {'excluded':11}{without / sets:10.1%}"]
+
+
 def cells(sets: int) -> Iterator[tuple[str, str, Callable[..., np.ndarray], int]]:
     """Yield every curve with all points and all noises."""
     for curve, points, noise in product(CURVES, POINTS, NOISES):
@@ -103,8 +127,10 @@ def main() -> None:
     columns = "".join(f"{method:>10}" for method in FITS)
     print(f"{'curve':18} {'points':7} {'noise':13} {'parameter':11}{columns}")
     with ProcessPoolExecutor() as pool:
-        for rows in pool.map(coverage, cells(sets)):
-            print("\n".join(rows), flush=True)
+        for measure in (coverage, excluded):
+            for rows in pool.map(measure, cells(sets)):
+                for row in rows:
+                    print(row, flush=True)
 
 
 if __name__ == "__main__":

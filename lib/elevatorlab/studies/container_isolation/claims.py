@@ -92,8 +92,8 @@ _DECIDED_BY: DecidedBy = {
         name="INDISTINGUISHABLE",
         value=INDISTINGUISHABLE,
         of="of AICc: curves that differ by less are not told apart",
-        reason="Burnham and Anderson, Model Selection and Multimodel Inference, section 2.6",
-        fixed=date(2026, 11, 21),
+        reason="Burnham, Anderson and Huyvaert 2011: such a rival should rarely be dismissed",
+        fixed=date(2026, 11, 27),
     ): _CURVES,
     Constant(
         name="FEWEST_PLACES",

@@ -279,17 +279,35 @@ def _none_was_best(item: Statement, table: pd.DataFrame) -> Judgement:
 
     def order(arm: str) -> Judgement:
         sides = {
-            f"{_CALLED[test]}: {other} / none": total_ratio(
-                table,
-                {"test": test, "variant": variant, "arm": arm, "scheduler": other},
-                {"test": test, "variant": variant, "arm": arm, "scheduler": "none"},
-            )
+            test: {
+                f"{_CALLED[test]}: {other} / none": total_ratio(
+                    table,
+                    {"test": test, "variant": variant, "arm": arm, "scheduler": other},
+                    {"test": test, "variant": variant, "arm": arm, "scheduler": "none"},
+                )
+                for other in others
+            }
             for test in tests
-            for other in others
         }
-        return _ordered(item, sides)
+        whole = _ordered(item, {name: one for of in sides.values() for name, one in of.items()})
+        # A tie beside a difference is "direction only", and all ties of one test are against it: a
+        # sentence about both tests is worth no more than its worst half.
+        worst = min((_ordered(item, of) for of in sides.values()), key=_worth)
+        if _worth(worst) < _worth(whole):
+            return whole._replace(verdict=worst.verdict, evidence=worst.evidence)
+        return whole
 
     return _with_stand_in(item, table, order)
+
+
+_FROM_WORST = (
+    *(Verdict.CONTRADICTED, Verdict.NOT_TESTABLE, Verdict.UNDECIDED),
+    *(Verdict.DIRECTION_ONLY, Verdict.REPRODUCED),
+)
+
+
+def _worth(found: Judgement) -> int:
+    return _FROM_WORST.index(found.verdict)
 
 
 def _container_was_better(item: Statement, table: pd.DataFrame) -> Judgement:

@@ -13,7 +13,7 @@ from ...analysis.improvement import (
 )
 from ...judging.claims import Judge
 from ...judging.families import Statement
-from ...judging.verdicts import Judgement, Verdict, reproduced_if, six_digits
+from ...judging.verdicts import Judgement, Verdict, reproduced_if
 from ..kit.cells import rows_of
 from .published import HALF_STEP_S, TEST_1, TEST_2, printed_times, times
 
@@ -61,22 +61,6 @@ def _longer_files_take_longer(item: Statement, _: pd.DataFrame) -> Judgement:
     return Judgement(Verdict.CONTRADICTED, f"{len(falls)} rows", reason)
 
 
-def _implied_read_rate(item: Statement, _: pd.DataFrame) -> Judgement:
-    limit_mb_s = item.threshold
-    column = _column(item.select["table"], item.select["arm"])
-    slowest_possible = column.index / (column + HALF_STEP_S)
-    rates = column.index / column
-    above = int((slowest_possible > limit_mb_s).sum())
-    reason = (
-        f"The printed times mean {rates.min():.0f} to {rates.max():.0f} MB/s. With any rounding, "
-        f"{above} of {len(column)} rows exceed {limit_mb_s:.0f} MB/s. The page cache answers such "
-        "reads, and no scheduler sees them. (The article names no SSD; sda is the kernel's name "
-        "for a disk behind SATA or SCSI.)"
-    )
-    verdict = reproduced_if(not above)
-    return Judgement(verdict, six_digits(rates.max()), reason)
-
-
 def _none_has_shortest_printed_time(item: Statement, _: pd.DataFrame) -> Judgement:
     test, arm = item.select["test"], item.select["arm"]
     table = printed_times(test, arm).pivot_table(
@@ -118,7 +102,6 @@ JUDGES: dict[str, Judge] = {
     "percentage_base_vm": _percentage("before"),
     "percentage_base_container": _percentage("after"),
     "longer_files_take_longer": _longer_files_take_longer,
-    "implied_read_rate": _implied_read_rate,
     "none_has_shortest_printed_time": _none_has_shortest_printed_time,
     "container_has_shorter_printed_time": _container_has_shorter_printed_time,
 }

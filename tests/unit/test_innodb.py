@@ -321,6 +321,19 @@ def test_what_stands_on_a_missed_calibration_is_not_testable():
     assert found["sentence/cfq-behind-deadline/table"].verdict == "reproduced"
 
 
+def test_what_is_farther_off_than_the_calibration_is_contradicted():
+    """A calibration that is missed by a factor of 3 does not explain one of 20."""
+
+    def measured(row):
+        lazy = row["flush_log_at_trx_commit"] == 0
+        return 3 if lazy else 20 if (row["scheduler"], row["threads"]) == ("cfq", 8) else 1
+
+    found = verdicts(as_printed(measured))
+    assert found["table/deadline/1-threads/tps"].verdict == "calibration missed"
+    assert found["sentence/cfq-regression/table"].verdict == "contradicted"
+    assert found["sentence/deadline-gains/table"].verdict == "not testable here"
+
+
 @pytest.mark.parametrize("name", ["cfq", "bfq"])
 def test_one_that_gains_from_threads_contradicts_the_regression_and_the_other_does_not(name):
     def no_regression(row):

@@ -88,15 +88,38 @@ def judge(
 
 
 def _on_met_calibrations(found: Sequence[Claim], items: Iterable[Statement]) -> list[Claim]:
-    """Make a claim not testable if the same run missed the calibration that it stands on."""
+    """Make a claim not testable if the same run missed the calibration that it stands on.
+
+    A claim that is contradicted by more than the calibration was missed by stays so: the disk would
+    still contradict it if it had been set right.
+    """
     stands_on = {item.claim["id"]: item.stands_on for item in items if item.stands_on}
-    missed = {(one.id, one.where) for one in found if one.verdict == Verdict.CALIBRATION_MISSED}
-    return [
-        _without_calibration(one, stands_on[one.id])
-        if (stands_on.get(one.id), one.where) in missed
-        else one
-        for one in found
-    ]
+    missed = {
+        (one.id, one.where): one for one in found if one.verdict == Verdict.CALIBRATION_MISSED
+    }
+    judged = []
+    for one in found:
+        calibration = missed.get((stands_on.get(one.id, ""), one.where))
+        explained = calibration and not _farther_off(one, calibration)
+        judged.append(_without_calibration(one, stands_on[one.id]) if explained else one)
+    return judged
+
+
+def _farther_off(claim: Claim, calibration: Claim) -> bool:
+    return claim.verdict == Verdict.CONTRADICTED and _factor_off(claim) > _factor_off(calibration)
+
+
+def _factor_off(claim: Claim) -> float:
+    """Return by which factor the estimate lies outside the published range, at least; 1: inside."""
+    factors = [1.0]
+    for one in claim.compared:
+        low, high = one.published
+        estimate = (one.value if one.low is None else one.low, one.high or one.value)
+        if high and estimate[0] > high:
+            factors.append(estimate[0] / high)
+        if low and 0 < estimate[1] < low:
+            factors.append(low / estimate[1])
+    return max(factors)
 
 
 def _without_calibration(claim: Claim, calibration: str) -> Claim:

@@ -47,9 +47,11 @@ class Replay(Workload):
 
     def run(self) -> None:
         """Send all of them, and wait for the last one's end."""
-        path, requests = f"/dev/{self.device}", self.specification["requests"]
         self.ended: list[dict[str, float]] = self.worker.call(
-            "replay", device=path, requests=requests
+            "replay",
+            device=f"/dev/{self.device}",
+            requests=self.specification["requests"],
+            in_flight=self.specification["in_flight"],
         )
 
     def measurements(self) -> dict[str, Any]:

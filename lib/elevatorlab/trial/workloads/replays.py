@@ -29,6 +29,8 @@ class Replay(WorkloadModel):
     requests : tuple of Request
         The requests, in the order of time. If two are less than a millisecond apart, the machine
         decides which of the two is sent first.
+    in_flight : int
+        How many requests may be under way. While so many are, the next one waits, and is late.
     """
 
     measurements: ClassVar[type[Record] | None] = measurements.Replay
@@ -36,7 +38,8 @@ class Replay(WorkloadModel):
     bare_device: ClassVar[bool] = True
 
     kind: Literal["replay"] = "replay"
-    requests: Annotated[tuple[Request, ...], Field(min_length=1, max_length=256)]
+    requests: Annotated[tuple[Request, ...], Field(min_length=1, max_length=100_000)]
+    in_flight: Annotated[int, Field(ge=1, le=256)] = 256
 
     @property
     def duration_s(self) -> float:

@@ -75,7 +75,7 @@ def few(tmp_path_factory):
 @pytest.fixture(scope="module")
 def replayed(few, testbed, tmp_path_factory):
     device = drive("cheetah9lp")
-    requests = traces.read(few, device.drive)
+    requests = traces.read(few, device.drive.capacity_sectors)
     return replaying.replay(device, requests, tmp_path_factory.mktemp("replayed"))
 
 
@@ -96,7 +96,8 @@ def test_requests_of_a_trace_take_what_the_model_says(replayed):
 def test_a_trace_of_another_tool_keeps_its_idle_time_and_places(testbed, tmp_path):
     """The idle time is that of tests/unit/test_block_traces.py."""
     device = drive("barracuda")
-    read = block_traces.load(FIXTURES / "traces" / "trace-msr.csv", device.drive)
+    sectors = device.drive.capacity_sectors
+    read = block_traces.load(FIXTURES / "traces" / "trace-msr.csv", sectors)
     replayed = replaying.replay(device, read.requests, tmp_path)
     first, second = trace.requests(trace.read(replayed.folder)).itertuples()
     assert second.issued_s - first.completed_s == pytest.approx(1.327924, abs=0.001)
@@ -208,14 +209,14 @@ def test_a_trace_that_is_none_is_refused_with_its_line(few, tmp_path, change, se
     file = tmp_path / "few.csv"
     file.write_text(change(few.read_text()))
     with pytest.raises(ElevatorLabError, match=sentence):
-        traces.read(file, drive("cheetah9lp").drive)
+        traces.read(file, drive("cheetah9lp").drive.capacity_sectors)
 
 
 def test_a_compressed_trace_that_is_cut_off_is_refused_with_its_line(tmp_path):
     file = tmp_path / "cut.csv.gz"
     file.write_bytes(TRACE.read_bytes()[:20_000])
     with pytest.raises(ElevatorLabError, match=r"cut.csv.gz:\d{3,}: expected the rest"):
-        traces.read(file, drive("cheetah9lp").drive)
+        traces.read(file, drive("cheetah9lp").drive.capacity_sectors)
 
 
 def test_a_bad_drive_ends_the_command_before_anything_starts(tmp_path, few):

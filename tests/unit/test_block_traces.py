@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 from elevatorlab.cli import drive as command
-from elevatorlab.drives import block_traces, drawing, replaying
+from elevatorlab.drives import block_traces, drawing, replaying, traces
 from elevatorlab.drives.block_traces import load
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import PROJECT
 from elevatorlab.trial.drives import drive
 from helpers import FIXTURES
 
-#: Its capacity is 4,110,000 sectors.
 BARRACUDA = drive("barracuda")
-RECORD = BARRACUDA.drive
+#: In sectors.
+CAPACITY = BARRACUDA.drive.capacity_sectors
 
 #: The shared cases: blkparse's text, and two lines of MSR Cambridge.
 BLKPARSE, MSR = (FIXTURES / "traces" / f"trace-{name}.csv" for name in ("blkparse", "msr"))
@@ -75,12 +75,12 @@ def rows(trace):
     """Return the requests of a trace as tuples, with None for an unknown response time."""
     return [
         tuple(None if one != one else one for one in row)  # noqa: PLR0124 (NaN)
-        for row in trace.requests.itertuples(index=False)
+        for row in trace.requests[list(traces.COLUMNS)].itertuples(index=False)
     ]
 
 
 def test_the_response_of_a_request_in_blkparse_s_text_is_from_issue_to_completion():
-    trace = load(BLKPARSE, RECORD)
+    trace = load(BLKPARSE, CAPACITY)
     assert (trace.format, trace.device) == ("blkparse", "8,0")
     assert rows(trace) == [("R", 2048, 8, 412.0, 0.0)]
     assert trace.passed_over == trace.changed == {}
@@ -88,12 +88,12 @@ def test_the_response_of_a_request_in_blkparse_s_text_is_from_issue_to_completio
 
 def test_an_msr_trace_counts_100_ns_and_bytes_and_is_scaled_to_the_drive():
     """13,320,526 ticks pass between the two, and 41,286 of them until the first is answered."""
-    trace = load(MSR, RECORD)
+    trace = load(MSR, CAPACITY)
     assert (trace.format, trace.device) == ("msr", "usr_0")
     furthest = (7014609920 + 24576) // 512
-    assert trace.scale == RECORD.capacity_sectors / furthest
-    place = (1317441536 // 512) * RECORD.capacity_sectors // furthest
-    last = RECORD.capacity_sectors - 48
+    assert trace.scale == CAPACITY / furthest
+    place = (1317441536 // 512) * CAPACITY // furthest
+    last = CAPACITY - 48
     assert rows(trace) == [("R", last, 48, 4128.6, 1327924.0), ("W", place, 16, 196.3, 0.0)]
 
 
@@ -108,7 +108,7 @@ LEFT = {"discards": 1, "flushes": 1, "issued and requeued": 1, "events of other 
 
 
 def test_blkparse_s_text_is_counted_by_kind():
-    trace = load(FIXTURES / "traces" / "blkparse.txt", RECORD, device="8,0")
+    trace = load(FIXTURES / "traces" / "blkparse.txt", CAPACITY, device="8,0")
     assert rows(trace) == KEPT
     assert trace.passed_over == {**LEFT, "other events": 5}
     assert trace.changed == {
@@ -122,7 +122,7 @@ def test_blktrace_s_records_are_read_as_blkparse_reads_them(tmp_path, order):
     """The text does not have the note on the process's name."""
     file = tmp_path / "trace.bin"
     file.write_bytes(b"".join(records(order=order)))
-    trace = load(file, RECORD, device="8,0")
+    trace = load(file, CAPACITY, device="8,0")
     assert trace.format == "blktrace" and rows(trace) == KEPT
     assert trace.passed_over == {**LEFT, "other events": 6}
 
@@ -132,7 +132,7 @@ def test_the_files_of_all_processors_are_one_trace(tmp_path):
         own = b"".join(records()[processor::3])
         (tmp_path / f"sda.blktrace.{processor}").write_bytes(own)
     shutil.copy(BLKPARSE, tmp_path / "sda.blktrace.txt")
-    assert rows(load(tmp_path / "sda.blktrace.1", RECORD, device="8,0")) == KEPT
+    assert rows(load(tmp_path / "sda.blktrace.1", CAPACITY, device="8,0")) == KEPT
 
 
 def test_a_record_with_a_cgroup_is_read(tmp_path):
@@ -142,7 +142,7 @@ def test_a_record_with_a_cgroup_is_read(tmp_path):
         record(1000, 64, 512, READ | ISSUE | 0x107, **in_cgroup)
         + record(3000, 64, 512, READ | COMPLETE | 0x108, **in_cgroup)
     )
-    assert rows(load(file, RECORD)) == [("R", 64, 1, 2.0, 0.0)]
+    assert rows(load(file, CAPACITY)) == [("R", 64, 1, 2.0, 0.0)]
 
 
 FIO_3 = """\
@@ -178,7 +178,7 @@ fio version 2 iolog
 @pytest.mark.parametrize("text", [FIO_2, FIO_3], ids=["version 2", "version 3"])
 def test_an_iolog_counts_us_and_bytes(written, text):
     """In version 2, times are waits, and those below 100 us do not count."""
-    trace = load(written(text), RECORD)
+    trace = load(written(text), CAPACITY)
     assert (trace.format, trace.device) == ("fio", "/dev/sda")
     assert rows(trace) == [
         ("R", 0, 8, None, 5810.0),
@@ -205,7 +205,8 @@ SPC = """\
 
 
 def test_an_spc_trace_counts_seconds_and_blocks_of_512_bytes(written):
-    trace = load(written(SPC.replace("15872", "15800")), drive("desktop-7200").drive, device="1")
+    large = drive("desktop-7200").drive.capacity_sectors
+    trace = load(written(SPC.replace("15872", "15800")), large, device="1")
     assert trace.format == "spc" and trace.scale == 1
     assert rows(trace) == [
         ("W", 3436288, 31, None, 359139.0),
@@ -228,10 +229,10 @@ ALIBABA = """\
 @pytest.mark.parametrize("header", ["", "device_id,opcode,offset,length,timestamp\r\n"])
 def test_an_alibaba_trace_counts_us_and_bytes_and_keeps_runs(written, header):
     """The second request begins where the first ended, on the scaled drive, too."""
-    trace = load(written(header + ALIBABA), RECORD)
+    trace = load(written(header + ALIBABA), CAPACITY)
     assert (trace.format, trace.device) == ("alibaba", "0")
-    assert trace.scale == RECORD.capacity_sectors / ((126703648768 + 8192) // 512)
-    last = RECORD.capacity_sectors
+    assert trace.scale == CAPACITY / ((126703648768 + 8192) // 512)
+    last = CAPACITY
     assert rows(trace) == [
         ("R", last - 24, 8, None, 100.0),
         ("W", last - 16, 16, None, 100.0),
@@ -245,9 +246,9 @@ def spaced(sectors, size=4096):
 
 
 def test_a_scaled_trace_keeps_runs_and_the_place_of_what_is_read_again(written):
-    capacity = RECORD.capacity_sectors
+    capacity = CAPACITY
     far = 4 * capacity
-    trace = load(written(spaced([400_000, 400_008, 400_016, far - 8, 400_008])), RECORD)
+    trace = load(written(spaced([400_000, 400_008, 400_016, far - 8, 400_008])), CAPACITY)
     assert trace.scale == 0.25
     places = trace.requests["sector"].tolist()
     assert places == [100_000, 100_008, 100_016, capacity - 8, 100_008]
@@ -256,15 +257,15 @@ def test_a_scaled_trace_keeps_runs_and_the_place_of_what_is_read_again(written):
 def test_a_run_longer_than_the_drive_stays_on_it(written):
     """Each request has 1 MiB; together they have more than the drive."""
     text = spaced(range(0, 2048 * 4000, 2048), 2**20)
-    trace = load(written(text), RECORD)
+    trace = load(written(text), CAPACITY)
     ends = trace.requests["sector"] + trace.requests["sectors"]
-    assert ends.max() <= RECORD.capacity_sectors and trace.requests["sector"].min() >= 0
+    assert ends.max() <= CAPACITY and trace.requests["sector"].min() >= 0
     assert len(trace.requests) == 4000
 
 
 def test_requests_above_1_mib_are_sent_in_parts_that_are_not_compared(written):
     text = "1000,usr,0,Write,0,3146240,50\n20000,usr,0,Read,4096,512,50\n"
-    trace = load(written(text), RECORD)
+    trace = load(written(text), CAPACITY)
     assert rows(trace) == [
         ("W", 0, 2048, None, 0.0),
         ("W", 2048, 2048, None, 0.0),
@@ -278,15 +279,15 @@ def test_requests_above_1_mib_are_sent_in_parts_that_are_not_compared(written):
 def test_requests_that_overlap_on_the_real_device_leave_no_idle_time(written):
     """The first is answered at 100 us, after the second; the third comes at 130 us."""
     text = "0,usr,0,Read,0,512,1000\n100,usr,0,Read,0,512,20\n1300,usr,0,Read,0,512,20\n"
-    assert [row[4] for row in rows(load(written(text), RECORD))] == [0.0, 30.0, 0.0]
-    fast = load(written(text), RECORD, fast=True)
+    assert [row[4] for row in rows(load(written(text), CAPACITY))] == [0.0, 30.0, 0.0]
+    fast = load(written(text), CAPACITY, fast=True)
     assert [row[4] for row in rows(fast)] == [0.0] * 3 and not fast.timed
 
 
 def test_lines_that_stand_too_late_are_sorted_and_counted(written):
     lines = ALIBABA.splitlines(keepends=True)
-    trace = load(written("".join([lines[1], lines[0], lines[2]])), RECORD)
-    assert rows(trace) == rows(load(written(ALIBABA), RECORD))
+    trace = load(written("".join([lines[1], lines[0], lines[2]])), CAPACITY)
+    assert rows(trace) == rows(load(written(ALIBABA), CAPACITY))
     assert trace.changed["sorted by time"] == 2
 
 
@@ -294,28 +295,28 @@ def test_lines_that_stand_too_late_are_sorted_and_counted(written):
 def test_a_compressed_trace_is_known_by_its_content(tmp_path, source):
     file = tmp_path / "trace"
     file.write_bytes(gzip.compress(source.read_bytes()))
-    assert rows(load(file, RECORD)) == rows(load(source, RECORD))
+    assert rows(load(file, CAPACITY)) == rows(load(source, CAPACITY))
     file.write_bytes(gzip.compress(b"".join(records())))
-    assert rows(load(file, RECORD, device="8,0")) == KEPT
+    assert rows(load(file, CAPACITY, device="8,0")) == KEPT
 
 
 def test_a_compressed_trace_that_is_cut_off_is_refused(tmp_path):
     file = tmp_path / "trace.gz"
     file.write_bytes(gzip.compress(SPC.encode() * 1000)[:-20])
     with pytest.raises(ElevatorLabError, match=r"trace\.gz: expected a trace; Compressed file"):
-        load(file, RECORD, device="0")
+        load(file, CAPACITY, device="0")
 
 
 def test_a_last_line_without_an_end_is_left_out_and_counted(written):
     """Nobody knows whether its last number is whole."""
-    trace = load(written(ALIBABA[:-3]), RECORD)
+    trace = load(written(ALIBABA[:-3]), CAPACITY)
     assert len(trace.requests) == 2 and trace.passed_over == {"last line without an end": 1}
 
 
 def test_only_as_many_requests_are_taken_as_asked(written):
-    trace = load(written(spaced(range(50))), RECORD, requests=20)
+    trace = load(written(spaced(range(50))), CAPACITY, requests=20)
     assert len(trace.requests) == 20 and trace.stopped.endswith("trace:21")
-    assert load(written(spaced(range(20))), RECORD, requests=20).stopped is None
+    assert load(written(spaced(range(20))), CAPACITY, requests=20).stopped is None
 
 
 def test_an_answer_behind_the_last_request_taken_is_read(tmp_path):
@@ -323,16 +324,16 @@ def test_an_answer_behind_the_last_request_taken_is_read(tmp_path):
     issued = [record(n * 1000, 8 * n, 4096, READ | ISSUE | 7) for n in range(4)]
     ended = [record(9000 + n, 8 * n, 4096, READ | COMPLETE | 8) for n in range(4)]
     file.write_bytes(b"".join(issued + ended))
-    trace = load(file, RECORD, requests=2)
+    trace = load(file, CAPACITY, requests=2)
     assert [row[3] for row in rows(trace)] == [9.0, 8.001] and "byte 96" in trace.stopped
 
 
 def test_this_package_s_own_trace_is_read_as_before(written):
     text = "op,sector,sectors,response_us,next_after_us\nR,5,4,10.5,10\nW,9,4,10.5,20\n"
-    trace = load(written(text), RECORD)
+    trace = load(written(text), CAPACITY)
     assert rows(trace) == [("R", 5, 4, 10.5, 10.0), ("W", 9, 4, 10.5, 20.0)]
     assert (trace.format, trace.device, trace.scale) == ("elevatorlab", None, 1.0)
-    first = load(written(text), RECORD, requests=1, fast=True)
+    first = load(written(text), CAPACITY, requests=1, fast=True)
     assert rows(first) == [("R", 5, 4, 10.5, 0.0)] and first.stopped.endswith(":3")
 
 
@@ -386,7 +387,7 @@ QUEUED = "8,0 1 1 0.1 7 Q R 8 + 8 [dd]\n"
 )
 def test_what_cannot_be_read_is_refused_with_line_and_reason(written, text, options, sentence):
     with pytest.raises(ElevatorLabError, match=sentence) as refused:
-        load(written(text), RECORD, **options)
+        load(written(text), CAPACITY, **options)
     assert "\n" not in str(refused.value)
 
 
@@ -407,7 +408,7 @@ def test_what_is_no_record_is_refused_with_its_place(tmp_path, content, sentence
     file = tmp_path / "trace"
     file.write_bytes(content)
     with pytest.raises(ElevatorLabError, match=sentence):
-        load(file, RECORD)
+        load(file, CAPACITY)
 
 
 @pytest.mark.parametrize("known", [2, 1, 0])
@@ -444,7 +445,7 @@ def test_the_page_s_example_is_what_the_command_prints(tmp_path, monkeypatch, ca
     assert printed.splitlines()[: len(shown)] == shown
     command.replay("barracuda", file, as_json=True)
     told = json.loads(capsys.readouterr().out)
-    assert told["trace"] == load(file, RECORD).as_json() and told["compared"] == 2
+    assert told["trace"] == load(file, CAPACITY).as_json() and told["compared"] == 2
 
 
 def test_the_page_has_every_format():

@@ -355,7 +355,7 @@ ROW = "R,5,4,10.5,10\n"
 def test_a_trace_is_read(tmp_path, text, name):
     content = text.encode()
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    assert len(traces.read(tmp_path / name, read(CHEETAH))) == 2
+    assert len(traces.read(tmp_path / name, read(CHEETAH).capacity_sectors)) == 2
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_what_is_no_trace_is_refused_with_its_line(tmp_path, text, sentence):
     file = tmp_path / "trace.csv"
     file.write_text(text)
     with pytest.raises(ElevatorLabError, match=sentence):
-        traces.read(file, read(CHEETAH))
+        traces.read(file, read(CHEETAH).capacity_sectors)
 
 
 def test_the_last_sector_of_a_drive_can_be_replayed():

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from ..plugins import testbeds
 from ..plugins.drives import DRIVES
-from .base import JsonOption, app, tell
+from .base import JsonOption, ResultsOption, WorkersOption, app, tell
 
 if TYPE_CHECKING:
     from ..trial.drive_records import DriveRecord
@@ -60,23 +61,102 @@ def show(name: DriveArgument, as_json: JsonOption = False, out: FigureOption = N
     tell(save(drawing.figure(record), out or BUILD / "drives" / "figures", Path(name).stem))
 
 
+TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="requests of a real drive")]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        help="elevatorlab, blktrace, blkparse, fio, msr, spc or alibaba; by default found out"
+    ),
+]
+DeviceOption = Annotated[
+    str | None, typer.Option(help="which device, if the trace has several, as named there")
+]
+RequestsOption = Annotated[
+    int | None,
+    typer.Option(help="how many from the beginning, at most", show_default="10000; all"),
+]
+
+
+@app.command("replay")
+def replay_in_trials(
+    trace: TraceArgument,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(help="a scheduler's name, by default none; may be repeated"),
+    ] = None,
+    disk: Annotated[
+        str | None,
+        typer.Option(
+            help="a profile, a drive or FILE.json, file_backed, or the id of a disk of the "
+            "machine; by default sata_ssd, on real machines file_backed"
+        ),
+    ] = None,
+    size_mib: Annotated[
+        int | None, typer.Option(min=1, help="its size; by default 256, or the drive's own")
+    ] = None,
+    destroy: Annotated[
+        bool, typer.Option("--destroy", help="everything on the machine's disk may be lost")
+    ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="as fast as the disk answers, not as it came")
+    ] = False,
+    in_flight: Annotated[
+        int, typer.Option(min=1, max=256, help="how many requests may be under way")
+    ] = 256,
+    fold: Annotated[
+        bool, typer.Option("--fold", help="fold addresses to the disk's size; do not scale them")
+    ] = False,
+    format: FormatOption = None,
+    device: DeviceOption = None,
+    requests: RequestsOption = None,
+    repetitions: Annotated[int, typer.Option(min=1, help="how often each trial is run")] = 1,
+    testbed: Annotated[
+        str, typer.Option(help=f"one of {', '.join(testbeds.forms())}")
+    ] = testbeds.DEFAULT,
+    results: ResultsOption = None,
+    workers: WorkersOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay a block trace as the workload of trials on any testbed; print their table as CSV.
+
+    docs/drives.md has the formats of traces and the columns of the table.
+    """
+    from .. import testbeds as known
+    from ..drives import block_traces, trace_trials
+
+    chosen = trace_trials.prepare(
+        trace,
+        known.get(testbed, say=lambda text: print(text, file=sys.stderr)),
+        scheduler or ["none"],
+        disk=disk,
+        size_mib=size_mib,
+        destroy=destroy,
+        format=format,
+        device=device,
+        requests=requests,
+        fast=fast,
+        fold=fold,
+        in_flight=in_flight,
+        repetitions=repetitions,
+        results=results,
+    )
+    for what, said in chosen.trace.said(block_traces.AS_IT_CAME).items():
+        print(f"{what:11} {said}", file=sys.stderr)
+    print(chosen.announcement(workers), file=sys.stderr)
+    table = chosen.measure(workers)
+    print(
+        table.to_json(orient="records", indent=1) if as_json else table.to_csv(index=False),
+        end="" if not as_json else "\n",
+    )
+
+
 @drive_app.command("replay")
 def replay(
     name: DriveArgument,
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="requests of a real drive")],
-    format: Annotated[
-        str | None,
-        typer.Option(
-            help="elevatorlab, blktrace, blkparse, fio, msr, spc or alibaba; by default found out"
-        ),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="which device, if the trace has several, as named there")
-    ] = None,
-    requests: Annotated[
-        int | None,
-        typer.Option(help="how many from the beginning, at most", show_default="10000; all"),
-    ] = None,
+    trace: TraceArgument,
+    format: FormatOption = None,
+    device: DeviceOption = None,
+    requests: RequestsOption = None,
     fast: Annotated[
         bool, typer.Option("--fast", help="leave out the times in which the device was idle")
     ] = False,
@@ -93,7 +173,8 @@ def replay(
     from ..trial.drives import drive
 
     model = drive(name)
-    read = block_traces.load(trace, model.drive, format, device, requests, fast)
+    sectors = model.drive.capacity_sectors
+    read = block_traces.load(trace, sectors, format, device, requests, fast)
     replayed = replaying.replay(model, read.requests, say=lambda text: print(text, file=sys.stderr))
     told = replayed.as_json() | {"trace": read.as_json()}
     if as_json:
@@ -101,7 +182,7 @@ def replay(
         print(json.dumps(told))
         return
     print(f"{model.drive.drive}: {told['requests']} requests")
-    for what, said in read.said().items():
+    for what, said in read.said(block_traces.SERIALLY).items():
         print(f"{what:11} {said}")
     _tell_times(told, model.drive)
     figure = f"{Path(name).stem}-replay"
@@ -122,7 +203,7 @@ def replays(out: FigureOption = None) -> None:
     found = []
     for trace in sorted((DATA / "drives" / "traces").glob("*.csv.gz")):
         device = drive(trace.name.removesuffix(".csv.gz"))
-        requests = traces.read(trace, device.drive)
+        requests = traces.read(trace, device.drive.capacity_sectors)
         found.append(replaying.replay(device, requests, say=lambda text: print(text)))
     print(drawing.nearness(found))
     tell(save(drawing.response_times(found), out or BUILD / "drives" / "figures", "drives"))

@@ -1,7 +1,7 @@
-"""Block traces of other tools, as requests to a modelled drive.
+"""Block traces of other tools, as requests to another disk.
 
 Each format has a reader, which turns lines or records into events. `load` takes the requests of one
-device among them, counts the rest, and fits what it took to the drive. docs/drives.md has the units
+device among them, counts the rest, and fits what it took to the disk. docs/drives.md has the units
 of each format, and where its definition stands.
 """
 
@@ -15,7 +15,7 @@ import re
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, NamedTuple
 import pandas as pd
 
 from ..errors import ElevatorLabError
-from ..trial.drive_records import DriveRecord
+from ..trial import Replay, checked
 from . import traces
 
 #: The name of this package's own format, which `traces.read` reads.
@@ -358,21 +358,35 @@ class _Taking:
             self.failed += event.failed
 
 
+#: What is said of the times when a trace is replayed one request at a time, or as it came; by
+#: whether times are kept.
+SERIALLY = {
+    True: "each request after the answer to the one before, and the trace's idle time between",
+    False: "none: each request at once after the answer to the one before",
+}
+AS_IT_CAME = {
+    True: "each request as long after the first one as in the trace, whether or not others ended",
+    False: "none: as fast as the disk answers",
+}
+
+
 @dataclass(frozen=True)
 class Trace:
-    """The requests of a trace, fitted to a drive, and what became of the rest."""
+    """The requests of a trace, fitted to a disk, and what became of the rest."""
 
     format: str
     #: None: the format has no devices.
     device: str | None
-    #: As `traces.read` returns them; `response_us` is NaN where the trace does not tell it.
+    #: As `traces.read` returns them, and `at_us`: when each came, after the first one.
+    #: `response_us` is NaN where the trace does not tell it.
     requests: pd.DataFrame
     #: How many of each kind were passed over.
     passed_over: dict[str, int]
     #: How many requests were changed or noticed, by how.
     changed: dict[str, int]
-    #: By what addresses were multiplied.
-    scale: float
+    #: By what addresses were multiplied; None: each is what is left of it when it is divided by
+    #: the disk's size.
+    scale: float | None
     #: Whether times were kept.
     timed: bool
     #: Where reading stopped because enough was taken.
@@ -388,8 +402,41 @@ class Trace:
             **{"address_scale": self.scale, "times_kept": self.timed, "stopped": self.stopped},
         }
 
-    def said(self) -> dict[str, str]:
-        """Return a sentence on each thing that a reader must know, by its name."""
+    def workload(self, name: str, group: str, in_flight: int = 256) -> Replay:
+        """Return a workload that sends the requests when they came, or at once if `fast`.
+
+        `in_flight`: How many may be under way.
+        """
+        rows = self.requests[["at_us", "sector", "sectors", "op"]].itertuples(index=False)
+        requests = [
+            {
+                "at_us": round(at_us),
+                "offset_bytes": sector * SECTOR_BYTES,
+                "size_bytes": sectors * SECTOR_BYTES,
+                "write": op == "W",
+            }
+            for at_us, sector, sectors, op in rows
+        ]
+        content = {"name": name, "group": group, "requests": requests, "in_flight": in_flight}
+        return checked(Replay, content, "replay of a trace")
+
+    @property
+    def addresses(self) -> str:
+        """Say what became of the addresses."""
+        if self.scale is None:
+            return "folded: what is left of each when it is divided by the disk's size"
+        if self.scale == 1:
+            return "kept"
+        return (
+            f"multiplied by {self.scale:.6g}, so that the furthest request ends with the "
+            "disk; sizes and runs of adjacent requests kept"
+        )
+
+    def said(self, times: Mapping[bool, str]) -> dict[str, str]:
+        """Return a sentence on each thing that a reader must know, by its name.
+
+        `times`: `SERIALLY` or `AS_IT_CAME`.
+        """
         told = self.as_json()
         of = f" of {self.device}" if self.device else ""
         said = {"trace": f"{self.format}{of}: {told['reads']} reads, {told['writes']} writes"}
@@ -397,17 +444,8 @@ class Trace:
             said["passed over"] = _listed(self.passed_over)
         if self.stopped:
             said["stopped"] = f"at {self.stopped}: enough requests (--requests)"
-        said["addresses"] = "kept"
-        if self.scale != 1:
-            said["addresses"] = (
-                f"multiplied by {self.scale:.6g}, so that the furthest request ends with the "
-                "drive; sizes and runs of adjacent requests kept"
-            )
-        said["times"] = (
-            "each request after the answer to the one before, and the trace's idle time between"
-            if self.timed
-            else "none: each request at once after the answer to the one before"
-        )
+        said["addresses"] = self.addresses
+        said["times"] = times[self.timed]
         if self.changed:
             said["changed"] = _listed(self.changed)
         return said
@@ -419,17 +457,18 @@ def _listed(counts: dict[str, int]) -> str:
 
 def load(
     file: Path,
-    drive: DriveRecord,
+    capacity_sectors: int,
     format: str | None = None,
     device: str | None = None,
     requests: int | None = None,
     fast: bool = False,
+    fold: bool = False,
 ) -> Trace:
-    """Return the requests of a trace of any format, fitted to a drive.
+    """Return the requests of a trace of any format, fitted to a disk.
 
     `format`: One of `FORMATS`; by default, what the content says. `device`: Which one, as the trace
     names it, if it has several. `requests`: How many from the beginning, at most. `fast`: Leave the
-    idle times out.
+    idle times out. `fold`: Fold addresses beyond the disk's end, instead of scaling all of them.
 
     Raises
     ------
@@ -444,23 +483,25 @@ def load(
     try:
         name = format or _found_format(file)
         if name == OWN:
-            return _own(file, drive, device, requests, fast)
+            return _own(file, capacity_sectors, device, requests, fast)
         taking = _taken(file, name, device, requests or TAKEN)
     except (EOFError, OSError, zlib.error) as problem:
         raise ElevatorLabError(f"{file}: expected a trace; {problem}") from None
-    table, changed, scale = _fitted(taking, drive.capacity_sectors, fast)
+    table, changed, scale = _fitted(taking, capacity_sectors, fast, fold)
     passed_over = dict(taking.passed_over)
     return Trace(name, taking.device, table, passed_over, changed, scale, not fast, taking.stopped)
 
 
 def _own(
-    file: Path, drive: DriveRecord, device: str | None, requests: int | None, fast: bool
+    file: Path, capacity_sectors: int, device: str | None, requests: int | None, fast: bool
 ) -> Trace:
     if device:
         raise _refusal("device", f"none, as the trace {file} is of one device", device)
-    table = traces.read(file, drive)
+    table = traces.read(file, capacity_sectors)
     stopped = f"{file}:{requests + 2}" if requests and requests < len(table) else None
     table = table.head(requests or len(table))
+    came_us = (table["response_us"] + table["next_after_us"]).cumsum().shift(fill_value=0.0)
+    table = table.assign(at_us=0.0 if fast else came_us)
     if fast:
         table = table.assign(next_after_us=0.0)
     return Trace(OWN, None, table, {}, {}, 1.0, not fast, stopped)
@@ -490,9 +531,9 @@ def _taken(file: Path, name: str, device: str | None, most: int) -> _Taking:
 
 
 def _fitted(
-    taking: _Taking, capacity: int, fast: bool
-) -> tuple[pd.DataFrame, dict[str, int], float]:
-    """Return the requests on a drive of `capacity` sectors, what was changed, and the scale."""
+    taking: _Taking, capacity: int, fast: bool, fold: bool
+) -> tuple[pd.DataFrame, dict[str, int], float | None]:
+    """Return the requests on a disk of `capacity` sectors, what was changed, and the scale."""
     found = list(taking.taken.values())
     requests = sorted(found, key=lambda one: one.time_ns)
     changed: Counter[str] = Counter()
@@ -505,8 +546,14 @@ def _fitted(
         if sectors > capacity:
             raise _refusal(one.at, f"at most the drive's {capacity} sectors", str(sectors))
     furthest = max(ends)
-    fits = furthest <= capacity
-    places = starts if fits else _places(starts, sizes, furthest, capacity)
+    places = starts
+    scale: float | None = 1.0
+    if furthest > capacity and fold:
+        # A request that would end behind the disk ends with it.
+        pairs = zip(starts, sizes, strict=True)
+        places, scale = [min(start % capacity, capacity - size) for start, size in pairs], None
+    elif furthest > capacity:
+        places, scale = _places(starts, sizes, furthest, capacity), capacity / furthest
     rows: list[tuple[Any, ...]] = []
     for one, place, sectors, gap_us in zip(
         requests, places, sizes, _gaps_us(requests, fast), strict=True
@@ -522,12 +569,14 @@ def _fitted(
         for part in range(0, sectors, LARGEST_SECTORS):
             size = min(LARGEST_SECTORS, sectors - part)
             last = part + size == sectors
-            rows.append((one.kind, place + part, size, response_us, gap_us if last else 0.0))
+            at_us = 0.0 if fast else (one.time_ns - requests[0].time_ns) / 1000
+            after_us = gap_us if last else 0.0
+            rows.append((one.kind, place + part, size, response_us, after_us, at_us))
     if len(rows) > traces.MOST_REQUESTS:
         raise _refusal("requests", f"at most {traces.MOST_REQUESTS}, parts counted", str(len(rows)))
-    table = pd.DataFrame(rows, columns=list(traces.COLUMNS))
+    table = pd.DataFrame(rows, columns=[*traces.COLUMNS, "at_us"])
     said = {name: count for name, count in changed.items() if count}
-    return table, said, 1.0 if fits else capacity / furthest
+    return table, said, scale
 
 
 def _places(starts: list[int], sizes: list[int], furthest: int, capacity: int) -> list[int]:

@@ -15,7 +15,6 @@ from typing import IO, Any
 import pandas as pd
 
 from ..errors import ElevatorLabError
-from ..trial.drive_records import DriveRecord
 
 COLUMNS = ("op", "sector", "sectors", "response_us", "next_after_us")
 
@@ -25,17 +24,17 @@ MOST_REQUESTS, LONGEST_US = 100_000, 86_400e6
 _DIGITS = re.compile("[0-9]{1,18}")
 
 
-def read(file: Path, drive: DriveRecord) -> pd.DataFrame:
+def read(file: Path, capacity_sectors: int) -> pd.DataFrame:
     """Return the requests of a trace, one per row.
 
     `file`: CSV with a header that has `COLUMNS`, maybe compressed (gzip). `response_us` is the
     response time of the real drive, and `next_after_us` the time from this answer to the next
-    request. `drive`: The model of the drive on which the trace was recorded.
+    request. `capacity_sectors`: How many the disk has that the requests are for.
     """
     rows: list[tuple[Any, ...]] = []
     try:
         with io.TextIOWrapper(opened(file), "utf-8-sig", newline="") as lines:
-            rows.extend(_rows(file, lines, drive))
+            rows.extend(_rows(file, lines, capacity_sectors))
     except EOFError:
         at = f"{file}:{len(rows) + 2}"
         raise ElevatorLabError(
@@ -55,7 +54,7 @@ def opened(file: Path) -> io.BufferedReader:
     return io.BufferedReader(gzip.open(file)) if compressed else open(file, "rb")
 
 
-def _rows(file: Path, lines: IO[str], drive: DriveRecord) -> Iterator[tuple[Any, ...]]:
+def _rows(file: Path, lines: IO[str], capacity_sectors: int) -> Iterator[tuple[Any, ...]]:
     header = next(csv.reader([lines.readline()]), [])
     if missing := [name for name in COLUMNS if name not in header]:
         raise ElevatorLabError(
@@ -78,16 +77,16 @@ def _rows(file: Path, lines: IO[str], drive: DriveRecord) -> Iterator[tuple[Any,
             raise ElevatorLabError(
                 f"{at}: expected {len(header)} fields, {', '.join(header)}; found {len(fields)}"
             )
-        yield _row(at, dict(zip(header, fields, strict=True)), drive)
+        yield _row(at, dict(zip(header, fields, strict=True)), capacity_sectors)
 
 
-def _row(at: str, fields: dict[str, str], drive: DriveRecord) -> tuple[Any, ...]:
+def _row(at: str, fields: dict[str, str], capacity_sectors: int) -> tuple[Any, ...]:
     if fields["op"] not in ("R", "W"):
         raise ElevatorLabError(f"{at}: op: expected R or W; found {fields['op']!r}")
     sector, sectors = (_whole(at, name, fields[name]) for name in ("sector", "sectors"))
-    if not 1 <= sectors <= 2048 or sector + sectors > drive.capacity_sectors:
+    if not 1 <= sectors <= 2048 or sector + sectors > capacity_sectors:
         raise ElevatorLabError(
-            f"{at}: expected 1 to 2048 sectors among the drive's {drive.capacity_sectors}; "
+            f"{at}: expected 1 to 2048 sectors among the drive's {capacity_sectors}; "
             f"found {sectors} from {sector} on"
         )
     times_us = [_time(at, name, fields[name]) for name in COLUMNS[-2:]]

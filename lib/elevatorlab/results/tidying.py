@@ -23,30 +23,35 @@ def tidy(results: str | Path, study: Study) -> pd.DataFrame:
     scheduler_sources.register(results)
     digests = scheduler_sources.current(results)
     for stored in reading.results_in(results, study.NAME):
-        trial, provenance = stored.trial, stored.provenance
+        trial = stored.trial
         if not scheduler_sources.is_current(trial, digests):
             continue
-        common = {
-            "trial": stored.folder.name,
-            "study": trial["study"],
-            "testbed": provenance.testbed,
-            "machine": provenance.machine,
-            "accelerator": provenance.accelerator,
-            "image_digest": provenance.image_digest,
-            "preset": trial["preset"],
-            "device": _named(trial["device"]),
-            "backing_scheduler": trial["backing_scheduler"],
-            "scheduler": trial["scheduler"]["name"],
-            "seed": trial["seed"],
-            "repetition": trial["repetition"],
-            **_of_window(stored),
-        }
+        common = {**of_trial(stored), **_of_window(stored)}
         rows += [{**common, **row} for row in study.rows(trial, stored.result.as_given())]
     table = pd.DataFrame(rows, columns=study.COLUMNS)
     if len(table) == 0:
         return table
     table = checked(study, table, f"table of {study.NAME} from {results}")
     return table.sort_values(study.ORDER, ignore_index=True)
+
+
+def of_trial(stored: Stored) -> dict[str, Any]:
+    """Return the columns that every table has: which trial it is, and where it ran."""
+    trial, provenance = stored.trial, stored.provenance
+    return {
+        "trial": stored.folder.name,
+        "study": trial["study"],
+        "testbed": provenance.testbed,
+        "machine": provenance.machine,
+        "accelerator": provenance.accelerator,
+        "image_digest": provenance.image_digest,
+        "preset": trial["preset"],
+        "device": _named(trial["device"]),
+        "backing_scheduler": trial["backing_scheduler"],
+        "scheduler": trial["scheduler"]["name"],
+        "seed": trial["seed"],
+        "repetition": trial["repetition"],
+    }
 
 
 def _of_window(stored: Stored) -> dict[str, float | None]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ..paths import PROJECT
 from ..plugins import studies
+from ..results import replays
 from ..results.models import Sample
-from ..results.tables import SHARED, Column, number, text
+from ..results.tables import SHARED, Column, Table, number, text
 
 PAGE = PROJECT / "docs" / "data-dictionary.md"
 
@@ -31,6 +32,12 @@ def page() -> str:
         *_lines(SHARED.values()),
         *_of_studies(),
         "",
+        "## Replays of traces",
+        "",
+        f"`elevatorlab replay` prints one row per {replays.TABLE.row}.",
+        "",
+        *_own_lines(replays.TABLE),
+        "",
         "## samples.csv",
         "",
         "One row per interval and target: the device, or a group.",
@@ -43,9 +50,12 @@ def page() -> str:
 def _of_studies() -> Iterator[str]:
     for name, study in studies.STUDIES.items():
         if table := getattr(study, "TABLE", None):
-            own = [column for column in table.columns if column.name not in SHARED]
             yield from ("", f"## {name}", "", f"*{study.TITLE}* One row per {table.row}.", "")
-            yield from _lines(own)
+            yield from _own_lines(table)
+
+
+def _own_lines(table: Table) -> Iterator[str]:
+    return _lines(column for column in table.columns if column.name not in SHARED)
 
 
 def _lines(columns: Iterable[Column]) -> Iterator[str]:

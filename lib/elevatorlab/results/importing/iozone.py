@@ -19,7 +19,9 @@ _COMPLAINT = re.compile(
     re.MULTILINE,
 )
 
-#: What the blocks call each test, and the columns of the table, which are nine characters wide.
+COMPLETE = "iozone test complete."
+
+#: What the blocks call each test, and the columns of the table.
 _BLOCKS = {
     "initial writers": "write",
     "rewriters": "rewrite",
@@ -47,7 +49,7 @@ _BLOCK = re.compile(
     r"\s*Max throughput per \w+\s*= *(?P<fastest>[\d.]+) \S+\s*\n"
 )
 _FILES = re.compile(r"writes an? (\d+) (\w+) file in (\d+) (\w+) records")
-_HEAD = re.compile(r"^ *(?P<unit>[kKMG]B(?:ytes)?) +reclen .*$", re.MULTILINE)
+_HEAD = re.compile(r"^ *(?P<unit>[kKMG]B(?:ytes)?) +reclen(?P<tests> .*?) *$", re.MULTILINE)
 _UNIT = re.compile(r"Output is in (\w+)")
 
 _KIB = {"k": 1, "m": 1 << 10, "g": 1 << 20}
@@ -58,8 +60,9 @@ def rows(text: str) -> Iterator[Row]:
     begins = [found.start() for found in BEGINNING.finditer(text)]
     for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
         before = line_of(text, begin) - 1
+        run, complete, _ = text[begin:end].partition(COMPLETE)  # what follows is not iozone's
         try:
-            yield from _of_run(text[begin:end])
+            yield from _of_run(run + complete)
         except Unreadable as problem:
             raise Unreadable(before + problem.line, str(problem)) from None
 
@@ -68,11 +71,11 @@ def _of_run(text: str) -> Iterator[Row]:
     if wrong := _COMPLAINT.search(text):
         line = line_of(text, wrong.start())
         raise Unreadable(line, f"expected a run without errors; found {wrong[0].strip()!r}")
-    if "iozone test complete." not in text:
+    if not text.endswith(COMPLETE):
         last = text.rstrip()
         raise Unreadable(
             line_of(text, len(last)),
-            f"expected 'iozone test complete.' at the end; it is cut off at {last[-40:]!r}",
+            f"expected {COMPLETE!r} at the end; it is cut off at {last[-40:]!r}",
         )
     revision = re.search(r"\$Revision: ([\d.]+)", text)
     version = revision[1] if revision else ""
@@ -134,17 +137,24 @@ def _of_table(text: str, head: re.Match[str], version: str) -> Iterator[Row]:
         "microseconds": ("latency_mean_us", 1),
     }.get(unit[1].lower()) or ("throughput_kib_s", _kib(unit[1], line))
     size_kib = _kib(head["unit"], first)
+    if len(head["tests"].split()) != len(_TABLE):
+        raise Unreadable(first, f"expected {len(_TABLE)} tests; found {head['tests'].strip()!r}")
+    # Nine characters, and ten since version 3.506; the last one's name ends behind its column.
+    width = len(head["tests"]) // len(_TABLE)
     for number, row in enumerate(text.splitlines()[first:], start=first + 1):
-        if not row.strip() or row.startswith("iozone test complete"):
+        if not row.strip() or row.strip() == COMPLETE:
             break
         found = list(re.finditer(r"\d+", row))
         if not re.fullmatch(r"[\d ]+", row) or len(found) < 3:
             raise Unreadable(number, f"expected a row of whole numbers; found {row.strip()!r}")
         file, record, *cells = found
-        for cell in cells:
-            # A test that did not run leaves its column blank, so the place tells which one it is.
+        # A test that did not run leaves its column blank, so the place tells which one it is.
+        places = [round((cell.end() - record.end()) / width) - 1 for cell in cells]
+        if len(set(places)) < len(places) or not 0 <= places[0] <= places[-1] < len(_TABLE):
+            raise Unreadable(number, f"expected columns of {width} characters; found {row!r}")
+        for place, cell in zip(places, cells, strict=True):
             factors = {
-                "test": _TABLE[round((cell.end() - record.end()) / 9) - 1],
+                "test": _TABLE[place],
                 "threads": 1,
                 "file_kib": int(file[0]) * size_kib,
                 "record_kib": int(record[0]) * size_kib,

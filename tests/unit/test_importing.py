@@ -299,6 +299,80 @@ def test_sysbenchs_fileio_has_directions(table_of):
     assert set(table["block_size_bytes"]) == {16384} and set(table["test"]) == {"random r/w"}
 
 
+FILEIO_1_1 = """\
+  sysbench 1.1.0-abc (using bundled LuaJIT 2.1.0-beta3)
+  Running the test with following options:
+  Number of threads: 4
+  Block size 10KiB
+  Doing sequential rewrite test
+  Throughput:
+           read:  IOPS=0.00 0.00 MiB/s (0.00 MB/s)
+           write: IOPS=90.50 2.00 MiB/s (2.10 MB/s)
+           fsync: IOPS=7.25
+
+  Latency (ms):
+           min:                                  0.06
+           avg:                                  0.44
+           max:                                 37.16
+           95th percentile:                      1.12
+           sum:                               4358.00
+"""
+
+
+def test_sysbench_1_1_tells_of_fileio_no_counts(table_of):
+    """Here it was indented, as in a letter."""
+    table = table_of(FILEIO_1_1).set_index("direction")
+    assert list(table.index) == ["all", "write", "fsync"]
+    assert table.loc["write", ["throughput_iops", "throughput_kib_s"]].tolist() == [90.5, 2048]
+    assert table.loc["fsync", "throughput_iops"] == 7.25
+    whole = table.loc["all", ["latency_mean_us", "latency_max_us", "latency_p95_us"]]
+    assert whole.tolist() == pytest.approx([440, 37160, 1120])
+    assert "requests" not in table and set(table["block_size_bytes"]) == {10240}
+    with pytest.raises(ElevatorLabError, match="expected a line 'avg'"):
+        table_of(FILEIO_1_1.partition("  Latency")[0])
+
+
+def test_sysbench_1_1_has_another_word_for_the_time(table_of):
+    text = SYSBENCH.replace("    total time:  ", "    time elapsed:")
+    assert text != SYSBENCH
+    (row,) = table_of(text).to_dict("records")
+    (usual,) = table_of(SYSBENCH).to_dict("records")
+    assert row["duration_s"] == usual["duration_s"] > 0
+
+
+SYSBENCH_0_5 = """\
+sysbench 0.5:  multi-threaded system evaluation benchmark
+
+Running the test with following options:
+Number of threads: 8
+
+General statistics:
+    total time:                          50.0s
+    total number of events:              20000
+    total time taken by event execution: 400.0s
+    response time:
+         min:                                  2.50ms
+         avg:                                 20.00ms
+         max:                                 37.50ms
+         approx.  95 percentile:              25.00ms
+"""
+
+
+def test_sysbench_0_5_is_read_but_for_its_fileio(table_of):
+    (row,) = table_of(SYSBENCH_0_5).to_dict("records")
+    assert (row["requests"], row["threads"], row["throughput_events_s"]) == (20000, 8, 400)
+    assert (row["latency_mean_us"], row["latency_min_us"]) == (20000, 2500)
+    assert (row["latency_max_us"], row["latency_p95_us"]) == (37500, 25000)
+    assert len(
+        table_of(SYSBENCH_0_5.replace("General", "Operations performed: 6 (2 ops/sec)\nGeneral"))
+    )
+    fileio = SYSBENCH_0_5.replace("General", "Operations performed:  6 Read, 4 Write\nGeneral")
+    with pytest.raises(
+        ElevatorLabError, match=r"0\.txt:6: expected fileio of sysbench 1; found .*0.5"
+    ):
+        table_of(fileio)
+
+
 def wider(text):
     """Return iozone's text with a table of one row in columns of ten characters, not nine."""
     lines = text.splitlines()
@@ -324,6 +398,17 @@ def test_what_stands_behind_iozones_end_is_no_failure_of_it(table_of):
     assert len(table_of(text)) == 6
     with pytest.raises(ElevatorLabError, match="expected a run without errors"):
         table_of("Can't\n".join(text.partition("iozone test complete.")[::2]))
+
+
+def test_a_file_of_several_tools_has_the_rows_of_all(table_of):
+    text = "\n".join([iozone("single"), SYSBENCH, TEXT])
+    assert table_of(text)["tool"].value_counts().to_dict() == {"iozone": 6, "fio": 2, "sysbench": 1}
+
+
+def test_fios_text_beside_another_report_is_left_out_with_a_word(table_of):
+    text = "j: (groupid=0, jobs=1): err= 0\n" + iozone("single")
+    with pytest.warns(UserWarning, match="fio's report in line 1 is left out"):
+        assert len(table_of(text)) == 6
 
 
 def test_the_command_writes_the_table(tmp_path):

@@ -1,4 +1,8 @@
-"""sysbench's text, of its version 1: what all tests report, and the directions of ``fileio``."""
+"""sysbench's text: what all tests report, and the directions of ``fileio``.
+
+Versions 0.4 and 0.5 have other words for the same counts. 1.1, which was never released but is what
+a build from the sources gives, tells of ``fileio`` rates and latencies alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,18 @@ from typing import Any
 
 from .rows import Row, Unreadable, line_of
 
-BEGINNING = re.compile(r"^sysbench (?P<version>\d[\w.-]*)", re.MULTILINE)
+BEGINNING = re.compile(r"^ *sysbench (?P<version>\d[\w.-]*)", re.MULTILINE)
+
+#: A direction's rate in ``fileio`` of version 1.1.
+_RATE = re.compile(
+    r"^ *(?P<direction>read|write|fsync): +IOPS=(?P<iops>[\d.]+)(?: (?P<mib_s>[\d.]+) MiB/s .*)?$",
+    re.MULTILINE,
+)
+
+#: The test of memory has a line that begins in the same way.
+_OLD_FILEIO = re.compile(r"^ *Operations performed: +\d+ reads?\b", re.MULTILINE | re.IGNORECASE)
+
+_PERCENTILE = re.compile(r"(\d+)(?:th)? percentile: +([\d.]+)(?:ms)?$", re.MULTILINE)
 
 _DIRECTIONS = {"read": ("reads", "read"), "write": ("writes", "written"), "fsync": ("fsyncs", "")}
 
@@ -32,40 +47,39 @@ def rows(text: str) -> Iterator[Row]:
 
 
 def _of_run(text: str, version: str) -> Iterator[Row]:
-    if version.startswith("0"):
-        raise Unreadable(1, f"expected sysbench 1; found {version}, which counts otherwise")
+    if operations := _OLD_FILEIO.search(text):
+        raise Unreadable(
+            line_of(text, operations.start()),
+            f"expected fileio of sysbench 1; found that of {version}, whose directions are rounded",
+        )
     if checkpoint := re.search("Checkpoint report", text):
         raise Unreadable(
             line_of(text, checkpoint.start()),
             "expected one report of the whole run; found one of a part of it (report-checkpoints)",
         )
-    requests = int(_figure(text, "total number of events"))
-    duration_s = _figure(text, "total time", "s")
-    test = re.search(r"^Doing (.+) test$", text, re.MULTILINE)
-    size = re.search(r"^Block size ([\d.]+)(Ki|Mi|Gi|)B$", text, re.MULTILINE)
+    rates = list(_RATE.finditer(text))
+    test = re.search(r"^ *Doing (.+) test$", text, re.MULTILINE)
+    size = re.search(r"^ *Block size ([\d.]+)(Ki|Mi|Gi|)B$", text, re.MULTILINE)
     factors: dict[str, Any] = {"threads": int(_figure(text, "Number of threads"))}
     if test:
         factors["test"] = test[1]
     if size:
         power = ["", "Ki", "Mi", "Gi"].index(size[2])
         factors["block_size_bytes"] = int(float(size[1]) * 1024**power)
-    measured = {
-        "requests": requests,
-        "duration_s": duration_s,
-        "throughput_events_s": requests / duration_s if duration_s else None,
-    }
-    if requests:
-        # The mean that sysbench prints has two digits behind the point; the sum has more.
-        measured["latency_mean_us"] = _figure(text, "sum") * 1000 / requests
-        measured["latency_min_us"] = _figure(text, "min") * 1000
-        measured["latency_max_us"] = _figure(text, "max") * 1000
-        if percentile := re.search(r"(\d+)th percentile: +([\d.]+)$", text, re.MULTILINE):
-            measured[f"latency_p{percentile[1]}_us"] = float(percentile[2]) * 1000
+    counted = not rates or "total number of events:" in text
+    measured = _counts(text, version.startswith("0.")) if counted else _latencies(text)
     if ignored := re.search(r"ignored errors: +(\d+)", text):
         measured["errors"] = int(ignored[1])
     yield Row("sysbench", version, {"direction": "all", **factors}, measured)
+    for one in rates:
+        if float(one["iops"]):
+            told = {"throughput_iops": float(one["iops"])}
+            if one["mib_s"]:
+                told["throughput_kib_s"] = float(one["mib_s"]) * 1024
+            yield Row("sysbench", version, {"direction": one["direction"], **factors}, told)
     if "File operations:" not in text:
         return
+    duration_s = measured["duration_s"]
     for direction, (done, moved) in _DIRECTIONS.items():
         rate = _figure(text, f"{done}/s")
         if rate:
@@ -73,6 +87,33 @@ def _of_run(text: str, version: str) -> Iterator[Row]:
             if moved:
                 found["throughput_kib_s"] = _figure(text, f"{moved}, MiB/s") * 1024
             yield Row("sysbench", version, {"direction": direction, **factors}, found)
+
+
+def _counts(text: str, old: bool) -> dict[str, Any]:
+    """Return what was counted, and the latencies, where something was."""
+    requests = int(_figure(text, "total number of events"))
+    duration_s = _figure(text, "time elapsed" if "time elapsed:" in text else "total time", "s")
+    measured = {
+        "requests": requests,
+        "duration_s": duration_s,
+        "throughput_events_s": requests / duration_s if duration_s else None,
+    }
+    if requests:
+        # The mean that sysbench prints has two digits behind the point; the sum has more.
+        sum_s = _figure(text, "total time taken by event execution", "s?") if old else None
+        sum_ms = _figure(text, "sum") if sum_s is None else sum_s * 1000
+        measured |= _latencies(text) | {"latency_mean_us": sum_ms * 1000 / requests}
+    return measured
+
+
+def _latencies(text: str) -> dict[str, float]:
+    names = {"avg": "mean", "min": "min", "max": "max"}
+    found = {
+        f"latency_{name}_us": _figure(text, said, "(?:ms)?") * 1000 for said, name in names.items()
+    }
+    if percentile := _PERCENTILE.search(text):
+        found[f"latency_p{percentile[1]}_us"] = float(percentile[2]) * 1000
+    return found
 
 
 def _figure(text: str, name: str, unit: str = "") -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +102,7 @@ def _rows(file: Path, per_job: bool) -> list[Row]:
     except (OSError, UnicodeDecodeError) as problem:
         raise ElevatorLabError(f"{file}: expected a tool's report; {problem}") from None
     try:
-        rows = list(_of_text(text, per_job))
+        rows = _of_text(text, per_job)
         if not rows:
             raise Unreadable(1, "expected at least one request that was served; found none")
     except Unreadable as problem:
@@ -112,19 +112,24 @@ def _rows(file: Path, per_job: bool) -> list[Row]:
     return rows
 
 
-def _of_text(text: str, per_job: bool) -> Iterator[Row]:
-    if iozone.BEGINNING.search(text):
-        return iozone.rows(text)
-    if sysbench.BEGINNING.search(text):
-        return sysbench.rows(text)
-    if fio.BEGINNING.search(text):
-        return fio.rows(text, per_job)
-    if found := re.search(r"^.*\(groupid=\d+, jobs=\d+\)", text, re.MULTILINE):
-        raise Unreadable(
-            line_of(text, found.start()),
-            "expected fio's JSON; found its text for people, which rounds. Run fio with "
-            "--output-format=json+",
-        )
+#: What fio prints for people begins so.
+_FIOS_TEXT = re.compile(r"^.*\(groupid=\d+, jobs=\d+\)", re.MULTILINE)
+
+
+def _of_text(text: str, per_job: bool) -> list[Row]:
+    """Return the rows of all reports in a text, which may be of several tools."""
+    there = [one for one in (iozone, sysbench) if one.BEGINNING.search(text)]
+    rows = [row for one in there for row in one.rows(text)]
+    if fio.BEGINNING.search(text) and (not there or '"fio version"' in text):
+        return rows + list(fio.rows(text, per_job))
+    if found := _FIOS_TEXT.search(text):
+        line = line_of(text, found.start())
+        said = "its text for people, which rounds. Run fio with --output-format=json+"
+        if not rows:
+            raise Unreadable(line, f"expected fio's JSON; found {said}")
+        rows[0].note = f"fio's report in line {line} is left out: expected JSON; found {said}"
+    if there:
+        return rows
     raise Unreadable(
         1,
         "expected what fio (as JSON), iozone or sysbench prints; found text that begins with "

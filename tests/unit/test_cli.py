@@ -340,6 +340,11 @@ def test_the_doctor_cuts_nothing(width):
     for column, name in ((2, "what"), (4, "found"), (6, "remedy")):
         told = solid("".join(row[column] for row in cells if len(row) > column))
         assert [one[name] for one in found if solid(one[name]) not in told] == []
+    lines = cli("doctor", env=environment).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    told = solid("".join(lines))
+    missing = [one["remedy"] for one in found if not one["ready"]]
+    assert [remedy for remedy in missing if solid(remedy) not in told] == []
 
 
 @pytest.mark.parametrize("wrong", [["claims", "cfq"], ["claims", "--no-such-option"]])

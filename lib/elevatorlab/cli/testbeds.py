@@ -59,12 +59,17 @@ def doctor(
         for name, some in findings.items():
             for missing, found, remedy in alike(some):  # one line for all with the same remedy
                 said = escape(f"{found}; {remedy}")
-                console().print(f"[red]{escape(f'{name}, {missing}')}:[/] {said}")
+                _tell(f"[red]{escape(f'{name}, {missing}')}:[/] {said}")
         for package, entries in of_others().items():
-            console().print(f"plug-in {package}: {', '.join(entries)}")
+            _tell(f"plug-in {package}: {', '.join(entries)}")
     asked_for = findings if testbed else {testbeds.DEFAULT: findings[testbeds.DEFAULT]}
     if any(one.needed and not one.ready for some in asked_for.values() for one in some):
         raise typer.Exit(EXIT_ERROR)
+
+
+def _tell(line: str) -> None:
+    """Print a line, folded at the console's width: 80 columns in a pipe."""
+    console().print(line, soft_wrap=False, overflow="fold")
 
 
 def _overview(findings: Mapping[str, Sequence[Readiness]]) -> Table:

@@ -120,6 +120,30 @@ class TestHops:
         assert f"the jump host root@127.0.0.1:{hop.port}" in said
         assert ("ssh-keygen -f" in said) == (keys == "another")
 
+    @pytest.mark.parametrize("names", ["[127.0.0.1]:{port}", "*", "![127.0.0.1]:1,[127.*"])
+    def test_a_revoked_key_is_refused_though_it_is_known(self, lab, refusal, hop, server, names):
+        before = logins(hop)
+        revoked = "@revoked " + known(hop, names.format(port=hop.port))
+        self.know(lab, known(server), known(hop), revoked)
+        said = refusal("ssh://lab?config=yes")
+        assert f"the host key of the jump host root@127.0.0.1:{hop.port} is revoked" in said
+        assert self.openssh(lab) != 0 and logins(hop) == before
+
+    def test_a_key_that_is_revoked_for_another_machine_is_accepted(self, lab, shell, hop, server):
+        self.know(lab, known(server), known(hop), "@revoked " + known(hop, "other.lab,|1|x|y"))
+        assert shell("ssh://lab?config=yes").run(["echo", "1"]) == "1\n"
+        assert self.openssh(lab) == 0
+
+    def test_a_key_that_an_authority_may_have_signed_is_wanted_itself(
+        self, lab, shell, refusal, hop, server
+    ):
+        """OpenSSH would accept a certificate, which Paramiko does not ask for."""
+        authority = "@cert-authority " + known(hop, "*")
+        self.know(lab, known(server), authority)
+        assert f"ssh-keyscan -p {hop.port} 127.0.0.1 >> " in refusal("ssh://lab?config=yes")
+        self.know(lab, known(server), authority, known(hop))
+        assert shell("ssh://lab?config=yes").run(["echo", "1"]) == "1\n"
+
     def test_a_configuration_that_checks_nothing_changes_nothing(self, lab, refusal, hop, server):
         self.write(lab, server, hop, "ProxyJump hop", "Host *\n StrictHostKeyChecking no\n")
         self.know(lab, known(server))

@@ -1,5 +1,6 @@
 """The way to a machine, as OpenSSH's own configuration has it: ``ssh -G`` says what it means."""
 
+import contextlib
 import getpass
 import os
 import pwd
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
+import paramiko
+
 from ...errors import NotReady
 
 #: Time for OpenSSH to read its configuration, which may run programs (``Match exec``).
@@ -22,6 +25,9 @@ NONE = "none"
 
 #: Files of host keys that OpenSSH reads where no configuration says otherwise.
 KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
+
+#: Marks of a line in such a file, by what they say of its key.
+REVOKED, AUTHORITY = "@revoked", "@cert-authority"
 
 
 class Way(NamedTuple):
@@ -128,6 +134,58 @@ def spelled(netloc: str) -> str:
     """
     host = netloc.rpartition("@")[2]
     return host.partition("]")[0][1:] if host.startswith("[") else host.partition(":")[0]
+
+
+class KnownHosts(NamedTuple):
+    """What files of host keys say of one machine, besides its usual keys.
+
+    `usual`: All lines without a mark, but for those of a revoked key. `revoked`: The keys that are
+    revoked for the machine, each as its type and its base64. `authority`: The file that names a
+    certificate authority for the machine; None if there is none.
+    """
+
+    usual: str
+    revoked: frozenset[tuple[str, str]]
+    authority: str | None
+
+
+def known_hosts(files: Sequence[str], name: str) -> KnownHosts:
+    """Read files of host keys for the machine that has this name there."""
+    usual, revoked, authority = list[list[str]](), set[tuple[str, str]](), None
+    for file in files:
+        for line in Path(file).read_text(errors="replace").splitlines():
+            fields = line.split()
+            if not line.lstrip().startswith("@"):
+                usual.append(fields)
+            elif len(fields) > 3 and _named(fields[1], name):
+                if fields[0] == REVOKED:
+                    revoked.add((fields[2], fields[3]))
+                elif fields[0] == AUTHORITY:
+                    authority = authority or file
+    kept = [" ".join(fields) for fields in usual if tuple(fields[1:3]) not in revoked]
+    return KnownHosts("\n".join([*kept, ""]), frozenset(revoked), authority)
+
+
+def _named(patterns: str, name: str) -> bool:
+    """Tell whether a list of patterns, as OpenSSH has them in known_hosts, means a machine.
+
+    >>> _named("*.lab,!old.lab", "new.lab"), _named("*.lab,!old.lab", "old.lab")
+    (True, False)
+    >>> _named("[127.0.0.?]:22*", "[127.0.0.1]:2222")
+    True
+    """
+    found = False
+    for pattern in patterns.split(","):
+        if pattern.startswith("|"):
+            with contextlib.suppress(ValueError, AssertionError):  # it is no hash
+                found |= paramiko.HostKeys.hash_host(name, pattern) == pattern
+            continue
+        wanted = re.escape(pattern.removeprefix("!")).replace(r"\*", ".*").replace(r"\?", ".")
+        if re.fullmatch(wanted, name, re.IGNORECASE):
+            if pattern.startswith("!"):
+                return False
+            found = True
+    return found
 
 
 def _homes() -> tuple[str, str]:

@@ -8,7 +8,8 @@ import shlex
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import paramiko
@@ -31,11 +32,19 @@ class UnknownKey(paramiko.SSHException):
     """A machine shows a host key, and none is known."""
 
 
+class RevokedKey(paramiko.SSHException):
+    """A machine shows a host key that is revoked."""
+
+
 class _Refuse(paramiko.MissingHostKeyPolicy):
-    """Refuses machines whose host keys are unknown."""
+    """Refuses machines whose host keys are unknown, or revoked."""
+
+    def __init__(self, revoked: Collection[tuple[str, str]]) -> None:
+        self.revoked = revoked
 
     def missing_host_key(self, client: object, hostname: str, key: paramiko.PKey) -> None:
-        raise UnknownKey(f"{key.get_name()} {key.fingerprint}")
+        kind = RevokedKey if (key.get_name(), key.get_base64()) in self.revoked else UnknownKey
+        raise kind(f"{key.get_name()} {key.fingerprint}")
 
 
 class Login:
@@ -127,8 +136,8 @@ class Login:
         where = f"the jump host {where}" if self.behind else where
         client = self.connection.client
         try:
-            self._know_hosts(client)
-            client.set_missing_host_key_policy(_Refuse())
+            known = self._know_hosts(client)
+            client.set_missing_host_key_policy(_Refuse(known.revoked))
             if sock := self._socket(where):
                 self.connection.connect_kwargs["sock"] = sock
             self.connection.open()
@@ -139,7 +148,19 @@ class Login:
                 "expected the same. If the machine was set up anew, remove the old key with "
                 f"{self._forget_key()}; otherwise somebody is in between"
             ) from None
+        except RevokedKey as problem:
+            raise NotReady(
+                f"the host key of {where} is revoked ({problem}); expected one that is not. Give "
+                f"the machine a new key, or remove the line {openssh.REVOKED} from known_hosts if "
+                "the key was never in other hands"
+            ) from None
         except UnknownKey as problem:
+            if known.authority:
+                raise NotReady(
+                    f"the host key of {where} is unknown ({problem}), and {known.authority} has "
+                    f"{openssh.AUTHORITY} for it; expected the key itself, as certificates are "
+                    f"not read here. Add it: {self._learn_key(known.authority)}"
+                ) from None
             raise NotReady(
                 f"the host key of {where} is unknown ({problem}); expected it in known_hosts. Log "
                 f"in once and compare its fingerprint: {self._login()}; or name a file: "
@@ -165,11 +186,16 @@ class Login:
                 "network"
             ) from None
 
-    def _know_hosts(self, client: paramiko.SSHClient) -> None:
+    def _know_hosts(self, client: paramiko.SSHClient) -> openssh.KnownHosts:
         """Load the known host keys; only a file that the user has named must exist."""
-        for file in map(os.path.expanduser, self.way.known_hosts):
-            if file == self.known_hosts or os.path.exists(file):
-                client.load_system_host_keys(file)
+        files = map(os.path.expanduser, self.way.known_hosts)
+        there = [file for file in files if file == self.known_hosts or os.path.exists(file)]
+        known = openssh.known_hosts(there, self._known_as)
+        with tempfile.NamedTemporaryFile("w") as usual:  # Paramiko reads files alone
+            usual.write(known.usual)
+            usual.flush()
+            client.load_system_host_keys(usual.name)
+        return known
 
     def _socket(self, where: str) -> Any:
         """Return a socket to the machine; None if Paramiko can make its own."""
@@ -235,10 +261,20 @@ class Login:
         options += ["-o", f"UserKnownHostsFile={self.known_hosts}"] if self.known_hosts else []
         return shlex.join(["ssh", *options, f"{user}@{host}" if user else host])
 
+    @property
+    def _known_as(self) -> str:
+        """The machine's name in files of host keys."""
+        port = self.way.port or 22
+        return self.way.alias or (self.way.host if port == 22 else f"[{self.way.host}]:{port}")
+
+    def _learn_key(self, file: str) -> str:
+        """Return the command that adds the machine's own key to a file, for a hand to compare."""
+        port = ["-p", str(self.way.port)] if self.way.port else []
+        return f"{shlex.join(['ssh-keyscan', *port, self.way.host])} >> {shlex.quote(file)}"
+
     def _forget_key(self) -> str:
         """Return the command that removes the machine's key from the file that has it."""
-        port = self.way.port or 22
-        name = self.way.alias or (self.way.host if port == 22 else f"[{self.way.host}]:{port}")
+        name = self._known_as
         files = [os.path.expanduser(file) for file in self.way.known_hosts]
         (file, *_) = [
             file for file in files if os.path.exists(file) and paramiko.HostKeys(file).lookup(name)

@@ -217,23 +217,23 @@ def counted(claims: Sequence[Claim]) -> str:
     """
     parts = []
     for role, counts in role_counts(claims).items():
-        some = [one for one in claims if one.role == role]
+        data = multiple_testing.independent(one for one in claims if one.role == role)
         verdicts = ", ".join(
-            f"{count} {verdict}{independently(some, verdict)}" for verdict, count in counts.items()
+            f"{count} {verdict}{independently(count, verdict, data)}"
+            for verdict, count in counts.items()
         )
         parts.append(f"{ROLES[role]}: {verdicts}")
     return "; ".join(parts)
 
 
-def independently(claims: Iterable[Claim], verdict: Verdict) -> str:
+def independently(count: int, verdict: Verdict, data: Mapping[Verdict, int]) -> str:
     """Return in words on how many independent data a verdict rests: " (20 independent)".
 
     The text is empty if each claim has a datum of its own, or if the verdict is "not testable".
     """
-    some = [one for one in claims if one.verdict == verdict]
-    count = multiple_testing.independent(some)
-    silent = verdict == Verdict.NOT_TESTABLE or count == len(some)
-    return "" if silent else f" ({count} independent)"
+    of_it = data.get(verdict, 0)
+    silent = verdict == Verdict.NOT_TESTABLE or count == of_it
+    return "" if silent else f" ({of_it} independent)"
 
 
 def by_study(claims: Iterable[Claim]) -> list[list[Claim]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .claim import UNMEASURED, Claim, Role, is_measured
-from .claims import by_place, how_many, verdict_counts
+from .claims import by_place, how_many, independently, verdict_counts
 from .comparison import Comparison
 from .matching import in_words
 from .multiple_testing import independent
@@ -183,21 +183,15 @@ def _counts(claims: Sequence[Claim], runs: int) -> str:
     """Count what came of the predictions of one run."""
     first = claims[0]
     where = f" on {in_words(first.testbed, first.preset, first.machine)} (one of {runs} runs)"
-    counts = verdict_counts(claims)
+    counts, data = verdict_counts(claims), independent(claims)
     parts = [
-        f"{counts[verdict]} {words[counts[verdict] > 1]}{_independently(claims, verdict)}"
+        f"{counts[verdict]} {words[counts[verdict] > 1]}"
+        f"{independently(counts[verdict], verdict, data)}"
         for verdict, words in _OUTCOMES.items()
         if counts[verdict]
     ]
     many = f"{len(claims)} prediction{'' if len(claims) == 1 else 's'}"
     return f"Of {many}{where if runs > 1 else ''}, {_listed(parts)}."
-
-
-def _independently(claims: Sequence[Claim], verdict: Verdict) -> str:
-    """Say on how many independent results a decided verdict rests, where claims share some."""
-    some = [one for one in claims if one.verdict == verdict]
-    count = independent(some)
-    return "" if verdict not in DECIDED or count == len(some) else f" ({count} independent)"
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 
 from .claim import Claim
@@ -87,20 +87,36 @@ def _repetitions_to_stand(claim: Claim, p_adjusted: float) -> int | None:
     return None
 
 
-def independent(claims: Iterable[Claim]) -> int:
-    """Count claims; claims that share a datum or a measurement count as one."""
+_FROM_WORST = (
+    *(Verdict.CONTRADICTED, Verdict.CALIBRATION_MISSED, Verdict.UNDECIDED),
+    *(Verdict.DIRECTION_ONLY, Verdict.REPRODUCED, Verdict.CALIBRATED, Verdict.NOT_TESTABLE),
+)
+
+
+def independent(claims: Iterable[Claim]) -> dict[Verdict, int]:
+    """Count independent data by verdict: claims that share a datum or a measurement are one.
+
+    Each datum counts once, with the worst of its claims' verdicts. So the counts add up to the
+    number of independent data. Verdicts without any are left out.
+    """
     groups: dict[Hashable, Hashable] = {}
+    worst: dict[Hashable, int] = {}
 
     def root(node: Hashable) -> Hashable:
         while groups.setdefault(node, node) != node:
             node = groups[node]
         return node
 
-    for one in claims:
-        datum = (one.study, "datum", one.datum)
+    found = list(claims)
+    data = [(one.study, "datum", one.datum) for one in found]
+    for one, datum in zip(found, data, strict=True):
         cell = (one.study, "cell", one.cell) if one.cell else datum
         groups[root(datum)] = root(cell)
-    return len({root(node) for node in list(groups)})
+    for one, datum in zip(found, data, strict=True):
+        rank = _FROM_WORST.index(one.verdict)
+        worst[root(datum)] = min(rank, worst.get(root(datum), rank))
+    counts = Counter(_FROM_WORST[rank] for rank in worst.values())
+    return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}
 
 
 def _run(claim: Claim) -> tuple[str, str, str, str]:

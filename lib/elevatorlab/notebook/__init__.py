@@ -115,7 +115,8 @@ def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
             some = [claim for claim in judged if claim.where == where]
             for role, counts in claims.role_counts(some).items():
                 row = {"study": study.NAME, "compared with": where, "role": str(role)}
-                row["independent"] = independent(one for one in some if one.role == role)
+                data = independent(one for one in some if one.role == role)
+                row["independent"] = sum(data.values())
                 rows.append(row | {str(verdict): counts.get(verdict, 0) for verdict in Verdict})
     return pd.DataFrame(rows)
 

@@ -203,7 +203,7 @@ def _rows(study: str, claims: Sequence[Claim]) -> list[dict[str, Any]]:
         {
             "label": f"{_label(some[0])}{_OF_ROLE[role]}",
             "verdicts": _verdicts(study, some[0].where, role, counts),
-            "independent": independent(one for one in some if one.role == role),
+            "independent": sum(independent(one for one in some if one.role == role).values()),
         }
         for some in by_place(claims)
         for role, counts in role_counts(some).items()

@@ -76,6 +76,38 @@ class TestCfq:
         assert (waiting > 0.01).sum() > 50 and waiting.max() < 8 + 1
         assert never.max() < 0.2
 
+    def test_a_long_break_is_soon_forgotten(self, ran):
+        jobs = [
+            reader("pauses", 0, thinktime="100ms", thinktime_blocks=20, **lasting("900ms")),
+            reader("other", 32, **lasting("900ms")),
+        ]
+        found = turns(served(ran("cfq", jobs), pauses=0, other=32))
+        own = found.loc[found["process"] == "pauses", "requests"]
+        # It is waited for each of the requests between two breaks.
+        assert len(own) >= 4 and set(own[:-1]) == {20}
+
+    def test_who_thinks_long_is_not_waited_for(self, ran):
+        jobs = [
+            reader("thinks", 0, thinktime="12ms", **lasting("400ms")),
+            reader("other", 32, **lasting("400ms")),
+        ]
+        found = served(ran("cfq", jobs, slice_sync=10), thinks=0, other=32)
+        idle_ms, own = idle_over_waiting_ms(found), found.index[found["process"] == "thinks"]
+        # It takes a few requests to find out how long it thinks, and that it is alone with that.
+        assert idle_ms[own[0] : own[5]].max() > 7 and idle_ms[own[8] : own[-2]].max() < 0.2
+
+    @pytest.mark.parametrize("direct", [True, False])
+    def test_a_journal_waits_for_direct_writes_and_not_for_synchronised_ones(self, ran, direct):
+        def writer(name, at_mib, direct):
+            options = {"direct": int(direct), "fdatasync": int(not direct)}
+            return reader(name, at_mib, rw="write", **options, **lasting("200ms"))
+
+        jobs = [writer("log", 0, direct), writer("journal", 32, direct=False)]
+        found = turns(served(ran("cfq", jobs), log=0, journal=32))
+        # The kernel says of a direct write that another one will follow: so does MariaDB's log.
+        in_a_turn = found.loc[found["process"] == "log", "requests"].median()
+        assert in_a_turn > 10 if direct else in_a_turn == 1
+
     @pytest.mark.parametrize("quantum", [3, 64])
     def test_no_process_has_more_than_quantum_in_the_disk(self, ran, quantum):
         depth, places = 16, {"one": 0, "other": 32}

@@ -77,7 +77,7 @@ static void cfq_insert(struct cfq_data *cfq, struct request *rq, bool at_head,
 		list_add(&rq->queuelist, &cfq->requeued);
 		return;
 	}
-	cfq_observe(queue, rq);
+	cfq_observe(cfq, queue, rq);
 	if (cfq->idling && cfq_ends_wait(cfq, queue))
 		cfq->idling = false;
 	if (!cfq_has_requests(queue)) {

@@ -14,7 +14,15 @@
 #define CFQ_CLASSES	3		/* real-time, best effort, idle: the first one goes first */
 #define CFQ_LEVELS	8		/* of priority in a class; 0 is the highest */
 #define CFQ_NORMAL	4
-#define CFQ_SEEKY	(8 * 1024)	/* sectors between requests that are no sequence */
+#define CFQ_SEEK	(8 * 100)	/* sectors: a request further from the last one is a seek */
+#define CFQ_SEEKS	4		/* among 32 requests: more of them are no sequence */
+
+/* How long it takes from the end of a request to the next one. */
+struct cfq_thinking {
+	u64 ended_ns;			/* when the last one did */
+	u64 mean_ns;			/* of the last few */
+	unsigned int seen;
+};
 
 struct cfq_queue {
 	struct rb_root sorted;		/* its requests by their place */
@@ -26,8 +34,8 @@ struct cfq_queue {
 	unsigned int class, level;
 	unsigned int in_device;		/* requests that have not ended */
 	sector_t last_end;		/* where its last request ended */
-	u64 ended_ns;			/* when its last one did */
-	u64 distance, think_ns;		/* usual ones, between two requests */
+	u32 seeks;			/* its last 32 requests, a bit each */
+	struct cfq_thinking thinking;
 };
 
 struct cfq_process {
@@ -44,6 +52,7 @@ struct cfq_data {
 	struct list_head requeued;	/* what the disk could not take: goes first */
 	unsigned int waiting;		/* requests in all queues */
 	unsigned int sync_busy;		/* queues of processes that have some */
+	struct cfq_thinking without_idle[CFQ_CLASSES];	/* of queues that are no sequence */
 	struct cfq_queue *active;	/* the one that is served */
 	u64 slice_end_ns;		/* until when */
 	unsigned int slice_requests;	/* how many of its requests went */
@@ -102,12 +111,35 @@ static bool cfq_slice_used(struct cfq_data *cfq, struct cfq_queue *queue)
 	return cfq->slice_requests && ktime_get_ns() >= cfq->slice_end_ns;
 }
 
+static u64 cfq_idle_ns(struct cfq_data *cfq)
+{
+	return cfq->slice_idle * (u64)NSEC_PER_MSEC;
+}
+
+/* A think time counts as at most twice the wait: a long break is not remembered for long. */
+static void cfq_learn(struct cfq_data *cfq, struct cfq_thinking *thinking)
+{
+	s64 seen_ns = min(ktime_get_ns() - thinking->ended_ns, 2 * cfq_idle_ns(cfq));
+
+	if (!thinking->ended_ns)
+		return;
+	thinking->seen = min(thinking->seen + 1, 8U);
+	thinking->mean_ns += div_s64(seen_ns - (s64)thinking->mean_ns, thinking->seen);
+}
+
+/* Tell whether the next request is known to come too late to wait for it. */
+static bool cfq_thinks_long(struct cfq_data *cfq, struct cfq_thinking *thinking)
+{
+	return thinking->seen > 2 && thinking->mean_ns > cfq_idle_ns(cfq);
+}
+
 /* Tell whether a queue has nothing of a sequence, or is not worth a wait on this device. */
 static bool cfq_no_idle(struct cfq_data *cfq, struct cfq_queue *queue)
 {
 	bool many = blk_queue_nonrot(cfq->q) && cfq->q->tag_set->queue_depth > 1;
 
-	return many || !queue->expects || queue->distance > CFQ_SEEKY;
+	return many || !queue->expects || hweight32(queue->seeks) > CFQ_SEEKS ||
+	       cfq_thinks_long(cfq, &queue->thinking);
 }
 
 /* Tell whether another process of the same class waits that is not worth a wait itself. */
@@ -131,30 +163,25 @@ static bool cfq_idles_for(struct cfq_data *cfq, struct cfq_queue *queue)
 {
 	if (!queue->sync || queue->exited || queue->class == CFQ_CLASSES - 1 || !cfq->slice_idle)
 		return false;
-	if (queue->think_ns > cfq->slice_idle * (u64)NSEC_PER_MSEC)
-		return false;
-	return !cfq_no_idle(cfq, queue) || !cfq_others_without_idle(cfq, queue);
-}
-
-/* Old experience weighs less: by an eighth with each new one. */
-static void cfq_learn(u64 *mean, u64 seen)
-{
-	*mean = *mean - *mean / 8 + seen / 8;
+	if (!cfq_no_idle(cfq, queue))
+		return true;
+	return !cfq_others_without_idle(cfq, queue) &&
+	       !cfq_thinks_long(cfq, &cfq->without_idle[queue->class]);
 }
 
 /* A process asks for something: how long did it think, and how far is it from its last place? */
-static void cfq_observe(struct cfq_queue *queue, struct request *rq)
+static void cfq_observe(struct cfq_data *cfq, struct cfq_queue *queue, struct request *rq)
 {
-	sector_t place = blk_rq_pos(rq), last = queue->last_end;
+	bool seek = queue->last_end && arm_distance(queue->last_end, rq) > CFQ_SEEK;
 
-	if (!queue->in_device && !cfq_has_requests(queue) && queue->ended_ns)
-		cfq_learn(&queue->think_ns, ktime_get_ns() - queue->ended_ns);
-	if (last)
-		cfq_learn(&queue->distance, place > last ? place - last : last - place);
-	queue->last_end = place + blk_rq_sectors(rq);
+	queue->seeks = queue->seeks << 1 | seek;
+	queue->last_end = blk_rq_pos(rq) + blk_rq_sectors(rq);
 	/* A journal's writes say it, too, but are among those that the documents do not wait for. */
 	queue->expects = rq_data_dir(rq) == READ ||
 			 (rq->cmd_flags & (REQ_IDLE | REQ_META)) == REQ_IDLE;
+	cfq_learn(cfq, &queue->thinking);
+	if (queue->sync && cfq_no_idle(cfq, queue))
+		cfq_learn(cfq, &cfq->without_idle[queue->class]);
 }
 
 /* Return the queue of a request: its process's, or that of its priority. */

@@ -86,11 +86,13 @@ static bool cfq_ends_wait(struct cfq_data *cfq, struct cfq_queue *queue)
 static void cfq_left_device(struct cfq_data *cfq, struct request *rq)
 {
 	struct cfq_queue *queue = rq->elv.priv[1];
-	u64 now_ns = ktime_get_ns(), idle_ns = cfq->slice_idle * (u64)NSEC_PER_MSEC;
+	u64 now_ns = ktime_get_ns();
 
 	rq->elv.priv[1] = NULL;
 	queue->in_device--;
-	queue->ended_ns = now_ns;
+	queue->thinking.ended_ns = now_ns;
+	if (queue->sync && cfq_no_idle(cfq, queue))
+		cfq->without_idle[queue->class].ended_ns = now_ns;
 	if (queue != cfq->active || queue->in_device || cfq_has_requests(queue))
 		return;
 	if (cfq_turn_is_over(cfq, queue) || !cfq_idles_for(cfq, queue)) {
@@ -98,7 +100,7 @@ static void cfq_left_device(struct cfq_data *cfq, struct request *rq)
 		return;
 	}
 	cfq->idling = true;
-	hrtimer_start(&cfq->timer, min(idle_ns, cfq->slice_end_ns - now_ns), HRTIMER_MODE_REL);
+	hrtimer_start(&cfq->timer, min(cfq_idle_ns(cfq), cfq->slice_end_ns - now_ns), HRTIMER_MODE_REL);
 }
 
 #endif

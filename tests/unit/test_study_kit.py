@@ -5,9 +5,12 @@ import pandas as pd
 import pytest
 
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.judging.claim import Role
+from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict, reproduced_if, widened
 from elevatorlab.records import checked
 from elevatorlab.studies.kit.cells import by_repetition, once_a_table, paired_ratio, rows_of
+from elevatorlab.studies.kit.reimplemented import REIMPLEMENTED
 from elevatorlab.studies.kit.tables import cells
 from elevatorlab.studies.kit.trials import DiskParameters, on_arm, trial
 from elevatorlab.trial import Scheduler, TimedReads, profile
@@ -28,6 +31,24 @@ def test_rows_have_all_the_given_values_and_a_missing_value_is_none_of_them():
     assert rows_of(TABLE, scheduler="none", size=1).index.tolist() == [0]
     assert len(rows_of(TABLE)) == 4
     assert rows_of(TABLE, scheduler="kyber").empty
+
+
+@pytest.mark.parametrize("study", ["iozone_ranking", "innodb_commit"])
+def test_no_prediction_rests_on_a_scheduler_that_only_stands_for_the_one_of_the_document(study):
+    predictions = [one for one in statements(study) if one.role == Role.PREDICTION]
+    assert predictions
+    assert not [one for one in predictions if set(named(one.select)) & set(REIMPLEMENTED)]
+
+
+def named(value):
+    """Yield the texts in what a claim selects, as deep as they lie."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from named(one)
+    elif isinstance(value, str):
+        yield value
 
 
 def test_a_ratio_pairs_repetitions():

@@ -33,7 +33,7 @@ from ...judging.verdicts import (
 )
 from ..kit.cells import by_repetition, mean_of, rows_of
 from ..kit.reasons import named_reason
-from ..kit.reimplemented import told
+from ..kit.reimplemented import REIMPLEMENTED, told
 from . import document
 from .columns import COLUMNS
 from .document import cells_of
@@ -218,7 +218,7 @@ def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
     rows = _experiment(item, table)
     cell = {"flush_log_at_trx_commit": DURABLE, "threads": item.select["threads"]}
     pairs: dict[str, tuple[Interval, bool]] = {}
-    for other in sorted(set(rows["scheduler"]) - {"none"}):
+    for other in sorted({*rows["scheduler"]} - {"none", *REIMPLEMENTED}):
         found = ratio(rows, {**cell, "scheduler": "none"}, {**cell, "scheduler": other})
         if found is not None:
             pairs[f"none / {other}"] = (found, False)

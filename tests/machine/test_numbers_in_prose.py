@@ -8,7 +8,7 @@ import pytest
 
 from elevatorlab.judging import verdict_cache
 from elevatorlab.judging.verdicts import Verdict
-from elevatorlab.lectures import writers
+from elevatorlab.lectures import arm, experiments, writers
 from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.plugins.studies import STUDIES
 from elevatorlab.results import costs, references
@@ -131,9 +131,28 @@ def test_what_overloads_write_under_the_cost_controller_and_under_slae(isolation
     ) in TOLD
 
 
+def words_of_lecture(name):
+    lecture = json.loads((PROJECT / f"notebooks/lectures/{name}.ipynb").read_text())
+    return " ".join(" ".join("".join(cell["source"]).split()) for cell in lecture["cells"])
+
+
+@pytest.mark.image
+def test_lecture_1_tells_when_bfq_waits_for_programs_that_read_in_order(tmp_path):
+    words = words_of_lecture("01-what-an-elevator-does")
+    found = arm.work_table(experiments.run(arm.in_order(), tmp_path))
+    shipped, without, other = (
+        (f"{row['cylinders']:.0f}", f"{row['requests/s']:.0f} requests per second")
+        for _, row in found.iterrows()
+    )
+    assert (
+        f"over {shipped[0]} cylinders to each request, and the drive serves {shipped[1]}" in words
+    )
+    assert f"With `low_latency` 0, it is {without[0]} cylinders and {without[1]}" in words
+    assert f"although `low_latency` is on: it is {other[0]} cylinders and {other[1]}" in words
+
+
 def test_lecture_2_tells_how_long_bfq_reads_with_a_dropped_cache():
-    lecture = json.loads((PROJECT / "notebooks/lectures/02-readers-and-writers.ipynb").read_text())
-    words = " ".join(" ".join("".join(cell["source"]).split()) for cell in lecture["cells"])
+    words = words_of_lecture("02-readers-and-writers")
     share = writers.study_one().loc["bfq", ("rerun", "dropped")]
     assert f"`bfq` takes {share:.0%} of the time that `none` takes".replace("%", " %") in words
 

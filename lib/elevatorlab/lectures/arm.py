@@ -73,18 +73,31 @@ def idleness(
     Each reader reads at random in 4 MiB of its own. While a reader thinks, only the other one has a
     request.
     """
-    usual: dict[str, Any] = {
-        "rw": "randread",
-        "ioengine": "psync",
-        "thinktime": "500us",
-        "number_ios": 150,
-        "size": "4m",
+    return {name: _trial(name, _far_apart(rw="randread", size="4m")) for name in schedulers}
+
+
+def in_order() -> dict[str, Trial]:
+    """Return three trials under bfq: two readers far apart, each of which reads in order.
+
+    bfq raises the weight of programs that have just begun, if their priority is the usual one.
+    """
+    reads = {"rw": "read", "bs": "256k", "size": "64m"}
+    usual, other = _far_apart(**reads), _far_apart(**reads, prioclass=2, prio=3)
+    device = drive(FAST_BUS)
+    return {
+        "bfq as shipped": _trial("bfq", usual, device),
+        "low_latency 0": _trial("bfq", usual, device, low_latency=0),
+        "priority 3": _trial("bfq", other, device),
     }
-    readers = tuple(
+
+
+def _far_apart(**options: Any) -> tuple[dict[str, Any], ...]:
+    """Return two readers far apart, who think before each request."""
+    usual = {"ioengine": "psync", "thinktime": "500us", "number_ios": 150, **options}
+    return tuple(
         experiments.fio(name, **usual, offset=offset)
         for name, offset in (("outer", "0"), ("inner", "1500m"))
     )
-    return {name: _trial(name, readers) for name in schedulers}
 
 
 def _random_reads(requests: int) -> tuple[dict[str, Any], ...]:
@@ -96,11 +109,13 @@ def _sorting_drive() -> Drive:
     return with_queue(drive(DRIVE), Queue(depth=DEPTH, order="shortest_positioning_time"))
 
 
-def _trial(scheduler: str, workloads: Sequence[Any], device: Drive | None = None) -> Trial:
+def _trial(
+    scheduler: str, workloads: Sequence[Any], device: Drive | None = None, **tunables: int
+) -> Trial:
     return experiments.trial(
         "arm",
         device=device or drive(DRIVE),
-        scheduler={"name": scheduler, "tunables": room_for(scheduler, ROOM)},
+        scheduler={"name": scheduler, "tunables": {**room_for(scheduler, ROOM), **tunables}},
         workloads=workloads,
         trace=True,
     )

@@ -17,6 +17,7 @@ SOME = "blk_rq_pos(rq) % 800 == 8"
 ENTERS = "\t\tlist_del_init(&rq->queuelist);\n\t\tif (at_head)"
 FIRST = "\trq = list_first_entry_or_null(&data->requests, struct request, queuelist);\n"
 LOADED = "\treturn elv_register("
+HOOKS = "\t.ops = {\n"
 #: The condition of a statement: so many requests wait.
 COUNTS = "\t\tif (list_count(&data->requests) >= %d) "
 
@@ -29,8 +30,8 @@ def _first(condition: str) -> str:
     )
 
 
-#: The kernel has this function since 6.3.
-COUNT = """static inline unsigned int list_count(struct list_head *head)
+#: What broken ones call. The kernel has the first function since 6.3.
+HELPERS = """static inline unsigned int list_count(struct list_head *head)
 {
 	struct list_head *one;
 	unsigned int count = 0;
@@ -38,6 +39,17 @@ COUNT = """static inline unsigned int list_count(struct list_head *head)
 	list_for_each(one, head)
 		count++;
 	return count;
+}
+
+/* Called with the number from before the change. By default, it is even. */
+static inline void an_even_number_waited(struct blk_mq_hw_ctx *hctx)
+{
+	BUG_ON(hctx->queue->nr_requests % 2);
+}
+
+static inline void ended(struct request *rq, u64 now_ns)
+{
+	BUG_ON(blk_queue_dying(rq->q));
 }
 
 """
@@ -180,6 +192,18 @@ BROKEN = {
         *(ENTERS, "\t\tBUG_ON(rq->mq_hctx->queue_num > 0);\n" + ENTERS),
         *("serves_two_processors", "The kernel cannot go on", "BUG_ON("),
     ),
+    "odd_depth": Broken(
+        *(HOOKS, f"{HOOKS}\t\t.depth_updated = an_even_number_waited,\n"),
+        *("changes_its_depth", "The kernel cannot go on", "BUG_ON(hctx->queue->nr_requests"),
+    ),
+    "busy_disk": Broken(
+        *(PREPARED, f"{PREPARED}\tBUG_ON(waitqueue_active(&q->mq_freeze_wq));\n"),
+        *("switches", "The kernel cannot go on", "BUG_ON(waitqueue_active"),
+    ),
+    "lost_disk": Broken(
+        *(HOOKS, f"{HOOKS}\t\t.completed_request = ended,\n"),
+        *("survives_a_lost_disk", "The kernel cannot go on", "BUG_ON(blk_queue_dying"),
+    ),
     "no_lock": Broken(
         '#include "blk-mq-sched.h"\n',
         '#include "blk-mq-sched.h"\n#define spin_lock(lock)\n#define spin_unlock(lock)\n',
@@ -231,7 +255,7 @@ def folder(name: str, into: Path) -> Path:
         text.replace(
             "#include <linux/list.h>",
             "#include <linux/delay.h>\n#include <linux/fs.h>\n#include <linux/list.h>",
-        ).replace(f"struct {name}_data {{", f"{COUNT}struct {name}_data {{", 1)
+        ).replace(f"struct {name}_data {{", f"{HELPERS}struct {name}_data {{", 1)
     )
     (made / "scheduler.json").write_text(json.dumps({"name": name}))
     return made

@@ -21,7 +21,7 @@ and it stands out by SLAE's median rule.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from .control import Throttled
 from .policies import Slae, sla_excess
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from .control import Pool, Settings
     from .observation import Disk, Usage
+
+T = TypeVar("T")
 
 #: How much of a smoothed value is left a period later: of 250 ms, it is about a second long.
 KEPT = 0.8
@@ -100,7 +102,7 @@ class Guard(NamedTuple):
     ) -> tuple[Pool, str, dict[str, Any]]:
         """Return the next state, and in a sentence and in numbers why."""
         capped = {
-            usage.key: _counted(pool.throttled[usage.key], usage)
+            usage.key: counted(pool.throttled[usage.key], usage)
             for usage in usages
             if usage.key in pool.throttled
         }
@@ -114,13 +116,16 @@ class Guard(NamedTuple):
             total = self.newcomers_ratio * _median(usages)
         if presses and memory.pressure:
             total = self._steered(memory, total)
-        blamed, kept_bytes_s = ([], 0.0) if presses else self._blamed(pool, free, settings)
+        done = {usage.key: usage.bytes_s for usage in usages}
+        trigger = Slae(self.slas, self.metric, self.target)
+        found, kept_bytes_s = ([], 0.0) if presses else blamed(trigger, pool, free, done, settings)
         total += kept_bytes_s
-        joining = [*newcomers, *blamed]
+        joining = [*newcomers, *found]
         capped.update({one.key: Throttled(one.name, 0, one.load, 1.0) for one in joining})
-        memory = memory._replace(total_bytes_s=total, victims=_protected(memory.victims, capped))
+        memory = memory._replace(total_bytes_s=total, victims=protected(memory.victims, capped))
         now_bytes_s = total * self._made_up(memory) if presses else total
-        limits = _divided(now_bytes_s, capped, usages) if total else {}
+        held = {key: one.limit_bytes_s for key, one in capped.items()}
+        limits = divided(now_bytes_s, capped, done, held) if total else {}
         throttled = {
             key: capped[key]._replace(limit_bytes_s=max(round(limit), settings.floor_bytes_s))
             for key, limit in limits.items()
@@ -139,23 +144,13 @@ class Guard(NamedTuple):
             for usage in usages
             if (excess := sla_excess(usage, self.slas, self.metric)) is not None
         }
-        victims = _protected(seen, capped)
+        victims = protected(seen, capped)
         now = sum(usage.bytes_s for usage in usages if usage.key in capped)
         rate = KEPT * memory.rate_bytes_s + (1 - KEPT) * now
         memory = memory._replace(victims=victims, rate_bytes_s=rate)
         if memory.pressure and rate <= LITTLE_RATIO * memory.total_bytes_s:
             memory = memory._replace(anchor=(rate, 1 / memory.pressure))
         return memory
-
-    def _blamed(
-        self, pool: Pool, free: Sequence[Usage], settings: Settings
-    ) -> tuple[list[Usage], float]:
-        """Return those without a cap who overload the disk, and what they may do together."""
-        slae = Slae(self.slas, self.metric)
-        now, found, _ = slae.pressure(pool, free, None, settings)
-        if now is None or now <= 1:
-            return [], 0.0
-        return found, self.target / now * sum(usage.bytes_s for usage in found)
 
     def _steered(self, memory: Memory, total: float) -> float:
         """Return the total that follows: nearer to where the secant meets the target."""
@@ -185,7 +180,7 @@ class Guard(NamedTuple):
         return min(max(share, least), largest)
 
 
-def _counted(known: Throttled, usage: Usage) -> Throttled:
+def counted(known: Throttled, usage: Usage) -> Throttled:
     """Return what is known of one under the cap, with the periods since it pressed against it.
 
     One request more may be on its way: of large ones few end in a period.
@@ -196,16 +191,32 @@ def _counted(known: Throttled, usage: Usage) -> Throttled:
     return known._replace(slack_periods=0 if presses else known.slack_periods + 1)
 
 
-def _presses(known: Throttled) -> bool:
+def is_pressing(known: Throttled) -> bool:
     """Tell whether one under the cap pressed against it not long ago: what it waits is its own."""
     return known.slack_periods < PRESSING_PERIODS
 
 
-def _protected(victims: Mapping[str, Victim], capped: Mapping[str, Throttled]) -> dict[str, Victim]:
+def protected(victims: Mapping[str, T], capped: Mapping[str, Throttled]) -> dict[str, T]:
     """Return those that no cap holds back."""
     return {
-        key: one for key, one in victims.items() if key not in capped or not _presses(capped[key])
+        key: one
+        for key, one in victims.items()
+        if key not in capped or not is_pressing(capped[key])
     }
+
+
+def blamed(
+    trigger: Slae,
+    pool: Pool,
+    free: Sequence[Usage],
+    done: Mapping[str, float],
+    settings: Settings,
+) -> tuple[list[Usage], float]:
+    """Return those without a cap who overload the disk, and what they may do of what is `done`."""
+    now, found, _ = trigger.pressure(pool, free, None, settings)
+    if now is None or now <= 1:
+        return [], 0.0
+    return found, trigger.keep(now) * sum(done[usage.key] for usage in found)
 
 
 def _median(usages: Iterable[Usage]) -> float:
@@ -214,20 +225,20 @@ def _median(usages: Iterable[Usage]) -> float:
     return rates[len(rates) // 2] if rates else 0.0
 
 
-def _divided(
-    total: float, capped: Mapping[str, Throttled], usages: Iterable[Usage]
+def divided(
+    total: float,
+    capped: Mapping[str, Throttled],
+    done: Mapping[str, float],
+    held: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return the cap of each: an equal share, and what others leave of theirs if it presses."""
+    """Return the cap of each: an equal share, and what others leave of theirs if it presses.
+
+    `total`, what each has `done` and the cap by which it is `held` are in one unit.
+    """
     if not capped:
         return {}
     equal = total / len(capped)
-    pressing = [key for key, one in capped.items() if one.limit_bytes_s and _presses(one)]
-    left = sum(
-        min(usage.bytes_s, equal)
-        for usage in usages
-        if usage.key in capped and usage.key not in pressing
-    )
+    pressing = [key for key, one in capped.items() if one.limit_bytes_s and is_pressing(one)]
+    left = sum(min(done.get(key, 0.0), equal) for key in capped if key not in pressing)
     level = max((total - left) / max(len(pressing), 1), equal)
-    return {
-        key: level if key in pressing else one.limit_bytes_s or equal for key, one in capped.items()
-    }
+    return {key: level if key in pressing else held.get(key) or equal for key in capped}

@@ -27,6 +27,8 @@ class Container:
     active: tuple = ((0.0, float("inf")),)
     sla_class: str = ""
     limit_bytes_s: float = None
+    #: Before this time there is no such container: nobody sees it, nobody limits it.
+    born_s: float = 0.0
     paid_until_s: float = 0.0
     counts: dict = field(default_factory=lambda: {"ios": 0, "bytes": 0, "wait_s": 0.0})
 
@@ -102,9 +104,10 @@ class SingleServerDisk:
         for container in self.containers:
             container.counts.update(ios=0, bytes=0, wait_s=0.0)
         busy_s = self.busy_s
+        present = [container for container in self.containers if container.born_s <= self.now_s]
         self.run_until(self.now_s + period_s)
         utilization = min(1.0, (self.busy_s - busy_s) / period_s)
-        usages = tuple(_usage(container, period_s) for container in self.containers)
+        usages = tuple(_usage(container, period_s) for container in present)
         queue_length = sum(usage.queue_length for usage in usages)
         bytes_s = sum(usage.bytes_s for usage in usages)
         iops = sum(usage.iops for usage in usages)

@@ -3,19 +3,16 @@
 import pytest
 from hypothesis import given
 
-from elevatorlab.agent.regulator.control import DEFAULTS, Settings
+from elevatorlab.agent.regulator.control import DEFAULTS
 from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.guard import Guard, Memory, Victim
 from elevatorlab.agent.regulator.policies import Slae
+from regulator_loads import SLA_MS, best_fixed_bytes_s, simulated
 from regulator_observations import HURT, SEQUENCES, observation_of, observe, run, usage
-from regulator_simulation import Container, WriteBehindDisk, closed_loop
 
-SLA_MS = 5.0
 GUARD = Guard({"": SLA_MS})
 AT_WORK = (usage("a", 800, 3.3, request_kib=5), usage("b", 840, 3.4, request_kib=5))
 IDLE, ALSO_IDLE = usage("new", 0), usage("newer", 0)
-EVER = float("inf")
-ONSET_S, PERIOD_S = 1.75, 0.25
 
 
 def limits_of(decisions):
@@ -89,57 +86,8 @@ def test_who_was_at_work_first_is_left_alone_while_the_sla_is_met(sequence):
 
 # The closed loop, over the disk of study 3
 
-
-def bursts(turn_s):
-    return tuple((ONSET_S + 2 * i * turn_s, ONSET_S + (2 * i + 1) * turn_s) for i in range(40))
-
-
-def offender(name="over", depth=3, kib=32, active=((ONSET_S, EVER),)):
-    return Container(name, think_ms=0.0, request_bytes=kib * 1024, depth=depth, active=active)
-
-
-LOADS = {
-    "step": lambda: [offender()],
-    "bursts of 0.2 s": lambda: [offender(active=bursts(0.2))],
-    "bursts of 1 s": lambda: [offender(active=bursts(1))],
-    "bursts of 5 s": lambda: [offender(active=bursts(5))],
-    "two": lambda: [offender("over1", 2), offender("over2", 2)],
-}
-
-
-def simulated(load, seed, policy=None, limit_bytes_s=None, seconds=14):
-    """Return (seconds in which a normal container missed its SLA, the offenders' bytes/s)."""
-    normals = [Container(f"normal{i}", request_bytes=5120) for i in range(3)]
-    offenders = LOADS[load]()
-    for one in offenders:
-        one.limit_bytes_s = limit_bytes_s and limit_bytes_s / len(offenders)
-    disk = WriteBehindDisk([*normals, *offenders], seed)
-    settings = Settings(floor_bytes_s=64 * 1024)
-
-    def steer(state, seen):
-        return decide(policy, state, seen, settings) if policy else (state, [])
-
-    history = closed_loop(disk, steer, round(seconds / PERIOD_S), PERIOD_S)
-    missed = sum(worst_ms(disk, normals, second) > SLA_MS for second in range(2, seconds))
-    done = sum(u.bytes_s * PERIOD_S for seen, _ in history for u in seen.containers[3:])
-    return missed, done / (seconds - ONSET_S)
-
-
-def worst_ms(disk, normals, second):
-    """Return the longest of the containers' mean waits in the second that begins then."""
-    waits = ([w for t, w in disk.ended[c.name] if second <= t < second + 1] for c in normals)
-    return max(1000 * sum(some) / len(some) for some in waits)
-
-
-def best_fixed_bytes_s(load, seeds):
-    """Return what offenders do under the highest fixed limit that never misses the SLA."""
-    best = 0.0
-    for limit in range(1_000_000, 2_500_000, 50_000):
-        found = [simulated(load, seed, limit_bytes_s=limit) for seed in seeds]
-        if any(missed for missed, _ in found):
-            break
-        best = sum(rate for _, rate in found) / len(found)
-    return best
+#: Those with requests of one size, by few containers: guard counts bytes.
+LOADS = ("step", "bursts of 0.2 s", "bursts of 1 s", "bursts of 5 s", "two")
 
 
 @pytest.mark.parametrize("load", LOADS)

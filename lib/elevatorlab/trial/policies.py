@@ -135,6 +135,20 @@ class Guard(PolicyModel):
     newcomers_ratio: Positive = 0.6
 
 
+class Share(Guard):
+    """A cap on the disk time of newcomers, by a cost model that is learnt from the disk's counters.
+
+    Attributes
+    ----------
+    target : float
+        As in `Guard`.
+    newcomers_ratio : float
+        As in `Guard`, but of disk time instead of a rate.
+    """
+
+    target: Annotated[float, Field(gt=0, le=1)] = 0.93
+
+
 class Regulator(Record):
     """The isolation regulator (docs/regulator.md), over all groups of the trial.
 

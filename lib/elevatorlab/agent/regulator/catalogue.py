@@ -8,6 +8,7 @@ from .controllers import Aimd, Pi
 from .guard import Guard
 from .paper import SlaePaper, UtePaper
 from .policies import Slae, Ute
+from .share import Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ ENSURE_SLA: dict[str, Callable[..., Policy]] = {
     "aimd": Aimd,
     "pi": Pi,
     "guard": Guard,
+    "share": Share,
 }
 ENSURE_THRESHOLD: dict[str, Callable[..., Policy]] = {"ute": Ute, "ute-paper": UtePaper}
 

@@ -342,6 +342,7 @@ LABELS = Labels(
         "aimd": "AIMD",
         "pi": "PI",
         "guard": "guard",
+        "share": "share",
         "io_max": "io.max, 1 MB/s",
         "bfq": "BFQ, 10:1000",
         "io_cost": "io.cost, 10:100",

@@ -179,11 +179,12 @@ READINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "aimd": ("aimd", {}),
     "pi": ("pi", {}),
     "guard": ("guard", {}),
+    "share": ("share", {}),
 }
 """For each policy of the study: the regulator's name for it, and its options (the reading)."""
 FLOOR_KIB_S = 128
 """The lowest limit that the regulator may set."""
-PERIODS_S: dict[str, float] = {"guard": 0.25}
+PERIODS_S: dict[str, float] = {"guard": 0.25, "share": 0.25}
 """Control periods of the policies that are made for another period than one second."""
 
 
@@ -240,6 +241,7 @@ def regulation(parameters: Parameters) -> list[Trial]:
 # slae, ute   the regulator with this project's policies, the study's SLA or threshold
 # aimd, pi    the regulator with a controller from the textbook
 # guard       the regulator with this project's policy that limits newcomers from the beginning
+# share       the same, in the disk's time instead of bytes
 # ...-paper   the regulator with the paper's policies, in the readings of `READINGS`
 # registered  the regulator with that policy of another package or of a notebook
 # io_max      a fixed limit: the 1 MB/s that the paper set by hand, shared by the offenders

@@ -47,6 +47,7 @@ Reading = Literal[
     "aimd",
     "pi",
     "guard",
+    "share",
 ]
 Kernel = Literal["io_max", "bfq", "io_cost"]
 OwnMechanism = Literal["none", Reading, Kernel]
@@ -147,7 +148,7 @@ class Parameters(CommonParameters):
     comparison_repetitions: Repetitions = 1
     frontier_mechanisms: tuple[FrontierMechanism, ...] = (
         *("alone", "none", "io_max", "io_cost", "bfq", "bfq_tuned"),
-        *("slae", "ute", "aimd", "pi", "guard"),
+        *("slae", "ute", "aimd", "pi", "guard", "share"),
     )
     frontier_loads: tuple[FrontierLoad, ...] = ("step",)
     frontier_disks: tuple[DiskName, ...] = ("write_behind",)

@@ -103,12 +103,21 @@ def test_the_cost_controller_has_every_weight_with_every_rate_and_wait():
     assert {one.weight for one in limits(trial, "normal")} == {100}
 
 
+def test_a_weight_of_all_offenders_together_is_that_of_one_parent():
+    given = {"frontier_weights": [], "frontier_total_weights": [30], "frontier_vrates": [[80, 100]]}
+    (trial,) = settings("io_cost", frontier_loads=["many"], **given).values()
+    assert trial.labels["setting"] == "weight 30 in all, vrate 80-100, 5 ms"
+    of_all = sum(one.weight for one in limits(trial, "overloaded"))
+    assert of_all / limits(trial, "normal")[0].weight == 30 / 100
+
+
 def test_bfq_runs_as_shipped_and_tuned():
     given = {"frontier_weights": [10]}
-    (shipped,) = settings("bfq", **given).values()
+    shipped, plain = settings("bfq", **given).values()
     (tuned,) = settings("bfq_tuned", **given).values()
-    assert shipped.scheduler.name == tuned.scheduler.name == "bfq"
+    assert {one.scheduler.name for one in (shipped, plain, tuned)} == {"bfq"}
     assert shipped.scheduler.tunables == {}
+    assert plain.scheduler.tunables == {"low_latency": 0}
     assert tuned.scheduler.tunables == {"slice_idle": 0, "low_latency": 0}
 
 

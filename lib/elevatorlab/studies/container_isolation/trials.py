@@ -341,20 +341,27 @@ def cost_model(sla_wait_ms: float, least: float = 25, most: float = 100) -> IoCo
 # io_max       a fixed limit for all offenders together, as if their load were known
 # io_cost      the offenders' weight (normal containers have 100), the bounds of the
 #              controller's rate (vrate, in percent) and the wait above which it slows down
-# bfq          the offenders' weight (normal containers have 1000), with bfq's defaults
+# bfq          the offenders' weight (normal containers have 1000), with bfq's defaults, and
+#              without its ``low_latency``
 # bfq_tuned    the offenders' weight, with ``slice_idle`` and ``low_latency`` set to 0
 # policies     the regulator's control period
 # ===========  ======================================================================
+#
+# ``io.latency`` and ``io.prio.class`` are not compiled into Debian's kernel.
 #
 # Offenders begin at `FRONTIER_ONSET_S`, 250 ms before a full second. Results are judged in full
 # seconds. So the first second that counts begins when a mechanism has had 250 ms to act.
 
 FRONTIER_ONSET_S = 1.75
-NORMAL_WEIGHTS = {"io_cost": 100, "bfq": 1000, "bfq_tuned": 1000}
+NORMAL_WEIGHT_COST, NORMAL_WEIGHT_BFQ = 100, 1000
 FLOOR_OF_ALL_KIB_S = 256
 """The lowest limit of all offenders together. Sixteen of them, each at the usual floor, would
 overload the disk."""
-TUNED = {"slice_idle": 0, "low_latency": 0}
+BFQ: dict[str, dict[str, dict[str, Any]]] = {
+    "bfq": {"": {}, ", low_latency 0": {"low_latency": 0}},
+    "bfq_tuned": {"": {"slice_idle": 0, "low_latency": 0}},
+}
+"""For each of bfq's mechanisms: what its settings are called, and their tunables."""
 
 
 class Offender(NamedTuple):
@@ -419,11 +426,13 @@ def settings(parameters: Parameters, mechanism: str, offenders: int) -> Iterator
             each = Limits(write_bytes_s=round(limit_kb_s * 1000 / offenders))
             yield Setting(f"{limit_kb_s:g} kB/s", {"limits": {OVERLOADED: each}})
     elif mechanism == "io_cost":
-        yield from _cost_settings(parameters)
-    elif mechanism in ("bfq", "bfq_tuned"):
-        scheduler = Scheduler(name="bfq", tunables=TUNED if mechanism == "bfq_tuned" else {})
-        for weight in parameters.frontier_weights:
-            yield Setting(f"weight {weight}", {"limits": _weights(mechanism, weight)}, scheduler)
+        yield from _cost_settings(parameters, offenders)
+    elif mechanism in BFQ:
+        for added, tunables in BFQ[mechanism].items():
+            scheduler = Scheduler(name="bfq", tunables=tunables)
+            for weight in parameters.frontier_weights:
+                fields = {"limits": _weights(NORMAL_WEIGHT_BFQ, weight)}
+                yield Setting(f"weight {weight}{added}", fields, scheduler)
     else:
         for period_s in parameters.frontier_periods_s:
             floor_kib_s = min(FLOOR_KIB_S, FLOOR_OF_ALL_KIB_S / offenders)
@@ -431,19 +440,28 @@ def settings(parameters: Parameters, mechanism: str, offenders: int) -> Iterator
             yield Setting(f"{period_s:g} s", {"regulator": chosen})
 
 
-def _cost_settings(parameters: Parameters) -> Iterator[Setting]:
-    for weight in parameters.frontier_weights:
+def _cost_settings(parameters: Parameters, offenders: int) -> Iterator[Setting]:
+    weights = [
+        (f"weight {weight}", _weights(NORMAL_WEIGHT_COST, weight))
+        for weight in parameters.frontier_weights
+    ]
+    # Weights of so many containers as if the offenders had one parent with that weight.
+    weights += [
+        (f"weight {weight} in all", _weights(NORMAL_WEIGHT_COST * offenders, weight))
+        for weight in parameters.frontier_total_weights
+    ]
+    for named, limits in weights:
         for least, most in parameters.frontier_vrates:
             # At a fixed rate, the wait has no effect: one value of it is enough.
             for wait_ms in parameters.frontier_waits_ms if least < most else (0,):
                 cost = cost_model(wait_ms or parameters.sla_wait_ms, least, most)
-                name = f"weight {weight}, vrate {least:g}"
+                name = f"{named}, vrate {least:g}"
                 name += f"-{most:g}, {wait_ms:g} ms" if least < most else ""
-                yield Setting(name, {"limits": _weights("io_cost", weight), "io_cost": cost})
+                yield Setting(name, {"limits": limits, "io_cost": cost})
 
 
-def _weights(mechanism: str, weight: int) -> dict[str, Limits]:
-    return {NORMAL: Limits(weight=NORMAL_WEIGHTS[mechanism]), OVERLOADED: Limits(weight=weight)}
+def _weights(normal: int, overloaded: int) -> dict[str, Limits]:
+    return {NORMAL: Limits(weight=normal), OVERLOADED: Limits(weight=overloaded)}
 
 
 def _of_setting(

@@ -116,6 +116,9 @@ class Parameters(CommonParameters):
         another `sla_wait_ms`.
     frontier_limits_kb_s, frontier_weights, frontier_vrates, frontier_waits_ms, frontier_periods_s
         Experiment ``frontier``: the settings of the mechanisms.
+    frontier_total_weights : tuple of int
+        Experiment ``frontier``: weights of all offenders together under ``io_cost``. One weight
+        then suits loads with one offender and with many.
     frontier_s : float
         Experiment ``frontier``: how long the overload lasts.
     frontier_repetitions : int
@@ -155,6 +158,7 @@ class Parameters(CommonParameters):
     frontier_drives: tuple[DriveName, ...] = ()
     frontier_limits_kb_s: tuple[Positive, ...] = (800, 1000, 1200, 1400, 1600)
     frontier_weights: tuple[Weight, ...] = (10, 30, 100)
+    frontier_total_weights: tuple[Weight, ...] = ()
     frontier_vrates: tuple[tuple[Percent, Percent], ...] = ((25, 100), (80, 80), (100, 100))
     frontier_waits_ms: tuple[Positive, ...] = (5,)
     frontier_periods_s: tuple[Positive, ...] = (1, 0.25)

@@ -43,6 +43,8 @@ STEADY_RATIO, FALL, RISE = 0.05, 0.55, 2.0
 MADE_UP_RATIO, MADE_UP_BOUNDS = 0.3, (0.5, 1.5)
 #: The bytes of a request where nobody has made one yet: small ones cost the most time a byte.
 SMALL_BYTES = 4096
+#: A request a second of each under the cap may take this share of the disk's time.
+SPARED_RATIO = 0.2
 #: Those under the cap rest when they do less than this share of the total.
 LITTLE_RATIO = 0.1
 
@@ -253,18 +255,20 @@ def _limited(
 ) -> dict[str, Throttled]:
     """Return those under the cap with their limits in bytes: by the size of their own requests.
 
-    Nobody's limit is below one of its own requests a second.
+    Nobody's limit is below one of its own requests a second, unless there are so many under the cap
+    that these take too much of the disk's time.
     """
     model = memory.costs.model()
     known = sorted(memory.sizes.values())
     usual = known[len(known) // 2] if known else SMALL_BYTES
     sizes = {key: memory.sizes.get(key, usual) for key in capped}
     bytes_a_second = {key: size / _time(1, size / 1024, model) for key, size in sizes.items()}
+    spared = sum(size / bytes_a_second[key] for key, size in sizes.items()) <= SPARED_RATIO
     held = {key: one.limit_bytes_s / bytes_a_second[key] for key, one in capped.items()}
     limited = {}
     for key, part in divided(total, capped, times, held).items():
         wanted = _changed(pool.throttled.get(key), round(part * bytes_a_second[key]))
-        limit = max(wanted, settings.floor_bytes_s, round(sizes[key]))
+        limit = max(wanted, settings.floor_bytes_s, round(sizes[key]) if spared else 0)
         limited[key] = capped[key]._replace(limit_bytes_s=limit)
     return limited
 

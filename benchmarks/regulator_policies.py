@@ -24,9 +24,12 @@ from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.guard import Guard
 from elevatorlab.agent.regulator.paper import SlaePaper
 from elevatorlab.agent.regulator.policies import Slae
+from elevatorlab.agent.regulator.share import Share
 from regulator_simulation import Container, ParallelDisk, RecordedDisk, WriteBehindDisk, closed_loop
 
 SEEDS = range(1, 6)
+#: Seeds that nobody looked at while a policy's constants were chosen, and the policies chosen so.
+KEPT_SEEDS, TUNED = range(201, 211), ("guard", "share")
 ONSET_S, JUDGED_FROM_S, SECONDS = 1.75, 2, 14
 EVER = float("inf")
 NORMAL_CONTAINERS = 3
@@ -39,6 +42,7 @@ POLICIES: dict[str, tuple[Callable[..., Any] | None, float]] = {
     "aimd at 0.25 s": (Aimd, 0.25),
     "pi at 0.25 s": (Pi, 0.25),
     "guard": (Guard, 0.25),
+    "share": (Share, 0.25),
 }
 FLOOR_BYTES_S = 128 * 1024
 
@@ -68,6 +72,13 @@ def offender(
     return Container(name, think_ms=0.0, request_bytes=kib * 1024, depth=depth, active=active)
 
 
+def newborn(name: str, kib: int) -> Container:
+    """Return an offender with one writer that does not exist before it writes."""
+    one = offender(name, 1, kib)
+    one.born_s = ONSET_S
+    return one
+
+
 #: Which disk, and who overloads it.
 LOADS: dict[str, tuple[str, Callable[[], list[Container]]]] = {
     "step": ("one server", lambda: [offender()]),
@@ -81,6 +92,7 @@ LOADS: dict[str, tuple[str, Callable[[], list[Container]]]] = {
     "two": ("one server", lambda: [offender("over1", 2), offender("over2", 2)]),
     "many": ("one server", lambda: [offender(f"over{i}", 1, 4) for i in range(16)]),
     "thousand": ("one server", lambda: [offender(f"over{i}", 1, 4) for i in range(1000)]),
+    "born": ("one server", lambda: [newborn(f"over{i}", 4) for i in range(16)]),
     "mixed": ("one server", lambda: [offender("over1", 6, 4), offender("over2", 1, 256)]),
     "step, 64 writers": ("32 servers", lambda: [offender(depth=64)]),
 }
@@ -152,7 +164,8 @@ def rows() -> Iterator[list[Any]]:
             for seed, one in zip(SEEDS, best_fixed(load), strict=True):
                 yield [where, load, "fixed", seed, *one]
         for policy in POLICIES:
-            for seed in SEEDS:
+            kept = KEPT_SEEDS if policy in TUNED and load != "thousand" else ()
+            for seed in (*SEEDS, *kept):
                 yield [where, load, policy, seed, *run(load, seed, policy)]
         print(load, file=sys.stderr)
 

@@ -241,4 +241,5 @@ def test_the_headline_has_both_values_and_the_verdict_of_its_claim_alone():
 def test_every_document_has_a_claim_that_stands_for_it(study):
     named = families.headline(study)
     (claim,) = [one for one in families.statements(study) if one.claim["id"] == named]
-    assert claim.role == Role.PREDICTION
+    # Of a scheduler that the kernel no longer has, only a reimplementation can be measured.
+    assert claim.role in (Role.PREDICTION, Role.BEYOND)

@@ -80,8 +80,9 @@ def headlines(claims: Sequence[Claim], name: str) -> list[str]:
             published = published_text(claim)
             says = _quoted(published) if isinstance(claim.published, str) else published
             measured = measured_text(claim) or "nothing that could tell"
+            role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
             lines.append(
-                f"{claim.quantity}: published {says}, measured {measured}: {claim.verdict}"
+                f"{claim.quantity}: published {says}, measured {measured}: {claim.verdict}{role}"
             )
     return lines
 

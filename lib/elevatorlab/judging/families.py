@@ -146,8 +146,8 @@ class ClaimsFile(Record):
     """The content of `data/claims/<study>.yaml`.
 
     `headline` is the claim that stands for the whole document, without the study's name; it was
-    chosen from the document alone, whatever may be measured of it. `labels` are what a reader calls values: in the quantities of
-    claims, and on the report's pages.
+    chosen from the document alone, whatever may be measured of it. `labels` are what a reader calls
+    values: in the quantities of claims, and on the report's pages.
     """
 
     study: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -63,8 +62,6 @@ class Parameters(DiskParameters):
         Files in the tree of test 2.
     big_file_mib : int
         Size of the file that the background of test 2 reads.
-    contrast_ratio : float
-        Factor on `scale`, `tree_files` and `big_file_mib` in the variants that the article lacks.
     disk, drive : str
         The disk that ``null_blk`` stands for, and the drive that it stands for in the variants on
         a drive. These variants run only in the first arm. The drive's cache is scaled down with
@@ -77,7 +74,7 @@ class Parameters(DiskParameters):
         its own disk. Its kernel has only its own schedulers, so all others are left out there.
     guest_below : tuple of str
         Schedulers of the host's disk. The variant `CROSSED` combines each of them with each of
-        `schedulers`. The other variants use only the first one.
+        `schedulers`, in the first `crossed_repetitions`. All else uses only the first one.
     guest_mib : int
         Memory of the virtual machine. Its host has this much in addition to `memory_mib`.
     guest_cache, guest_aio, guest_queues
@@ -91,12 +88,12 @@ class Parameters(DiskParameters):
     scale: Positive
     tree_files: Count
     big_file_mib: Count
-    contrast_ratio: Annotated[float, Field(gt=0, le=1)] = 1
     disk: DiskName = "sata_ssd"
     drive: DriveName = "desktop-7200"
     drive_repetitions: Repetitions = 1
     guest: bool = False
     guest_below: Annotated[tuple[SchedulerName, ...], Field(min_length=1)] = SCHEDULERS
+    crossed_repetitions: Repetitions = 3
     guest_mib: Count = 512
     guest_cache: str = "none"
     guest_aio: str = "native"
@@ -142,13 +139,11 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         **_ALL,
-        "arms": ("host", "container"),
-        # In the article's own variant, files are as large as the article's. It does not give the
-        # sizes of its tree and its big file. The other variants read a tenth of all this.
+        # Files are as large as the article's, which does not give the sizes of its tree and its
+        # big file.
         "scale": 1.0,
         "tree_files": 300,
         "big_file_mib": 256,
-        "contrast_ratio": 0.1,
         "device_mib": 1536,
         "memory_mib": 4096,
         "guest_mib": 2048,
@@ -196,7 +191,8 @@ class _Place(NamedTuple):
 
 def _places(parameters: Parameters, variant: Variant, repetition: int) -> Iterator[_Place]:
     """Yield the places in which a variant runs in a repetition."""
-    crossed = parameters.guest_below if variant == CROSSED else parameters.guest_below[:1]
+    is_crossed = variant == CROSSED and repetition <= parameters.crossed_repetitions
+    crossed = parameters.guest_below if is_crossed else parameters.guest_below[:1]
     for arm in _arms(parameters, variant, repetition):
         guest = arm == "vm" and parameters.guest
         for below in crossed if guest else parameters.each_backing_scheduler:
@@ -211,18 +207,6 @@ def _arms(parameters: Parameters, variant: Variant, repetition: int) -> tuple[Ar
     return parameters.arms[:1] if there else ()
 
 
-def _sized(parameters: Parameters, variant: Variant) -> Parameters:
-    """Return the parameters with the sizes of a variant."""
-    if variant == "as_published":
-        return parameters
-    sizes = {
-        "scale": parameters.scale * parameters.contrast_ratio,
-        "tree_files": math.ceil(parameters.tree_files * parameters.contrast_ratio),
-        "big_file_mib": math.ceil(parameters.big_file_mib * parameters.contrast_ratio),
-    }
-    return parameters.model_copy(update=sizes)
-
-
 def _trial(
     parameters: Parameters,
     test: Test,
@@ -231,7 +215,6 @@ def _trial(
     scheduler: str,
     repetition: int,
 ) -> Trial:
-    parameters = _sized(parameters, variant)
     workloads = {"writes_starving_reads": _test_1, "high_read_latency": _test_2}[test]
     labels = {"test": test, "variant": variant, "arm": place.arm, "scale": f"{parameters.scale:g}"}
     return trial(

@@ -29,6 +29,7 @@ from elevatorlab.elevators.check.cases import OTHERS
 from elevatorlab.elevators.grading import (
     assignments,
     campaign,
+    drawing,
     grade,
     marking,
     pages,
@@ -45,20 +46,66 @@ from elevatorlab.testbeds.deterministic import modules
 SCENARIOS = [(name, one) for name in ORDERED for one in assignments.read(name).scenarios]
 
 
-@pytest.mark.parametrize(("name", "scenario"), SCENARIOS, ids=lambda one: getattr(one, "what", one))
-def test_a_scenario_has_one_right_order(name, scenario):
-    """No choice hangs on what a scheduler's code takes, or on a tie."""
+#: A teacher's secrets.
+SEEDS = [f"a secret of the year {2030 + number}" for number in range(12)]
+
+
+def has_one_right_order(name, scenario, apart_kib):
+    """Fail if a choice hangs on what a scheduler's code takes, or on a tie."""
     came_ms = [at_ms for at_ms, _ in scenario.requests]
     expire_ms = scenario.tunables.get("expire_ms", rules.NEVER)
+    reference = assignments.read(name).reference
     for choice in right(name, scenario):
         others = [at_ms for at_ms in came_ms if at_ms != choice.at_ms]
         margin_ms = 0.9 if choice.at_ms in came_ms else 1.9
         assert min(abs(at_ms - choice.at_ms) for at_ms in others) >= margin_ms
         waited_ms = choice.at_ms - min(choice.waiting)[0]
         assert abs(waited_ms - expire_ms) >= 7  # the kernel's clock may tick every 4 ms
-        if assignments.read(name).reference == "sstf" and len(choice.waiting) > 1:
+        if reference == "sstf" and len(choice.waiting) > 1:
             nearest, next_kib = sorted(abs(at - choice.head_kib) for _, at in choice.waiting)[:2]
-            assert next_kib - nearest >= 64
+            assert next_kib - nearest >= apart_kib
+
+
+@pytest.mark.parametrize(("name", "scenario"), SCENARIOS, ids=lambda one: getattr(one, "what", one))
+def test_a_scenario_has_one_right_order(name, scenario):
+    has_one_right_order(name, scenario, 64)
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_a_drawn_scenario_has_one_right_order_that_no_table_knows(name):
+    public = assignments.read(name)
+    for seed in SEEDS:
+        secret = drawing.hidden(public, seed)
+        assert secret == drawing.hidden(public, seed) and not secret.public
+        for known, scenario in zip(public.scenarios, secret.scenarios, strict=True):
+            has_one_right_order(name, scenario, drawing.SLOT_KIB)
+            came = [place for _, place in sorted(scenario.requests)]
+            wanted = [one.chosen[1] for one in right(name, scenario)]
+            # Who looks sectors up in a table, and takes the oldest where it has none.
+            table = [one.chosen[1] for one in right(name, known)]
+            found = sorted(came, key=lambda place: table.index(place) if place in table else 99)
+            assert marking.order(scenario, found, wanted).marks == 0
+            assert marking.order(scenario, wanted, wanted).marks == scenario.marks
+            if scenario.tunables:
+                assert rules.order(public.reference, scenario.requests, SERVICE_MS) != wanted
+
+
+def test_another_seed_draws_others():
+    for name in assignments.names():
+        drawn = [drawing.hidden(assignments.read(name), seed) for seed in SEEDS]
+        assert len({one.digest for one in [*drawn, assignments.read(name)]}) == len(SEEDS) + 1
+        hashes = {one.hash for each in drawn for one in trials.of(each, each.reference).values()}
+        assert len(hashes) == len(SEEDS) * len(drawn[0].runs)
+
+
+def test_a_seed_that_can_be_guessed_and_a_scenario_without_room_are_refused(tmp_path, error_of):
+    said = error_of(command_grade, tmp_path, "sstf", seed="1234567")
+    assert said.startswith("--seed: expected a secret of at least 8 characters")
+    assert said.endswith("found 7")
+    crowd = {"what": "a crowd", "marks": 1, "requests": [[at, 4 * at] for at in range(9)]}
+    narrow = assignments.read(str(assignment_file(tmp_path, scenarios=[crowd])))
+    said = error_of(drawing.hidden, narrow, SEEDS[0])
+    assert said.startswith("--seed: expected room for other places in scenario 'a crowd'")
 
 
 @pytest.mark.parametrize(("name", "scenario"), SCENARIOS, ids=lambda one: getattr(one, "what", one))
@@ -307,7 +354,7 @@ def test_a_tunable_that_is_not_there_is_said_in_words(tmp_path):
     with pytest.raises(AgentError) as missing:
         Proofs().set(tmp_path / "iosched" / "expire_ms", 250)
     why = grade._why(bound, TrialFailed(str(missing.value)))
-    assert why == "your scheduler has no tunable expire_ms, which this part sets to 250"
+    assert why == "your scheduler has no tunable expire_ms, which this part sets to 240"
     assert grade._why(SCENARIO, TrialFailed("it hangs")) == "it hangs"
 
 

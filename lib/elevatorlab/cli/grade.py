@@ -27,17 +27,23 @@ def grade(
         typer.Option(min=1, help="submissions at the same time; by default one per core"),
     ] = None,
     cluster: ClusterOption = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(help="a secret of yours, which draws scenarios that no student has seen"),
+    ] = None,
 ) -> None:
     """Build and run each submission in a machine of its own, and write marks and feedback.
 
     A submission is graded again only if it has changed.
     """
-    from ..elevators.grading import assignments, campaign, pages
+    from ..elevators.grading import assignments, campaign, drawing, pages
     from ..elevators.grading.submissions import ignored
     from ..paths import BUILD
     from ..running import progress
 
     asked = assignments.read(assignment)
+    if seed is not None:
+        asked = drawing.hidden(asked, seed)
     place = out or BUILD / "grades" / asked.name
     with progress.shown("submissions") as (update, _):
         grades, right = campaign.run(submissions, asked, place, workers, cluster, update)

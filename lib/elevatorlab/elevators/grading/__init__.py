@@ -2,6 +2,7 @@
 
 ================  =====================================================================
 ``assignments``   what is asked for: scenarios, marks, the reference (courses/elevators)
+``drawing``       scenarios that students do not see, by a teacher's seed
 ``submissions``   what was handed in: folders and archives, whatever is in them
 ``trials``        the trials of an assignment
 ``marking``       marks, from the order of dispatch or from a score

@@ -18,6 +18,9 @@ from ..check.cases import OTHERS
 
 COURSE = PROJECT / "courses" / "elevators"
 
+#: Seed of what students see.
+PUBLIC_SEED = 1
+
 #: When a request is sent (ms), and where on the disk it is (KiB).
 Request = tuple[NotNegative, Annotated[int, Field(ge=0, multiple_of=4)]]
 
@@ -105,6 +108,8 @@ class Assignment(Record):
         workload.
     by_hand : tuple of Part
         What a teacher reads and marks.
+    seed : int
+        Seed of the trials; another one than the public one where a teacher has drawn it.
     """
 
     name: str
@@ -117,6 +122,7 @@ class Assignment(Record):
     scored: tuple[Workload, ...] = ()
     best_ratio: Positive = 1
     by_hand: tuple[Part, ...] = ()
+    seed: Annotated[int, Field(ge=PUBLIC_SEED)] = PUBLIC_SEED
 
     @model_validator(mode="after")
     def _compares_something(self) -> Assignment:
@@ -130,6 +136,11 @@ class Assignment(Record):
                     "tells the requests apart; found one twice"
                 )
         return self
+
+    @property
+    def public(self) -> bool:
+        """Whether students know what is run."""
+        return self.seed == PUBLIC_SEED
 
     @property
     def runs(self) -> tuple[Scenario | Workload, ...]:

@@ -23,7 +23,7 @@ from .grade import Grade, PartResult
 from .submissions import Submission
 
 #: Version of the grading itself. With another number, everything is graded anew.
-VERSION = 3
+VERSION = 4
 
 #: Called as ``progress(done, total, grade)``: before the first submission with the grade None, and
 #: after each submission.

@@ -40,7 +40,7 @@ def _trial(assignment: Assignment, part: Scenario | Workload, scheduler: str) ->
         "settle_s": 0,
         "trace": True,
         "deadline_s": DEADLINE_S,
-        "seed": 1,
+        "seed": assignment.seed,
     }
     return checked(Trial, content, f"assignment {assignment.name}, {part.what!r}")
 

@@ -41,3 +41,7 @@ class TrialFailed(ElevatorLabError):
 
     def __str__(self) -> str:
         return self.why
+
+
+class NeverEnded(TrialFailed):
+    """A trial was stopped at its limit of wall time."""

@@ -73,17 +73,28 @@ def test_each_submission_has_its_marks(graded):
     assignment, [(_, grades, told), _] = graded
     marks = {name: [part.marks for part in one.parts] for name, one in grades.items()}
     assert marks["right"] == [part.marks for part in assignment.parts]
-    assert marks["wrong"] == [2, 6, 0]
+    assert marks["wrong"][:2] == [2, 6] and marks["wrong"][2] < assignment.parts[2].marks
     assert marks["panic"][0] == 2 and 0 < marks["panic"][1] < 6 and marks["panic"][2] == 0
     assert marks["hangs"] == marks["panic"]
     assert "No request was ever handed to the disk" in grades["hangs"].problem
     assert marks["typo"] == marks["kernels"] == marks["=empty"] == [0, 0, 0]
+    assert marks["hostile"] == [0, 0, 0]
+    assert {name: one.kind for name, one in grades.items()} == {
+        "right": "right",
+        "wrong": "wrong",
+        "panic": "broken",
+        "hangs": "hung",
+        "typo": "broken",
+        "hostile": "hostile",
+        "kernels": "broken",
+        "=empty": "broken",
+    }
     assert grades["right"].problem == grades["wrong"].problem == ""
     assert "serves_one_at_a_time: " in grades["panic"].problem
     assert "'forgotten' undeclared" in grades["typo"].compiler
     assert "'forgotten' undeclared" in grades["typo"].problem
     assert "expected a name that is not the kernel's; found 'kyber'" in grades["kernels"].problem
-    assert [step[:2] for step in told] == [(done, 7) for done in range(8)]
+    assert [step[:2] for step in told] == [(done, 8) for done in range(9)]
 
 
 @pytest.mark.image
@@ -168,7 +179,7 @@ def test_the_pages_say_what_a_teacher_and_a_student_need(graded):
     assignment, [(out, grades, _), _] = graded
     rows = list(csv.DictReader((out / "marks.csv").read_text().splitlines()))
     assert [row["student"] for row in rows] == ["'=empty", *sorted(HANDED_IN)]
-    assert rows[-1]["marks"] == "8" and rows[-1][assignment.by_hand[0].what] == ""
+    assert rows[-1]["kind"] == "wrong" and rows[-1][assignment.by_hand[0].what] == ""
     overview = (out / "index.html").read_text()
     assert all(f'feedback/{Submission(name).slug}.html"' in overview for name in grades)
     wrong = (out / "feedback" / "wrong.html").read_text()

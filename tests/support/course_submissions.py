@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 import elevator_rules as rules
-from elevatorlab.elevators.grading import assignments, campaign, pages
+from elevatorlab.elevators.grading import assignments, campaign, drawing, pages
 from elevatorlab.paths import ENVIRONMENTS
 
 ZOO = ENVIRONMENTS / "kernel" / "schedulers"
@@ -43,10 +43,11 @@ DISPATCH = "static struct request *fifo_dispatch_request(struct blk_mq_hw_ctx *h
 
 HANDED_IN = {
     "right": scheduler_of("sstf"),
-    "wrong": scheduler_of("fifo"),
-    "panic": scheduler_of("fifo", DISPATCH, DISPATCH + 'panic("no");'),
+    "wrong": scheduler_of("fifo", "list_add_tail(", "list_add("),
+    "panic": scheduler_of("fifo", DISPATCH, DISPATCH + "BUG();"),
     "hangs": scheduler_of("fifo", HAS_WORK, HAS_WORK + "return false;"),
     "typo": scheduler_of("fifo", HAS_WORK, HAS_WORK + "return forgotten;"),
+    "hostile": scheduler_of("fifo", DISPATCH, DISPATCH + 'asm volatile("outb %al, $0x80");'),
     "kernels": {
         **scheduler_of("fifo"),
         "scheduler.json": b'{"name": "kyber", "module": "fifo-iosched"}',
@@ -65,14 +66,14 @@ def hand_in(folder, submissions):
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    """Grade the submissions twice, into two folders; return each with its grades."""
+    """Grade the submissions twice by one seed, into two folders; return each with its grades."""
     folder = tmp_path_factory.mktemp("course")
     content = yaml.safe_load((assignments.COURSE / "1-sstf" / "sstf.yaml").read_text())
     conformity = {**content["conformity"], "cases": ["hands_each_request_out_once"]}
     some = {"scenarios": content["scenarios"][:1], "conformity": conformity}
     file = assignment_file(folder, **some)
     hand_in(folder / "handed in", {**HANDED_IN, "=empty": {}})
-    assignment = assignments.read(str(file))
+    assignment = drawing.hidden(assignments.read(str(file)), "a secret of the tests")
     found = []
     for out in (folder / "first", folder / "again"):
         told = []

@@ -84,6 +84,11 @@ def test_what_the_kernel_says_is_named(what):
     assert named in sentence
 
 
+def test_only_what_had_to_be_interrupted_hangs():
+    hung = {what for what, (console, _) in SAID.items() if kernel_log.hangs(console)}
+    assert hung == {"waits for its own lock", "loops", "loops, and the console stops"}
+
+
 def test_a_trace_is_shown_without_registers():
     console = (
         "[    4.5] x_iosched: loading out-of-tree module taints kernel.\n"

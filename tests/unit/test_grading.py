@@ -254,7 +254,7 @@ def test_what_nobody_has_handed_in_is_ignored_and_named(tmp_path, no_machine, ca
     command_grade(tmp_path / "in", "sstf", tmp_path / "out")
     told = capsys.readouterr()
     stray = "ignored, since each is neither a folder nor an archive: marks.ods, notes.txt\n"
-    assert stray in told.out and "graded: 2, of which 2 did not" in told.out
+    assert stray in told.out and "graded: 2 broken" in told.out
     assert "submissions: 2 of 2" in told.err
 
 
@@ -353,9 +353,9 @@ def test_a_tunable_that_is_not_there_is_said_in_words(tmp_path):
     *_, bound = assignments.read("look").scenarios
     with pytest.raises(AgentError) as missing:
         Proofs().set(tmp_path / "iosched" / "expire_ms", 250)
-    why = grade._why(bound, TrialFailed(str(missing.value)))
+    why = grade._missing(bound, TrialFailed(str(missing.value)))
     assert why == "your scheduler has no tunable expire_ms, which this part sets to 240"
-    assert grade._why(SCENARIO, TrialFailed("it hangs")) == "it hangs"
+    assert grade._missing(SCENARIO, TrialFailed("it hangs")) == ""
 
 
 def test_both_workers_and_a_cluster_are_refused(tmp_path, error_of):

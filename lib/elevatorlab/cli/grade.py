@@ -37,6 +37,7 @@ def grade(
     A submission is graded again only if it has changed.
     """
     from ..elevators.grading import assignments, campaign, drawing, pages
+    from ..elevators.grading.grade import KINDS
     from ..elevators.grading.submissions import ignored
     from ..paths import BUILD
     from ..running import progress
@@ -49,9 +50,9 @@ def grade(
         grades, right = campaign.run(submissions, asked, place, workers, cluster, update)
     if stray := ignored(submissions):
         print(f"ignored, since each is neither a folder nor an archive: {', '.join(stray)}")
-    graded = [one for one in grades if one.parts]
-    failed = sum(bool(one.problem) for one in graded)
-    print(f"graded: {len(graded)}, of which {failed} did not run to the end")
+    kinds = [one.kind for one in grades if one.parts]
+    each = (f"{kinds.count(kind)} {kind}" for kind in KINDS if kind in kinds)
+    print(f"graded: {', '.join(each) or 'none'}")
     tell(pages.write(place, asked, grades, right))
     if left := [one for one in grades if not one.parts]:
         raise ElevatorLabError(

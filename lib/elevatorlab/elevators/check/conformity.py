@@ -34,6 +34,8 @@ class CaseVerdict:
     #: Time that the case took, on the machine's own clock. None if the case did not pass, or did
     #: not run in the machine.
     took_ms: int | None = None
+    #: For a case that failed: whether a request, or the machine, would have waited for ever.
+    hangs: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,8 @@ class _Sequence:
         ended = machine.run(inputs, self._hear, self.turns)
         if self._crashed or not ended.by_itself:
             said, trace = kernel_log.trouble(ended.console, built.with_lines)
-            self._reach(CaseVerdict(self._case, "failed", said, tuple(trace)))
+            hangs = kernel_log.hangs(ended.console)
+            self._reach(CaseVerdict(self._case, "failed", said, tuple(trace), hangs=hangs))
             self._stopped = f"the kernel was in trouble in the case {self._case}"
             return []
         if self._case in [case.name for case in BASIC] and self.verdicts[-1].outcome == "failed":
@@ -208,7 +211,8 @@ class _Sequence:
             self._crashed = True
         elif event in ("passed", "failed"):
             said = _with_places(message["said"], self.built.with_lines)
-            self._reach(CaseVerdict(self._case, event, said, took_ms=message.get("took_ms")))
+            took_ms, hangs = message.get("took_ms"), message.get("hangs", False)
+            self._reach(CaseVerdict(self._case, event, said, took_ms=took_ms, hangs=hangs))
 
 
 def _with_places(said: str, module: Path) -> str:

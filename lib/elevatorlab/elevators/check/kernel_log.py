@@ -8,6 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+#: What the kernel says when it is interrupted since a processor no longer rests (`Fault`).
+INTERRUPTED = r"NMI received|NMI: Not continuing"
+
 
 class Fault(NamedTuple):
     """A kind of fault that the kernel reports."""
@@ -29,7 +32,7 @@ FAULTS = (
         "It waits for a spinlock that nobody gives back: its own caller holds it, or an "
         "interrupt took it.",
     ),
-    Fault(r"NMI received|NMI: Not continuing", "It keeps the processor for ever: an endless loop."),
+    Fault(INTERRUPTED, "It keeps the processor for ever: an endless loop."),
     Fault(
         r"(?s)list_add double add.*dispatch_sched|WARNING: \S+ .* blk_mq_start_request",
         "It issues a request twice: dispatch_request returned one that it had returned before.",
@@ -78,6 +81,11 @@ def trouble(console: str, module: Path) -> tuple[str, list[str]]:
     trace = [_with_line(line, module) for line in said[:LONGEST]]
     where = next((at for line in trace if (at := _own_place(line))), "")
     return f"{sentence}{f' See {where}.' if where else ''}", trace
+
+
+def hangs(console: str) -> bool:
+    """Tell whether a kernel in trouble had to be interrupted, since its code never ended."""
+    return bool(re.search(INTERRUPTED, console))
 
 
 def _own_place(line: str) -> str:

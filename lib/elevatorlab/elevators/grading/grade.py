@@ -7,10 +7,11 @@ import math
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
-from ...errors import ElevatorLabError, NotReady, TrialFailed
+from ...errors import ElevatorLabError, NeverEnded, NotReady, TrialFailed
 from ...plugins import scheduler_folders
 from ...plugins.schedulers import SCHEDULERS, SchedulerRecord
 from ...records import Record
@@ -33,6 +34,18 @@ LIMIT_S = 120
 Dispatch = tuple[float | None, float, int]
 
 
+Kind = Literal["right", "wrong", "broken", "hung", "hostile"]
+
+#: What each kind of submission is, for a teacher; the better ones first.
+KINDS: dict[Kind, str] = {
+    "right": "It passes the check, and every order is right.",
+    "wrong": "It passes the check. An order is wrong, or a tunable is missing.",
+    "broken": "It cannot be read, does not compile, crashes, or fails a case of the check.",
+    "hung": "Something of it would never end: its build, a request, or its code.",
+    "hostile": "It reaches beyond the block layer, or speaks in the check's name. Look at it.",
+}
+
+
 class PartResult(Record):
     """What became of a part that was run: its dispatches, or its measured number, or a problem."""
 
@@ -51,6 +64,8 @@ class Grade(Record):
         SHA-256 over all that decides the marks: the submission, the assignment, the machine.
     scheduler : str
         The scheduler's name in its ``scheduler.json``; "" if that is not known.
+    kind : str or None
+        One of `KINDS`; None if the laboratory failed.
     problem : str
         Why the scheduler was not run, or not to the end; "" if nothing went wrong.
     compiler : str
@@ -66,6 +81,7 @@ class Grade(Record):
     student: str
     digest: str
     scheduler: str = ""
+    kind: Kind | None = None
     problem: str = ""
     compiler: str = ""
     parts: tuple[Marked, ...] = ()
@@ -92,7 +108,7 @@ def grade(
     """Grade one submission. A submission that fails gets a grade, too."""
     blank = Grade(student=submission.student, digest=digest)
     if submission.problem:
-        return _failed(blank, assignment, submission.problem)
+        return _failed(blank, assignment, "broken", submission.problem)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "submission"
         folder.mkdir()
@@ -101,31 +117,36 @@ def grade(
         try:
             record = scheduler_folders.read(folder)
             assert record.folder
-            compiler = modules.build(record.folder).said
+            built = modules.build(record.folder)
             conformity = check.check(folder, only=assignment.conformity.cases)
         except modules.DoesNotCompile as problem:
             why = str(problem).splitlines()[0].replace(f"{folder}: ", "")
             why = f"{why} {problem.error}" if problem.error else f"{why.removesuffix(':')}."
-            return _failed(blank, assignment, why, problem.said)
+            kind: Kind = "hung" if isinstance(problem, modules.NeverCompiles) else "broken"
+            return _failed(blank, assignment, kind, why, problem.said)
         except (NotReady, TrialFailed):  # this is no fault of the submission
             raise
         except ElevatorLabError as problem:
-            return _failed(blank, assignment, str(problem).replace(str(folder), "the folder"))
-    named = blank.model_copy(update={"scheduler": record.name, "compiler": compiler})
+            why = str(problem).replace(str(folder), "the folder")
+            return _failed(blank, assignment, "broken", why)
+    named = blank.model_copy(update={"scheduler": record.name, "compiler": built.said})
     if conformity.tampers:
         (why,) = (one.said for one in conformity.failures)
-        return _failed(named, assignment, f"Tampering: {why}", compiler)
+        return _failed(named, assignment, "hostile", f"Tampering: {why}", built.said)
     with SCHEDULERS.standing_in(record.name, record):
         return _run_and_mark(named, assignment, record, conformity, right)
 
 
-def _failed(blank: Grade, assignment: Assignment, why: str, compiler: str = "") -> Grade:
+def _failed(
+    blank: Grade, assignment: Assignment, kind: Kind, why: str, compiler: str = ""
+) -> Grade:
     others = "Not run, since the scheduler could not be built and checked."
     marked = tuple(
         marking.nothing(part, why if part is assignment.build else others)
         for part in assignment.parts
     )
-    return blank.model_copy(update={"problem": why, "compiler": compiler, "parts": marked})
+    found = {"kind": kind, "problem": why, "compiler": compiler, "parts": marked}
+    return blank.model_copy(update=found)
 
 
 def _run_and_mark(
@@ -147,6 +168,7 @@ def _run_and_mark(
     stopped = any(one.outcome == "not run" for one in conformity.verdicts)
     problem = ". ".join(f"{one.case}: {one.said}" for one in conformity.failures if stopped)
     wrong = assignment.conformity.what
+    kind = _kind(conformity)
     for part in assignment.runs:
         if problem:
             parts.append(marking.nothing(part, f"Not run, since this went wrong: {wrong}."))
@@ -155,20 +177,34 @@ def _run_and_mark(
             ran[part.what] = _run(testbed, of[part.what], part)
             parts.append(_marked(assignment, part, ran[part.what], right[part.what]))
         except TrialFailed as failure:
-            wrong, why = part.what, _why(part, failure)
+            missing = _missing(part, failure)
+            wrong, why = part.what, missing or str(failure)
+            if kind == "right":
+                kind = "hung" if isinstance(failure, NeverEnded) else "broken"
+                kind = "wrong" if missing else kind
             problem = f"{wrong}: {why.splitlines()[0]}"
             parts.append(marking.nothing(part, why))
-    found = {"parts": tuple(parts), "ran": ran, "problem": problem}
+    orders = {one.what for one in assignment.scenarios}
+    if kind == "right" and any(one.what in orders and one.marks < one.of for one in parts):
+        kind = "wrong"
+    found = {"kind": kind, "parts": tuple(parts), "ran": ran, "problem": problem}
     return blank.model_copy(update={**found, "score": marking.score(parts, len(assignment.scored))})
 
 
-def _why(part: Scenario | Workload, failure: TrialFailed) -> str:
-    """Return why a part failed; for a missing tunable, in the assignment's words."""
+def _kind(conformity: check.Conformity) -> Kind:
+    """Return what a submission is by its check."""
+    if any(one.hangs for one in conformity.failures):
+        return "hung"
+    return "broken" if conformity.failures else "right"
+
+
+def _missing(part: Scenario | Workload, failure: TrialFailed) -> str:
+    """Say which tunable of the assignment a scheduler has not, if that is why a part failed."""
     why = str(failure)
     for tunable, value in part.tunables.items() if isinstance(part, Scenario) else ():
         if f"/{tunable} does not exist" in why:
             return f"your scheduler has no tunable {tunable}, which this part sets to {value}"
-    return why
+    return ""
 
 
 def _run(testbed: DeterministicTestbed, trial: Trial, part: Scenario | Workload) -> PartResult:

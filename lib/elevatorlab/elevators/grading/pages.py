@@ -17,7 +17,7 @@ from ...showing import style
 from ...showing.report_pages import template_environment
 from ...showing.travel import draw_places
 from .assignments import Assignment
-from .grade import Grade, PartResult
+from .grade import KINDS, Grade, PartResult
 from .submissions import Submission
 
 YOURS = "#D55E00"
@@ -53,7 +53,7 @@ def write(
         content = {"assignment": assignment, "grades": ranked}
         _render(made["leaderboard"], "leaderboard.html", pages, content)
     links = {grade.student: f"feedback/{_slug(grade)}.html" for grade in grades}
-    content = {"assignment": assignment, "grades": grades, "links": links}
+    content = {"assignment": assignment, "grades": grades, "links": links, "kinds": KINDS}
     _render(made["overview"], "overview.html", pages, content)
     _write_csv(made["marks"], assignment, grades)
     return made
@@ -102,14 +102,14 @@ def _write_csv(path: Path, assignment: Assignment, grades: Sequence[Grade]) -> N
     by_hand = [part.what for part in assignment.by_hand]
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["student", "marks", *parts, *by_hand, "score", "problem"])
+        writer.writerow(["student", "kind", "marks", *parts, *by_hand, "score", "problem"])
         for grade in grades:
             marks = [_safe(one) for one in (grade.marks, *(part.marks for part in grade.parts))]
             # A student who could not be graded has empty cells, which are not the same as 0.
             marks = marks if grade.parts else [""] * (1 + len(parts))
             score = "" if grade.score is None else grade.score
             # Each part that is marked by hand has an empty cell, to be filled in.
-            row = [_safe(grade.student), *marks, *("" for _ in by_hand)]
+            row = [_safe(grade.student), grade.kind or "", *marks, *("" for _ in by_hand)]
             writer.writerow([*row, score, _safe(grade.problem)])
 
 

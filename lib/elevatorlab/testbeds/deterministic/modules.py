@@ -62,6 +62,10 @@ class DoesNotCompile(ElevatorLabError):
         return next((line for line in lines if re.search(r"\b(error|ERROR): |\*\*\* ", line)), "")
 
 
+class NeverCompiles(DoesNotCompile):
+    """Sources whose compilation was ended at `LIMIT_S`."""
+
+
 @dataclass(frozen=True)
 class Built:
     """A module that was built."""
@@ -168,7 +172,7 @@ def _run(folder: ModuleFolder, arguments: list[Path], answer: Path) -> None:
                 timeout=LIMIT_S,
             )
         except subprocess.TimeoutExpired:
-            raise DoesNotCompile(folder, f"it did not compile within {LIMIT_S} s", "") from None
+            raise NeverCompiles(folder, f"it did not compile within {LIMIT_S} s", "") from None
     if run.returncode:
         said = run.stderr.decode(errors="replace").strip()
         raise NotReady(f"{RECIPE.name}/compile.py: {said or 'it was killed'}")

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from ... import scratch
-from ...errors import ElevatorLabError, NotReady, TrialFailed
+from ...errors import ElevatorLabError, NeverEnded, NotReady, TrialFailed
 from ...plugins.schedulers import IN_THE_IMAGE, SCHEDULERS
 from ...plugins.testbeds import DEFAULT
 from ...results.outcome import Outcome
@@ -340,7 +340,7 @@ class DeterministicTestbed:
             converse(template.resume(Path(place, "monitor"), machine, kept / "state", limit_s))
             return timeouts.wait(machine, limit_s)
         except subprocess.TimeoutExpired:
-            raise TrialFailed(
+            raise NeverEnded(
                 f"the guest did not end within {limit_s:.0f} s of wall time; it was stopped. "
                 "The machine is overloaded, or the guest hangs"
             ) from None

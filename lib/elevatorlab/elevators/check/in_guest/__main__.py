@@ -99,7 +99,7 @@ def run_cases() -> None:
                 scheduler.load()
             said = supervisor.run(ALL[name], scheduler)
         except Broken as broken:
-            ports.tell(case=name, event="failed", said=str(broken))
+            ports.tell(case=name, event="failed", said=str(broken), hangs=broken.hangs)
             return
         except supervisor.KernelComplained:
             ports.tell(case=name, event="complained")

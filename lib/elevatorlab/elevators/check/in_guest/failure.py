@@ -2,7 +2,14 @@
 
 
 class Broken(Exception):
-    """The scheduler broke a rule; the text is one or two sentences for the scheduler's author."""
+    """The scheduler broke a rule; the text is one or two sentences for the scheduler's author.
+
+    `hangs`: Whether something waits that would wait for ever.
+    """
+
+    def __init__(self, sentence: str, hangs: bool = False) -> None:
+        super().__init__(sentence)
+        self.hangs = hangs
 
 
 def require(condition: bool, sentence: str) -> None:

@@ -71,11 +71,12 @@ def _watch(thread: threading.Thread) -> None:
             if disk.completed != completed:
                 seen[disk] = disk.completed, now_s
             elif now_s - since_s >= STALLED_AFTER_S and (sentence := stall(disk)):
-                raise Broken(sentence)
+                raise Broken(sentence, hangs=True)
         if now_s - began_s > LONGEST_CASE_S:
             raise Broken(
                 f"The case did not end within {LONGEST_CASE_S:.0f} s, though no request stalls: "
-                "something waits for what never comes."
+                "something waits for what never comes.",
+                hangs=True,
             )
 
 

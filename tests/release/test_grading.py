@@ -78,10 +78,11 @@ def test_each_submission_has_its_marks(graded):
     assert marks["hangs"] == marks["panic"]
     assert "No request was ever handed to the disk" in grades["hangs"].problem
     assert marks["typo"] == marks["kernels"] == marks["=empty"] == [0, 0, 0]
-    assert marks["hostile"] == [0, 0, 0]
+    assert marks["nothing"] == marks["hostile"] == [0, 0, 0]
     assert {name: one.kind for name, one in grades.items()} == {
         "right": "right",
         "wrong": "wrong",
+        "nothing": "nothing of its own",
         "panic": "broken",
         "hangs": "hung",
         "typo": "broken",
@@ -94,7 +95,7 @@ def test_each_submission_has_its_marks(graded):
     assert "'forgotten' undeclared" in grades["typo"].compiler
     assert "'forgotten' undeclared" in grades["typo"].problem
     assert "expected a name that is not the kernel's; found 'kyber'" in grades["kernels"].problem
-    assert [step[:2] for step in told] == [(done, 8) for done in range(9)]
+    assert [step[:2] for step in told] == [(done, 9) for done in range(10)]
 
 
 @pytest.mark.image

@@ -44,6 +44,7 @@ DISPATCH = "static struct request *fifo_dispatch_request(struct blk_mq_hw_ctx *h
 HANDED_IN = {
     "right": scheduler_of("sstf"),
     "wrong": scheduler_of("fifo", "list_add_tail(", "list_add("),
+    "nothing": scheduler_of("fifo"),
     "panic": scheduler_of("fifo", DISPATCH, DISPATCH + "BUG();"),
     "hangs": scheduler_of("fifo", HAS_WORK, HAS_WORK + "return false;"),
     "typo": scheduler_of("fifo", HAS_WORK, HAS_WORK + "return forgotten;"),

@@ -81,9 +81,9 @@ def beyond(module: Path, with_lines: Path) -> list[str]:
     `module`: The module that the kernel loads. `with_lines`: The same module, with the lines of its
     source (DWARF).
     """
-    imported = (line.split()[-1] for line in _said("nm", "--undefined-only", str(module)))
+    imported = (line.split()[-1] for line in said("nm", "--undefined-only", str(module)))
     symbols = sorted(name for name in imported if not ALLOWED.fullmatch(name))
-    listing = _said("objdump", "--disassemble", "--no-show-raw-insn", str(module))
+    listing = said("objdump", "--disassemble", "--no-show-raw-insn", str(module))
     return [f"it calls or reads {name}" for name in symbols] + list(
         instructions(listing, with_lines)
     )
@@ -111,7 +111,8 @@ def instructions(listing: list[str], with_lines: Path) -> Iterator[str]:
             yield clause
 
 
-def _said(*command: str) -> list[str]:
+def said(*command: str) -> list[str]:
+    """Return the lines that a program of binutils prints."""
     if shutil.which(command[0]) is None:
         raise NotReady(
             f"the check reads modules with {command[0]}, which is missing",

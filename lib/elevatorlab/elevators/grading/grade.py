@@ -21,7 +21,7 @@ from ...showing.travel import travel_mib
 from ...testbeds.deterministic import DeterministicTestbed, modules
 from ...trial import Trial
 from .. import check
-from . import marking, trials
+from . import marking, own_code, trials
 from .assignments import Assignment, Scenario, Workload
 from .marking import Marked
 from .submissions import Submission
@@ -34,12 +34,13 @@ LIMIT_S = 120
 Dispatch = tuple[float | None, float, int]
 
 
-Kind = Literal["right", "wrong", "broken", "hung", "hostile"]
+Kind = Literal["right", "wrong", "nothing of its own", "broken", "hung", "hostile"]
 
 #: What each kind of submission is, for a teacher; the better ones first.
 KINDS: dict[Kind, str] = {
     "right": "It passes the check, and every order is right.",
     "wrong": "It passes the check. An order is wrong, or a tunable is missing.",
+    "nothing of its own": "It schedules as the template does, so nothing of it earns marks.",
     "broken": "It cannot be read, does not compile, crashes, or fails a case of the check.",
     "hung": "Something of it would never end: its build, a request, or its code.",
     "hostile": "It reaches beyond the block layer, or speaks in the check's name. Look at it.",
@@ -134,7 +135,34 @@ def grade(
         (why,) = (one.said for one in conformity.failures)
         return _failed(named, assignment, "hostile", f"Tampering: {why}", built.said)
     with SCHEDULERS.standing_in(record.name, record):
-        return _run_and_mark(named, assignment, record, conformity, right)
+        marked = _run_and_mark(named, assignment, record, conformity, right)
+    if template := own_code.of_a_template(built):
+        return _withheld(marked, f"its code is that of the template {template}")
+    if _first_come_first_served(assignment, marked.ran):
+        return _withheld(marked, "it serves first come, first served, as the template does")
+    return marked
+
+
+def _withheld(grade: Grade, why: str) -> Grade:
+    """Return the grade of a submission that gets no marks for what the template gives."""
+    parts = tuple(
+        part.model_copy(update={"marks": 0, "says": f"{part.says} No marks, since {why}."})
+        for part in grade.parts
+    )
+    problem = f"Nothing of its own: {why}."
+    found = {"kind": "nothing of its own", "problem": problem, "parts": parts, "score": None}
+    return grade.model_copy(update=found)
+
+
+def _first_come_first_served(assignment: Assignment, ran: Mapping[str, PartResult]) -> bool:
+    """Tell whether the scenarios that ran were all served in the order in which they came."""
+    orders = [
+        [place for _, _, place in ran[one.what].dispatches]
+        == [place for _, place in sorted(one.requests)]
+        for one in assignment.scenarios
+        if one.what in ran
+    ]
+    return bool(orders) and all(orders)
 
 
 def _failed(

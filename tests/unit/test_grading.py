@@ -4,11 +4,13 @@ import csv
 import io
 import os
 import re
+import shlex
 import tarfile
 import zipfile
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
 import elevator_rules as rules
 from course_submissions import (  # noqa: F401  (fixtures)
@@ -23,6 +25,7 @@ from course_submissions import (  # noqa: F401  (fixtures)
 )
 from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.lifecycle.proofs import Proofs
+from elevatorlab.cli.commands import app
 from elevatorlab.cli.grade import grade as command_grade
 from elevatorlab.elevators import check
 from elevatorlab.elevators.check.cases import OTHERS
@@ -30,6 +33,7 @@ from elevatorlab.elevators.grading import (
     assignments,
     campaign,
     drawing,
+    exports,
     grade,
     marking,
     pages,
@@ -40,7 +44,8 @@ from elevatorlab.elevators.grading.assignments import Scenario
 from elevatorlab.elevators.grading.grade import Grade
 from elevatorlab.elevators.grading.marking import Marked
 from elevatorlab.elevators.grading.submissions import Submission
-from elevatorlab.errors import NotReady, TrialFailed
+from elevatorlab.errors import ElevatorLabError, NotReady, TrialFailed
+from elevatorlab.paths import PROJECT
 from elevatorlab.testbeds.deterministic import modules
 
 SCENARIOS = [(name, one) for name in ORDERED for one in assignments.read(name).scenarios]
@@ -213,6 +218,16 @@ def test_a_submission_is_found_wherever_it_is_in_an_archive(tmp_path):
     assert list(tmp_path.parent.glob("**/in hand")) == []
 
 
+def test_an_archive_alone_in_a_folder_is_what_was_handed_in(tmp_path):
+    (tmp_path / "ada").mkdir()
+    zipped(tmp_path / "ada" / "sstf.zip", {"sstf/Kbuild": b"obj", "sstf/x.c": b"c"})
+    (tmp_path / "bob").mkdir()
+    (tmp_path / "bob" / "hers.zip").symlink_to(tmp_path / "ada" / "sstf.zip")
+    ada, bob = submissions.find(tmp_path)
+    assert ada.files == {"Kbuild": b"obj", "x.c": b"c"}
+    assert not bob.files and bob.problem.endswith("found no file in it")
+
+
 BAD = {
     "empty": (lambda at: at.mkdir(), "expected the folder of a scheduler; found no file in it"),
     "no.zip": (lambda at: at.write_bytes(b"PK no"), "that can be read; found File is not a zip"),
@@ -380,8 +395,95 @@ def test_a_leaderboard_has_the_best_first(tmp_path):
     assert page.index("carl") < page.index("ada") and "bob" not in page
 
 
+def grade_of(student, assignment, marks=1.5):
+    parts = [marking.nothing(part, "") for part in assignment.parts]
+    parts[-1] = parts[-1].model_copy(update={"marks": marks})
+    return Grade(student=student, digest="", kind="wrong", parts=tuple(parts))
+
+
+#: For each platform, what it calls its downloads, and whom it finds in them.
+DOWNLOADED = {
+    "moodle": ["Ada Lovelace_12_assignsubmission_file", "=Bob_9_assignsubmission_file_s.zip"],
+    "canvas": ["lovelaceada_12_345_sstf-1", "=bob_LATE_9_346_sstf_of_bob"],
+    "nbgrader": ["12", "9"],
+}
+
+
+@pytest.mark.parametrize("platform", DOWNLOADED)
+def test_a_platform_gets_the_marks_as_it_reads_them(platform, tmp_path):
+    assignment = assignments.read("sstf")
+    names = DOWNLOADED[platform]
+    exports.refuse_unknown(platform, names)
+    lost = Grade(student=names[1], digest="", problem="Not graded: it was killed")
+    grades = [grade_of(names[0], assignment), lost]
+    text = exports.write(platform, tmp_path, assignment, grades).read_text()
+    *_, ada, bob = csv.DictReader(text.splitlines())
+    who, given = {
+        "moodle": ("Identifier", "Grade"),
+        "canvas": ("ID", assignment.title),
+        "nbgrader": ("student_id", "score"),
+    }[platform]
+    before = "Participant " if platform == "moodle" else ""
+    assert (ada[who], bob[who]) == (f"{before}12", f"{before}9")
+    assert (ada[given], bob[given]) == ("1.5", "")
+    assert all(cell[:1] != "=" for row in csv.reader(text.splitlines()) for cell in row)
+
+
+#: What each platform would read otherwise: the second line of Canvas's table, and all columns.
+HEADS = {
+    "moodle": "Identifier,Full name,Grade,Maximum Grade,Last modified (grade),Feedback comments",
+    "canvas": "Student,ID,SIS User ID,SIS Login ID,Section,Assignment 1: from FIFO to SSTF\n"
+    "    Points Possible,,,,,20",
+    "nbgrader": "assignment,duedate,timestamp,student_id,last_name,first_name,email,raw_score,"
+    "late_submission_penalty,score,max_score",
+}
+
+
+@pytest.mark.parametrize("platform", HEADS)
+def test_a_platform_finds_its_columns(platform, tmp_path):
+    text = exports.write(platform, tmp_path, assignments.read("sstf"), []).read_text()
+    assert text == f"{HEADS[platform]}\n"
+
+
+def test_a_student_whom_a_platform_does_not_know_is_refused(tmp_path, error_of):
+    def refused(platform):
+        return error_of(command_grade, tmp_path, "sstf", export=platform)
+
+    (tmp_path / "ada lovelace").mkdir()
+    for platform in exports.PLATFORMS:
+        said = refused(platform)
+        assert said.startswith(f"--export {platform}: expected submissions with names such as ")
+        assert said.endswith("found 'ada lovelace'. Rename it") and "\n" not in said
+    assert refused("ilias") == "--export: expected one of moodle, canvas, nbgrader; found 'ilias'"
+    (tmp_path / "ada lovelace").rename(tmp_path / "ada_12_1_x")
+    (tmp_path / "ada_12_2_x").mkdir()
+    assert "'ada_12_1_x' and 'ada_12_2_x', which are both of 12" in refused("canvas")
+
+
 def test_every_assignment_stands_for_valid_trials():
     for name in assignments.names():
         assignment = assignments.read(name)
         found = trials.of(assignment, assignment.reference)
         assert len({one.hash for one in found.values()}) == len(assignment.runs)
+
+
+def test_what_the_page_for_teachers_says_can_be_typed(tmp_path, no_machine, monkeypatch):
+    page = (PROJECT / "docs" / "teaching.md").read_text()
+    commands = re.findall(r"^ {4}elevatorlab (grade .*)$", page, re.M)
+    assert [shlex.split(one)[-1] for one in commands] == list(exports.PLATFORMS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(campaign, "_several", lambda jobs, *_: ((one, "stopped") for one in jobs))
+    for command in commands:
+        _, folder, *_, platform = words = shlex.split(command)
+        for name in DOWNLOADED[platform]:
+            (tmp_path / folder / name).mkdir(parents=True)
+        ended = CliRunner().invoke(app, [*words, "--out", str(tmp_path / f"{folder}.out")])
+        assert isinstance(ended.exception, ElevatorLabError), ended.output
+        rows = (tmp_path / f"{folder}.out" / f"{platform}.csv").read_text().splitlines()
+        assert len(rows) >= 3
+
+
+def test_the_page_for_teachers_has_every_kind():
+    page = (PROJECT / "docs" / "teaching.md").read_text()
+    table = page.partition("| it is |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| ([a-z ]+?) \|", table, re.M) == list(grade.KINDS)

@@ -31,20 +31,26 @@ def grade(
         str | None,
         typer.Option(help="a secret of yours, which draws scenarios that no student has seen"),
     ] = None,
+    export: Annotated[
+        str | None,
+        typer.Option(help="also write the marks as moodle, canvas or nbgrader reads them"),
+    ] = None,
 ) -> None:
     """Build and run each submission in a machine of its own, and write marks and feedback.
 
     A submission is graded again only if it has changed.
     """
-    from ..elevators.grading import assignments, campaign, drawing, pages
+    from ..elevators.grading import assignments, campaign, drawing, exports, pages
     from ..elevators.grading.grade import KINDS
-    from ..elevators.grading.submissions import ignored
+    from ..elevators.grading.submissions import find, ignored
     from ..paths import BUILD
     from ..running import progress
 
     asked = assignments.read(assignment)
     if seed is not None:
         asked = drawing.hidden(asked, seed)
+    if export:
+        exports.refuse_unknown(export, [one.student for one in find(submissions)])
     place = out or BUILD / "grades" / asked.name
     with progress.shown("submissions") as (update, _):
         grades, right = campaign.run(submissions, asked, place, workers, cluster, update)
@@ -53,7 +59,8 @@ def grade(
     kinds = [one.kind for one in grades if one.parts]
     each = (f"{kinds.count(kind)} {kind}" for kind in KINDS if kind in kinds)
     print(f"graded: {', '.join(each) or 'none'}")
-    tell(pages.write(place, asked, grades, right))
+    made = pages.write(place, asked, grades, right)
+    tell({**made, export: exports.write(export, place, asked, grades)} if export else made)
     if left := [one for one in grades if not one.parts]:
         raise ElevatorLabError(
             f"{len(left)} of {len(grades)} submissions could not be graded (the first: "

@@ -11,5 +11,6 @@
 ``side_by_side``  jobs side by side: a process for each, or the workers of a Dask cluster
 ``campaign``      all submissions, several at once; graded ones are not graded again
 ``pages``         a page for each student, and the teacher's
+``exports``       the marks as Moodle, Canvas and nbgrader read them
 ================  =====================================================================
 """

@@ -104,16 +104,16 @@ def _write_csv(path: Path, assignment: Assignment, grades: Sequence[Grade]) -> N
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["student", "kind", "marks", *parts, *by_hand, "score", "problem"])
         for grade in grades:
-            marks = [_safe(one) for one in (grade.marks, *(part.marks for part in grade.parts))]
+            marks = [safe(one) for one in (grade.marks, *(part.marks for part in grade.parts))]
             # A student who could not be graded has empty cells, which are not the same as 0.
             marks = marks if grade.parts else [""] * (1 + len(parts))
             score = "" if grade.score is None else grade.score
             # Each part that is marked by hand has an empty cell, to be filled in.
-            row = [_safe(grade.student), grade.kind or "", *marks, *("" for _ in by_hand)]
-            writer.writerow([*row, score, _safe(grade.problem)])
+            row = [safe(grade.student), grade.kind or "", *marks, *("" for _ in by_hand)]
+            writer.writerow([*row, score, safe(grade.problem)])
 
 
-def _safe(cell: object) -> str:
+def safe(cell: object) -> str:
     """Return the text of a cell, such that no spreadsheet takes it for a formula."""
     text = f"{cell:g}" if isinstance(cell, float) else str(cell)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

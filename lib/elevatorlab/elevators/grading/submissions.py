@@ -112,10 +112,8 @@ def _files(entry: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
     """Yield the plain files of a submission; nothing is written, and no link is followed."""
     if entry.is_dir() and not entry.is_symlink():
         found = _of_folder(entry)
-    elif entry.is_file() and entry.name.endswith(".zip"):
-        found = _of_zip(entry)
     elif entry.is_file() and entry.name.endswith(_ARCHIVES):
-        found = _of_tar(entry)
+        found = _of_archive(entry)
     else:
         raise ElevatorLabError(
             f"expected a folder, or an archive ({', '.join(_ARCHIVES)}); found {entry.name!r}"
@@ -136,10 +134,17 @@ def _files(entry: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
 
 
 def _of_folder(folder: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
-    for file in sorted(folder.rglob("*")):
-        if file.is_file() and not file.is_symlink():
+    plain = [one for one in sorted(folder.rglob("*")) if one.is_file() and not one.is_symlink()]
+    if len(plain) == 1 and plain[0].name.endswith(_ARCHIVES):
+        yield from _of_archive(plain[0])  # Moodle makes a folder for what a student uploads
+    else:
+        for file in plain:
             with open(file, "rb") as opened:
                 yield PurePosixPath(file.relative_to(folder)), opened.read(LARGEST_BYTES + 1)
+
+
+def _of_archive(file: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    return _of_zip(file) if file.name.endswith(".zip") else _of_tar(file)
 
 
 def _of_zip(file: Path) -> Iterator[tuple[PurePosixPath, bytes]]:

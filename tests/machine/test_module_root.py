@@ -231,6 +231,19 @@ class TestLockedIn:
         files = of_each_process("cmdline")
         assert not [file for file in files if b"bomb() {" in _content(file)]
 
+    def test_a_link_in_the_place_of_a_module_is_no_module(self, folder, error_of):
+        links = "obj-m :=\n$(info $(shell ln -sv /etc/hostname $(src)/one-list-iosched.ko))\n"
+        said = error_of(modules.build, self.kbuild(folder, links))
+        assert "expected one-list-iosched.ko; " in said and "/etc/hostname" in said
+
+    @pytest.mark.parametrize("takes", ['#include "{}"', 'asm(".incbin \\"{}\\"");'])
+    def test_a_source_takes_nothing_of_the_machine(self, takes, folder, tmp_path, error_of):
+        (tmp_path / "secret.h").write_text("#error seen\n")
+        with open(folder / "one-list-iosched.c", "a") as source:
+            source.write(takes.format(tmp_path / "secret.h"))
+        said = error_of(modules.build, scheduler_folders.read(folder).folder)
+        assert f"{tmp_path}/secret.h" in said and "error: #error" not in said
+
     def test_what_makes_no_module_says_so(self, folder, error_of):
         said = error_of(modules.build, self.kbuild(folder, "obj-m :=\n"))
         assert said.endswith("expected one-list-iosched.ko; its Kbuild makes none (obj-m)")

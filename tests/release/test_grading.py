@@ -118,6 +118,25 @@ def test_a_fork_bomb_takes_nothing_from_the_others(tmp_path, no_machine):
     assert "'forgotten' undeclared" in grades[0].compiler
 
 
+#: What a build fills with 2 GiB, and what stops it.
+FULL = {
+    "head -c 2G /dev/zero 2>&1 >$(src)/zeros; rm $(src)/zeros": "No space left on device",
+    "tail /dev/zero 2>&1": "memory exhausted",
+    "yes | head -c 2G": "make: *** virtual memory exhausted",
+}
+
+
+@pytest.mark.image
+@pytest.mark.timeout(600)
+def test_two_gigabytes_have_no_room_in_a_build(tmp_path):
+    typo = HANDED_IN["typo"]
+    fill = {str(n): f"\n$(info $(shell {one}))\n" for n, one in enumerate(FULL)}
+    handed_in = {n: {**typo, "Kbuild": typo["Kbuild"] + one.encode()} for n, one in fill.items()}
+    for name, said in zip(handed_in, FULL.values(), strict=True):
+        found = grade.grade(Submission(name, handed_in[name]), "", assignments.read("sstf"), {})
+        assert (found.kind, found.marks) == ("broken", 0) and said in found.compiler
+
+
 @pytest.fixture(scope="module")
 def dask():
     """Return the address of a cluster of one process that does two submissions at once."""

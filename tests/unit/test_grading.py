@@ -1,11 +1,13 @@
 """A course's submissions: read whatever they are, run in machines of their own, and marked."""
 
 import csv
+import gzip
 import io
 import os
 import re
 import shlex
 import tarfile
+import tracemalloc
 import zipfile
 from types import SimpleNamespace
 
@@ -210,8 +212,9 @@ def test_a_submission_is_found_wherever_it_is_in_an_archive(tmp_path):
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
         link = tarfile.TarInfo("../up/in hand/shadow.h")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/shadow"
-        archive.addfile(link)
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE):
+            link.type, link.linkname = kind, "/etc/shadow"
+            archive.addfile(link)
     found = submissions.find(tmp_path)
     assert [one.student for one in found] == ["ada", "bob"]
     assert all(one.files == {"Kbuild": b"obj", "x.c": b"c"} for one in found)
@@ -226,6 +229,66 @@ def test_an_archive_alone_in_a_folder_is_what_was_handed_in(tmp_path):
     ada, bob = submissions.find(tmp_path)
     assert ada.files == {"Kbuild": b"obj", "x.c": b"c"}
     assert not bob.files and bob.problem.endswith("found no file in it")
+
+
+def test_links_in_a_folder_are_not_followed(tmp_path):
+    folder = tmp_path / "in" / "ada"
+    folder.mkdir(parents=True)
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "y.c").write_text("the teacher's")
+    for name in ("Kbuild", "x.c"):
+        (folder / name).write_text("")
+    (folder / "y.c").symlink_to(tmp_path / "secret" / "y.c")
+    (folder / "more").symlink_to(tmp_path / "secret")
+    os.mkfifo(folder / "z.c")
+    (ada,) = submissions.find(tmp_path / "in")
+    assert ada.files.keys() == {"Kbuild", "x.c"}
+
+
+def two_gib(path):
+    """Make a file of 2 GiB that takes no room on the disk."""
+    path.touch()
+    os.truncate(path, 2 << 30)
+
+
+def in_a_folder(path):
+    path.mkdir()
+    (path / "Kbuild").touch()
+    two_gib(path / "x.c")
+
+
+def unpacks_to_gigabytes(path, kind):
+    """Write an archive of a few KiB whose one member, no plain file maybe, has 2 GiB of zeros.
+
+    gzip takes files that are one after the other for one.
+    """
+    header = tarfile.TarInfo("x.c")
+    header.size, header.type = 2 << 30, kind
+    zeros = gzip.compress(bytes(16 << 20))
+    path.write_bytes(gzip.compress(header.tobuf()) + 128 * zeros)
+
+
+GIGABYTES = {
+    "folder": in_a_folder,
+    "two.zip": two_gib,
+    "two.tar": two_gib,
+    "file.tar.gz": lambda path: unpacks_to_gigabytes(path, tarfile.REGTYPE),
+    "link.tgz": lambda path: unpacks_to_gigabytes(path, tarfile.SYMTYPE),
+    "header.tgz": lambda path: unpacks_to_gigabytes(path, tarfile.XHDTYPE),
+}
+
+
+@pytest.mark.parametrize("name", GIGABYTES)
+def test_two_gigabytes_are_refused_unread(name, tmp_path):
+    GIGABYTES[name](tmp_path / name)
+    tracemalloc.start()
+    try:
+        (found,) = submissions.find(tmp_path)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.problem == "expected at most 1000 files and 4 MiB; found more"
+    assert most_bytes < 64 << 20
 
 
 BAD = {

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
+import io
+import lzma
 import os
 import re
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from ...errors import ElevatorLabError
 
@@ -17,10 +23,30 @@ from ...errors import ElevatorLabError
 LARGEST_BYTES = 4 << 20
 MOST_FILES = 1000
 
+#: Most bytes of an archive as it is, and of a tar when it is unpacked. A small file may unpack to
+#: gigabytes, and a tar has them where no file is: in a header, say.
+LARGEST_ARCHIVE_BYTES = 2 * LARGEST_BYTES
+
+_UNPACKED: dict[str, Any] = {
+    ".gz": gzip.open,
+    ".tgz": gzip.open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+    ".tar": open,
+}
+
+TOO_LARGE = f"expected at most {MOST_FILES} files and {LARGEST_BYTES >> 20} MiB; found more"
+
 #: Longest name of a file that Linux's file systems take.
 LONGEST_NAME_BYTES = 255
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
+
+#: What Python raises for a damaged archive; a RuntimeError for one that needs a password.
+UNREADABLE = (
+    *(OSError, EOFError, RuntimeError),
+    *(tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error),
+)
 
 #: Names that editors and operating systems leave in archives.
 _LEFTOVERS = {"__MACOSX", ".git", ".DS_Store"}
@@ -96,8 +122,7 @@ def read(entry: Path) -> Submission:
         return Submission(student, _scheduler_in(dict(_files(entry))))
     except ElevatorLabError as problem:
         return Submission(student, problem=str(problem))
-    # zipfile raises a RuntimeError for an archive that needs a password.
-    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError, RuntimeError) as problem:
+    except UNREADABLE as problem:
         found = " ".join(str(problem).split())
         said = f"expected a folder or an archive that can be read; found {found}"
         return Submission(student, problem=said)
@@ -122,9 +147,7 @@ def _files(entry: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
     for number, (path, content) in enumerate(found, start=1):
         total_bytes += len(content)
         if number > MOST_FILES or total_bytes > LARGEST_BYTES:
-            raise ElevatorLabError(
-                f"expected at most {MOST_FILES} files and {LARGEST_BYTES >> 20} MiB; found more"
-            )
+            raise ElevatorLabError(TOO_LARGE)
         if len(os.fsencode(path.name)) > LONGEST_NAME_BYTES:
             raise ElevatorLabError(
                 f"expected names of at most {LONGEST_NAME_BYTES} bytes; found {path.name[:20]!r}..."
@@ -144,6 +167,8 @@ def _of_folder(folder: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
 
 
 def _of_archive(file: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    if file.stat().st_size > LARGEST_ARCHIVE_BYTES:
+        raise ElevatorLabError(TOO_LARGE)
     return _of_zip(file) if file.name.endswith(".zip") else _of_tar(file)
 
 
@@ -156,11 +181,15 @@ def _of_zip(file: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
 
 
 def _of_tar(file: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
-    with tarfile.open(file) as archive:
+    with _UNPACKED[file.suffix](file, "rb") as opened:
+        content: bytes = opened.read(LARGEST_ARCHIVE_BYTES + 1)
+    if len(content) > LARGEST_ARCHIVE_BYTES:
+        raise ElevatorLabError(TOO_LARGE)
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         for member in archive:
-            opened = archive.extractfile(member) if member.isreg() else None
-            if opened is not None:
-                yield PurePosixPath(member.name), opened.read(LARGEST_BYTES + 1)
+            inside = archive.extractfile(member) if member.isreg() else None
+            if inside is not None:
+                yield PurePosixPath(member.name), inside.read(LARGEST_BYTES + 1)
 
 
 def _scheduler_in(files: Mapping[PurePosixPath, bytes]) -> dict[str, bytes]:

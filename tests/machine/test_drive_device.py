@@ -84,6 +84,7 @@ def test_requests_of_a_trace_take_what_the_model_says(replayed):
     told = replayed.as_json()
     assert told["requests"] == len(replayed.response_ms) == 60
     assert told["mean_ms"] == pytest.approx(told["real_mean_ms"], rel=0.25)
+    assert replayed.kinds["requests"].tolist()[0] == 1 + replayed.kinds["requests"][1:].sum() == 60
     arm = trace.arm(replayed.folder)
     parts_ms = arm[TIMES].sum(axis=1) / 1000
     # The driver's own way from and to the block layer.

@@ -422,6 +422,8 @@ def test_only_requests_whose_response_is_known_are_compared(tmp_path, known):
     assert (told["mean_ms"], told["requests"], told["compared"]) == (4.0, 2, known)
     expected = {0: (None, None), 1: (3.0, 2.0), 2: (4.0, 10**0.5)}[known]
     assert (told["compared_mean_ms"], told["demerit_ms"]) == pytest.approx(expected, abs=1e-6)
+    replayed.__dict__["hit"] = pd.Series([False, False])
+    assert replayed.kinds["requests"].head(1).tolist() == [known] * (known > 0)
     (axes,) = drawing.response_times([replayed]).axes
     assert len(axes.lines) == (2 if known else 1)
 
@@ -436,6 +438,7 @@ def test_the_page_s_example_is_what_the_command_prints(tmp_path, monkeypatch, ca
     def replay(device, requests, say):
         one = replaying.Replayed(device, requests, tmp_path)
         one.__dict__["response_ms"] = one.real_response_ms
+        one.__dict__["hit"] = pd.Series(False, index=requests.index)
         return one
 
     monkeypatch.setattr(replaying, "replay", replay)
@@ -446,6 +449,8 @@ def test_the_page_s_example_is_what_the_command_prints(tmp_path, monkeypatch, ca
     command.replay("barracuda", file, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert told["trace"] == load(file, CAPACITY).as_json() and told["compared"] == 2
+    kinds = [(one["operation"], one["after"], one["requests"]) for one in told["kinds"]]
+    assert kinds == [("all", "all", 2), ("write", "read", 1)]
 
 
 def test_the_page_has_every_format():

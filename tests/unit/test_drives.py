@@ -423,6 +423,7 @@ def test_all_stored_traces_are_drawn_in_one_picture(tmp_path, monkeypatch, capsy
     def replayed(device, requests, say):
         one = replaying.Replayed(device, requests, tmp_path)
         one.__dict__["response_ms"] = one.real_response_ms + 0.5
+        one.__dict__["hit"] = pd.Series(False, index=requests.index)
         return one
 
     drawn = []
@@ -433,4 +434,21 @@ def test_all_stored_traces_are_drawn_in_one_picture(tmp_path, monkeypatch, capsy
     assert len(titles) == 6
     assert "SEAGATE ST39102LW\n0.500 ms apart, mean 4.27 ms" in titles
     row = "| cheetah9lp | 10,000 | 0.500 ms | 0.107 ms | 4.77 ms | 4.27 ms |"
-    assert row in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert row in printed and "| write | write | sequential | platter | +" in printed
+    kinds = pd.read_csv(tmp_path / "kinds.csv")
+    assert kinds["drive"].nunique() == 6 and kinds["of_whole"].eq(1).all()
+
+
+def test_a_request_s_kind_is_what_it_is_and_what_came_before_it():
+    rows = [("R", 0, 8), ("R", 8, 8), ("W", 16, 8), ("W", 80, 8), ("R", 500, 8)]
+    real = pd.DataFrame(rows, columns=["op", "sector", "sectors"])
+    real["response_us"] = [1000.0, 2000.0, 3000.0, math.nan, 4000.0]
+    hit = pd.Series([False, True, False, True, False])
+    whole, *each = replaying.kinds(real, real["response_us"] / 1000 + hit, hit).to_dict("records")
+    assert (whole["requests"], whole["mean_ms"], whole["real_mean_ms"]) == (4, 2.75, 2.5)
+    assert [(*(one[name] for name in replaying.KIND), one["of_whole"]) for one in each] == [
+        ("read", "read", "sequential", "buffer", 2.0),
+        ("read", "write", "other", "platter", 0.0),
+        ("write", "read", "sequential", "platter", 0.0),
+    ]

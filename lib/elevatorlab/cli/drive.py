@@ -177,6 +177,7 @@ def replay(
     read = block_traces.load(trace, sectors, format, device, requests, fast)
     replayed = replaying.replay(model, read.requests, say=lambda text: print(text, file=sys.stderr))
     told = replayed.as_json() | {"trace": read.as_json()}
+    told["kinds"] = replayed.kinds.to_dict("records")
     if as_json:
         _tell_assumptions(model.drive, sys.stderr)
         print(json.dumps(told))
@@ -185,6 +186,8 @@ def replay(
     for what, said in read.said(block_traces.SERIALLY).items():
         print(f"{what:11} {said}")
     _tell_times(told, model.drive)
+    if told["compared"]:
+        print(replayed.kinds.round(3).to_string(index=False))
     figure = f"{Path(name).stem}-replay"
     tell(save(drawing.response_times([replayed]), out or BUILD / "drives" / "figures", figure))
 
@@ -195,6 +198,8 @@ def replays(out: FigureOption = None) -> None:
 
     A drive takes one to three minutes. A trace that was replayed before is not replayed again.
     """
+    import pandas as pd
+
     from ..drives import drawing, replaying, traces
     from ..paths import BUILD, DATA
     from ..showing.style import save
@@ -205,8 +210,12 @@ def replays(out: FigureOption = None) -> None:
         device = drive(trace.name.removesuffix(".csv.gz"))
         requests = traces.read(trace, device.drive.capacity_sectors)
         found.append(replaying.replay(device, requests, say=lambda text: print(text)))
-    print(drawing.nearness(found))
-    tell(save(drawing.response_times(found), out or BUILD / "drives" / "figures", "drives"))
+    kinds = pd.concat([one.kinds.assign(drive=one.drive.profile) for one in found])
+    print(drawing.nearness(found), drawing.nearness_by_kind(kinds), sep="\n\n")
+    folder = out or BUILD / "drives" / "figures"
+    tell(save(drawing.response_times(found), folder, "drives"))
+    kinds.to_csv(folder / "kinds.csv", index=False)
+    tell({"kinds": folder / "kinds.csv"})
 
 
 def _tell_times(told: dict[str, Any], record: DriveRecord) -> None:

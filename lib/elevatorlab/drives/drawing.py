@@ -7,16 +7,22 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..showing.style import GREY, style
 from ..trial.drive_records import DriveRecord, held_sectors
-from .replaying import Replayed
+from .replaying import KIND, Replayed
 
 #: Numbers of places on the drive, and of angles of the platter, that represent all of them.
 PLACES, ANGLES = 400, 16
+
+#: A kind of requests is far from the real drive from so many times the demerit figure of all on.
+FAR = 1.5
+#: Fewer requests of a kind say little.
+FEW = 100
 
 OURS, THEIRS = "#0072B2", "#D55E00"
 
@@ -144,6 +150,23 @@ def nearness(replayed: Sequence[Replayed]) -> str:
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def nearness_by_kind(kinds: pd.DataFrame) -> str:
+    """Return the table of docs/drives.md that compares drives by kind of request.
+
+    `kinds`: rows of `replaying.kinds` behind a column `drive`. A cell says by how much the mean is
+    off (%), and how many times the demerit figure of all requests the kind's is: bold where these
+    are `FAR` or more. A kind with fewer than `FEW` requests has no cell.
+    """
+    off = 100 * (kinds["mean_ms"] / kinds["real_mean_ms"] - 1)
+    times = kinds["of_whole"].map(lambda one: f"**{one:.2f}**" if one >= FAR else f"{one:.2f}")
+    cells = off.map("{:+.1f} %, ".format) + times
+    enough = kinds.assign(cell=cells)[kinds["requests"] >= FEW]
+    table = enough.pivot(index=KIND, columns="drive", values="cell").fillna("")
+    lines = [[*KIND, *table.columns], ["---"] * (len(KIND) + len(table.columns))]
+    lines += [[*kind, *row] for kind, row in zip(table.index, table.to_numpy(), strict=True)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def response_times(replayed: Sequence[Replayed]) -> Figure:

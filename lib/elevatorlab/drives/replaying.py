@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..analysis.demerit import demerit
@@ -22,6 +23,9 @@ MEMORY_MIB = 512
 
 #: Time for which a trial waits per request, on average, before it is stopped (the machine's time).
 PATIENCE_S = 0.5
+
+#: What makes requests of one kind; `kinds` says what each may be.
+KIND = ["operation", "after", "order", "place"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,21 @@ class Replayed:
         """Time from issue to completion of each request on the modelled drive, in order."""
         requests = trace.requests(trace.read(self.folder))
         return (requests["completed_s"] - requests["issued_s"]) * 1000
+
+    @cached_property
+    def hit(self) -> pd.Series:
+        """Whether the modelled drive needed no arm to answer each request, in order.
+
+        A request to an array may have parts on several drives: then none of them needed its arm.
+        """
+        requests, parts = trace.requests(trace.read(self.folder)), trace.arm(self.folder)
+        of = np.searchsorted(requests["issued_s"], parts["time_s"], "right") - 1
+        return parts.groupby(of)["hit"].min().reindex(range(len(requests))) == 1
+
+    @property
+    def kinds(self) -> pd.DataFrame:
+        """How near the model is for each kind of request (see the function `kinds`)."""
+        return kinds(self.real, self.response_ms, self.hit)
 
     @property
     def real_response_ms(self) -> pd.Series:
@@ -68,6 +87,55 @@ class Replayed:
             "requests": len(self.real),
             "compared": len(real),
         }
+
+
+def kinds(real: pd.DataFrame, response_ms: pd.Series, hit: pd.Series) -> pd.DataFrame:
+    """Return how near a modelled drive is for each kind of request.
+
+    Parameters
+    ----------
+    real : pandas.DataFrame
+        The requests of the trace, as `traces.read` returns them.
+    response_ms : pandas.Series
+        What the modelled drive took for each (ms).
+    hit : pandas.Series
+        Whether it answered each without its arm.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for all requests whose real response time is known, then one for each kind: operation
+        (read, write); after, the operation before; order (sequential: it begins where the request
+        before ended; other); place (buffer, platter: whether the *modelled* drive needed its arm).
+        Then requests (their number), mean_ms, real_mean_ms, demerit_ms, and of_whole: this demerit
+        divided by that of all. The first request, which comes after none, is of no kind.
+    """
+    operation = real["op"].map({"R": "read", "W": "write"})
+    goes_on = real["sector"] == (real["sector"] + real["sectors"]).shift()
+    parts = [
+        operation,
+        operation.shift(),
+        goes_on.map({True: "sequential", False: "other"}),
+        hit.map({True: "buffer", False: "platter"}),
+    ]
+    told = pd.DataFrame(dict(zip(KIND, parts, strict=True)))
+    told = told.assign(modelled=response_ms, real=real["response_us"] / 1000)
+    told = told[told["real"].notna()]
+    found = [(("all",) * len(KIND), told), *told.groupby(KIND)] if len(told) else []
+    rows = [
+        (
+            *kind,
+            len(of),
+            of["modelled"].mean(),
+            of["real"].mean(),
+            demerit(of["modelled"], of["real"]),
+        )
+        for kind, of in found
+    ]
+    table = pd.DataFrame(rows, columns=[*KIND, "requests", "mean_ms", "real_mean_ms", "demerit_ms"])
+    whole_ms = table["demerit_ms"].head(1).sum()
+    # Where both are the same to the last bit, so is each kind.
+    return table.assign(of_whole=table["demerit_ms"] / (whole_ms or 1.0)).round(6)
 
 
 def trial_of(drive: Drive, requests: pd.DataFrame) -> Trial:

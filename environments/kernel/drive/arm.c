@@ -147,23 +147,34 @@ void drive_read_media(struct drive_model *model, u64 sector, u64 sectors, u64 st
 	*access = first;
 }
 
+/* When a sector is in the buffer: the bus carries one after the other. */
+static u64 arrives_ns(const struct drive_dirty *data, u64 sector)
+{
+	u64 behind_first = sector - data->first, sectors = data->end - data->first;
+
+	if (sector + 1 == data->end)
+		return data->there_ns;
+	return data->begin_ns + (data->there_ns - data->begin_ns) * behind_first / (sectors - 1);
+}
+
 void drive_write_media(struct drive_model *model, const struct drive_dirty *data, u64 start_ns,
 		       struct drive_access *access)
 {
-	u64 sector = data->first, now_ns = start_ns, data_ns = data->begin_ns;
+	u64 sector = data->first, now_ns = start_ns;
 	struct drive_access first = { 0 }, part;
 
 	while (sector < data->end) {
 		struct drive_place place;
-		u64 count, begin_ns, pass_ns;
+		u64 count, begin_ns, pass_ns, until_last_ns, data_ns;
 
 		drive_locate(model, sector, &place);
 		count = data->end - sector < place.left ? data->end - sector : place.left;
 		pass_ns = drive_pass_ns(model, &place, count);
-		/* A head that writes must not get ahead of the bus. */
-		if (sector + count == data->end &&
-		    data->there_ns > data_ns + pass_ns - drive_pass_ns(model, &place, 1))
-			data_ns = data->there_ns - pass_ns + drive_pass_ns(model, &place, 1);
+		/* A head that writes must not get ahead of the bus, on any track. */
+		until_last_ns = pass_ns - drive_pass_ns(model, &place, 1);
+		data_ns = later(arrives_ns(data, sector),
+				later(arrives_ns(data, sector + count - 1), until_last_ns) -
+					until_last_ns);
 		begin_ns = begin_track(model, &place, now_ns, data_ns, true, &part);
 		now_ns = begin_ns + pass_ns;
 		if (model->is->zero_latency[DRIVE_WRITE] &&

@@ -178,7 +178,8 @@ struct drive_model {
 	u64 in_flight_sectors;		/* being written until arm.free_ns */
 	u64 written_end;		/* the sector after the last one that was written */
 	u64 uses;
-	bool after_write;
+	bool after_write;		/* the request before was one */
+	u64 asked_last;			/* and this its last sector */
 };
 
 /* geometry.c */

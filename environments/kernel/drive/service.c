@@ -14,9 +14,49 @@ static void advance(struct drive_model *model, u64 now_ns)
 	drive_advance_ahead(model, now_ns);
 }
 
-static u64 command_ns(struct drive_model *model, bool write, bool miss)
+static bool at_rest(const struct drive_model *model, u64 now_ns)
 {
-	return model->is->overhead_ns[write][miss][model->after_write];
+	const struct drive_segment *segment = model->ahead.segment;
+
+	return !model->dirty_count && model->arm.free_ns <= now_ns &&
+	       !(segment && segment->end < model->ahead.limit);
+}
+
+static bool same_track(const struct drive_model *model, u64 a, u64 b)
+{
+	struct drive_place first, second;
+
+	drive_locate(model, a, &first);
+	drive_locate(model, b, &second);
+	return first.cylinder == second.cylinder && first.head == second.head;
+}
+
+/*
+ * Whether a request goes on with the one before, which was of its kind: the drive is not done
+ * with that yet, or keeps the track of its writes at hand.
+ */
+static bool goes_on(const struct drive_model *model, const struct drive_request *request, bool miss,
+		    u64 now_ns)
+{
+	if (!at_rest(model, now_ns))
+		return true;
+	return request->write && !miss && model->is->fast_write >= DRIVE_WRITE_STREAM &&
+	       same_track(model, model->asked_last, request->sector);
+}
+
+/*
+ * What a hit or a write takes after a request of its own kind was measured back to back. Once the
+ * drive has come to rest, it takes as long as after a request of the other kind.
+ */
+static u64 command_ns(const struct drive_model *model, const struct drive_request *request,
+		      bool miss, u64 now_ns)
+{
+	bool after_write = model->after_write;
+
+	if (after_write == request->write && (request->write || !miss) &&
+	    !goes_on(model, request, miss, now_ns))
+		after_write = !after_write;
+	return model->is->overhead_ns[request->write][miss][after_write];
 }
 
 /* How long the arm has other things to do that must not be broken off, and does them. */
@@ -80,7 +120,7 @@ static void serve_read(struct drive_model *model, const struct drive_request *re
 		       drive_is_dirty(model, request->sector, request->sectors);
 	u64 end = request->sector + request->sectors, bus_ns;
 
-	service->overhead_ns = command_ns(model, DRIVE_READ, !segment && !written);
+	service->overhead_ns = command_ns(model, request, !segment && !written, now_ns);
 	bus_ns = now_ns + service->overhead_ns + is->data_preparation_ns;
 	service->hit = written || (segment && end <= segment->end);
 	if (!service->hit) {
@@ -108,9 +148,9 @@ static void serve_write(struct drive_model *model, const struct drive_request *r
 	struct drive_access access;
 	u64 bus_ns;
 
+	service->overhead_ns = command_ns(model, request, !fast, now_ns);
 	model->ahead.segment = NULL;
 	drive_forget(model, request->sector, request->sectors);
-	service->overhead_ns = command_ns(model, DRIVE_WRITE, !fast);
 	data.asked_ns = now_ns + service->overhead_ns;
 	bus_ns = data.asked_ns + is->data_preparation_ns;
 	if (fast) {
@@ -149,14 +189,15 @@ void drive_serve(struct drive_model *model, const struct drive_request *request,
 			  service->waited_ns - service->seek_ns - service->rotation_ns -
 			  service->media_ns;
 	model->after_write = request->write;
+	model->asked_last = request->sector + request->sectors - 1;
 }
 
 /* Which of two requests the arm would meet first: time from now to its first sector. */
 u64 drive_estimate_ns(struct drive_model *model, const struct drive_request *request,
 		      const struct drive_place *place, u64 now_ns)
 {
-	u64 start_ns = later(now_ns + command_ns(model, request->write, true), model->arm.free_ns);
-	u64 seek_ns;
+	u64 asked_ns = now_ns + command_ns(model, request, true, now_ns);
+	u64 start_ns = later(asked_ns, model->arm.free_ns), seek_ns;
 
 	if (request->write ? model->is->fast_write && !request->through :
 			     drive_buffered(model, request->sector) != NULL)

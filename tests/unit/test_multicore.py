@@ -65,10 +65,18 @@ def test_a_machine_has_the_processors_that_its_trial_asks_for():
     assert (there.ready, there.amount) == (True, MOST_CPUS)
 
 
+def test_a_trial_asks_for_processors_itself_and_with_one_it_is_the_trial_of_before(make_trial):
+    one, four = make_trial(), make_trial(processors=4)
+    assert "processors" not in one.model_dump() and make_trial(processors=1).hash == one.hash
+    assert four.hash != one.hash and processors(4) in requirements(four)
+    assert testbeds.get("deterministic", say=None)._emulator_of(four).cpus == 4
+    assert testbeds.get("host", say=None).defaults["processors"] == 1
+
+
 @pytest.mark.parametrize(("there", "enough"), [(9, True), (8, True), (7, False)])
 def test_as_many_processors_as_a_trial_asks_for_are_enough(there, enough):
     (trial,) = expanded(cores=(4,), targets=("ram",), schedulers=("none",), repetitions=1)
-    names = {Capability.PROCESSORS, *requirements(trial)} - {processors(trial.processors)}
+    names = {Capability.PROCESSORS, *requirements(trial)} - {processors(trial.needed_processors)}
     found = [Readiness("one", str(name), f"{there}", True, amount=there) for name in names]
     refused = pytest.raises(NotReady, match=f"processors 8: {there}[.]")
     with nullcontext() if enough else refused:

@@ -41,7 +41,7 @@ def finished(share: Share, results: str | Path) -> Cost | None:
     place, found = store.folder(results, share.testbed), []
     for trial in share.trials:
         if reading.whole(folder := place / trial.hash):
-            wall_s = reading.read_provenance(folder).wall_s / trial.processors
+            wall_s = reading.read_provenance(folder).wall_s / trial.needed_processors
             found.append(Cost(wall_s, sum(file.stat().st_size for file in folder.rglob("*"))))
     return sum(found, NOTHING) * (1 / len(found)) if found else None
 
@@ -78,7 +78,7 @@ def sentence(shares: Sequence[Share], results: str | Path, workers: int | None =
                 "minutes not known before the first trial is finished, since no such trial was "
                 f"measured yet; {len(todo) * campaign.MIB_PER_RESULT} MiB of disk space at most"
             )
-        wall_s = each.wall_s * sum(trial.processors for trial in todo)
+        wall_s = each.wall_s * sum(trial.needed_processors for trial in todo)
         cost = Cost(wall_s, each.size_bytes * len(todo))
         machines.setdefault(share.testbed.machine(), []).append((share.testbed, cost))
         total += cost

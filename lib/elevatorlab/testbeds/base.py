@@ -124,8 +124,8 @@ def requirements(trial: Trial) -> set[str]:
     Returns: Names of capabilities, as `Readiness.what` has them.
     """
     required = {scheduler(trial.scheduler.name), *trial.device.requires}
-    if trial.processors > 1:
-        required.add(processors(trial.processors))
+    if trial.needed_processors > 1:
+        required.add(processors(trial.needed_processors))
     if trial.regulator:
         required.add(Capability.LIMITS)
     if trial.io_cost:

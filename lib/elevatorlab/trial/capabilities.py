@@ -60,7 +60,7 @@ class Capability(StrEnum):
     )
     PROCESSORS = (
         "processors",
-        "An NVMe/TCP host and its target have processors of their own on one machine.",
+        "The machine has as many processors as a trial asks for.",
         "use the deterministic testbed (docs/multicore.md)",
     )
     BACKING_SCHEDULER = (

@@ -25,6 +25,9 @@ from .workloads import PacedWrites, Workload
 
 SCHEMA_VERSION: Literal[1] = 1
 
+Processors = Annotated[int, Field(ge=1, le=48)]
+"""Number of processors; the deterministic testbed has no more than 48."""
+
 
 class IoCost(Record):
     """The kernel's cost controller (version 2: ``io.cost.model``, ``io.cost.qos``).
@@ -64,6 +67,8 @@ class Trial(Record):
         What the processes run on: a host, or a virtual machine.
     memory_mib : int
         Memory of the machine, if the testbed makes the machine.
+    processors : int
+        Processors that the machine must have. Some devices need more (`needed_processors`).
     backing_scheduler : str or None
         Scheduler of the physical disk below a file-backed device; None leaves it as it is.
     divided : bool
@@ -100,6 +105,7 @@ class Trial(Record):
     labels: dict[Name, str] = {}
     machine: Literal["host", "virtual_machine"] = "host"
     memory_mib: Annotated[int, Field(ge=512, le=16384)] = 1024
+    processors: Processors = 1
     device: Device
     scheduler: Scheduler
     backing_scheduler: SchedulerName | None = None
@@ -162,8 +168,8 @@ class Trial(Record):
     def _without_what_is_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out empty fields, so that trials older than these fields keep their hashes."""
         content: dict[str, Any] = handler(self)
-        for field in ("plugins", "modules"):
-            if not content[field]:
+        for field, empty in (("plugins", []), ("modules", []), ("processors", 1)):
+            if content[field] == empty:
                 del content[field]
         return content
 
@@ -274,9 +280,9 @@ class Trial(Record):
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
     @property
-    def processors(self) -> int:
-        """How many processors the trial needs."""
-        return self.device.processors
+    def needed_processors(self) -> int:
+        """How many processors the machine must have for the trial and its device."""
+        return max(self.processors, self.device.processors)
 
     @property
     def hash(self) -> str:

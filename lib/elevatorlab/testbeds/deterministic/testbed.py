@@ -254,7 +254,7 @@ class DeterministicTestbed:
 
     def _emulator_of(self, trial: Trial) -> qemu.Emulator:
         """Return the emulator for a trial's machine: with the processors and the machine inside."""
-        cpus = self.arrangement.get("cpus", trial.processors)
+        cpus = self.arrangement.get("cpus", trial.needed_processors)
         inside = [group.virtual_machine for group in trial.groups if group.virtual_machine]
         inner_mib = inside[0].memory_mib if inside else 0
         return replace(self.emulator, cpus=cpus, inner_mib=inner_mib)

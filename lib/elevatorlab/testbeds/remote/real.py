@@ -44,6 +44,8 @@ class RealTestbed:
         "reimplemented": (),
         "drives": (),
         "cores": (),
+        # A real machine keeps the processors that it has.
+        "processors": 1,
     }
 
     def __init__(self, say: Say = print) -> None:

@@ -13,14 +13,14 @@ pytestmark = [
 
 
 def test_on_this_machine(tmp_path, make_trial):
-    trial = commit_trial(make_trial, (1, 1, 50), (8, 1, 200), device=FILE)
+    trial = commit_trial(make_trial, (1, 1, 1), (8, 1, 1), device=FILE)
     one, eight = phases_of(run_and_restore("host", trial, tmp_path))
-    assert one["fsyncs"] >= 50 and eight["fsyncs"] < 200
+    assert one["fsyncs"] >= one["commits"] and eight["fsyncs"] < eight["commits"]
     assert one["tps"] > 0 < eight["utilization_ratio"]
 
 
 def test_a_failed_start_leaves_nothing_on_this_machine(tmp_path, make_trial):
-    workloads = (inserts((1, 1, 10), start_limit_s=0.01),)
+    workloads = (inserts((1, 1, 0.01), start_limit_s=0.01),)
     trial = commit_trial(make_trial, device=FILE, workloads=workloads)
     with pytest.raises(TrialFailed, match="did not answer within 0.01 s"):
         run_and_restore("host", trial, tmp_path)

@@ -218,8 +218,10 @@ class CommitPhase(Record):
 
     Attributes
     ----------
-    threads, flush_log_at_trx_commit, commits : int
+    threads, flush_log_at_trx_commit, warm_up_s : int, float
         As the trial has them.
+    commits, duration_s : int, float
+        How many commits there were, and how long that took.
     reads, writes, write_sectors, flushes, busy_ms : int
         What the kernel counted for the device; kernels before 5.5 do not count flushes.
     busy_s, idle_while_waiting_s : float or None
@@ -230,6 +232,7 @@ class CommitPhase(Record):
 
     threads: Whole
     flush_log_at_trx_commit: Whole
+    warm_up_s: Number
     commits: Whole
     duration_s: Number
     tps: Number

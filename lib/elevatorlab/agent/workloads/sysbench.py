@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import random
 import re
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,23 @@ end
 sysbench.cmdline.commands = {ask = {ask}, tell = {tell}}
 """
 
+# sysbench 1.0's own limit of time has whole seconds only, and it knows no warm-up. A thread ends
+# when its event returns true.
+TIMED_INSERT = """\
+require("oltp_insert")
+sysbench.cmdline.options.milliseconds = {"how long each thread inserts", 1000}
+local ffi, insert, ends_s = require("ffi"), event, nil
+ffi.cdef("typedef struct {long s, ns;} moment; int clock_gettime(int clock, moment *now);")
+local now = ffi.new("moment")
+function event()
+   ffi.C.clock_gettime(1, now)  -- CLOCK_MONOTONIC
+   local now_s = tonumber(now.s) + tonumber(now.ns) / 1e9
+   ends_s = ends_s or now_s + sysbench.opt.milliseconds / 1000
+   if now_s >= ends_s then return true end
+   insert()
+end
+"""
+
 #: Places of the counters in ``/sys/class/block/DEVICE/stat`` (Documentation/block/stat.rst).
 #: Kernels older than 5.5 do not count flushes.
 STAT = {"reads": 0, "writes": 4, "write_sectors": 6, "busy_ms": 9, "flushes": 15}
@@ -39,7 +57,7 @@ STOP_LIMIT_S = 60
 
 
 class SysbenchInsert(Workload):
-    """A MariaDB server in the group, its data on the device, and ``sysbench oltp_insert``.
+    """A MariaDB server in the group, its data on the device, and sysbench's ``oltp_insert``.
 
     The server makes its data directory itself, on the device under test, when it first starts. It
     is one without accounts (``--skip-grant-tables``) and without a network: what the inserts meet
@@ -57,6 +75,7 @@ class SysbenchInsert(Workload):
             argv=self.server(),
             files={
                 self.path("ask.lua"): ASK,
+                self.path("timed_insert.lua"): TIMED_INSERT,
                 self.path("init.sql"): f"CREATE DATABASE {DATABASE};\n",
             },
             folders=[self.path("data")],
@@ -110,14 +129,12 @@ class SysbenchInsert(Workload):
 
     def _phase(self, number: int, phase: Mapping[str, Any]) -> dict[str, Any]:
         self._set(phase["flush_log_at_trx_commit"])
+        if phase["warm_up_s"]:
+            self._insert(phase["threads"], phase["warm_up_s"], f"{self.seed}/{number}/warm-up")
+            self.fsyncs = self._fsyncs()
         before, cpu = self._counters(), read_cpu()
         self.watch.start()
-        text = self._sysbench(
-            "oltp_insert",
-            *("--table-size=1", f"--threads={phase['threads']}", "--histogram"),
-            *("--time=0", f"--events={phase['commits']}", f"--rand-seed={self.seed + number}"),
-            command="run",
-        )
+        text = self._insert(phase["threads"], phase["duration_s"], f"{self.seed}/{number}")
         watched = self.watch.stop()
         spent = [after - then for then, after in zip(cpu, read_cpu())]
         counted = {name: value - before[name] for name, value in self._counters().items()}
@@ -137,6 +154,16 @@ class SysbenchInsert(Workload):
             if any(spent)
             else None,
         }
+
+    def _insert(self, threads: int, duration_s: float, seed: str) -> str:
+        """Insert rows for a time; return sysbench's report."""
+        return self._sysbench(
+            self.path("timed_insert.lua"),
+            *("--table-size=1", f"--threads={threads}", "--histogram", "--time=0", "--events=0"),
+            f"--milliseconds={round(1000 * duration_s)}",
+            f"--rand-seed={random.Random(seed).randrange(1, 2**31)}",
+            command="run",
+        )
 
     def _set(self, flush: int) -> None:
         if flush != self.set_to:
@@ -161,9 +188,14 @@ class SysbenchInsert(Workload):
 
     def _fsyncs(self) -> int:
         """Return how often InnoDB has asked for its files to be on the device."""
-        sql = "--sql=SHOW GLOBAL STATUS LIKE 'Innodb_data_fsyncs'"
+        return int(self._ask("STATUS", "Innodb_data_fsyncs"))
+
+    def _ask(self, kind: str, name: str) -> str:
+        """Return one of the server's VARIABLES, or of what it counts (STATUS)."""
+        sql = f"--sql=SHOW GLOBAL {kind} LIKE '{name}'"
         text = self._sysbench(self.path("ask.lua"), sql, command="ask")
-        return int(re.findall(r"^Innodb_data_fsyncs\t(\d+)$", text, re.MULTILINE | re.I)[0])
+        found: str = re.findall(rf"^{name}\t(\w+)$", text, re.MULTILINE | re.IGNORECASE)[0]
+        return found
 
     def _counters(self) -> dict[str, int]:
         fields = pathlib.Path("/sys/class/block", self.device, "stat").read_text().split()

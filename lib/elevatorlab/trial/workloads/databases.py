@@ -6,14 +6,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from ...records import Count, Positive, Record
+from ...records import NotNegative, Positive, Record
 from .. import measurements
 from ..capabilities import program
 from .base import WorkloadModel
 
 
 class CommitPhase(Record):
-    """Rows inserted by one run of sysbench, each of them a transaction.
+    """Rows that sysbench inserts for a time, each of them a transaction.
 
     Attributes
     ----------
@@ -22,17 +22,20 @@ class CommitPhase(Record):
     flush_log_at_trx_commit : int
         InnoDB's setting. 1: the log is written and flushed at each commit. 2: the log is written
         at each commit, and flushed once per second. 0: it is written and flushed once per second.
-    commits : int
-        Number of commits, over all threads.
+    warm_up_s : float
+        Time for which rows are inserted in the same way before the phase; none of it is measured.
+    duration_s : float
+        Length of the phase. Each thread ends with the first commit after it.
     """
 
     threads: Annotated[int, Field(ge=1, le=64)]
     flush_log_at_trx_commit: Literal[0, 1, 2] = 1
-    commits: Count
+    warm_up_s: NotNegative = 0
+    duration_s: Annotated[float, Field(ge=0.001)]
 
 
 class SysbenchInsert(WorkloadModel):
-    """A MariaDB server with its data on the device, and ``sysbench oltp_insert``.
+    """A MariaDB server with its data on the device, and sysbench's ``oltp_insert``.
 
     Attributes
     ----------
@@ -56,6 +59,11 @@ class SysbenchInsert(WorkloadModel):
     def requires(self) -> tuple[str, ...]:
         """The server and the client."""
         return (program("mariadbd"), program("sysbench"))
+
+    @property
+    def duration_s(self) -> float:
+        """All phases together, with what goes before them."""
+        return sum(phase.warm_up_s + phase.duration_s for phase in self.phases)
 
     @property
     def needed_mib(self) -> int:

@@ -5,6 +5,7 @@ import pytest
 from commits import commit_trial, inserts, phases_of, plain, run, three_runs  # noqa: F401  (fixtures)
 from elevatorlab.errors import TrialFailed
 from elevatorlab.trial import profile
+from helpers import result_of
 
 pytestmark = pytest.mark.image
 
@@ -27,6 +28,20 @@ def test_phases_are_equally_long_whatever_the_flush_setting(run, make_trial):
         assert 0.1 <= phase["duration_s"] < 0.11
     assert lazy["fsyncs"] < 0.1 * lazy["commits"] and written["fsyncs"] < 0.1 * written["commits"]
     assert lazy["cpu_busy_ratio"] > 0.25  # more than one of four processors
+
+
+@pytest.mark.parametrize("buffering", [True, False])
+def test_the_server_says_how_it_writes_its_log(run, make_trial, buffering):
+    workloads = (inserts((1, 1, 0.03), log_file_buffering=buffering),)
+    folder = run(commit_trial(make_trial, workloads=workloads))
+    (proof,) = (one for one in result_of(folder)["proofs"] if "log_file" in one["knob"])
+    assert proof["read"] == ("ON" if buffering else "OFF")
+
+
+def test_a_commit_writes_its_log_and_no_journal(run, make_trial):
+    """The log was written full before, so no commit has to say that a block is in use now."""
+    (phase,) = phases_of(run(commit_trial(make_trial, (1, 1, 0.2))))
+    assert phase["writes"] / phase["commits"] < 1.15
 
 
 def test_eight_threads_share_flushes(three_runs):

@@ -89,7 +89,28 @@ class SysbenchInsert(Workload):
                 f"{given['start_limit_s']:g} s on {self.device}. Its log ends:\n{started['log']}"
             )
         self.process = started["process"]
+        self._fill_log()
+        buffering = "ON" if given["log_file_buffering"] else "OFF"
+        found = self._ask("VARIABLES", "innodb_log_file_buffering")
+        self.context.proofs.compare("innodb_log_file_buffering", buffering, found)
         self._sysbench("oltp_insert", "--table-size=1", "--create-secondary=off", command="prepare")
+
+    def _fill_log(self) -> None:
+        """Have each block of the redo log written once, by a copy of the log over itself.
+
+        MySQL's server of 2008 filled a new log with zeros ("Database physically writes the file
+        full"), and in steady state any log has been written before. MariaDB only reserves the
+        blocks, so the first write of each would wait for the file system's journal, too.
+        """
+        log, process = f"{self.path('data')}/ib_logfile0", self.process
+        copy = f"dd if={log} of={log} bs=1M conv=notrunc,fsync"
+        script = f"kill -STOP {process} && {copy}; copied=$?; kill -CONT {process}; exit $copied"
+        run = self.worker.call("run", argv=["sh", "-c", script])
+        if run["status"]:
+            raise AgentError(
+                f"the database server's redo log could not be written full: expected {copy} to end "
+                f"with status 0; found {run['status']}: {run['errors'].strip()}"
+            )
 
     def server(self) -> list[str]:
         """Return the server's command line.
@@ -105,6 +126,7 @@ class SysbenchInsert(Workload):
             *(f"--pid-file={self.path('data')}/pid", f"--init-file={self.path('init.sql')}"),
             f"--innodb-buffer-pool-size={given['buffer_pool_mib']}M",
             f"--innodb-log-file-size={given['log_mib']}M",
+            f"--innodb-log-file-buffering={'ON' if given['log_file_buffering'] else 'OFF'}",
             *("--innodb-use-native-aio=OFF", "--innodb-stats-persistent=OFF"),
             *("--innodb-buffer-pool-dump-at-shutdown=OFF", "--performance-schema=OFF"),
             *("--key-buffer-size=1M", "--aria-pagecache-buffer-size=8M"),

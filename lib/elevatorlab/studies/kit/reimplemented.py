@@ -13,9 +13,8 @@ SUCCEEDS = {"bfq": "cfq"}
 #: What is said of each scheduler that only stands for the article's.
 SENTENCES = {
     "cfq": "cfq is our reimplementation from the documents of kernel 4.9, not the code that the "
-    "article ran. It is no evidence of that: in study 4, it misses the article's cfq with one "
-    "thread. Today's server writes its log past the page cache. As in kernel 4.9, cfq then waits "
-    "for the next write, while the journal waits.",
+    "article ran. It is no evidence of that: in study 4, it does not do what the article's "
+    "cfq did.",
     "anticipatory": "anticipatory is our reimplementation from the paper of 2001, not the code "
     "that the article ran.",
     "bfq": "bfq is the successor of the article's cfq, not cfq.",

@@ -43,6 +43,11 @@ class SysbenchInsert(WorkloadModel):
         Phases that run one after the other, with one server and one table.
     buffer_pool_mib, log_mib : int
         Sizes of InnoDB's memory for pages, and of its redo log.
+    log_file_buffering : bool
+        Whether the redo log is written through the page cache. It was until MariaDB 10.8, and in
+        the MySQL of 2008: there, ``innodb_flush_method=O_DIRECT`` opened the data files alone with
+        O_DIRECT. MariaDB 10.11 by itself opens the log with O_DIRECT, too. The value is read back
+        from the server.
     start_limit_s : float
         The trial fails if the server does not answer within this time.
     """
@@ -53,6 +58,7 @@ class SysbenchInsert(WorkloadModel):
     phases: Annotated[tuple[CommitPhase, ...], Field(min_length=1)]
     buffer_pool_mib: Annotated[int, Field(ge=8)] = 32
     log_mib: Annotated[int, Field(ge=4)] = 8
+    log_file_buffering: bool = True
     start_limit_s: Positive = 60
 
     @property

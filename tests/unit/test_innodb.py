@@ -230,7 +230,7 @@ def test_a_scheduler_of_ones_own_runs_on_every_disk(preset):
 
 def test_the_profiles_differ_in_cache_and_time():
     cached, uncached = profile("raid_write_behind", 160), profile("raid_no_cache", 160)
-    assert (cached.service_time_us, cached.write_cache_mib) == (80, 0)
+    assert (cached.service_time_us, cached.write_cache_mib) == (40, 0)
     assert (uncached.service_time_us, uncached.write_cache_mib) == (4000, 160)
 
 

@@ -21,6 +21,7 @@ OTHERS = {
     "labels": {"arm": "host"},
     "machine": "virtual_machine",
     "memory_mib": 513,
+    "processors": 2,
     "device": profile("nvme_ssd", 65),
     "scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}},
     "backing_scheduler": "bfq",

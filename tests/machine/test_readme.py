@@ -84,7 +84,7 @@ def test_a_researcher_s_table_is_read(tmp_path):
 
 
 def test_a_drive_is_a_device(tmp_path):
-    (code,) = blocks("docs/drives.md")
+    code, *_ = blocks("docs/drives.md")
     assert "profile='barracuda'" in typed(f"{code}\nprint(device)", tmp_path)
 
 

@@ -49,6 +49,8 @@ Reading = Literal[
     "guard",
     "share",
 ]
+#: Policies of which neither the paper has a version nor its figures.
+_ONLY_OURS = ("aimd", "pi", "guard", "share")
 Kernel = Literal["io_max", "bfq", "io_cost"]
 OwnMechanism = Literal["none", Reading, Kernel]
 Load = Literal["step", "ramp", "burst", "two"]
@@ -210,7 +212,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "duration_s": 8,
         "open_duration_s": 8,
         # Claims about the paper's policies are judged in every reading of its text.
-        "policies": tuple(one for one in get_args(Reading) if one not in ("aimd", "pi", "guard")),
+        "policies": tuple(one for one in get_args(Reading) if one not in _ONLY_OURS),
         "regulation_s": 10,
         "loads": ("step", "two"),
         "comparison_repetitions": 8,

@@ -184,7 +184,7 @@ class TestCfq:
 
         with_expiry, without = is_the_oldest(60), is_the_oldest(10_000)
         assert len(with_expiry) >= 3 and with_expiry.all()
-        assert len(without) >= 5 and without.mean() < 0.5  # by chance, the oldest is the nearest
+        assert len(without) >= 3 and without.mean() < 0.5  # by chance, the oldest is the nearest
 
     def test_the_way_back_is_dearer_and_only_so_long(self, ran):
         def passed(found, back_seek_penalty=2, back_seek_max=16384):

@@ -149,6 +149,12 @@ def test_what_no_trial_can_be_made_of_is_refused(written, tmp_path, given, sente
         trace_trials.prepare(written, bench(), results=tmp_path, **given)
 
 
+@pytest.mark.parametrize("size_mib", [None, 64])
+def test_the_deterministic_testbed_has_no_disk_by_its_id(written, size_mib):
+    with pytest.raises(ElevatorLabError, match="--disk: .*sata_ssd.*barracuda.*found 'sda_ssd'"):
+        trace_trials.prepare(written, DETERMINISTIC, disk="sda_ssd", size_mib=size_mib)
+
+
 def test_a_bad_trace_is_refused_with_its_line_before_anything_starts(written, tmp_path):
     written.write_text(TEXT + "1040000,usr,0,Trim,0,512,1\n")
     results = tmp_path / "results"

@@ -125,6 +125,12 @@ def prepare(
     file = Path(file)
     usual_disk = "sata_ssd" if testbed.anywhere else "file_backed"
     chosen = _device(disk or usual_disk, size_mib, destroy)
+    if testbed.anywhere and isinstance(chosen, Disk):
+        raise ElevatorLabError(
+            f"--disk: expected one of {', '.join(PROFILES.names())}, a drive "
+            f"({', '.join(DRIVES.names())}) or the file of one (./mine.json); found {disk!r}. A "
+            "disk by its id is one of a real machine: --testbed host"
+        )
     used_mib = chosen.capacity_mib or size_mib
     if used_mib is None:
         raise ElevatorLabError(

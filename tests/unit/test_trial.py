@@ -99,6 +99,12 @@ REFUSED = [
     ),
     ({"deadline_s": 3, "workloads": (POINTS,)}, "deadline_s", "the 3.2 s that workload points"),
     ({"workloads": ({**POINTS, "traced_points": [1, 2]},)}, "traced_points", "found 2"),
+    ({"workloads": ({**POINTS, "least_ms": [1]},)}, "least_ms", "each of the 2 points"),
+    (
+        {"deadline_s": 6, "workloads": ({**POINTS, "least_ms": [50, 2000]},)},
+        "deadline_s",
+        "the 6.1 s that workload points",  # 0.1 + 0.5 + 1, and 2 + 0.5 + 2
+    ),
     (
         {"deadline_s": 5, "workloads": (IOSTAT,)},
         "deadline_s",

@@ -60,8 +60,9 @@ LOCAL = "local"
 #: guest time takes five seconds of wall time for each processor.
 APART_MS = {"ramp_ms": 2, "counted_ms": 8, "window_ms": 20}
 
-#: A point warms up, and is measured, for as many turnarounds: what was in flight before is then a
-#: tenth of what is measured. A turnaround is the time of a request among all that are in flight.
+#: A point with a full queue warms up, and is measured, for as many turnarounds: what was in flight
+#: before is then a tenth of what is measured. A turnaround is the time of a request among all that
+#: are in flight. Where the disk's own time is longer (small depths), there may be fewer of them.
 TURNAROUNDS = 10
 
 #: Requests a second that a processor of the host makes at least, by size: less than any point of a

@@ -110,10 +110,11 @@ class Parameters(DiskParameters):
     buffer_pool_mib, log_mib : int
         Sizes of InnoDB's buffer pool and redo log; each can hold all that is inserted.
     log_file_buffering : bool
-        Whether the redo log is written through the page cache, as in the article's MySQL. Its
-        manuals (5.0 and 5.1, innodb_flush_method) say that O_DIRECT opens the data files alone,
-        and that the log is flushed with fsync. MariaDB 10.11 would open the log with O_DIRECT. The
-        value was fixed on 27 November 2026 by that documentation, not by a result.
+        Whether the redo log is written through the page cache, as in the article's MySQL: there,
+        innodb_flush_method opens the data files alone with O_DIRECT, and the log is flushed with
+        fsync. (Texts that quote the manuals of 5.0 and 5.1 agree; the manuals were not at hand.)
+        MariaDB 10.11 would open the log with O_DIRECT (MDEV-28111, MDEV-28766). The value was fixed
+        on 27 November 2026 by that, not by a result.
     """
 
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)] = ("host", "container")

@@ -14,7 +14,7 @@ LINTED := lib tests environments benchmarks docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # set-up has an order, and a study uses all cores by itself
-.PHONY: help setup reproduce check prose test test-real test-release lab doctor clean lock docs slides course host image environment-image box
+.PHONY: help setup reproduce reference check prose test test-real test-release lab doctor clean lock docs slides course host image environment-image box
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,11 @@ setup: host $(VENV)/installed image  ## system packages, Python environment, emu
 
 reproduce: setup  ## rerun every study (quick preset) and build the report
 	$(LAB) reproduce --preset quick
+
+# Hours: what is finished stays in the cache, so that the next call goes on. MINUTES=N ends in time.
+PRESET := paper
+reference: setup  ## measure what the stored reference lacks, and store the finished studies (PRESET=paper)
+	$(LAB) reference $(STUDY) --preset $(PRESET) --measure $(if $(MINUTES),--minutes $(MINUTES))
 
 # Tests stand in a folder for each tier, by what they need: CONTRIBUTING.md.
 check: $(VENV)/installed  ## lint, types, import layers and unit tests, before each commit (2 minutes)

@@ -104,6 +104,17 @@ def test_every_testbed_is_closed_whatever_happens(trials, tmp_path):
     assert good.spans == [], "nothing starts before every testbed is ready"
 
 
+def test_no_trial_starts_after_the_minutes_and_the_next_call_goes_on(trials, tmp_path):
+    bench = Bench("one", "m")
+    share = Share(bench, trials(6))
+    campaign.run([share], tmp_path, minutes=0)
+    assert 1 <= len(bench.spans) < 6
+    done = 6 - len(share.todo(tmp_path))
+    assert done == len(bench.spans), "what had started is kept"
+    campaign.run([share], tmp_path, minutes=60)
+    assert not share.todo(tmp_path) and len(bench.spans) == 6
+
+
 def test_ctrl_c_stops_what_runs(trials, tmp_path):
     bench = Bench("one", "m", lasts_s=0.2)
 

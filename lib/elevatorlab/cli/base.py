@@ -66,6 +66,10 @@ OutOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="trials at the same time; by default one per core")
 ]
+MinutesOption = Annotated[
+    float | None,
+    typer.Option(min=0, help="start no trial later than that; the same command goes on from there"),
+]
 #: Not called --scheduler, which means an I/O scheduler here.
 ClusterOption = Annotated[
     str | None,

@@ -12,6 +12,7 @@ from ..paths import BUILD, INSTALLED
 from ..plugins.testbeds import DEFAULT
 from .base import (
     ClusterOption,
+    MinutesOption,
     PresetOption,
     ReferenceOption,
     ResultsOption,
@@ -46,23 +47,38 @@ def reference(
     study: SomeStudy = None,
     preset: ReferenceOption = "quick",
     results: ResultsOption = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="run what is missing, and store the finished studies")
+    ] = False,
+    workers: WorkersOption = None,
+    minutes: MinutesOption = None,
 ) -> None:
-    """Store the results of a preset as its reference in data/ (for maintainers)."""
+    """Store the results of a preset as its reference in data/ (for maintainers).
+
+    With --measure, the trials' results are kept in the user's cache until all are there.
+    """
     _only_in_a_checkout()
-    from .. import testbeds
+    from .. import cache, testbeds
     from ..plugins import studies
     from ..results import costs, references, store
+    from ..running import jobs
     from ..showing import artifact
     from ..showing.report_writer import draw_overview
 
-    results = results or store.default_results(testbeds.get(DEFAULT))
+    where = testbeds.get(DEFAULT)
     some = [studies.get(study)] if study else studies.ours()
+    if measure:
+        results = results or cache.work_folder("reference", f"{preset}-{where.identity()[:12]}")
+        plans = [jobs.prepare(one.NAME, preset, {}, [where], results) for one in some]
+        some = [plan.study for plan in jobs.run_in_turn(plans, workers, minutes)]
+    results = results or store.default_results(where)
     for one in some:
         references.write(results, one, preset)
         draw_overview(one)
         print(f"reference of {one.NAME} written to {references.folder(preset)}")
-    costs.write(results, preset, some)
-    print(artifact.write())
+    if some:
+        costs.write(results, preset, some)
+        print(artifact.write())
 
 
 @app.command()

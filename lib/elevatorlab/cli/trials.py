@@ -11,6 +11,7 @@ import typer
 from ..errors import NotReady
 from .base import (
     ClusterOption,
+    MinutesOption,
     OutOption,
     ParameterOption,
     PresetOption,
@@ -42,6 +43,7 @@ def run(
     results: ResultsOption = None,
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
+    minutes: MinutesOption = None,
     dry_run: Annotated[
         bool, typer.Option(help="list the trials, the minutes and the disk space, and stop")
     ] = False,
@@ -70,7 +72,10 @@ def run(
             labels = [trial.scheduler.name, *trial.labels.values(), f"seed={trial.seed}"]
             print(place.name, trial.hash, *labels)
         return
-    job.run(workers, cluster)
+    job.run(workers, cluster, minutes)
+    if job.plan().todo:
+        print(f"not finished: {job.announcement(workers)}. The same command goes on from there")
+        return
     folder = shlex.quote(str(job.results))
     print(f"finished. The verdicts: {command(f'claims {study} --results {folder}')}")
     print(f"with figures and tables: {command(f'report --results {folder}')}")

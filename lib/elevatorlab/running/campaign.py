@@ -3,6 +3,7 @@
 import importlib.util
 import random
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from contextlib import AbstractContextManager, ExitStack
@@ -105,6 +106,7 @@ def run(
     note: Say | None = None,
     cluster: str | None = None,
     threads: bool = False,
+    minutes: float | None = None,
 ) -> None:
     """Run the trials that are not finished yet.
 
@@ -122,7 +124,8 @@ def run(
     `cluster`: Address of the scheduler of a running Dask cluster; by default one is started here,
     with as many workers as trials may run at the same time. `threads`: Start no cluster, but use
     threads of this process. This is faster for a handful of short trials, which end before a
-    cluster would have started.
+    cluster would have started. `minutes`: No trial starts later than that; what was not started
+    then is left for another call.
     """
     check_cluster(cluster, workers)
     folders = [share.testbed.folder_name() for share in shares]
@@ -145,8 +148,11 @@ def run(
             store.check(results, share.testbed)
             for leftover in store.folder(results, share.testbed).glob("*.part"):
                 shutil.rmtree(leftover)
+        # A thread's trial that waits can be taken back without those that run.
+        threads = threads or minutes is not None
         pool = partial(_pool, workers=workers, cluster=cluster, threads=threads)
-        _run_all(busy, results, pool, progress, note or (lambda text: None))
+        until_s = None if minutes is None else time.monotonic() + 60 * minutes
+        _run_all(busy, results, pool, progress, note or (lambda text: None), until_s)
 
 
 def check_cluster(cluster: str | None, workers: int | None) -> None:
@@ -173,6 +179,7 @@ def _run_all(
     pool_for: Callable[..., AbstractContextManager[Pool]],
     progress: Progress | None,
     note: Say,
+    until_s: float | None,
 ) -> None:
     """Run every trial, in one pool per machine, so that machines do not wait for each other."""
     failures: list[str] = []
@@ -190,12 +197,17 @@ def _run_all(
                 progress(0, total, None)
             for done, future in enumerate(as_completed(list(running)), start=1):
                 testbed, trial = running.pop(future)
+                if future.cancelled():
+                    continue
                 try:
                     store.keep(results, testbed, trial, future.result())
                 except TrialFailed as failure:
                     failures.append(_told(failure, results, testbed, trial))
                 if progress:
                     progress(done, total, trial)
+                if until_s is not None and time.monotonic() > until_s:
+                    for other in running:
+                        other.cancel()
         except BaseException:  # Ctrl-C, SIGTERM: end what runs, keep what is finished
             for pool in pools.values():
                 pool.stop()

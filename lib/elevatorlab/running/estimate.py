@@ -95,7 +95,7 @@ def sentence(shares: Sequence[Share], results: str | Path, workers: int | None =
 
 def _minutes(work: Sequence[tuple[Testbed, Cost]], workers: int | None) -> float:
     """Return how many minutes one machine works."""
-    width = campaign.width([testbed for testbed, _ in work], workers)
+    width = campaign.width(list(dict.fromkeys(testbed for testbed, _ in work)), workers)
     return sum(cost.wall_s for _, cost in work) / width / 60
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,9 +50,14 @@ class Job:
                 todo = share.todo(self.results)
                 refuse_what_is_never_there(share.testbed.name, share.testbed.findings(), todo)
 
-    def run(self, workers: int | None = None, cluster: str | None = None) -> None:
+    def run(
+        self,
+        workers: int | None = None,
+        cluster: str | None = None,
+        minutes: float | None = None,
+    ) -> None:
         """Run the unfinished trials, and show progress; see `campaign.run`."""
-        run_shares(self.shares, self.results, workers, cluster)
+        run_shares(self.shares, self.results, workers, cluster, minutes)
 
     def table(self) -> pd.DataFrame:
         """Return the study's tidy table of all finished trials."""
@@ -84,10 +90,35 @@ def run_shares(
     results: str | Path,
     workers: int | None = None,
     cluster: str | None = None,
+    minutes: float | None = None,
 ) -> None:
     """Run the unfinished trials of a campaign, and show progress; see `campaign.run`."""
     with progress.shown() as (update, note):
-        campaign.run(list(shares), results, workers, update, note, cluster)
+        campaign.run(list(shares), results, workers, update, note, cluster, minutes=minutes)
+
+
+def run_in_turn(
+    jobs: Sequence[Job], workers: int | None = None, minutes: float | None = None
+) -> list[Job]:
+    """Run jobs one after the other, into one folder; return those that are finished.
+
+    Before and after, print what remains. `minutes`: As in `campaign.run`, for all jobs together.
+    """
+
+    def remains() -> None:
+        for job in jobs:
+            print(f"{job.study.NAME}, {job.preset}: {job.plan()}")
+        shares = [share for job in jobs for share in job.shares]
+        print(f"in all: {estimate.sentence(shares, jobs[0].results, workers)}", flush=True)
+
+    remains()
+    began_s = time.monotonic()
+    for job in jobs:
+        left = None if minutes is None else minutes - (time.monotonic() - began_s) / 60
+        if left is None or left > 0:
+            job.run(workers, minutes=left)
+    remains()
+    return [job for job in jobs if not job.plan().todo]
 
 
 def run_study(

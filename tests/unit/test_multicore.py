@@ -58,9 +58,9 @@ def test_bad_addresses_are_refused(address, said, error_of):
 def test_a_machine_has_the_processors_that_its_trial_asks_for():
     """Unless the address says how many."""
     trials = expanded(cores=(1, 4), targets=("ram",), schedulers=("none",), repetitions=1)
-    usual, eight = (testbeds.get(one, say=None) for one in ("deterministic", f"{EIGHT}&slot=200"))
+    usual, eight = (testbeds.get(one, say=None) for one in ("deterministic", EIGHT))
     assert [usual._emulator_of(one).cpus for one in trials] == [2, 8]
-    assert {eight._emulator_of(one) for one in trials} == {Emulator(8, 200)}
+    assert {eight._emulator_of(one) for one in trials} == {Emulator(8)}
     (there,) = (one for one in usual.findings() if one.what == Capability.PROCESSORS)
     assert (there.ready, there.amount) == (True, MOST_CPUS)
 

@@ -126,6 +126,8 @@ def requirements(trial: Trial) -> set[str]:
     required = {scheduler(trial.scheduler.name), *trial.device.requires}
     if trial.needed_processors > 1:
         required.add(processors(trial.needed_processors))
+    if trial.rounds:
+        required.add(Capability.ROUNDS)
     if trial.regulator:
         required.add(Capability.LIMITS)
     if trial.io_cost:

@@ -21,7 +21,7 @@ from .devices import (
 from .disks import DiskName, DriveName, chosen_device, has_arm, simulated
 from .groups import Group, Limits, VirtualMachine
 from .policies import PolicyModel, Regulator
-from .trial import HOST_MIB, IoCost, Processors, Trial, parse
+from .trial import HOST_MIB, IoCost, Processors, Rounds, Trial, parse
 from .workloads import (
     CommitPhase,
     EndlessRead,
@@ -70,6 +70,7 @@ __all__ = [
     "PolicyModel",
     "Processors",
     "Regulator",
+    "Rounds",
     "Scheduler",
     "SchedulerName",
     "Trial",

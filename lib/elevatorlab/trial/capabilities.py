@@ -63,6 +63,11 @@ class Capability(StrEnum):
         "The machine has as many processors as a trial asks for.",
         "use the deterministic testbed (docs/multicore.md)",
     )
+    ROUNDS = (
+        "rounds",
+        "The processors are emulated, and a trial says how they take turns.",
+        "use the deterministic testbed (docs/multicore.md)",
+    )
     BACKING_SCHEDULER = (
         "backing scheduler",
         "The scheduler of the physical disk below the device is set.",

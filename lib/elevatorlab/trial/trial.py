@@ -45,6 +45,23 @@ class IoCost(Record):
     qos: dict[Name, NotNegative] = {}
 
 
+class Rounds(Record):
+    """How the emulated processors of the deterministic testbed take turns.
+
+    Attributes
+    ----------
+    slot_instructions : int
+        Most instructions that each processor executes in a round. One processor's work may reach
+        another too early or too late, by up to this number of nanoseconds.
+    transfer_instructions : int
+        Extra cost of an atomic operation on a cache line that another processor used last.
+    """
+
+    # In slots above a millisecond, the times of locks and timers mean nothing.
+    slot_instructions: Annotated[int, Field(ge=20, le=1_000_000)] = 1000
+    transfer_instructions: Annotated[int, Field(ge=0, le=10_000)] = 0
+
+
 #: Memory that a machine with a virtual machine inside keeps for its kernel, the agent and QEMU.
 HOST_MIB = 384
 
@@ -69,6 +86,8 @@ class Trial(Record):
         Memory of the machine, if the testbed makes the machine.
     processors : int
         Processors that the machine must have. Some devices need more (`needed_processors`).
+    rounds : Rounds or None
+        How emulated processors take turns. None: as the testbed's address says.
     backing_scheduler : str or None
         Scheduler of the physical disk below a file-backed device; None leaves it as it is.
     divided : bool
@@ -106,6 +125,7 @@ class Trial(Record):
     machine: Literal["host", "virtual_machine"] = "host"
     memory_mib: Annotated[int, Field(ge=512, le=16384)] = 1024
     processors: Processors = 1
+    rounds: Rounds | None = None
     device: Device
     scheduler: Scheduler
     backing_scheduler: SchedulerName | None = None
@@ -168,8 +188,9 @@ class Trial(Record):
     def _without_what_is_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out empty fields, so that trials older than these fields keep their hashes."""
         content: dict[str, Any] = handler(self)
-        for field, empty in (("plugins", []), ("modules", []), ("processors", 1)):
-            if content[field] == empty:
+        empty = {"plugins": [], "modules": [], "processors": 1, "rounds": None}
+        for field, nothing in empty.items():
+            if content[field] == nothing:
                 del content[field]
         return content
 

@@ -66,7 +66,12 @@ class Emulator:
         """How time is counted, in words, for provenance."""
         if self.cpus == 1:
             return "instruction counting"
-        return f"parallel rounds: cpus {self.cpus}, slot {self.slot}, transfer {self.transfer}"
+        return f"parallel rounds: cpus {self.cpus}, {self.turns}"
+
+    @property
+    def turns(self) -> str:
+        """How several processors take turns, in words."""
+        return f"slot {self.slot}, transfer {self.transfer}"
 
     @property
     def boots_in(self) -> str:

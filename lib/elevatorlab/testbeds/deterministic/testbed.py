@@ -160,7 +160,7 @@ class DeterministicTestbed:
         for what in CAPABILITIES:
             yield Readiness(self.name, str(what), "in the guest", True)
         yield self._virtual_machines()
-        yield self._processors()
+        yield from self._processors()
         if image.manifest():
             yield self._iozone()
 
@@ -171,14 +171,17 @@ class DeterministicTestbed:
         found = f"in the guest, by KVM on {self.emulator.processor}"
         return Readiness(self.name, what, found if ours else NOT_OURS, ours, UNSET)
 
-    def _processors(self) -> Readiness:
-        """Return the finding on processors: how many there are, and what they cost."""
-        what = str(Capability.PROCESSORS)
+    def _processors(self) -> Iterator[Readiness]:
+        """Yield the findings on processors: how many there are, what they cost, and their turns."""
+        number, turns = str(Capability.PROCESSORS), str(Capability.ROUNDS)
         if isinstance(self.emulator, qemu.AnotherQemu):
-            return Readiness(self.name, what, NOT_OURS, False, UNSET, amount=1)
+            yield Readiness(self.name, number, NOT_OURS, False, UNSET, amount=1)
+            yield Readiness(self.name, turns, NOT_OURS, False, UNSET)
+            return
         there = self.arrangement.get("cpus", MOST_CPUS)
         found = f"{there}, about {WALL_SECONDS_PER_PROCESSOR} wall seconds a guest second for each"
-        return Readiness(self.name, what, found, True, amount=there)
+        yield Readiness(self.name, number, found, True, amount=there)
+        yield Readiness(self.name, turns, self.emulator.turns, True)
 
     def _iozone(self) -> Readiness:
         """Return the finding on iozone, which needs Debian's component non-free."""
@@ -230,6 +233,7 @@ class DeterministicTestbed:
             When a trial's kernel module does not compile.
         """
         refuse_what_is_missing(self.name, self.findings(), trials)
+        self._refuse_two_arrangements(trials)
         self._stopped = False
         scratch.sweep()
         image.current()
@@ -252,12 +256,24 @@ class DeterministicTestbed:
         for trial in trials:
             self._build_modules(trial)
 
+    def _refuse_two_arrangements(self, trials: list[Trial]) -> None:
+        named = [name for name in ("slot", "transfer") if name in self.arrangement]
+        if named and any(trial.rounds for trial in trials):
+            raise ElevatorLabError(
+                f"testbed {DEFAULT}: expected an address without {' and '.join(named)} for trials "
+                f"that say themselves how processors take turns; found {self.folder_name()}"
+            )
+
     def _emulator_of(self, trial: Trial) -> qemu.Emulator:
         """Return the emulator for a trial's machine: with the processors and the machine inside."""
         cpus = self.arrangement.get("cpus", trial.needed_processors)
         inside = [group.virtual_machine for group in trial.groups if group.virtual_machine]
         inner_mib = inside[0].memory_mib if inside else 0
-        return replace(self.emulator, cpus=cpus, inner_mib=inner_mib)
+        emulator = replace(self.emulator, cpus=cpus, inner_mib=inner_mib)
+        if trial.rounds is None:
+            return emulator
+        slot, transfer = trial.rounds.slot_instructions, trial.rounds.transfer_instructions
+        return replace(emulator, slot=slot, transfer=transfer)
 
     def _build_modules(self, trial: Trial) -> modules.TrialModules:
         """Return the trial's kernel modules; build them if that was not done yet."""

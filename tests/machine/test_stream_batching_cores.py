@@ -11,32 +11,33 @@ import pandas as pd
 import pytest
 
 from elevatorlab import studies, testbeds
-from elevatorlab.errors import NotReady
+from elevatorlab.errors import ElevatorLabError, NotReady
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.paths import PACKAGE
 from elevatorlab.showing.style import COLOURS
 from elevatorlab.studies import stream_batching as study
 from elevatorlab.studies.stream_batching.tables import cores_table
 from elevatorlab.testbeds.base import (
+    Readiness,
     refuse_what_is_missing,
     requirements,
 )
 from elevatorlab.testbeds.plugin_archive import plugin_archive
 from elevatorlab.trial import parse
 from helpers import cli
-from stream_batching_tables import as_published, band, expanded, measured, on_cores, verdicts
+from stream_batching_tables import as_published, expanded, measured, on_cores, verdicts
 
 AT_64 = {"iodepth": 64, "rwmixread": 100, "bs": "4k"}
 
 
-def test_quick_alone_has_them_and_only_on_the_deterministic_testbed():
+def test_the_presets_with_results_have_them_and_only_on_the_deterministic_testbed():
     real = testbeds.TESTBEDS.get("host").defaults
     found = {
         preset: {one.device.cores for one in made if one.device.kind == "nvme_tcp_apart"}
         for preset in study.PRESETS
         for made in [study.trials(studies.parameters(study, preset))]
     }
-    assert found == {**dict.fromkeys(study.PRESETS, set()), "quick": {1, 2, 4}}
+    assert found == {"smoke": set(), "quick": {1, 2, 4}, "paper": set(range(1, 25)), "full": set()}
     on_real = study.trials(studies.parameters(study, "quick", {}, real))
     assert on_real and not any(one.device.kind == "nvme_tcp_apart" for one in on_real)
 
@@ -48,23 +49,56 @@ def test_each_side_has_the_cores_and_each_job_one_of_the_hosts():
     assert fio.options["numjobs"] == 4
     assert (fio.options["cpus_allowed"], fio.options["cpus_allowed_policy"]) == ("0-3", "split")
     assert fio.points == (AT_64, {**AT_64, "rwmixread": 0})
-    assert fio.traced_points == (0,)
     assert parse(json.loads(one.canonical_json())) == one
 
 
 @pytest.mark.parametrize(
     ("target", "cores", "points"),
-    [("ram", 1, 11), ("ram", 4, 2), ("nvme_ssd", 4, 5), ("ram", 16, 15), ("nvme_ssd", 16, 2)],
+    [("ram", 1, 11), ("ram", 4, 2), ("nvme_ssd", 4, 5), ("ram", 16, 15), ("nvme_ssd", 10, 2)],
 )
 def test_a_trial_has_what_the_document_shows_of_its_cores(target, cores, points):
     """Depths on one core, shares of reads on 4 (SSD) and 16 (RAM), sizes on 16."""
-    (one,) = expanded(
-        "paper", cores=(cores,), schedulers=("sbq",), targets=(target,), repetitions=1
-    )
-    (fio,) = one.workloads
-    found = [tuple(point.items()) for point in fio.points]
+    chosen = {"schedulers": ("sbq",), "targets": (target,), "repetitions": 1}
+    one, *linked = expanded("paper", cores=(cores,), **chosen)
+    fios = [trial.workloads[0] for trial in (one, *linked)]
+    found = [tuple(point.items()) for fio in fios for point in fio.points]
     assert len(set(found)) == len(found) == points + (cores == 1)
-    assert fio.points[0] == AT_64
+    assert fios[0].points[0] == AT_64
+    # Where the document's link is full, it is there.
+    assert one.device.link is None and all(trial.device.link for trial in linked)
+    large = {point["bs"] for fio in fios[1:] for point in fio.points}
+    assert large == ({"8k", "16k", "32k"} if (target, cores) == ("ram", 16) else set())
+    assert expanded("paper", cores=(11,), targets=("nvme_ssd",)) == []  # the document ends at 10
+
+
+def test_each_repetition_has_other_turns_and_two_differ_in_both():
+    made = expanded("paper", cores=(2,), schedulers=("sbq",), targets=("ram",), repetitions=6)
+    turns = [tuple(one.rounds.model_dump().values()) for one in made]
+    assert turns == [(1000, 0), (200, 100), (1000, 100), (200, 0)]  # no more than four
+    usual, other = (testbeds.get("deterministic", say=None)._emulator_of(one) for one in made[:2])
+    assert ((usual.slot, usual.transfer), (other.slot, other.transfer)) == ((1000, 0), (200, 100))
+
+
+def test_turns_are_said_once(make_trial, monkeypatch):
+    """By the trial or by the testbed's address."""
+    testbed = testbeds.get("deterministic?slot=200", say=None)
+    trial = make_trial(rounds={"slot_instructions": 1000})
+    there = [Readiness("d", what, "", True) for what in requirements(trial)]
+    monkeypatch.setattr(testbed, "findings", lambda: there)
+    with pytest.raises(ElevatorLabError, match="expected an address without slot"):
+        testbed.prepare([trial])
+    older = make_trial()
+    assert "rounds" not in older.model_dump() and make_trial(rounds=None).hash == older.hash
+
+
+@pytest.mark.parametrize("target", ["nvme_ssd", "ram"])
+def test_a_point_is_measured_for_ten_turnarounds_at_least(target):
+    """The disk's own time is in them: at depth 1 it is nearly all."""
+    one = expanded("paper", experiments=("depth",), targets=(target,), schedulers=("sbq",))[0]
+    fio = one.workloads[0]
+    disk_ms = one.device.backing.service_time_us / 1000
+    for point, least_ms in zip(fio.points, fio.least_ms, strict=True):
+        assert least_ms >= 10 * (point["iodepth"] / 14 + disk_ms)
 
 
 def test_all_times_have_the_scale_of_a_core_of_ones_own():
@@ -187,40 +221,74 @@ def test_too_few_processors_are_said_so(beside_disk, monkeypatch):
 
 
 def test_cores_that_were_not_run_say_which_were():
-    found = verdicts(band())["figure-4a/sbq-16-cores/stock/throughput"]
+    found = verdicts(on_cores())["figure-4a/sbq-16-cores/stock/throughput"]
     assert found.verdict == Verdict.NOT_TESTABLE
     assert found.reason == "Not run here on 16 cores, but on 1, 2, 4."
 
 
 def test_one_core_of_each_side_is_judged_as_one_core():
-    found = verdicts(band())
+    found = verdicts(on_cores())
     one = found["figure-2a/sbq-depth-64/stock/throughput"]
     assert one.reason.startswith("1 core of the host, as many of the target: ")
     unscaled = found["peak-ratio/ram/stock/unscaled"]
     assert unscaled.verdict == Verdict.NOT_TESTABLE
 
 
-def test_a_link_that_is_not_there_is_never_full():
-    found = verdicts(band())["gain-is-gone/ram-read-by-size/stock"]
-    assert found.verdict == Verdict.NOT_TESTABLE and "without a rate" in found.reason
+def by_size(gains):
+    """Return rows of sixteen cores by request size: SBQ / noop as in `gains`."""
+    sizes = [
+        on_cores(target="ram").query("cores == 4 and depth == 64").assign(request_kib=kib)
+        for kib in gains
+    ]
+    table = pd.concat(sizes).assign(cores=16)
+    wanted = table["request_kib"].map(gains).where(table["scheduler"] == "sbq", 1)
+    rate = 99_000 * (1 + table["repetition"] / 1e4)
+    return table.assign(throughput_iops=rate * wanted).drop_duplicates(
+        ["scheduler", "request_kib", "repetition"]
+    )
 
 
-@pytest.mark.parametrize("others", [[], [(200, 0)], [(1000, 100)]])
-def test_one_arrangement_of_the_emulator_decides_nothing(others):
-    table = pd.concat([on_cores(), *(on_cores(*one) for one in others)])
-    found = verdicts(table)["figure-3a/sbq-4-cores/stock/throughput"]
+@pytest.mark.parametrize(
+    ("gains", "verdict", "measured"),
+    [
+        ({1: 1.9, 4: 1.6, 8: 1.2, 16: 1.0, 32: 1.0}, Verdict.REPRODUCED, 16),
+        ({1: 1.9, 4: 1.6, 8: 1.2, 16: 1.2, 32: 1.0}, Verdict.DIRECTION_ONLY, 32),
+        ({1: 1.9, 4: 1.6, 8: 1.2, 16: 1.2, 32: 1.2}, Verdict.CONTRADICTED, "on none of them"),
+        ({1: 1.9, 4: 1.6, 8: 1.2}, Verdict.NOT_TESTABLE, None),
+    ],
+)
+def test_the_size_from_which_the_link_leaves_nothing_to_gain(gains, verdict, measured):
+    found = verdicts(by_size(gains))["gain-is-gone/ram-read-by-size/stock"]
+    assert (found.verdict, found.measured) == (verdict, measured)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [((1000, 1000), (0, 0)), ((1000, 200), (0, 0)), ((1000, 1000), (0, 100))],
+)
+def test_processors_that_take_turns_in_one_way_decide_nothing(turns):
+    found = verdicts(on_cores(*turns))["figure-3a/sbq-4-cores/stock/throughput"]
     assert found.verdict == Verdict.NOT_TESTABLE
-    assert "takes two slot lengths and two costs" in found.reason
-    assert "By this arrangement alone: reproduced. 4 cores of the host" in found.reason
 
 
-def test_a_verdict_that_depends_on_the_emulator_is_none():
-    other = on_cores(200, 100)
-    other.loc[other["scheduler"] == "sbq", "throughput_iops"] /= 2
-    table = pd.concat([on_cores(), on_cores(200), other])
+def test_what_depends_on_the_turns_is_not_decided():
+    table = on_cores()
+    second = (table["repetition"] == 2) & (table["scheduler"] == "sbq")
+    table.loc[second, "throughput_iops"] /= 2
     found = verdicts(table)["figure-3a/sbq-4-cores/stock/throughput"]
-    assert found.verdict == Verdict.NOT_TESTABLE
-    assert found.reason.startswith("The verdict depends on the length of the emulated machine's")
+    assert found.verdict == Verdict.UNDECIDED
+
+
+def test_rows_without_a_steady_state_are_not_judged():
+    table = on_cores()
+    four = table["cores"] == 4
+    table.loc[four & (table["depth"] == 64), "in_flight_ratio"] = 0.75
+    found = verdicts(table)
+    unsteady, other = (
+        found[f"figure-3a/sbq-{cores}/stock/throughput"] for cores in ("4-cores", "2-cores")
+    )
+    assert unsteady.verdict == Verdict.NOT_TESTABLE and "in_flight_ratio" in unsteady.ground
+    assert other.verdict != Verdict.NOT_TESTABLE
 
 
 def test_the_table_has_predicted_emulated_and_published():
@@ -242,14 +310,14 @@ def test_figures_and_other_tables_are_those_of_the_other_runs():
 
 def test_emulated_cores_are_in_the_figures_by_cores():
     usual = measured(as_published)
-    drawn = study.figures(study.published(), pd.concat([usual, on_cores(), on_cores(200)]))
+    drawn = study.figures(study.published(), pd.concat([usual, on_cores()]))
     alone = study.figures(study.published(), usual)
     assert list(drawn) == list(alone)
     one = drawn["figure-3-ssd-cores"]
     found = [line for line in one.figure.axes[0].lines if line.get_marker() == "d"]
     points = {(line.get_xdata()[0], round(line.get_ydata()[0])) for line in found}
     noop = {(cores, 4 * thousands) for cores, thousands in ((1, 35), (2, 58), (4, 99))}
-    assert len(found) == 12 and noop < points  # two schedulers, three numbers, two arrangements
+    assert len(found) == 6 and noop < points  # two schedulers, three numbers
     colours = {(line.get_color(), line.get_linestyle()) for line in found}
     assert colours == {(COLOURS["none"], "None"), (COLOURS["sbq"], "None")}
     assert "Diamonds are emulated cores" in one.caption and "Only one core" not in one.caption
@@ -259,7 +327,7 @@ def test_emulated_cores_are_in_the_figures_by_cores():
 
 
 def test_several_cores_are_judged_by_themselves():
-    found = verdicts(band())
+    found = verdicts(on_cores())
     four = found["figure-3a/sbq-4-cores/stock/throughput"]
     assert four.verdict == Verdict.REPRODUCED  # 1.56 here, 615 / 400 published
     assert four.reason.startswith("4 cores of the host, as many of the target: Measured: 1.56 ")
@@ -267,7 +335,7 @@ def test_several_cores_are_judged_by_themselves():
 
 
 def test_noops_own_curve_is_relative_to_one_core():
-    found = verdicts(band())
+    found = verdicts(on_cores())
     two = found["figure-3a/noop-2-cores/throughput"]
     assert two.measured == pytest.approx(58, rel=1e-3) and two.relative_to == "1 core"
     assert two.compared[0].value == pytest.approx(58 / 35, rel=1e-3)  # published: 236 / 142
@@ -279,7 +347,7 @@ def test_the_verdicts_of_one_core_stay_as_a_contrast():
     """The default machine's are another run's, and the same with and without it."""
     usual = measured(as_published)
     alone = [one for one in study.judge(usual) if one.machine == "deterministic"]
-    beside = study.judge(pd.concat([usual, band()]))
+    beside = study.judge(pd.concat([usual, on_cores()]))
     assert [one for one in beside if one.machine == "deterministic"] == alone
 
 
@@ -294,4 +362,4 @@ def test_one_machine_judges_one_core_where_both_sides_share_it_and_more_where_th
     found, expected = ((one.verdict, one.compared) for one in (both[name], alone[name]))
     assert found == expected and found[0] != Verdict.NOT_TESTABLE
     four = both["figure-3a/sbq-4-cores/stock/throughput"]
-    assert four.verdict == Verdict.NOT_TESTABLE and "arrangement alone: reproduced" in four.reason
+    assert four.verdict == Verdict.REPRODUCED

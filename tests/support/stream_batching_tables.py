@@ -30,6 +30,7 @@ def measured(gain, noop_iops=20_000.0, repetitions=2, **changes):
                                 "requests": 1000,
                                 "throughput_iops": iops,
                                 "latency_mean_us": depth / iops * 1e6,
+                                "in_flight_ratio": 1.0,
                                 "latency_p99_us": depth / iops * 2e6,
                                 "busy_ns_per_request": 1e9 / iops,
                                 "host_sends_per_request": 1 / ratio,
@@ -51,23 +52,21 @@ def expanded(preset="quick", **overrides):
     return study.trials(studies.parameters(study, preset, {"experiments": ("cores",), **overrides}))
 
 
-def on_cores(slot=1000, transfer=0, **changes):
-    """Return rows of one, two and four cores: so many times the rate of one, SBQ as published."""
-    said = f"cpus 8, slot {slot}, transfer {transfer}"
-    machine = {
-        **{"testbed": "multicore", "machine": f"m-{slot}-{transfer}", "time_scale": 4.0},
-        "accelerator": f"TCG, parallel rounds: {said} (1 instruction = 1 ns)",
-    }
+def on_cores(slots=(1000, 200), transfers=(0, 100), **changes):
+    """Return rows of one, two and four cores: so many times the rate of one, SBQ as published.
+
+    The processors of each repetition have other turns: the next of `slots` and of `transfers`.
+    """
+    machine = {"testbed": "multicore", "machine": "emulated", "time_scale": 4.0}
     rates = {1: 35_000, 2: 58_000, 4: 99_000}
     rows = [measured(as_published, rate).assign(cores=cores) for cores, rate in rates.items()]
-    return pd.concat(rows).query("driver == 'stock'").assign(**{**machine, **changes})
-
-
-def band(**changes):
-    return pd.concat([on_cores(**changes), on_cores(200, **changes), on_cores(200, 100, **changes)])
+    table = pd.concat(rows).query("driver == 'stock'").assign(**{**machine, **changes})
+    turns = {"slot_instructions": slots, "transfer_instructions": transfers}
+    each = {name: dict(enumerate(values, start=1)) for name, values in turns.items()}
+    return table.assign(**{name: table["repetition"].map(one) for name, one in each.items()})
 
 
 def verdicts(table):
-    """Return the claims about one run by the end of their names."""
+    """Return the claims about the run on emulated processors by the end of their names."""
     judged = study.judge(table)
-    return {one.id.partition("/")[2]: one for one in judged if one.machine == "m-1000-0"}
+    return {one.id.partition("/")[2]: one for one in judged if one.machine == "emulated"}

@@ -28,6 +28,11 @@ def expanded(preset, **overrides):
     return study.trials(studies.parameters(study, preset, overrides))
 
 
+def of_one_core(**overrides):
+    """Return the trials of `paper` in which host and target share their processors."""
+    return [trial for trial in expanded("paper", **overrides) if "cores" not in trial.labels]
+
+
 # Trials
 
 
@@ -40,7 +45,7 @@ def test_every_trial_is_different_and_survives_its_json(preset):
 
 def test_service_time_and_timeout_are_scaled_together():
     by_scale = {}
-    for trial in expanded("paper", targets="nvme_ssd", drivers="stock", schedulers="sbq"):
+    for trial in of_one_core(targets="nvme_ssd", drivers="stock", schedulers="sbq"):
         if trial.labels["driver"] == "stock" and trial.labels["batch_nr"] == "16":
             timeout_us = trial.scheduler.tunables["batch_timeout_us"]
             times = trial.device.backing.service_time_us, timeout_us
@@ -50,7 +55,7 @@ def test_service_time_and_timeout_are_scaled_together():
 
 
 def test_the_link_is_scaled_like_everything_else():
-    trials = expanded("paper", drivers="stock", schedulers="none")
+    trials = of_one_core(drivers="stock", schedulers="none")
     links = {t.labels["time_scale"]: t.device.link for t in trials if t.labels["driver"] == "stock"}
     found = {scale: (link.rate_gbit_s, link.delay_us) for scale, link in links.items()}
     assert found == {"1": (100, 5), "7": (pytest.approx(100 / 7), 35)}
@@ -71,7 +76,7 @@ def test_reads_come_before_what_writes():
 
 
 def test_a_disk_of_ones_own_replaces_the_simulated_ssd():
-    trials = expanded("paper", disk="nvme-eui.1", destroy=True, time_scale=1)
+    trials = of_one_core(disk="nvme-eui.1", destroy=True, time_scale=1)
     served = {
         trial.labels["target"]: trial.device.backing.kind
         for trial in trials
@@ -95,7 +100,7 @@ def test_one_of_ours_is_also_compared_without_a_network(preset):
 
 
 def test_where_the_gain_is_explained_it_is_traced():
-    for trial in expanded("paper"):
+    for trial in of_one_core():
         (fio,) = trial.workloads
         points = [fio.points[number] for number in fio.traced_points]
         own_knobs = trial.labels.get("batch_nr", "16") == "16"

@@ -52,7 +52,7 @@ class FioPoints(Workload):
     def _measure(self, number: int, point: Mapping[str, Any]) -> dict[str, Any]:
         counters = kernel_counters.KernelCounters(self.device)
         traced = self.processor_time if number in self.specification["traced_points"] else None
-        times = _Times.of(self.specification, number)
+        times = Times.of(self.specification, number)
         watcher = _Watcher(counters, times, traced)
         watcher.start()
         try:
@@ -69,7 +69,7 @@ class FioPoints(Workload):
     def _command(
         self,
         point: Mapping[str, Any],
-        times: _Times,
+        times: Times,
         traced: processor_time.ProcessorTime | None,
     ) -> list[str]:
         ramp_ms = times.ramp_ms + (2 if traced else 1) * (times.counted_ms + APART_MS)
@@ -92,7 +92,7 @@ class FioPoints(Workload):
         return {"points": self.measured}
 
 
-class _Times(NamedTuple):
+class Times(NamedTuple):
     """How long the parts of a point last."""
 
     ramp_ms: int
@@ -100,7 +100,7 @@ class _Times(NamedTuple):
     window_ms: int
 
     @classmethod
-    def of(cls, specification: Mapping[str, Any], number: int) -> _Times:
+    def of(cls, specification: Mapping[str, Any], number: int) -> Times:
         """Return those of a point."""
         least = specification.get("least_ms")
         least_ms = least[number] if least else 0
@@ -114,7 +114,7 @@ class _Watcher(threading.Thread):
     def __init__(
         self,
         counters: kernel_counters.KernelCounters,
-        times: _Times,
+        times: Times,
         traced: processor_time.ProcessorTime | None,
     ) -> None:
         super().__init__(name="counters", daemon=True)

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from ...trial import DeviceModel, FioPoints, NullBlk, capabilities
+from ...trial import DeviceModel, FioPoints, Link, NullBlk, capabilities
 
 _BESIDE_DISK = "elevatorlab.studies.stream_batching.beside_disk.apart"
 
@@ -33,7 +33,8 @@ Cores = Annotated[int, Field(ge=1), AfterValidator(_fits_twice)]
 class NvmeTcpApart(DeviceModel):
     """A disk that is served over NVMe/TCP by other processors of the same machine.
 
-    The cable takes no time: what emulates a link is one queue, for which all processors would wait.
+    The link is divided among the processors: each has a queue of its own with an equal part of the
+    rate, since all processors would wait for one queue. So no processor uses what others leave.
 
     Attributes
     ----------
@@ -41,6 +42,8 @@ class NvmeTcpApart(DeviceModel):
         What the target serves: without a service time a RAM disk, else null_blk.
     driver : str
         The host's (`elevatorlab.trial.NvmeTcp`).
+    link : Link or None
+        The cable's rate in all, and its delay. None: the cable takes no time.
     cores : int
         Processors of the host, and as many of the target.
     """
@@ -51,12 +54,14 @@ class NvmeTcpApart(DeviceModel):
     backing: NullBlk
     driver: Literal["stock", "one_send"] = "stock"
     mtu_bytes: Annotated[int, Field(ge=1280, le=65535)] = 9000
+    link: Link | None = None
     cores: Cores
 
     @property
     def requires(self) -> tuple[str, ...]:
         """The rig of a target on the same machine."""
-        return capabilities.device("nvme_tcp"), capabilities.driver(self.driver)
+        there = capabilities.device("nvme_tcp"), capabilities.driver(self.driver)
+        return (*there, str(capabilities.Capability.LINK)) if self.link else there
 
     @property
     def processors(self) -> int:
@@ -75,20 +80,17 @@ class NvmeTcpApart(DeviceModel):
 
 
 class FioPointsApart(FioPoints):
-    """``fio_points`` with a job on each of the host's processors, and proof of who works where.
+    """``fio_points`` with a job on each of the host's processors, after a proof of who works where.
 
     Attributes
     ----------
     cores : int
         As the device has it.
-    traced_points : tuple of int
-        Where the proof is taken: at one point or more.
     """
 
     agent: ClassVar[str] = f"{_BESIDE_DISK}:FioPointsApart"
 
     kind: Literal["fio_points_apart"] = "fio_points_apart"  # type: ignore[assignment]
-    traced_points: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
     cores: Cores
 
     @property

@@ -40,6 +40,8 @@ TABLE = Table(
     may_lack(
         whole("cores", "", "the host's processors, and the target's own; empty: they share all")
     ),
+    may_lack(whole("slot_instructions", "", "a turn of an emulated processor")),
+    may_lack(whole("transfer_instructions", "", "what moving a cache line between them costs")),
     may_lack(number("batch_nr", "", "SBQ: requests that release a batch; empty of others")),
     may_lack(number("batch_timeout_us", "us", "SBQ: time that releases a batch")),
     whole("depth", "", "requests that fio keeps in flight"),
@@ -50,6 +52,7 @@ TABLE = Table(
     number("throughput_iops", "1/s", "requests per second"),
     number("latency_mean_us", "us", "mean time of a request, from its submission on"),
     number("latency_p99_us", "us", "99th percentile; of reads and writes the worse one"),
+    number("in_flight_ratio", "1", "throughput x mean latency, of the depth of all cores"),
     number("busy_ratio", "1", "busy time of all processors, of the time that passed"),
     number("busy_ns_per_request", "ns", "busy time of all processors for a request"),
     number("switches_per_request", "1", "context switches for a request"),
@@ -81,8 +84,13 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
     """Yield the study's own columns, one row for each point of a trial."""
     labels = trial["labels"]
     link = trial["device"].get("link") or {}
+    rounds = trial.get("rounds") or {}
+    cores = _number(labels.get("cores"))
     for workload in result["workloads"].values():
         for point in workload.get("points", ()):
+            speed = _speed([point[way] for way in ("read", "write") if way in point])
+            in_flight = speed["throughput_iops"] * speed["latency_mean_us"] / 1e6
+            depth = point["point"]["iodepth"]
             yield {
                 "arm": trial["machine"],
                 "target": labels["target"],
@@ -90,13 +98,16 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                 "time_scale": float(labels["time_scale"]),
                 "link_gbit_s": link.get("rate_gbit_s"),
                 "link_delay_us": link.get("delay_us"),
-                "cores": _number(labels.get("cores")),
+                "cores": cores,
+                "slot_instructions": rounds.get("slot_instructions"),
+                "transfer_instructions": rounds.get("transfer_instructions"),
                 "batch_nr": _number(labels.get("batch_nr")),
                 "batch_timeout_us": _number(labels.get("batch_timeout_us")),
-                "depth": point["point"]["iodepth"],
+                "depth": depth,
                 "read_percent": point["point"]["rwmixread"],
                 "request_kib": int(point["point"]["bs"].removesuffix("k")),
-                **_speed([point[way] for way in ("read", "write") if way in point]),
+                **speed,
+                "in_flight_ratio": in_flight / (depth * (cores or 1)),
                 **(cost := _cost(point["counters"])),
                 **_busy(point.get("processor_time"), cost["busy_ns_per_request"]),
             }

@@ -100,10 +100,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     says: dict[str, Any] = {"remark": _remark, "kept": KEPT, "details": DETAILS}
     captions = dict(CAPTIONS)
     for name in () if emulated.empty else _BY_CORES:
-        captions[name] = (
-            f"{CAPTIONS[name].replace('Only one', 'One')} Diamonds are emulated cores, one "
-            "diamond for each setting of the emulator."
-        )
+        captions[name] = f"{CAPTIONS[name].replace('Only one', 'One')} Diamonds are emulated cores."
     return of_every_run(shared(measured), draw, captions, ARMS, "throughput_iops", **says)
 
 

@@ -272,7 +272,7 @@ def _predicted_with(driver: str) -> dict[str, Any]:
 
 
 def _emulated(axis: Axes, own: pd.DataFrame, operation: str) -> None:
-    """Draw what each arrangement of the emulator gave for each number of cores."""
+    """Draw the mean over all repetitions, each with turns of its own, for each number of cores."""
     for run in runs(own):
         for what, some in cells(run.rows, ("target", "driver", "time_scale", "cores", "scheduler")):
             where = {name: what[name] for name in ("target", "driver", "scheduler")}

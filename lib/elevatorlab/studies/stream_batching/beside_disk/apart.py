@@ -10,12 +10,13 @@ has a queue of the driver, a connection, and a partner among the target's proces
 - The target works for a connection on the processor that took in its last message.
 - fio's jobs are pinned to the host's processors, one each.
 
-None of this is taken on trust: the kernel records where both sides work, in a part of each trial,
+None of this is taken on trust: the kernel records where both sides work, before the first point,
 and a trial in which a side works on the other's processors fails (`check`).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
@@ -24,8 +25,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from agent.devices import block_device, cable, nvme_target, nvme_tcp
 from agent.devices.modules import load_module, run
 from agent.errors import AgentError
-from agent.observe import processor_time, tracefs
-from agent.workloads.fio_points import FioPoints
+from agent.groups.worker import ending
+from agent.observe import tracefs
+from agent.workloads.fio_points import FioPoints, Times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +40,11 @@ RAM_DISK = "ram0"
 #: Each processor has a buffer of that size: for some ms of its events, on a machine with many.
 BUFFER_KIB = 2048
 
+#: fio's times in the run that is the proof: of a part of them, a processor has thousands of events.
+PROOF = Times(ramp_ms=0, counted_ms=0, window_ms=4)
+
 #: What the kernel records, and whose it is.
+EVENTS = ("workqueue/workqueue_execute_start", "net/netif_receive_skb")
 HOST, TARGET = "host", "target"
 WORK_ITEM = re.compile(r"workqueue_execute_start: .* function (nvmet?)_tcp_io_work")
 TAKEN_IN = re.compile(rf"netif_receive_skb: dev=({cable.HOST.name}|{cable.TARGET.name}) ")
@@ -80,6 +86,10 @@ def create(device: Mapping[str, Any], context: Context) -> str:
     _lay_cable(device["mtu_bytes"], there, context)
     _steer(cable.HOST, places.host, cable.TARGET, places.target)
     _steer(cable.TARGET, places.target, cable.HOST, places.host)
+    if device.get("link"):
+        load_module("sch_netem")
+        for port, processors in ((cable.HOST, places.host), (cable.TARGET, places.target)):
+            _shape(port, processors, device["link"], context)
     inside = ("nsenter", f"--net={cable.NAMESPACES / cable.NAMESPACE}")
     address = cable.TARGET.address
     nvme_target.serve(f"/dev/{backing}", address, None, context, inside)
@@ -160,6 +170,20 @@ def _write(port: cable.Port, masks: list[tuple[str, int]]) -> None:
     run(*place, "sh", "-ec", script)
 
 
+def _shape(port: cable.Port, senders: range, link: Mapping[str, Any], context: Context) -> None:
+    """Give each sender's queue of a port the link's delay, and an equal part of its rate."""
+    byte_s = round(link["rate_gbit_s"] * 1e9 / 8 / len(senders))
+    wanted = f"delay {link['delay_us']:.3f}us rate {8 * byte_s}bit limit {link['queue_packets']}"
+    run("tc", *port.place, "qdisc", "replace", "dev", port.name, "root", "handle", "1:", "mq")
+    for number in range(len(senders)):
+        parent = ["parent", f"1:{number + 2:x}", "netem", *wanted.split()]
+        run("tc", *port.place, "qdisc", "add", "dev", port.name, *parent)
+    shown = json.loads(run("tc", *port.place, "-json", "qdisc", "show", "dev", port.name))
+    rates = [one["options"]["rate"]["rate"] for one in shown if one["kind"] == "netem"]
+    expected = [byte_s] * len(senders)
+    context.proofs.compare(f"tc qdisc of {port.name}, bytes/s", expected, str(rates))
+
+
 def _words(mask: int) -> str:
     """Return a mask as the kernel reads it: words of 32 bits with commas between."""
     digits = f"{mask:x}"
@@ -169,40 +193,41 @@ def _words(mask: int) -> str:
 
 # Beside the disk the agent is another package, whose types mypy does not see.
 class FioPointsApart(FioPoints):  # type: ignore[misc]
-    """The same on several of the host's processors, with proof of who works where."""
+    """The same on several of the host's processors, after a proof of who works where.
+
+    The proof is a run of fio before the points, since to switch the tracepoints on holds all
+    processors up: some 6 ms for each.
+    """
 
     def prepare(self) -> None:
-        """Make ready, and look at where the work is done whenever it is looked at at all."""
-        tracefs.BUFFER_KIB = BUFFER_KIB
+        """Make ready, and refuse a kernel that cannot say where its work is done."""
         super().prepare()
         if not tracefs.there():
             raise AgentError(
                 "this kernel has no tracepoints; expected them, since nothing else proves that "
                 "host and target keep to their processors"
             )
-        places = Places.of(self.specification["cores"])
-        self.processor_time = _Watched(self.device, places, self.context)
+        tracefs.BUFFER_KIB = BUFFER_KIB
+        self.places = Places.of(self.specification["cores"])
+        self.buffer = tracefs.Buffer("elevatorlab-places", EVENTS, self.context.journal)
 
-
-class _Watched(processor_time.ProcessorTime):  # type: ignore[misc]
-    """Says whose work the processors do, and proves that each side keeps to its own."""
-
-    def __init__(self, device: str, places: Places, context: Context) -> None:
-        super().__init__(device, context)
-        self.places, self.proofs = places, context.proofs
-
-    def divided(self) -> dict[str, Any]:
-        """Return `processor_time.divide` of what was recorded."""
+    def run(self) -> None:
+        """Prove where the work of the first point is done, then measure all points."""
+        self.buffer.start()
+        argv = self._command(self.specification["points"][0], PROOF, None)
+        ended = self.worker.call("run", argv=argv)
         text, lost = self.buffer.stop()
+        if ended["status"]:
+            raise AgentError(ending("fio", ended["status"], ended["errors"]))
         if lost:
             raise AgentError(
                 f"{lost} events of the trace were lost; expected none, since they may be of host "
-                "or target on the other's processors. Make counted_ms shorter"
+                "or target on the other's processors. Choose fewer cores"
             )
-        words = [f"{side} {span(numbers)}" for side, numbers in zip((HOST, TARGET), self.places)]
-        self.proofs.add("processors", "; ".join(words), check(text, self.places))
-        found: dict[str, Any] = processor_time.divide(text, self.device)
-        return found
+        sides = zip((HOST, TARGET), self.places)
+        words = "; ".join(f"{side} {span(numbers)}" for side, numbers in sides)
+        self.context.proofs.add("processors", words, check(text, self.places))
+        super().run()
 
 
 def span(numbers: range) -> str:
@@ -213,8 +238,8 @@ def span(numbers: range) -> str:
 def located(text: str) -> dict[str, dict[int, int]]:
     """Count the events of host and target by processor.
 
-    The text is tracefs' ``trace`` file, with `processor_time.EVENTS`: work items of the drivers,
-    and messages that a port took in, say whose they are.
+    The text is tracefs' ``trace`` file, with `EVENTS`: work items of the drivers, and messages that
+    a port took in, say whose they are.
     """
     found: dict[str, dict[int, int]] = {HOST: {}, TARGET: {}}
     for line in text.splitlines():

@@ -299,6 +299,7 @@ def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repet
     given = dict.fromkeys(study.COLUMNS) | {
         "testbed": "deterministic", "machine": "deterministic", "preset": "quick",
         "accelerator": "TCG", "arm": "container", "study": "container_isolation",
+        "scheduler": "none",
     }  # fmt: skip
     return pd.DataFrame([{**given, **row} for row in made])
 

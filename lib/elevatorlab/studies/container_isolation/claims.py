@@ -54,6 +54,7 @@ from .measures import (
     WIDEST_GAP,
     at_utilization,
     by_load,
+    by_scheduler,
     compare_curves,
     curves_over_containers,
     knee_of,
@@ -72,7 +73,7 @@ from .measures import (
 )
 from .published import NAME
 from .trials import READINGS
-from .trials_containers import NORMAL, OVERLOADED, WRITERS
+from .trials_containers import NORMAL, OVERLOAD_SCHEDULERS, OVERLOADED, WRITERS
 
 # The numbers in this study's code on which verdicts of its claims depend.
 
@@ -287,23 +288,31 @@ def _four_digits(value: float) -> float:
 # Section 3.2.4: what an overloaded container does to the others. The paper does not say how many
 # writers overload the disk, nor how large their writes are. It does say how long they wait alone.
 # So for each number of writers, only one service time is possible, and on this disk only one size
-# of a write (`overload_bytes`). Each claim is judged with every number of writers that was
-# measured. It is contradicted only if no number explains it.
+# of a write (`overload_bytes`). Nor does it name the disk's scheduler. Each claim is judged with
+# every number of writers and every scheduler that was measured. It is contradicted only if none of
+# them explains it.
 
-_WRITERS = Choice("The paper does not say how many writers overload the disk", "number")
+_OVERLOAD = Choice(
+    "The paper does not say how many writers overload the disk, nor which scheduler it has",
+    "setting",
+)
 
 
 def _whatever_overloads(judge: Judge) -> Judge:
-    """Let a claim be judged with each number of writers."""
+    """Let a claim be judged with each scheduler and number of writers."""
 
     @wraps(judge)
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
-        found = {words: judge(item, rows) for words, rows in overloads(table).items()}
+        found = {
+            words if scheduler == "none" else f"{words}, {scheduler}": judge(item, rows)
+            for scheduler, of_one in by_scheduler(table)
+            for words, rows in overloads(of_one).items()
+        }
         first = next(iter(found.values()))
         if item.role == Role.CALIBRATION or first.verdict == Verdict.NOT_TESTABLE:
             return first
         measured = (one for one in found.items() if one[1].verdict != Verdict.NOT_TESTABLE)
-        return together(dict(measured), _WRITERS, len(WRITERS))
+        return together(dict(measured), _OVERLOAD, len(OVERLOAD_SCHEDULERS) * len(WRITERS))
 
     return judged
 
@@ -560,8 +569,15 @@ def _of_policy(judge: Judge) -> Judge:
     return judged
 
 
-JUDGES: dict[str, Judge] = {
-    **document.JUDGES,
+_OVERLOADED: dict[str, Judge] = {
+    "overload_wait": _whatever_overloads(_overload_wait),
+    "rise": _whatever_overloads(_rise),
+    "normal_suffers_more": _whatever_overloads(_normal_suffers_more),
+    "rise_changes_little": _whatever_overloads(_change("rise_ms", grows=False)),
+    "system_rise_grows": _whatever_overloads(_change("system_rise_ms", grows=True)),
+}
+
+_OF_ONE_SCHEDULER: dict[str, Judge] = {
     "endpoint": _endpoint,
     "ratio_of_ends": _ratio_of_ends,
     "curve": _curve,
@@ -572,17 +588,27 @@ JUDGES: dict[str, Judge] = {
     "linear_before_knee": _linear_before_knee,
     "exponential_above_knee": _exponential_above_knee,
     "mm1": _mm1,
-    "overload_wait": _whatever_overloads(_overload_wait),
-    "rise": _whatever_overloads(_rise),
-    "normal_suffers_more": _whatever_overloads(_normal_suffers_more),
-    "rise_changes_little": _whatever_overloads(_change("rise_ms", grows=False)),
-    "system_rise_grows": _whatever_overloads(_change("system_rise_ms", grows=True)),
     "regulation_rate": _of_policy(_rate),
     "regulation_wait": _of_policy(_wait),
     "regulation_longest_wait": _of_policy(_longest_wait),
     "regulation_immediately": _of_policy(_immediately),
     "regulation_normal_rate_rises": _of_policy(_normal_rate_rises),
     "regulation_utilisation_falls": _of_policy(_utilisation_falls),
+}
+
+
+def _of_first_scheduler(judge: Judge) -> Judge:
+    @wraps(judge)
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        return judge(item, of_first_scheduler(table))
+
+    return judged
+
+
+JUDGES: dict[str, Judge] = {
+    **document.JUDGES,
+    **_OVERLOADED,
+    **{name: _of_first_scheduler(judge) for name, judge in _OF_ONE_SCHEDULER.items()},
     "named_reason": named_reason,
 }
 
@@ -595,5 +621,4 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     (`matching.runs`).
     """
     expect_columns(measured, COLUMNS, "container and trial")
-    rows = of_first_scheduler(measured)
-    return claims.judge(statements(NAME), JUDGES, rows, _DECIDED_BY)
+    return claims.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)

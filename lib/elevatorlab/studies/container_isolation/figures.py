@@ -11,7 +11,9 @@ from ...analysis.knee import Knee
 from ...analysis.models import CLOSED_BUSY, QUEUES, WAIT_LAWS
 from ...judging.matching import Run
 from ...plugins.schedulers import colour_of, shown_name
+from ..kit.cells import rows_of
 from .measures import (
+    FEWEST_PLACES,
     ONE_SERVER,
     OPEN,
     RIVALS,
@@ -169,9 +171,15 @@ figures, each mechanism chooses its scheduler."""
 
 
 def _of_schedulers(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the ending of the figures' names ("" for the first) and the rows of each scheduler."""
+    """Yield the ending of the figures' names ("" for the first) and the rows of each scheduler.
+
+    A further scheduler with too few numbers of containers for a curve is in the tables alone.
+    """
     for place, (scheduler, some) in enumerate(by_scheduler(rows)):
-        yield f"-{scheduler}" if place else "", some
+        if not place:
+            yield "", some
+        elif rows_of(some, experiment="equal")["containers"].nunique() >= FEWEST_PLACES:
+            yield f"-{scheduler}", some
 
 
 def _of_containers(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:

@@ -62,12 +62,13 @@ def overload(parameters: Parameters) -> list[Trial]:
     """
     return [
         found
-        for repetition, disk, scheduler in _each(parameters, parameters.disks[:1])
+        for repetition, scheduler, counts in _overloads(parameters)
+        for disk in parameters.disks[:1]
         for found in (
             _beside(parameters, "overload", disk, scheduler, repetition, 0, overloaded=1),
             *(
                 _beside(parameters, experiment, disk, scheduler, repetition, count, overloaded)
-                for count in parameters.normal_containers
+                for count in counts
                 for experiment, overloaded in _WITHOUT_AND_WITH
             ),
         )
@@ -81,10 +82,26 @@ def sweep(parameters: Parameters) -> list[Trial]:
     """
     return [
         _beside(parameters, "sweep", disk, scheduler, repetition, count, 1, writers)
-        for repetition, disk, scheduler in _each(parameters, parameters.disks[:1])
+        for repetition, scheduler, counts in _overloads(parameters)
+        for disk in parameters.disks[:1]
         for writers in parameters.overload_writers
-        for count in (0, *parameters.normal_containers)
+        for count in (0, *counts)
     ]
+
+
+def _overloads(parameters: Parameters) -> Iterator[tuple[int, str, Sequence[int]]]:
+    """Yield repetition, scheduler, and the numbers of normal containers beside an overloaded one.
+
+    The paper does not say which scheduler its disk has. Under those besides the study's, the fewest
+    and the most containers tell.
+    """
+    counts = parameters.normal_containers
+    ends = tuple(dict.fromkeys((*counts[:1], *counts[-1:])))
+    for repetition in parameters.each_repetition:
+        for scheduler in parameters.schedulers:
+            yield repetition, scheduler, counts
+        for scheduler in (*parameters.overload_schedulers, *parameters.reimplemented):
+            yield repetition, scheduler, ends
 
 
 def open_load(parameters: Parameters) -> list[Trial]:

@@ -93,6 +93,9 @@ class Parameters(CommonParameters):
         Numbers of equal containers: on the first disk, and on the other disks and the drives.
     normal_containers : tuple of int
         Numbers of normal containers beside an overloaded one.
+    overload_schedulers, reimplemented : tuple of str
+        Further schedulers under which one container is overloaded, since the paper names none:
+        beside the fewest and the most normal containers. The second ones are this project's.
     overload_writers : tuple of int
         Experiment ``sweep``: numbers of writers in the overloaded container. The size of their
         writes follows from the number (`overload_bytes`).
@@ -136,6 +139,8 @@ class Parameters(CommonParameters):
     containers: tuple[Containers, ...]
     contrast_containers: tuple[Containers, ...]
     normal_containers: tuple[Containers, ...]
+    overload_schedulers: tuple[SchedulerName, ...] = ()
+    reimplemented: tuple[SchedulerName, ...] = ()
     overload_writers: tuple[Literal[2, 3], ...] = (2, 3)
     open_ratios: tuple[Annotated[float, Field(gt=0, lt=1)], ...]
     schedulers: tuple[SchedulerName, ...] = ("none",)
@@ -208,6 +213,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "containers": tuple(range(1, 21)),
         "contrast_containers": (1, 3, 9, 20),
         "normal_containers": tuple(range(1, 10)),
+        "overload_schedulers": ("mq-deadline", "kyber", "bfq"),
+        "reimplemented": ("cfq",),
         "open_ratios": (0.2, 0.4, 0.6, 0.8, 0.9),
         "duration_s": 8,
         "open_duration_s": 8,
@@ -263,6 +270,8 @@ THINK_US = 2230
 _SECTOR_BYTES = 512
 WRITERS = (1, 2, 3)
 """Numbers of writers that can overload the disk and, alone, wait as long as the paper says."""
+OVERLOAD_SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
+"""Schedulers that the paper's disk may have had, or what stands for them here."""
 
 SERVER = {"service_us": 1320, "bandwidth_kib_s": 9415}
 DISKS: dict[str, dict[str, Any]] = {

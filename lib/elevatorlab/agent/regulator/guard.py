@@ -101,16 +101,13 @@ class Guard(NamedTuple):
         self, pool: Pool, usages: Sequence[Usage], disk: Disk | None, settings: Settings
     ) -> tuple[Pool, str, dict[str, Any]]:
         """Return the next state, and in a sentence and in numbers why."""
-        capped = {
-            usage.key: counted(pool.throttled[usage.key], usage)
-            for usage in usages
-            if usage.key in pool.throttled
-        }
+        capped = under_the_cap(pool, usages)
         memory = self._observed(pool.memory or Memory(), usages, capped)
         known = (pool.active or frozenset()) | {usage.key for usage in usages if usage.requests}
-        free = [usage for usage in usages if usage.key not in capped]
-        newcomers = [usage for usage in free if usage.key not in known]
-        presses = any(one.slack_periods == 0 for one in capped.values())
+        newcomers = [
+            usage for usage in usages if usage.key not in known and usage.key not in capped
+        ]
+        presses = any_presses(capped)
         total = memory.total_bytes_s
         if newcomers and not total:
             total = self.newcomers_ratio * _median(usages)
@@ -118,10 +115,9 @@ class Guard(NamedTuple):
             total = self._steered(memory, total)
         done = {usage.key: usage.bytes_s for usage in usages}
         trigger = Slae(self.slas, self.metric, self.target)
-        found, kept_bytes_s = ([], 0.0) if presses else blamed(trigger, pool, free, done, settings)
+        joining, kept_bytes_s = joined(trigger, pool, usages, capped, newcomers, done, settings)
         total += kept_bytes_s
-        joining = [*newcomers, *found]
-        capped.update({one.key: Throttled(one.name, 0, one.load, 1.0) for one in joining})
+        capped |= joining
         memory = memory._replace(total_bytes_s=total, victims=protected(memory.victims, capped))
         now_bytes_s = total * self._made_up(memory) if presses else total
         held = {key: one.limit_bytes_s for key, one in capped.items()}
@@ -205,18 +201,42 @@ def protected(victims: Mapping[str, T], capped: Mapping[str, Throttled]) -> dict
     }
 
 
-def blamed(
+def under_the_cap(pool: Pool, usages: Sequence[Usage]) -> dict[str, Throttled]:
+    """Return those under the cap that are still there, with what they did in this period."""
+    return {
+        usage.key: counted(pool.throttled[usage.key], usage)
+        for usage in usages
+        if usage.key in pool.throttled
+    }
+
+
+def any_presses(capped: Mapping[str, Throttled]) -> bool:
+    """Tell whether one under the cap pressed against it in this period."""
+    return any(one.slack_periods == 0 for one in capped.values())
+
+
+def joined(
     trigger: Slae,
     pool: Pool,
-    free: Sequence[Usage],
+    usages: Sequence[Usage],
+    capped: Mapping[str, Throttled],
+    newcomers: Sequence[Usage],
     done: Mapping[str, float],
     settings: Settings,
-) -> tuple[list[Usage], float]:
-    """Return those without a cap who overload the disk, and what they may do of what is `done`."""
-    now, found, _ = trigger.pressure(pool, free, None, settings)
-    if now is None or now <= 1:
-        return [], 0.0
-    return found, trigger.keep(now) * sum(done[usage.key] for usage in found)
+) -> tuple[dict[str, Throttled], float]:
+    """Return those that come under the cap now, and what the total grows by for them.
+
+    They are the newcomers, and those without a cap who overload the disk where nobody presses: of
+    what is `done` by these, the total keeps a part.
+    """
+    joining, kept = [*newcomers], 0.0
+    if not any_presses(capped):
+        free = [usage for usage in usages if usage.key not in capped]
+        now, found, _ = trigger.pressure(pool, free, None, settings)
+        if now is not None and now > 1:
+            kept = trigger.keep(now) * sum(done[usage.key] for usage in found)
+            joining += found
+    return {one.key: Throttled(one.name, 0, one.load, 1.0) for one in joining}, kept
 
 
 def _median(usages: Iterable[Usage]) -> float:

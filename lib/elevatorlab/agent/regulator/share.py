@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .control import Throttled
-from .guard import MADE_UP_PERIODS, blamed, counted, divided, protected
+from .guard import MADE_UP_PERIODS, any_presses, divided, joined, protected, under_the_cap
 from .observation import REQUEST_BYTES
 from .policies import Slae, sla_excess
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from .control import Pool, Settings
+    from .control import Pool, Settings, Throttled
     from .observation import Disk, Usage
 
 #: How much of a point is left when another period is added to it.
@@ -155,33 +154,25 @@ class Share(NamedTuple):
         self, pool: Pool, usages: Sequence[Usage], disk: Disk | None, settings: Settings
     ) -> tuple[Pool, str, dict[str, Any]]:
         """Return the next state, and in a sentence and in numbers why."""
-        capped = {
-            usage.key: counted(pool.throttled[usage.key], usage)
-            for usage in usages
-            if usage.key in pool.throttled
-        }
+        capped = under_the_cap(pool, usages)
         memory = self._observed(pool.memory or Memory(), usages, disk, capped)
         model = memory.costs.model()
         times = {one.key: _time(one.iops, one.bytes_s / 1024, model) for one in usages}
         # Known are those who were at work first; everybody else is a newcomer, at work or not.
         known = pool.active or frozenset(one.key for one in usages if one.requests)
-        free = [one for one in usages if one.key not in capped]
-        newcomers = [one for one in free if one.key not in known]
+        newcomers = [one for one in usages if one.key not in known and one.key not in capped]
         total = memory.total
         if newcomers and not total:
             at_work = sorted(times[one.key] for one in usages if one.requests and one.key in known)
             total = self.newcomers_ratio * at_work[len(at_work) // 2] if at_work else 0.0
         share = 1.0
-        found: list[Usage] = []
-        if any(one.slack_periods == 0 for one in capped.values()):
+        if any_presses(capped):
             total = self._borne(memory, model, total)
             share = self._made_up(memory, model)
-        else:
-            trigger = Slae(self.slas, self.metric, self.target)
-            found, kept = blamed(trigger, pool, free, times, settings)
-            total += kept
-        joining = [*newcomers, *found]
-        capped.update({one.key: Throttled(one.name, 0, one.load, 1.0) for one in joining})
+        trigger = Slae(self.slas, self.metric, self.target)
+        joining, kept = joined(trigger, pool, usages, capped, newcomers, times, settings)
+        total += kept
+        capped |= joining
         memory = memory._replace(total=total, victims=protected(memory.victims, capped))
         throttled = _limited(total * share, memory, pool, capped, times, settings) if total else {}
         after = pool._replace(memory=memory, throttled=throttled, active=known)

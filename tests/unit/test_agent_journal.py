@@ -71,6 +71,15 @@ def test_a_step_that_failed_is_tried_again_by_the_next_start(tmp_path, knob, cap
     assert capsys.readouterr().err.count("could not undo remove_folder") == 2
 
 
+def test_what_could_not_be_undone_keeps_its_owner(tmp_path, capsys):
+    folder, owner = tmp_path / "journal", ["owner", "regulate --policy ute", "2026-11-27"]
+    with Journal(folder) as journal:
+        journal.will(*owner)
+        journal.will("mend", "it")
+    (left,) = folder.iterdir()
+    assert [json.loads(line) for line in left.read_text().splitlines()] == [owner, ["mend", "it"]]
+
+
 def test_what_was_never_done_needs_no_undoing(tmp_path, capsys):
     with Journal(tmp_path / "journal") as journal:
         journal.will("remove_file", tmp_path / "never made")

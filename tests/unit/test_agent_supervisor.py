@@ -287,7 +287,7 @@ def test_cleaning_leaves_what_runs(agent, run, tmp_path):
     old = tmp_path / "agent-0123456789ab.pyz"
     old.touch()
     said = agent("clean", tmp_path / "runs").stdout
-    assert "killed trials were cleaned up after" in said
+    assert "killed trials were cleaned up after" in said and "killed regulators" in said
     assert kept.exists() and running(pid_of(kept))
     assert not finished.exists() and not new.exists() and not old.exists()
 

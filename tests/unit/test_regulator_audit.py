@@ -636,13 +636,18 @@ def test_a_limit_that_a_killed_regulator_has_left(either, monkeypatch, capsys):
     if either.hierarchy.version == 1:
         file, before = "blkio.throttle.read_bps_device", "8:0 0"
     (either.folder / "state").mkdir()
+    owner = ["owner", "agent.pyz regulate --policy ute", "2026-11-27T21:00:00+00:00"]
     step = ["restore_limit", str(either.group / file), before]
-    (either.folder / "state/9.jsonl").write_text(json.dumps(step) + '\n["restore')
-    assert either.kinds() == [("limit-left-behind", WARNING)]
+    text = "".join(json.dumps(one) + "\n" for one in (owner, step)) + '["restore'
+    (either.folder / "state/9.jsonl").write_text(text)
+    (finding,) = either.found()
+    assert (finding.kind, finding.severity, finding.subject) == (Kind.LEFT_BEHIND, WARNING, "batch")
+    assert [finding.evidence["command"], finding.evidence["since"]] == owner[1:]
     monkeypatch.setattr(cli, "find_cgroups", lambda: either.hierarchy)
     assert cli.main(["--restore", "--state", str(either.folder / "state")]) == 0
     event = json.loads(capsys.readouterr().out)
     assert (event["event"], event["device"], event["before"]["rbps"]) == ("restored", "8:0", None)
+    assert [event["command"], event["since"], event["cgroup"]] == [*owner[1:], str(either.group)]
     assert either.found() == [] and list((either.folder / "state").glob("*.jsonl")) == []
 
 

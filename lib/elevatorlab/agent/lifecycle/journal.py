@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 FOLDER = pathlib.Path("/run/elevatorlab/journal")
 
+#: Where the regulators of operators note what they change.
+REGULATORS = FOLDER.with_name("regulator")
+
 #: Held while a trial changes things; two trials would measure each other.
 ONE_TRIAL = FOLDER.with_name("trial.lock")
 
@@ -46,6 +49,11 @@ def undoes(action: str) -> Callable[[Undo], Undo]:
         return function
 
     return register
+
+
+@undoes("owner")
+def _owner(command: str, since: str) -> None:
+    """Undo nothing: the step says whose the others are, by a command and a time."""
 
 
 @undoes("write")
@@ -159,7 +167,7 @@ class Journal:
 def undo(steps: list[list[str]]) -> list[list[str]]:
     """Take back `steps`, last first; return those that failed, in their first order.
 
-    A step that fails is told and does not stop the rest.
+    A step that fails is told and does not stop the rest. Whose they are is kept with them.
     """
     failed: list[list[str]] = []
     for action, *arguments in reversed(steps):
@@ -173,7 +181,7 @@ def undo(steps: list[list[str]]) -> list[list[str]]:
                 file=sys.stderr,
             )
             failed.insert(0, [action, *arguments])
-    return failed
+    return [step for step in steps if step[0] == "owner"] + failed if failed else []
 
 
 def keep(failed: list[list[str]], path: pathlib.Path) -> None:

@@ -21,7 +21,7 @@ import tarfile
 import time
 from typing import TYPE_CHECKING
 
-from . import recovery
+from . import journal, recovery
 from .run import REQUEST, agent_file
 
 if TYPE_CHECKING:
@@ -204,7 +204,10 @@ def clean(runs: str) -> None:
     folders = sorted(pathlib.Path(runs).glob("*"))
     running = sum(state(folder) == "running" for folder in folders)
     still = f", {running} still run and were left alone" if running else ""
-    print(f"{recovery.recover()} killed trials were cleaned up after{still}")
+    trials, regulators = recovery.recover(), recovery.recover(journal.REGULATORS)
+    print(
+        f"{trials} killed trials were cleaned up after, and {regulators} killed regulators{still}"
+    )
     for folder in folders:
         forget(folder)
     for agent in pathlib.Path(runs).parent.glob("agent-*.pyz*"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Refused
 from ..groups.hierarchies import V1, V2
+from ..lifecycle.journal import REGULATORS
 from ..regulator import targets
 from ..regulator.shared_journals import text_of
 from ..regulator.topology import Topology, find_cgroups
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 EXIT_CLEAN, EXIT_FOUND, EXIT_REFUSED = 0, 1, 2
 
 #: Where regulators note what they change.
-STATE = "run/elevatorlab/regulator"
+STATE = REGULATORS.relative_to("/")
 
 
 def main(argv: Sequence[str]) -> int:

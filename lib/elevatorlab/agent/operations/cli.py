@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import datetime
 import fcntl
 import json
 import os
 import pathlib
+import shlex
 import signal
 import sys
 import threading
@@ -15,7 +17,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..errors import Refused
-from ..lifecycle.journal import Journal
+from ..lifecycle.journal import REGULATORS, Journal
 from ..lifecycle.recovery import recover
 from ..regulator import catalogue
 from ..regulator.actuator import Actuator
@@ -42,9 +44,6 @@ if TYPE_CHECKING:
     from .classes import SlaClass
 
 EXIT_REFUSED = 2
-
-#: Where it is noted what a killed regulator has to restore.
-STATE = pathlib.Path("/run/elevatorlab/regulator")
 
 METRICS = {
     "sla_wait_ms": "wait_ms",
@@ -116,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
     add("--once", action="store_true", help="print one observation as JSON and end")
     add("--log", metavar="FILE", help="JSON lines go here instead of standard output")
     add("--metrics-port", type=int, metavar="N", help="serve /metrics on 127.0.0.1")
-    add("--state", type=pathlib.Path, default=STATE, metavar="FOLDER", help=argparse.SUPPRESS)
+    add("--state", type=pathlib.Path, default=REGULATORS, metavar="FOLDER", help=argparse.SUPPRESS)
     return reader
 
 
@@ -321,7 +320,10 @@ def _journal(hierarchy: Hierarchy, folder: pathlib.Path, undo: contextlib.ExitSt
             f"{folder}/lock; stop it first"
         ) from None
     recover(folder)
-    return undo.enter_context(Journal(folder))
+    journal = undo.enter_context(Journal(folder))
+    since = datetime.datetime.now(datetime.timezone.utc)
+    journal.will("owner", shlex.join(sys.argv), since.isoformat(timespec="seconds"))
+    return journal
 
 
 def _serve(port: int, page: Callable[[], str]) -> ThreadingHTTPServer:

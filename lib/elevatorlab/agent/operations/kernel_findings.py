@@ -395,9 +395,9 @@ def left_behind(host: Host) -> Iterator[Finding]:
                 *(Kind.LEFT_BEHIND, WARNING, host.subject(left.cgroup)),
                 {
                     **evidence(now),
-                    "journal": left.journal,
+                    **{"journal": left.journal, "command": left.command, "since": left.since},
                     **{f"before_{key}": value or "max" for key, value in left.before.items()},
                 },
                 "a regulator that was killed has left this limit in force; elevatorlab regulate "
-                "--restore takes it away",
+                "--restore takes it away, and so does elevatorlab clean",
             )

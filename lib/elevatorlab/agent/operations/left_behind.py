@@ -17,6 +17,9 @@ class Left(NamedTuple):
     """A cgroup's limits of one device before a regulator set others: key -> limit, None: none."""
 
     journal: str
+    #: The regulator's command, and when it was started; nothing where an older agent did not say.
+    command: str
+    since: str
     cgroup: pathlib.Path
     device: str
     before: dict[str, int | None]
@@ -41,17 +44,20 @@ def noted(journal: pathlib.Path) -> list[Left]:
     except OSError:  # it runs, or it is somebody else's
         return []
     keys = {file: key for key, file in V1_FILES.items()}
+    command = since = ""
     found: dict[tuple[pathlib.Path, str], dict[str, int | None]] = {}
     for line in lines:
         try:
             action, *arguments = json.loads(line)
         except json.JSONDecodeError:  # cut off by the kill: its change was never made
             break
-        if action == "restore_limit":
+        if action == "owner":
+            command, since = arguments
+        elif action == "restore_limit":
             path, (number, *words) = pathlib.Path(arguments[0]), arguments[1].split()
             pairs = [f"{keys[path.name]}={words[0]}"] if path.name in keys else words
             before = found.setdefault((path.parent, number), {})
             for pair in pairs:
                 key, _, value = pair.partition("=")
                 before.setdefault(key, int(value) if value.isdigit() and int(value) else None)
-    return [Left(journal.name, *place, before) for place, before in found.items()]
+    return [Left(journal.name, command, since, *place, before) for place, before in found.items()]

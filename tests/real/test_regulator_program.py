@@ -16,11 +16,12 @@ import pytest
 
 from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.lifecycle.recovery import recover
+from elevatorlab.agent.operations import left_behind
 from elevatorlab.agent.regulator.actuator import Actuator, LimitFailed
 from elevatorlab.agent.regulator.targets import Target
 from elevatorlab.agent.regulator.topology import find_cgroups
 from elevatorlab.testbeds import agent_archive
-from helpers import wait_until
+from helpers import start_cli, wait_until
 from regulator_host import (
     BLKIO_MARKS,
     BUFFERED,
@@ -177,6 +178,8 @@ def test_a_killed_regulator_is_cleaned_up_by_the_next_start(program, tmp_path, o
         process.kill()
         process.wait()
     assert limit(overloaded["over"]) != ""
+    (left,) = left_behind.everywhere(tmp_path / "state")
+    assert left.cgroup == overloaded["over"][0] and "regulate --policy slae" in left.command
     idle = {"normal-1": overloaded["normal-1"]}
     with regulating(program, tmp_path, idle, *SLAE) as (process, log):
         wait_until(lambda: len(events(log, "start")) == 2)
@@ -185,6 +188,18 @@ def test_a_killed_regulator_is_cleaned_up_by_the_next_start(program, tmp_path, o
             program, *SLAE, f"--cgroup={idle['normal-1'][0]}=loop0", "--state", tmp_path / "state"
         )
         assert "expected to be the only regulator on this host; found another one" in second
+
+
+def test_a_command_that_is_killed_leaves_no_limit(tmp_path, overloaded):
+    log, options = tmp_path / "log.jsonl", (*SLAE, "--state", tmp_path / "state")
+    chosen = [f"--cgroup={folder}={loop}" for folder, loop in overloaded.values()]
+    process = start_cli("regulate", *options, "--log", log, *chosen)
+    try:
+        wait_until(lambda: limit(overloaded["over"]))
+    finally:
+        process.kill()
+        process.communicate()  # which ends with the program that the command has started
+    assert limit(overloaded["over"]) == "" and len(events(log, "stop")) == 1
 
 
 def test_a_trials_regulator_ends_with_its_agent_and_restores_everything(tmp_path, overloaded):

@@ -1,5 +1,6 @@
 """The regulator as the operator runs it: its options, and classes in YAML, handed on as JSON."""
 
+import contextlib
 import json
 import os
 import re
@@ -43,8 +44,12 @@ def test_options_that_make_no_sense(program, options, sentence):
     assert re.search(sentence, refused(program, *options))
 
 
-def test_a_second_signal_after_everything_was_put_back_is_no_failure():
-    """A group of processes is signalled at once: the program, and the command that passes it on."""
+@contextlib.contextmanager
+def commanding():
+    """Start the command over a program that puts back on SIGTERM: yield the command, and its pid.
+
+    The program goes on after that.
+    """
     program = (
         "import os, signal, time\n"
         "def put_back(*_):\n"
@@ -62,10 +67,27 @@ def test_a_second_signal_after_everything_was_put_back_is_no_failure():
     )
     run = [sys.executable, "-c", command]
     with subprocess.Popen(run, stdout=subprocess.PIPE, text=True) as process:
-        os.kill(int(process.stdout.readline()), signal.SIGTERM)
+        pid = int(process.stdout.readline())
+        try:
+            yield process, pid
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def test_a_second_signal_after_everything_was_put_back_is_no_failure():
+    """A group of processes is signalled at once: the program, and the command that passes it on."""
+    with commanding() as (process, pid):
+        os.kill(pid, signal.SIGTERM)
         assert process.stdout.readline() == "back\n"
         process.terminate()
         assert process.wait(60) == 0
+
+
+def test_a_command_that_is_killed_leaves_no_program_that_goes_on():
+    with commanding() as (process, _):
+        process.kill()
+        assert process.stdout.readline() == "back\n"
 
 
 DOCS = PROJECT / "docs/regulator.md"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import os
 import signal
 import subprocess
 import sys
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 #: The agent's exit status if it cannot start.
 EXIT_REFUSED = 2
+
+#: Of prctl(2): the signal that a process gets when the one that started it has ended.
+PR_SET_PDEATHSIG = 1
 
 #: The agent parses and describes the options itself.
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -55,7 +61,10 @@ def _agent_job(job: str, arguments: list[str]) -> None:
             arguments, copy = _of_the_regulator(arguments, Path(folder))
         # The agent handles Ctrl-C and SIGTERM: it puts back what it changed, then ends.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        running = subprocess.Popen([sys.executable, program, job, *arguments])
+        running = subprocess.Popen(
+            [sys.executable, program, job, *arguments],
+            preexec_fn=functools.partial(_end_with, os.getpid()),
+        )
         asked_to_end: list[int] = []
         signal.signal(signal.SIGTERM, lambda number, _: _end(running, asked_to_end, number))
         signal.signal(signal.SIGHUP, lambda *_: _hang_up(running, copy))
@@ -65,6 +74,13 @@ def _agent_job(job: str, arguments: list[str]) -> None:
     if asked_to_end and status == -signal.SIGTERM:
         status = 0
     raise typer.Exit(status)
+
+
+def _end_with(parent: int) -> None:
+    """Let this new process get SIGTERM when the command ends, even if the command is killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended just before
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _end(running: subprocess.Popen[bytes], asked: list[int], number: int) -> None:

@@ -13,10 +13,11 @@ pytestmark = pytest.mark.image
 GIVEN = {
     "experiments": ["frontier"],
     "frontier_loads": ["two"],
-    "frontier_mechanisms": ["io_cost", "bfq", "share"],
+    "frontier_mechanisms": ["none", "io_cost", "io_class", "bfq", "share"],
     "frontier_weights": [],
     "frontier_total_weights": [30],
     "frontier_vrates": [[80, 100]],
+    "frontier_agings_ms": [10_000],
     "frontier_periods_s": [0.25],
     "frontier_s": 1.25,
 }
@@ -43,11 +44,23 @@ def read_back(result, file):
     return [one["read"] for one in result["proofs"] if one["knob"].endswith(f"/{file}")]
 
 
+def written(result, role):
+    """Return the bytes that the containers of a role have written."""
+    return sum(one["bytes"] for name, one in result["workloads"].items() if f"-{role}-" in name)
+
+
 def test_the_cost_controller_has_its_bounds_and_the_weights_of_one_parent(found):
     (qos,) = read_back(found["io_cost"], "io.cost.qos")
     assert {"min=80.00", "max=100.00", "wlat=5000"} <= set(qos.split())
     weights = read_back(found["io_cost"], "io.weight")
     assert sorted(weights) == ["default 200"] * 3 + ["default 30"] * 2
+
+
+def test_the_idle_class_waits_for_the_others(found):
+    assert read_back(found["io_class"], "prio_aging_expire") == ["10000"]
+    idle, usual = (written(found[name], "overloaded") for name in ("io_class", "none"))
+    assert 0 < idle < usual / 5
+    assert written(found["io_class"], "normal") > written(found["none"], "normal")
 
 
 def test_bfq_has_no_low_latency(found):

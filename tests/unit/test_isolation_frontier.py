@@ -122,6 +122,21 @@ def test_bfq_runs_as_shipped_and_tuned():
     assert tuned.scheduler.tunables == {"slice_idle": 0, "low_latency": 0}
 
 
+def test_offenders_have_the_idle_class_and_no_trial_without_one_knows_it():
+    found = settings("io_class", frontier_agings_ms=[100], frontier_loads=["two"])
+    trial = found["100 ms"]
+    assert (trial.scheduler.name, trial.scheduler.tunables) == (
+        "mq-deadline",
+        {"prio_aging_expire": 100},
+    )
+    classes = {one.name: one.model_dump().get("io_class", "") for one in trial.workloads}
+    assert {name for name, found in classes.items() if found} == {
+        "writes-overloaded-01",
+        "writes-overloaded-02",
+    }
+    assert set(classes.values()) == {"", "idle"}
+
+
 def test_policies_run_at_every_control_period():
     found = settings("guard", frontier_periods_s=[1, 0.25])
     assert [trial.regulator.period_s for trial in found.values()] == [1, 0.25]

@@ -31,7 +31,7 @@ NAMED = {
     "cli/scheduler.py": {"fifo"},
     "elevators/templates/": {"fifo", "look", "sstf"},
     "lectures/": set(SCHEDULERS.names()),
-    "studies/container_isolation/": {"bfq"},
+    "studies/container_isolation/": {"bfq", "mq-deadline"},
     "studies/innodb_commit/": {"anticipatory", "bfq", "cfq", "mq-deadline"},
     "studies/iozone_ranking/": {"bfq", "cfq", "look", "mq-deadline"},
     "studies/kit/": {"anticipatory", "bfq", "cfq"},

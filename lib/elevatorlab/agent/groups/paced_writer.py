@@ -7,6 +7,7 @@ flight. Times are taken around the system call.
 from __future__ import annotations
 
 import ctypes
+import errno
 import math
 import mmap
 import os
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     Arrivals = queue.SimpleQueue[float | None]
 
 PR_SET_TIMERSLACK = 29
+#: ioprio_set(2) has no function in the C library: its number on each kind of machine, what says
+#: that it is about a thread, and the classes, which stand above 13 bits of a level.
+IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
+IOPRIO_WHO_PROCESS, IOPRIO_CLASS_SHIFT = 1, 13
+IO_CLASSES = {"best-effort": 2, "idle": 3}
 #: Bins of the histogram for each factor of two.
 BINS_PER_OCTAVE = 8
 PERCENTILES = (50, 90, 95, 99, 99.9)
@@ -33,12 +39,19 @@ PERCENTILES = (50, 90, 95, 99, 99.9)
 LOADS: dict[str, Load] = {}
 
 
-def prepare_writes(name: str, device: str, request_bytes: int, spread: str, seed: str) -> None:
+def prepare_writes(
+    name: str,
+    device: str,
+    request_bytes: int,
+    spread: str,
+    seed: str,
+    io_class: str | None = None,
+) -> None:
     """Open a device for `paced_writes`, and write once, so that the first write costs no more.
 
-    `device` is a path, `spread` is ``constant`` or ``exponential``.
+    `device` is a path, `spread` is ``constant`` or ``exponential``, `io_class` one of `IO_CLASSES`.
     """
-    LOADS[name] = load = Load(device, request_bytes, spread, seed)
+    LOADS[name] = load = Load(device, request_bytes, spread, seed, io_class)
     load.run({"writers": 1, "think_us": 0, "arrivals_per_s": None}, time.monotonic() + 1e-6)
     load.ended.clear()
 
@@ -63,7 +76,9 @@ def paced_writes(name: str, phases: list[dict[str, Any]], report_ms: int) -> dic
 class Load:
     """Threads that write to one device."""
 
-    def __init__(self, device: str, request_bytes: int, spread: str, seed: str) -> None:
+    def __init__(
+        self, device: str, request_bytes: int, spread: str, seed: str, io_class: str | None = None
+    ) -> None:
         self.file = os.open(device, os.O_WRONLY | os.O_DIRECT | os.O_SYNC)
         self.size_bytes = os.lseek(self.file, 0, os.SEEK_END)
         self.request_bytes = request_bytes
@@ -71,6 +86,7 @@ class Load:
         self.buffer.write(random.Random(seed).randbytes(request_bytes))
         self.exponential = spread == "exponential"
         self.seed = seed
+        self.io_class = io_class
         self.next_offset = 0
         self.ended: list[tuple[float, float]] = []  # (when, how long), in seconds
         self.failure: OSError | None = None
@@ -98,6 +114,8 @@ class Load:
     ) -> None:
         ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)  # its own for each thread
         try:
+            if self.io_class:
+                _set_io_class(self.io_class)
             if due is None:
                 self._write_and_think(index, phase["think_us"] / 1e6, end_s)
             else:
@@ -141,6 +159,16 @@ class Load:
     def close(self) -> None:
         """Close the device."""
         os.close(self.file)
+
+
+def _set_io_class(name: str) -> None:
+    """Give the writes of this thread a class; the lowest level, as the kernel's idle class has."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    number = IOPRIO_SET.get(os.uname().machine)
+    value = IO_CLASSES[name] << IOPRIO_CLASS_SHIFT
+    if number is None or libc.syscall(number, IOPRIO_WHO_PROCESS, 0, value):
+        problem = ctypes.get_errno() if number else errno.ENOSYS
+        raise OSError(problem, f"the I/O class {name!r} could not be set: {os.strerror(problem)}")
 
 
 def summary(

@@ -22,6 +22,7 @@ class PacedWrites(Workload):
             request_bytes=self.specification["request_bytes"],
             spread=self.specification["spread"],
             seed=f"{self.seed}/{self.name}",
+            io_class=self.specification.get("io_class"),
         )
 
     def run(self) -> None:

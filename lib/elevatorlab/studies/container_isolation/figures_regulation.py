@@ -91,8 +91,10 @@ Some pairs are alike to people who see fewer colours, so each mechanism also has
 Only the readings of one policy share a hue; they have panels or lines of their own.
 """
 
-FRONTIER_COLOURS = Colours({**COLOURS, "alone": GREY, "bfq_tuned": "#661100"})
-"""The colours of experiment ``frontier``, which has two more mechanisms."""
+FRONTIER_COLOURS = Colours(
+    {**COLOURS, "alone": GREY, "io_class": "#999933", "bfq_tuned": "#661100"}
+)
+"""The colours of experiment ``frontier``, which has three more mechanisms."""
 
 _MARKERS = {
     "slae": "p",
@@ -105,6 +107,7 @@ _MARKERS = {
     "io_cost": "<",
     "bfq": of_scheduler("bfq"),
     "bfq_tuned": "d",
+    "io_class": "^",
 }
 
 

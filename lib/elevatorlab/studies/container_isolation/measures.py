@@ -366,6 +366,7 @@ FRONTIER_LABELS = Labels(
         **LABELS,
         "io_max": "io.max",
         "io_cost": "io.cost",
+        "io_class": "mq-deadline, idle class",
         "bfq": "BFQ",
         "bfq_tuned": "BFQ, no idling",
     }

@@ -358,13 +358,16 @@ def cost_model(sla_wait_ms: float, least: float = 25, most: float = 100) -> IoCo
 # io_max       a fixed limit for all offenders together, as if their load were known
 # io_cost      the offenders' weight (normal containers have 100), the bounds of the
 #              controller's rate (vrate, in percent) and the wait above which it slows down
+# io_class     how long a request may wait until mq-deadline gives it its turn, whatever its class;
+#              the offenders' writes have the class idle
 # bfq          the offenders' weight (normal containers have 1000), with bfq's defaults, and
 #              without its ``low_latency``
 # bfq_tuned    the offenders' weight, with ``slice_idle`` and ``low_latency`` set to 0
 # policies     the regulator's control period
 # ===========  ======================================================================
 #
-# ``io.latency`` and ``io.prio.class`` are not compiled into Debian's kernel.
+# ``io.latency`` and ``io.prio.class`` are not compiled into Debian's kernel. The latter only gives
+# the requests of a cgroup a class. So does ``io_class``, for direct writes: each writer sets it.
 #
 # Offenders begin at `FRONTIER_ONSET_S`, 250 ms before a full second. Results are judged in full
 # seconds. So the first second that counts begins when a mechanism has had 250 ms to act.
@@ -444,6 +447,10 @@ def settings(parameters: Parameters, mechanism: str, offenders: int) -> Iterator
             yield Setting(f"{limit_kb_s:g} kB/s", {"limits": {OVERLOADED: each}})
     elif mechanism == "io_cost":
         yield from _cost_settings(parameters, offenders)
+    elif mechanism == "io_class":
+        for aging_ms in parameters.frontier_agings_ms:
+            scheduler = Scheduler(name="mq-deadline", tunables={"prio_aging_expire": aging_ms})
+            yield Setting(f"{aging_ms} ms", {"io_class": "idle"}, scheduler)
     elif mechanism in BFQ:
         for added, tunables in BFQ[mechanism].items():
             scheduler = Scheduler(name="bfq", tunables=tunables)
@@ -489,13 +496,15 @@ def _of_setting(
     kind: FrontierLoad,
     repetition: int,
 ) -> Trial:
+    fields = dict(setting.fields)
     normal = names(NORMAL, NORMAL_CONTAINERS)
     workloads = [writes(name, FRONTIER_ONSET_S + parameters.frontier_s) for name in normal]
     if mechanism != "alone":
         offenders = OFFENDERS[kind]
         each = zip(names(OVERLOADED, len(offenders)), offenders, strict=True)
-        workloads += [_offends(name, offender, parameters.frontier_s) for name, offender in each]
-    fields = dict(setting.fields)
+        offends = [_offends(name, offender, parameters.frontier_s) for name, offender in each]
+        io_class = {"io_class": fields.pop("io_class", None)}
+        workloads += [one.model_copy(update=io_class) for one in offends]
     of_role = fields.pop("limits", {})
     limits = {
         one.group: {"limits": of_role[role]}

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from ...plugins.kinds import POLICIES
 from ...trial import (
+    Count,
     DeviceModel,
     DriveName,
     Group,
@@ -54,7 +55,9 @@ _ONLY_OURS = ("aimd", "pi", "guard", "share")
 Kernel = Literal["io_max", "bfq", "io_cost"]
 OwnMechanism = Literal["none", Reading, Kernel]
 Load = Literal["step", "ramp", "burst", "two"]
-OwnFrontierMechanism = Literal["alone", "none", "io_max", "io_cost", "bfq", "bfq_tuned", Reading]
+OwnFrontierMechanism = Literal[
+    "alone", "none", "io_max", "io_cost", "io_class", "bfq", "bfq_tuned", Reading
+]
 #: The study's own names, and those of all policies that are installed or were registered. A name
 #: that is both has the study's meaning.
 Policy = Annotated[str, AfterValidator(name_in(POLICIES, get_args(Reading)))]
@@ -124,6 +127,9 @@ class Parameters(CommonParameters):
     frontier_total_weights : tuple of int
         Experiment ``frontier``: weights of all offenders together under ``io_cost``. One weight
         then suits loads with one offender and with many.
+    frontier_agings_ms : tuple of int
+        Experiment ``frontier``: how long the requests of offenders may wait under ``io_class``, in
+        whole ticks of 4 ms, as the kernel keeps them.
     frontier_s : float
         Experiment ``frontier``: how long the overload lasts.
     frontier_repetitions : int
@@ -157,7 +163,7 @@ class Parameters(CommonParameters):
     overloaded_s: Positive = 8
     comparison_repetitions: Repetitions = 1
     frontier_mechanisms: tuple[FrontierMechanism, ...] = (
-        *("alone", "none", "io_max", "io_cost", "bfq", "bfq_tuned"),
+        *("alone", "none", "io_max", "io_cost", "io_class", "bfq", "bfq_tuned"),
         *("slae", "ute", "aimd", "pi", "guard", "share"),
     )
     frontier_loads: tuple[FrontierLoad, ...] = ("step",)
@@ -168,6 +174,7 @@ class Parameters(CommonParameters):
     frontier_total_weights: tuple[Weight, ...] = ()
     frontier_vrates: tuple[tuple[Percent, Percent], ...] = ((25, 100), (80, 80), (100, 100))
     frontier_waits_ms: tuple[Positive, ...] = (5,)
+    frontier_agings_ms: tuple[Count, ...] = (60, 80, 100, 200, 10_000)
     frontier_periods_s: tuple[Positive, ...] = (1, 0.25)
     frontier_s: Positive = 5.25
     frontier_repetitions: Repetitions = 1

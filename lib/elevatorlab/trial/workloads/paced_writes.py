@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from ...records import Count, NotNegative, Positive, Record
 from .. import measurements
@@ -45,6 +45,9 @@ class PacedWrites(WorkloadModel):
         ``exponential``.
     report_ms : int
         Length of an interval of the reported series.
+    io_class : str or None
+        Class of the writes, as ``ionice`` sets it: ``best-effort`` or ``idle``. The kernel's
+        ``io.prio.class`` gives a cgroup's writes the same class. None: the kernel's default.
     """
 
     measurements: ClassVar[type[Record] | None] = measurements.PacedWrites
@@ -55,6 +58,15 @@ class PacedWrites(WorkloadModel):
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)]
     spread: Literal["constant", "exponential"] = "exponential"
     report_ms: Count = 1000
+    io_class: Literal["best-effort", "idle"] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_default_class(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a class that is not set: trials from before it was there keep their hash."""
+        content: dict[str, Any] = dumped(self)
+        if self.io_class is None:
+            content.pop("io_class", None)
+        return content
 
     @property
     def duration_s(self) -> float:

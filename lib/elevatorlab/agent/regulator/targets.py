@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import fnmatch
 import glob
 import os
@@ -131,6 +130,7 @@ class NamedCgroups:
                 topology.number(name)
         self.common = topology.of_the_host()
         self._told: set[str] = set()
+        self._seen: dict[str, Target] = {}
 
     def targets(self) -> tuple[list[Target], list[str]]:
         """Return the cgroups that exist now, and what there is to report, each once."""
@@ -146,21 +146,29 @@ class NamedCgroups:
         found = []
         names = collections.Counter(os.path.basename(folder) for folder in chosen)
         for folder in chosen:
-            if not os.path.exists(f"{folder}/{self.hierarchy.needed}"):
+            try:
+                inode = os.stat(f"{folder}/{self.hierarchy.needed}").st_ino
+            except OSError:
                 notes.append(f"cgroup {folder} is left alone: it has no {self.hierarchy.needed}")
                 continue
             name = os.path.basename(folder)
             if names[name] > 1:
                 name = os.path.relpath(folder, self.hierarchy.root)
-            with contextlib.suppress(OSError):  # it has just ended
-                found.append(self._target(folder, name, chosen_by[folder]))
+            found.append(self._target(folder, inode, name, chosen_by[folder]))
+        self._seen = {target.key: target for target in found}
         fresh = [note for note in notes if note not in self._told]
         self._told = set(notes)
         return mark_own(found, self.common), fresh
 
-    def _target(self, folder: str, name: str, pattern: Pattern) -> Target:
-        """Return a cgroup as a target: one that comes back under its old name is another."""
-        key = f"{folder}:{os.stat(folder).st_ino}"
+    def _target(self, folder: str, inode: int, name: str, pattern: Pattern) -> Target:
+        """Return a cgroup as a target: one that comes back under its old name is another.
+
+        So is one whose file of limits comes back, since the limits are gone with the old file.
+        """
+        key = f"{folder}:{inode}"
+        seen = self._seen.get(key)
+        if seen and (seen.name, seen.devices) == (name, pattern.devices):
+            return seen  # it takes longer to make a thousand paths than to look at the files
         sla_class = pattern.sla_class
         if sla_class is None:
             sla_class = class_of(os.path.basename(folder), self.classes)

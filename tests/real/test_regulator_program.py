@@ -21,7 +21,7 @@ from elevatorlab.agent.regulator.actuator import Actuator, LimitFailed
 from elevatorlab.agent.regulator.targets import Target
 from elevatorlab.agent.regulator.topology import find_cgroups
 from elevatorlab.testbeds import agent_archive
-from helpers import start_cli, wait_until
+from helpers import cli, start_cli, wait_until
 from regulator_host import (
     BLKIO_MARKS,
     BUFFERED,
@@ -181,13 +181,29 @@ def test_a_killed_regulator_is_cleaned_up_by_the_next_start(program, tmp_path, o
     (left,) = left_behind.everywhere(tmp_path / "state")
     assert left.cgroup == overloaded["over"][0] and "regulate --policy slae" in left.command
     idle = {"normal-1": overloaded["normal-1"]}
-    with regulating(program, tmp_path, idle, *SLAE) as (process, log):
+    with regulating(program, tmp_path, idle, *SLAE, "--dry-run") as (process, log):
+        [shown] = wait_until(lambda: events(log, "left_behind"))
         wait_until(lambda: len(events(log, "start")) == 2)
+    assert shown["cgroup"] == str(left.cgroup) and limit(overloaded["over"]) != ""
+    with regulating(program, tmp_path, idle, *SLAE) as (process, log):
+        wait_until(lambda: len(events(log, "start")) == 3)
         assert limit(overloaded["over"]) == ""
         second = refused(
             program, *SLAE, f"--cgroup={idle['normal-1'][0]}=loop0", "--state", tmp_path / "state"
         )
         assert "expected to be the only regulator on this host; found another one" in second
+
+
+def test_clean_takes_away_what_a_killed_regulator_has_left(program, tmp_path, overloaded):
+    chosen = [f"--cgroup={folder}={loop}" for folder, loop in overloaded.values()]
+    log = tmp_path / "log.jsonl"
+    with subprocess.Popen([*program, *SLAE, *chosen, "--log", log]) as process:
+        try:
+            wait_until(lambda: limit(overloaded["over"]))
+        finally:
+            process.kill()
+    said = cli("clean", "--testbed", "host").stdout
+    assert limit(overloaded["over"]) == "" and "1 killed regulators" in said
 
 
 def test_a_command_that_is_killed_leaves_no_limit(tmp_path, overloaded):

@@ -2,10 +2,12 @@
 
 import json
 import os
+import threading
 
 import pytest
 
 from elevatorlab.agent.errors import Refused
+from elevatorlab.agent.lifecycle import journal, supervisor
 from elevatorlab.agent.operations import cli
 from elevatorlab.agent.operations.asked import parsed
 from elevatorlab.agent.operations.audit import audit, chosen, main, page
@@ -629,26 +631,56 @@ def test_what_was_asked_of_nothing_here_is_a_note(v2):
 # The rest
 
 
-def test_a_limit_that_a_killed_regulator_has_left(either, monkeypatch, capsys):
+OWNER = ["owner", "agent.pyz regulate --policy ute", "2026-11-27T21:00:00+00:00"]
+
+
+@pytest.fixture
+def left(either, monkeypatch):
+    """Return a host with a limit that a killed regulator has left, and noted."""
     either.limited(key="rbps")
     file = "io.max"
     before = "8:0 rbps=max wbps=max"
     if either.hierarchy.version == 1:
         file, before = "blkio.throttle.read_bps_device", "8:0 0"
     (either.folder / "state").mkdir()
-    owner = ["owner", "agent.pyz regulate --policy ute", "2026-11-27T21:00:00+00:00"]
     step = ["restore_limit", str(either.group / file), before]
-    text = "".join(json.dumps(one) + "\n" for one in (owner, step)) + '["restore'
+    text = "".join(json.dumps(one) + "\n" for one in (OWNER, step)) + '["restore'
     (either.folder / "state/9.jsonl").write_text(text)
-    (finding,) = either.found()
-    assert (finding.kind, finding.severity, finding.subject) == (Kind.LEFT_BEHIND, WARNING, "batch")
-    assert [finding.evidence["command"], finding.evidence["since"]] == owner[1:]
     monkeypatch.setattr(cli, "find_cgroups", lambda: either.hierarchy)
-    assert cli.main(["--restore", "--state", str(either.folder / "state")]) == 0
+    monkeypatch.setattr(cli, "Topology", lambda: either.topology)
+    return either
+
+
+def test_a_limit_that_a_killed_regulator_has_left(left, capsys):
+    (finding,) = left.found()
+    assert (finding.kind, finding.severity, finding.subject) == (Kind.LEFT_BEHIND, WARNING, "batch")
+    assert [finding.evidence["command"], finding.evidence["since"]] == OWNER[1:]
+    assert cli.main(["--restore", "--state", str(left.folder / "state")]) == 0
     event = json.loads(capsys.readouterr().out)
     assert (event["event"], event["device"], event["before"]["rbps"]) == ("restored", "8:0", None)
-    assert [event["command"], event["since"], event["cgroup"]] == [*owner[1:], str(either.group)]
-    assert either.found() == [] and list((either.folder / "state").glob("*.jsonl")) == []
+    assert [event["command"], event["since"], event["cgroup"]] == [*OWNER[1:], str(left.group)]
+    assert left.found() == [] and list((left.folder / "state").glob("*.jsonl")) == []
+
+
+def test_a_dry_run_shows_what_is_left_and_leaves_it(left, monkeypatch, capsys):
+    stop = threading.Event()
+    stop.set()
+    monkeypatch.setattr(cli, "_signals", lambda _: (stop, threading.Event()))
+    options = ["--policy", "ute", "--dry-run", "--cgroup", "batch=sda"]
+    assert cli.main([*options, "--state", str(left.folder / "state")]) == 0
+    first, *_ = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["event"], first["command"]) == ("left_behind", OWNER[1])
+    assert left.kinds() == [("limit-left-behind", WARNING)]
+
+
+def test_clean_takes_away_what_a_killed_regulator_has_left(left, monkeypatch, capsys):
+    monkeypatch.setattr(journal, "REGULATORS", left.folder / "state")
+    monkeypatch.setattr(supervisor.recovery.recover, "__defaults__", (left.folder / "journal",))
+    supervisor.clean(str(left.folder / "agent/runs"))
+    assert "0 killed trials were cleaned up after, and 1 killed regulators" in (
+        capsys.readouterr().out
+    )
+    assert left.found() == []
 
 
 def test_a_policy_is_needed_where_nothing_is_restored(capsys):

@@ -229,11 +229,13 @@ def counted(claims: Sequence[Claim]) -> str:
 def independently(count: int, verdict: Verdict, data: Mapping[Verdict, int]) -> str:
     """Return in words on how many independent data a verdict rests: " (20 independent)".
 
-    The text is empty if each claim has a datum of its own, or if the verdict is "not testable".
+    The text is empty if each claim has a datum of its own, or if the verdict is "not testable". A
+    datum counts with its worst verdict, so that a better one may have none.
     """
     of_it = data.get(verdict, 0)
-    silent = verdict == Verdict.NOT_TESTABLE or count == of_it
-    return "" if silent else f" ({of_it} independent)"
+    if verdict == Verdict.NOT_TESTABLE or count == of_it:
+        return ""
+    return f" ({of_it} independent)" if of_it else " (on data that others judge worse)"
 
 
 def by_study(claims: Iterable[Claim]) -> list[list[Claim]]:

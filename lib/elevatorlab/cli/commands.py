@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import sys
@@ -54,6 +55,7 @@ def options(
 
 def main() -> None:
     """Run the command; print an error that the user can mend as a sentence, not as a traceback."""
+    gc.set_threshold(50_000, 20, 20)  # most of what a command makes lives as long as the command
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
     plain_text.readable_everywhere()
     try:

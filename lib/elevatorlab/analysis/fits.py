@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import special
 
 from . import solver, validity
 from .intervals import CONFIDENCE
@@ -311,7 +311,7 @@ def _below(place: np.ndarray, low: np.ndarray, high: np.ndarray, free: int) -> n
 
 
 def _student(free: int) -> float:
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, free))
+    return float(special.stdtrit(free, (1 + CONFIDENCE) / 2))
 
 
 def _parameters(solution: lmfit.model.ModelResult, slopes: np.ndarray) -> dict[str, Parameter]:

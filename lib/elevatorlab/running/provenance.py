@@ -63,7 +63,8 @@ def of_results(results: str | Path) -> list[Origin]:
         wall_s = round(sum(provenance["wall_s"] for _, _, provenance in several), 1)
         repetitions = max(trial["repetition"] for _, trial, _ in several)
         first = several[0][2]
-        origin = _origin(study, testbed, preset, trials, first, repetitions)
+        command = _command(study, testbed, preset, set(trials), repetitions)
+        origin = _origin(study, testbed, preset, trials, first, command)
         origins.append(origin._replace(facts={**origin.facts, "wall time_s": wall_s}))
     return origins
 
@@ -74,7 +75,8 @@ def _origin_of_reference(study: Study, preset: str) -> Origin:
     made = {trial.hash: trial.model_dump(mode="json") for trial in preset_trials(study, preset)}
     trials = {name: words(made[name]) if name in made else "" for name in sorted(known)}
     provenance = {**stored, "image_digest": next(iter(known.values()))[0]}
-    return _origin(study.NAME, stored["testbed"], preset, trials, provenance)
+    command = _line(study.NAME, preset, stored["testbed"]) if known.keys() <= made.keys() else ""
+    return _origin(study.NAME, stored["testbed"], preset, trials, provenance, command)
 
 
 def preset_trials(
@@ -94,11 +96,10 @@ def _origin(
     preset: str,
     trials: Mapping[str, str],
     provenance: Mapping[str, Any],
-    repetitions: int | None = None,
+    command: str,
 ) -> Origin:
     facts = {"study": study, "testbed": testbed, "preset": preset, "trials": len(trials)}
     facts |= _facts(provenance)
-    command = _command(study, testbed, preset, set(trials), repetitions)
     return Origin(study, testbed, preset, trials, facts, provenance["image_digest"], command)
 
 
@@ -148,12 +149,17 @@ def _command(
     for options in ({}, {"repetitions": repetitions} if repeated else {}):
         made = {trial.hash for trial in preset_trials(chosen, preset, testbed, options)}
         if hashes <= made:
-            parts = ["elevatorlab run", study, "--preset", preset]
-            place = shlex.quote(ADDRESSES.get(testbed, testbed))
-            parts += ["--testbed", place] if testbed != DEFAULT else []
-            parts += [f"-p repetitions={repetitions}"] if options else []
-            return " ".join(parts)
+            return _line(study, preset, testbed) + (
+                f" -p repetitions={repetitions}" if options else ""
+            )
     return ""
+
+
+def _line(study: str, preset: str, testbed: str) -> str:
+    place = (
+        "" if testbed == DEFAULT else f" --testbed {shlex.quote(ADDRESSES.get(testbed, testbed))}"
+    )
+    return f"elevatorlab run {study} --preset {preset}{place}"
 
 
 def _there(testbed: str) -> bool:

@@ -13,7 +13,7 @@ from ...analysis import knee as knees
 from ...analysis.intervals import Interval
 from ...analysis.models import CURVES, FALLING_CURVES, SHARE_CURVES, Model
 from ...analysis.rivals import ModelComparison, compare_models
-from ..kit.cells import in_order, mean_of, rows_of
+from ..kit.cells import in_order, mean_of, once_a_table, rows_of
 from ..kit.tables import PLACE, cells
 from .trials import MECHANISMS
 from .trials_containers import DISKS, NORMAL, OVERLOADED
@@ -112,6 +112,7 @@ def over_repetitions(loads: pd.DataFrame, containers: int, column: str) -> Inter
     return mean_of(loads.loc[loads["containers"] == containers, column])
 
 
+@once_a_table
 def overloads(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return one table for each number of writers of the overload; the key is this number in words.
 
@@ -257,18 +258,22 @@ PHASES = ("before", "after")
 
 def seconds(measured: pd.DataFrame, experiment: str, **where: str) -> pd.DataFrame:
     """Return the rows of single seconds of an experiment, with further column values `where`."""
-    return _of(measured[measured["time_s"].notna()], experiment, where)
+    return rows_of(_seconds(measured), experiment=experiment, **where)
 
 
 def totals(measured: pd.DataFrame, experiment: str, **where: str) -> pd.DataFrame:
     """Return the rows of whole trials of an experiment, one per container and trial."""
-    return _of(measured[measured["time_s"].isna()], experiment, where)
+    return rows_of(_totals(measured), experiment=experiment, **where)
 
 
-def _of(rows: pd.DataFrame, experiment: str, where: dict[str, str]) -> pd.DataFrame:
-    for column, value in {"experiment": experiment, **where}.items():
-        rows = rows[rows[column] == value]
-    return rows
+@once_a_table
+def _seconds(measured: pd.DataFrame) -> pd.DataFrame:
+    return measured[measured["time_s"].notna()]
+
+
+@once_a_table
+def _totals(measured: pd.DataFrame) -> pd.DataFrame:
+    return measured[measured["time_s"].isna()]
 
 
 def phase(rows: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -4,7 +4,6 @@ import re
 from types import SimpleNamespace
 
 import pandas as pd
-import papermill
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
@@ -126,5 +125,7 @@ def test_a_folder_with_a_number_for_its_name_is_a_folder():
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_papermill_knows_the_type_of_each_parameter(file):
+    import papermill  # takes longer to import than all other tests take to collect
+
     for parameter in papermill.inspect_notebook(str(file)).values():
         assert parameter["inferred_type_name"] != "None", parameter["name"]

@@ -29,7 +29,7 @@ TEMPLATES = {
     "deadline": "The earliest deadline first, whole: with a clock, and two tunables in sysfs.",
 }
 
-#: What the two skeletons, which are one file, do not have in common.
+#: The two skeletons, which are one file, and what they do not have in common.
 SKELETONS = {
     "sstf": {
         "@RULE@": "shortest seek time first",
@@ -72,7 +72,8 @@ def new(name: str, template: str, into: Path) -> Path:
         .replace("@FOLDER@", shlex.quote(str(folder)))
     )
     program = HERE / ("by-place.c" if template in SKELETONS else f"{template}.c")
-    contents[f"{name}-iosched.c"] = _filled(program, name, template)
+    parts = [_filled(part, name, template) for part in (program, HERE / "registration.c")]
+    contents[f"{name}-iosched.c"] = "\n".join(parts)
     folder.mkdir(parents=True)
     for file, content in contents.items():
         (folder / file).write_text(content)
@@ -86,7 +87,8 @@ def about(template: str, name: str) -> str:
 
 def _filled(file: Path, name: str, template: str) -> str:
     text = file.read_text().replace("@WHAT@", TEMPLATES[template])
-    for place, words in SKELETONS.get(template, {}).items():
+    attributes = "\t.elevator_attrs = @NAME@_attrs,\n" if template == "deadline" else ""
+    for place, words in {**SKELETONS.get(template, {}), "@ATTRIBUTES@": attributes}.items():
         text = text.replace(place, words)
     return text.replace("@NAME@", name)
 

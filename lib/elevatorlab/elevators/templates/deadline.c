@@ -175,33 +175,3 @@ static struct elv_fs_entry @NAME@_attrs[] = {
 	__ATTR(write_expire_ms, 0644, @NAME@_write_expire_ms_show, @NAME@_write_expire_ms_store),
 	__ATTR_NULL
 };
-
-static struct elevator_type @NAME@_type = {
-	.ops = {
-		.init_sched = @NAME@_init_sched,
-		.exit_sched = @NAME@_exit_sched,
-		.insert_requests = @NAME@_insert_requests,
-		.dispatch_request = @NAME@_dispatch_request,
-		.has_work = @NAME@_has_work,
-	},
-	.elevator_attrs = @NAME@_attrs,
-	.elevator_name = "@NAME@",
-	.elevator_owner = THIS_MODULE,
-};
-
-static int __init @NAME@_init(void)
-{
-	return elv_register(&@NAME@_type);
-}
-
-static void __exit @NAME@_exit(void)
-{
-	elv_unregister(&@NAME@_type);
-}
-
-module_init(@NAME@_init);
-module_exit(@NAME@_exit);
-
-MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("@NAME@ I/O scheduler");
-MODULE_ALIAS("@NAME@-iosched");

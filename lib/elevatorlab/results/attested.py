@@ -20,31 +20,21 @@ Words = Annotated[str, Field(min_length=1)]
 
 
 class Attestation(Record):
-    """What one machine has verified.
+    """What one machine has verified."""
 
-    Attributes
-    ----------
-    date : str
-        Date of the verification, such as 2026-11-22.
-    image_digest : str
-        Image digest of the reference. The machine's own image had the same digest.
-    bits : str
-        SHA-256 over the verified results, by study and trial.
-    trials : str
-        Number of verified trials of each study, such as ``innodb_commit=2 vm_vs_container=1``.
-    processor, kernel, distribution : str
-        Those of the host.
-    route : str
-        How the verification ran: native, container, or CI.
-    """
-
+    #: Date of the verification, such as 2026-11-22.
     date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    #: Image digest of the reference. The machine's own image had the same digest.
     image_digest: Digest
+    #: SHA-256 over the verified results, by study and trial.
     bits: Digest
+    #: Number of verified trials of each study, such as ``innodb_commit=2 vm_vs_container=1``.
     trials: Annotated[str, Field(pattern=r"^[a-z0-9_]+=[1-9]\d*( [a-z0-9_]+=[1-9]\d*)*$")]
+    #: Those of the host.
     processor: Words
     kernel: Words
     distribution: Words
+    #: How the verification ran: native, container, or CI.
     route: Annotated[str, Field(pattern="^(native|container|CI)$")]
 
     @property

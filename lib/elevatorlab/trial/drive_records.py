@@ -64,25 +64,18 @@ class _Aliased(Record):
 
 
 class Zone(Record):
-    """Cylinders whose tracks have the same number of sectors.
-
-    Attributes
-    ----------
-    offset_of_first_sector : float
-        Angle of the zone's first sector, in sectors.
-    track_skew_sectors, cylinder_skew_sectors : float
-        Angle by which the first sector of the next track lies later, in sectors: on the same
-        cylinder, and on the next cylinder.
-    spare_sectors : int
-        Sectors of the zone that no sector number addresses.
-    """
+    """Cylinders whose tracks have the same number of sectors."""
 
     first_cylinder: _Cylinder
     last_cylinder: _Cylinder
     sectors_per_track: Annotated[int, Field(ge=1, le=MOST_SECTORS_A_TRACK), _IsNumber]
+    #: Angle of the zone's first sector, in sectors.
     offset_of_first_sector: _Skew = 0
+    #: Angle by which the first sector of the next track lies later, in sectors: on the same
+    #: cylinder, and on the next cylinder.
     track_skew_sectors: _Skew = 0
     cylinder_skew_sectors: _Skew = 0
+    #: Sectors of the zone that no sector number addresses.
     spare_sectors: _Sectors = 0
 
 
@@ -110,28 +103,22 @@ class Overheads(_Aliased):
 
 
 class Buffer(_Aliased):
-    """The drive's memory; `continuous_read` and `fast_write` are DiskSim's numbers.
-
-    Attributes
-    ----------
-    continuous_read : int
-        How far the drive reads ahead. 0: not at all. 1: to the end of the track. 2: to the end of
-        the cylinder. 3: until the segment is full. 4: to the end of the track, or of the next
-        track if a stream has crossed into this one.
-    fast_write : int
-        0: a write completes when it is on the platter. 1, 2: one sequential stream of writes
-        completes in the buffer, and everything else waits until that stream is on the platter.
-        3, which DiskSim does not have: writes complete in the buffer while it has room, and reads
-        overtake them.
-    """
+    """The drive's memory; `continuous_read` and `fast_write` are DiskSim's numbers."""
 
     segments: _Segments = Field(alias="Number of buffer segments")
     segment_sectors: _SomeSectors = Field(alias="Segment size (in blks)")
     write_segments: _Segments = Field(1, alias="Maximum number of write segments")
     caching: _Switch = Field(True, alias="Enable caching in buffer")
+    #: How far the drive reads ahead. 0: not at all. 1: to the end of the track. 2: to the end of
+    #: the cylinder. 3: until the segment is full. 4: to the end of the track, or of the next track
+    #: if a stream has crossed into this one.
     continuous_read: Annotated[int, Field(ge=0, le=4)] = Field(0, alias="Buffer continuous read")
     read_ahead_sectors: _Sectors = Field(0, alias="Maximum read-ahead (blks)")
     read_ahead_over_requested: _Switch = Field(False, alias="Read-ahead over requested")
+    #: 0: a write completes when it is on the platter. 1, 2: one sequential stream of writes
+    #: completes in the buffer, and everything else waits until that stream is on the platter. 3,
+    #: which DiskSim does not have: writes complete in the buffer while it has room, and reads
+    #: overtake them.
     fast_write: Annotated[int, Field(ge=0, le=3)] = Field(0, alias="Fast write level")
     immediate_read: Annotated[int, Field(ge=0, le=2)] = Field(0, alias="Immediate buffer read")
     immediate_write: Annotated[int, Field(ge=0, le=2)] = Field(0, alias="Immediate buffer write")
@@ -176,37 +163,16 @@ class Misfit(ValueError):
 
 
 class DriveRecord(Record):
-    """A drive: lengths in sectors of 512 bytes, times in ms.
+    """A drive: lengths in sectors of 512 bytes, times in ms."""
 
-    Attributes
-    ----------
-    drive, source : str
-        The drive's name, and where the numbers come from.
-    evidence : str
-        Whether the numbers were measured on a real drive.
-    sources : dict of str to str
-        Where numbers come from that are not from `source`, by their fields.
-    assumptions : tuple of str
-        What had to be assumed, one sentence for each assumption.
-    seek_curve_ms_by_cylinders : tuple of SeekPoint
-        Seek time in ms by distance. The time is linear between the points, and beyond the last.
-    write_settle_ms : float
-        Time that a write adds to a seek or a head switch. If it is negative, a write's seek is
-        shorter than a read's, and at least 0.
-    layout_mapping : int
-        0: every cylinder begins at the first head. 1: a cylinder begins at the head at which the
-        one before ended, and a zone at the first head. 2: likewise, but odd cylinders always run
-        from the last head to the first.
-    volatile_write_cache : bool
-        Whether writes in the buffer are lost with the power, so that a flush takes time.
-    disksim_demerit_ms : float or None
-        DiskSim's own demerit figure for the drive's trace.
-    """
-
+    #: The drive's name, and where the numbers come from.
     drive: Annotated[str, Field(min_length=1)]
     source: Annotated[str, Field(min_length=1)]
+    #: Whether the numbers were measured on a real drive.
     evidence: Literal["measured", "data sheet, not measured"] = "measured"
+    #: Where numbers come from that are not from `source`, by their fields.
     sources: dict[str, str] = {}
+    #: What had to be assumed, one sentence for each assumption.
     assumptions: tuple[str, ...] = ()
     sector_bytes: Literal[512] = 512
     surfaces: Annotated[int, Field(ge=1, le=MOST_SURFACES), _IsNumber]
@@ -214,9 +180,15 @@ class DriveRecord(Record):
     sectors: _SomeSectors
     rotation_rpm: Annotated[float, Field(ge=FEWEST_RPM, le=MOST_RPM), _IsNumber]
     head_switch_ms: _Ms
+    #: Time that a write adds to a seek or a head switch. If it is negative, a write's seek is
+    #: shorter than a read's, and at least 0.
     write_settle_ms: _SignedMs
+    #: 0: every cylinder begins at the first head. 1: a cylinder begins at the head at which the one
+    #: before ended, and a zone at the first head. 2: likewise, but odd cylinders always run from
+    #: the last head to the first.
     layout_mapping: Annotated[int, Field(ge=0, le=2)] = 0
     zones: Annotated[tuple[Zone, ...], Field(min_length=1, max_length=LARGEST_ZONES)]
+    #: Seek time in ms by distance. The time is linear between the points, and beyond the last.
     seek_curve_ms_by_cylinders: Annotated[
         tuple[SeekPoint, ...], Field(min_length=1, max_length=LARGEST_CURVE)
     ]
@@ -225,7 +197,9 @@ class DriveRecord(Record):
     buffer: Buffer
     queue: Queue = Queue()
     array: Array = Array()
+    #: Whether writes in the buffer are lost with the power, so that a flush takes time.
     volatile_write_cache: bool = True
+    #: DiskSim's own demerit figure for the drive's trace.
     disksim_demerit_ms: _Ms | None = None
 
     @model_validator(mode="after")

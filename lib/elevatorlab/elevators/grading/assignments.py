@@ -52,76 +52,49 @@ class Conformity(Part):
 
 
 class Scenario(Part):
-    """Requests whose order of dispatch is compared with the reference's.
+    """Requests whose order of dispatch is compared with the reference's."""
 
-    Attributes
-    ----------
-    tunables : dict
-        Values of the scheduler's tunables, by the names that the assignment prescribes.
-    requests : tuple of (float, int)
-        When each request is sent (ms), and where on the disk it is (KiB).
-    """
-
+    #: Values of the scheduler's tunables, by the names that the assignment prescribes.
     tunables: dict[str, int] = {}
+    #: When each request is sent (ms), and where on the disk it is (KiB).
     requests: Annotated[tuple[Request, ...], Field(min_length=2, max_length=256)]
 
 
 class Workload(Part):
-    """Workloads of a trial, and the measure that is compared with the reference's.
+    """Workloads of a trial, and the measure that is compared with the reference's."""
 
-    Attributes
-    ----------
-    workloads : tuple of dict
-        The field `workloads` of `elevatorlab.trial.Trial`.
-    measure : str
-        ``latency``: mean latency of the reads of `of`, in ms. ``rate``: reads of `of` per second.
-        ``travel``: mean distance from dispatch to dispatch, in MiB.
-    of : str
-        Name of the fio workload that is measured.
-    """
-
+    #: The field `workloads` of `elevatorlab.trial.Trial`.
     workloads: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
+    #: ``latency``: mean latency of the reads of `of`, in ms. ``rate``: reads of `of` per second.
+    #: ``travel``: mean distance from dispatch to dispatch, in MiB.
     measure: Literal["latency", "rate", "travel"]
+    #: Name of the fio workload that is measured.
     of: str = ""
 
 
 class Assignment(Record):
-    """An assignment and its rubric.
+    """An assignment and its rubric."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the file, without its ending.
-    reference : str
-        The scheduler whose orders are right, or whose score is 100.
-    device : dict
-        The field `device` of `elevatorlab.trial.Trial`.
-    build : Part
-        Marks for a module that builds.
-    conformity : Conformity
-        Marks for the check. If the check cannot go on, nothing else is run.
-    scenarios : tuple of Scenario
-    scored : tuple of Workload
-        Workloads from which a score for a leaderboard is computed.
-    best_ratio : float
-        How many times as good as the reference a scheduler must be to get all marks of a scored
-        workload.
-    by_hand : tuple of Part
-        What a teacher reads and marks.
-    seed : int
-        Seed of the trials; another one than the public one where a teacher has drawn it.
-    """
-
+    #: Name of the file, without its ending.
     name: str
     title: str
+    #: The scheduler whose orders are right, or whose score is 100.
     reference: str
+    #: The field `device` of `elevatorlab.trial.Trial`.
     device: dict[str, Any]
+    #: Marks for a module that builds.
     build: Part
+    #: Marks for the check. If the check cannot go on, nothing else is run.
     conformity: Conformity
     scenarios: tuple[Scenario, ...] = ()
+    #: Workloads from which a score for a leaderboard is computed.
     scored: tuple[Workload, ...] = ()
+    #: How many times as good as the reference a scheduler must be to get all marks of a scored
+    #: workload.
     best_ratio: Positive = 1
+    #: What a teacher reads and marks.
     by_hand: tuple[Part, ...] = ()
+    #: Seed of the trials; another one than the public one where a teacher has drawn it.
     seed: Annotated[int, Field(ge=PUBLIC_SEED)] = PUBLIC_SEED
 
     @model_validator(mode="after")

@@ -56,37 +56,24 @@ class PartResult(Record):
 
 
 class Grade(Record):
-    """The marks of one submission.
-
-    Attributes
-    ----------
-    student : str
-    digest : str
-        SHA-256 over all that decides the marks: the submission, the assignment, the machine.
-    scheduler : str
-        The scheduler's name in its ``scheduler.json``; "" if that is not known.
-    kind : str or None
-        One of `KINDS`; None if the laboratory failed.
-    problem : str
-        Why the scheduler was not run, or not to the end; "" if nothing went wrong.
-    compiler : str
-        What the compiler said.
-    parts : tuple of Marked
-        Marks of each part; empty if the laboratory failed, rather than the submission.
-    score : float or None
-        See `marking.score`.
-    ran : dict of str to PartResult
-        What became of each part that was run, by the part's name.
-    """
+    """The marks of one submission."""
 
     student: str
+    #: SHA-256 over all that decides the marks: the submission, the assignment, the machine.
     digest: str
+    #: The scheduler's name in its ``scheduler.json``; "" if that is not known.
     scheduler: str = ""
+    #: One of `KINDS`; None if the laboratory failed.
     kind: Kind | None = None
+    #: Why the scheduler was not run, or not to the end; "" if nothing went wrong.
     problem: str = ""
+    #: What the compiler said.
     compiler: str = ""
+    #: Marks of each part; empty if the laboratory failed, rather than the submission.
     parts: tuple[Marked, ...] = ()
+    #: See `marking.score`.
     score: float | None = None
+    #: What became of each part that was run, by the part's name.
     ran: dict[str, PartResult] = {}
 
     @property

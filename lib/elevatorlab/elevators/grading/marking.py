@@ -13,24 +13,16 @@ from .assignments import Part, Scenario, Workload
 
 
 class Marked(Record):
-    """The marks of a part, and why.
+    """The marks of a part, and why."""
 
-    Attributes
-    ----------
-    what : str
-        The part.
-    marks, of : float, int
-        Marks that are given, and the most that the part can get.
-    says : str
-        Sentences for the student.
-    ratio : float or None
-        For a scored part, how many times as good as the reference it is; otherwise None.
-    """
-
+    #: The part.
     what: str
+    #: Marks that are given, and the most that the part can get.
     marks: float
     of: int
+    #: Sentences for the student.
     says: str
+    #: For a scored part, how many times as good as the reference it is; otherwise None.
     ratio: float | None = None
 
 

@@ -38,37 +38,27 @@ OVERHEAD_MIB = 16
 
 
 class Parameters(DiskParameters):
-    """What a user may choose; everything else follows.
+    """What a user may choose; everything else follows."""
 
-    Attributes
-    ----------
-    tool : str
-        ``iozone``; or ``fio`` for the same five patterns where iozone cannot be installed.
-    disks : tuple of str
-        The disks that ``null_blk`` stands for (see `elevatorlab.trial.DiskName`): two drives like
-        the article's and, for contrast, disks without an arm. A drive reports itself as
-        rotational (see also `TURNING`), and its cache is scaled down with the files. The directory
-        of the tests is always the root of a new ext4 file system on the disk.
-    threads : int
-        iozone runs with 1 to this many threads, as in the article's script.
-    variants : tuple of str
-        ``as_published``; ``direct`` bypasses the page cache (iozone's ``-I``).
-    size_mib, record_kib : int
-        Size of each thread's file, and of a request.
-    dirty_mib : float or None
-        Limit of dirty data (see `elevatorlab.trial.Iozone`). The article does not give its
-        computers' memory. A kernel of its time let dirty pages fill a fifth of the free memory.
-        On a computer with 2 GiB, that is about a third of a file of 1 GiB. So the smaller presets
-        take a third of a file.
-    """
-
+    #: ``iozone``; or ``fio`` for the same five patterns where iozone cannot be installed.
     tool: Literal["iozone", "fio"] = "iozone"
     schedulers: Annotated[tuple[SchedulerName, ...], Field(min_length=1)]
+    #: ``as_published``; ``direct`` bypasses the page cache (iozone's ``-I``).
     variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
+    #: iozone runs with 1 to this many threads, as in the article's script.
     threads: Annotated[int, Field(ge=1, le=64)]
+    #: Size of each thread's file, and of a request.
     size_mib: Count
     record_kib: Annotated[int, Field(ge=4, le=16384)]
+    #: Limit of dirty data (see `elevatorlab.trial.Iozone`). The article does not give its
+    #: computers' memory. A kernel of its time let dirty pages fill a fifth of the free memory. On a
+    #: computer with 2 GiB, that is about a third of a file of 1 GiB. So the smaller presets take a
+    #: third of a file.
     dirty_mib: Positive | None = None
+    #: The disks that ``null_blk`` stands for (see `elevatorlab.trial.DiskName`): two drives like
+    #: the article's and, for contrast, disks without an arm. A drive reports itself as rotational
+    #: (see also `TURNING`), and its cache is scaled down with the files. The directory of the tests
+    #: is always the root of a new ext4 file system on the disk.
     disks: Annotated[tuple[DiskName, ...], Field(min_length=1)] = DRIVES
 
     @model_validator(mode="after")

@@ -25,25 +25,16 @@ DiskId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._:+-]{1,128}$")]
 
 
 class CommonParameters(Record):
-    """What a user may choose in every study.
-
-    Attributes
-    ----------
-    preset : str
-    memory_mib : int
-        Memory of the machine, if the testbed makes the machine.
-    deadline_s : float
-        A trial that takes longer than this has failed.
-    repetitions : int
-        How often each trial is run, each time with another seed.
-    first_seed : int
-        Seed of the first repetition; each further repetition adds one.
-    """
+    """What a user may choose in every study."""
 
     preset: Literal["smoke", "quick", "paper", "full"] = "quick"
+    #: Memory of the machine, if the testbed makes the machine.
     memory_mib: Count = 1024
+    #: A trial that takes longer than this has failed.
     deadline_s: Positive
+    #: How often each trial is run, each time with another seed.
     repetitions: Repetitions
+    #: Seed of the first repetition; each further repetition adds one.
     first_seed: Count = 1
 
     @property
@@ -57,38 +48,27 @@ class CommonParameters(Record):
 
 
 class DiskParameters(CommonParameters):
-    """What a user may choose in a study of one disk.
-
-    Attributes
-    ----------
-    schedulers : tuple of str
-    reimplemented : tuple of str
-        Further schedulers, reimplemented by this project. They run only on the deterministic
-        testbed.
-    device : str
-        ``null_blk``, the simulated disk; ``file_backed``, a block device over a file of the
-        machine's own disk; or the id of a disk of the machine, for which `destroy` must be true.
-    destroy : bool
-        Whether everything on that disk may be lost.
-    backing_schedulers : tuple of str
-        Schedulers of the physical disk below a file-backed device, crossed with `schedulers`.
-        Empty: that disk keeps its scheduler.
-    device_slowdown : float
-        Factor on the simulated disk's times (see `elevatorlab.trial.profile`). A desktop
-        processor's core of the first study's time executes about four instructions per
-        nanosecond, and the deterministic testbed's core executes one. So the default is 4:
-        without this factor, requests would wait for the processor and not for the disk. The
-        default was chosen before any comparison with published times, and not adjusted since.
-    device_mib : int
-        Size of the disk, if it is made for the trial.
-    """
+    """What a user may choose in a study of one disk."""
 
     schedulers: tuple[SchedulerName, ...]
+    #: Further schedulers, reimplemented by this project. They run only on the deterministic
+    #: testbed.
     reimplemented: tuple[SchedulerName, ...] = ()
+    #: ``null_blk``, the simulated disk; ``file_backed``, a block device over a file of the
+    #: machine's own disk; or the id of a disk of the machine, for which `destroy` must be true.
     device: DiskId = "null_blk"
+    #: Whether everything on that disk may be lost.
     destroy: bool = False
+    #: Schedulers of the physical disk below a file-backed device, crossed with `schedulers`. Empty:
+    #: that disk keeps its scheduler.
     backing_schedulers: tuple[SchedulerName, ...] = ()
+    #: Factor on the simulated disk's times (see `elevatorlab.trial.profile`). A desktop processor's
+    #: core of the first study's time executes about four instructions per nanosecond, and the
+    #: deterministic testbed's core executes one. So the default is 4: without this factor, requests
+    #: would wait for the processor and not for the disk. The default was chosen before any
+    #: comparison with published times, and not adjusted since.
     device_slowdown: Positive = 4
+    #: Size of the disk, if it is made for the trial.
     device_mib: Count
 
     @property

@@ -52,49 +52,36 @@ DRIVE_SUFFIX = "_drive"
 
 
 class Parameters(DiskParameters):
-    """What a user may choose; everything else follows.
-
-    Attributes
-    ----------
-    sizes_mb : tuple of int
-        The article's file sizes in MB. The files here have `scale` times these numbers, in MiB.
-    tree_files : int
-        Files in the tree of test 2.
-    big_file_mib : int
-        Size of the file that the background of test 2 reads.
-    disk, drive : str
-        The disk that ``null_blk`` stands for, and the drive that it stands for in the variants on
-        a drive. These variants run only in the first arm. The drive's cache is scaled down with
-        the files.
-    drive_repetitions : int
-        Largest number of repetitions on the drive.
-    guest : bool
-        What the arm ``vm`` is: a virtual machine inside the machine under test, its host. If false,
-        it is the machine under test itself. In a virtual machine inside, `schedulers` are those of
-        its own disk. Its kernel has only its own schedulers, so all others are left out there.
-    guest_below : tuple of str
-        Schedulers of the host's disk. The variant `CROSSED` combines each of them with each of
-        `schedulers`, in the first `crossed_repetitions`. All else uses only the first one.
-    guest_mib : int
-        Memory of the virtual machine. Its host has this much in addition to `memory_mib`.
-    guest_cache, guest_aio, guest_queues
-        See `elevatorlab.trial.VirtualMachine`.
-    """
+    """What a user may choose; everything else follows."""
 
     arms: tuple[Arm, ...] = ("host", "container", "vm")
     variants: tuple[Variant, ...]
     tests: tuple[Test, ...] = ("writes_starving_reads", "high_read_latency")
+    #: The article's file sizes in MB. The files here have `scale` times these numbers, in MiB.
     sizes_mb: tuple[Annotated[int, Field(ge=10, le=100)], ...]
     scale: Positive
+    #: Files in the tree of test 2.
     tree_files: Count
+    #: Size of the file that the background of test 2 reads.
     big_file_mib: Count
+    #: The disk that ``null_blk`` stands for, and the drive that it stands for in the variants on a
+    #: drive. These variants run only in the first arm. The drive's cache is scaled down with the
+    #: files.
     disk: DiskName = "sata_ssd"
     drive: DriveName = "desktop-7200"
+    #: Largest number of repetitions on the drive.
     drive_repetitions: Repetitions = 1
+    #: What the arm ``vm`` is: a virtual machine inside the machine under test, its host. If false,
+    #: it is the machine under test itself. In a virtual machine inside, `schedulers` are those of
+    #: its own disk. Its kernel has only its own schedulers, so all others are left out there.
     guest: bool = False
+    #: Schedulers of the host's disk. The variant `CROSSED` combines each of them with each of
+    #: `schedulers`, in the first `crossed_repetitions`. All else uses only the first one.
     guest_below: Annotated[tuple[SchedulerName, ...], Field(min_length=1)] = SCHEDULERS
     crossed_repetitions: Repetitions = 3
+    #: Memory of the virtual machine. Its host has this much in addition to `memory_mib`.
     guest_mib: Count = 512
+    #: See `elevatorlab.trial.VirtualMachine`.
     guest_cache: str = "none"
     guest_aio: str = "native"
     guest_queues: Count = 1

@@ -53,26 +53,17 @@ class ImageFile(Record):
 
 
 class Description(Record):
-    """What is in an archive of an image.
+    """What is in an archive of an image."""
 
-    Attributes
-    ----------
-    format : str
-        Version of the archive's format. Other versions of this package may have another format.
-    digest : str
-        The image digest where the archive was made.
-    recipe : str
-        SHA-256 of the recipe from which the image was built.
-    parts : dict of str to tuple of str
-        Parts of the image digest (`image.digest_parts`).
-    files : dict of str to ImageFile
-        Files by name, in the archive's order.
-    """
-
+    #: Version of the archive's format. Other versions of this package may have another format.
     format: Literal["elevatorlab-image/4"]
+    #: The image digest where the archive was made.
     digest: Digest
+    #: SHA-256 of the recipe from which the image was built.
     recipe: Digest
+    #: Parts of the image digest (`image.digest_parts`).
     parts: dict[str, tuple[str, ...]]
+    #: Files by name, in the archive's order.
     files: dict[str, ImageFile]
 
 

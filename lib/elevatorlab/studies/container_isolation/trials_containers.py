@@ -80,88 +80,56 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 
 
 class Parameters(CommonParameters):
-    """What a user may choose; everything else follows.
+    """What a user may choose; everything else follows."""
 
-    Attributes
-    ----------
-    experiments : tuple of str
-        Experiments to run.
-    disks, open_disks : tuple of str
-        Models of the disk (`DISKS`), for closed and for open load. The first of `disks` is
-        the study's disk. Equal containers run on the others, too, for contrast.
-    drives : tuple of str
-        Drives on which equal containers run as well. The default is the model of a real drive
-        without a write cache, so that each write goes to the platter.
-    containers, contrast_containers : tuple of int
-        Numbers of equal containers: on the first disk, and on the other disks and the drives.
-    normal_containers : tuple of int
-        Numbers of normal containers beside an overloaded one.
-    overload_schedulers, reimplemented : tuple of str
-        Further schedulers under which one container is overloaded, since the paper names none:
-        beside the fewest and the most normal containers. The second ones are this project's.
-    overload_writers : tuple of int
-        Experiment ``sweep``: numbers of writers in the overloaded container. The size of their
-        writes follows from the number (`overload_bytes`).
-    open_ratios : tuple of float
-        Open load: the arrival rate, as a share of the rate that the disk can serve.
-    duration_s, open_duration_s, warm_up_s : float
-        How long containers write under closed and under open load, and how much of the beginning
-        is left out.
-    policies : tuple of str
-        Experiment ``regulation``: the regulator's policies, by the names of `trials.READINGS`,
-        or of a policy that is installed or registered. `mechanisms` and `frontier_mechanisms` take
-        the same names.
-    regulate_from_s, regulation_s : float
-        Experiment ``regulation``: when the regulator starts, and how long it works.
-    mechanisms, loads : tuple of str
-        Experiment ``comparison`` (see `comparison`).
-    overloaded_s : float
-        Experiment ``comparison``: how long the overload lasts.
-    comparison_repetitions : int
-        Experiment ``comparison``: used instead of `repetitions`, since it has many trials.
-    frontier_mechanisms, frontier_loads, frontier_disks, frontier_drives : tuple of str
-        Experiment ``frontier`` (see `frontier`). A drive has another service time, so it needs
-        another `sla_wait_ms`.
-    frontier_limits_kb_s, frontier_weights, frontier_vrates, frontier_waits_ms, frontier_periods_s
-        Experiment ``frontier``: the settings of the mechanisms.
-    frontier_total_weights : tuple of int
-        Experiment ``frontier``: weights of all offenders together under ``io_cost``. One weight
-        then suits loads with one offender and with many.
-    frontier_agings_ms : tuple of int
-        Experiment ``frontier``: how long the requests of offenders may wait under ``io_class``, in
-        whole ticks of 4 ms, as the kernel keeps them.
-    frontier_s : float
-        Experiment ``frontier``: how long the overload lasts.
-    frontier_repetitions : int
-        Experiment ``frontier``: used instead of `repetitions`, since it has many trials.
-    sla_wait_ms, threshold : float
-        The longest mean wait that SLAE allows, and the highest utilisation that UTE allows.
-    """
-
+    #: Experiments to run.
     experiments: tuple[Experiment, ...] = EXPERIMENTS
+    #: Models of the disk (`DISKS`), for closed and for open load. The first of `disks` is the
+    #: study's disk. Equal containers run on the others, too, for contrast.
     disks: tuple[DiskName, ...] = ("write_behind", "single_server")
+    #: Drives on which equal containers run as well. The default is the model of a real drive
+    #: without a write cache, so that each write goes to the platter.
     drives: tuple[DriveName, ...] = ("hp-c3323a",)
     open_disks: tuple[DiskName, ...] = ("single_server", "exponential_server")
+    #: Numbers of equal containers: on the first disk, and on the other disks and the drives.
     containers: tuple[Containers, ...]
     contrast_containers: tuple[Containers, ...]
+    #: Numbers of normal containers beside an overloaded one.
     normal_containers: tuple[Containers, ...]
+    #: Further schedulers under which one container is overloaded, since the paper names none: beside
+    #: the fewest and the most normal containers. The second ones are this project's.
     overload_schedulers: tuple[SchedulerName, ...] = ()
     reimplemented: tuple[SchedulerName, ...] = ()
+    #: Experiment ``sweep``: numbers of writers in the overloaded container. The size of their
+    #: writes follows from the number (`overload_bytes`).
     overload_writers: tuple[Literal[2, 3], ...] = (2, 3)
+    #: Open load: the arrival rate, as a share of the rate that the disk can serve.
     open_ratios: tuple[Annotated[float, Field(gt=0, lt=1)], ...]
     schedulers: tuple[SchedulerName, ...] = ("none",)
+    #: How long containers write under closed and under open load, and how much of the beginning is
+    #: left out.
     duration_s: Positive
     open_duration_s: Positive
     warm_up_s: NotNegative
+    #: Experiment ``regulation``: the regulator's policies, by the names of `trials.READINGS`, or of
+    #: a policy that is installed or registered. `mechanisms` and `frontier_mechanisms` take the
+    #: same names.
     policies: tuple[Policy, ...] = ("slae-paper", "ute-paper", "slae", "ute")
+    #: Experiment ``regulation``: when the regulator starts, and how long it works.
     regulate_from_s: Positive = 10
     regulation_s: Positive = 8
+    #: Experiment ``comparison`` (see `comparison`).
     mechanisms: tuple[Mechanism, ...] = ("none", "slae", "ute", *get_args(Kernel))
     loads: tuple[Load, ...] = get_args(Load)
+    #: The longest mean wait that SLAE allows, and the highest utilisation that UTE allows.
     sla_wait_ms: Positive = 5
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.75
+    #: Experiment ``comparison``: how long the overload lasts.
     overloaded_s: Positive = 8
+    #: Experiment ``comparison``: used instead of `repetitions`, since it has many trials.
     comparison_repetitions: Repetitions = 1
+    #: Experiment ``frontier`` (see `frontier`). A drive has another service time, so it needs
+    #: another `sla_wait_ms`.
     frontier_mechanisms: tuple[FrontierMechanism, ...] = (
         *("alone", "none", "io_max", "io_cost", "io_class", "bfq", "bfq_tuned"),
         *("slae", "ute", "aimd", "pi", "guard", "share"),
@@ -169,14 +137,21 @@ class Parameters(CommonParameters):
     frontier_loads: tuple[FrontierLoad, ...] = ("step",)
     frontier_disks: tuple[DiskName, ...] = ("write_behind",)
     frontier_drives: tuple[DriveName, ...] = ()
+    #: Experiment ``frontier``: the settings of the mechanisms.
     frontier_limits_kb_s: tuple[Positive, ...] = (800, 1000, 1200, 1400, 1600)
     frontier_weights: tuple[Weight, ...] = (10, 30, 100)
+    #: Experiment ``frontier``: weights of all offenders together under ``io_cost``. One weight then
+    #: suits loads with one offender and with many.
     frontier_total_weights: tuple[Weight, ...] = ()
     frontier_vrates: tuple[tuple[Percent, Percent], ...] = ((25, 100), (80, 80), (100, 100))
     frontier_waits_ms: tuple[Positive, ...] = (5,)
+    #: Experiment ``frontier``: how long the requests of offenders may wait under ``io_class``, in whole
+    #: ticks of 4 ms, as the kernel keeps them.
     frontier_agings_ms: tuple[Count, ...] = (60, 80, 100, 200, 10_000)
     frontier_periods_s: tuple[Positive, ...] = (1, 0.25)
+    #: Experiment ``frontier``: how long the overload lasts.
     frontier_s: Positive = 5.25
+    #: Experiment ``frontier``: used instead of `repetitions`, since it has many trials.
     frontier_repetitions: Repetitions = 1
 
 

@@ -69,71 +69,50 @@ Threads = Annotated[int, Field(ge=1, le=64)]
 
 
 class Parameters(DiskParameters):
-    """What a user may choose.
+    """What a user may choose; `MAPPING` says more of `schedulers`."""
 
-    Attributes
-    ----------
-    arms : tuple of str
-        The first arm runs everything. The others run only the article's table, on the last of
-        `disks`.
-    disks, uncached_disks : tuple of str
-        What ``null_blk`` stands for, with the controller's cache and without it. If drives are
-        among the disks, the verdicts are based on them.
-    schedulers : tuple of str
-        See `MAPPING`.
-    threads : tuple of int
-        Connections that insert at the same time; the article has 1 and 8.
-    flush_settings : tuple of int
-        ``innodb_flush_log_at_trx_commit``; the article has 1 and 0.
-    processors : int
-        Processors of the server's machine, if the testbed makes it. With one, the processor is
-        busy nearly all the time at 8 threads, and the disk hardly matters.
-    phase_s : float
-        Length of each measurement, whatever the flush setting. Each commit inserts one row.
-    drive_phase_s, uncached_phase_s : float
-        The same on drives with the cache, and on `uncached_disks`, whose commits take longer.
-    drive_schedulers : tuple of str
-        Those schedulers of the kernel, and reimplemented ones, that run on drives.
-    drive_repetitions : int
-        Largest number of repetitions on drives with the cache, whose commits take much processor
-        time.
-    slice_idles_ms : tuple of int
-        Values of bfq's slice_idle, its time to wait for a process's next request. They are swept
-        on the last of `disks`. The kernel's default is 8. Empty: no sweep.
-    idlings : tuple of str
-        The keys of `IDLING` with which slice_idle is swept.
-    without_cache : bool
-        Run the schedulers on `uncached_disks`, too.
-    rotational : int
-        Whether the device reports itself as rotational (1), as drives and a RAID of them do. bfq
-        depends on it.
-    buffer_pool_mib, log_mib : int
-        Sizes of InnoDB's buffer pool and redo log; each can hold all that is inserted.
-    log_file_buffering : bool
-        Whether the redo log is written through the page cache, as in the article's MySQL: there,
-        innodb_flush_method opens the data files alone with O_DIRECT, and the log is flushed with
-        fsync. (Texts that quote the manuals of 5.0 and 5.1 agree; the manuals were not at hand.)
-        MariaDB 10.11 would open the log with O_DIRECT (MDEV-28111, MDEV-28766). The value was fixed
-        on 27 November 2026 by that, not by a result.
-    """
-
+    #: The first arm runs everything. The others run only the article's table, on the last of
+    #: `disks`.
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)] = ("host", "container")
+    #: What ``null_blk`` stands for, with the controller's cache and without it. If drives are among
+    #: the disks, the verdicts are based on them.
     disks: Annotated[tuple[DiskName, ...], Field(min_length=1)] = (CACHED_DRIVE, CACHED)
     uncached_disks: tuple[DiskName, ...] = (UNCACHED_DRIVE, UNCACHED)
+    #: Connections that insert at the same time; the article has 1 and 8.
     threads: Annotated[tuple[Threads, ...], Field(min_length=1)] = (1, 8)
+    #: ``innodb_flush_log_at_trx_commit``; the article has 1 and 0.
     flush_settings: tuple[Literal[0, 1, 2], ...] = (DURABLE, LAZY, WRITTEN)
+    #: Processors of the server's machine, if the testbed makes it. With one, the processor is busy
+    #: nearly all the time at 8 threads, and the disk hardly matters.
     processors: Processors = 1
+    #: Length of each measurement, whatever the flush setting. Each commit inserts one row.
     phase_s: Positive
+    #: The same on drives with the cache, and on `uncached_disks`, whose commits take longer.
     drive_phase_s: Positive = 0.6
     uncached_phase_s: Positive = 5
+    #: Those schedulers of the kernel, and reimplemented ones, that run on drives.
     drive_schedulers: tuple[SchedulerName, ...] = ("none", "mq-deadline", "cfq", "bfq")
+    #: Largest number of repetitions on drives with the cache, whose commits take much processor
+    #: time.
     drive_repetitions: Repetitions
+    #: Values of bfq's slice_idle, its time to wait for a process's next request. They are swept on
+    #: the last of `disks`. The kernel's default is 8. Empty: no sweep.
     slice_idles_ms: tuple[Annotated[int, Field(ge=0, le=100)], ...]
+    #: The keys of `IDLING` with which slice_idle is swept.
     idlings: tuple[Idling, ...] = ("as shipped", "strict_guarantees")
+    #: Run the schedulers on `uncached_disks`, too.
     without_cache: bool
+    #: Whether the device reports itself as rotational (1), as drives and a RAID of them do. bfq
+    #: depends on it.
     rotational: Literal[0, 1] = 1
+    #: Sizes of InnoDB's buffer pool and redo log; each can hold all that is inserted.
     buffer_pool_mib: Annotated[int, Field(ge=8)] = 32
     log_mib: Annotated[int, Field(ge=4)] = 32
+    #: Whether the redo log is written through the page cache, as in the article's MySQL: there,
+    #: innodb_flush_method opens the data files alone with O_DIRECT, and the log is flushed with
+    #: fsync. (Texts that quote the manuals of 5.0 and 5.1 agree; the manuals were not at hand.)
+    #: MariaDB 10.11 would open the log with O_DIRECT (MDEV-28111, MDEV-28766). The value was fixed
+    #: on 27 November 2026 by that, not by a result.
     log_file_buffering: bool = True
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import drive_model
-from elevatorlab.analysis.demerit import demerit
+from elevatorlab.analysis.indices import demerit
 from elevatorlab.drives import drawing, replaying
 from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.trial.drive_records import DriveRecord

@@ -16,7 +16,6 @@ from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins.kinds import POLICIES
 from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation import claims as claims_regulation
-from elevatorlab.studies.container_isolation import columns
 from elevatorlab.studies.container_isolation.figures_regulation import (
     COLOURS,
     RECOVERY,
@@ -262,11 +261,6 @@ def test_seconds_have_rates_waits_and_the_limit_in_force():
     assert over["write_kib_s"].tolist() == [10 * 32] * 5
     assert over["latency_mean_ms"].tolist() == [50] * 5
     np.testing.assert_equal(over["limit_kib_s"].tolist(), [np.nan, np.nan, 1000, 1000, np.nan])
-
-
-def test_jain_of_equal_and_unequal_shares():
-    assert columns.jain([3, 3, 3]) == 1
-    assert columns.jain([1, 0, 0]) == pytest.approx(1 / 3)
 
 
 # Claims

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..analysis.demerit import demerit
+from ..analysis.indices import demerit
 from ..paths import BUILD
 from ..results import store, trace
 from ..running import campaign, jobs

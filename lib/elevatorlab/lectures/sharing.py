@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ..analysis.indices import jain
 from ..showing.style import GREY, style
 from ..trial import PacedDisk, PacedWrites, Trial
 from . import experiments
@@ -27,26 +27,6 @@ COST_MODEL = {
     **{f"{letter}bps": 400_000_000 for letter in "rw"},
     **{f"{letter}{kind}iops": 1000 for letter in "rw" for kind in ("seq", "rand")},
 }
-
-
-def jain(shares: npt.ArrayLike) -> float:
-    """Return Jain's index of fairness, (sum x)^2 / (n sum x^2).
-
-    The index is 1 if all n get the same, and 1/n if one gets everything. Where groups have weights,
-    first divide each share by its group's weight.
-
-    References
-    ----------
-    Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource
-    allocation in shared computer systems", DEC-TR-301, 1984.
-
-    Examples
-    --------
-    >>> jain([1, 1, 1, 1]), jain([1, 0, 0, 0]), jain([3, 1])
-    (1.0, 0.25, 0.8)
-    """
-    x = np.asarray(shares, dtype=float)
-    return float(x.sum() ** 2 / (len(x) * (x**2).sum()))
 
 
 def shared(

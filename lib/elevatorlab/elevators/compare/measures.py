@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
+from ...analysis.indices import jain
 from ...analysis.intervals import Interval, mean_interval
 from ...plugins.schedulers import label_of
 from ...results import trace
@@ -106,18 +106,6 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "travel": Quantity("way of the arm there from request to request", "GiB", "lower"),
 }
-
-
-def jain(shares: Iterable[float]) -> float:
-    """Return Jain's index of fairness (Jain, Chiu, Hawe, 1984): 1 is equal, 1/n is all for one.
-
-    Examples
-    --------
-    >>> jain([1, 1, 1]), jain([1, 0])
-    (1.0, 0.5)
-    """
-    given = np.asarray(list(shares), dtype=float)
-    return float(given.sum() ** 2 / (len(given) * (given**2).sum()))
 
 
 def of_trial(stored: Stored) -> Iterator[tuple[str, float]]:

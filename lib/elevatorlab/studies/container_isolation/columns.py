@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...analysis.indices import jain
 from ...results.tables import Table, may_lack, number, shared, text, whole
 from .trials_containers import NORMAL
 
@@ -154,7 +155,7 @@ def _under_an_sla(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterat
     of_trial = {
         "violation_s": float(violated.sum() * PERIOD_S),
         "recovery_s": float(recovery_control_periods(violated) * PERIOD_S),
-        "jain_ratio": jain([row["iops"] for row in found if row["role"] == NORMAL]),
+        "jain_ratio": jain(row["iops"] for row in found if row["role"] == NORMAL),
     }
     for row in found:
         yield {**row, **of_trial}
@@ -236,15 +237,3 @@ def recovery_control_periods(violated: NDArray[np.bool_]) -> int:
         if not violated[period : period + CALM_PERIODS].any():
             return period
     return len(violated)
-
-
-def jain(shares: list[float]) -> float:
-    """Return Jain's index of fairness (Jain, Chiu and Hawe, 1984).
-
-    It is 1 if all n shares are equal, 1/n if one of them is everything, and NaN if all are 0.
-
-    >>> jain([1, 1, 0, 0])
-    0.5
-    """
-    total = sum(shares)
-    return total**2 / (len(shares) * sum(share**2 for share in shares)) if total else float("nan")

@@ -449,8 +449,9 @@ def test_what_never_recovers_says_so():
         return [text.get_text() for text in axis.texts]
 
     assert words(table) == ["never"]
-    table.loc[(table["mechanism"] == "none") & (table["repetition"] == 1), "recovery_s"] = 3.0
-    assert words(table) == ["2 of 3 never"]
+    once = (table["mechanism"] == "none") & (table["repetition"] == 1)
+    recovered = table.assign(recovery_s=table["recovery_s"].mask(once, 3.0))
+    assert words(recovered) == ["2 of 3 never"]
 
 
 def test_waits_are_distributed_over_the_seconds_of_overload():

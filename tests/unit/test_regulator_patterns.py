@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from elevatorlab.agent.errors import Refused
-from elevatorlab.agent.operations.patterns import check_paths, named
+from elevatorlab.agent.operations.classes import check_paths, named
 from elevatorlab.agent.regulator.targets import NamedCgroups, Pattern
 from regulator_trees import Tree
 

@@ -29,7 +29,7 @@ from ..regulator.monitor import Monitor
 from ..regulator.paper import check_readings
 from ..regulator.targets import NamedCgroups
 from ..regulator.topology import Topology, find_cgroups
-from . import audit, classes, engine, left_behind, patterns, report
+from . import audit, classes, engine, left_behind, report
 from .containers import EngineContainers
 from .service import Renewal, Service
 
@@ -197,7 +197,7 @@ def source_of(
 ) -> Source:
     """Return where the containers come from: cgroups where any are named, or the engine."""
     names = [one.name for one in known]
-    cgroups = patterns.named(options.cgroup, options.device)
+    cgroups = classes.named(options.cgroup, options.device)
     cgroups += classes.patterns_of(known, options.device)
     if cgroups and options.container:
         raise Refused("expected --container or classes with cgroups; found both")
@@ -254,7 +254,7 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     for name in options.device:
         monitor.check(name)
     source = source_of(options, known, hierarchy, topology)
-    patterns.check_paths(patterns.named(options.cgroup, options.device), hierarchy)
+    classes.check_paths(classes.named(options.cgroup, options.device), hierarchy)
     settings = Settings(floor_bytes_s=round(options.floor_kib_s * 1024))
     if options.once:
         undo.callback(source.close)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,7 +38,6 @@ def doctor(
     from rich.markup import escape
 
     from .. import testbeds
-    from ..plugins.packages import of_others
     from ..testbeds.base import alike
 
     asked = testbeds.each(testbed) if testbed else testbeds.names()
@@ -60,11 +59,28 @@ def doctor(
             for missing, found, remedy in alike(some):  # one line for all with the same remedy
                 said = escape(f"{found}; {remedy}")
                 _tell(f"[red]{escape(f'{name}, {missing}')}:[/] {said}")
-        for package, entries in of_others().items():
+        for package, entries in _of_others().items():
             _tell(f"plug-in {package}: {', '.join(entries)}")
     asked_for = findings if testbed else {testbeds.DEFAULT: findings[testbeds.DEFAULT]}
     if any(one.needed and not one.ready for some in asked_for.values() for one in some):
         raise typer.Exit(EXIT_ERROR)
+
+
+def _of_others() -> dict[str, list[str]]:
+    """Return the plug-ins ("KIND NAME") that each other package brings, by "PACKAGE VERSION"."""
+    from ..plugins import drives, kinds, profiles, registry, schedulers, studies
+
+    registries: tuple[registry.Registry[Any], ...] = (
+        *(studies.STUDIES, schedulers.SCHEDULERS, kinds.DEVICES, profiles.PROFILES),
+        *(drives.DRIVES, kinds.WORKLOADS, kinds.POLICIES, registered.TESTBEDS),
+    )
+    found: dict[str, list[str]] = {}
+    for one in registries:
+        for name in one.names():
+            package = one.package(name)
+            if package is not None and package.name != registry.OURS:
+                found.setdefault(" ".join(package), []).append(f"{one.kind} {name}")
+    return found
 
 
 def _tell(line: str) -> None:

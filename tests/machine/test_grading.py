@@ -6,7 +6,7 @@ import pytest
 
 from course_submissions import ORDERED, assignment_file, right, scheduler_of
 from elevatorlab.elevators import check, templates
-from elevatorlab.elevators.grading import assignments, campaign, drawing, grade, own_code
+from elevatorlab.elevators.grading import assignments, campaign, drawing, grade
 from elevatorlab.elevators.grading.submissions import Submission
 from elevatorlab.plugins import scheduler_folders
 from elevatorlab.testbeds.deterministic import modules
@@ -93,9 +93,9 @@ def test_other_names_and_comments_are_no_other_code(tmp_path):
     for name, other in {"arrived": "waiting", "mine_choose": "mine_best", "next": "after"}.items():
         text = re.sub(rf"\b{name}\b", other, text)
     source.write_text(text)
-    assert own_code.of_a_template(built(folder)) == "look"
+    assert grade.of_a_template(built(folder)) == "look"
     source.write_text(text.replace("list_add_tail(", "list_add(", 1))
-    assert own_code.of_a_template(built(folder)) == ""
+    assert grade.of_a_template(built(folder)) == ""
 
 
 def built(folder):

@@ -6,8 +6,7 @@
 ``submissions``   what was handed in: folders and archives, whatever is in them
 ``trials``        the trials of an assignment
 ``marking``       marks, from the order of dispatch or from a score
-``grade``         one submission: built, run, marked
-``own_code``      whether a submission is a template under other names
+``grade``         one submission: built, run, marked, and compared with the templates
 ``side_by_side``  jobs side by side: a process for each, or the workers of a Dask cluster
 ``campaign``      all submissions, several at once; graded ones are not graded again
 ``pages``         a page for each student, and the teacher's

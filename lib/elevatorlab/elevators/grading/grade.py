@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import tempfile
@@ -20,8 +21,9 @@ from ...running.pools import task
 from ...showing.travel import travel_mib
 from ...testbeds.deterministic import DeterministicTestbed, modules
 from ...trial import Trial
-from .. import check
-from . import marking, own_code, trials
+from .. import check, templates
+from ..check import reach
+from . import marking, trials
 from .assignments import Assignment, Scenario, Workload
 from .marking import Marked
 from .submissions import Submission
@@ -123,11 +125,36 @@ def grade(
         return _failed(named, assignment, "hostile", f"Tampering: {why}", built.said)
     with SCHEDULERS.standing_in(record.name, record):
         marked = _run_and_mark(named, assignment, record, conformity, right)
-    if template := own_code.of_a_template(built):
+    if template := of_a_template(built):
         return _withheld(marked, f"its code is that of the template {template}")
     if _first_come_first_served(assignment, marked.ran):
         return _withheld(marked, "it serves first come, first served, as the template does")
     return marked
+
+
+def of_a_template(built: modules.Built) -> str:
+    """Return the template whose code a module has; "" if it has another's.
+
+    What the compiler made is compared, so other names, comments or lines are no other code, nor are
+    functions that nobody calls.
+    """
+    code = _code(built.file)
+    return next((name for name in templates.TEMPLATES if _code_of_template(name) == code), "")
+
+
+def _code_of_template(template: str) -> str:
+    with tempfile.TemporaryDirectory() as place:
+        record = scheduler_folders.read(templates.new("unchanged", template, Path(place)))
+    assert record.folder
+    return _code(modules.build(record.folder).file)
+
+
+def _code(module: Path) -> str:
+    """Return a digest of a module's instructions, and of what it asks of the kernel."""
+    section = ("objdump", "--full-contents", "--section=.text", str(module))
+    instructions = reach.said(*section)[2:]  # before that, the file's name
+    asks = reach.said("nm", "--undefined-only", str(module))
+    return hashlib.sha256("\n".join([*instructions, *asks]).encode()).hexdigest()
 
 
 def _withheld(grade: Grade, why: str) -> Grade:

@@ -17,7 +17,7 @@ from ..results.outcome import Outcome
 from ..testbeds.base import Say, Testbed
 from ..trial import Trial
 from .pools import Pool
-from .pools.threads import Threads
+from .pools.task import Threads
 
 MIB_PER_RESULT = 1
 

@@ -1,5 +1,8 @@
-"""Run one trial of a campaign, in this process or on a worker; return the result as bytes."""
+"""Run trials of a campaign: in threads of this process, or one on a worker of a Dask cluster."""
 
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from ... import __version__
@@ -29,6 +32,37 @@ def run(testbed: Testbed, trial: Trial, note: Say) -> Outcome:
     if plugin := installed("testbed", testbed.name):
         told["testbed_plugin"] = plugin.model_dump()
     return replace(outcome, provenance={**outcome.provenance, **told})
+
+
+class Threads:
+    """A pool of `width` threads.
+
+    Each real machine runs one trial at a time. The client only talks to the machine, so a Dask
+    worker would just be another program in between. QEMU works outside of Python as well. So where
+    Dask is not installed, threads run several emulated machines, too.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._threads = ThreadPoolExecutor(width)
+        self._testbeds: set[Testbed] = set()
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown()
+
+    def submit(self, testbed: Testbed, trial: Trial, note: Say) -> Future[Outcome]:
+        """Run a trial when its turn comes."""
+        self._testbeds.add(testbed)
+        return self._threads.submit(run, testbed, trial, note)
+
+    def stop(self) -> None:
+        """End what runs, start nothing more, and wait until all has ended."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for testbed in self._testbeds:
+            testbed.stop()
+        self._threads.shutdown()
 
 
 def run_for(campaign: str, testbed: Testbed, identity: str, trial: Trial) -> Outcome:

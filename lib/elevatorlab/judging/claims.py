@@ -290,13 +290,11 @@ def _counts(claims: Iterable[Claim]) -> Iterable[str]:
         if some[0].testbed == UNMEASURED:
             yield f"Not judged, because nothing was measured: {len(some)}."
             continue
-        measured = is_measured(some[0])
-        title = f"Measured on {_place(some[0])}" if measured else "The documents' own arithmetic"
+        title = "The documents' own arithmetic"
+        if is_measured(some[0]):
+            place = in_words(some[0].testbed, some[0].preset, some[0].machine)
+            title = f"Measured on {place}"
         yield f"{title}: {counted(some)}."
-
-
-def _place(claim: Claim) -> str:
-    return in_words(claim.testbed, claim.preset, claim.machine)
 
 
 def as_text(claims: Sequence[Claim], width: int = 80) -> str:

@@ -8,10 +8,10 @@ was interrupted; a finished one is never written again.
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pandas as pd
 from filelock import FileLock, Timeout
@@ -134,10 +134,11 @@ def write(folder: Path, trial: Trial, outcome: Outcome) -> None:
     result that is there already is kept beside it.
     """
     told = checked(Provenance, outcome.provenance, f"provenance of trial {trial.hash}")
+    origin = {"schema_version": SCHEMA_VERSION, **told.as_given()}
     files = {
         **outcome.files,
         "trial.json": f"{trial.canonical_json()}\n".encode(),
-        "provenance.json": _spelled({"schema_version": SCHEMA_VERSION, **told.as_given()}),
+        "provenance.json": f"{json.dumps(origin, indent=1, sort_keys=True)}\n".encode(),
     }
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
@@ -156,10 +157,6 @@ def write(folder: Path, trial: Trial, outcome: Outcome) -> None:
         _flush(folder.parent)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _spelled(content: Mapping[str, Any]) -> bytes:
-    return f"{json.dumps(content, indent=1, sort_keys=True)}\n".encode()
 
 
 def _flush(path: Path) -> None:

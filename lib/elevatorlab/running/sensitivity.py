@@ -66,14 +66,11 @@ def prepare(name: str, preset: str) -> dict[str, Job]:
     """
     made = {}
     for variation, (overrides, testbed) in variations(studies.get(name)).items():
-        own = BUILD / "sensitivity" / testbed.machine()[:12] / name / _slug(variation)
+        folder = re.sub(r"[^A-Za-z0-9.]+", "-", variation)
+        own = BUILD / "sensitivity" / testbed.machine()[:12] / name / folder
         results = None if variation == sensitivity.USUAL else own
         made[variation] = jobs.prepare(name, preset, overrides, [testbed], results)
     return made
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", name)
 
 
 def judge(prepared: Mapping[str, Job]) -> pd.DataFrame:

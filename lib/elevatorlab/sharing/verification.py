@@ -22,7 +22,6 @@ from ..errors import ElevatorLabError
 from ..judging.matching import DETERMINISTIC
 from ..paths import BUILD
 from ..plugins import studies
-from ..plugins.studies import Study
 from ..plugins.testbeds import DEFAULT
 from ..results import reading, references, tidying
 from ..running import jobs
@@ -238,8 +237,8 @@ def _compare(
 def _compare_verdicts(name: str, stored: pd.DataFrame, fresh: pd.DataFrame) -> Verification:
     study, what = studies.get(name), f"{name} verdicts"
     before, after = (
-        {(one.id, one.where): one.verdict for one in study.judge(_sorted(rows, study))}
-        for rows in (stored, fresh)
+        {(one.id, one.where): one.verdict for one in study.judge(rows)}
+        for rows in (table.sort_values(study.ORDER, ignore_index=True) for table in (stored, fresh))
     )
     changed = [
         f"{claim} ({before.get((claim, where))}, now {after.get((claim, where))})"
@@ -250,10 +249,6 @@ def _compare_verdicts(name: str, stored: pd.DataFrame, fresh: pd.DataFrame) -> V
         return Verification(what, SAME, f"all {len(before)} are the same")
     some = "; ".join(changed[:10]) + ("; ..." if len(changed) > 10 else "")
     return Verification(what, DIFFERENT, f"{len(changed)} of {len(before)} DIFFER: {some}")
-
-
-def _sorted(rows: pd.DataFrame, study: Study) -> pd.DataFrame:
-    return rows.sort_values(study.ORDER, ignore_index=True)
 
 
 def outcome(found: list[Verification]) -> str:

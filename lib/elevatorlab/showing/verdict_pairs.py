@@ -47,9 +47,9 @@ def pairs(mine: Iterable[Claim], other: Iterable[Claim]) -> list[Pair]:
         for claim in filter(is_measured, claims):
             pair = found.setdefault((claim.study, claim.id), Pair([], []))
             pair[side].append(claim)
-    tested = [pair for pair in found.values() if any(map(_was_tested, pair.mine + pair.other))]
+    tested = [
+        pair
+        for pair in found.values()
+        if any(claim.verdict != Verdict.NOT_TESTABLE for claim in pair.mine + pair.other)
+    ]
     return sorted(tested, key=lambda pair: not pair.differs)
-
-
-def _was_tested(claim: Claim) -> bool:
-    return claim.verdict != Verdict.NOT_TESTABLE

@@ -64,17 +64,13 @@ def trials(schedulers: tuple[str, ...], repetitions: int = REPETITIONS) -> list[
     ]
 
 
-def _scheduler(name: str) -> dict[str, Any]:
-    return {"name": name, "tunables": room_for(name, HELD)}
-
-
 def _trial(question: str, scheduler: str, repetition: int, **fields: Any) -> Trial:
     usual = {
         "study": STUDY,
         "preset": "quick",
         "labels": {"question": question},
         "memory_mib": 512,
-        "scheduler": _scheduler(scheduler),
+        "scheduler": {"name": scheduler, "tunables": room_for(scheduler, HELD)},
         "filesystem": None,
         "groups": ({"name": "main"},),
         "settle_s": 0.01,

@@ -72,7 +72,10 @@ def run(
         else:
             _write(_file(kept, one), grade.model_dump_json(indent=1))
         progress(done, len(todo), grade)
-    grades = [failed.get(one.student) or _kept(kept, one) for one in found]
+    grades = [
+        failed.get(one.student) or Grade.model_validate_json(_file(kept, one).read_text())
+        for one in found
+    ]
     return grades, right
 
 
@@ -102,10 +105,6 @@ def _reference(assignment: Assignment, file: Path, digest: str) -> dict[str, Par
 
 def _file(kept: Path, submission: Submission) -> Path:
     return kept / f"{submission.slug}.json"
-
-
-def _kept(kept: Path, submission: Submission) -> Grade:
-    return Grade.model_validate_json(_file(kept, submission).read_text())
 
 
 def _is_kept(kept: Path, submission: Submission, digest: str) -> bool:

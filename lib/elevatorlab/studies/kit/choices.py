@@ -42,7 +42,8 @@ def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> J
     )
     verdict, why = _common({one.verdict for one in found.values()}, choice, len(found) == possible)
     if verdict == Verdict.UNDECIDED:
-        needed = [one.evidence.repetitions_to_decide for one in found.values() if _is_open(one)]
+        undecided = [one for one in found.values() if one.verdict == Verdict.UNDECIDED]
+        needed = [one.evidence.repetitions_to_decide for one in undecided]
         evidence = evidence._replace(p_value=1.0, repetitions_to_decide=_most(needed))
     elif verdict not in DECIDED:
         evidence = evidence._replace(p_value=None)
@@ -65,10 +66,6 @@ def _common(verdicts: set[Verdict], choice: Choice, all_measured: bool) -> tuple
     if against and Verdict.REPRODUCED in verdicts:
         return Verdict.NOT_TESTABLE, f"{open_ones}, and the verdict depends on it."
     return Verdict.UNDECIDED, f"{open_ones}; some {each}s leave the claim undecided."
-
-
-def _is_open(judgement: Judgement) -> bool:
-    return judgement.verdict == Verdict.UNDECIDED
 
 
 def _most(values: Sequence[Number | None]) -> Number | None:

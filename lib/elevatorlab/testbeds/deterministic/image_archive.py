@@ -107,7 +107,10 @@ def _write(folder: Path, files: Mapping[str, Path]) -> Path:
 def _description(files: Mapping[str, Path]) -> Description:
     """Describe this machine's image; refuse files that have changed since it was built."""
     parts = image.digest_parts()
-    entries = {name: _entry_of(file) for name, file in files.items()}
+    entries = {
+        name: ImageFile(size_bytes=file.stat().st_size, sha256=cache.sha256(file))
+        for name, file in files.items()
+    }
     for name, sha256 in zip(image.FILES, parts["files"], strict=True):
         if entries[name].sha256 != sha256:
             raise ElevatorLabError(
@@ -122,10 +125,6 @@ def _description(files: Mapping[str, Path]) -> Description:
         "files": entries,
     }
     return Description.model_validate(content)
-
-
-def _entry_of(file: Path) -> ImageFile:
-    return ImageFile(size_bytes=file.stat().st_size, sha256=cache.sha256(file))
 
 
 def _add(archive: tarfile.TarFile, name: str, size_bytes: int, content: IO[bytes]) -> None:

@@ -279,11 +279,11 @@ def ratio_interval(
     >>> ratio_interval(pd.Series([2.0, 4.0]), pd.Series([1.0, 2.0])).value
     2.0
     """
-    paired = pd.concat([numerator, denominator], axis=1, join="inner").dropna()
-    if paired.empty or (paired <= 0).any(axis=None):
+    above, below = numerator.dropna().align(denominator.dropna(), join="inner")
+    if above.empty or (above <= 0).any() or (below <= 0).any():
         raise ValueError(
             "expected positive values that share at least one repetition, found "
             f"{numerator.to_dict()} over {denominator.to_dict()}: measure both sides with "
             "the same repetition numbers"
         )
-    return geometric_interval(paired.iloc[:, 0] / paired.iloc[:, 1], confidence)
+    return geometric_interval(above.to_numpy() / below.to_numpy(), confidence)

@@ -96,8 +96,8 @@ class Parameters(CommonParameters):
     contrast_containers: tuple[Containers, ...]
     #: Numbers of normal containers beside an overloaded one.
     normal_containers: tuple[Containers, ...]
-    #: Further schedulers under which one container is overloaded, since the paper names none: beside
-    #: the fewest and the most normal containers. The second ones are this project's.
+    #: Further schedulers under which one container is overloaded, since the paper names none:
+    #: beside the fewest and the most normal containers. The second ones are this project's.
     overload_schedulers: tuple[SchedulerName, ...] = ()
     reimplemented: tuple[SchedulerName, ...] = ()
     #: Experiment ``sweep``: numbers of writers in the overloaded container. The size of their
@@ -145,8 +145,8 @@ class Parameters(CommonParameters):
     frontier_total_weights: tuple[Weight, ...] = ()
     frontier_vrates: tuple[tuple[Percent, Percent], ...] = ((25, 100), (80, 80), (100, 100))
     frontier_waits_ms: tuple[Positive, ...] = (5,)
-    #: Experiment ``frontier``: how long the requests of offenders may wait under ``io_class``, in whole
-    #: ticks of 4 ms, as the kernel keeps them.
+    #: Experiment ``frontier``: how long the requests of offenders may wait under ``io_class``, in
+    #: whole ticks of 4 ms, as the kernel keeps them.
     frontier_agings_ms: tuple[Count, ...] = (60, 80, 100, 200, 10_000)
     frontier_periods_s: tuple[Positive, ...] = (1, 0.25)
     #: Experiment ``frontier``: how long the overload lasts.

@@ -2,12 +2,14 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
 import broken_schedulers
 from elevatorlab.elevators import templates
-from elevatorlab.elevators.check import cases, check
+from elevatorlab.elevators.check import cases, check, machine
+from elevatorlab.elevators.check.in_guest.cases import orders
 from elevatorlab.plugins.scheduler_folders import ZOO
 from elevatorlab.plugins.schedulers import SCHEDULERS
 from helpers import cli
@@ -28,6 +30,9 @@ class TestInTheMachine:
         assert told["passed"] and told["name"] == "mine"
         assert [one["case"] for one in told["verdicts"]] == [case.name for case in cases.CASES]
         assert {one["outcome"] for one in told["verdicts"]} == {"passed"}
+        (flushes,) = (one for one in told["verdicts"] if one["case"] == "keeps_flushes")
+        given_back, marked = map(int, re.findall(r"\d+", flushes["said"])[:2])
+        assert given_back == 2 * (orders.CONNECTIONS - 1) and marked > 0
         assert "it passes the check" in page_file.read_text()
         assert left_in(place) == []
 
@@ -45,6 +50,18 @@ class TestInTheMachine:
             source = (folder / f"{name}-iosched.c").read_text().splitlines()
             assert broken.line in source[int(number) - 1]
         assert left_in(place) == []
+
+
+def test_a_pass_that_the_disk_knows_nothing_of_is_named_as_tampering(tmp_path, monkeypatch):
+    guest = tmp_path / "in_guest"
+    shutil.copytree(machine.GUEST, guest)
+    with open(guest / "cases/disks.py", "a") as file:
+        file.write("\n\ndef keeps_data(scheduler):\n    return 'passed'\n")
+    monkeypatch.setattr(machine, "GUEST", guest)
+    conformity = check(SCHEDULERS.get("fifo").folder.path, only=["keeps_data"])
+    (failure,) = conformity.failures
+    assert conformity.tampers
+    assert "the case keeps_data is said to have passed" in failure.said
 
 
 def assert_passes(folder):

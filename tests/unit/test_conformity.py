@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from elevatorlab import scratch
-from elevatorlab.elevators.check import cases, check, kernel_log, machine, page, reach
+from elevatorlab.elevators.check import cases, check, host_disk, kernel_log, machine, page, reach
 from elevatorlab.elevators.check.conformity import CaseVerdict, Conformity
 from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
@@ -307,7 +307,7 @@ def test_only_the_next_signed_message_is_heard():
         (line.replace("ended", "began"), 1),
         ('{"event": "ended"}\n', 1),
     ):
-        with pytest.raises(machine.Forged):
+        with pytest.raises(host_disk.Forged):
             machine.opened(forged, key, number)
 
 

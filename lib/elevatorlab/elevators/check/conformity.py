@@ -14,7 +14,7 @@ from ...errors import ElevatorLabError, TrialFailed
 from ...plugins import scheduler_folders
 from ...plugins.schedulers import OF_THE_KERNEL, OURS, SchedulerRecord
 from ...testbeds.deterministic import modules
-from . import kernel_log, machine, reach
+from . import host_disk, kernel_log, machine, reach
 from .cases import BASIC, BUILDS, IN_THE_MACHINE, OTHERS, SIDE_BY_SIDE, STAYS, Case
 
 Outcome = Literal["passed", "failed", "not run"]
@@ -104,7 +104,7 @@ def check(
     run.reach(CaseVerdict(STAYS.name, "passed"))
     try:
         return run.in_machines(built)
-    except machine.Forged as forged:
+    except host_disk.Forged as forged:
         del run.verdicts[1:]
         run.reach(CaseVerdict(STAYS.name, "failed", f"It tampers with the check: {forged}."))
         return run.end(TAMPERS)
@@ -178,6 +178,7 @@ class _Sequence:
     def _go_on(self, cases: Sequence[str]) -> list[str]:
         """Run cases in a fresh machine until one fails; return the cases that are left to run."""
         self._case, self._crashed = "", False
+        self._disks = host_disk.Disks()
         record, built = self.record, self.built
         files = [*record.counters, *([record.signature] if record.signature else [])]
         job = {
@@ -188,7 +189,11 @@ class _Sequence:
             "cases": list(cases),
         }
         inputs = {"job.json": json.dumps(job).encode(), built.file.name: built.file.read_bytes()}
-        ended = machine.run(inputs, self._hear, self.turns)
+        try:
+            ended = machine.run(inputs, self._hear, self._disks.answer, self.turns)
+        except host_disk.Wrong as wrong:
+            self._reach(CaseVerdict(self._case, "failed", str(wrong)))
+            return list(cases[cases.index(self._case) + 1 :])
         if self._crashed or not ended.by_itself:
             said, trace = kernel_log.trouble(ended.console, built.with_lines)
             hangs = kernel_log.hangs(ended.console)
@@ -211,6 +216,8 @@ class _Sequence:
             self._crashed = True
         elif event in ("passed", "failed"):
             said = _with_places(message["said"], self.built.with_lines)
+            if event == "passed":  # which is a hint, where the host sees for itself
+                said = ", ".join(filter(None, (said, self._disks.judge(self._case))))
             took_ms, hangs = message.get("took_ms"), message.get("hangs", False)
             self._reach(CaseVerdict(self._case, event, said, took_ms=took_ms, hangs=hangs))
 

@@ -7,15 +7,19 @@ time costs nothing.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
+import mmap
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +29,8 @@ from ... import cache, scratch
 from ...errors import NotReady, TrialFailed
 from ...testbeds.deterministic import exchange, image, initramfs, qemu, template, timeouts
 from ...testbeds.deterministic.monitor import Monitor, converse
+from .host_disk import Forged
+from .in_guest import mailbox
 
 MEMORY_MIB = 512
 GUEST = Path(__file__).with_name("in_guest")
@@ -51,10 +57,6 @@ KERNEL_OPTIONS = " ".join(
 )
 
 
-class Forged(Exception):
-    """Something in the machine spoke in the name of the check's program, or ended the machine."""
-
-
 class Ended(NamedTuple):
     """How a machine ended."""
 
@@ -72,12 +74,17 @@ MACHINE = replace(qemu.USUAL, cpus=2)
 LONG_TURNS, SHORT_TURNS = 1000, 150
 
 
-def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None], turns: int) -> Ended:
+def run(
+    job: Mapping[str, bytes],
+    hear: Callable[[dict[str, Any]], None],
+    answer: Callable[[mmap.mmap], None],
+    turns: int,
+) -> Ended:
     """Continue a copy of the machine with a job, until the machine ends.
 
-    `turns`: One of `LONG_TURNS` and `SHORT_TURNS`.
-    `hear`: Called with each message of the guest when it arrives. Raises `Forged` if a message is
-    not the guest's program's own.
+    `hear`: Called with each message of the guest when it arrives. `answer`: Called with the mailbox
+    when the guest has put a question there; the machine stands still meanwhile. `turns`: One of
+    `LONG_TURNS` and `SHORT_TURNS`. Raises `Forged` if a message is not the guest's program's own.
     """
     key = secrets.token_bytes(32)
     kept = _kept()
@@ -86,13 +93,51 @@ def run(job: Mapping[str, bytes], hear: Callable[[dict[str, Any]], None], turns:
         exchange.write(place / "exchange", {**job, "key": key})
         incoming = ("-incoming", "defer", "-S")
         emulator = replace(MACHINE, slot=turns)
-        with _started(emulator, kept, kept / "ram", "share=off", place, *incoming) as machine:
-            converse(template.resume(place / "monitor", machine, kept / "state", LIMIT_S))
-            last = _listen(machine, place, key, hear)
+        with (
+            _mailbox(place / "exchange") as asked,
+            _started(emulator, kept, kept / "ram", "share=off", place, *incoming) as machine,
+            ThreadPoolExecutor(1) as thread,
+        ):
+            converse(_comes_up(place / "monitor", machine))
+            asks = socket.socket(socket.AF_UNIX)
+            asks.connect(str(place / "asks"))
+            answering = thread.submit(_answer, asks, lambda: answer(asked))
+            try:
+                converse(template.resume(place / "monitor", machine, kept / "state", LIMIT_S))
+                last = _listen(machine, place, key, hear, answering)
+            finally:
+                machine.kill()  # and so `answering` ends
+            answering.result()
             by_itself = machine.wait() == qemu.FINISHED
             if by_itself and last.get("event") != "ended":
                 raise Forged("the machine was ended, and not by the check's program")
         return Ended(by_itself, (place / "console").read_text(errors="replace"))
+
+
+@contextmanager
+def _mailbox(file: Path) -> Iterator[mmap.mmap]:
+    """Give the part of the exchange that is the mailbox."""
+    length = mailbox.QUESTION_BYTES + mailbox.DATA_BYTES
+    with open(file, "r+b") as both, mmap.mmap(both.fileno(), length, offset=mailbox.BEGIN) as part:
+        yield part
+
+
+async def _comes_up(path: Path, machine: subprocess.Popen[str]) -> None:
+    async with Monitor(path, machine, LIMIT_S):
+        pass
+
+
+def _answer(asks: socket.socket, answer: Callable[[], None]) -> None:
+    """Answer each time the machine has stopped itself, until it ends.
+
+    This is so short a talk with QEMU's monitor that its library would take most of the time.
+    """
+    with contextlib.suppress(OSError), asks, asks.makefile("rw", buffering=1) as monitor:
+        monitor.write('{"execute": "qmp_capabilities"}\n')
+        for line in monitor:
+            if line.endswith("\n") and json.loads(line).get("event") == "STOP":
+                answer()
+                monitor.write('{"execute": "cont"}\n')
 
 
 def _listen(
@@ -100,6 +145,7 @@ def _listen(
     place: Path,
     key: bytes,
     hear: Callable[[dict[str, Any]], None],
+    answering: Future[None],
 ) -> dict[str, Any]:
     """Pass on the guest's messages until the machine has ended; return the last one.
 
@@ -122,6 +168,8 @@ def _listen(
                     hear(message)
                     line = ""
                     number += 1
+            if answering.done() and not ended:
+                answering.result()
             if not interrupted and _processor_s(machine) - heard_s > LOOPS_AFTER_S:
                 # The kernel then shows where it was, and ends the machine.
                 converse(_interrupt(place / "monitor", machine))
@@ -149,8 +197,8 @@ def opened(line: str, key: bytes, number: int) -> dict[str, Any]:
     return content
 
 
-async def _interrupt(socket: Path, machine: subprocess.Popen[str]) -> None:
-    async with Monitor(socket, machine, LIMIT_S) as monitor:
+async def _interrupt(path: Path, machine: subprocess.Popen[str]) -> None:
+    async with Monitor(path, machine, LIMIT_S) as monitor:
         await monitor.do("inject-nmi")
 
 
@@ -233,6 +281,8 @@ def _more(kept: Path, place: Path) -> tuple[str, ...]:
         *("-initrd", str(kept / "initramfs.cpio"), "-append", KERNEL_OPTIONS),
         *("-serial", f"file:{place / 'console'}", "-serial", f"file:{place / 'said'}"),
         *("-device", "i6300esb", "-action", "watchdog=inject-nmi"),
+        # The second monitor is for the mailbox alone.
+        *("-qmp", f"unix:{place / 'asks'},server=on,wait=off"),
     )
 
 

@@ -1,23 +1,25 @@
-"""A network block device whose server is in this program, so that every request is seen.
+"""A network block device whose data are on the host, which sees every request.
 
-The server gets the requests that the scheduler dispatched, in that order. The server's cache is
-volatile: data that was not flushed is lost in a power cut.
+The server in this program gets the requests that the scheduler dispatched, in that order, and
+passes each on to the host (`host_disk`). The disk's cache is volatile: data that was not flushed is
+lost in a power cut.
 """
 
 from __future__ import annotations
 
 import fcntl
 import mmap
+import os
 import socket
 import struct
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from .disks import SECTOR_BYTES, Disk
+from .mailbox import FILL, NEW_DISK, Mailbox
 
 # linux/nbd.h
 SET_SOCK, SET_BLOCK_SIZE, DO_IT, CLEAR_SOCK = 0xAB00, 0xAB01, 0xAB03, 0xAB04
@@ -35,16 +37,6 @@ SLOW_S, SMALLEST_BUFFER = 0.0003, 1
 def page(length: int) -> mmap.mmap:
     """Return memory that O_DIRECT takes: whole pages."""
     return mmap.mmap(-1, length)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A request that came to the disk."""
-
-    operation: int
-    sector: int
-    sectors: int
-    fua: bool
 
 
 class NetworkBlockDevice(Disk):
@@ -66,11 +58,8 @@ class NetworkBlockDevice(Disk):
         slow: bool = False,
     ) -> None:
         self._slow = slow
-        self._takes_fua = takes_fua
-        self.seen: list[Seen] = []
-        self.cached = bytearray(size_mib << 20)
-        self.durable = bytearray(size_mib << 20)
-        self._dirty: list[tuple[int, int]] = []
+        self._mailbox = Mailbox()
+        self._mailbox.ask(NEW_DISK, int(takes_fua), size_mib << 20)
         self._device = open("/dev/nbd0", "r+b", buffering=0)  # noqa: SIM115 (closed on exit)
         self._sockets = [socket.socketpair() for _ in range(connections)]
         self._tell(CLEAR_SOCK)
@@ -89,6 +78,8 @@ class NetworkBlockDevice(Disk):
         super().__init__("nbd0")
         while not self.size_bytes:
             pass
+        os.close(os.open(self.device, os.O_RDONLY))  # the kernel looks for partitions
+        self._mailbox.ask(FILL, 0, 0)
 
     @staticmethod
     def _start(work: Callable[[], Any]) -> threading.Thread:
@@ -110,6 +101,7 @@ class NetworkBlockDevice(Disk):
         for both in self._sockets:
             for end in both:
                 end.close()
+        self._mailbox.close()
 
     def _tell(self, command: int, value: int = 0) -> None:
         fcntl.ioctl(self._device, command, value)
@@ -124,29 +116,10 @@ class NetworkBlockDevice(Disk):
             if self._slow:
                 time.sleep(SLOW_S)
             data = connection.recv(length, socket.MSG_WAITALL) if kind & 0xFFFF == WRITE else b""
-            answer = REPLY.pack(REPLY_MAGIC, 0, handle) + self._do(kind, at, length, data)
+            read = self._mailbox.ask(kind, at, length, data)
+            answer = REPLY.pack(REPLY_MAGIC, 0, handle) + read
             if lasts is not None:
                 lasts -= 1
                 if not lasts:  # before the answer, after which the kernel may send the next one
                     connection.shutdown(socket.SHUT_RD)
             connection.sendall(answer)
-
-    def _do(self, kind: int, at: int, length: int, data: bytes) -> bytes:
-        """Carry out a request; return the data of a read, or nothing."""
-        operation, fua = kind & 0xFFFF, bool(kind & FUA)
-        self.seen.append(Seen(operation, at // SECTOR_BYTES, length // SECTOR_BYTES, fua))
-        if operation == READ:
-            return bytes(self.cached[at : at + length])
-        if operation == WRITE:
-            self.cached[at : at + length] = data
-            self._dirty.append((at, length))
-            if fua and self._takes_fua:
-                self.durable[at : at + length] = data
-        elif operation == FLUSH:
-            self._flush()
-        return b""
-
-    def _flush(self) -> None:
-        for at, length in self._dirty:
-            self.durable[at : at + length] = self.cached[at : at + length]
-        self._dirty.clear()

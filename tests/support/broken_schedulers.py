@@ -234,6 +234,53 @@ BROKEN = {
         "stays_in_the_block_layer",
         "as a number",
     ),
+    "irqs_off": Broken(
+        CHOSEN,
+        "\tif (list_count(&data->requests) == 60) {\n\t\tunsigned long flags;\n\n"
+        "\t\tlocal_irq_save(flags);\n\t\tmdelay(20);\n\t\tlocal_irq_restore(flags);\n\t}\n"
+        + CHOSEN,
+        *("serves_a_full_queue", "It keeps interrupts off for", "local_irq_restore(flags)"),
+    ),
+    "polls": Broken(
+        "\treturn !list_empty_careful",
+        "\tudelay(40);\n\tblk_mq_delay_run_hw_queue(hctx, 1);\n\treturn !list_empty_careful",
+        *("serves_one_at_a_time", "it polls"),
+    ),
+    "leaks_pages": Broken(
+        *(ENTERS, COUNTS % 100 + "__get_free_pages(GFP_ATOMIC, 2);\n" + ENTERS),
+        *("unloads_cleanly", "pages that were never freed", "__get_free_pages("),
+    ),
+    "leaks_percpu": Broken(
+        PREPARED,
+        f"{PREPARED}\tif (!alloc_percpu(int))\n\t\treturn -ENOMEM;\n",
+        *("unloads_cleanly", "pages that were never freed", "alloc_percpu("),
+    ),
+    "module_kept": Broken(
+        *(ENTERS, COUNTS % 100 + "__module_get(THIS_MODULE);\n" + ENTERS),
+        *("unloads_cleanly", "References to the module are left"),
+    ),
+    "another_name": Broken(
+        '\t.elevator_name = "another_name",\n',
+        '\t.elevator_name = "a_third_name",\n',
+        *("loads", "brings no scheduler another_name"),
+    ),
+    "ends_long_ones": Broken(
+        ENTERS,
+        "\t\tif (blk_rq_sectors(rq) >= 128 && op_is_write(req_op(rq))) {\n"
+        "\t\t\tlist_del_init(&rq->queuelist);\n"
+        "\t\t\tblk_mq_start_request(rq);\n\t\t\tblk_mq_end_request(rq, BLK_STS_OK);\n"
+        "\t\t\tcontinue;\n\t\t}\n" + ENTERS,
+        *("keeps_data", "does not read back"),
+    ),
+    "takes_the_first": Broken(
+        "\t\ttrace_block_rq_insert(rq);\n\t}",
+        "\t\ttrace_block_rq_insert(rq);\n\t\tbreak;\n\t}",
+        *("merges", "It was lost: the scheduler never handed it to the disk"),
+    ),
+    "comes_back": Broken(
+        *(COMES_BACK, f"\t\tBUG_ON(at_head);\n{COMES_BACK}"),
+        *("takes_requests_back", "The kernel cannot go on", "BUG_ON(at_head)"),
+    ),
     "starves": Broken(
         "list_add_tail(&rq->queuelist, &data",
         "list_add(&rq->queuelist, &data",
@@ -254,7 +301,8 @@ def folder(name: str, into: Path) -> Path:
     source.write_text(
         text.replace(
             "#include <linux/list.h>",
-            "#include <linux/delay.h>\n#include <linux/fs.h>\n#include <linux/list.h>",
+            "#include <linux/delay.h>\n#include <linux/fs.h>\n#include <linux/list.h>\n"
+            "#include <linux/percpu.h>",
         ).replace(f"struct {name}_data {{", f"{HELPERS}struct {name}_data {{", 1)
     )
     (made / "scheduler.json").write_text(json.dumps({"name": name}))

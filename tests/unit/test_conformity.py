@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import broken_schedulers
 from elevatorlab import scratch
 from elevatorlab.elevators.check import cases, check, host_disk, kernel_log, machine, page, reach
 from elevatorlab.elevators.check.conformity import CaseVerdict, Conformity
-from elevatorlab.elevators.check.in_guest import atomic, load, memory, trace
+from elevatorlab.elevators.check.in_guest import atomic, late, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.testbeds.deterministic import modules
@@ -29,6 +30,12 @@ def test_every_case_has_a_function_and_words():
     functions = re.findall(r"^        (?:at_rest|disks|orders|under_load)\.(\w+),", registry, re.M)
     assert functions == [case.name for case in cases.IN_THE_MACHINE]
     assert all(case.title.endswith(".") and case.means.endswith(".") for case in cases.CASES)
+
+
+def test_every_case_is_failed_by_a_broken_scheduler():
+    assert {one.case for one in broken_schedulers.BROKEN.values()} == {
+        case.name for case in cases.CASES
+    }
 
 
 NMI = "[    5.232961] Uhhuh. NMI received for unknown reason 21 on CPU 0.\n"
@@ -208,6 +215,38 @@ def test_what_may_sleep_under_a_lock_is_named(tmp_path, monkeypatch):
     (tmp_path / "trace").write_text(ALLOCATES)
     with pytest.raises(Broken, match=r"kmalloc under a spinlock .* at mine_insert\+0x1c\. Memory"):
         atomic.look("mine_iosched")
+
+
+CLOCK = """\
+  python3-9 [000] d..1. 5.1: hrtimer_start: hrtimer=00ab function=tick_sched_timer expires=5000000000 mode=0x2
+  python3-9 [000] d.h.. 5.2: hrtimer_expire_entry: hrtimer=00ab function=tick_sched_timer now=50{}00000
+  python3-9 [000] d.h.. 5.2: <stack trace>
+ => hrtimer_interrupt+0x10a/0x240
+ => mine_dispatch+0x1c/0x60 [mine_iosched]
+"""  # noqa: E501
+
+
+def test_interrupts_that_were_off_for_long_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(late, "BUFFER", tmp_path)
+    for delay, module in ("001", "mine_iosched"), ("070", "other_iosched"):
+        (tmp_path / "trace").write_text(CLOCK.format(delay))
+        late.look(module)
+    (tmp_path / "trace").write_text(CLOCK.format("070"))
+    with pytest.raises(Broken, match=r"interrupts off for 7 ms, up to mine_dispatch\+0x1c/0x60\."):
+        late.look("mine_iosched")
+
+
+def test_pages_that_only_a_module_was_given_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "CALLS", tmp_path)
+    call = "x-1 [000] ...1. 5.1: {}: (f+0x4/0x90) caller=0x{:x}\n"
+    first, second, of_another = 0xFFFFFFFFC0468000, 0xFFFFFFFFC0568000, 0xFFFFFFFFC0668000
+    calls = [("__get_free_pages", first + 16), ("free_pages", first + 64)]
+    calls += [("__get_free_pages", second + 16), ("alloc_pages", of_another)]
+    (tmp_path / "trace").write_text("".join(call.format(*one) for one in calls))
+    places = [{".text": range(begin, begin + 4096)} for begin in (first, second)]
+    assert memory.pages_left(places) == (1, ".text+0x10")
+    assert memory.pages_left(places[:1]) == (0, ".text+0x10")
+    assert memory.pages_left([]) == (0, "")
 
 
 class RamDisk:

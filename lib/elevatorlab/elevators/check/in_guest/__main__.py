@@ -13,7 +13,7 @@ import traceback
 import tty
 from pathlib import Path
 
-from . import atomic, memory, ports, supervisor, trace
+from . import atomic, late, memory, ports, supervisor, trace
 from .cases import ALL
 from .failure import Broken
 from .scheduler import Scheduler
@@ -62,6 +62,7 @@ def prepare() -> None:
         subprocess.run(["modprobe", *module], check=True)
     trace.begin()
     atomic.begin()
+    late.begin()
     tty.setraw(os.open("/dev/ttyS1", os.O_RDWR | os.O_NOCTTY))
     # Forget what was read from the exchange so far, such as a partition table.
     exchange = os.open(EXCHANGE, os.O_RDWR)

@@ -1,13 +1,17 @@
 """Find memory that a module allocated and never freed.
 
-The machine's kernel notes who allocated each object of its general caches (slub_debug=U).
+The machine's kernel notes who allocated each object of its general caches (slub_debug=U). It does
+not note who allocated whole pages. So the calls of the module that allocate and free them are
+traced, and counted.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,3 +76,56 @@ def leaks(
             for name, addresses in places.items():
                 if address in addresses:
                     yield cache, number, f"{name}+{address - addresses.start:#x}"
+
+
+TRACING = Path("/sys/kernel/tracing")
+CALLS = TRACING / "instances/pages"
+
+#: Functions that give pages, or parts of pages for each processor, and those that take them back.
+#: What vmalloc gives needs no tracing, since it has an object in a general cache.
+GIVE = (
+    "alloc_pages __alloc_pages __get_free_pages get_zeroed_page alloc_pages_exact __alloc_percpu "
+    "__alloc_percpu_gfp"
+).split()
+TAKE = "__free_pages free_pages __folio_put free_pages_exact free_percpu".split()
+
+#: No code of the kernel's own is behind this address.
+MODULES_FROM = 0xFFFF_FFFF_A000_0000
+
+
+@contextmanager
+def calls_counted() -> Iterator[None]:
+    """Trace which modules call these functions, while a with block runs."""
+    CALLS.mkdir(exist_ok=True)
+    probes = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
+    for name in (*GIVE, *TAKE):
+        os.write(probes, f"p:pages/{name} {name} caller=+0($stack):x64\n".encode())
+    os.close(probes)
+    (CALLS / "events/pages/filter").write_text(f"caller >= {MODULES_FROM:#x}")
+    (CALLS / "events/pages/enable").write_text("1")
+    try:
+        yield
+    finally:
+        (CALLS / "events/pages/enable").write_text("0")
+
+
+def pages_left(places: Iterable[dict[str, range]]) -> tuple[int, str]:
+    """Return how many more calls have given the module pages than taken some, and a place.
+
+    `places`: Addresses of the sections of the module's code, for each time that it was loaded. The
+    place is that of the most frequent call that gives pages.
+    """
+    given: Counter[str] = Counter()
+    taken = 0
+    for line in (CALLS / "trace").read_text().splitlines():
+        if not (found := re.search(r": (\w+): .* caller=0x([0-9a-f]+)", line)):
+            continue
+        address = int(found[2], 16)
+        for sections_then in places:
+            for name, addresses in sections_then.items():
+                if address in addresses:
+                    taken += found[1] in TAKE
+                    if found[1] in GIVE:
+                        given[f"{name}+{address - addresses.start:#x}"] += 1
+    (place, _), *_ = given.most_common(1) or [("", 0)]
+    return given.total() - taken, place

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import atomic, trace
+from . import atomic, late, trace
 from .disks import Disk
 from .failure import Broken
 
@@ -55,6 +55,7 @@ def run(case: Callable[[Scheduler], str], scheduler: Scheduler) -> str:
     _watch(thread)
     look_for_complaints()
     atomic.look(scheduler.module)
+    late.look(scheduler.module)
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]

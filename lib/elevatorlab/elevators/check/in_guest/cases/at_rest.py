@@ -72,25 +72,39 @@ def unloads_cleanly(scheduler: Scheduler) -> str:
     time.sleep(1)  # what is freed late is freed now
     before = memory.snapshot()
     _require_no_leaks(scheduler.before, before, places)
-    for cycle in range(CYCLES):
-        scheduler.load()
-        with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=1) as disk:
-            disk.select(scheduler.name, waiting=128)
-            burst.write_and_read_back(disk, 128)
-            used = subprocess.run(["rmmod", scheduler.module], capture_output=True)
-            require(used.returncode != 0, "The module unloads though a disk uses it.")
-            if cycle % 2:  # the disk may also go first
-                disk.select("none")
-        time.sleep(0.1)
-        scheduler.unload()
-    time.sleep(1)  # what is freed late is freed now; a timer that is still set goes off
+    loaded_at = []
+    with memory.calls_counted():
+        for cycle in range(CYCLES):
+            scheduler.load()
+            loaded_at.append(memory.sections(scheduler.folder))
+            _work_and_unload(scheduler, cycle)
+        time.sleep(1)  # what is freed late is freed now; a timer that is still set goes off
     memory.check_all_objects()
     after = memory.snapshot()
     _require_no_leaks(before, after, places)
+    number, place = memory.pages_left(loaded_at)
+    require(
+        number <= 0,
+        f"{number} calls of the module gave it pages that were never freed, though it was "
+        f"unloaded. One of them is at {place}.",
+    )
     caches = sorted(after.caches - before.caches)
     require(not caches, f"The slab cache {', '.join(caches)} was never destroyed.")
     require(not Path(scheduler.folder).exists(), "The module is still there.")
     return f"{CYCLES} times"
+
+
+def _work_and_unload(scheduler: Scheduler, cycle: int) -> None:
+    """Let the scheduler work under load, try to unload it, and unload it when it is unused."""
+    with NullBlk(irqmode=AFTER_A_TIME, completion_nsec=100_000, hw_queue_depth=1) as disk:
+        disk.select(scheduler.name, waiting=128)
+        burst.write_and_read_back(disk, 128)
+        used = subprocess.run(["rmmod", scheduler.module], capture_output=True)
+        require(used.returncode != 0, "The module unloads though a disk uses it.")
+        if cycle % 2:  # the disk may also go first
+            disk.select("none")
+    time.sleep(0.1)
+    scheduler.unload()
 
 
 def _require_no_leaks(

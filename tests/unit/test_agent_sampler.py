@@ -94,16 +94,16 @@ def test_a_moment_of_requests_is_not_taken_for_fio(monkeypatch):
     monkeypatch.setattr(fio_points, "LOOK_MS", 0)
     counted = iter([0, 4, 8, 8, 9, 9, 10, 11, 12, 13])
     counters = SimpleNamespace(requests=lambda: next(counted))
-    watcher = fio_points._Watcher(counters, fio_points._Times(0, 0, 0), None)
+    watcher = fio_points._Watcher(counters, fio_points.Times(0, 0, 0), None)
     assert watcher._wait_for_requests()
     assert next(counted) == 13
 
 
 def test_a_point_warms_up_and_is_measured_for_at_least_as_long_as_it_asks():
     usual = {"ramp_ms": 5, "counted_ms": 40, "window_ms": 60}
-    assert fio_points._Times.of(usual, 1) == (5, 40, 60)
+    assert fio_points.Times.of(usual, 1) == (5, 40, 60)
     longer = {**usual, "least_ms": [3, 20, 900]}
-    assert [fio_points._Times.of(longer, number) for number in range(3)] == [
+    assert [fio_points.Times.of(longer, number) for number in range(3)] == [
         (5, 40, 60),
         (20, 40, 60),
         (900, 40, 900),

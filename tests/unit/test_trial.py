@@ -22,6 +22,7 @@ OTHERS = {
     "machine": "virtual_machine",
     "memory_mib": 513,
     "processors": 2,
+    "rounds": {"slot_instructions": 200},
     "device": profile("nvme_ssd", 65),
     "scheduler": {"name": "bfq", "tunables": {"slice_idle": 0}},
     "backing_scheduler": "bfq",

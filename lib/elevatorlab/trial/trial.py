@@ -189,10 +189,11 @@ class Trial(Record):
         """Leave out empty fields, so that trials older than these fields keep their hashes."""
         content: dict[str, Any] = handler(self)
         empty = {"plugins": [], "modules": [], "processors": 1, "rounds": None}
-        for field, nothing in empty.items():
-            if content[field] == nothing:
-                del content[field]
-        return content
+        return {
+            name: value
+            for name, value in content.items()
+            if name not in empty or value != empty[name]
+        }
 
     @model_validator(mode="after")
     def _consistent(self) -> Trial:

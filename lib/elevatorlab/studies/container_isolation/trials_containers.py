@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field
 
 from ...plugins.kinds import POLICIES
+from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import (
     Count,
     DeviceModel,
@@ -28,6 +29,7 @@ from ...trial.drive_records import Queue
 from ...trial.drives import drive, outermost, with_queue
 from ...trial.registry_fields import name_in
 from ..kit import trials as kit
+from ..kit.reimplemented import REIMPLEMENTED
 from ..kit.trials import CommonParameters
 from .published import NAME
 
@@ -155,6 +157,9 @@ class Parameters(CommonParameters):
     frontier_repetitions: Repetitions = 1
 
 
+OVERLOAD_SCHEDULERS = ("none", *(one for one in OF_THE_KERNEL if one != "none"), REIMPLEMENTED[0])
+"""Schedulers that the paper's disk may have had, or what stands for them here; cfq is the last."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
         "drives": (),
@@ -195,8 +200,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "containers": tuple(range(1, 21)),
         "contrast_containers": (1, 3, 9, 20),
         "normal_containers": tuple(range(1, 10)),
-        "overload_schedulers": ("mq-deadline", "kyber", "bfq"),
-        "reimplemented": ("cfq",),
+        "overload_schedulers": OVERLOAD_SCHEDULERS[1:-1],
+        "reimplemented": OVERLOAD_SCHEDULERS[-1:],
         "open_ratios": (0.2, 0.4, 0.6, 0.8, 0.9),
         "duration_s": 8,
         "open_duration_s": 8,
@@ -252,8 +257,6 @@ THINK_US = 2230
 _SECTOR_BYTES = 512
 WRITERS = (1, 2, 3)
 """Numbers of writers that can overload the disk and, alone, wait as long as the paper says."""
-OVERLOAD_SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
-"""Schedulers that the paper's disk may have had, or what stands for them here."""
 
 SERVER = {"service_us": 1320, "bandwidth_kib_s": 9415}
 DISKS: dict[str, dict[str, Any]] = {

@@ -149,7 +149,7 @@ class Parameters(CommonParameters):
     link_gbit_s: Positive = LINK_GBPS
     link_delay_us: NotNegative = LINK_DELAY_US
     cores: tuple[Cores, ...] = (1, 2, 4)
-    cores_repetitions: Repetitions = 4
+    cores_repetitions: Repetitions = 3
     slots_instructions: Annotated[tuple[Count, ...], Field(min_length=1)] = (1000, 200)
     transfers_instructions: Annotated[tuple[int, ...], Field(min_length=1)] = (0, 100)
     cores_time_scale: Annotated[float, Field(ge=1)] = 4.5

@@ -20,7 +20,7 @@ FIXED = {
     "FEWEST_FOR_P99": (299, date(2026, 11, 21)),
     "FEWEST_PLACES": (3, date(2026, 11, 21)),
     "HALF_A_STEP": (0.5, date(2026, 11, 21)),
-    "LEAST_IN_FLIGHT": (0.93, date(2026, 11, 27)),
+    "LEAST_IN_FLIGHT": (0.9, date(2026, 11, 27)),
     "INDISTINGUISHABLE": (7, date(2026, 11, 27)),
     "LARGEST_P": (0.05, date(2026, 11, 22)),
     "LEAST_SIZE": (0.9, date(2026, 11, 22)),

@@ -87,7 +87,11 @@ def write_library(page: Path) -> None:
     for name in elevatorlab.__all__:
         kind = "autoclass" if inspect.isclass(getattr(elevatorlab, name)) else "autofunction"
         words += [f"## {name}", "", "```{eval-rst}", f".. {kind}:: elevatorlab.{name}"]
-        words += ["   :members:"] * (kind == "autoclass") + ["```", ""]
+        words += ["   :members:"] * (kind == "autoclass")
+        # Of a named tuple's fields the docstring says more than Python, which calls them aliases.
+        if fields := getattr(getattr(elevatorlab, name), "_fields", ()):
+            words.append(f"   :exclude-members: {', '.join(fields)}")
+        words += ["```", ""]
     page.write_text("\n".join(words))
 
 

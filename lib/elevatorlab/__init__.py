@@ -9,14 +9,12 @@ from typing import Any
 #: Names by the module that has them.
 _PUBLIC = {
     "trial.trial": "Trial parse",
-    "trial.devices": "DeviceModel Scheduler profile",
-    "trial.drives": "drive",
+    "trial.devices": "DeviceModel Scheduler",
     "trial.workloads.base": "WorkloadModel",
     "trial.policies": "PolicyModel",
     "plugins.registry": "Registry",
     "plugins.studies": "Study",
     "plugins.schedulers": "SchedulerRecord",
-    "plugins.profiles": "Profile",
     "testbeds.base": "Readiness Testbed",
     "testbeds.deterministic.testbed": "DeterministicTestbed",
     "running.jobs": "run_study",
@@ -25,18 +23,10 @@ _PUBLIC = {
     "results.importing.table": "import_results",
     "judging.claim": "Claim",
     "judging.claims": "judge",
-    "judging.verdicts": "Judgement Verdict compare not_testable",
+    "judging.verdicts": "Judgement Verdict compare",
     "analysis.fits": "Fit fit",
-    "analysis.noise": "fit_either",
-    "analysis.rivals": "compare_models ModelComparison",
-    "analysis.models": "Model power_law logarithm straight_line",
-    "analysis.queueing": "utilization queue_length mm1_wait_ms md1_wait_ms "
-    "mg1_wait_ms interactive_wait_ms mean_value_analysis asymptotic_bounds",
-    "analysis.knee": "range_knee",
     "analysis.intervals": "Interval mean_interval ratio_interval",
     "analysis.ranking": "Ranking rank",
-    "analysis.friedman": "friedman",
-    "analysis.improvement": "improvement_percent",
     "errors": "ElevatorLabError NotReady TrialFailed",
 }
 

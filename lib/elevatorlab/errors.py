@@ -2,7 +2,15 @@
 
 
 class ElevatorLabError(Exception):
-    """Something expected was not found; the message says what, and what to do."""
+    """Something expected was not found; the message says what, and what to do.
+
+    Examples
+    --------
+    >>> raise ElevatorLabError("expected a folder, found a file; name a folder")
+    Traceback (most recent call last):
+    ...
+    elevatorlab.errors.ElevatorLabError: expected a folder, found a file; name a folder
+    """
 
 
 class NoFolder(ElevatorLabError):
@@ -18,6 +26,11 @@ class NotReady(ElevatorLabError):
         What is missing, and where.
     remedy : str, optional
         What to do about it, unless `lack` already says so.
+
+    Examples
+    --------
+    >>> str(NotReady("fio is not installed", "Install it with: apt-get install fio"))
+    'fio is not installed. Install it with: apt-get install fio'
     """
 
     def __init__(self, lack: str, remedy: str = "") -> None:
@@ -33,6 +46,11 @@ class TrialFailed(ElevatorLabError):
     why : str
     log : bytes, optional
         The agent's log, if the trial got that far.
+
+    Examples
+    --------
+    >>> TrialFailed("the guest's kernel stopped", b"Oops").log
+    b'Oops'
     """
 
     def __init__(self, why: str, log: bytes = b"") -> None:

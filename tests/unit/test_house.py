@@ -1,6 +1,7 @@
 """Rules of the house that a reader relies on and that no other test would notice."""
 
 import ast
+import doctest
 import functools
 import graphlib
 import importlib.util
@@ -484,10 +485,20 @@ def test_the_hook_is_git_s_and_its_status_says_no(tmp_path):
 
 
 def test_the_public_interface_can_be_held_in_the_head():
-    assert 30 <= len(elevatorlab.__all__) <= 60
+    assert 25 <= len(elevatorlab.__all__) <= 35
     assert len(set(elevatorlab.__all__)) == len(elevatorlab.__all__)
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = elevatorlab.no_such_name
+
+
+@pytest.mark.parametrize("name", elevatorlab.__all__)
+def test_a_public_name_has_an_example_that_is_true(name):
+    found = getattr(elevatorlab, name)
+    known = vars(sys.modules[found.__module__])
+    flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner(optionflags=flags)
+    (examples,) = finder.find(found, name, globs=dict(known))
+    assert examples.examples and runner.run(examples).failed == 0
 
 
 @pytest.mark.parametrize("name", elevatorlab.__all__)

@@ -73,6 +73,12 @@ class Fit:
         A fit of the same curve with the other noise. Intervals and bands are then averaged.
     share : float
         What this fit counts in these averages; its rival counts for the rest.
+
+    Examples
+    --------
+    >>> from elevatorlab.analysis.models import POWER
+    >>> fit(POWER, [1, 2, 4, 8, 16], [8.0, 4.1, 2.0, 0.9, 0.5]).r2 > 0.99
+    True
     """
 
     model: Model

@@ -29,6 +29,11 @@ class Interval:
         How many repetitions the estimate rests on.
     logarithmic : bool
         Whether the interval is Student's on the logarithms of the values.
+
+    Examples
+    --------
+    >>> Interval(1.2, 1.15, 1.25, 5).text()
+    '1.20 (95% CI 1.15 to 1.25, n = 5)'
     """
 
     value: float
@@ -183,7 +188,7 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
     >>> mean_interval([2.0, 2.0, 2.0]).identical
     True
     >>> mean_interval([1.0, 2.0, 3.0]).text()
-    '2 (95% CI -0.4841 to 4.484, n = 3)'
+    '2 (95% CI 0 to 4, n = 3)'
     """
     sample = np.asarray(list(values), dtype=float)
     if sample.size == 0 or not np.isfinite(sample).all():

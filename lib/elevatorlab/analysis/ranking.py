@@ -31,6 +31,11 @@ class Ranking:
     order_stays, winner_stays : float
         Share of resamples, 0 to 1, with the same strict order, and with the same name first; NaN
         with fewer than two repetitions.
+
+    Examples
+    --------
+    >>> Ranking(("sbq", "none"), 8, order_stays=0.99, winner_stays=0.99).order[0]
+    'sbq'
     """
 
     order: tuple[str, ...]

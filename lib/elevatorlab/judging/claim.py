@@ -155,6 +155,16 @@ class Claim(Record):
         The measurement that the verdict rests on; see `verdicts.Judgement`.
     shared_with : tuple of str
         The other claims of this run that rest on the same measurement.
+
+    Examples
+    --------
+    A study makes its claims itself, from its statements and a tidy table:
+
+    >>> from elevatorlab.plugins import studies
+    >>> from elevatorlab.results import store
+    >>> claims = studies.get("innodb_commit").judge(store.load("innodb_commit", "published"))
+    >>> claims[0].unit
+    '1/s'
     """
 
     id: str

@@ -65,6 +65,13 @@ def judge(
     ------
     ValueError
         When a statement names a judge that is not among `judges`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame(columns=["testbed", "machine", "preset", "backing_scheduler"])
+    >>> judge([], {}, table)
+    []
     """
     unknown = {item.judge for item in items} - set(judges)
     if unknown:

@@ -23,7 +23,13 @@ MOST_REPETITIONS = 200
 
 
 class Verdict(StrEnum):
-    """What a claim can come to; see idea 6 of the design."""
+    """What a claim can come to; see idea 6 of the design.
+
+    Examples
+    --------
+    >>> Verdict("direction only").name
+    'DIRECTION_ONLY'
+    """
 
     REPRODUCED = "reproduced"
     DIRECTION_ONLY = "direction only"
@@ -76,6 +82,11 @@ class Judgement(NamedTuple):
     relative_to : str
         What `measured` and the published value are divided by before they are compared, in words;
         empty if they are compared as they are.
+
+    Examples
+    --------
+    >>> Judgement(Verdict.CONTRADICTED, 0.8, "slower, not faster").measured
+    0.8
     """
 
     verdict: Verdict
@@ -163,6 +174,15 @@ def compare(
         published range that reaches into the margin claims no difference.
     allowed : tuple of float
         `published` widened by the tolerance; `published` itself by default.
+
+    Examples
+    --------
+    >>> from elevatorlab.analysis.intervals import mean_interval
+    >>> twice = mean_interval([1.9, 2.0, 2.1])
+    >>> compare(twice, (1.95, 2.05), neutral=1, margin=0.05).verdict.value
+    'direction only'
+    >>> compare(twice, (1.95, 2.05), neutral=1, margin=0.05, allowed=(1.7, 2.3)).verdict.value
+    'reproduced'
     """
     claimed = _side(published, neutral, margin)
     ends = allowed or published

@@ -49,6 +49,14 @@ class Registry(Generic[T]):
         entry is accepted. Returns why the entry is not of this kind, or "".
     former : mapping, optional
         Names that many still know, and the entry that has their place today.
+
+    Examples
+    --------
+    >>> drinks = Registry("drink", "mine.drinks")
+    >>> drinks.register("tea", "hot")
+    'hot'
+    >>> drinks.names()
+    ['tea']
     """
 
     def __init__(

@@ -60,6 +60,11 @@ class SchedulerRecord:
         What to do if the scheduler is missing, as the beginning of a sentence.
     folder : ModuleFolder or None
         The sources of its module, if the module is built for the machine that runs a trial.
+
+    Examples
+    --------
+    >>> SchedulerRecord("adios", module="adios").label
+    'adios'
     """
 
     name: str

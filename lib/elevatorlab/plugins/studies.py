@@ -37,6 +37,11 @@ class Study(Protocol):
         Optional. What each column of the tidy table is (`elevatorlab.results.tables`). The tidy
         table is checked against `TABLE`, and the data dictionary is made from it. `COLUMNS` are
         the names in `TABLE`.
+
+    Examples
+    --------
+    >>> get("innodb_commit").TITLE
+    'I/O schedulers seriously revisited: rows inserted into InnoDB per second'
     """
 
     NAME: str

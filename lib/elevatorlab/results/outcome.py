@@ -15,6 +15,11 @@ class Outcome:
         Contents of the files, by name in the result's folder.
     provenance : mapping
         Where the result comes from: everything that the host decides.
+
+    Examples
+    --------
+    >>> list(Outcome({"result.json": b"{}"}, {"kernel": "6.1"}).files)
+    ['result.json']
     """
 
     files: Mapping[str, bytes]

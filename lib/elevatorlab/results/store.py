@@ -176,6 +176,11 @@ def load(study_name: str, results: str | Path | None = None) -> pd.DataFrame:
     study_name : str
     results : path, "reference", "reference/PRESET", "published" or None
         See `references.ResultSource.of`.
+
+    Examples
+    --------
+    >>> sorted(set(load("innodb_commit", "reference/quick")["preset"]))
+    ['quick']
     """
     return table(ResultSource.of(study_name, results))
 

@@ -139,6 +139,13 @@ def run_study(
     workers : int, optional
     cluster : str, optional
         See `campaign.run`.
+
+    Examples
+    --------
+    It boots a machine for each trial, so no test runs this one:
+
+    >>> testbed = DeterministicTestbed()  # doctest: +SKIP
+    >>> table = run_study("vm_vs_container", "smoke", {}, [testbed])  # doctest: +SKIP
     """
     job = prepare(name, preset, overrides, testbeds, results)
     try:

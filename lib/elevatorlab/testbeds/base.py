@@ -34,6 +34,12 @@ class Readiness:
         How much of it is there, where a trial requires a number of it.
     known : bool
         False if the testbed has no finding on it.
+
+    Examples
+    --------
+    >>> missing = Readiness("host", "fio", "not installed", False, "apt-get install fio")
+    >>> missing.ready, missing.remedy
+    (False, 'apt-get install fio')
     """
 
     testbed: str
@@ -69,6 +75,12 @@ class Testbed(Protocol):
     defaults : dict
         Values of a study's parameters on this testbed, unless the user sets others. A list is what
         the testbed offers: a preset takes what it wants of it.
+
+    Examples
+    --------
+    >>> from elevatorlab import testbeds
+    >>> "docker" in testbeds.names()
+    True
     """
 
     name: str

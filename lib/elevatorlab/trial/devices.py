@@ -30,6 +30,11 @@ class Scheduler(Record):
         Values by name: the files of ``queue/iosched``; ``nr_requests``, how many requests the
         scheduler may hold; ``rotational``, whether the kernel takes the disk for a rotating one
         (1) or not (0).
+
+    Examples
+    --------
+    >>> Scheduler(name="bfq", tunables={"low_latency": 0}).tunables
+    {'low_latency': 0}
     """
 
     name: SchedulerName
@@ -49,6 +54,14 @@ class DeviceModel(Record):
         Whether written data can be read again, so that the device can have a file system.
     has_a_disk_below : bool
         Whether the device's requests also pass the scheduler of a disk below it.
+
+    Examples
+    --------
+    >>> class Tape(DeviceModel):
+    ...     agent = "mine.tape:create"
+    ...     keeps_data = False
+    >>> Tape(kind="tape").processors
+    1
     """
 
     agent: ClassVar[str] = ""

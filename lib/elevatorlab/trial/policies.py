@@ -29,6 +29,14 @@ class PolicyModel(Record):
     number : str or None
         The field of `Regulator` that the policy ensures: ``sla_wait_ms``, ``threshold``, or None.
         It is None for a plug-in's policy, to which the agent gives its options alone.
+
+    Examples
+    --------
+    >>> class Halve(PolicyModel):
+    ...     agent = "mine.halve:Halve"
+    ...     above_ms: float = 8
+    >>> Halve(above_ms=4).above_ms
+    4.0
     """
 
     agent: ClassVar[str] = ""

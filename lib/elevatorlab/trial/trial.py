@@ -116,6 +116,24 @@ class Trial(Record):
     modules : tuple of Module
         The kernel modules that are built for the trial, including this project's own; filled in
         likewise.
+
+    Examples
+    --------
+    >>> reader = {"kind": "fio", "name": "reader", "group": "main", "options": {"rw": "randread"}}
+    >>> disk = {"kind": "null_blk", "profile": "mine", "size_mib": 64}
+    >>> trial = Trial(
+    ...     study="mine",
+    ...     preset="smoke",
+    ...     device=disk | {"service_time_us": 100, "parallelism": 8},
+    ...     scheduler={"name": "bfq"},
+    ...     filesystem=None,
+    ...     groups=[{"name": "main"}],
+    ...     workloads=[reader],
+    ...     deadline_s=60,
+    ...     seed=1,
+    ... )
+    >>> trial.scheduler.name, len(trial.hash)
+    ('bfq', 20)
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -324,5 +342,12 @@ def parse(content: object) -> Trial:
     ------
     ElevatorLabError
         In one sentence: each wrong field, what was given, and what is allowed.
+
+    Examples
+    --------
+    >>> parse({"study": "mine", "colour": "blue"})
+    Traceback (most recent call last):
+    ...
+    elevatorlab.errors.ElevatorLabError: trial: ...
     """
     return checked(Trial, content, "trial")

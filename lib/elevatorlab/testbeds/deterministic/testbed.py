@@ -109,6 +109,12 @@ class DeterministicTestbed:
     ----------
     anew : bool
         Whether every trial really runs, even where its outcome is in the user's cache.
+
+    Examples
+    --------
+    >>> testbed = DeterministicTestbed()
+    >>> testbed.name, testbed.anywhere
+    ('deterministic', True)
     """
 
     name = DEFAULT

@@ -26,6 +26,14 @@ class WorkloadModel(Record):
         of `agent.workloads.base.Workload`. Empty if the agent itself has the workload.
     measurements : type of Record or None
         Record of the workload's part of a result; None: the part may have any content.
+
+    Examples
+    --------
+    >>> class Editor(WorkloadModel):
+    ...     agent = "mine.editor:Editor"
+    ...     saves: int = 10
+    >>> Editor(kind="editor", name="writer", group="main").saves
+    10
     """
 
     agent: ClassVar[str] = ""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import ipywidgets
-from IPython.display import Image, display
+from IPython.display import SVG, Image, display
 from matplotlib.figure import Figure
 
 from ..showing.pictures import picture
@@ -24,7 +24,7 @@ def explore(draw: Callable[..., Figure], **controls: Control) -> None:
     """
     sliders = {name: _slider(name, *control) for name, control in controls.items()}
 
-    def drawn() -> Image:
+    def drawn() -> Image | SVG:
         return picture(draw(**{name: slider.value for name, slider in sliders.items()}))
 
     shown = display(drawn(), display_id=True)

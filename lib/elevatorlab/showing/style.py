@@ -166,6 +166,14 @@ def preview(figure: Figure, dpi: int, colours: int = 64) -> bytes:
     return small.getvalue()
 
 
+def vectors(figure: Figure) -> bytes:
+    """Return a figure as SVG, for a page that contains its pictures."""
+    whole = io.BytesIO()
+    with style():
+        figure.savefig(whole, format="svg", metadata=FORMATS["svg"])
+    return whole.getvalue()
+
+
 def arm_handles(arms: list[str], names: dict[str, str]) -> list[Line2D]:
     """Return legend entries that tell arms by marker, without a colour."""
     return [

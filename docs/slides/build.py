@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
+from base64 import b64encode
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-import nbformat
 from nbconvert import SlidesExporter
-from nbconvert.preprocessors import ExecutePreprocessor
 from nbformat import NotebookNode
 from notes import notes
 from rule import slides
@@ -18,6 +17,9 @@ from elevatorlab.lectures.sliders import WIDGET
 from elevatorlab.paths import BUILD, PROJECT
 
 HERE = Path(__file__).parent
+sys.path.insert(0, f"{HERE.parent}")
+from run_notebook import executed  # noqa: E402
+
 LECTURES = PROJECT / "notebooks" / "lectures"
 
 #: The Python package that brings reveal.js, where in it that is, and what of it the pages ask for.
@@ -65,14 +67,6 @@ def copy_reveal(to: Path) -> None:
             shutil.copy(source / name, target)
 
 
-def executed(notebook: Path) -> NotebookNode:
-    """Return a lecture with what its cells show. What was measured before is only read."""
-    lecture = nbformat.read(notebook, as_version=4)
-    run = ExecutePreprocessor(timeout=None, startup_timeout=600, store_widget_state=False)
-    run.preprocess(lecture, {"metadata": {"path": str(notebook.parent)}})
-    return lecture
-
-
 def write(lecture: NotebookNode, name: str, folder: Path) -> None:
     """Write the slides of a lecture, with the notes of docs/teaching.md.
 
@@ -106,7 +100,9 @@ def _still(data: NotebookNode) -> None:
     nbconvert shows no film, and gives no picture a text for those who cannot see it.
     """
     data.pop(WIDGET, None)
-    for kind in ("image/png", "image/gif"):
+    if vectors := data.get("image/svg+xml"):
+        data["image/svg+xml"] = b64encode(vectors.encode()).decode()
+    for kind in ("image/svg+xml", "image/png", "image/gif"):
         if picture := data.pop(kind, None):
             source = f"data:{kind};base64,{picture.strip()}"
             data["text/html"] = f'<img alt="What this code draws" src="{source}">'

@@ -84,7 +84,7 @@ def test_a_lecture_is_run_for_its_slides(build, tmp_path):
     nbformat.write(new_notebook(cells=wanted), tmp_path / "part.ipynb")
     lecture = build.executed(tmp_path / "part.ipynb")
     shown = [list(output.data) for cell in lecture.cells for output in cell.outputs]
-    assert sum("image/png" in one for one in shown) == len(wanted) - 1 > 1
+    assert sum("image/svg+xml" in one for one in shown) == len(wanted) - 1 > 1
     assert "widgets" not in lecture.metadata
 
 

@@ -17,51 +17,90 @@ def slide_type(cell):
     return cell.metadata.slideshow.slide_type
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "slide"),
-    [
-        ("markdown", "# Lecture 1: queues", "slide"),
-        ("markdown", "## 1. A queue\n\nIt grows.", "slide"),
-        ("markdown", "**Predict:** how long?", "fragment"),
-        ("markdown", "**Predict before you run:** how long?", "fragment"),
-        ("markdown", "It is long.", "subslide"),
-        ("code", "from elevatorlab.lectures import queues\nimport numpy", "skip"),
-        ("code", "import numpy\nnumpy.pi", "subslide"),
-    ],
-)
-def test_the_kind_of_a_cell(rule, kind, text, slide):
-    assert rule.kind(new_cell(kind, text)) == slide
+def made(rule, cells, notes=None):
+    """Return the slides of a lecture: the type and the source of each of their cells."""
+    from nbformat import v4
+
+    lecture = v4.new_notebook(cells=[new_cell(*one) for one in cells])
+    return [(slide_type(one), one.source) for one in rule.slides(lecture, notes or {}).cells]
 
 
 def test_a_text_is_cut_at_headings_and_predictions(rule):
-    from nbformat import v4
-
     words = "It was long.\n\n## 2. Shorter\n\nA rule.\n\n**Predict:** how short?"
-    texts = [("markdown", "# Lecture"), ("code", "run()"), ("markdown", words)]
-    lecture = v4.new_notebook(cells=[new_cell(*one) for one in texts])
-    made = rule.slides(lecture, {"": "Time: an hour", "2": "Ask."}).cells
-    assert [(cell.source, slide_type(cell)) for cell in made] == [
-        ("# Lecture", "slide"),
-        ("Time: an hour", "notes"),
-        ("run()", "subslide"),
-        ("Time: an hour", "notes"),
-        ("It was long.", "subslide"),
-        ("Time: an hour", "notes"),
-        ("## 2. Shorter\n\nA rule.", "slide"),
-        ("Ask.", "notes"),
-        ("**Predict:** how short?", "fragment"),
+    cells = [
+        ("markdown", "# Lecture\n\n**The machine.** It is slow."),
+        ("code", "from elevatorlab.lectures import queues\nimport numpy"),
+        ("code", "run()"),
+        ("markdown", words),
     ]
+    assert made(rule, cells, {"": "Time: an hour", "2": "Ask."}) == [
+        ("slide", "# Lecture"),
+        ("notes", "Time: an hour"),
+        ("subslide", "**The machine.** It is slow."),
+        ("notes", "Time: an hour"),
+        ("skip", "from elevatorlab.lectures import queues\nimport numpy"),
+        ("subslide", "run()"),
+        ("notes", "Time: an hour"),
+        ("-", "It was long."),
+        ("slide", "## 2. Shorter\n\nA rule."),
+        ("notes", "Ask."),
+        ("fragment", "**Predict:** how short?"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "shown"),
+    [
+        # One thought is beside the last picture; a second one is beside the picture before.
+        (["One."], [["table()"], ["draw()", "One."]]),
+        (["One.", "Two:\n\n- a list"], [["table()", "One."], ["draw()", "Two:\n\n- a list"]]),
+        # Where there are more thoughts than pictures, the last picture comes again, without code.
+        (
+            ["One.", "Two.", "Three."],
+            [["table()", "One."], ["draw()", "Two."], ["", "Three."]],
+        ),
+    ],
+)
+def test_a_thought_is_beside_its_picture(rule, after, shown):
+    cells = [("markdown", "## 1. A part\n\nAsk."), ("code", "table()"), ("code", "draw()")]
+    found = []
+    for kind, source in made(rule, [*cells, ("markdown", "\n\n".join(after))]):
+        if kind in ("slide", "subslide"):
+            found.append([])
+        found[-1].append(source)
+    assert found[1:] == shown
+
+
+def test_a_text_between_two_pictures_is_beside_the_second(rule):
+    cells = [
+        ("markdown", "## 1. A part"),
+        ("code", "one()"),
+        ("markdown", "Next."),
+        ("code", "x()"),
+    ]
+    assert made(rule, cells)[1:] == [("subslide", "one()"), ("subslide", "x()"), ("-", "Next.")]
+
+
+@LECTURE
+def test_a_lecture_has_at_most_forty_slides_and_none_of_a_heading_alone(lecture, rule):
+    shown = []
+    for cell in rule.slides(read(lecture), {}).cells:
+        if slide_type(cell) in ("slide", "subslide"):
+            shown.append("")
+        shown[-1] += f"{cell.source}\n"
+    assert 10 <= len(shown) <= 40
+    assert [one for one in shown if one.startswith("#") and one.strip().count("\n") == 0] == []
 
 
 @LECTURE
 def test_no_word_of_a_lecture_is_lost(lecture, rule):
-    made = rule.slides(read(lecture), {})
+    slides = rule.slides(read(lecture), {})
     given, shown = (
-        "\n".join(cell.source for cell in cells).split()
-        for cells in (read(lecture).cells, made.cells)
+        sorted("\n".join(cell.source for cell in cells).split())
+        for cells in (read(lecture).cells, slides.cells)
     )
     assert shown == given
-    assert len({cell.id for cell in made.cells}) == len(made.cells)
+    assert len({cell.id for cell in slides.cells}) == len(slides.cells)
 
 
 @LECTURE
@@ -107,6 +146,15 @@ def test_without_reveal_the_remedy_is_named(build, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "PACKAGE", "elevatorlab-no-such-package")
     with pytest.raises(SystemExit, match="brings reveal.js, found none; .* make setup"):
         build.copy_reveal(tmp_path)
+
+
+@LECTURE
+def test_the_notebook_and_the_teacher_s_page_say_one_duration(notes, lecture):
+    words = "\n".join(c.source for c in read(lecture).cells if c.cell_type == "markdown")
+    (minutes,) = re.findall(r"^\*(\d+) minutes\b", words, re.MULTILINE)
+    time = notes.notes(int(lecture.name[:2]))[notes.TITLE]
+    assert time.startswith(f"Time: {minutes} minutes")
+    assert sum(map(int, re.findall(r"takes? (\d+)", time))) == int(minutes)
 
 
 @LECTURE

@@ -3,6 +3,10 @@
 import getpass
 import json
 import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import papermill
 import pytest
@@ -20,19 +24,28 @@ from notebook_runs import (  # noqa: F401  (fixtures)
     names_no_place,
     own_build,
     places_named_in,
-    prints_what_is_stored,
     run,
 )
 from synthetic import write_results
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.usefixtures("own_build")]
 
-#: The one whose outputs are compared here; tests/release has the others.
-QUICKEST = "04-innodb-commit"
+#: What ARTIFACT.md tells a reviewer to type; the last one measures. nbval's notebook is the
+#: quickest; tests/release compares the outputs of the others.
+COMMANDS = re.findall(
+    r"^ {4}\.venv/bin/((?:python|papermill) .*?)(?: +#.*)?$",
+    (PROJECT / "ARTIFACT.md").read_text(),
+    re.M,
+)
 
 
-def test_stored_outputs_are_what_the_notebook_prints():
-    assert prints_what_is_stored(NOTEBOOKS / "analysis" / f"{QUICKEST}.ipynb") == ""
+@pytest.mark.parametrize("command", COMMANDS[:2], ids=["nbval", "parameters"])
+def test_a_reviewer_s_command_of_a_notebook_works(command):
+    program, *arguments = shlex.split(command)
+    call = [f"{Path(sys.executable).with_name(program)}", *arguments]
+    ended = subprocess.run(call, capture_output=True, text=True, cwd=PROJECT)
+    assert ended.returncode == 0, ended.stdout[-3000:]
+    assert " passed" in ended.stdout or "preset: str" in ended.stdout
 
 
 def test_analysis_shows_every_arm_of_several_testbeds(tmp_path):
@@ -68,6 +81,7 @@ def test_an_executed_notebook_names_no_path_and_no_user(notebook, elsewhere):
 
 @pytest.mark.image
 def test_measurement_then_analysis_of_fresh_results(elsewhere, own_build):
+    assert COMMANDS[2].endswith(f"{EXPERIMENTS[0].name} out.ipynb -p preset smoke")
     measured_then_analysed(EXPERIMENTS[0], elsewhere, own_build)
 
 

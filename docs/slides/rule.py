@@ -48,10 +48,9 @@ def _cells(lecture: NotebookNode, notes: Mapping[str, str]) -> Iterator[Notebook
         # Before any fragment, so that the speaker's view has the notes from the start.
         if note:
             yield _typed(new_markdown_cell(note, id=f"{first.id}-notes"), "notes")
+        # A prediction, or what explains a picture, appears when the teacher goes on.
         for cell in more:
-            skipped = cell.cell_type == "code" and _only_imports(cell.source)
-            asked = cell.source.startswith("**Predict")
-            yield _typed(cell, "skip" if skipped else "fragment" if asked else "-")
+            yield _typed(cell, "skip" if _is_code(cell) else "fragment")
 
 
 def _slides(pieces: list[NotebookNode]) -> Iterator[Slide]:
@@ -62,7 +61,7 @@ def _slides(pieces: list[NotebookNode]) -> Iterator[Slide]:
         follows = pieces[place + 1] if place + 1 < len(pieces) else None
         if piece.cell_type == "code":
             if _only_imports(piece.source):
-                waiting[-1].append(piece)
+                waiting[-1].append(piece)  # and skipped
             else:
                 waiting.append([piece, *introduction])
                 introduction = []

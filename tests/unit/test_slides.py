@@ -41,7 +41,7 @@ def test_a_text_is_cut_at_headings_and_predictions(rule):
         ("skip", "from elevatorlab.lectures import queues\nimport numpy"),
         ("subslide", "run()"),
         ("notes", "Time: an hour"),
-        ("-", "It was long."),
+        ("fragment", "It was long."),
         ("slide", "## 2. Shorter\n\nA rule."),
         ("notes", "Ask."),
         ("fragment", "**Predict:** how short?"),
@@ -78,7 +78,11 @@ def test_a_text_between_two_pictures_is_beside_the_second(rule):
         ("markdown", "Next."),
         ("code", "x()"),
     ]
-    assert made(rule, cells)[1:] == [("subslide", "one()"), ("subslide", "x()"), ("-", "Next.")]
+    assert made(rule, cells)[1:] == [
+        ("subslide", "one()"),
+        ("subslide", "x()"),
+        ("fragment", "Next."),
+    ]
 
 
 @LECTURE

@@ -1,4 +1,4 @@
-"""Draw docs/figures/frontier.png from data/frontier: `python docs/site/frontier.py`."""
+"""Draw docs/figures/frontier.svg from data/frontier: `python docs/site/frontier.py`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from gallery import drawn
 
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import studies
-from elevatorlab.showing.style import style
+from elevatorlab.showing.style import vectors
 
 if __name__ == "__main__":
     figure = drawn(studies.get("container_isolation"))["frontier"].figure
-    with style():
-        figure.savefig(PROJECT / "docs" / "figures" / "frontier.png", dpi=120)
+    (PROJECT / "docs" / "figures" / "frontier.svg").write_bytes(vectors(figure))

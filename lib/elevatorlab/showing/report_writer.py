@@ -100,4 +100,4 @@ def draw_overview(study: Study) -> None:
         return
     files = style.save(overview.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
     DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
-    shutil.copy(files["png"], DOCS_FIGURES)
+    shutil.copy(files["svg"], DOCS_FIGURES)

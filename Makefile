@@ -78,7 +78,7 @@ box: host  ## Vagrant box for libvirt, where debian/bookworm64 cannot be pulled
 	@environments/start-libvirt.sh
 	@environments/make-base-box.sh
 
-docs: $(VENV)/installed  ## build the documentation site, build/site (a minute or two; no network)
+docs: setup  ## run the notebooks and build the documentation site, build/site (minutes; no network)
 	@$(BIN)/python docs/site/build.py build/site
 
 slides: setup  ## run the lectures, make slides of them with the teacher's notes: build/slides

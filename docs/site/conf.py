@@ -13,14 +13,20 @@ html_show_sourcelink = False
 html_show_sphinx = False
 smartquotes = False  # they would make one dash of the two before an option
 
-# Notebooks are shown as they are stored, and their widgets' scripts would come from a server.
-nb_execution_mode = "off"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+
+nb_execution_mode = "off"  # gather.py has run them
+nb_render_markdown_format = "myst"
+# The widgets' scripts would come from a server, so a page says in words what the sliders are.
 nb_ipywidgets_js = {}
+nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True

@@ -21,7 +21,7 @@ from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
 from elevatorlab.showing.figures import Drawn, title_of
-from elevatorlab.showing.style import style
+from elevatorlab.showing.style import vectors
 
 #: Figures that the reference's results do not give, with the stored results that do: study, figure.
 BESIDE_THE_REFERENCE = {
@@ -126,9 +126,8 @@ def _page(study: Any, folder: Path) -> str:
     for name, one in figures.items():
         _, _, run = name.partition("--")
         title = title_of(one.figure, name) + (f" ({run})" if run else "")
-        file = folder / "figures" / f"{study.NAME}-{name}.png"
-        with style():
-            one.figure.savefig(file, dpi=100)
+        file = folder / "figures" / f"{study.NAME}-{name}.svg"
+        file.write_bytes(vectors(one.figure))
         words += [f"## {title}", "", f"![{title}](figures/{file.name})", "", one.caption, ""]
         if one.details:
             words += ["<details><summary>Details</summary>", "", one.details, "", "</details>", ""]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
+import nbformat
+from nbformat import NotebookNode
+
 from elevatorlab.paths import PROJECT
+
+sys.path.insert(0, f"{Path(__file__).parents[1]}")
+from run_notebook import executed  # noqa: E402
 
 #: Where a page of the repository stands in the site; docs/ is the site's root.
 PLACES = {
@@ -22,10 +29,11 @@ PLACES = {
     "environments/kernel/drive/README.md": "kernel/drive.md",
     "notebooks/00-start-here.ipynb": "notebooks/00-start-here.ipynb",
     "notebooks/analysis": "notebooks/analysis",
+    "notebooks/experiments": "notebooks/experiments",
     "notebooks/lectures": "notebooks/lectures",
 }
 #: Folders of notebooks, and what their pages are called.
-NOTEBOOKS = {"analysis": "Analyses", "lectures": "Lectures"}
+NOTEBOOKS = {"analysis": "Analyses", "experiments": "Experiments", "lectures": "Lectures"}
 #: What is in these folders and no page.
 NO_PAGES = ("site", "slides", "solutions", "ipynb_checkpoints", "__pycache__")
 
@@ -33,16 +41,42 @@ NO_PAGES = ("site", "slides", "solutions", "ipynb_checkpoints", "__pycache__")
 def gather(to: Path) -> None:
     """Copy every page to its place, with links that lead to the pages of the site."""
     places = dict(_places())
-    for source, place in places.items():
-        target = to / place
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.suffix in (".md", ".ipynb"):
-            target.write_text(relinked(source, places))
-        else:
-            shutil.copy(source, target)
+    lectures = [source for source in places if "lectures" in source.parts]
+    others = [source for source in places if source not in lectures]
+    # Lectures measure into one folder, where two would be in each other's way.
+    with ThreadPoolExecutor() as lanes:
+        for lane in [lanes.submit(_write, some, places, to) for some in (lectures, others)]:
+            lane.result()
     for name, title in NOTEBOOKS.items():
         listed = [f"# {title}", "", "```{toctree}", ":glob:", "", "*", "```", ""]
         (to / "notebooks" / name / "index.md").write_text("\n".join(listed))
+
+
+def _write(sources: list[Path], places: dict[Path, str], to: Path) -> None:
+    for source in sources:
+        target = to / places[source]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.suffix == ".ipynb":
+            notebook = shown(source)
+            for cell in notebook.cells:
+                if cell.cell_type == "markdown":
+                    cell.source = relinked(cell.source, source, places)
+            nbformat.write(notebook, target)
+        elif source.suffix == ".md":
+            target.write_text(relinked(source.read_text(), source, places))
+        else:
+            shutil.copy(source, target)
+
+
+def shown(notebook: Path) -> NotebookNode:
+    """Return a notebook with all that its cells show.
+
+    A stored output would be a picture of pixels, or there is none: a lecture's reader predicts
+    first. Experiments may take hours, so they are shown as they are stored.
+    """
+    if notebook.parent.name == "experiments":
+        return nbformat.read(notebook, as_version=4)
+    return executed(notebook)
 
 
 def _places() -> Iterator[tuple[Path, str]]:
@@ -59,18 +93,8 @@ def _places() -> Iterator[tuple[Path, str]]:
                 yield file, (PurePosixPath(place) / inside.as_posix()).as_posix()
 
 
-def relinked(source: Path, places: dict[Path, str]) -> str:
-    """Return a page or a notebook whose links are those of the site."""
-    if source.suffix == ".md":
-        return _relinked(source.read_text(), source, places)
-    notebook = json.loads(source.read_text())
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "markdown":
-            cell["source"] = _relinked("".join(cell["source"]), source, places)
-    return json.dumps(notebook)
-
-
-def _relinked(words: str, source: Path, places: dict[Path, str]) -> str:
+def relinked(words: str, source: Path, places: dict[Path, str]) -> str:
+    """Return the words of a page or a notebook with links that are those of the site."""
     here = PurePosixPath(places[source]).parent
 
     def there(link: re.Match[str]) -> str:
@@ -78,8 +102,10 @@ def _relinked(words: str, source: Path, places: dict[Path, str]) -> str:
         if not target or "://" in target:
             return link[0]
         path = (source.parent / target).resolve()
-        place = places.get(path) or PLACES.get(path.relative_to(PROJECT).as_posix())
-        if not place or place.startswith("notebooks/") and path.is_dir():
+        place = places.get(path, PLACES.get(path.relative_to(PROJECT).as_posix()))
+        if place is not None and path.is_dir():
+            place = f"{place}/index.md".lstrip("/")
+        if not place:
             return shown if link["image"] else f"{shown} (`{path.relative_to(PROJECT)}`)"
         up = "../" * len(here.parts)
         return f"{link['image']}[{shown}]({up}{place}{anchor})"

@@ -151,10 +151,19 @@ def test_the_reference_has_every_public_name(tmp_path):
 def test_a_link_out_of_the_site_becomes_words():
     gather = program("gather")
     places = dict(gather._places())
-    page = gather.relinked(PROJECT / "docs/extending.md", places)
-    assert "(`examples/elevatorlab-example`)" in page
-    assert "](docs/testbeds.md)" not in gather.relinked(PROJECT / "ARTIFACT.md", places)
-    assert "](testbeds.md)" in gather.relinked(PROJECT / "ARTIFACT.md", places)
+
+    def page(name):
+        return gather.relinked((PROJECT / name).read_text(), PROJECT / name, places)
+
+    assert "(`examples/elevatorlab-example`)" in page("docs/extending.md")
+    assert "](docs/testbeds.md)" not in page("ARTIFACT.md")
+    assert "](testbeds.md)" in page("ARTIFACT.md")
+    words = gather.relinked(
+        "[a](analysis) [d](../docs)",
+        PROJECT / "notebooks/x.ipynb",
+        {PROJECT / "notebooks/x.ipynb": "notebooks/x.ipynb"},
+    )
+    assert words == "[a](../notebooks/analysis/index.md) [d](../index.md)"
 
 
 def test_what_a_browser_fetches_is_found():

@@ -34,8 +34,8 @@ class Ranking:
 
     Examples
     --------
-    >>> Ranking(("sbq", "none"), 8, order_stays=0.99, winner_stays=0.99).order[0]
-    'sbq'
+    >>> Ranking(("a", "b"), 8, order_stays=0.99, winner_stays=0.99).order[0]
+    'a'
     """
 
     order: tuple[str, ...]

@@ -33,8 +33,8 @@ class Scheduler(Record):
 
     Examples
     --------
-    >>> Scheduler(name="bfq", tunables={"low_latency": 0}).tunables
-    {'low_latency': 0}
+    >>> Scheduler(name="none", tunables={"nr_requests": 64}).tunables
+    {'nr_requests': 64}
     """
 
     name: SchedulerName

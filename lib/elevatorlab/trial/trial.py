@@ -125,7 +125,7 @@ class Trial(Record):
     ...     study="mine",
     ...     preset="smoke",
     ...     device=disk | {"service_time_us": 100, "parallelism": 8},
-    ...     scheduler={"name": "bfq"},
+    ...     scheduler={"name": "none"},
     ...     filesystem=None,
     ...     groups=[{"name": "main"}],
     ...     workloads=[reader],
@@ -133,7 +133,7 @@ class Trial(Record):
     ...     seed=1,
     ... )
     >>> trial.scheduler.name, len(trial.hash)
-    ('bfq', 20)
+    ('none', 20)
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION

@@ -11,7 +11,8 @@ import yaml
 
 from elevatorlab import __version__, studies
 from elevatorlab.cli import commands
-from elevatorlab.paths import PROJECT
+from elevatorlab.paths import DATA, PROJECT
+from elevatorlab.plugins.studies import ours
 from elevatorlab.results import costs, references
 from elevatorlab.running.provenance import preset_trials
 from elevatorlab.showing import artifact
@@ -81,6 +82,18 @@ def test_the_citation_is_whole_and_of_this_package():
     )
     assert str(citation["version"]) == project["version"] == __version__
     assert citation["license"] == project["license"]
+
+
+def test_the_citation_names_the_works_as_their_claims_do():
+    cited = yaml.safe_load((PROJECT / "CITATION.cff").read_text())["references"]
+    for study, work in zip(ours(), cited, strict=True):
+        content = yaml.safe_load((DATA / "claims" / f"{study.NAME}.yaml").read_text())
+        about = content["about"]
+        assert (work["title"], work.get("url")) == (content["document"], about.get("link"))
+        names = [" ".join([*one.values()]) for one in work["authors"]]
+        assert ", ".join(names) == about.get("authors", about["venue"])
+        when = work.get("date-published", "")
+        assert str(work.get("year", when))[:4] == about.get("published", "")[-4:]
 
 
 def test_archives_are_told_what_the_citation_says():

@@ -1,5 +1,7 @@
 """What Sphinx asks for. Nothing in the site comes from the network."""
 
+import re
+
 from elevatorlab import __version__
 
 project = "Elevator Lab"
@@ -34,3 +36,13 @@ napoleon_use_ivar = True
 suppress_warnings = ["ref.python", "misc.highlighting_failure"]
 # Its alias is a regular expression, which is no markup.
 autodoc_default_options = {"exclude-members": "KernelName"}
+
+
+def setup(app):
+    """Take the space out of names that share a line: before it, Sphinx expects a type."""
+
+    def joined(app, what, name, found, options, lines):
+        shared = r"^(?:\w+, )+\w+(?= : )" if what == "class" else "$^"
+        lines[:] = [re.sub(shared, lambda one: one[0].replace(" ", ""), line) for line in lines]
+
+    app.connect("autodoc-process-docstring", joined, priority=400)

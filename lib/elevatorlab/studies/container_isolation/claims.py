@@ -54,7 +54,6 @@ from .measures import (
     WIDEST_GAP,
     at_utilization,
     by_load,
-    by_scheduler,
     compare_curves,
     curves_over_containers,
     knee_of,
@@ -62,7 +61,7 @@ from .measures import (
     of_first_scheduler,
     of_trials,
     over_repetitions,
-    overloads,
+    overload_settings,
     phase,
     rate_mb_s,
     rises,
@@ -303,11 +302,7 @@ def _whatever_overloads(judge: Judge) -> Judge:
 
     @wraps(judge)
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
-        found = {
-            words if scheduler == "none" else f"{words}, {scheduler}": judge(item, rows)
-            for scheduler, of_one in by_scheduler(table)
-            for words, rows in overloads(of_one).items()
-        }
+        found = {words: judge(item, rows) for words, rows in overload_settings(table).items()}
         first = next(iter(found.values()))
         if item.role == Role.CALIBRATION or first.verdict == Verdict.NOT_TESTABLE:
             return first

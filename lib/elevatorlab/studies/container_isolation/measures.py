@@ -38,6 +38,7 @@ def runs_by_scheduler(measured: pd.DataFrame) -> Iterator[tuple[dict[str, str], 
             yield {**place, "scheduler": scheduler}, rows
 
 
+@once_a_table
 def of_first_scheduler(measured: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows that the claims are judged by: in each run, those of its first scheduler.
 
@@ -126,6 +127,16 @@ def overloads(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     for words, rows in table[swept].groupby("load"):
         found[str(words)] = pd.concat([others, rows.assign(experiment=OVERLOAD)])
     return found
+
+
+@once_a_table
+def overload_settings(measured: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return `overloads` under each scheduler; the key names a scheduler other than none, too."""
+    return {
+        words if scheduler == "none" else f"{words}, {scheduler}": rows
+        for scheduler, of_one in by_scheduler(measured)
+        for words, rows in overloads(of_one).items()
+    }
 
 
 def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:

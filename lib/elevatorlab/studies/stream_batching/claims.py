@@ -34,7 +34,7 @@ from ...judging.verdicts import (
     undecided,
     widened,
 )
-from ..kit.cells import paired_ratio
+from ..kit.cells import once_a_table, paired_ratio
 from . import document
 from .columns import COLUMNS, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
@@ -573,12 +573,17 @@ requests is missing: up to 5 % in windows of more than twenty turnarounds. The s
 flight that could be unsteady."""
 
 
+@once_a_table
+def _steady_rows(table: pd.DataFrame) -> pd.DataFrame:
+    in_flight = table["in_flight_ratio"].between(LEAST_IN_FLIGHT, MOST_IN_FLIGHT)
+    return table[in_flight | (table["depth"] == 1)]
+
+
 def _steady(judge: Judge) -> Judge:
     """Judge a claim by the rows alone that were measured in the steady state."""
 
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
-        in_flight = table["in_flight_ratio"].between(LEAST_IN_FLIGHT, MOST_IN_FLIGHT)
-        steady = table[in_flight | (table["depth"] == 1)]
+        steady = _steady_rows(table)
         judgement = judge(item, steady)
         if judgement.verdict != Verdict.NOT_TESTABLE or len(steady) == len(table):
             return judgement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -216,9 +216,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "repetitions": 2,
     },
     "paper": {
-        "experiments": (
-            *("depth", "read_share", "request_size", "unscaled", "knobs", "local", "cores"),
-        ),
+        "experiments": get_args(Experiment),
         "cores": tuple(range(1, 25)),
         "depths": (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
         "read_percents": (0, 25, 50, 75, 100),

@@ -107,12 +107,20 @@ def test_every_testbed_is_closed_whatever_happens(trials, tmp_path):
 def test_no_trial_starts_after_the_minutes_and_the_next_call_goes_on(trials, tmp_path):
     bench = Bench("one", "m")
     share = Share(bench, trials(6))
-    campaign.run([share], tmp_path, minutes=0)
+    shown = []
+    campaign.run([share], tmp_path, minutes=0, progress=lambda *one: shown.append(one[:2]))
     assert 1 <= len(bench.spans) < 6
     done = 6 - len(share.todo(tmp_path))
     assert done == len(bench.spans), "what had started is kept"
+    assert shown[-1] == (done, 6)
     campaign.run([share], tmp_path, minutes=60)
     assert not share.todo(tmp_path) and len(bench.spans) == 6
+
+
+def test_a_cluster_takes_nothing_back_in_time(trials, tmp_path, error_of):
+    share = Share(Bench("one", "m"), trials(2))
+    said = error_of(campaign.run, [share], tmp_path, minutes=1, cluster="tcp://x:1")
+    assert "--minutes and --cluster: expected one of them" in said
 
 
 def test_ctrl_c_stops_what_runs(trials, tmp_path):

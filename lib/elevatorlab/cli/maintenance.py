@@ -58,6 +58,8 @@ def reference(
     With --measure, the trials' results are kept in the user's cache until all are there.
     """
     _only_in_a_checkout()
+    if not measure and (workers or minutes is not None):
+        raise typer.BadParameter("--workers, --minutes: expected with --measure, which runs trials")
     from .. import cache, testbeds
     from ..plugins import studies
     from ..results import costs, references, store

@@ -127,7 +127,7 @@ def run(
     cluster would have started. `minutes`: No trial starts later than that; what was not started
     then is left for another call.
     """
-    check_cluster(cluster, workers)
+    check_cluster(cluster, workers, minutes)
     folders = [share.testbed.folder_name() for share in shares]
     if len(set(folders)) < len(folders):
         raise ElevatorLabError(
@@ -155,12 +155,17 @@ def run(
         _run_all(busy, results, pool, progress, note or (lambda text: None), until_s)
 
 
-def check_cluster(cluster: str | None, workers: int | None) -> None:
+def check_cluster(cluster: str | None, workers: int | None, minutes: float | None = None) -> None:
     """Refuse a cluster that cannot be used.
 
-    `cluster`: Address of the scheduler of a running Dask cluster. `workers`: Number of trials at
-    the same time, if the user has set it.
+    `cluster`: Address of the scheduler of a running Dask cluster. `workers`, `minutes`: Number of
+    trials at the same time, and time in which they may start, if the user has set them.
     """
+    if cluster and minutes is not None:
+        raise ElevatorLabError(
+            "--minutes and --cluster: expected one of them; found both. What a cluster has been "
+            "given is not taken back in time. End the command (Ctrl-C), and it goes on from there"
+        )
     if cluster and workers:
         raise ElevatorLabError(
             "--workers and --cluster: expected one of them; found both. A running cluster has as "
@@ -191,14 +196,15 @@ def _run_all(
         for testbed, trial in _in_blocks(busy):
             told = partial(_tell, note, testbed, trial)
             running[pools[testbed.machine()].submit(testbed, trial, told)] = (testbed, trial)
-        total = len(running)
+        total, done = len(running), 0
         try:
             if progress:
                 progress(0, total, None)
-            for done, future in enumerate(as_completed(list(running)), start=1):
+            for future in as_completed(list(running)):
                 testbed, trial = running.pop(future)
                 if future.cancelled():
                     continue
+                done += 1
                 try:
                     store.keep(results, testbed, trial, future.result())
                 except TrialFailed as failure:

@@ -80,7 +80,7 @@ def reference(
         print(f"reference of {one.NAME} written to {references.folder(preset)}")
     if some:
         costs.write(results, preset, some)
-        print(artifact.write())
+        print(*artifact.write(), sep="\n")
 
 
 @app.command()
@@ -125,7 +125,7 @@ def artifact_page(
         bool, typer.Option("--appendix", help="print the artifact appendix of USENIX and ACM")
     ] = False,
 ) -> None:
-    """Bring ARTIFACT.md and the badge up to date, or print the appendix.
+    """Bring README, ARTIFACT.md and the badge up to date, or print the appendix.
 
     The appendix is the artifact appendix of a paper.
     """
@@ -135,5 +135,4 @@ def artifact_page(
     if appendix:
         print(artifact.appendix(), end="")
         return
-    for file in (artifact.write(), badge.write()):
-        print(file)
+    print(*artifact.write(), badge.write(), sep="\n")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .claim import UNMEASURED, Claim, Role, is_measured
-from .claims import by_place, how_many, independently, verdict_counts
+from .claims import by_place, by_study, how_many, independently, verdict_counts
 from .comparison import Comparison
 from .matching import in_words
 from .multiple_testing import independent
@@ -56,7 +56,7 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     tested = [one for one in claims if one.role in (Role.PREDICTION, Role.ARITHMETIC)]
     parts = by_place(tested)
     runs = [some for some in parts if is_measured(some[0])]
-    speaks = max(runs, key=lambda some: len(_decided(some)), default=[])
+    speaks = _deciding_most(runs)
     said = _examples(_decided(speaks))
     for some in parts:
         if some[0].testbed == UNMEASURED:
@@ -67,6 +67,27 @@ def findings(claims: Sequence[Claim]) -> list[str]:
         return said
     why = [_why_not(speaks)] if len(said) + 1 < MOST_FINDINGS else []
     return [_counts(speaks, len(runs)), *filter(None, why), *said]
+
+
+def totals(claims: Sequence[Claim]) -> str:
+    """Count the predictions of all studies in one sentence: how many were tested, on what data.
+
+    Of each study, the run that decided most counts. Predictions that share a datum or a measurement
+    are one datum, with the worst of their verdicts (`multiple_testing.independent`).
+    """
+    predictions = [one for one in claims if one.role == Role.PREDICTION]
+    counted = [one for some in by_study(predictions) for one in _deciding_most(by_place(some))]
+    tested = [one for one in counted if one.verdict != Verdict.NOT_TESTABLE]
+    data = independent(tested)
+    split = ", ".join(f"{count} {verdict}" for verdict, count in data.items())
+    return (
+        f"{len(counted)} predictions in {len(by_study(counted))} documents. {len(tested)} were "
+        f"tested, on {sum(data.values())} independent data{': ' if split else ''}{split}."
+    )
+
+
+def _deciding_most(runs: Sequence[list[Claim]]) -> list[Claim]:
+    return max(runs, key=lambda some: len(_decided(some)), default=[])
 
 
 def headlines(claims: Sequence[Claim], name: str) -> list[str]:

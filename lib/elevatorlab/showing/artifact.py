@@ -1,4 +1,4 @@
-"""What a reviewer reads: the table of studies in ARTIFACT.md, and the artifact appendix."""
+"""What README and ARTIFACT.md say of the reference, and the artifact appendix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ..errors import ElevatorLabError
 from ..judging import verdict_cache
 from ..judging.claim import Role
 from ..judging.claims import ROLES, verdict_counts
-from ..judging.families import statements
+from ..judging.conclusions import totals
+from ..judging.families import headline, statements
+from ..judging.values import measured_text, published_text
 from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
@@ -22,7 +24,7 @@ from ..results import costs, references
 from ..running.provenance import preset_trials
 
 PAGE = PROJECT / "ARTIFACT.md"
-START, END = "<!-- studies: written by `elevatorlab artifact` -->", "<!-- end of studies -->"
+README = PROJECT / "README.md"
 
 #: Number of general claims in ARTIFACT.md, which come before those of the studies.
 GENERAL = 3
@@ -100,19 +102,66 @@ def _general(page: str) -> list[Row]:
     return [Row(*line) for line in lines[:GENERAL]]
 
 
-def page_with_table(page: str) -> str:
-    """Return the page with a new table of studies."""
-    before, start, rest = page.partition(START)
-    _, end, after = rest.partition(END)
-    if not (start and end):
-        raise ElevatorLabError(f"{PAGE.name}: expected the lines {START!r} and {END!r} in it")
-    return f"{before}{START}\n\n{table()}\n\n{END}{after}"
+def found() -> str:
+    """Return the table of what was found: of each study, the claim that stands for its document.
+
+    The claim was chosen from the document alone (`headline` in `data/claims`).
+    """
+    lines = [
+        "| study | of what | published | measured | verdict |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for number, study in enumerate(studies.ours(), 1):
+        name = headline(study.NAME)
+        (claim,) = (one for one in verdict_cache.judge(study.NAME).claims if one.id == name)
+        measured = measured_text(claim) or "–"
+        role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
+        verdict = f"{claim.verdict}{role}"
+        cells = (f"{number}", claim.quantity, published_text(claim), measured, verdict)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
-def write() -> Path:
-    """Write ARTIFACT.md with a new table of studies."""
-    PAGE.write_text(page_with_table(PAGE.read_text()))
-    return PAGE
+def all_totals() -> str:
+    """Return the sentence that counts what the reference made of the predictions of all studies."""
+    return totals(verdict_cache.every_claim())
+
+
+#: The parts of pages that are computed: the page, the name of the part, and what it says.
+PARTS = (
+    (README, "totals", all_totals),
+    (README, "found", found),
+    (PAGE, "totals", all_totals),
+    (PAGE, "studies", table),
+)
+
+
+def up_to_date(path: Path) -> str:
+    """Return a page with its computed parts made anew.
+
+    Raises: ElevatorLabError if the page lacks the two lines around a part.
+    """
+    page = path.read_text()
+    for where, name, content in PARTS:
+        if where != path:
+            continue
+        begins, ends = (
+            f"<!-- {name}: written by `elevatorlab artifact` -->",
+            f"<!-- end of {name} -->",
+        )
+        before, start, rest = page.partition(begins)
+        _, end, after = rest.partition(ends)
+        if not (start and end):
+            raise ElevatorLabError(f"{path.name}: expected the lines {begins!r} and {ends!r} in it")
+        page = f"{before}{start}\n\n{content()}\n\n{end}{after}"
+    return page
+
+
+def write() -> list[Path]:
+    """Bring the computed parts of README and ARTIFACT.md up to date."""
+    for path in (README, PAGE):
+        path.write_text(up_to_date(path))
+    return [README, PAGE]
 
 
 def sections(page: str) -> dict[str, str]:

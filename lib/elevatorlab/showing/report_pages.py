@@ -19,7 +19,7 @@ from ..analysis.wording import plain
 from ..judging.claim import UNMEASURED, Claim, Role, is_measured
 from ..judging.claims import by_place, how_many, role_counts
 from ..judging.comparison import Comparison
-from ..judging.conclusions import findings
+from ..judging.conclusions import findings, totals
 from ..judging.constants import SHARED
 from ..judging.families import About
 from ..judging.matching import DETERMINISTIC
@@ -126,7 +126,12 @@ def build(
     pages |= {"beside.html": "Side by side"} if other else {}
     pages |= {study["page"]: study["name"].replace("_", " ") for study in studies}
     environment = template_environment(pages)
-    shared = {"studies": studies, "origins": origins, "total": how_many(claims)}
+    shared = {
+        "studies": studies,
+        "origins": origins,
+        "total": how_many(claims),
+        "totals": totals(claims),
+    }
     verified = {"attested": attested[::-1], "constants": SHARED, "running": running}
     _write(environment, out / "index.html", "index.html", shared | verified)
     sought: dict[str, Any] = {"places": list(dict.fromkeys(claim.where for claim in claims))}

@@ -107,6 +107,7 @@ APPENDIX = [
     "Installation",
     "Experiments workflow",
     "Evaluation and expected results",
+    "Badges",
 ]
 
 
@@ -114,9 +115,12 @@ def test_the_appendix_has_all_sections_and_claims():
     page = artifact.appendix()
     parts = artifact.sections(page)
     assert list(parts) == APPENDIX and all(parts.values())
-    expected = re.findall(r"^\| (C\d+): .* \| (.*?) \|$", parts[APPENDIX[-1]], re.M)
+    expected = re.findall(r"^\| (C\d+): .* \| (.*?) \|$", parts[APPENDIX[-2]], re.M)
     assert [number for number, _ in expected] == re.findall(r"^\| (C\d+) \|", PAGE, re.M)
     assert [words for _, words in expected[: artifact.GENERAL]] == ["status 0"] * artifact.GENERAL
     for words in [words for _, words in expected[artifact.GENERAL :]]:
         assert re.fullmatch(r"(\d+ [a-z ]+)(, \d+ [a-z ]+)*", words)
     assert all(what in PAGE for what in parts["Installation"].splitlines())
+    document = artifact.in_latex(page)
+    assert re.findall(r"\\section\{([\w ]+)", document) == APPENDIX
+    assert document.count(r"\begin{longtable") == page.count("| --- |\n")

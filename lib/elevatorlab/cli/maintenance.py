@@ -124,6 +124,9 @@ def artifact_page(
     appendix: Annotated[
         bool, typer.Option("--appendix", help="print the artifact appendix of USENIX and ACM")
     ] = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="with --appendix: as a LaTeX document, not as Markdown")
+    ] = False,
 ) -> None:
     """Bring README, ARTIFACT.md and the badge up to date, or print the appendix.
 
@@ -133,6 +136,7 @@ def artifact_page(
     from ..showing import artifact, badge
 
     if appendix:
-        print(artifact.appendix(), end="")
+        page = artifact.appendix()
+        print(artifact.in_latex(page) if latex else page, end="")
         return
     print(*artifact.write(), badge.write(), sep="\n")

@@ -202,12 +202,26 @@ def appendix() -> str:
     return environment.get_template("appendix.md").render(
         cited | {"abstract": " ".join(cited["abstract"].split())},
         claims=[row._asdict() | {"expected": expected} for row, expected in general + of_studies],
-        statements=sum(len(statements(study.NAME)) for study in studies.ours()),
+        totals=all_totals(),
         studies=[study.TITLE for study in studies.ours()],
         contents=CONTENTS,
         digest=origin["image_digest"],
         sections=sections(page),
     )
+
+
+def in_latex(page: str) -> str:
+    """Return a page of Markdown as a LaTeX document; links into the repository become text."""
+    from docutils.core import publish_string
+    from myst_parser.parsers.docutils_ import Parser
+
+    settings = {
+        **{"output_encoding": "unicode", "use_latex_citations": True},
+        **{"legacy_column_widths": False, "myst_suppress_warnings": ["myst.xref_missing"]},
+    }
+    linked = re.sub(r"\[([^\]]+)\]\((?!https?://)[^)]+\)", r"\1", page)
+    document = publish_string(linked, parser=Parser(), writer="latex", settings_overrides=settings)
+    return str(document)
 
 
 def _expected(study: Study) -> str:

@@ -3,8 +3,9 @@
 import itertools
 
 import pandas as pd
+import pytest
 
-from colour_vision import delta_e, lab
+from colour_vision import VISION, delta_e, lab
 from elevatorlab.analysis.friedman import Friedman
 from elevatorlab.plugins.schedulers import OF_THE_KERNEL, marker_of
 from elevatorlab.showing.style import COLOURS
@@ -15,10 +16,22 @@ from elevatorlab.studies.iozone_ranking.figures_drawn import alike
 
 #: Of CIEDE2000; two colours that differ by less could be taken for each other.
 LEAST_DELTA_E = 8
+#: Of two colours in one panel, with each colour vision.
+LEAST_IN_A_PANEL = 12
 
 SCHEDULERS = (*OF_THE_KERNEL, "cfq", "sbq")
 
 OF_BFQ = "bfq"
+
+
+def near(colours, vision):
+    """Pairs of names whose colours someone with this vision could take for each other."""
+    seen = {name: lab(colour, vision) for name, colour in colours.items()}
+    return {
+        (one, other)
+        for one, other in itertools.combinations(seen, 2)
+        if delta_e(seen[one], seen[other]) < LEAST_IN_A_PANEL
+    }
 
 
 def near_a_scheduler(chosen):
@@ -34,13 +47,17 @@ def test_a_mechanism_has_a_colour_that_no_scheduler_has():
     assert near_a_scheduler(colours.FRONTIER_COLOURS) == {(OF_BFQ, OF_BFQ)}
 
 
-def test_each_mechanism_of_a_panel_has_its_own_marker_and_colour():
+@pytest.mark.parametrize("vision", VISION)
+def test_schedulers_differ_with_any_colour_vision(vision):
+    assert near({name: COLOURS[name] for name in SCHEDULERS}, vision) == set()
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_each_mechanism_of_a_panel_has_its_own_marker_and_colour(vision):
     shown = [name for name in colours.FRONTIER_COLOURS if "-" not in name and name != "alone"]
     markers = [colours.marker_of(name) for name in shown]
     assert len(set(markers)) == len(shown) and marker_of("bfq") in markers
-    for one, other in itertools.combinations(shown, 2):
-        seen = (lab(colours.FRONTIER_COLOURS[name]) for name in (one, other))
-        assert delta_e(*seen) >= LEAST_DELTA_E
+    assert near({name: colours.FRONTIER_COLOURS[name] for name in shown}, vision) == set()
 
 
 def test_laws_and_sums_are_not_drawn_in_a_scheduler_s_colour():

@@ -76,23 +76,23 @@ COLOURS = Colours(
         "ute-paper-shared-mild": "#CDB4E0",
         "slae": "#3B93D6",
         "ute": "#7B3FA0",
-        "aimd": "#C2185B",
+        "aimd": "#E04080",
         "pi": "#2FA8A0",
-        "guard": "#332288",
-        "share": "#117733",
+        "guard": "#202060",
+        "share": "#A0C0A0",
         "io_max": "#111111",
         "bfq": OF_SCHEDULERS["bfq"],
-        "io_cost": "#7A6A00",
+        "io_cost": "#402000",
     }
 )
 """Colours that no scheduler of the studies has; only bfq, which is one, has the scheduler's.
 
-Some pairs are alike to people who see fewer colours, so each mechanism also has its own marker.
+With any colour vision, two mechanisms differ. Each also has a marker of its own.
 Only the readings of one policy share a hue; they have panels or lines of their own.
 """
 
 FRONTIER_COLOURS = Colours(
-    {**COLOURS, "alone": GREY, "io_class": "#999933", "bfq_tuned": "#661100"}
+    {**COLOURS, "alone": GREY, "io_class": "#C0C060", "bfq_tuned": "#804000"}
 )
 """The colours of experiment ``frontier``, which has three more mechanisms."""
 

@@ -12,7 +12,7 @@ def heights(values, scale="linear"):
     axis = Figure().subplots()
     axis.set(yscale=scale, ylim=(1, 100))
     label_ends(axis, [End(name, "black", value) for name, value in values.items()])
-    return {text.get_text(): text.xy[1] for text in axis.texts}
+    return {text.get_text(): text.xyann[1] for text in axis.texts}
 
 
 def test_a_name_is_as_high_as_its_line_ends():

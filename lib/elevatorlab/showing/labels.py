@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from scipy.optimize import isotonic_regression
 
+from .panels import end_at_marks
+
 GAP = 0.09
 """Height of a line of words, as a share of the panel's height."""
+
+LEAD = 0.04
+"""Length of the stroke that leads to a name, as a share of the panel's width."""
+
+_STROKE: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "relpos": (0, 0.5)}
 
 
 class End(NamedTuple):
@@ -24,23 +31,30 @@ class End(NamedTuple):
 def label_ends(axis: Axes, ends: Sequence[End], gap: float = GAP) -> None:
     """Write each line's name to the right of the panel, as high as the line ends.
 
-    Names that would overlap are moved apart, with the least total movement. Set the panel's range
-    before the call.
+    Names that would overlap are moved apart, with the least total movement; a thin stroke leads
+    from each line's end to its name. Set the panel's range before the call.
 
     `gap`: Distance from one name to the next, as a share of the panel's height.
     """
+    end_at_marks(axis)
     to_panel = axis.transScale + axis.transLimits
     right = axis.get_xlim()[1]
     heights = {end: to_panel.transform((right, end.value))[1] for end in ends}
     for end, height in zip(*_apart(heights, gap), strict=True):
         axis.annotate(
             end.name,
-            (1, height),
-            xytext=(3, 0),
+            (1, heights[end]),
+            xytext=(1 + LEAD, height),
             xycoords="axes fraction",
-            textcoords="offset points",
             va="center",
             color=end.colour,
+            arrowprops={
+                "arrowstyle": "-",
+                "linewidth": 0.6,
+                "color": end.colour,
+                "shrinkA": 0,
+                "relpos": (0, 0.5),
+            },
         )
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.axis import Axis, XAxis, YAxis
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ..analysis.intervals import Interval
 from .style import GREY
@@ -31,14 +31,45 @@ def marks(axis: Axis, values: Iterable[float], form: str = "{:g}") -> None:
     axis.set_major_formatter(FuncFormatter(lambda mark, _: form.format(mark)))
 
 
-def log_marks(axis: Axis, low: float, high: float, form: str = "{:g}") -> None:
-    """Put tick marks at powers of ten, or at finer steps until at least three are visible."""
+MOST_MARKS = 7
+
+
+def log_marks(
+    axis: XAxis | YAxis, low: float, high: float, form: str = "{:g}", most: int = MOST_MARKS
+) -> None:
+    """Make an axis logarithmic, and end it at the tick marks around these values.
+
+    `most`: Marks are in the finest steps that need no more.
+    """
+    seen: list[float] = []
     for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 5), (1, 1.1, 1.2, 1.3, 1.5, 2)):
-        fine = [step * 10.0**power for power in range(-6, 10) for step in steps]
-        seen = [mark for mark in fine if low <= mark <= high]
-        if len(seen) > 2:
+        fine = [step * 10.0**power for power in range(-6, 10) for step in sorted(steps)]
+        first = max(place for place, mark in enumerate(fine) if mark <= low)
+        last = min(place for place, mark in enumerate(fine) if mark >= high)
+        if seen and last + 1 - first > most:
             break
+        seen = fine[first : last + 1]
+    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (seen[0], seen[-1])})
     marks(axis, seen, form)
+
+
+def end_at_marks(axis: Axes) -> None:
+    """Let an axis end at the tick mark above its data where these go beyond the last mark.
+
+    Panels that share the axis are one. Data that leave the panel are left alone, as are marks that
+    were chosen.
+    """
+    shared_x, shared_y = axis.get_shared_x_axes(), axis.get_shared_y_axes()
+    for one, shared in ((axis.xaxis, shared_x), (axis.yaxis, shared_y)):
+        locator = one.get_major_locator()
+        if not isinstance(locator, MaxNLocator):
+            continue
+        low, high = one.get_view_interval()
+        inside = [mark for mark in locator.tick_values(low, high) if mark <= high]
+        interval = f"interval{one.axis_name}"
+        data = max(getattr(other.dataLim, interval)[1] for other in shared.get_siblings(axis))
+        if len(inside) > 1 and inside[-1] < data <= high:
+            axis.set(**{f"{one.axis_name}lim": (low, 2 * inside[-1] - inside[-2])})
 
 
 def errors(found: Sequence[Interval]) -> list[list[float]] | None:

@@ -138,15 +138,15 @@ def test_a_scheduler_alone_is_shown_though_nothing_compares_with_it(name):
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_rows_without_numbers_are_left_out_and_the_captions_say_so(name):
+def test_rows_without_numbers_are_left_out_and_the_details_say_so(name):
     table = few(name)
     nothing = drawn(name, table.assign(**{FEW[name][1]: float("nan")}))
     said = f"Nothing measured is shown: no row of the results has a number in {FEW[name][1]}."
-    assert all(one.caption.endswith(said) and not one.trials for one in nothing.values())
+    assert all(said in one.details and not one.trials for one in nothing.values())
     some = table.copy()
     some.loc[some.index[0], FEW[name][1]] = float("nan")
     said = f"ot shown: 1 of {len(some)} rows of the results (no number in {FEW[name][1]})"
-    assert all(said in one.caption for one in drawn(name, some).values())
+    assert all(said in one.details for one in drawn(name, some).values())
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What the figures of all studies share: one figure per run, and captions that name the run."""
+"""What the figures of all studies share: one figure per run, and details that name the run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ..judging.matching import DETERMINISTIC, Run, accelerators, in_words, runs
+from .panels import end_at_marks
 from .style import style
 
 
@@ -18,12 +19,12 @@ class Drawn(NamedTuple):
     """A figure, its words, and the hashes of the trials that it shows."""
 
     figure: Figure
-    #: At most three sentences: what is drawn, what to see, and where it was measured.
+    #: At most two sentences: what is drawn, and what to see.
     caption: str
     trials: frozenset[str] = frozenset()
     #: Whether the figure is one that a paper would leave out.
     appendix: bool = False
-    #: Text that a page shows folded: methods, fits, and the accelerator.
+    #: Text that a page shows folded: methods, fits, where it was measured, and the accelerator.
     details: str = ""
 
 
@@ -51,13 +52,13 @@ def of_every_run(
     kept: Collection[str] | None = None,
     details: Mapping[str, str] | None = None,
 ) -> dict[str, Drawn]:
-    """Draw a study's figures once for every run, and say below each where it was measured.
+    """Draw a study's figures once for every run, and say in its details where it was measured.
 
     `draw`: Called with the rows of each run, and with the run. If nothing was measured, called
     once, with no rows and None. Returns figures by name. `captions`: What each figure shows, by
-    name, in at most two sentences. A third sentence is added on where it was measured. `needs`:
-    Column of the quantity that all figures rest on: rows without a number in it are left out, and
-    the captions say so. `crossed`: The figures that show several schedulers of the physical disk.
+    name, in at most two sentences; the details say where it was measured. `needs`: Column of the
+    quantity that all figures rest on: rows without a number in it are left out, and the details say
+    so. `crossed`: The figures that show several schedulers of the physical disk.
     `shows`: By figure: the rows that it shows, as wanted value by column. By default all rows.
     `remark`: Called with a figure's name and a run; returns what the figure's details say of that
     run, in addition to `details`. `kept`: The figures that a paper would keep; the others are for
@@ -77,10 +78,10 @@ def of_every_run(
         if not several:
             return {
                 name: Drawn(
-                    figure,
-                    _joined(captions[name], gaps),
+                    _reaching(figure),
+                    captions[name],
                     appendix=is_appendix(name),
-                    details=details.get(name, ""),
+                    details=_joined(details.get(name, ""), gaps),
                 )
                 for name, figure in draw(whole, None).items()
             }
@@ -91,14 +92,22 @@ def of_every_run(
                 for column, value in (shows or {}).get(name, {}).items():
                     rows = rows[rows[column] == value]
                 accelerator = _accelerator(rows, arms)
+                measured_on = _measured_on(run, rows, gaps)
                 drawn[name + suffix] = Drawn(
-                    figure,
-                    _joined(captions[name], _measured_on(run, rows, gaps)),
+                    _reaching(figure),
+                    captions[name],
                     frozenset(rows["trial"]),
                     is_appendix(name),
-                    _joined(details.get(name, ""), remark(name, run), accelerator),
+                    _joined(details.get(name, ""), remark(name, run), measured_on, accelerator),
                 )
         return drawn
+
+
+def _reaching(figure: Figure) -> Figure:
+    """Let the axes of a figure's panels reach the data."""
+    for axis in figure.axes:
+        end_at_marks(axis)
+    return figure
 
 
 def _joined(*sentences: str) -> str:

@@ -29,7 +29,7 @@ CAPTIONS = {
     "group-commit": "For each commit: writes that reached the device, and flushes that the server "
     "requested, with 95 % confidence intervals. With 8 threads, one flush serves several commits.",
 }
-"""What each figure shows. A sentence that says where it was measured is added."""
+"""What each figure shows."""
 DETAILS = {
     "commits": "An arrow marks an interval that goes beyond the frame. At flush=0, "
     f"InnoDB flushes its log once a second and not at each commit. {MAPPED}",
@@ -39,7 +39,7 @@ DETAILS = {
     "group-commit": "For a device without a volatile cache, the kernel completes a flush itself "
     "and sends nothing to the device.",
 }
-"""How each figure was made."""
+"""How each figure was made. Where it was measured is added."""
 KEPT = ("commits", "idle")
 """The figures for the main text of a paper; the others are for its appendix."""
 

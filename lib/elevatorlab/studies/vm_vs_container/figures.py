@@ -52,7 +52,7 @@ CAPTIONS = {
     "(down), relative to the scheduler none in both, with 95 % confidence intervals (above 1: "
     "slower). Top row: none on the host; left column: none in the virtual machine.",
 }
-"""What each figure shows. A sentence that says where it was measured is added."""
+"""What each figure shows."""
 DETAILS = {
     "overview": f"“fetched / timed” exceeds 100 % where the disk also delivered the executable of "
     f"the reading program. {_INTERVALS}",

@@ -313,17 +313,21 @@ def test_emulated_cores_are_in_the_figures_by_cores():
     drawn = study.figures(study.published(), pd.concat([usual, on_cores()]))
     alone = study.figures(study.published(), usual)
     assert list(drawn) == list(alone)
-    one = drawn["figure-3-ssd-cores"]
-    found = [line for line in one.figure.axes[0].lines if line.get_marker() == "d"]
-    points = {(line.get_xdata()[0], round(line.get_ydata()[0])) for line in found}
-    noop = {(cores, 4 * thousands) for cores, thousands in ((1, 35), (2, 58), (4, 99))}
-    assert len(found) == 6 and noop < points  # two schedulers, three numbers
-    colours = {(line.get_color(), line.get_linestyle()) for line in found}
-    assert colours == {(COLOURS["none"], "None"), (COLOURS["sbq"], "None")}
-    assert "Diamonds are emulated cores" in one.caption and "Only one core" not in one.caption
-    without = alone["figure-3-ssd-cores"]
-    assert "Diamonds" not in without.caption
-    assert not [line for line in without.figure.axes[0].lines if line.get_marker() == "d"]
+
+    def curves(figures):
+        """Measured curves of more than one core: colour and points."""
+        drawn = [one.lines[0] for one in figures["figures-3-and-4"].figure.axes[0].containers]
+        return {
+            line.get_color(): list(zip(*line.get_data(), strict=True))
+            for line in drawn
+            if len(line.get_xdata()) > 1
+        }
+
+    found = curves(drawn)
+    assert set(found) == {COLOURS["none"], COLOURS["sbq"]}
+    noop = [(cores, 4 * thousands) for cores, thousands in ((1, 35), (2, 58), (4, 99))]
+    assert [(cores, round(kiops)) for cores, kiops in found[COLOURS["none"]]] == noop
+    assert curves(alone) == {}
 
 
 def test_several_cores_are_judged_by_themselves():

@@ -485,7 +485,7 @@ def test_captions_say_what_was_done_with_times_and_where_host_and_target_were(dr
 def test_a_percentile_of_a_few_requests_is_not_drawn():
     def points_of(requests):
         table = measured(as_published, requests=requests)
-        mean, p99 = study.figures(study.published(), table)["figure-2-ram"].figure.axes[:2]
+        mean, p99 = study.figures(study.published(), table)["figures-1-and-2"].figure.axes[-2:]
         solid = [
             [line for line in axis.lines if line.get_linestyle() == "-"] for axis in (mean, p99)
         ]
@@ -529,8 +529,8 @@ def test_the_prediction_is_held_against_the_figures():
 def test_published_data_alone_is_drawn():
     drawn = study.figures(study.published(), NOTHING)
     assert list(drawn) == [
-        *("overview", "figure-1-ssd", "figure-2-ram", "figure-3-ssd-cores"),
-        *("figure-4-ram-cores", "figure-5-read-share", "figure-6-request-size"),
+        *("overview", "figures-1-and-2", "figures-3-and-4"),
+        *("figure-5-read-share", "figure-6-request-size"),
     ]
 
 
@@ -538,16 +538,19 @@ def test_every_figure_is_drawn(drawn):
     assert list(drawn) == list(CAPTIONS)
 
 
-def test_measured_curves_are_solid_and_published_ones_dashed(drawn):
+def test_published_markers_are_open_and_measured_ones_filled(drawn):
+    """The published curve is dashed, and each driver has a line of its own."""
     axis = drawn["overview"].figure.axes[0]
-    styles = [line.get_linestyle() for line in axis.lines if len(line.get_xdata()) > 2]
-    assert styles.count("--") == 1 and styles.count("-") == 2
+    lines = [line for line in axis.lines if len(line.get_xdata()) > 2]
+    lines = [line for line in lines if line.get_linestyle() != "None"]  # no caps of intervals
+    is_open = {line.get_linestyle(): line.get_markerfacecolor() == "white" for line in lines}
+    assert is_open == {"--": True, "-": False, "-.": False}
 
 
 def test_panels_of_one_quantity_share_their_range_and_cut_no_point(drawn):
     ssd, ram, _ = drawn["overview"].figure.axes
     assert ssd.get_ylim() == ram.get_ylim()
-    for axis in (ssd, ram, *drawn["figure-1-ssd"].figure.axes):
+    for axis in (ssd, ram, *drawn["figures-1-and-2"].figure.axes):
         low, high = axis.get_ylim()
         values = [value for line in axis.lines for value in line.get_ydata()]
         assert low <= min(values) and max(values) <= high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,36 @@ def entitle(figure: Figure, text: str) -> None:
     figure.suptitle(textwrap.fill(text, int(figure.get_figwidth() * LETTERS_AN_INCH)))
 
 
-PUBLISHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "alpha": 0.55}
-"""Published curves are dashed and light; measured ones are solid, and have markers."""
+PUBLISHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "alpha": 0.7}
+"""Published curves are dashed and light. In every figure, published markers are open, and measured
+ones are filled: nothing else is said by how a marker is filled."""
+
+
+def published_look(scheduler: str, **more: Any) -> dict[str, Any]:
+    """Return how published values of a scheduler are drawn: dashed, light, with open markers."""
+    return {**look_of(scheduler), "markerfacecolor": "white", **PUBLISHED, **more}
+
+
+FEW_THREADS, MANY_THREADS = 0.8, 1.4
+"""Factors on the size of a marker: it is small with few threads, and large with many."""
+
+
+def of_threads(look: Mapping[str, Any], many: bool) -> dict[str, Any]:
+    """Return the look of a marker with few threads or with many."""
+    return {**look, "markersize": look["markersize"] * (MANY_THREADS if many else FEW_THREADS)}
+
+
+def thread_handles(threads: Iterable[int]) -> list[Line2D]:
+    """Return legend entries that tell few threads from many by size."""
+    counts = sorted(set(threads))
+    grey = {"color": GREY, "marker": "o", "markersize": 4.5, "linestyle": ""}
+    return [
+        Line2D(
+            [], [], **of_threads(grey, count > counts[0]), label=f"{count} thread{'s'[: count - 1]}"
+        )
+        for count in counts
+    ]
+
 
 PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2}
 """Predicted curves are dotted, and have no markers."""
@@ -182,14 +211,8 @@ def arm_handles(arms: list[str], names: dict[str, str]) -> list[Line2D]:
             [],
             color=GREY,
             marker=MARKERS[arm],
-            markerfacecolor=face_colour(arm, GREY),
             linestyle=LINES[arm],
             label=names[arm],
         )
         for arm in arms
     ]
-
-
-def face_colour(arm: str, colour: str) -> str:
-    """Return the colour that fills an arm's marker: containers are solid, the others open."""
-    return colour if arm == "container" else "white"

@@ -37,7 +37,7 @@ _DISK = (
     "container, and that of the overloaded container alone."
 )
 _OF_N = (
-    "Counterpart of the paper's Figure {number} (stars: the paper's two end points; circles: our "
+    "Counterpart of the paper's Figure {number} (stars: the paper's two end points; dots: our "
     "repetitions; lines: fitted curves, and the exact solution of a queue with one server). {see}"
 )
 _BAND = "The band is the 95 % confidence band of the best curve."
@@ -85,10 +85,10 @@ CAPTIONS = {
     "distributions of a container's mean wait in one second. A curve further to the left means "
     "shorter waits; the dotted line is the SLA.",
     "frontier": "The offenders' write rate against the mean wait of the slowest normal container; "
-    "each dot is a setting of a mechanism. A line joins a mechanism's best settings; filled dots "
+    "each dot is a setting of a mechanism. A line joins a mechanism's best settings; large dots "
     "are settings that kept the SLA of 5 ms.",
 }
-"""What each figure shows. A sentence that says where it was measured is added."""
+"""What each figure shows."""
 DETAILS = {
     **dict.fromkeys(("figure-6", "figure-8"), _DISK),
     "overview": "The closed law is W = Z U / (1 - U), with wait W, utilisation U, and pause Z "
@@ -112,7 +112,7 @@ DETAILS = {
     f"offenders in advance; its limit is the 1 MB/s that the paper set by hand. {UNTESTED}",
     **dict.fromkeys(("comparison-over-time", "waits-by-second"), _DISK),
     "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
-    "seeds. Settings with a wait above 7.5 ms (1.5 times the SLA) are not drawn. A dot is filled "
+    "seeds. Settings with a wait above 7.5 ms (1.5 times the SLA) are not drawn. A dot is large "
     f"if no wait exceeded the SLA later than 250 ms after the overload began. {_DISK}",
 }
 """How each figure was made. What the analysis says about a run is added (`_judged`)."""

@@ -66,7 +66,7 @@ def exact(quantity: str) -> pd.Series:
 
 def curves(measured: pd.DataFrame, quantity: str) -> Figure:
     """Draw a quantity over the number of containers, with rivals and residuals."""
-    figure = Figure(figsize=(ONE_COLUMN, 4.2))
+    figure = Figure(figsize=(ONE_COLUMN, 3.8))
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     loads, column = by_load(measured), QUANTITIES[quantity]
     _published(top, quantity)
@@ -78,13 +78,15 @@ def curves(measured: pd.DataFrame, quantity: str) -> Figure:
             loads[column],
             "o",
             color=MEASURED,
-            markerfacecolor="none",
+            markersize=3,
             zorder=4,
-            label="measured (one point per repetition)",
+            label="measured (each repetition)",
         )
         _fits(top, below, loads, quantity)
     top.set_ylabel(AXES[quantity])
-    figure.legend(loc="outside lower center")
+    falls = law.iloc[0] > law.iloc[-1]  # so that its own corner is free
+    top.legend(loc="upper right" if falls else "lower right")
+    top.set_ylim(bottom=0)
     below.axhline(0, color=GREY, linewidth=0.8)
     below.set_ylabel(f"residual\n({UNITS[quantity]})")
     below.set_xlabel("equal containers")
@@ -104,7 +106,7 @@ def _published(axis: Axes, quantity: str) -> None:
         "*",
         color=PUBLISHED,
         markersize=11,
-        markerfacecolor="none",  # so that a circle inside is visible
+        markerfacecolor="none",  # open, as all that is published; a dot inside is visible
         zorder=5,
         label="published ends",
     )
@@ -129,8 +131,7 @@ def _fits(top: Axes, below: Axes, loads: pd.DataFrame, quantity: str) -> None:
             continue
         look = LAWS[one.model.name]
         curve = one.predict(across)
-        delta = one.aicc - found.best.aicc
-        label = f"{one.model.name}: R2 {one.r2:.3f}, AICc +{delta:.0f}"
+        label = one.model.name
         if one is found.best:
             label += f" (best of {len(found.fits)})"
             top.fill_between(across, curve.low, curve.high, color=GREY, alpha=0.2, linewidth=0)
@@ -144,7 +145,7 @@ TALLEST_MS = 45
 
 def wait(measured: pd.DataFrame) -> Figure:
     """Draw the wait against the utilisation of a container's own device (closed load)."""
-    figure = Figure(figsize=(ONE_COLUMN, 3.0))
+    figure = Figure(figsize=(ONE_COLUMN, 3.5))
     axis = figure.subplots()
     across = np.linspace(0.02, 0.97, 300)
     first_ms, first = printed_wait_ms("normal, before"), endpoint("utilization_percent", 1) / 100
@@ -153,7 +154,7 @@ def wait(measured: pd.DataFrame) -> Figure:
         interactive_wait_ms(across, THINK_US / 1e3),
         color=GREY,
         **PREDICTED,
-        label="closed law W = Z U / (1 - U),\nZ = 2.23 ms",
+        label="closed law W = Z U / (1 - U), Z = 2.23 ms",
     )
     axis.plot(
         across,
@@ -167,7 +168,7 @@ def wait(measured: pd.DataFrame) -> Figure:
         [first_ms, printed_wait_ms("71 %"), 30.0],
         "*",
         color="black",
-        markerfacecolor="none",  # so that a circle inside is visible
+        markerfacecolor="none",  # open, as all that is published; a dot inside is visible
         markersize=11,
         zorder=5,
         label="published (at 92 %: a lower bound)",
@@ -179,7 +180,7 @@ def wait(measured: pd.DataFrame) -> Figure:
             loads["wait_ms"],
             "o",
             color=MEASURED,
-            markerfacecolor="none",
+            markersize=3.5,
             zorder=4,
             label="measured, each load and repetition",
         )
@@ -191,9 +192,12 @@ def wait(measured: pd.DataFrame) -> Figure:
     axis.set_xlim(0, 1)
     axis.set_xlabel("utilisation of the container's own device (ratio)")
     axis.set_ylabel("wait (ms)")
-    axis.legend(loc="upper left")
+    figure.legend(loc="outside lower center")
     figure.suptitle("Wait against utilisation,\none write outstanding")
     return figure
+
+
+MOST_MS = 25
 
 
 def open_and_closed(measured: pd.DataFrame) -> Figure:
@@ -202,9 +206,10 @@ def open_and_closed(measured: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     across = np.linspace(0, 0.97, 300)
     for name, law, line in (("M/M/1", mm1_wait_ms, ":"), ("M/D/1", md1_wait_ms, "-.")):
-        label = f"{name}, predicted with S = {service_ms():.2f} ms"
-        look = PREDICTED | {"linestyle": line}
-        axis.plot(across, law(across, service_ms()), color=GREY, label=label, **look)
+        wait_ms = law(across, service_ms())
+        axis.plot(across, wait_ms, color=GREY, **PREDICTED | {"linestyle": line})
+        above = float(np.interp(MOST_MS, wait_ms, across)), MOST_MS
+        axis.annotate(name, above, color=GREY, va="bottom", ha="right" if line == ":" else "left")
     for (label, load), marker in zip(ONE_SERVER.items(), "osx", strict=True):
         loads = by_load(measured, *load)
         axis.plot(
@@ -212,23 +217,19 @@ def open_and_closed(measured: pd.DataFrame) -> Figure:
             loads["wait_ms"],
             marker,
             color=MEASURED,
-            markerfacecolor="none",
+            markersize=4,
             zorder=4,
             label=label if len(loads) else f"{label}: not run",
         )
-    axis.set_ylim(0, 25)
+    axis.set_ylim(0, MOST_MS)
     axis.set_xlim(0, 1.02)
     axis.set_xlabel("utilisation of the shared server (ratio)")
     axis.set_ylabel("wait (ms)")
     figure.legend(loc="outside lower center")
     figure.suptitle(
-        "Where M/M/1 holds: requests that arrive\nwhether or not earlier ones have ended"
+        "Where M/M/1 holds: requests that arrive\nwhether or not earlier ones have ended\n"
     )
     return figure
-
-
-OVERLOADED_COLOUR = "#882255"
-SUM_COLOUR = GREY
 
 
 def overload(measured: pd.DataFrame) -> Figure:
@@ -236,65 +237,70 @@ def overload(measured: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(TWO_COLUMNS, 3.0))
     left, right = figure.subplots(1, 2)
     found = waits(measured)
-    for column, overloaded, colour, face, label in (
-        ("normal_ms", 0, MEASURED, "white", "normal, without overload"),
-        ("normal_ms", 1, MEASURED, MEASURED, "normal, beside overload"),
-        ("overloaded_ms", 1, OVERLOADED_COLOUR, OVERLOADED_COLOUR, "overloaded"),
+    below_ten, rise = found[found["containers"] < 10], rises(measured)
+    both, alone = (below_ten[below_ten["overloaded"] == count] for count in (1, 0))
+    for axis, lines in (
+        (
+            left,
+            (
+                (alone, "normal_ms", APART, "normal, apart"),
+                (both, "normal_ms", NORMAL, "normal, beside"),
+                (both, "overloaded_ms", OVERLOADED, "overloaded"),
+            ),
+        ),
+        (
+            right,
+            (
+                (rise, "rise_ms", NORMAL, "ΔW, normal"),
+                (rise, "overloaded_rise_ms", OVERLOADED, "ΔW, overloaded"),
+                (rise, "system_rise_ms", SUM, "ΔSW, sum of all"),
+            ),
+        ),
     ):
-        rows = found[found["overloaded"] == overloaded]
-        _line(left, rows[rows["containers"] < 10], column, colour, face, label)
-    for containers, who, colour, face in (
-        (0, "overloaded, alone", OVERLOADED_COLOUR, OVERLOADED_COLOUR),
-        (1, "normal, before", MEASURED, "white"),
-        (1, "normal, with overload (in the subtraction)", MEASURED, MEASURED),
-        (1, "overloaded, with normal", OVERLOADED_COLOUR, OVERLOADED_COLOUR),
-    ):
-        _star(left, containers, printed_wait_ms(who), colour, face)
-    rise = rises(measured)
-    names = []
-    for column, colour, label in (
-        ("rise_ms", MEASURED, "ΔW, a normal one"),
-        ("overloaded_rise_ms", OVERLOADED_COLOUR, "ΔW, the overloaded one"),
-        ("system_rise_ms", SUM_COLOUR, "ΔSW, sum over all"),
-    ):
-        _line(right, rise, column, colour, colour, label)
-        known = rise.dropna(subset=[column])
-        if len(known):
-            last = known[known["containers"] == known["containers"].max()]
-            names.append(End(label, colour, float(last[column].mean())))
-    for who, colour in (("normal", MEASURED), ("overloaded", OVERLOADED_COLOUR)):
-        _star(right, 1, printed_wait_ms(f"{who}, difference"), colour, colour)
-    for axis, name in ((left, "wait (ms)"), (right, "rise of the wait (ms)")):
         axis.set_xlabel("normal containers")
-        axis.set_ylabel(name)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ends = [_line(axis, *line) for line in lines]
         axis.set_ylim(bottom=0)
-    left.set_ylim(top=1.35 * left.get_ylim()[1])  # room for the legend
-    handles, _ = left.get_legend_handles_labels()
-    star = Line2D([], [], color=GREY, marker="*", markersize=9, linestyle="")
-    star.set_label("published, in these colours")
-    left.legend(handles=[*handles, star])
-    label_ends(right, names)
+        label_ends(axis, [end for end in ends if end])
+    for containers, who, look in (
+        (0, "overloaded, alone", OVERLOADED),
+        (1, "normal, before", APART),
+        (1, "normal, with overload (in the subtraction)", NORMAL),
+        (1, "overloaded, with normal", OVERLOADED),
+    ):
+        _star(left, containers, printed_wait_ms(who), look["color"])
+    for who, look in (("normal", NORMAL), ("overloaded", OVERLOADED)):
+        _star(right, 1, printed_wait_ms(f"{who}, difference"), look["color"])
+    left.set_ylabel("wait (ms)")
+    right.set_ylabel("rise of the wait (ms)")
+    star = Line2D([], [], color=GREY, label="published, in the colour of its counterpart", **STAR)
+    figure.legend(handles=[star], loc="outside lower center")
     figure.suptitle("What an overloaded container does to the waits of the others")
     return figure
 
 
-def _star(axis: Axes, containers: int, wait_ms: float, colour: str, face: str) -> None:
-    """Draw a published value in the colours of its measured counterpart."""
-    axis.plot(
-        *(containers, wait_ms, "*"),
-        markeredgecolor=colour,
-        markerfacecolor=face,
-        markersize=9,
-        zorder=5,
-    )
+OVERLOADED_COLOUR = "#882255"
+SUM_COLOUR = GREY
+NORMAL: dict[str, Any] = {"color": MEASURED, "marker": "o"}
+APART: dict[str, Any] = {"color": MEASURED, "marker": "s", "linestyle": "-."}
+OVERLOADED: dict[str, Any] = {"color": OVERLOADED_COLOUR, "marker": "^"}
+SUM: dict[str, Any] = {"color": SUM_COLOUR, "marker": "D"}
+STAR: dict[str, Any] = {"marker": "*", "markersize": 9, "linestyle": "", "markerfacecolor": "white"}
 
 
-def _line(axis: Axes, rows: pd.DataFrame, column: str, colour: str, face: str, label: str) -> None:
+def _star(axis: Axes, containers: int, wait_ms: float, colour: str) -> None:
+    """Draw a published value in the colour of its measured counterpart."""
+    axis.plot(containers, wait_ms, color=colour, zorder=5, **STAR)
+
+
+def _line(
+    axis: Axes, rows: pd.DataFrame, column: str, look: dict[str, Any], label: str
+) -> End | None:
+    """Draw a curve, and return its end."""
     points = {
         cast(float, count): mean_interval(values)
         for count, values in rows.dropna(subset=[column]).groupby("containers")[column]
     }
-    curve(
-        axis, points.items(), colour, ecolor=colour, marker="o", markerfacecolor=face, label=label
-    )
+    colour = look["color"]
+    curve(axis, points.items(), colour, ecolor=colour, markersize=4, **look)
+    return End(label, colour, points[max(points)].value) if points else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -19,7 +20,7 @@ from ...plugins.kinds import POLICIES
 from ...plugins.schedulers import marker_of as of_scheduler
 from ...showing.dots import dots
 from ...showing.labels import End, label_ends
-from ...showing.panels import facets, marks, panels_of
+from ...showing.panels import facets, log_marks, marks, panels_of
 from ...showing.style import COLOURS as OF_SCHEDULERS
 from ...showing.style import GREY, PUBLISHED, TWO_COLUMNS
 from ..kit.cells import in_order, mean_of
@@ -114,6 +115,15 @@ _MARKERS = {
 def marker_of(mechanism: str) -> str:
     """Return the marker of a mechanism: for a reading of a policy, that of the policy."""
     return _MARKERS.get(mechanism.partition("-")[0], "o")
+
+
+#: Lengths of strokes and gaps, in widths of the line, which tell lines apart without colours.
+DASHES: tuple[Any, ...] = ("", (6, 1.5), (3, 1), (6, 1, 1.5, 1), (1.2, 1), (8, 1, 1.5, 1, 1.5, 1))
+
+
+def lines_of(shown: Sequence[str]) -> dict[str, Any]:
+    """Return the dashes of each mechanism's line, as seaborn takes them; "" for a solid line."""
+    return dict(zip(shown, cycle(DASHES), strict=False))
 
 
 PRINTED = "#111111"
@@ -309,14 +319,9 @@ def _say_never(axis: Axes, rows: pd.DataFrame, shown: list[str], watched_s: floa
         ended = rows[rows["mechanism"] == name].groupby("repetition")["recovery_s"].first()
         never = int((ended >= watched_s).sum())
         if never:
-            if never == len(ended):  # no time was measured
-                look: dict[str, Any] = {
-                    "markerfacecolor": "white",
-                    "markeredgecolor": COLOURS[name],
-                }
-                axis.plot(ended.mean(), place, marker_of(name), **look, clip_on=False, zorder=5)
+            some = f"{never} of {len(ended)} never"
             axis.annotate(
-                "never" if never == len(ended) else f"{never} of {len(ended)} never",
+                "never" if never == len(ended) else some,
                 (ended.mean(), place),
                 xytext=(-6, 0),
                 textcoords="offset points",
@@ -352,6 +357,8 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
             y="latency_mean_ms",
             hue="mechanism",
             palette=COLOURS.of(shown),
+            style="mechanism",
+            dashes=lines_of(shown),
             ax=axis,
             errorbar=None,
             linewidth=1.2,
@@ -360,8 +367,9 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
         of_load = rows[rows["load"] == load]
         axis.axhline(of_load["sla_wait_ms"].iloc[0], color=GREY, linestyle=":", linewidth=1)
         axis.axvline(of_load["onset_s"].iloc[0], color=GREY, linewidth=0.6)
-        axis.set(yscale="log", title=LOAD_LABELS[load], xlabel="time (s)", ylabel="")
-        marks(axis.yaxis, (3, 5, 10, 20, 50))
+        axis.set(title=LOAD_LABELS[load], xlabel="time (s)", ylabel="")
+    ends = longest["latency_mean_ms"]
+    log_marks(grid.axes.flat[0].yaxis, ends.min(), ends.max())
     figure: Figure = grid.figure
     figure.supylabel("longest wait, normal (ms, log)")
     if len(shown) <= FEW:
@@ -394,10 +402,13 @@ def waits_by_second(measured: pd.DataFrame) -> Figure:
             linewidth=1.2,
             legend=False,
         )
+        for drawn, line in zip(axis.lines, reversed(lines_of(shown).values()), strict=True):
+            drawn.set_linestyle((0, line) if line else "-")  # seaborn has no dashes here
         axis.axvline(some["sla_wait_ms"].iloc[0], color=GREY, linestyle=":", linewidth=1)
-        axis.set(xscale="log", title=LOAD_LABELS[load], ylabel="share of the seconds (ratio)")
+        axis.set(title=LOAD_LABELS[load], ylabel="share of the seconds (ratio)")
         axis.set_xlabel("mean wait in a second (ms, log scale)")
-        marks(axis.xaxis, (3, 5, 10, 20, 50))
+    waits = rows["latency_mean_ms"]
+    log_marks(grid.axes.flat[0].xaxis, waits.min(), waits.max(), most=10)
     figure: Figure = grid.figure
     figure.legend(handles=_lines_of(shown), loc="outside lower center", ncols=4)
     figure.suptitle("How long normal containers wait while others overload the disk")
@@ -406,7 +417,10 @@ def waits_by_second(measured: pd.DataFrame) -> Figure:
 
 def _lines_of(shown: Sequence[str]) -> list[Line2D]:
     """Return legend entries for mechanisms and the SLA."""
-    handles = [Line2D([], [], color=COLOURS[name], label=LABELS[name]) for name in shown]
+    handles = [
+        Line2D([], [], color=COLOURS[name], label=LABELS[name], dashes=line or (None, None))
+        for name, line in lines_of(shown).items()
+    ]
     return [*handles, Line2D([], [], color=GREY, linestyle=":", label="SLA")]
 
 
@@ -453,6 +467,10 @@ def frontier(measured: pd.DataFrame) -> Figure:
     return figure
 
 
+KEPT_SLA: dict[str, Any] = {"markersize": 5.5}
+MISSED_SLA: dict[str, Any] = {"markersize": 3, "alpha": 0.45}
+
+
 def _handles(found: pd.DataFrame) -> list[Line2D]:
     """Return the legend: each mechanism, the two kinds of dot, and the SLA."""
     handles = [
@@ -465,10 +483,8 @@ def _handles(found: pd.DataFrame) -> list[Line2D]:
         )
         for name in in_order(found, "mechanism", FRONTIER_LABELS)
     ]
-    for fill, label in ((GREY, "no second missed"), ("white", "some missed")):
-        dot = Line2D([], [], color=GREY, marker="o", markerfacecolor=fill, linestyle="")
-        dot.set_label(label)
-        handles.append(dot)
+    for look, label in ((KEPT_SLA, "no second missed"), (MISSED_SLA, "some missed")):
+        handles.append(Line2D([], [], color=GREY, marker="o", linestyle="", label=label, **look))
     return [*handles, Line2D([], [], color=GREY, linestyle=":", label="SLA")]
 
 
@@ -479,11 +495,11 @@ def _panel(axis: Axes, found: pd.DataFrame) -> None:
         for _, cell in of_one.groupby(CELL):
             rate = mean_of(cell["offenders_mb_s"])
             assert rate is not None  # every cell has a trial
-            filled = colour if not cell["missed_s"].any() else "white"
+            look = MISSED_SLA if cell["missed_s"].any() else KEPT_SLA
             wait_ms = cell["wait_ms"].mean()
-            look: dict[str, Any] = {"color": colour, "markerfacecolor": filled}
-            look["marker"] = marker_of(str(name))
-            axis.plot(wait_ms, rate.value, markersize=5, zorder=3, **look)
+            axis.plot(
+                wait_ms, rate.value, color=colour, marker=marker_of(str(name)), zorder=3, **look
+            )
             if rate.bounded:
                 axis.plot(
                     [wait_ms] * 2, (rate.low, rate.high), color=colour, linewidth=0.8, zorder=2

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from ...analysis.intervals import Interval
 from ...showing.dots import dots
 from ...showing.estimates import estimates, say_where_cut
 from ...showing.panels import curve, log_marks, say
-from ...showing.style import COLOURS, GREY, PUBLISHED, TWO_COLUMNS, column_width, look_of
+from ...showing.style import (
+    COLOURS,
+    GREY,
+    PUBLISHED,
+    TWO_COLUMNS,
+    column_width,
+    look_of,
+    of_threads,
+    published_look,
+    thread_handles,
+)
 from ..kit.cells import in_order, rows_of
 from .measures import NO_CACHE, SCHEDULERS, SWEEP, TABLE, ratio
 from .trials import DURABLE, IDLING, LAZY
@@ -28,45 +37,31 @@ def _schedulers_in(rows: pd.DataFrame) -> list[str]:
     return in_order(rows, "scheduler", SCHEDULERS)
 
 
-def _drawn_with(scheduler: str, threads: int) -> dict[str, Any]:
-    """Return how a scheduler is drawn: its marker is open with one thread."""
-    own = look_of(scheduler)
-    return {**own, "markerfacecolor": "white"} if threads == 1 else own
-
-
 def _of_threads(
     axis: Axes,
     values: Mapping[tuple[str, int], Interval],
     order: Sequence[str],
     schedulers: Mapping[str, str] | None = None,
+    drawn_as: Callable[[str], dict[str, Any]] = look_of,
 ) -> None:
     """Draw a line of dots for each group, one dot for each number of threads.
 
     `values`: The estimates, by group and number of threads. `schedulers`: The scheduler of each
-    group whose name is not that of its scheduler.
+    group whose name is not that of its scheduler. `drawn_as`: The look of a scheduler.
     """
-    known = schedulers or {}
+    known, numbers = schedulers or {}, sorted({threads for _, threads in values})
 
     def look(group: str, threads: int) -> dict[str, Any]:
-        return _drawn_with(known.get(group, group), threads)
+        return of_threads(drawn_as(known.get(group, group)), many=threads > numbers[0])
 
-    dots(axis, values, order, look, sorted({threads for _, threads in values}))
+    dots(axis, values, order, look, numbers)
 
 
 def _legend_of_threads(figure: Figure, threads: Iterable[int]) -> None:
     """Draw a legend below the panels, with the marker of each number of threads."""
-    look: dict[str, Any] = {"color": GREY, "marker": "o", "linestyle": ""}
-    handles = [
-        Line2D([], [], **look, markerfacecolor="white" if count == 1 else GREY, label=_words(count))
-        for count in sorted(set(threads))
-    ]
+    handles = thread_handles(threads)
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-
-
-def _words(threads: int) -> str:
-    """Return a number of threads in words."""
-    return f"{threads} thread{'s' if threads > 1 else ''}"
 
 
 _REFERENCE = {"scheduler": "mq-deadline", "flush_log_at_trx_commit": DURABLE, "threads": 1}
@@ -95,7 +90,8 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         if not ratios:
             say(axis, "mq-deadline with 1 thread\nwas not run")
             continue
-        _of_threads(axis, ratios, shown, {_LAZY: "mq-deadline"})
+        drawn_as = published_look if name == "printed" else look_of
+        _of_threads(axis, ratios, shown, {_LAZY: "mq-deadline"}, drawn_as)
         axis.axvline(1, color=GREY, linewidth=0.8)
         axis.set_title(name)
     _limit(axes[0], [one.value for ratios in found.values() for one in ratios.values()])
@@ -111,10 +107,7 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
 
 def _limit(axis: Axes, values: list[float]) -> None:
     """Fit the axis to the estimates: intervals of two repetitions may be several times longer."""
-    low, high = min(values) / 1.5, max(values) * 1.5
-    axis.set_xscale("log")
-    axis.set_xlim(low, high)
-    log_marks(axis.xaxis, low, high, "{:g}×")
+    log_marks(axis.xaxis, min(values) / 1.1, max(values) * 1.1, "{:g}×", most=5)
 
 
 def _relative(rows: pd.DataFrame) -> dict[tuple[str, int], Interval]:
@@ -231,9 +224,8 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     for axis in axes:
         say_where_cut(axis)
     axes[0].set_ylabel("commits per second,\nrelative to mq-deadline")
-    handles, names = axes[0].get_legend_handles_labels()
-    if names:
-        figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+    if points:
+        _legend_of_threads(figure, sweep["threads"])
     else:
         figure.supxlabel("mq-deadline was not run beside it", color=GREY)
     axes[0].annotate(
@@ -251,15 +243,14 @@ def slice_idle(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
 
 def _line(axis: Axes, rows: pd.DataFrame, base: pd.DataFrame, number: int) -> None:
     """Draw the curve of one number of threads, shifted so that no interval hides another."""
-    threads = int(rows["threads"].iloc[0])
     found: list[tuple[float, Interval]] = []
     for wait, some in rows.groupby("slice_idle_ms"):
         both = pd.concat([some.assign(side=1), base.assign(side=0)])
         if (one := ratio(both, {"side": 1}, {"side": 0})) is not None:
             found.append((cast(float, wait) + number / 5, one))
-    look = _drawn_with("bfq", threads)
+    look = of_threads(look_of("bfq"), many=number > 0)
     colour = look.pop("color")
-    curve(axis, found, colour, **look, ecolor=colour, label=_words(threads))
+    curve(axis, found, colour, **look, ecolor=colour)
 
 
 def _article(published: pd.DataFrame) -> float:

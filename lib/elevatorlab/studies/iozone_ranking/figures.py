@@ -28,8 +28,8 @@ CAPTIONS = {
     "critical-difference": "Mean rank of each scheduler over tests and numbers of threads (1 is "
     "best). A black bar joins schedulers that Nemenyi's test at 5 % does not tell apart.",
     "gain": "Gain of the best scheduler over the worst in each test, with 95 % confidence "
-    "intervals over runs (filled: one thread; open: the largest number of threads). Colour and "
-    "marker name the best scheduler; the dashed line is at 30 %, the article's gain.",
+    "intervals over runs. Colour and marker name the best scheduler; the dashed line is at 30 %, "
+    "the article's gain.",
     **{
         _charts_of(variant): "Counterpart of the article's charts: throughput of each scheduler "
         f"relative to the mean of all schedulers in the same run ({name}). Where all dots are on "
@@ -37,7 +37,7 @@ CAPTIONS = {
         for variant, name in VARIANTS.items()
     },
 }
-"""What each figure shows. A sentence that says where it was measured is added."""
+"""What each figure shows."""
 DETAILS = {
     "points": "In a rerun, a scheduler gets one point for each scheduler that it beats, and half "
     "a point for each tie. The runs are resampled by the bootstrap.",
@@ -51,7 +51,7 @@ DETAILS = {
         for variant in VARIANTS
     },
 }
-"""How each figure was made."""
+"""How each figure was made. Where it was measured is added."""
 KEPT = ("points", "gain")
 """The figures for the main text of a paper; the others are for its appendix."""
 

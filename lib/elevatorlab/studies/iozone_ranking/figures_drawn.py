@@ -18,7 +18,17 @@ from ...plugins.schedulers import marker_of, shown_name
 from ...showing.dots import dots, offset
 from ...showing.estimates import estimates
 from ...showing.panels import curve, facets, panels_of, say
-from ...showing.style import COLOURS, GREY, PUBLISHED, TWO_COLUMNS, column_width, look_of
+from ...showing.style import (
+    COLOURS,
+    GREY,
+    PUBLISHED,
+    TWO_COLUMNS,
+    column_width,
+    look_of,
+    of_threads,
+    published_look,
+    thread_handles,
+)
 from ..kit.cells import in_order, rows_of
 from .measures import HERE, SCHEDULERS, TESTS, VARIANTS, devices_in, gain, over_tests, ranking
 from .published import points
@@ -71,8 +81,12 @@ def _look(name: str, _: None) -> dict[str, Any]:
     return look_of(name)
 
 
+def _printed_look(name: str, _: None) -> dict[str, Any]:
+    return published_look(name)
+
+
 def _printed_points(axis: Axes, printed: pd.DataFrame, names: list[str]) -> None:
-    dots(axis, estimates(printed, "descendant", "points"), names, _look)
+    dots(axis, estimates(printed, "descendant", "points"), names, _printed_look)
     for name in set(HERE.values()).intersection(names).difference(printed["descendant"]):
         axis.text(1, names.index(name), "not printed", va="center", color=GREY)
     axis.set(xlim=(0, 30), xlabel="points")
@@ -177,11 +191,7 @@ def gains(rows: pd.DataFrame) -> Figure:
         Line2D([], [], linestyle="", label=f"best: {shown_name(name)}", **look_of(name))
         for name in best
     ]
-    labels = [f"{count} thread{'s' if count > 1 else ''}" for count in _ends(rows)]
-    handles += [
-        Line2D([], [], color=GREY, marker="o", linestyle="", label=label, markerfacecolor=face)
-        for label, face in zip(labels, (GREY, "white"), strict=False)
-    ]
+    handles += thread_handles(_ends(rows))
     handles.append(
         Line2D([], [], color=GREY, label=f"{ARTICLE_PERCENT} %, the article's gain", **PUBLISHED)
     )
@@ -206,8 +216,7 @@ def _gains(axis: Axes, rows: pd.DataFrame) -> None:
     }
 
     def look(test: str, threads: int) -> dict[str, Any]:
-        own = look_of(found[test, threads][0])
-        return own if threads == ends[0] else {**own, "markerfacecolor": "white"}
+        return of_threads(look_of(found[test, threads][0]), many=threads > ends[0])
 
     percent = {key: gained for key, (_, _, gained) in found.items()}
     dots(axis, percent, list(TESTS), look, ends)

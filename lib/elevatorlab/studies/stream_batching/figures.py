@@ -21,15 +21,12 @@ CAPTIONS = {
     "overview": "Left: throughput of SBQ divided by that of noop, against I/O depth (crosses: "
     "local disk, no network); right: processor time per request at depth 64. SBQ gains where the "
     "ratio is above 1, and loses where it is below.",
-    "figure-1-ssd": _LIKE.format(1) + "latency against throughput, one point per I/O depth, "
-    "with 95 % confidence intervals. kyber's markers cover mq-deadline's where both agree.",
-    "figure-2-ram": _LIKE.format(2) + "latency against throughput with a RAM target, one point per "
-    "I/O depth. kyber's markers cover mq-deadline's where both agree.",
-    "figure-3-ssd-cores": _LIKE.format(3) + "throughput by cores; dashed curves are published. "
-    "Only one core is measured (markers); the dotted lines beyond it are predictions.",
-    "figure-4-ram-cores": _LIKE.format(4) + "throughput by cores with a RAM target; dashed curves "
-    "are published. Only one core is measured (markers); the dotted lines beyond it are "
-    "predictions.",
+    "figures-1-and-2": "Counterparts of the document's Figures 1 and 2: latency against "
+    "throughput, one point per I/O depth, with 95 % confidence intervals. kyber's markers cover "
+    "mq-deadline's where both agree.",
+    "figures-3-and-4": "Counterparts of the document's Figures 3 and 4: throughput by cores. "
+    "The dotted lines are predictions from one core; curves with filled markers are measured on "
+    "emulated cores.",
     "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads. "
     "Compare the ratios (below), not the rates: the document used 4 cores for the SSD and 16 for "
     "RAM, and our measurement used one job of fio.",
@@ -52,16 +49,14 @@ CAPTIONS = {
     "scaled, with 95 % confidence intervals. Scaling the times changes a finding only where it "
     "moves a dot to the other side of 1.",
 }
-"""What each figure shows. A sentence that says where it was measured is added."""
+"""What each figure shows."""
 _INTERVALS = "Whiskers are 95 % confidence intervals."
 _FEW = f"Points with fewer than {FEWEST_FOR_P99} requests have no 99th percentile."
 _PREDICTED = f"The predictions come from the cost of a request on one core. {_INTERVALS}"
 DETAILS = {
     "overview": f"Requests are random reads of 4 KiB. The local disk is a null_blk. {_INTERVALS}",
-    "figure-1-ssd": _FEW,
-    "figure-2-ram": f"{_INTERVALS} {_FEW}",
-    "figure-3-ssd-cores": _PREDICTED,
-    "figure-4-ram-cores": _PREDICTED,
+    "figures-1-and-2": _FEW,
+    "figures-3-and-4": _PREDICTED,
     "figure-5-read-share": _INTERVALS,
     "figure-6-request-size": f"The document's link has 100 Gb/s. {_INTERVALS}",
     "explanation": "Where instructions are counted, 1 us is a thousand instructions.",
@@ -73,10 +68,7 @@ DETAILS = {
 KEPT = ("overview", "processor-time")
 """The figures for the main text of a paper; the others are for its appendix."""
 
-_BY_CORES = ("figure-3-ssd-cores", "figure-4-ram-cores")
-"""Figures that also show emulated cores."""
-
-_LIKE_THE_DOCUMENT = [name for name in CAPTIONS if name.startswith("figure-")]
+_LIKE_THE_DOCUMENT = [name for name in CAPTIONS if name.startswith("figure")]
 """Figures in the document's own units."""
 
 
@@ -98,10 +90,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
     says: dict[str, Any] = {"remark": _remark, "kept": KEPT, "details": DETAILS}
-    captions = dict(CAPTIONS)
-    for name in () if emulated.empty else _BY_CORES:
-        captions[name] = f"{CAPTIONS[name].replace('Only one', 'One')} Diamonds are emulated cores."
-    return of_every_run(shared(measured), draw, captions, ARMS, "throughput_iops", **says)
+    return of_every_run(shared(measured), draw, CAPTIONS, ARMS, "throughput_iops", **says)
 
 
 def _remark(name: str, run: Run) -> str:
@@ -137,10 +126,8 @@ def _of_the_document(
 
     return {
         "overview": overview(published, rows),
-        "figure-1-ssd": latency_against_throughput(published, rows, "nvme_ssd"),
-        "figure-2-ram": latency_against_throughput(published, rows, "ram"),
-        "figure-3-ssd-cores": cores(published, rows, emulated, "nvme_ssd"),
-        "figure-4-ram-cores": cores(published, rows, emulated, "ram"),
+        "figures-1-and-2": latency_against_throughput(published, rows),
+        "figures-3-and-4": cores(published, rows, emulated),
         "figure-5-read-share": read_share(published, rows),
         "figure-6-request-size": request_size(published, rows),
     }

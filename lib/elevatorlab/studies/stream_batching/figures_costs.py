@@ -13,15 +13,14 @@ from matplotlib.patches import Patch
 
 from ...analysis.intervals import Interval, mean_interval
 from ...showing.dots import dots
-from ...showing.panels import cells, marks, say
-from ...showing.style import COLOURS, GREY, ONE_COLUMN, PUBLISHED, TWO_COLUMNS, look_of
+from ...showing.panels import cells, log_marks, marks, say
+from ...showing.style import GREY, ONE_COLUMN, TWO_COLUMNS, look_of, of_threads, published_look
 from ..kit.cells import rows_of
 from .columns import WHERE, WORK, busy_column
 from .figures_rates import (
     compared_schedulers,
     drivers_in,
     line,
-    look_with,
     name_of,
     scheduler_handles,
     schedulers_in,
@@ -54,7 +53,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
 
 def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: str) -> None:
     ratio = gain_by_depth(published, target)
-    axis.plot(ratio.index, ratio, color=COLOURS["sbq"], **PUBLISHED)
+    axis.plot(ratio.index, ratio, **published_look("sbq"))
     where: dict[str, Any] = {"target": target, "time_scale": scale_of(measured)}
     for driver in drivers_in(measured):
         for scheduler in compared_schedulers(measured)[1:]:
@@ -115,7 +114,7 @@ def draw_costs(axis: Axes, measured: pd.DataFrame, target: str, column: str) -> 
                 costs[driver, scheduler] = mean_interval(values / unit)
 
     def look(driver: str, scheduler: str) -> dict[str, Any]:
-        return look_with(scheduler, driver)
+        return look_of(scheduler)
 
     drivers = drivers_in(measured)
     dots(axis, costs, drivers, look, compared_schedulers(measured))
@@ -140,9 +139,7 @@ def price(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     handles = [
         Line2D([], [], linestyle="", label=name_of(name), **look_of(name)) for name in others
     ]
-    handles.append(
-        Line2D([], [], **{**look_of("sbq"), "markerfacecolor": "white"}, ls="", label="published")
-    )
+    handles.append(Line2D([], [], label="published", **published_look("sbq", linestyle="")))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle("SBQ holds requests back: what it costs")
     return figure
@@ -194,16 +191,13 @@ def _relative(axis: Axes, ratios: Mapping[tuple[str, str], Interval]) -> None:
         return
 
     def look(group: str, scheduler: str) -> dict[str, Any]:
-        own = look_of(scheduler)
-        return {**own, "markerfacecolor": "white"} if group.endswith(_PUBLISHED) else own
+        return (published_look if group.endswith(_PUBLISHED) else look_of)(scheduler)
 
     groups = list(dict.fromkeys(group for group, _ in ratios))
     dots(axis, ratios, groups, look, list(dict.fromkeys(name for _, name in ratios)))
     axis.axvline(1, color=GREY, linewidth=0.8)
-    axis.set_xscale("log")
     values = [1, *(one.value for one in ratios.values())]
-    marks(axis.xaxis, (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10), "{:g}×")
-    axis.set_xlim(min(values) / 1.5, max(values) * 1.5)
+    log_marks(axis.xaxis, min(values) / 1.1, max(values) * 1.1, "{:g}×", most=6)
 
 
 SHADES = {
@@ -369,5 +363,4 @@ def unscaled(measured: pd.DataFrame) -> Figure:
 
 
 def _look(_: str, depth: int) -> dict[str, Any]:
-    own = look_of("sbq")
-    return {**own, "markerfacecolor": "white"} if depth == _TWO_DEPTHS[0] else own
+    return of_threads(look_of("sbq"), many=depth != _TWO_DEPTHS[0])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,8 +17,8 @@ from ...analysis.intervals import Interval, mean_interval
 from ...judging.matching import runs
 from ...plugins.schedulers import colour_of, label_of
 from ...showing.panels import curve as draw_curve
-from ...showing.panels import errors, marks, say
-from ...showing.style import COLOURS, GREY, PREDICTED, PUBLISHED, TWO_COLUMNS, look_of
+from ...showing.panels import errors, log_marks, marks, say
+from ...showing.style import COLOURS, GREY, PREDICTED, TWO_COLUMNS, look_of, published_look
 from ..kit.cells import in_order, rows_of
 from ..kit.tables import cells
 from .measures import (
@@ -40,18 +41,22 @@ from .published import KIB_BITS, LINK_GBPS, SCHEDULER
 from .trials import LOCAL, SCHEDULERS
 
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
+#: The lines of the drivers, which differ without colours, too.
+LINES: dict[str, dict[str, Any]] = {
+    "stock": {"linestyle": "-.", "linewidth": 0.8, "markersize": 3},
+    "one_send": {"linestyle": "-"},
+}
 
 
 def look_with(scheduler: str, driver: str) -> dict[str, Any]:
-    """Return how a scheduler is drawn: open with the stock driver, a cross without a network.
+    """Return how a scheduler is drawn: a cross without a network, else with the driver's line.
 
     The cross is grey for the schedulers of the presets, and has the scheduler's colour for others.
     """
     if driver == LOCAL:
         colour = GREY if scheduler in SCHEDULERS else colour_of(scheduler)
         return {"color": colour, "marker": "x", "markeredgewidth": 1.5}
-    own = look_of(scheduler)
-    return {**own, "markerfacecolor": "white"} if driver == "stock" else own
+    return {**look_of(scheduler), **LINES[driver]}
 
 
 def line(
@@ -74,10 +79,12 @@ def name_of(scheduler: str) -> str:
 
 def source_handles(drivers: Iterable[str]) -> list[Line2D]:
     """Return legend entries that tell published curves from measured ones, and the drivers."""
-    shown = [Line2D([], [], color=GREY, label="published", **PUBLISHED)]
+    shown = [Line2D([], [], label="published", **published_look("none", color=GREY))]
     for driver in drivers:
         label = f"measured, {DRIVERS.get(driver, 'no network')}"
-        look = {**look_with("none", driver), "color": GREY, "linestyle": ""}
+        look = {**look_with("none", driver), "color": GREY}
+        if driver == LOCAL:
+            look["linestyle"] = ""
         shown.append(Line2D([], [], label=label, **look))
     return shown
 
@@ -98,35 +105,36 @@ def drivers_in(table: pd.DataFrame) -> list[str]:
     return [name for name in DRIVERS if name in there]
 
 
-KINDS = {"mean": ("(a) mean", MEAN), "p99": ("(b) 99th percentile", P99)}
+KINDS = {"mean": ("mean", MEAN), "p99": ("99th percentile", P99)}
 
 
-def latency_against_throughput(
-    published: pd.DataFrame, measured: pd.DataFrame, target: str
-) -> Figure:
-    """Draw latency against throughput for one target, with one row of panels per driver."""
-    rows = rows_of(measured, target=target)
-    drivers: list[str | None] = [*drivers_in(rows)] or [None]
-    figure = Figure(figsize=(TWO_COLUMNS, 1.0 + 2.1 * len(drivers)))
-    axes = figure.subplots(len(drivers), 2, squeeze=False, sharex=True, sharey=True)
-    for driver, pair in zip(drivers, axes, strict=True):
-        for axis, (kind, (title, column)) in zip(pair, KINDS.items(), strict=True):
+def latency_against_throughput(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw latency against throughput: a row for each target, and in it a panel for each driver."""
+    drivers: list[str | None] = [*drivers_in(measured)] or [None]
+    figure = Figure(figsize=(TWO_COLUMNS, 4.6))
+    columns = [(driver, kind) for driver in drivers for kind in KINDS]
+    axes = figure.subplots(len(TARGETS), len(columns), sharex=True, sharey=True)
+    for line, target in zip(axes, TARGETS, strict=True):
+        rows = rows_of(measured, target=target)
+        for axis, (driver, kind) in zip(line, columns, strict=True):
+            title, column = KINDS[kind]
             _published(axis, rows_of(published, target=target, latency_kind=kind))
-            if driver is not None:
+            if driver in drivers_in(rows):
                 _measured(axis, rows, column, driver, target)
-                title = f"{title}, {DRIVERS[driver]}"
             elif len(measured):
-                say(axis, "this target was not run")
-            axis.set(yscale="log", title=title)
-            marks(axis.yaxis, (10, 30, 100, 300, 1000, 3000, 10000, 30000))
-        pair[0].set_ylabel("latency (us, log scale)")
+                say(axis, "was not run")
+            if target == next(iter(TARGETS)):
+                axis.set_title(f"{title}\n{DRIVERS[driver]}" if driver else title)
+        line[0].set_ylabel(f"{TARGETS[target]}\nlatency (us, log scale)")
+    ends = [end for axis in axes.flat for end in axis.dataLim.intervaly if 0 < end < math.inf]
+    log_marks(axes[0][0].yaxis, min(ends), max(ends))
     for axis in axes[-1]:
         axis.set_xlabel("throughput (kIOPS)")
         axis.set_xlim(left=0)
-    handles = scheduler_handles(schedulers_in(rows) or SCHEDULER.values())
-    handles += source_handles(drivers_in(rows))
+    handles = scheduler_handles(schedulers_in(measured) or SCHEDULER.values())
+    handles += source_handles(drivers_in(measured))
     figure.legend(handles=handles, loc="outside lower center", ncols=4)
-    figure.suptitle(f"{TARGETS[target]}, 4 KiB random reads, one core{on_scale(rows)}")
+    figure.suptitle(f"4 KiB random reads, one core{on_scale(measured)}")
     return figure
 
 
@@ -139,9 +147,8 @@ def on_scale(rows: pd.DataFrame) -> str:
 def _published(axis: Axes, shown: pd.DataFrame) -> None:
     for name, scheduler in SCHEDULER.items():
         some = rows_of(shown, scheduler=name).sort_values("io_depth")
-        axis.plot(
-            some["throughput_kiops"], some["latency_us"], color=COLOURS[scheduler], **PUBLISHED
-        )
+        look = published_look(scheduler, markersize=3)
+        axis.plot(some["throughput_kiops"], some["latency_us"], **look)
 
 
 def _measured(axis: Axes, rows: pd.DataFrame, column: str, driver: str, target: str) -> None:
@@ -185,65 +192,63 @@ def _us(scale: float, latency_us: float) -> float:
 OPERATIONS = {"randread": "(a) random read", "randwrite": "(b) random write"}
 
 
-#: The look of values from emulated cores: no line, and a marker that no scheduler has.
-EMULATED: dict[str, Any] = {"linestyle": "", "marker": "d", "markersize": 5.5, "zorder": 3}
-
-
-def cores(
-    published: pd.DataFrame, measured: pd.DataFrame, emulated: pd.DataFrame, target: str
-) -> Figure:
-    """Draw throughput against cores for one target.
+def cores(published: pd.DataFrame, measured: pd.DataFrame, emulated: pd.DataFrame) -> Figure:
+    """Draw throughput against cores, a row for each target.
 
     `measured`: Rows of one run in which host and target share their processors. Predictions come
     from these. `emulated`: Rows of all runs in which host and target have processors of their own.
     """
-    rows = rows_of(measured, target=target)
-    own = rows_of(emulated, target=target)
-    figure = Figure(figsize=(TWO_COLUMNS, 3.1))
-    axes = figure.subplots(1, 2)
-    for axis, (operation, title) in zip(axes, OPERATIONS.items(), strict=True):
-        shown = published[
-            (published["target"] == target)
-            & (published["operation"] == operation)
-            & published["cores"].notna()
-        ]
-        for name, scheduler in SCHEDULER.items():
-            some = rows_of(shown, scheduler=name)
-            axis.plot(
-                some["cores"], some["throughput_kiops"], color=COLOURS[scheduler], **PUBLISHED
-            )
-        _predicted(axis, rows, target, operation, int(shown["cores"].max()))
-        _emulated(axis, own, operation)
-        limit = limit_kiops(target, operation)
-        if limit < 1.5 * shown["throughput_kiops"].max():
-            axis.axhline(limit, color=GREY, linewidth=0.8)
-            axis.text(
-                0.98,
-                limit,
-                "link (100 Gb/s)" if target == "ram" else "SSD (as published)",
-                transform=axis.get_yaxis_transform(),
-                ha="right",
-                va="bottom",
-                color=GREY,
-            )
-            axis.set_ylim(top=1.15 * limit)  # room for those words
-        axis.set(title=title, xlabel="cores")
-        axis.set_ylim(bottom=0)
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes[0].set_ylabel("throughput (kIOPS)")
-    handles = [
-        *scheduler_handles(compared_schedulers(rows)),
-        *source_handles(drivers_in(rows)),
-    ]
+    figure = Figure(figsize=(TWO_COLUMNS, 5.0))
+    grid = figure.subplots(len(TARGETS), len(OPERATIONS), sharex="row", sharey="row")
+    for axes, target in zip(grid, TARGETS, strict=True):
+        for axis, operation in zip(axes, OPERATIONS, strict=True):
+            _by_cores(axis, published, measured, emulated, target, operation)
+        for axis in axes:
+            axis.set_ylim(bottom=0)
+            axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes[0].set_ylabel(f"{TARGETS[target]}\nthroughput (kIOPS)")
+    for axis, title in zip(grid[0], OPERATIONS.values(), strict=True):
+        axis.set_title(title)
+    for axis in grid[-1]:
+        axis.set_xlabel("cores")
+    drivers = drivers_in(measured)
+    handles = [*scheduler_handles(compared_schedulers(measured)), *source_handles(drivers)]
     handles += [
         Line2D([], [], color=GREY, label=f"predicted, {DRIVERS[driver]}", **_predicted_with(driver))
-        for driver in drivers_in(rows)
+        for driver in drivers
     ]
-    if not own.empty:
-        handles.append(Line2D([], [], color=GREY, label="emulated cores", **EMULATED))
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    figure.suptitle(f"{TARGETS[target]}, 4 KiB, depth 64, by cores{on_scale(rows)}")
+    figure.suptitle(f"4 KiB, depth 64, by cores{on_scale(measured)}")
     return figure
+
+
+def _by_cores(
+    axis: Axes,
+    published: pd.DataFrame,
+    measured: pd.DataFrame,
+    emulated: pd.DataFrame,
+    target: str,
+    operation: str,
+) -> None:
+    shown = rows_of(published, target=target, operation=operation)
+    shown = shown[shown["cores"].notna()]
+    for name, scheduler in SCHEDULER.items():
+        some = rows_of(shown, scheduler=name)
+        look = published_look(scheduler, markersize=3)
+        axis.plot(some["cores"], some["throughput_kiops"], **look)
+    _predicted(axis, rows_of(measured, target=target), target, operation, int(shown["cores"].max()))
+    _emulated(axis, rows_of(emulated, target=target), operation)
+    limit = limit_kiops(target, operation)
+    axis.axhline(limit, color=GREY, linewidth=0.8)
+    axis.annotate(
+        "link (100 Gb/s)" if target == "ram" else "SSD (as published)",
+        (0.02, limit),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        va="bottom",
+        color=GREY,
+    )
 
 
 def _predicted(
@@ -274,12 +279,15 @@ def _predicted_with(driver: str) -> dict[str, Any]:
 def _emulated(axis: Axes, own: pd.DataFrame, operation: str) -> None:
     """Draw the mean over all repetitions, each with turns of its own, for each number of cores."""
     for run in runs(own):
-        for what, some in cells(run.rows, ("target", "driver", "time_scale", "cores", "scheduler")):
+        for what, some in cells(run.rows, ("target", "driver", "time_scale", "scheduler")):
             where = {name: what[name] for name in ("target", "driver", "scheduler")}
-            found = at(some, THROUGHPUT, **where, read_percent=READ_PERCENT[operation])
-            if what["scheduler"] in compared_schedulers(own) and not found.empty:
-                kiops = found.mean() * what["time_scale"] / 1000
-                axis.plot(what["cores"], kiops, color=COLOURS[what["scheduler"]], **EMULATED)
+            points = [
+                (cast(float, number), mean_interval(found * what["time_scale"] / 1000))
+                for number, rows in some.groupby("cores")
+                if len(found := at(rows, THROUGHPUT, **where, read_percent=READ_PERCENT[operation]))
+            ]
+            if what["scheduler"] in compared_schedulers(own):
+                line(axis, points, what["scheduler"], what["driver"])
 
 
 CORES = {"nvme_ssd": 4, "ram": 16}
@@ -293,11 +301,12 @@ def read_share(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         _published_shares(above, below, published, target)
         for driver in drivers_in(measured):
             _measured_shares(above, below, measured, target, driver)
-        above.set(title=f"{TARGETS[target]} (published: {CORES[target]} cores)", yscale="log")
-        marks(above.yaxis, (100, 200, 500, 1000, 2000))
+        above.set_title(f"{TARGETS[target]} (published: {CORES[target]} cores)")
         below.axhline(1, color=GREY, linewidth=0.8)
         below.set_xlabel("reads (%)")
         below.set_xticks((0, 25, 50, 75, 100))
+    ends = [end for axis in grid[0] for end in axis.dataLim.intervaly]
+    log_marks(grid[0, 0].yaxis, min(ends), max(ends))
     grid[0, 0].set_ylabel("throughput\n(kIOPS, log scale)")
     grid[1, 0].set(ylabel="throughput,\nSBQ / noop", ylim=(0, None))
     handles = scheduler_handles(compared_schedulers(measured))
@@ -312,8 +321,8 @@ def _published_shares(above: Axes, below: Axes, published: pd.DataFrame, target:
     shown = shown[shown["read_percent"].notna()]
     kiops = shown.pivot(index="read_percent", columns="scheduler", values="throughput_kiops")
     for name, scheduler in SCHEDULER.items():
-        above.plot(kiops.index, kiops[name], color=COLOURS[scheduler], **PUBLISHED)
-    below.plot(kiops.index, kiops["sbq"] / kiops["noop"], color=COLOURS["sbq"], **PUBLISHED)
+        above.plot(kiops.index, kiops[name], **published_look(scheduler))
+    below.plot(kiops.index, kiops["sbq"] / kiops["noop"], **published_look("sbq"))
 
 
 def _measured_shares(
@@ -341,18 +350,15 @@ def request_size(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         shown = published[(published["operation"] == operation) & published["request_kb"].notna()]
         for name, scheduler in SCHEDULER.items():
             some = rows_of(shown, scheduler=name)
-            axis.plot(
-                some["request_kb"], some["throughput_gbps"], color=COLOURS[scheduler], **PUBLISHED
-            )
+            axis.plot(some["request_kb"], some["throughput_gbps"], **published_look(scheduler))
         for driver in drivers_in(rows):
             for scheduler in compared_schedulers(rows):
                 _measured_sizes(axis, rows, driver, scheduler, READ_PERCENT[operation])
         axis.axhline(LINK_GBPS, color=GREY, linewidth=0.8)
         axis.text(1, LINK_GBPS, "the document's link", ha="left", va="bottom", color=GREY)
-        axis.set(xscale="log", yscale="log", xlabel="request size (KiB, log scale)", title=title)
-        axis.set_ylim(0.8, 160)
+        axis.set(xscale="log", xlabel="request size (KiB, log scale)", title=title)
         marks(axis.xaxis, (1, 2, 4, 8, 16, 32))
-        marks(axis.yaxis, (1, 3, 10, 30, 100))
+        log_marks(axis.yaxis, 1, 1.5 * LINK_GBPS)
     axes[0].set_ylabel("throughput (Gb/s, log scale)")
     handles = [*scheduler_handles(compared_schedulers(rows)), *source_handles(drivers_in(rows))]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)

@@ -26,7 +26,6 @@ from ...showing.style import (
     arm_handles,
     column_width,
     entitle,
-    face_colour,
 )
 from ..kit.cells import in_order, rows_of
 from .measures import ARMS, SCHEDULERS, device_share, total_ratio
@@ -105,6 +104,11 @@ def draw_columns(
             **{"color": WARNING, "fontsize": 7.5, "fontweight": "bold"},
         )
     return figure, [grid[0][0], grid[1][1]]
+
+
+def is_printed(rows: pd.DataFrame) -> bool:
+    """Tell whether rows are the article's own: these have no variant."""
+    return "variant" not in rows
 
 
 def arms_in(*tables: pd.DataFrame) -> list[str]:
@@ -206,14 +210,16 @@ def _relative_to_none(axis: Axes, rows: pd.DataFrame, shown: Sequence[str]) -> N
             ratio = to_none(rows, arm, scheduler)
             if ratio is not None:
                 shift = 0.5 / max(len(arms) - 1, 1) * (place - (len(arms) - 1) / 2)
-                _point(axis, ratio, position + shift, scheduler, arm)
+                _point(axis, ratio, position + shift, scheduler, arm, is_printed(rows))
     axis.set_xscale("log")
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)
     axis.spines["bottom"].set_zorder(5)  # or the ground of the lowest number would hide it
 
 
-def _point(axis: Axes, ratio: Interval, height: float, scheduler: str, arm: str) -> None:
+def _point(
+    axis: Axes, ratio: Interval, height: float, scheduler: str, arm: str, printed: bool
+) -> None:
     colour = COLOURS[scheduler]
     axis.plot([1, ratio.value], [height] * 2, color=colour, linewidth=2, zorder=2)
     axis.errorbar(
@@ -222,7 +228,7 @@ def _point(axis: Axes, ratio: Interval, height: float, scheduler: str, arm: str)
         xerr=errors([ratio]),
         color=colour,
         marker=MARKERS[arm],
-        markerfacecolor=face_colour(arm, colour),
+        markerfacecolor="white" if printed else colour,
         ecolor=GREY,
         elinewidth=1,
         capsize=2,
@@ -302,7 +308,7 @@ def times_against_size(published: pd.DataFrame, measured: pd.DataFrame, schedule
     def draw(axis: Axes, rows: pd.DataFrame) -> None:
         _lines(axis, rows, scheduler)
         # The same range in all panels of a row, and for each scheduler, so that they compare.
-        if "variant" in rows and set(rows["arm"]) <= set(apart):
+        if not is_printed(rows) and set(rows["arm"]) <= set(apart):
             _limit_times(axis, measured[measured["arm"].isin(apart)])
         else:
             _limit_times(axis, published, measured[~measured["arm"].isin(apart)])
@@ -331,10 +337,10 @@ def _lines(axis: Axes, rows: pd.DataFrame, scheduler: str) -> None:
             (cast(float, size) * beside, geometric_interval(one["time_s"] * 1000))
             for size, one in rows_of(rows, arm=arm).groupby("published_size_mb")
         ]
-        face = face_colour(arm, COLOURS[scheduler])
+        face = "white" if is_printed(rows) else COLOURS[scheduler]
         look = {"linestyle": LINES[arm], "marker": MARKERS[arm], "markerfacecolor": face}
         curve(axis, points, COLOURS[scheduler], **look)
-    axis.set(xscale="log", yscale="log", xlabel=_size_label(rows))
+    axis.set(xscale="log", xlabel=_size_label(rows))
     axis.set_xlim(10 / 1.15, 100 * 1.15)
     marks(axis.xaxis, (10, 20, 50, 100))
 
@@ -343,9 +349,7 @@ def _limit_times(axis: Axes, *tables: pd.DataFrame) -> None:
     """Fit the axis to all repetitions. An interval that goes further is cut off at the frame."""
     shown = [rows[rows["variant"].isin(VARIANTS)] if "variant" in rows else rows for rows in tables]
     times_ms = [1000 * time for rows in shown for time in rows_of(rows, test=TEST_1)["time_s"]]
-    low, high = min(times_ms) / 1.6, max(times_ms) * 1.9
-    axis.set_ylim(low, high)
-    log_marks(axis.yaxis, low, high, "{:g}")
+    log_marks(axis.yaxis, min(times_ms) / 1.2, max(times_ms) * 1.2)
 
 
 def _size_label(rows: pd.DataFrame) -> str:
@@ -367,7 +371,7 @@ def _rivals_of(rows: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
 
     For a rerun, these are all reruns with an emulated processor, or all others.
     """
-    if "variant" not in rows:
+    if is_printed(rows):
         return rows
     apart = emulated_apart(measured, ARMS)
     shown = measured[measured["variant"].isin(VARIANTS)]
@@ -383,13 +387,14 @@ def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     order = [*TABLE_5, *in_order(others, "scheduler", ())]
 
     def look(scheduler: str, arm: str) -> dict[str, Any]:
-        colour = COLOURS[scheduler]
-        face = face_colour(arm, colour)
-        return {"color": colour, "marker": MARKERS[arm], "markerfacecolor": face}
+        return {"color": COLOURS[scheduler], "marker": MARKERS[arm]}
+
+    def open_look(scheduler: str, arm: str) -> dict[str, Any]:
+        return {**look(scheduler, arm), "markerfacecolor": "white"}
 
     def draw(axis: Axes, rows: pd.DataFrame) -> None:
         times = estimates(rows, "scheduler", "time_s", "arm", geometric_interval)
-        dots(axis, times, order, look, arms_in(rows))
+        dots(axis, times, order, open_look if is_printed(rows) else look, arms_in(rows))
         # As in `_limit_times`: fit all repetitions, not all intervals, and use the same range for
         # all reruns that can be compared.
         axis.set_xlim(0, _rivals_of(rows, tables[1])["time_s"].max() * 1.3)

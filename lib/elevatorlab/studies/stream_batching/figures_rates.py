@@ -43,8 +43,8 @@ from .trials import LOCAL, SCHEDULERS
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
 #: The lines of the drivers, which differ without colours, too.
 LINES: dict[str, dict[str, Any]] = {
-    "stock": {"linestyle": "-.", "linewidth": 0.8, "markersize": 3},
-    "one_send": {"linestyle": "-"},
+    "stock": {"linestyle": "-"},
+    "one_send": {"linestyle": "-.", "linewidth": 0.8, "markersize": 3},
 }
 
 

@@ -10,6 +10,8 @@ from elevatorlab.testbeds.vagrant import libvirt
 from elevatorlab.testbeds.vagrant.machine import Machine
 
 DISK_MIB = 1024
+#: An emulated machine on a busy host is slow to answer.
+PATIENCE_S = 600
 
 
 @contextlib.contextmanager
@@ -19,8 +21,9 @@ def shared_vm():
         yield machine
 
 
-def shell(machine, command, known_hosts=None):
-    """Run a command in the machine, whose host key must be known; return what it prints."""
+@contextlib.contextmanager
+def connected(machine, known_hosts=None):
+    """Yield a connection to the machine, whose host key must be known."""
     way = machine.ssh_config()
     with paramiko.SSHClient() as client:
         client.load_host_keys(known_hosts or way["known_hosts"])
@@ -31,12 +34,31 @@ def shell(machine, command, known_hosts=None):
             key_filename=way["key_filename"],
             allow_agent=False,
             look_for_keys=False,
-            timeout=60,
+            timeout=PATIENCE_S,
+            banner_timeout=PATIENCE_S,
+            auth_timeout=PATIENCE_S,
         )
-        _, out, err = client.exec_command(command, timeout=120)
-        printed = out.read().decode()
-        assert out.channel.recv_exit_status() == 0, printed + err.read().decode()
-        return printed
+        yield client
+
+
+def ran(client, command):
+    """Run a command over a connection; return what it prints."""
+    _, out, err = client.exec_command(command, timeout=PATIENCE_S)
+    printed = out.read().decode()
+    assert out.channel.recv_exit_status() == 0, printed + err.read().decode()
+    return printed
+
+
+def shell(machine, command, known_hosts=None):
+    """Run a command in the machine; return what it prints."""
+    with connected(machine, known_hosts) as client:
+        return ran(client, command)
+
+
+def send(client, content, name):
+    """Write a file into the user's folder over a connection."""
+    with client.open_sftp() as files, files.open(name, "wb") as file:
+        file.write(content)
 
 
 def left_here(own_name):

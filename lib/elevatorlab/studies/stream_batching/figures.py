@@ -18,7 +18,7 @@ ARMS = {"host": "the machine"}
 
 _LIKE = "Counterpart of the document's Figure {}: "
 CAPTIONS = {
-    "overview": "Throughput of SBQ divided by that of noop, against I/O depth (crosses: no network, "
+    "overview": "Throughput of SBQ relative to noop, against I/O depth (crosses: no network, "
     "a local disk). SBQ gains where the ratio is above 1, and loses where it is below.",
     "figures-1-and-2": "Counterparts of the document's Figures 1 and 2: latency against "
     "throughput, one point per I/O depth, with 95 % confidence intervals. kyber's markers cover "

@@ -29,6 +29,9 @@ README = PROJECT / "README.md"
 #: Number of general claims in ARTIFACT.md, which come before those of the studies.
 GENERAL = 3
 
+#: In characters: wider columns of the appendix share the page alike.
+WIDEST_COLUMN = 40
+
 NOT_MEASURED = "not measured yet"
 
 #: Where a reviewer finds each part of the artifact.
@@ -212,16 +215,22 @@ def appendix() -> str:
 
 def in_latex(page: str) -> str:
     """Return a page of Markdown as a LaTeX document; links into the repository become text."""
-    from docutils.core import publish_string
+    from docutils import nodes
+    from docutils.core import publish_doctree, publish_from_doctree
     from myst_parser.parsers.docutils_ import Parser
 
-    settings = {
-        **{"output_encoding": "unicode", "use_latex_citations": True},
-        **{"legacy_column_widths": False, "myst_suppress_warnings": ["myst.xref_missing"]},
-    }
     linked = re.sub(r"\[([^\]]+)\]\((?!https?://)[^)]+\)", r"\1", page)
-    document = publish_string(linked, parser=Parser(), writer="latex", settings_overrides=settings)
-    return str(document)
+    tree = publish_doctree(linked, parser=Parser())
+    for table in tree.findall(nodes.table):  # as wide as the text, not as their longest lines
+        table["classes"].remove("colwidths-auto")
+        rows = [[cell.astext() for cell in row] for row in table.findall(nodes.row)]
+        for column, cells in zip(
+            table.findall(nodes.colspec), zip(*rows, strict=True), strict=True
+        ):
+            column["colwidth"] = min(WIDEST_COLUMN, max(map(len, cells)))
+    settings = {"use_latex_citations": True, "legacy_column_widths": False}
+    settings |= {"output_encoding": "unicode"}
+    return str(publish_from_doctree(tree, writer="latex", settings_overrides=settings))
 
 
 def _expected(study: Study) -> str:

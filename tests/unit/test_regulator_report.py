@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from elevatorlab.agent.operations.report import HOME, SHOWN_DECISIONS, draw, metrics_page, table
+from elevatorlab.agent.operations import metrics
+from elevatorlab.agent.operations.live_table import HOME, SHOWN_DECISIONS, draw, table
 from elevatorlab.agent.regulator.control import Decision
 from elevatorlab.agent.regulator.observation import Disk, Observation, Usage
 from elevatorlab.paths import PROJECT
@@ -32,7 +33,7 @@ def exported():
     """Return each exported metric: name -> (kind, labels), from a page with all of them."""
     usage = Usage("w", "web", "", "sda", 1, 1, 1, 1, 1.0, 1, 1, 2, True)
     seen = Observation(1.0, 1.0, (usage,), {"sda": Disk("sda", 0.9, 1, 1, 1, True)})
-    page = metrics_page(seen, {"w": 1 << 20}, {"throttle": 1}, 0)
+    page = metrics.page(seen, {"w": 1 << 20}, {"throttle": 1}, 0)
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", page, re.MULTILINE))
     samples = re.findall(r"^(elevatorlab_\w+)(?:\{(.*)\})? \S+$", page, re.MULTILINE)
     labels = {name: set(re.findall(r'(\w+)="', inside)) for name, inside in samples}

@@ -29,7 +29,7 @@ from ..regulator.monitor import Monitor
 from ..regulator.paper import check_readings
 from ..regulator.targets import NamedCgroups
 from ..regulator.topology import Topology, find_cgroups
-from . import audit, classes, engine, left_behind, report
+from . import audit, classes, engine, left_behind, live_table, metrics
 from .containers import EngineContainers
 from .service import Renewal, Service
 
@@ -267,7 +267,7 @@ def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     else:
         journal = _journal(hierarchy, options.state, undo)
         actuator = Actuator(hierarchy, monitor.number, journal)
-    show = report.draw if options.log and sys.stdout.isatty() else None
+    show = live_table.draw if options.log and sys.stdout.isatty() else None
 
     def read_again() -> tuple[Policy, Source]:
         known = classes_of(options)
@@ -328,7 +328,7 @@ def _journal(hierarchy: Hierarchy, folder: pathlib.Path, undo: contextlib.ExitSt
 
 def _serve(port: int, page: Callable[[], str]) -> ThreadingHTTPServer:
     try:
-        return report.serve_metrics(port, page)
+        return metrics.serve(port, page)
     except (OSError, OverflowError) as problem:
         raise Refused(
             f"expected a free port for metrics; found 127.0.0.1:{port}: {problem}; choose another"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Refused
 from ..regulator.loop import Loop
-from . import report
+from . import metrics
 
 if TYPE_CHECKING:
     import threading
@@ -74,4 +74,4 @@ class Service(Loop):
 
     def metrics(self) -> str:
         """Return the page of metrics."""
-        return report.metrics_page(self.observation, self.limits, self.counts, self.missed)
+        return metrics.page(self.observation, self.limits, self.counts, self.missed)

@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from .. import json_lines
 from ..errors import ElevatorLabError
 from ..paths import DATA
 from ..records import Record, sentence
+from . import located_json
 from .drive_records import (
     FAR,
     POINTS_A_MISREADING,
@@ -56,7 +56,7 @@ def read(file: Path) -> DriveRecord:
 
     The assumptions also name the largest fall of the seek curve that is accepted.
     """
-    content = json_lines.read(file)
+    content = located_json.read(file)
     if not isinstance(content, Mapping):
         raise ElevatorLabError(f"{file}:1: expected the description of a drive; found no mapping")
     left_out = misreadings(content.get(CURVE))
@@ -69,7 +69,7 @@ def read(file: Path) -> DriveRecord:
         error = problem.errors()[0]
     place = _place(error, left_out)
     told = sentence({**error, "loc": [_in_words(place)]})
-    raise ElevatorLabError(f"{file}:{json_lines.line_of(file, place)}: {told}")
+    raise ElevatorLabError(f"{file}:{located_json.line_of(file, place)}: {told}")
 
 
 def misreadings(curve: Any) -> list[int]:
@@ -124,7 +124,7 @@ def _with_bus(content: Mapping[str, Any]) -> Mapping[str, Any]:
     buffer = content.get("buffer")
     if content.get(BUS) != 0 or not isinstance(buffer, Mapping):
         return content
-    known = json_lines.read(BUSES)["drives"]
+    known = located_json.read(BUSES)["drives"]
     own = known.get(str(content.get("drive")).removesuffix("_validate"))
     if own:
         told, said = own, "as where DiskSim's distribution has this drive"

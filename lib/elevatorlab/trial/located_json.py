@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from .errors import ElevatorLabError
+from ..errors import ElevatorLabError
 
 
 class _Twice(ValueError):

@@ -220,16 +220,16 @@ def about(study: str, data: Path = DATA) -> About:
     return _claims_file(path).about if path.is_file() else About()
 
 
-def headline(study: str, data: Path = DATA) -> str:
+def headline(study: str) -> str:
     """Return the id of the claim that stands for a study's document; "" if none is named."""
-    path = _claims_path(study, data)
+    path = _claims_path(study, DATA)
     named = _claims_file(path).headline if path.is_file() else ""
     return f"{study}/{named}" if named else ""
 
 
-def labels(study: str, data: Path = DATA) -> dict[str, str]:
+def labels(study: str) -> dict[str, str]:
     """Return what a reader calls the values in a study's claims; nothing of one without a file."""
-    path = _claims_path(study, data)
+    path = _claims_path(study, DATA)
     return _claims_file(path).labels if path.is_file() else {}
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
@@ -102,7 +101,7 @@ def doctor() -> pd.DataFrame:
     return table.replace({"ready": {True: "ready", False: "missing"}})
 
 
-def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
+def at_a_glance() -> pd.DataFrame:
     """Return how many claims of each study came to which verdict.
 
     A study has a row for each role of its claims on each run, and a row for the document's own
@@ -110,7 +109,7 @@ def at_a_glance(results: str | Path | None = None) -> pd.DataFrame:
     """
     rows = []
     for study in studies.STUDIES.values():
-        judged = verdict_cache.judge(study.NAME, results).claims
+        judged = verdict_cache.judge(study.NAME).claims
         for where in dict.fromkeys(claim.where for claim in judged):
             some = [claim for claim in judged if claim.where == where]
             for role, counts in claims.role_counts(some).items():

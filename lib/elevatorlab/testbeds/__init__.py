@@ -63,13 +63,13 @@ def _taken_apart(name: str) -> tuple[str, tuple[str, ...]]:
     return kind, (name.removeprefix(f"{kind}+"),)
 
 
-def several(listed: str, say: Callable[[str], object] = print) -> list[Testbed]:
+def several(listed: str) -> list[Testbed]:
     """Return the testbeds named in a list with commas.
 
     >>> [testbed.name for testbed in several("deterministic,host")]
     ['deterministic', 'host']
     """
-    return [get(name, say) for name in each(listed)]
+    return [get(name) for name in each(listed)]
 
 
 def each(listed: str) -> list[str]:

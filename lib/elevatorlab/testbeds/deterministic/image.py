@@ -66,14 +66,13 @@ def _recipe() -> list[Path]:
     )
 
 
-def manifest(folder: Path | None = None) -> dict[str, Any] | None:
+def manifest() -> dict[str, Any] | None:
     """Return the built image's manifest, or None if the image is missing or incomplete."""
-    folder = folder or FOLDER
-    file = folder / "manifest.json"
-    if not file.exists() or not all((folder / name).exists() for name in FILES):
+    file = FOLDER / "manifest.json"
+    if not file.exists() or not all((FOLDER / name).exists() for name in FILES):
         return None
     content: dict[str, Any] = json.loads(file.read_text())
-    sizes = {name: (folder / name).stat().st_size for name in FILES}
+    sizes = {name: (FOLDER / name).stat().st_size for name in FILES}
     if sizes != content["sizes_bytes"]:
         return None
     return content

@@ -43,8 +43,7 @@ class Machine:
     machine is up; afterwards, it is removed.
 
     `folder`: Folder for the journal, log, keys and Vagrant's state; made and removed with the
-    machine. `memory_mib`, `cpus`, `disk_mib`: Memory, processors, and the size of the second disk.
-    `driver`: Libvirt's ``kvm`` or ``qemu``. None means ``kvm`` if KVM works here, else ``qemu``.
+    machine. `memory_mib`, `disk_mib`: Memory, and the size of the second disk.
     `keep`: Leave the machine running at the end of the ``with`` block; the next `up` finds it.
     """
 
@@ -52,15 +51,12 @@ class Machine:
         self,
         folder: str | Path,
         memory_mib: int = 1024,
-        cpus: int = 1,
         disk_mib: int = 2048,
-        driver: str | None = None,
         keep: bool = False,
         say: Say = print,
     ) -> None:
         self.folder = Path(folder).resolve()
-        self.size = {"memory_mib": memory_mib, "cpus": cpus, "disk_mib": disk_mib}
-        self.driver = driver
+        self.size = {"memory_mib": memory_mib, "disk_mib": disk_mib}
         self.keep = keep
         self.say = say
         self.name = f"elevatorlab-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:8]}"
@@ -107,7 +103,7 @@ class Machine:
         readiness.require(provider)
         driver = ""
         if provider == "libvirt":
-            driver = self.driver or ("kvm" if kvm.works() else "qemu")
+            driver = "kvm" if kvm.works() else "qemu"
         choice: dict[str, Any] = {
             "provider": provider,
             "driver": driver,
@@ -208,8 +204,6 @@ class Machine:
         journal = self._read()
         if not journal or "address" not in journal or journal["size"] != self.size:
             return False
-        if self.driver and journal["driver"] != self.driver:
-            return False
         if journal["provider"] == "libvirt" and not libvirt.running(self.name):
             return False
         address = journal["address"]
@@ -245,7 +239,7 @@ class Machine:
             "ELEVATORLAB_VM_DRIVER": choice["driver"],
             "ELEVATORLAB_VM_NETWORK": choice["network"],
             "ELEVATORLAB_VM_MEMORY_MIB": str(size["memory_mib"]),
-            "ELEVATORLAB_VM_CPUS": str(size["cpus"]),
+            "ELEVATORLAB_VM_CPUS": "1",
             "ELEVATORLAB_DISK_MIB": str(size["disk_mib"]),
         }
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from elevatorlab.running import sensitivity as running
 from elevatorlab.testbeds.deterministic import image, qemu
 from package_versions import deterministic  # noqa: F401  (fixtures)
 
@@ -14,5 +13,5 @@ def test_the_deterministic_image_has_iozone(deterministic):
 
 
 def test_another_processor_has_another_digest():
-    other = qemu.usual(running.OTHER_PROCESSOR)
+    other = qemu.usual(qemu.OTHER_PROCESSOR)
     assert image.digest(other) != image.digest() == image.digest(qemu.usual())

@@ -9,11 +9,22 @@ from elevatorlab.judging.claim import Claim, Role, Source
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
-from elevatorlab.running import sensitivity as running
+from elevatorlab.running import variations
 from elevatorlab.running.expansion import parameters
 from elevatorlab.showing import report_pages
 
 OURS = [study.NAME for study in studies.ours()]
+
+
+class Machine(stubs.Stub):
+    """A testbed that leaves results which a study can judge."""
+
+    def __init__(self, emulator):
+        super().__init__("ledger")
+        self.emulator = emulator
+
+
+OTHERS = {"other processor": Machine("another")}
 
 
 def claim(name, verdict, testbed="deterministic"):
@@ -74,7 +85,7 @@ def test_a_verdict_that_flips_says_so_in_the_report(found, tmp_path, monkeypatch
 @pytest.mark.parametrize("name", OURS)
 def test_each_variation_is_another_machine_with_the_same_trials(name):
     study = studies.get(name)
-    found = running.variations(study)
+    found = variations.of(study, Machine("usual"), OTHERS)
     assert next(iter(found)) == sensitivity.USUAL
     seen = set()
     for overrides, testbed in found.values():
@@ -90,29 +101,20 @@ def test_other_seeds_are_the_seeds_of_no_preset():
         study = studies.get(name)
         for preset in study.PRESETS:
             repetitions = parameters(study, preset).repetitions
-            assert repetitions < running.OTHER_SEED
-        trials = study.trials(parameters(study, "smoke", {"first_seed": running.OTHER_SEED}))
-        assert {trial.seed - trial.repetition for trial in trials} == {running.OTHER_SEED - 1}
+            assert repetitions < variations.OTHER_SEED
+        trials = study.trials(parameters(study, "smoke", {"first_seed": variations.OTHER_SEED}))
+        assert {trial.seed - trial.repetition for trial in trials} == {variations.OTHER_SEED - 1}
         disks = {getattr(trial.device, "seed", None) for trial in trials}
-        assert disks <= {None, running.OTHER_SEED}
-
-
-class Machine(stubs.Stub):
-    """A testbed that leaves results which a study can judge."""
-
-    def __init__(self, emulator=None):
-        super().__init__("ledger")
-        self.emulator = emulator
+        assert disks <= {None, variations.OTHER_SEED}
 
 
 def test_a_job_that_is_not_finished_is_not_judged(tmp_path, monkeypatch, error_of):
-    monkeypatch.setattr(running, "DeterministicTestbed", Machine)
-    monkeypatch.setattr(running, "BUILD", tmp_path)
+    monkeypatch.setattr(variations, "BUILD", tmp_path)
     monkeypatch.setattr("elevatorlab.results.store.BUILD", tmp_path)
-    prepared = running.prepare("vm_vs_container", "smoke")
-    assert list(prepared) == list(running.variations(studies.get("vm_vs_container")))
+    prepared = variations.prepare("vm_vs_container", "smoke", Machine("usual"), OTHERS)
+    assert next(iter(prepared)) == sensitivity.USUAL and {*OTHERS} < {*prepared}
     assert len({job.results for job in prepared.values()}) == len(prepared)
-    said = error_of(running.judge, prepared)
+    said = error_of(variations.judge, prepared)
     assert said.startswith("sensitivity of vm_vs_container, as assumed: expected all trials finish")
 
 

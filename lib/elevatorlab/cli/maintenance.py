@@ -94,16 +94,19 @@ def sensitivity(
     """Judge a study on other machines, and store in data/sensitivity which verdicts stand."""
     _only_in_a_checkout()
     from ..judging import sensitivity as tables
-    from ..running import sensitivity as running
+    from ..running import variations
+    from ..testbeds.deterministic import DeterministicTestbed, qemu
 
-    prepared = running.prepare(study, preset)
+    other = DeterministicTestbed(emulator=qemu.usual(qemu.OTHER_PROCESSOR))
+    others = {f"processor {qemu.OTHER_PROCESSOR}": other}
+    prepared = variations.prepare(study, preset, DeterministicTestbed(), others)
     for name, job in prepared.items():
         print(f"{name}: {job.announcement(workers)}")
         if not dry_run:
             job.run(workers, cluster)
     if dry_run:
         return
-    found = running.judge(prepared)
+    found = variations.judge(prepared)
     file = tables.file(study)
     file.parent.mkdir(exist_ok=True)
     found.to_csv(file, index=False, lineterminator="\n")

@@ -32,7 +32,7 @@ class Study(Protocol):
         The tidy table's columns, and the columns by which the table is sorted.
     VARIATIONS : dict
         Optional. Parameters, by the name of the variation, that change the machine which the study
-        assumes (`elevatorlab.running.sensitivity`).
+        assumes (`elevatorlab.running.variations`).
     TABLE : Table
         Optional. What each column of the tidy table is (`elevatorlab.results.tables`). The tidy
         table is checked against `TABLE`, and the data dictionary is made from it. `COLUMNS` are

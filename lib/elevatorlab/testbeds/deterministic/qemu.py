@@ -148,6 +148,12 @@ class AnotherQemu(Emulator):
         return ["-icount", f"shift=0,align=off,sleep=off,rr=record,rrfile={log}"]
 
 
+OTHER_PROCESSOR = "SandyBridge-v1"
+"""The next processor model after the usual one. It has vectors twice as wide, with which programs
+copy memory (AVX). Like the usual one, it lacks the instructions of later models that copy by single
+bytes (ERMS)."""
+
+
 def usual(processor: str = CPU) -> Emulator:
     """Return the emulator of the default testbed: ours, unless the user names another QEMU."""
     program = our_qemu.another()

@@ -19,18 +19,11 @@ from ..paths import BUILD
 from ..plugins import studies
 from ..plugins.studies import Study
 from ..testbeds.base import Testbed
-from ..testbeds.deterministic import qemu
-from ..testbeds.deterministic.testbed import DeterministicTestbed
 from . import jobs
 from .jobs import Job
 
 OTHER_SEED = 101
 """The first of the other seeds. It is larger than any seed of a preset."""
-
-OTHER_PROCESSOR = "SandyBridge-v1"
-"""The next processor model after the usual one. It has vectors twice as wide, with which programs
-copy memory (AVX). Like the usual one, it lacks the instructions of later models that copy by single
-bytes (ERMS)."""
 
 
 class Variation(NamedTuple):
@@ -40,32 +33,30 @@ class Variation(NamedTuple):
     testbed: Testbed
 
 
-def variations(study: Study) -> dict[str, Variation]:
+def of(study: Study, usual: Testbed, others: Mapping[str, Testbed]) -> dict[str, Variation]:
     """Return the machines on which a study is judged, by name; the one that it assumes is first.
 
-    Then come the study's own `VARIATIONS`, the first machine with other seeds, and a machine with
-    another processor model.
+    Then come the study's own `VARIATIONS` and other seeds, both on `usual`, and the machines of the
+    other testbeds.
     """
-    usual, other = (
-        DeterministicTestbed(),
-        DeterministicTestbed(emulator=qemu.usual(OTHER_PROCESSOR)),
-    )
     own: Mapping[str, Mapping[str, Any]] = getattr(study, "VARIATIONS", {})
     found = {sensitivity.USUAL: Variation({}, usual)}
     found |= {name: Variation(overrides, usual) for name, overrides in own.items()}
     if "first_seed" in study.Parameters.model_fields:
         found["other seeds"] = Variation({"first_seed": OTHER_SEED}, usual)
-    return found | {f"processor {OTHER_PROCESSOR}": Variation({}, other)}
+    return found | {name: Variation({}, testbed) for name, testbed in others.items()}
 
 
-def prepare(name: str, preset: str) -> dict[str, Job]:
+def prepare(
+    name: str, preset: str, usual: Testbed, others: Mapping[str, Testbed]
+) -> dict[str, Job]:
     """Return the job of each machine; nothing starts yet.
 
     Returns: Jobs by machine. The results of the machine that the study assumes go to the folder
     that `elevatorlab run` uses.
     """
     made = {}
-    for variation, (overrides, testbed) in variations(studies.get(name)).items():
+    for variation, (overrides, testbed) in of(studies.get(name), usual, others).items():
         folder = re.sub(r"[^A-Za-z0-9.]+", "-", variation)
         own = BUILD / "sensitivity" / testbed.machine()[:12] / name / folder
         results = None if variation == sensitivity.USUAL else own

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from elevatorlab import studies
 from elevatorlab.plugins.profiles import PROFILES
-from elevatorlab.testbeds.remote.ssh import HostTestbed
+from elevatorlab.testbeds.remote.host import HostTestbed
 from elevatorlab.trial import Trial, parse, profile
 from helpers import FIXTURES, fio
 

@@ -17,7 +17,7 @@ from .. import agent_archive
 from ..base import Readiness, Say
 from ..remote import far_agent
 from ..remote.shell import ConnectionLost, LocalShell
-from ..remote.ssh import ShellTestbed
+from ..remote.shell_testbed import ShellTestbed
 from . import engine, groups
 from .shell import BROKEN, ContainerShell
 

@@ -16,7 +16,8 @@ from ...trial import Trial, capabilities
 from ...trial.devices import NvmeTcp
 from ..base import Readiness, Say
 from . import far_agent
-from .ssh import SET_UP_S, ShellTestbed, parse
+from .shell_testbed import SET_UP_S, ShellTestbed
+from .ssh import parse
 from .ssh_shell import SshShell
 
 #: Finding on `Capability.LINK`: a pair has a real network, whose rate and delay are not set.

@@ -12,7 +12,7 @@ from ...trial import Trial
 from ..base import Readiness, Say
 from ..remote import far_agent
 from ..remote.shell import LocalShell
-from ..remote.ssh import ShellTestbed
+from ..remote.shell_testbed import ShellTestbed
 from ..remote.ssh_shell import SshShell
 from .machine import DISK_SERIAL, Machine, findings
 

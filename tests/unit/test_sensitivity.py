@@ -109,7 +109,6 @@ def test_other_seeds_are_the_seeds_of_no_preset():
 
 
 def test_a_job_that_is_not_finished_is_not_judged(tmp_path, monkeypatch, error_of):
-    monkeypatch.setattr(variations, "BUILD", tmp_path)
     monkeypatch.setattr("elevatorlab.results.store.BUILD", tmp_path)
     prepared = variations.prepare("vm_vs_container", "smoke", Machine("usual"), OTHERS)
     assert next(iter(prepared)) == sensitivity.USUAL and {*OTHERS} < {*prepared}

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from ..analysis.indices import demerit
-from ..paths import BUILD
 from ..results import store, trace
 from ..running import campaign, jobs
 from ..testbeds.deterministic import DeterministicTestbed
@@ -178,7 +177,7 @@ def replay(
     first trial.
     """
     testbed = DeterministicTestbed(say=say)
-    kept = results or BUILD / "drives" / testbed.machine()[:12]
+    kept = results or store.default_results(testbed, "drives")
     trial = trial_of(drive, requests)
     share = campaign.Share(testbed, [trial])
     if share.todo(kept):

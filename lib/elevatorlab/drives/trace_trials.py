@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from ..errors import ElevatorLabError
-from ..paths import BUILD
 from ..plugins.drives import DRIVES
 from ..plugins.profiles import PROFILES
 from ..plugins.schedulers import room_for
@@ -155,7 +154,7 @@ def prepare(
         for number in range(1, repetitions + 1)
         for scheduler in _schedulers(schedulers, testbed)
     ]
-    place = Path(results) if results else BUILD / "traces" / testbed.machine()[:12]
+    place = Path(results) if results else store.default_results(testbed, "traces")
     return TraceReplay(trace, Share(testbed, trials), place)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from ..paths import BUILD
 from ..results import reading, store, trace
 from ..running import campaign
 from ..testbeds.deterministic import DeterministicTestbed
@@ -91,7 +90,7 @@ def run(trials: Mapping[str, Trial], results: str | Path | None = None) -> dict[
     deterministic testbed.
     """
     testbed = DeterministicTestbed(say=lambda _: None)
-    kept = Path(results) if results else BUILD / "lectures" / testbed.machine()[:12]
+    kept = Path(results) if results else store.default_results(testbed, "lectures")
     share, place = campaign.Share(testbed, list(trials.values())), store.folder(kept, testbed)
     if share.todo(kept):  # else only read: a class may share one folder
         campaign.run([share], kept, threads=True)

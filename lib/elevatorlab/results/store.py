@@ -48,13 +48,13 @@ class Identified(Protocol):
         ...
 
 
-def default_results(testbed: Identified) -> Path:
-    """Return where results go unless another folder is named.
+def default_results(testbed: Identified, kind: str = "results") -> Path:
+    """Return where results of a kind go unless another folder is named.
 
     One folder for each image of the deterministic testbed, and one for each physical machine: all
     the testbeds on it, so that its arms can be compared.
     """
-    return BUILD / "results" / testbed.machine()[:12]
+    return BUILD / kind / testbed.machine()[:12]
 
 
 def folder(results: str | Path, testbed: Identified) -> Path:

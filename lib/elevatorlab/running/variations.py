@@ -15,9 +15,9 @@ import pandas as pd
 from ..errors import ElevatorLabError
 from ..judging import sensitivity
 from ..judging.claim import Claim
-from ..paths import BUILD
 from ..plugins import studies
 from ..plugins.studies import Study
+from ..results import store
 from ..testbeds.base import Testbed
 from . import jobs
 from .jobs import Job
@@ -58,7 +58,7 @@ def prepare(
     made = {}
     for variation, (overrides, testbed) in of(studies.get(name), usual, others).items():
         folder = re.sub(r"[^A-Za-z0-9.]+", "-", variation)
-        own = BUILD / "sensitivity" / testbed.machine()[:12] / name / folder
+        own = store.default_results(testbed, "sensitivity") / name / folder
         results = None if variation == sensitivity.USUAL else own
         made[variation] = jobs.prepare(name, preset, overrides, [testbed], results)
     return made

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...paths import BUILD
 from ...results import reading, store
 from ...running import estimate, jobs
 from ...running.campaign import Share, plan
@@ -53,5 +52,5 @@ def prepare(
     """
     schedulers = tuple(dict.fromkeys([*beside, name]))
     testbed = DeterministicTestbed()
-    kept = results or BUILD / "compare" / testbed.machine()[:12]
+    kept = results or store.default_results(testbed, "compare")
     return SchedulerComparison(schedulers, Share(testbed, trials(schedulers, repetitions)), kept)

@@ -228,7 +228,7 @@ def in_latex(page: str) -> str:
             table.findall(nodes.colspec), zip(*rows, strict=True), strict=True
         ):
             column["colwidth"] = min(WIDEST_COLUMN, max(map(len, cells)))
-    settings = {"use_latex_citations": True, "legacy_column_widths": False}
+    settings: dict[str, bool | str] = {"use_latex_citations": True, "legacy_column_widths": False}
     settings |= {"output_encoding": "unicode"}
     return str(publish_from_doctree(tree, writer="latex", settings_overrides=settings))
 

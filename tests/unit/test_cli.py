@@ -289,7 +289,7 @@ def test_what_is_missing_is_said_with_one_remedy(tmp_path, monkeypatch, testbed)
 
 
 #: What a `pip install elevatorlab` without extras does not bring.
-REMOTE = ("docker", "fabric", "invoke", "paramiko")
+REMOTE = ("docker", "fabric", "invoke", "paramiko", "tenacity")
 
 
 @pytest.mark.parametrize(

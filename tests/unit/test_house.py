@@ -382,7 +382,7 @@ def test_git_asks_the_same_tools_before_a_commit():
 
 #: The extras that may be installed where the files of a folder run.
 EXTRAS = {
-    "lib": {"remote", "cluster", "notebooks"},
+    "lib": {"remote", "cluster", "notebooks", "docs"},  # docs: of commands for a checkout alone
     "tests": {"remote", "cluster", "notebooks", "docs", "test"},
     "docs": {"docs"},
     "benchmarks": {"remote", "cluster", "test"},

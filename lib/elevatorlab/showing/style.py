@@ -76,7 +76,7 @@ PUBLISHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "alpha": 0.7}
 ones are filled: nothing else is said by how a marker is filled."""
 
 
-def published_look(scheduler: str, **more: Any) -> dict[str, Any]:
+def look_of_published(scheduler: str, **more: Any) -> dict[str, Any]:
     """Return how published values of a scheduler are drawn: dashed, light, with open markers."""
     return {**look_of(scheduler), "markerfacecolor": "white", **PUBLISHED, **more}
 
@@ -85,9 +85,9 @@ FEW_THREADS, MANY_THREADS = 0.8, 1.4
 """Factors on the size of a marker: it is small with few threads, and large with many."""
 
 
-def of_threads(look: Mapping[str, Any], many: bool) -> dict[str, Any]:
-    """Return the look of a marker with few threads or with many."""
-    return {**look, "markersize": look["markersize"] * (MANY_THREADS if many else FEW_THREADS)}
+def of_threads(drawn: Mapping[str, Any], many: bool) -> dict[str, Any]:
+    """Return how a marker is drawn with few threads or with many."""
+    return {**drawn, "markersize": drawn["markersize"] * (MANY_THREADS if many else FEW_THREADS)}
 
 
 def thread_handles(threads: Iterable[int]) -> list[Line2D]:

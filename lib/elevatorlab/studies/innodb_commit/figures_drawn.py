@@ -21,8 +21,8 @@ from ...showing.style import (
     TWO_COLUMNS,
     column_width,
     look_of,
+    look_of_published,
     of_threads,
-    published_look,
     thread_handles,
 )
 from ..kit.cells import in_order, rows_of
@@ -90,7 +90,7 @@ def commits(published: pd.DataFrame, rows: pd.DataFrame) -> Figure:
         if not ratios:
             say(axis, "mq-deadline with 1 thread\nwas not run")
             continue
-        drawn_as = published_look if name == "printed" else look_of
+        drawn_as = look_of_published if name == "printed" else look_of
         _of_threads(axis, ratios, shown, {_LAZY: "mq-deadline"}, drawn_as)
         axis.axvline(1, color=GREY, linewidth=0.8)
         axis.set_title(name)

@@ -25,8 +25,8 @@ from ...showing.style import (
     TWO_COLUMNS,
     column_width,
     look_of,
+    look_of_published,
     of_threads,
-    published_look,
     thread_handles,
 )
 from ..kit.cells import in_order, rows_of
@@ -82,7 +82,7 @@ def _look(name: str, _: None) -> dict[str, Any]:
 
 
 def _printed_look(name: str, _: None) -> dict[str, Any]:
-    return published_look(name)
+    return look_of_published(name)
 
 
 def _printed_points(axis: Axes, printed: pd.DataFrame, names: list[str]) -> None:

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from ...analysis.intervals import Interval, mean_interval
 from ...showing.dots import dots
 from ...showing.panels import cells, log_marks, marks, say
-from ...showing.style import GREY, ONE_COLUMN, TWO_COLUMNS, look_of, of_threads, published_look
+from ...showing.style import GREY, ONE_COLUMN, TWO_COLUMNS, look_of, look_of_published, of_threads
 from ..kit.cells import rows_of
 from .columns import WHERE, WORK, busy_column
 from .figures_rates import (
@@ -51,7 +51,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
 
 def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: str) -> None:
     ratio = gain_by_depth(published, target)
-    axis.plot(ratio.index, ratio, **published_look("sbq"))
+    axis.plot(ratio.index, ratio, **look_of_published("sbq"))
     where: dict[str, Any] = {"target": target, "time_scale": scale_of(measured)}
     for driver in drivers_in(measured):
         for scheduler in compared_schedulers(measured)[1:]:
@@ -127,7 +127,7 @@ def price(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     handles = [
         Line2D([], [], linestyle="", label=name_of(name), **look_of(name)) for name in others
     ]
-    handles.append(Line2D([], [], label="published", **published_look("sbq", linestyle="")))
+    handles.append(Line2D([], [], label="published", **look_of_published("sbq", linestyle="")))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle("SBQ holds requests back: what it costs")
     return figure
@@ -179,7 +179,7 @@ def _relative(axis: Axes, ratios: Mapping[tuple[str, str], Interval]) -> None:
         return
 
     def look(group: str, scheduler: str) -> dict[str, Any]:
-        return (published_look if group.endswith(_PUBLISHED) else look_of)(scheduler)
+        return (look_of_published if group.endswith(_PUBLISHED) else look_of)(scheduler)
 
     groups = list(dict.fromkeys(group for group, _ in ratios))
     dots(axis, ratios, groups, look, list(dict.fromkeys(name for _, name in ratios)))

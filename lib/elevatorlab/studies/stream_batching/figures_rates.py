@@ -18,7 +18,7 @@ from ...judging.matching import runs
 from ...plugins.schedulers import colour_of, label_of
 from ...showing.panels import curve as draw_curve
 from ...showing.panels import errors, log_marks, marks, say
-from ...showing.style import COLOURS, GREY, PREDICTED, TWO_COLUMNS, look_of, published_look
+from ...showing.style import COLOURS, GREY, PREDICTED, TWO_COLUMNS, look_of, look_of_published
 from ..kit.cells import in_order, rows_of
 from ..kit.tables import cells
 from .measures import (
@@ -79,7 +79,7 @@ def name_of(scheduler: str) -> str:
 
 def source_handles(drivers: Iterable[str]) -> list[Line2D]:
     """Return legend entries that tell published curves from measured ones, and the drivers."""
-    shown = [Line2D([], [], label="published", **published_look("none", color=GREY))]
+    shown = [Line2D([], [], label="published", **look_of_published("none", color=GREY))]
     for driver in drivers:
         label = f"measured, {DRIVERS.get(driver, 'no network')}"
         look = {**look_with("none", driver), "color": GREY}
@@ -147,7 +147,7 @@ def on_scale(rows: pd.DataFrame) -> str:
 def _published(axis: Axes, shown: pd.DataFrame) -> None:
     for name, scheduler in SCHEDULER.items():
         some = rows_of(shown, scheduler=name).sort_values("io_depth")
-        look = published_look(scheduler, markersize=3)
+        look = look_of_published(scheduler, markersize=3)
         axis.plot(some["throughput_kiops"], some["latency_us"], **look)
 
 
@@ -234,7 +234,7 @@ def _by_cores(
     shown = shown[shown["cores"].notna()]
     for name, scheduler in SCHEDULER.items():
         some = rows_of(shown, scheduler=name)
-        look = published_look(scheduler, markersize=3)
+        look = look_of_published(scheduler, markersize=3)
         axis.plot(some["cores"], some["throughput_kiops"], **look)
     _predicted(axis, rows_of(measured, target=target), target, operation, int(shown["cores"].max()))
     _emulated(axis, rows_of(emulated, target=target), operation)
@@ -321,8 +321,8 @@ def _published_shares(above: Axes, below: Axes, published: pd.DataFrame, target:
     shown = shown[shown["read_percent"].notna()]
     kiops = shown.pivot(index="read_percent", columns="scheduler", values="throughput_kiops")
     for name, scheduler in SCHEDULER.items():
-        above.plot(kiops.index, kiops[name], **published_look(scheduler))
-    below.plot(kiops.index, kiops["sbq"] / kiops["noop"], **published_look("sbq"))
+        above.plot(kiops.index, kiops[name], **look_of_published(scheduler))
+    below.plot(kiops.index, kiops["sbq"] / kiops["noop"], **look_of_published("sbq"))
 
 
 def _measured_shares(
@@ -350,7 +350,7 @@ def request_size(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         shown = published[(published["operation"] == operation) & published["request_kb"].notna()]
         for name, scheduler in SCHEDULER.items():
             some = rows_of(shown, scheduler=name)
-            axis.plot(some["request_kb"], some["throughput_gbps"], **published_look(scheduler))
+            axis.plot(some["request_kb"], some["throughput_gbps"], **look_of_published(scheduler))
         for driver in drivers_in(rows):
             for scheduler in compared_schedulers(rows):
                 _measured_sizes(axis, rows, driver, scheduler, READ_PERCENT[operation])

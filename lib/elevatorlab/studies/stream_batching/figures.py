@@ -21,8 +21,8 @@ CAPTIONS = {
     "overview": "Throughput of SBQ relative to noop, against I/O depth (crosses: no network, "
     "a local disk). SBQ gains where the ratio is above 1, and loses where it is below.",
     "figures-1-and-2": "Counterparts of the document's Figures 1 and 2: latency against "
-    "throughput, one point per I/O depth, with 95 % confidence intervals. kyber's markers cover "
-    "mq-deadline's where both agree.",
+    "throughput, one point per I/O depth, with 95 % confidence intervals. Where schedulers agree, "
+    "the marker of one covers the other's.",
     "figures-3-and-4": "Counterparts of the document's Figures 3 and 4: throughput by cores. "
     "The dotted lines are predictions from one core; curves with filled markers are measured on "
     "emulated cores.",

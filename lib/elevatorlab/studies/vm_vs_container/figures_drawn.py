@@ -389,12 +389,12 @@ def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     def look(scheduler: str, arm: str) -> dict[str, Any]:
         return {"color": COLOURS[scheduler], "marker": MARKERS[arm]}
 
-    def open_look(scheduler: str, arm: str) -> dict[str, Any]:
+    def opened(scheduler: str, arm: str) -> dict[str, Any]:
         return {**look(scheduler, arm), "markerfacecolor": "white"}
 
     def draw(axis: Axes, rows: pd.DataFrame) -> None:
         times = estimates(rows, "scheduler", "time_s", "arm", geometric_interval)
-        dots(axis, times, order, open_look if is_printed(rows) else look, arms_in(rows))
+        dots(axis, times, order, opened if is_printed(rows) else look, arms_in(rows))
         # As in `_limit_times`: fit all repetitions, not all intervals, and use the same range for
         # all reruns that can be compared.
         axis.set_xlim(0, _rivals_of(rows, tables[1])["time_s"].max() * 1.3)

@@ -28,19 +28,17 @@ class End(NamedTuple):
     value: float
 
 
-def label_ends(axis: Axes, ends: Sequence[End], gap: float = GAP) -> None:
+def label_ends(axis: Axes, ends: Sequence[End]) -> None:
     """Write each line's name to the right of the panel, as high as the line ends.
 
     Names that would overlap are moved apart, with the least total movement; a thin stroke leads
     from each line's end to its name. Set the panel's range before the call.
-
-    `gap`: Distance from one name to the next, as a share of the panel's height.
     """
     end_at_marks(axis)
     to_panel = axis.transScale + axis.transLimits
     right = axis.get_xlim()[1]
     heights = {end: to_panel.transform((right, end.value))[1] for end in ends}
-    for end, height in zip(*_apart(heights, gap), strict=True):
+    for end, height in zip(*_apart(heights), strict=True):
         axis.annotate(
             end.name,
             (1, heights[end]),
@@ -48,19 +46,13 @@ def label_ends(axis: Axes, ends: Sequence[End], gap: float = GAP) -> None:
             xycoords="axes fraction",
             va="center",
             color=end.colour,
-            arrowprops={
-                "arrowstyle": "-",
-                "linewidth": 0.6,
-                "color": end.colour,
-                "shrinkA": 0,
-                "relpos": (0, 0.5),
-            },
+            arrowprops={**_STROKE, "color": end.colour},
         )
 
 
-def _apart(heights: dict[End, float], gap: float) -> tuple[list[End], np.ndarray]:
-    """Return the ends from bottom to top, and the nearest heights that are `gap` or more apart."""
+def _apart(heights: dict[End, float]) -> tuple[list[End], np.ndarray]:
+    """Return the ends from bottom to top, and the nearest heights that are `GAP` or more apart."""
     order = sorted(heights, key=heights.__getitem__)
-    steps = gap * np.arange(len(order))
+    steps = GAP * np.arange(len(order))
     wanted = np.array([heights[end] for end in order])
     return order, isotonic_regression(wanted - steps).x + steps

@@ -181,16 +181,17 @@ def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
     return paths
 
 
-def preview(figure: Figure, dpi: int, colours: int = 64) -> bytes:
-    """Return a figure as a small PNG, for a page or notebook that contains its pictures.
+COLOURS_KEPT = 64
+"""In a small PNG: line art needs few."""
 
-    `colours`: Number of colours that are kept: line art needs few.
-    """
+
+def preview(figure: Figure, dpi: int) -> bytes:
+    """Return a figure as a small PNG, for a page or notebook that contains its pictures."""
     whole, small = io.BytesIO(), io.BytesIO()
     with style():
         figure.savefig(whole, dpi=dpi, metadata=FORMATS["png"])
     # This method of Pillow keeps rare colours, such as those of a few small markers.
-    few = Image.open(whole).convert("RGB").quantize(colours, Image.Quantize.FASTOCTREE)
+    few = Image.open(whole).convert("RGB").quantize(COLOURS_KEPT, Image.Quantize.FASTOCTREE)
     few.save(small, "png", optimize=True)
     return small.getvalue()
 

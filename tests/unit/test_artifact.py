@@ -16,6 +16,7 @@ from elevatorlab.plugins.studies import ours
 from elevatorlab.results import costs, references
 from elevatorlab.running.provenance import preset_trials
 from elevatorlab.showing import artifact
+from helpers import cli
 from synthetic import write_results
 
 PAGE = artifact.PAGE.read_text()
@@ -72,6 +73,12 @@ def test_a_page_without_a_place_for_what_is_computed_is_refused(error_of, tmp_pa
     page.write_text("nothing")
     monkeypatch.setattr(artifact, "PARTS", ((page, "studies", artifact.table),))
     assert "expected the lines" in error_of(artifact.up_to_date, page)
+
+
+def test_latex_is_refused_without_the_appendix():
+    """Else the command would rewrite the pages, and print no LaTeX."""
+    run = cli("artifact", "--latex")
+    assert run.returncode == 2 and "expected with --appendix" in run.stderr
 
 
 def test_the_citation_is_whole_and_of_this_package():

@@ -136,6 +136,8 @@ def artifact_page(
     The appendix is the artifact appendix of a paper.
     """
     _only_in_a_checkout()
+    if latex and not appendix:
+        raise typer.BadParameter("--latex: expected with --appendix, which prints the appendix")
     from ..showing import artifact, badge
 
     if appendix:

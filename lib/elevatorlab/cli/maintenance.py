@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,12 @@ from .base import (
     WorkersOption,
     app,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..plugins.studies import Study
+    from ..testbeds.base import Testbed
 
 
 def _only_in_a_checkout() -> None:
@@ -55,7 +61,8 @@ def reference(
 ) -> None:
     """Store the results of a preset as its reference in data/ (for maintainers).
 
-    With --measure, the trials' results are kept in the user's cache until all are there.
+    With --measure, the trials' results are kept in the user's cache until all are there. Those of
+    an unfinished study are kept in an archive beside the reference, too: any machine goes on there.
     """
     _only_in_a_checkout()
     if not measure and (workers or minutes is not None):
@@ -63,7 +70,6 @@ def reference(
     from .. import cache, testbeds
     from ..plugins import studies
     from ..results import costs, references, store
-    from ..running import jobs
     from ..showing import artifact
     from ..showing.report_writer import draw_overview
 
@@ -71,8 +77,7 @@ def reference(
     some = [studies.get(study)] if study else studies.ours()
     if measure:
         results = results or cache.work_folder("reference", f"{preset}-{where.identity()[:12]}")
-        plans = [jobs.prepare(one.NAME, preset, {}, [where], results) for one in some]
-        some = [plan.study for plan in jobs.run_in_turn(plans, workers, minutes)]
+        some = _measured(some, preset, results, where, workers, minutes)
     results = results or store.default_results(where)
     for one in some:
         references.write(results, one, preset)
@@ -81,6 +86,39 @@ def reference(
     if some:
         costs.write(results, preset, some)
         print(*artifact.write(), sep="\n")
+
+
+def _measured(
+    some: Sequence[Study],
+    preset: str,
+    results: Path,
+    where: Testbed,
+    workers: int | None,
+    minutes: float | None,
+) -> list[Study]:
+    """Run what the stored reference lacks of some studies; return those that can be stored now.
+
+    What is finished of the others is kept in their archives.
+    """
+    from ..results import references, unfinished
+    from ..running import jobs
+
+    jobs_of_all = [jobs.prepare(one.NAME, preset, {}, [where], results) for one in some]
+    lacking = {
+        unfinished.archive(job.study.NAME, preset): job
+        for job in jobs_of_all
+        if not references.is_current(job.study.NAME, preset, job.trials, where.identity())
+    }
+    if not lacking:
+        print(f"nothing to run: {references.folder(preset)} has all of them, of this image")
+        return []
+    taken = sum(unfinished.take_up(archive, results, where) for archive in lacking)
+    print(f"{taken} results taken up from {references.folder(preset)}")
+    finished = jobs.run_in_turn(list(lacking.values()), workers, minutes)
+    for archive, job in lacking.items():
+        kept = unfinished.keep(archive, results, where, job.trials)
+        print(f"{job.study.NAME}: {kept} results of an unfinished study kept for another time")
+    return [job.study for job in finished]
 
 
 @app.command()

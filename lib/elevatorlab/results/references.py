@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ..plugins.studies import Study, is_ours
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..trial import Trial
     from .reading import Stored
 
 FOLDER = DATA / "reference"
@@ -77,6 +78,15 @@ class ResultSource(NamedTuple):
 def is_stored(study_name: str, preset: str = "quick") -> bool:
     """Tell whether there is a reference of a study's preset."""
     return (folder(preset) / f"{study_name}.csv").exists()
+
+
+def is_current(study_name: str, preset: str, trials: Iterable[Trial], image_digest: str) -> bool:
+    """Tell whether the reference has just these trials, all of them measured on this image."""
+    if not is_stored(study_name, preset):
+        return False
+    stored = digests(study_name, preset)
+    images = {image for image, _ in stored.values()}
+    return stored.keys() == {trial.hash for trial in trials} and images == {image_digest}
 
 
 def folder(preset: str = "quick") -> Path:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..testbeds.base import Testbed
+    from ..trial import Trial
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class Job:
     #: The trials that each testbed runs.
     shares: tuple[Share, ...]
     results: Path
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The trials of all testbeds."""
+        return [trial for share in self.shares for trial in share.trials]
 
     def plan(self) -> Plan:
         """Return the trials to run, and how many are finished."""

@@ -78,7 +78,7 @@ def totals(claims: Sequence[Claim]) -> str:
     predictions = [one for one in claims if one.role == Role.PREDICTION]
     counted = [one for some in by_study(predictions) for one in _deciding_most(by_place(some))]
     tested = [one for one in counted if one.verdict != Verdict.NOT_TESTABLE]
-    data = independent(tested)
+    data = independent(counted)
     split = ", ".join(f"{count} {verdict}" for verdict, count in data.items())
     return (
         f"{len(counted)} predictions in {len(by_study(counted))} documents. {len(tested)} were "

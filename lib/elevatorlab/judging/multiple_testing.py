@@ -89,15 +89,16 @@ def _repetitions_to_stand(claim: Claim, p_adjusted: float) -> int | None:
 
 _FROM_WORST = (
     *(Verdict.CONTRADICTED, Verdict.CALIBRATION_MISSED, Verdict.UNDECIDED),
-    *(Verdict.DIRECTION_ONLY, Verdict.REPRODUCED, Verdict.CALIBRATED, Verdict.NOT_TESTABLE),
+    *(Verdict.DIRECTION_ONLY, Verdict.REPRODUCED, Verdict.CALIBRATED),
 )
 
 
 def independent(claims: Iterable[Claim]) -> dict[Verdict, int]:
-    """Count independent data by verdict: claims that share a datum or a measurement are one.
+    """Count the data that claims were tested on: those that share a datum or measurement are one.
 
     Each datum counts once, with the worst of its claims' verdicts. So the counts add up to the
-    number of independent data. Verdicts without any are left out.
+    number of independent data. A claim that is not testable has none. Verdicts without any are left
+    out.
     """
     groups: dict[Hashable, Hashable] = {}
     worst: dict[Hashable, int] = {}
@@ -107,7 +108,7 @@ def independent(claims: Iterable[Claim]) -> dict[Verdict, int]:
             node = groups[node]
         return node
 
-    found = list(claims)
+    found = [one for one in claims if one.verdict != Verdict.NOT_TESTABLE]
     data = [(one.study, "datum", one.datum) for one in found]
     for one, datum in zip(found, data, strict=True):
         cell = (one.study, "cell", one.cell) if one.cell else datum

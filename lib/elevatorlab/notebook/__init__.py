@@ -105,7 +105,8 @@ def at_a_glance() -> pd.DataFrame:
     """Return how many claims of each study came to which verdict.
 
     A study has a row for each role of its claims on each run, and a row for the document's own
-    arithmetic. `independent` counts claims that share a datum or a measurement as one.
+    arithmetic. `independent` counts the data on which claims were tested: those that share one are
+    counted once.
     """
     rows = []
     for study in studies.STUDIES.values():

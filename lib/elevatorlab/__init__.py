@@ -22,7 +22,7 @@ _PUBLIC = {
     "results.store": "load",
     "results.importing.table": "import_results",
     "judging.claim": "Claim",
-    "judging.claims": "judge",
+    "judging.engine": "judge",
     "judging.verdicts": "Judgement Verdict compare",
     "analysis.fits": "Fit fit",
     "analysis.intervals": "Interval mean_interval ratio_interval",

@@ -12,9 +12,9 @@ from scipy import stats
 
 from elevatorlab.analysis.intervals import Interval, geometric_interval
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.judging import claims
+from elevatorlab.judging import engine
 from elevatorlab.judging.claim import PUBLISHED_DATA, Role, is_measured
-from elevatorlab.judging.claims import PUBLISHED_DATA, as_text, overview, summary
+from elevatorlab.judging.claims import as_text, overview, summary
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.multiple_testing import adjust, independent
 from elevatorlab.judging.verdicts import DECIDED, Evidence, Judgement, Verdict, compare, ordering
@@ -321,7 +321,7 @@ def test_a_claims_file_that_makes_no_sense_is_refused(tmp_path, change, message)
 def test_an_unknown_judge_is_refused(tmp_path):
     claims_file(tmp_path, **SENTENCE)
     with pytest.raises(ValueError, match="found \\['j'\\]"):
-        claims.judge(statements("s", tmp_path), {}, NONE_YET)
+        engine.judge(statements("s", tmp_path), {}, NONE_YET)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_a_calibration_is_never_reproduced(tmp_path):
     """Met or missed: verdicts of its own, and no tests."""
     claims_file(tmp_path, **{**SENTENCE, "role": "calibration"})
     judged = [
-        claims.judge(
+        engine.judge(
             statements("s", tmp_path),
             {
                 "j": lambda item, rows, verdict=verdict: Judgement(

@@ -5,7 +5,7 @@ from types import CodeType, FunctionType
 
 import pytest
 
-from elevatorlab.judging import claims, constants
+from elevatorlab.judging import claims, constants, engine
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
 from elevatorlab.showing import report_pages
@@ -82,7 +82,7 @@ def test_a_claim_names_each_constant_that_its_judge_mentions(name, judged, monke
         assert known <= set(functions)
         return []
 
-    monkeypatch.setattr(claims, "judge", remember)
+    monkeypatch.setattr(engine, "judge", remember)
     study = studies.get(name)
     study.judge(empty(study))
     decisive = FIXED.keys() - {one.name for one in constants.SHARED}

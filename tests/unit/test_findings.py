@@ -6,9 +6,9 @@ import pytest
 
 from elevatorlab.judging import families
 from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, Source
-from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.conclusions import MOST_WORDS, findings, headlines
+from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins.studies import ours
 from synthetic import sample_claim
 

@@ -14,7 +14,8 @@ from elevatorlab.agent.groups import servers
 from elevatorlab.agent.observe.device_idle import times
 from elevatorlab.agent.workloads.sysbench import parse, percentile
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.judging import claims, verdict_cache
+from elevatorlab.judging import engine, verdict_cache
+from elevatorlab.judging.claim import is_measured
 from elevatorlab.judging.families import statements
 from elevatorlab.results import store
 from elevatorlab.showing import style
@@ -253,14 +254,14 @@ STATEMENTS = {one.claim["id"]: one for one in statements("innodb_commit")}
 
 
 def verdicts(table):
-    judged = [one for one in innodb_commit.judge(table) if claims.is_measured(one)]
+    judged = [one for one in innodb_commit.judge(table) if is_measured(one)]
     return {one.id.removeprefix("innodb_commit/"): one for one in judged}
 
 
 def verdict_of(name, table):
     """Judge one statement alone."""
     item = STATEMENTS[f"innodb_commit/{name}"]
-    (claim,) = claims.judge([item], innodb_commit.claims.JUDGES, table)
+    (claim,) = engine.judge([item], innodb_commit.claims.JUDGES, table)
     return claim
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.judging import claims
+from elevatorlab.judging import engine
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.showing.figures import title_of
@@ -333,7 +333,7 @@ def test_an_order_that_flips_between_runs(cfq, begins, runs, change, verdict):
     measured.loc[last | first, "throughput_kib_s"] *= change
     name = f"iozone_ranking/{begins}sentence/order-flips-between-runs"
     (item,) = [one for one in statements(study.NAME) if one.claim["id"] == name]
-    (claim,) = claims.judge([item], JUDGES, measured)
+    (claim,) = engine.judge([item], JUDGES, measured)
     assert claim.verdict == verdict
     assert claim.repetitions_to_decide == (3 if runs < 3 and verdict == Verdict.UNDECIDED else None)
 

@@ -9,7 +9,7 @@ import pytest
 
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.judging import claims
+from elevatorlab.judging import engine
 from elevatorlab.judging.claim import Role
 from elevatorlab.judging.families import read_published, statements
 from elevatorlab.judging.verdicts import Verdict
@@ -310,7 +310,7 @@ JUDGES = {
 
 def verdicts(table, judges=JUDGES):
     items = [one for one in STATEMENTS if one.judge in judges]
-    judged = claims.judge(items, judges, table)
+    judged = engine.judge(items, judges, table)
     return {claim.id.removeprefix("container_isolation/"): claim for claim in judged}
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from elevatorlab.judging import families, verdict_cache
 from elevatorlab.judging.claim import Kind, Source
-from elevatorlab.judging.claims import Verdict
 from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.families import About
+from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
 from elevatorlab.showing import words
 from elevatorlab.showing.report_pages import build

@@ -7,7 +7,7 @@ import pytest
 
 from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
-from elevatorlab.judging import claims
+from elevatorlab.judging import claims, engine
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import DECIDED, Verdict
 from elevatorlab.plugins.schedulers import colour_of
@@ -272,7 +272,7 @@ STATEMENTS = {one.claim["id"]: one for one in statements(study.NAME)}
 def claim_of(name, table):
     """Judge one statement alone."""
     item = STATEMENTS[f"{study.NAME}/{name}"]
-    (claim,) = claims.judge([item], study.claims.JUDGES, table)
+    (claim,) = engine.judge([item], study.claims.JUDGES, table)
     return claim
 
 

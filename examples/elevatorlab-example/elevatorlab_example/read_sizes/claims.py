@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from elevatorlab.analysis.intervals import ratio_interval
-from elevatorlab.judging import claims
+from elevatorlab.judging import engine
 from elevatorlab.judging.families import read_published, statements
 from elevatorlab.judging.verdicts import Judgement, compare, not_testable, widened
 
@@ -20,7 +20,7 @@ def published():
 
 def judge(measured):
     """Give every published number its verdict."""
-    return claims.judge(statements(NAME, DATA), {"ratio_of_rates": _ratio_of_rates}, measured)
+    return engine.judge(statements(NAME, DATA), {"ratio_of_rates": _ratio_of_rates}, measured)
 
 
 def _ratio_of_rates(statement, measured):

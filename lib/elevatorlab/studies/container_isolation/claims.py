@@ -16,11 +16,11 @@ import pandas as pd
 from ...analysis.intervals import Interval, differ, mean_interval, ratio_interval
 from ...analysis.models import EXPONENTIAL, LINEAR, WAIT_LAWS
 from ...analysis.rivals import INDISTINGUISHABLE, ModelComparison
-from ...judging import claims
+from ...judging import engine
 from ...judging.claim import Claim, Constant, Role
-from ...judging.claims import Judge
 from ...judging.comparison import comparison
 from ...judging.constants import TIES, DecidedBy
+from ...judging.engine import Judge
 from ...judging.expectations import expect_columns
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
@@ -616,4 +616,4 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     (`matching.runs`).
     """
     expect_columns(measured, COLUMNS, "container and trial")
-    return claims.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)
+    return engine.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ...analysis.queueing import interactive_wait_ms, mm1_wait_ms, queue_length, think_time_ms
-from ...judging.claims import Judge
+from ...judging.engine import Judge
 from ...judging.families import Statement
 from ...judging.verdicts import Judgement, reproduced_if
 from .published import endpoint, printed_wait_ms

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...analysis.improvement import ratio_range
 from ...analysis.intervals import Interval, mean_interval
-from ...judging import claims
+from ...judging import engine
 from ...judging.claim import Claim
 from ...judging.constants import TIES, DecidedBy
 from ...judging.expectations import expect_columns, expect_once
@@ -70,7 +70,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
         "repetition",
     ]
     expect_once(measured, cell, "each cell once per repetition")
-    return claims.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
+    return engine.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
 
 
 def _absent(rows: pd.DataFrame) -> Judgement:
@@ -346,7 +346,7 @@ DECIDED_BY: DecidedBy = {
     TIES: ("cell", "cells_ratio", "much_faster", "slightly_slower", "similar", "merges"),
 }
 
-JUDGES: dict[str, claims.Judge] = {
+JUDGES: dict[str, engine.Judge] = {
     **document.JUDGES,
     "cell": _cell,
     "cells_ratio": _cells_ratio,

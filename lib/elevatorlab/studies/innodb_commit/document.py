@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ...judging.claims import Judge
+from ...judging.engine import Judge
 from ...judging.families import Statement
 from ...judging.verdicts import Judgement, reproduced_if, six_digits
 from .measures import Cell

@@ -18,7 +18,7 @@ from ...analysis.intervals import Interval, mean_interval
 from ...analysis.ranking import DECIDED
 from ...analysis.wording import plain
 from ...errors import ElevatorLabError
-from ...judging import claims
+from ...judging import engine
 from ...judging.claim import Claim, Constant
 from ...judging.constants import TIES, DecidedBy
 from ...judging.expectations import expect_columns, expect_once
@@ -62,7 +62,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     """
     expect_columns(measured, COLUMNS, "test")
     _refuse_what_cannot_be_compared(measured)
-    return claims.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
+    return engine.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
 
 
 def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
@@ -79,7 +79,7 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
     expect_once(measured, cell, "each test once per run")
 
 
-def _stamped(judged: claims.Judge) -> claims.Judge:
+def _stamped(judged: engine.Judge) -> engine.Judge:
     """Judge on the device like the article's, one thread; say which it was, and by which tool."""
 
     def judge_one(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -101,7 +101,7 @@ def _stamped(judged: claims.Judge) -> claims.Judge:
     return judge_one
 
 
-def _about_cfq(judged: claims.Judge) -> claims.Judge:
+def _about_cfq(judged: engine.Judge) -> engine.Judge:
     """Judge with cfq, or its successor in its place; say which it was."""
 
     def judge_one(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -360,7 +360,7 @@ DECIDED_BY: DecidedBy = {
     ): ("winner", "order_flips"),
 }
 
-JUDGES: dict[str, claims.Judge] = {
+JUDGES: dict[str, engine.Judge] = {
     **document.JUDGES,
     "relative_to_initial_write": _stamped(_about_cfq(_relative_to_initial_write)),
     "absolute_rate": _stamped(_absolute_rate),

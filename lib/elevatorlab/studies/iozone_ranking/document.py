@@ -7,7 +7,7 @@ import shlex
 import pandas as pd
 
 from ...analysis.wording import plain
-from ...judging.claims import Judge
+from ...judging.engine import Judge
 from ...judging.families import Statement
 from ...judging.verdicts import Judgement, Verdict, reproduced_if
 from ..kit.cells import rows_of

@@ -61,7 +61,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
     `published`: From `published.sample_log()`. No figure shows these rates, because they belong to
     the author's hardware. The printed points are read by the figure itself. `measured`: Tidy
-    measured table (see `claims.judge`); empty for published data alone. Returns: "points" and, if
+    measured table (see `engine.judge`); empty for published data alone. Returns: "points" and, if
     something was measured, "critical-difference", "gain" and "charts-VARIANT"; once for each run
     (see `showing.figures.of_every_run`).
     """

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from ...analysis.intervals import Interval
-from ...judging import claims
+from ...judging import engine
 from ...judging.claim import Claim, Constant
-from ...judging.claims import Judge
 from ...judging.constants import TIES, DecidedBy
+from ...judging.engine import Judge
 from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
@@ -544,7 +544,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     where = ["machine", "preset", "testbed", "target", "driver", "time_scale", "scheduler"]
     where += ["cores", "batch_nr", "batch_timeout_us", *WHERE, "repetition"]
     expect_once(measured, where, "each point once per repetition")
-    return claims.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)
+    return engine.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)
 
 
 def _once(judge: Judge) -> Judge:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...judging.claims import Judge
+from ...judging.engine import Judge
 from ...judging.families import Statement, statements
 from ...judging.verdicts import Judgement, reproduced_if
 from .published import (

@@ -74,7 +74,7 @@ _LIKE_THE_DOCUMENT = [name for name in CAPTIONS if name.startswith("figure")]
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures.
 
-    `measured`: Tidy measured table (see `claims.judge`); empty for published data alone. Returns:
+    `measured`: Tidy measured table (see `engine.judge`); empty for published data alone. Returns:
     By the names in `CAPTIONS`, once for each run (see `showing.figures.of_every_run`). Without a
     measurement, only the document's figures are drawn. Rows in which host and target have cores of
     their own are only in the figures by cores and in `tables.cores_table`.

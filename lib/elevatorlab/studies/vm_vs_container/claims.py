@@ -17,10 +17,10 @@ import pandas as pd
 from ...analysis.improvement import improvement_percent, improvement_range_percent, ratio_range
 from ...analysis.intervals import Interval, ratio_interval
 from ...errors import ElevatorLabError
-from ...judging import claims
+from ...judging import engine
 from ...judging.claim import Claim, Constant, Role
-from ...judging.claims import Judge
 from ...judging.constants import TIES, DecidedBy
+from ...judging.engine import Judge
 from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.matching import emulated_apart, in_words, joined_testbeds
@@ -400,7 +400,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     """
     expect_columns(measured, COLUMNS, "timed read")
     _refuse_what_cannot_be_compared(measured)
-    return claims.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)
+    return engine.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)
 
 
 def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:

@@ -11,7 +11,7 @@ from ...analysis.improvement import (
     improvement_range_percent,
     same_as_printed,
 )
-from ...judging.claims import Judge
+from ...judging.engine import Judge
 from ...judging.families import Statement
 from ...judging.verdicts import Judgement, Verdict, reproduced_if
 from ..kit.cells import rows_of

@@ -80,7 +80,7 @@ SHOWS = {
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures.
 
-    `measured`: Tidy measured table (see `claims.judge`); empty for published data alone. Returns:
+    `measured`: Tidy measured table (see `engine.judge`); empty for published data alone. Returns:
     "overview", "figure-1-none" ... "figure-4-kyber", "table-5", and "times-NAME" for each scheduler
     that the article lacks; once for each run (see `showing.figures.of_every_run`). If several
     schedulers of the physical disk were measured, also "crossing", or on the deterministic machine

@@ -71,16 +71,16 @@ CAPTIONS = {
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
     "over containers and repetitions. Top: the paper's two algorithms, taken literally (the paper "
     "does not say which one it used); bottom: our versions.",
-    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers (before the "
-    "regulator begins: calibrated; afterwards: predicted). SLAE aims at a wait below a limit; UTE "
-    "aims at a utilisation below a threshold, and guarantees nothing about the wait.",
+    "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers (tuned to the "
+    "paper's before the regulator begins, predicted afterwards). SLAE aims at a wait below a "
+    "limit; UTE aims at a utilisation below a threshold, and guarantees nothing about the wait.",
     "comparison": "The regulator compared with the kernel's mechanisms: for how long waits exceed "
     "5 ms, when they stop doing so, the share of time in which the disk is busy, and the "
     "offenders' write rate. Good: small values in the two left panels, large ones in the two "
     "right panels.",
     "comparison-over-time": "For each second, the curve shows the largest of all normal "
     "containers' mean waits, over all repetitions. The overload begins at the thin line; a "
-    "mechanism works once its curve stays below the dotted SLA.",
+    "mechanism works once its curve stays below the dotted line, the SLA.",
     "waits-by-second": "Waits of the normal containers while others overload the disk: cumulative "
     "distributions of a container's mean wait in one second. A curve further to the left means "
     "shorter waits; the dotted line is the SLA.",

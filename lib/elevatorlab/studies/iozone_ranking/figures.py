@@ -22,9 +22,9 @@ def _charts_of(variant: str) -> str:
 
 
 CAPTIONS = {
-    "points": "Points over all tests, numbers of threads and runs: the article's (left), and those "
-    "of the reruns with 95 % confidence intervals over runs. The percentage is how often a "
-    "scheduler wins when the runs are resampled.",
+    "points": "Points of each scheduler, added up over all tests, numbers of threads and runs: the "
+    "article's (left), and those of the reruns with 95 % confidence intervals over runs. The "
+    "percentage is how often a scheduler wins when the runs are resampled.",
     "critical-difference": "Mean rank of each scheduler over tests and numbers of threads (1 is "
     "best). A black bar joins schedulers that Nemenyi's test at 5 % does not tell apart.",
     "gain": "Gain of the best scheduler over the worst in each test, with 95 % confidence "

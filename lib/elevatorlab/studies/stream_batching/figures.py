@@ -35,7 +35,7 @@ CAPTIONS = {
     "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
     "processor's time, TCP segments with data, and context switches. Compare the schedulers "
     "separately for each driver: SBQ's lower costs explain its gain in throughput.",
-    "processor-time": "Processor time per request, divided by the part of the system that spent it "
+    "processor-time": "Processor time per request, split by the part of the system that spent it "
     "(from the kernel's tracepoints). The sums are host + target; on two machines, each would pay "
     "only its own part.",
     "price": "Mean latency at depth 1 with the stock driver (left), and throughput on a local "

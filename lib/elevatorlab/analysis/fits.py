@@ -72,7 +72,7 @@ class Fit:
     rival : Fit or None
         A fit of the same curve with the other noise. Intervals and bands are then averaged.
     share : float
-        What this fit counts in these averages; its rival counts for the rest.
+        The weight of this fit in these averages; its rival has the rest of the weight.
 
     Examples
     --------

@@ -131,7 +131,7 @@ class Claim(Record):
     role, datum : Role, str
         What the claim is worth as evidence, and the published datum that it rests on.
     formula : str
-        How that is computed which is compared: `measured`, or its ratio.
+        How the compared value is computed: `measured`, or its ratio.
     tolerance, threshold : Tolerance, Threshold
         The numbers chosen to judge the claim by; None where the claim needs no such number.
     constants : tuple of Constant
@@ -148,7 +148,8 @@ class Claim(Record):
         How many repetitions would decide an undecided claim, and how many the weakest test rests
         on; see `verdicts.Evidence`.
     ground : str
-        Why it is not testable, without what concerns this claim alone; else empty.
+        Of a claim that is not testable: the part of the reason that other claims may share.
+        Otherwise empty.
     compared : tuple of Comparison
         The estimates that the verdict rests on, each with the published range.
     cell : str

@@ -23,7 +23,7 @@ MOST_REPETITIONS = 200
 
 
 class Verdict(StrEnum):
-    """What a claim can come to; see idea 6 of the design.
+    """The verdicts that a claim can have; `docs/explanation/verdicts.md` says when.
 
     Examples
     --------
@@ -67,18 +67,18 @@ class Judgement(NamedTuple):
     ----------
     verdict : Verdict
     measured : float or str or None
-        The value that it rests on.
+        The value that the verdict rests on.
     reason : str
         Why.
     evidence : Evidence
-        How firm it is.
+        How firm the verdict is.
     cell : str
         Name of the measurement that the verdict rests on. Claims with the same name count as one
         piece of evidence.
         Empty if no other claim rests on this measurement.
     ground : str
-        Of what cannot be tested: the first part of `reason`, which many claims may share. They are
-        counted by it.
+        Of a claim that cannot be tested: the first part of `reason`, which many claims may share.
+        Such claims are counted by this text.
     relative_to : str
         What `measured` and the published value are divided by before they are compared, in words;
         empty if they are compared as they are.
@@ -154,14 +154,16 @@ def compare(
     margin: float,
     allowed: tuple[float, float] | None = None,
 ) -> Held:
-    """Hold an estimate against a published range.
+    """Compare an estimate with a published range.
 
     *Reproduced*: the whole interval lies in the allowed range and, where the document says that
-    something differs, on its side of `neutral`. *Direction only*: it is on that side, not within
-    the allowed range, and of the same order of magnitude. *Contradicted*: it is on the other side,
-    shows no difference where one is claimed, is of another order of magnitude, or lies wholly
-    outside the allowed range. *Undecided*: the repetitions decide none of this, or there is only
-    one; imprecision never reproduces anything. What may be a tie decides nothing about a side.
+    something differs, on the same side of `neutral` as the published range. *Direction only*: the
+    interval is on that side, not within the allowed range, and of the same order of magnitude.
+    *Contradicted*: the interval is on the other side, shows no difference where one is claimed, is
+    of another order of magnitude, or lies wholly outside the allowed range. *Undecided*: the
+    repetitions decide none of this, or there is only one repetition. An interval that is too wide
+    never makes a claim *reproduced*. An interval that comes nearer to `neutral` than `margin` lies
+    on neither side.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class SchedulerRecord:
     weight_files : dict
         The file that sets a group's weight, by the version of cgroups ("1", "2").
     former_name : str
-        What had its place before blk-mq, in Linux before 5.0; "" if nothing had.
+        The scheduler that had its place before blk-mq, in Linux before 5.0; "" if none had.
     label : str
         The scheduler's name in figures; by default `name`.
     colour, marker : str

@@ -71,10 +71,10 @@ class Testbed(Protocol):
         cluster may run the trial. If not, the trial measures a real device, which no other trial
         may use meanwhile.
     identity_is : str
-        What `identity` is made of, in words that follow it in an error message.
+        What `identity` is made of, in the words that an error message puts after the identity.
     defaults : dict
-        Values of a study's parameters on this testbed, unless the user sets others. A list is what
-        the testbed offers: a preset takes what it wants of it.
+        Values of a study's parameters on this testbed, unless the user sets others. If a value is
+        a list, the testbed offers all of it, and a preset chooses from it.
 
     Examples
     --------

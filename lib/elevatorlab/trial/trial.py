@@ -111,11 +111,11 @@ class Trial(Record):
     seed, repetition : int
         Another repetition is the same trial with another seed.
     plugins : tuple of Plugin
-        The plug-ins that the trial uses (`trial.required_plugins`); filled in. Those that a stored
-        trial names must be installed, with the same digests.
+        The plug-ins that the trial uses, which it finds itself (`trial.required_plugins`). Those
+        that a stored trial names must be installed, with the same digests.
     modules : tuple of Module
-        The kernel modules that are built for the trial, including this project's own; filled in
-        likewise.
+        The kernel modules that are built for the trial, including this project's own. The trial
+        finds these itself, too.
 
     Examples
     --------

@@ -40,14 +40,16 @@ def import_results(
         How the files are named, with factors in braces: ``"{scheduler}-{repetition}.json"``. It is
         compared with the end of the path, so it may have folders.
     per_job : bool
-        A row for each process of fio; else one for all of a job, which run at the same time.
+        Whether each process of fio has a row. Otherwise all processes of a job, which run at the
+        same time, share one row.
 
     Returns
     -------
     pandas.DataFrame
-        One row a run, job (or test) and direction. First `provenance` ("imported"), `tool`,
-        `tool_version` and `file`; then the factors; `repetition`, which counts rows with the same
-        factors from 1, unless the pattern has it; then what was measured, with units in the names.
+        One row for each run, job (or test) and direction. The first columns are `provenance`
+        ("imported"), `tool`, `tool_version` and `file`; then come the factors, then `repetition`,
+        then what was measured, with units in the names. Unless the pattern has `repetition`, it
+        counts the rows with the same factors from 1.
         Options of fio that are not the same in all rows are factors, too. What a tool did not
         measure is NaN.
 

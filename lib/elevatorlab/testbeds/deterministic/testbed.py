@@ -89,8 +89,8 @@ class DeterministicTestbed:
     It needs neither root nor KVM. One nanosecond of its time is one instruction, so it
     measures what schedulers decide and what their code costs, not what a machine would do.
 
-    Its machine has as many processors as a trial asks for. A group of isolation
-    ``virtual_machine`` gets a machine inside, by KVM.
+    Its machine has as many processors as a trial asks for. A group with the isolation
+    ``virtual_machine`` runs in a virtual machine inside this one, by KVM.
 
     Parameters
     ----------

@@ -81,8 +81,8 @@ def totals(claims: Sequence[Claim]) -> str:
     data = independent(counted)
     split = ", ".join(f"{count} {verdict}" for verdict, count in data.items())
     return (
-        f"{len(counted)} predictions in {len(by_study(counted))} documents. {len(tested)} were "
-        f"tested, on {sum(data.values())} independent data{': ' if split else ''}{split}."
+        f"{len(counted)} predictions in {len(by_study(counted))} documents. The {len(tested)} that "
+        f"were tested rest on {sum(data.values())} independent data{': ' if split else ''}{split}."
     )
 
 

@@ -120,7 +120,9 @@ def found() -> str:
         measured = measured_text(claim) or "–"
         role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
         verdict = f"{claim.verdict}{role}"
-        cells = (f"{number}", claim.quantity, published_text(claim), measured, verdict)
+        ratio = f" (ratio: to {claim.relative_to})" if claim.relative_to and claim.compared else ""
+        quantity = f"{claim.quantity}{ratio}"
+        cells = (f"{number}", quantity, published_text(claim), measured, verdict)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

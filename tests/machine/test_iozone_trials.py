@@ -6,7 +6,7 @@ from elevatorlab.agent.observe.facts import NVME_TCP_MODULES
 from elevatorlab.errors import NotReady, TrialFailed
 from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.deterministic import image
-from elevatorlab.testbeds.remote.findings import capabilities
+from elevatorlab.testbeds.remote.capabilities import capabilities
 from elevatorlab.trial import profile
 from helpers import result_of, run_into
 

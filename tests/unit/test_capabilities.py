@@ -8,7 +8,7 @@ from elevatorlab.plugins.kinds import DEVICES
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, image
-from elevatorlab.testbeds.remote.findings import DRIVERS, PROGRAMS, capabilities
+from elevatorlab.testbeds.remote.capabilities import DRIVERS, PROGRAMS, capabilities
 from elevatorlab.trial.capabilities import FAMILIES, Capability, remedy_of, sentence_of
 from helpers import cli
 from machine_facts import facts

@@ -11,7 +11,15 @@ import pytest
 
 import broken_schedulers
 from elevatorlab import scratch
-from elevatorlab.elevators.check import cases, check, host_disk, kernel_log, machine, page, reach
+from elevatorlab.elevators.check import (
+    cases,
+    check,
+    forbidden_code,
+    host_disk,
+    kernel_log,
+    machine,
+    page,
+)
 from elevatorlab.elevators.check.conformity import CaseVerdict, Conformity
 from elevatorlab.elevators.check.in_guest import atomic, late, load, memory, trace
 from elevatorlab.elevators.check.in_guest.failure import Broken
@@ -320,7 +328,7 @@ Disassembly of section .init.text:
 def test_instructions_that_reach_beyond_the_block_layer_are_named():
     found = [
         one.removesuffix(" in .init.text")
-        for one in reach.instructions(LISTING.splitlines(), NO_MODULE)
+        for one in forbidden_code.instructions(LISTING.splitlines(), NO_MODULE)
     ]
     assert found == [
         "it has the instruction out",
@@ -334,7 +342,7 @@ def test_instructions_that_reach_beyond_the_block_layer_are_named():
     "name", ["filp_open", "kernel_write", "pci_get_device", "ioremap", "emergency_restart"]
 )
 def test_what_no_scheduler_needs_is_not_allowed(name):
-    assert not reach.ALLOWED.fullmatch(name)
+    assert not forbidden_code.ALLOWED.fullmatch(name)
 
 
 def test_only_the_next_signed_message_is_heard():

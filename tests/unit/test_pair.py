@@ -5,7 +5,7 @@ import pytest
 from elevatorlab import testbeds
 from elevatorlab.testbeds.base import refuse_what_is_missing
 from elevatorlab.testbeds.remote import ssh
-from elevatorlab.testbeds.remote.findings import capabilities
+from elevatorlab.testbeds.remote.capabilities import capabilities
 from elevatorlab.testbeds.vagrant import testbed
 from machine_facts import facts
 from machine_pair import address, nvme_trials, target  # noqa: F401  (fixtures)

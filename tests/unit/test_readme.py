@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from docs_examples import RUN
-from elevatorlab.cli import trials
+from elevatorlab.cli import run
 from elevatorlab.judging import verdict_cache
 from elevatorlab.paths import BUILD, PROJECT
 from elevatorlab.plugins import studies
@@ -115,7 +115,7 @@ def test_reproduce_runs_every_study_and_reports(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(report, "write_report", write_report)
     monkeypatch.setattr(verdict_cache, "judge", lambda *_: verdict_cache.Judged(0, []))
     monkeypatch.setattr(store, "default_results", lambda testbed: tmp_path / "usual")
-    trials.reproduce()
+    run.reproduce()
     names = [study.NAME for study in studies.STUDIES.values()]
     assert done[::2] == [f"{name}, quick, usual" for name in names]
     assert done[1::2] == [f"report of usual, {left} still running" for left in (4, 3, 2, 1, 0)]

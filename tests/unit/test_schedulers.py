@@ -17,7 +17,7 @@ from elevatorlab.plugins.scheduler_folders import ZOO, named
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.testbeds.agent_archive import agent_archive
 from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
-from elevatorlab.testbeds.remote.findings import capabilities
+from elevatorlab.testbeds.remote.capabilities import capabilities
 from elevatorlab.trial import Scheduler, checked
 from machine_facts import facts
 
@@ -64,7 +64,7 @@ def named_in(file):
 #: Where the code decides something by the word "none": in studies, a document's own noop. Elsewhere
 #: it is the machine's kind, a group without an SLA, or the title of a lecture's panel.
 NONE_DECIDES = (
-    *("agent/operations/classes.py", "lectures/elevator.py", "testbeds/remote/findings.py"),
+    *("agent/operations/classes.py", "lectures/elevator.py", "testbeds/remote/capabilities.py"),
     *("testbeds/remote/real.py", "studies/"),
 )
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from . import solver, validity
+from . import fit_warnings, solver
 from .intervals import CONFIDENCE
 from .models import Model
 
@@ -104,7 +104,7 @@ class Fit:
     @property
     def exact(self) -> bool:
         """Whether the residuals are rounding alone: the curve is then an identity of the data."""
-        return validity.is_exact(self.y, self.fitted)
+        return fit_warnings.is_exact(self.y, self.fitted)
 
     def predict(self, x: npt.ArrayLike) -> Prediction:
         """Evaluate the curve and its confidence band (delta method).
@@ -129,7 +129,7 @@ class Fit:
         if self.rival is not None:
             other = self.rival.predict(places)
             low, high = _averaged((low, high), (other.low, other.high), self.share, self._free)
-        warnings = validity.of_prediction(self.model, places, self.x)
+        warnings = fit_warnings.of_prediction(self.model, places, self.x)
         return Prediction(places, value, low, high, warnings)
 
     def _half_band(self, x: np.ndarray) -> np.ndarray | float:
@@ -218,7 +218,7 @@ def fit(
     """
     columns = _points(x, y, weights, iops)
     inside = model.valid(columns[0])
-    of_points = validity.of_points(model, columns[0], inside)
+    of_points = fit_warnings.of_points(model, columns[0], inside)
     found = _fit(model, of_points, [column[inside] for column in columns], start)
     return found if weights is None else replace(found, noise="as weighted")
 
@@ -244,9 +244,9 @@ def _fit(
     parameters = _parameters(solution, slopes)
     warnings = (
         *of_points,
-        *validity.of_solution(solution, [one.error for one in parameters.values()]),
-        *validity.of_system(model, x, y, iops),
-        *validity.of_residuals(x, y, fitted, weights, slopes),
+        *fit_warnings.of_solution(solution, [one.error for one in parameters.values()]),
+        *fit_warnings.of_system(model, x, y, iops),
+        *fit_warnings.of_residuals(x, y, fitted, weights, slopes),
     )
     rss, r2, aicc = _quality(y, fitted, weights, needed)
     return Fit(model, x, y, weights, fitted, parameters, rss, r2, aicc, warnings, solution)
@@ -344,7 +344,7 @@ def _quality(
     if n - k - 1 <= 0:
         return rss, r2, np.nan
     # Rounding is no evidence, so exact fits differ in their number of parameters alone.
-    counted = max(rss, np.sum((weights * validity.ROUNDING * np.abs(y).max()) ** 2))
+    counted = max(rss, np.sum((weights * fit_warnings.ROUNDING * np.abs(y).max()) ** 2))
     aicc = n * np.log(counted / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
     aicc -= 2 * np.sum(np.log(weights))
     return rss, r2, float(aicc)

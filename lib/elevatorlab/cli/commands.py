@@ -17,8 +17,8 @@ from . import plain_text
 
 # Each module has the commands of one group; the help lists them in this order.
 # isort: off
-from . import testbeds, trials, results, schemas, sharing  # noqa: F401
-from . import scheduler, grade, drive, image, cache, host, maintenance  # noqa: F401
+from . import testbeds, run, results, schemas, sharing  # noqa: F401
+from . import scheduler, grade, drive, image, cache, operations, maintenance  # noqa: F401
 
 # isort: on
 from .base import EXIT_CTRL_C, EXIT_ERROR, EXIT_TERMINATED, STOPPED, app

@@ -14,7 +14,7 @@ from ...errors import ElevatorLabError, TrialFailed
 from ...plugins import scheduler_folders
 from ...plugins.schedulers import OF_THE_KERNEL, OURS, SchedulerRecord
 from ...testbeds.deterministic import modules
-from . import host_disk, kernel_log, machine, reach
+from . import forbidden_code, host_disk, kernel_log, machine
 from .cases import BASIC, BUILDS, IN_THE_MACHINE, OTHERS, SIDE_BY_SIDE, STAYS, Case
 
 Outcome = Literal["passed", "failed", "not run"]
@@ -98,7 +98,7 @@ def check(
         run.reach(CaseVerdict(BUILDS.name, "failed", wrong, told))
         return run.end("it did not compile")
     run.reach(CaseVerdict(BUILDS.name, "passed", "with warnings" if built.said else ""))
-    if beyond := reach.beyond(built.file, built.with_lines):
+    if beyond := forbidden_code.beyond(built.file, built.with_lines):
         run.reach(CaseVerdict(STAYS.name, "failed", f"{LEAVES} {'; '.join(beyond)}."))
         return run.end(TAMPERS)
     run.reach(CaseVerdict(STAYS.name, "passed"))

@@ -22,7 +22,7 @@ from ...showing.travel import travel_mib
 from ...testbeds.deterministic import DeterministicTestbed, modules
 from ...trial import Trial
 from .. import check, templates
-from ..check import reach
+from ..check import forbidden_code
 from . import marking, trials
 from .assignments import Assignment, Scenario, Workload
 from .marking import Marked
@@ -152,8 +152,8 @@ def _code_of_template(template: str) -> str:
 def _code(module: Path) -> str:
     """Return a digest of a module's instructions, and of what it asks of the kernel."""
     section = ("objdump", "--full-contents", "--section=.text", str(module))
-    instructions = reach.said(*section)[2:]  # before that, the file's name
-    asks = reach.said("nm", "--undefined-only", str(module))
+    instructions = forbidden_code.said(*section)[2:]  # before that, the file's name
+    asks = forbidden_code.said("nm", "--undefined-only", str(module))
     return hashlib.sha256("\n".join([*instructions, *asks]).encode()).hexdigest()
 
 

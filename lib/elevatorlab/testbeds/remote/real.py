@@ -14,7 +14,7 @@ from ...results.outcome import Outcome
 from ...trial import Trial
 from .. import agent_archive
 from ..base import Readiness, Say, refuse_what_is_missing
-from .findings import capabilities
+from .capabilities import capabilities
 
 #: Difference of the clocks from which on the user is told that times in logs do not match.
 SKEW_WORTH_A_WORD_S = 2

@@ -1,4 +1,4 @@
-"""Commands that work on this machine by themselves: the agent, with what operators use."""
+"""Commands for operators of this machine, and the agent by itself."""
 
 from __future__ import annotations
 

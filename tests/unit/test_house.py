@@ -198,16 +198,30 @@ def lint_imports(folder):
     return " ".join(plain.split()), run.returncode
 
 
+GROUND_PLAN = (PROJECT / "CONTRIBUTING.md").read_text().partition("\n## To add")[0]
+
+
 def test_the_rooms_are_told_as_they_lie():
     """CONTRIBUTING.md has each room of the contract, from the top down."""
     contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"]
     layers = [layer.split(" : ") for layer in contracts["contracts"][0]["layers"]]
     place = {room: place for place, rooms in enumerate(layers) for room in rooms}
-    page = (PROJECT / "CONTRIBUTING.md").read_text().partition("| room, top first |")[2]
-    page = page.partition("\n\n")[0]
+    page = GROUND_PLAN.partition("| room, top first |")[2].partition("\n\n")[0]
     told = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)))
     assert sorted([*told, "agent"]) == sorted(place)
     assert [place[room] for room in told] == sorted(place[room] for room in told)
+
+
+def test_the_ground_plan_names_what_is_there():
+    """Each file that a row of CONTRIBUTING.md names lies in the row's room, or where it says."""
+    lib = PROJECT / "lib"
+    for rooms, said in re.findall(r"^\| (`.*?) \| (.*) \|$", GROUND_PLAN, re.MULTILINE):
+        places = [lib, lib / "elevatorlab"]
+        for room in re.findall(r"`(\w+)`", rooms):
+            places += [place for place in lib.glob(f"elevatorlab/**/{room}/**") if place.is_dir()]
+        for name in re.findall(r"`([\w/]+)`", said):
+            found = [place for place in places if [*place.glob(f"{name}.py"), *place.glob(name)]]
+            assert found, f"{rooms}: {name}"
 
 
 def test_imports_point_down():

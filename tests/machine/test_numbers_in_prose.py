@@ -33,6 +33,7 @@ TURNED = words_of((PROJECT / "docs/drives.md").read_text().partition("### What t
 MACHINES = words_of((PROJECT / "docs/virtual_machines.md").read_text())
 REGULATOR = (PROJECT / "docs/regulator.md").read_text().partition("### What was measured")[2]
 TOLD = words_of(REGULATOR)
+SOAK = words_of((PROJECT / "docs/regulator.md").read_text().partition("What it leaves behind")[2])
 
 #: What the page calls a mechanism, and its name in the study.
 MECHANISMS = {
@@ -436,3 +437,14 @@ def test_the_findings_tell_two_laws_through_the_papers_first_point():
         f"{first.closed_ms:.1f} ms and {second.closed_ms:.1f} ms. M/M/1 gives "
         f"{first.mm1_ms:.1f} ms and {second.mm1_ms:.1f} ms."
     ) in FINDINGS
+
+
+def test_the_page_tells_of_eight_hours_of_one_regulator():
+    seen = pd.read_csv(DATA / "frontier/soak_hours.csv")
+    first, last = seen.iloc[0], seen.iloc[-1]
+    assert (len(seen), last["time_s"]) == (48, 8 * 3600)
+    assert last["missed_periods"] == 0 and "it missed no control period" in SOAK
+    assert first["memory_kib"] == last["memory_kib"]
+    assert f"memory was {last['memory_kib'] / 1024:.2f} MiB" in SOAK
+    assert set(seen["missed_s"].diff().dropna()) == {2, 3} and "in two or three seconds" in SOAK
+    assert f"{last['missed_s']:.0f} seconds in all" in SOAK

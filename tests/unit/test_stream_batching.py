@@ -345,7 +345,7 @@ def test_the_shapes_point_of_reference_is_held_against_the_others(factor, verdic
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("figure-2b/noop-depth-64/p99-latency", "The other points of noop in this figure are"),
+        ("figure-2b/noop-depth-64/p99-latency", "This point is the reference of the other points"),
         ("figure-6a/noop-32-kb/throughput", "Here, only one core was measured"),
         ("figure-6a/noop-4-kb/throughput", "Gb/s; the document's link carries 100."),
         ("figure-5b/noop-50-reads/throughput", "Here, only one core was measured"),

@@ -63,8 +63,8 @@ class Fit:
         there is a rival.
     rss, r2, aicc : float
         Weighted sum of squared residuals; 1 - rss / total; Akaike's criterion with the
-        correction for small samples (NaN where the sample is too small for it). AICc with
-        different weights can be compared, because it is always that of the density of y itself.
+        correction for small samples (NaN where the sample is too small for it). Values of AICc
+        from different weights can be compared, because each comes from the density of y itself.
     warnings : tuple of str
         Sentences on why not to trust the fit; empty if there is no reason.
     noise : str

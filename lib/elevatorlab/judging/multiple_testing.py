@@ -63,8 +63,8 @@ def _to_decide(claim: Claim) -> str:
     if needed:
         return f" Some {needed} repetitions would decide it."
     return (
-        " How many repetitions would decide it cannot be estimated from these, or is above "
-        f"{MOST_REPETITIONS}."
+        f" The number of repetitions that would decide it is above {MOST_REPETITIONS}, or cannot "
+        "be estimated."
     )
 
 

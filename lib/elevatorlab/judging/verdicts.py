@@ -1,4 +1,4 @@
-"""The rules of judgement: what a measured estimate makes of a published number."""
+"""The rules by which a measured estimate decides about a published number."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ TIE_MARGIN = 0.01
 """Differences of less than 1 % are called a tie."""
 
 ORDER_OF_MAGNITUDE = 10
-"""A value that is further off than this factor agrees with the document in nothing."""
+"""A value that is off by more than this factor contradicts the document in any direction."""
 
 MOST_REPETITIONS = 200
-"""What would take more of them is not going to be decided."""
+"""No estimate of the repetitions that would decide a claim is larger than this."""
 
 
 class Verdict(StrEnum):
@@ -99,7 +99,7 @@ class Judgement(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What comes of holding estimates against what was published; `why` ends a sentence."""
+    """The outcome of comparing estimates with what was published; `why` ends a sentence."""
 
     verdict: Verdict
     why: str
@@ -263,11 +263,13 @@ def _decide(
         return _Decision(Verdict.UNDECIDED, "one repetition does not decide the claim")
     side = measured.direction(neutral, margin)
     if claimed and side is None and not measured.low <= neutral <= measured.high:
-        return _Decision(Verdict.UNDECIDED, "the interval reaches into what is called a tie")
+        return _Decision(Verdict.UNDECIDED, "part of the interval counts as a tie")
     if claimed and side == 0:
         tie = neutral - margin, neutral + margin
-        return _Decision(Verdict.CONTRADICTED, "there is no difference, where one is claimed", tie)
-    edge = neutral + (side or 0) * margin  # of what is called a tie
+        return _Decision(
+            Verdict.CONTRADICTED, "a difference is claimed, but none was measured", tie
+        )
+    edge = neutral + (side or 0) * margin  # of the tie
     if claimed and side == -claimed:
         return _Decision(Verdict.CONTRADICTED, "the direction is the opposite one", (edge,))
     if low <= measured.low and measured.high <= high and (side == claimed or not claimed):
@@ -280,7 +282,7 @@ def _decide(
         )
     if measured.low > high or measured.high < low:
         nearest = high if measured.low > high else low
-        why = "the interval excludes the allowed range"
+        why = "the whole interval is outside the allowed range"
         return _Decision(Verdict.CONTRADICTED, why, (nearest,))
     return _Decision(Verdict.UNDECIDED, "the repetitions do not decide the claim")
 

@@ -137,7 +137,7 @@ _DECIDED_BY: DecidedBy = {
 
 _BUILT = (
     "The paper measured a real disk. This one is built as a closed server, and that decides which "
-    "curve fits. To rank curves gives no p-value."
+    "curve fits. A ranking of curves has no p-value."
 )
 """Remark on each claim about a curve of equal containers; see data/claims."""
 

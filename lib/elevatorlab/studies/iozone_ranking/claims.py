@@ -181,7 +181,11 @@ def _mixed_is_read(item: Statement, rows: pd.DataFrame) -> Judgement:
 
 
 def _no_test(evidence: Evidence) -> str:
-    return "" if evidence.p_value is not None else " No p-value: nothing scattered."
+    return (
+        ""
+        if evidence.p_value is not None
+        else " There is no p-value, because no two repetitions differ."
+    )
 
 
 def _published_three(item: Statement, rows: pd.DataFrame) -> pd.DataFrame:
@@ -222,7 +226,7 @@ def _winner(item: Statement, rows: pd.DataFrame) -> Judgement:
         reason = f"{reason}: {found.says}."
         if found.runs > 1:
             percent = plain(100 * by_chance, 1 if by_chance < 0.01 else 2)
-            reason += f" Chance alone lets {found.runs} runs agree in {percent} % of cases."
+            reason += f" By chance alone, {found.runs} runs agree in {percent} % of cases."
         needed = found.fewest_runs if found.runs < found.fewest_runs else None
         return undecided(reason, found.winner, needed)._replace(cell=_ranked(item))
     expected = {**HERE, "cfq": _cfq(item)}[item.select["winner"]]
@@ -261,7 +265,10 @@ def _improvement(item: Statement, rows: pd.DataFrame) -> Judgement:
         margin=HALF_A_STEP,
         allowed=(printed - tolerance, printed + tolerance),
     )
-    reason = f"Nearest: {TESTS[test]}, {best} over {worst}, {percent.text(' %')}: {why}."
+    reason = (
+        f"The gain nearest to the printed one ({TESTS[test]}, {best} over {worst}) is "
+        f"{percent.text(' %')}: {why}."
+    )
     cell = f"{best} over {worst}, {TESTS[test]}"
     return Judgement(verdict, float(f"{percent.value:.4g}"), reason, evidence, cell)
 
@@ -316,9 +323,9 @@ def _order_flips(item: Statement, rows: pd.DataFrame) -> Judgement:
     share = sum(count > 0 for count in tests) / len(choices)
     measured = f"{sum(tests) / len(choices):.2g} of {wide.index.unique('test').size} tests"
     said = (
-        f"The article has {RUNS} runs. Choices of as many of the {len(runs)} runs here: "
-        f"{len(choices)}. Two schedulers change places in {share:.0%} of them, on average in "
-        f"{measured}. This is counted, so there is no p-value."
+        f"The article has {RUNS} runs. Ways to choose {len(choices[0])} of the {len(runs)} runs "
+        f"here: {len(choices)}. Two schedulers change places in {share:.0%} of these choices, on "
+        f"average in {measured}. This is counted, so there is no p-value."
     )
     if len(runs) < RUNS and not share:
         return undecided(said, measured, RUNS)

@@ -13,7 +13,7 @@ SUCCEEDS = {"bfq": "cfq"}
 #: What is said of each scheduler that only stands for the article's.
 SENTENCES = {
     "cfq": "cfq is our reimplementation from the documents of kernel 4.9, not the code that the "
-    "article ran. It is no evidence of that: in study 4, it does not do what the article's "
+    "article ran. It shows nothing about that code: in study 4, it does not do what the article's "
     "cfq did.",
     "anticipatory": "anticipatory is our reimplementation from the paper of 2001, not the code "
     "that the article ran.",

@@ -139,7 +139,7 @@ def _held_against(
     published value. `relative_to`: What the ratio is relative to, in words.
     """
     if measured is None or beside is None:
-        return not_testable(f"Not run here with noop beside it ({words(where)}).")
+        return not_testable(f"Not run here together with noop ({words(where)}).")
     published = item.number / beside
     low, high = (item.number - step) / (beside + step), (item.number + step) / (beside - step)
     tolerance = item.tolerance
@@ -169,14 +169,16 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     if row == reference:
         if column == THROUGHPUT:
             return _reference_of_shape(item, table)
-        return not_testable("The other points of noop in this figure are relative to it.")
+        return not_testable(
+            "This point is the reference of the other points of noop in its figure."
+        )
     here, there = ({**where_of(one, table), "scheduler": "none"} for one in (row, reference))
     if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
         return not_testable(few)
     one, other = at(table, column, **here), at(table, column, **there)
     ratio = paired_ratio(one, other)
     if ratio is None:
-        return not_testable(f"Not run here with its reference beside it ({words(here)}).")
+        return not_testable(f"Not run here together with its reference ({words(here)}).")
     printed, found = noop_beside(reference, quantity), _in_unit(one, column)
     beside = f"depth {_REFERENCE_DEPTH}"
     return _held_against(item, ratio, printed, step, here, found, beside)
@@ -193,7 +195,7 @@ def _reference_of_shape(item: Statement, table: pd.DataFrame) -> Judgement:
         if depth != _REFERENCE_DEPTH and printed is not None:
             others[depth] = printed
     if not others:
-        return not_testable(f"Not run here with other depths beside it ({words(here)}).")
+        return not_testable(f"Not run here together with other depths ({words(here)}).")
     rates = {depth: at(table, THROUGHPUT, **{**here, "depth": depth}) for depth in others}
     own = at(table, THROUGHPUT, **here)
     ratio = paired_ratio(own, _geometric_mean(pd.DataFrame(rates)))
@@ -424,7 +426,7 @@ def _one_way(table: pd.DataFrame) -> Judgement | None:
         return None
     slots, transfers = (", ".join(f"{n:g}" for n in sorted(set(emulated[one]))) for one in emulated)
     return not_testable(
-        "A verdict about emulated processors takes two lengths of a turn and two costs of moving a "
+        "A verdict about emulated processors needs two lengths of a turn and two costs of moving a "
         f"cache line (two repetitions). Here the turns have {slots} instructions, and the costs "
         f"are {transfers}."
     )
@@ -446,7 +448,9 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
         return _on(cores, _held_against(item, ratio, beside, step, where, found))
     reference, called = _reference(row)
     if reference == row:
-        return not_testable("What the other points of noop in this figure are relative to.")
+        return not_testable(
+            "This point is the reference of the other points of noop in its figure."
+        )
     rate, printed = _rate(table, row), noop_beside(reference, column)
     ratio, found = paired_ratio(rate, _rate(table, reference)), rate / per_unit
     return _on(cores, _held_against(item, ratio, printed, step, where, found, called))
@@ -519,14 +523,15 @@ def _end(
     if len(ratios) < 2 or max(ratios) < needed:
         ran = ", ".join(f"{one:g}" for one in ratios) or "none"
         return not_testable(
-            f"It takes {needed} {unit} to see it; run here with noop beside: {ran}. {said}."
+            f"A verdict needs a run with {needed} {unit}; SBQ and noop both ran here with: {ran}. "
+            f"{said}."
         )
     if not all(one.bounded for one in ratios.values()):
         return undecided(f"One repetition does not decide it ({said}).")
     values = pd.Series({cores: one.value for cores, one in ratios.items()})
     here = gone_from(values)
     shown = ", ".join(f"{one:g}: {value:.3g}" for one, value in values.items())
-    published = f"from {printed} {unit} on" if printed else f"up to {last} {unit} nowhere"
+    published = f"from {printed} {unit} on" if printed else f"nowhere up to {last} {unit}"
     reason = f"SBQ / noop by {unit}: {shown}; published: {gone():.3f} or less {published}. {said}."
     if here == printed:
         return Judgement(Verdict.REPRODUCED, here or "on none of them", reason)

@@ -169,7 +169,7 @@ def _shape(item: Statement, rows: pd.DataFrame, printed: pd.Series[float], along
     reference: Any = "none" if along == "scheduler" else max(ran, default=None)
     if key not in ran or reference not in ran or len(ran) < 2:
         words = ", ".join(map(_label, ran)) or "nothing"
-        return not_testable(f"Not run here with a reference beside it (ran: {words}).")
+        return not_testable(f"Not run here together with a reference (ran: {words}).")
     others: list[Any] = [name for name in ran if name != key] if key == reference else [reference]
     ratio = ratio_interval(measured[key], measured[others].mean(axis=1, skipna=False))
     reference_s = printed[others].mean()

@@ -4,7 +4,6 @@ import pytest
 
 from elevatorlab.results import references, store, unfinished
 from elevatorlab.results.outcome import Outcome
-from elevatorlab.results.reading import whole
 from elevatorlab.running import provenance
 from elevatorlab.studies import vm_vs_container
 from fake_testbed import FakeTestbed
@@ -34,8 +33,9 @@ def test_another_machine_goes_on(tmp_path, trials):
     measured(tmp_path / "here", half, bench)
     assert unfinished.keep(archive, tmp_path / "here", bench, trials) == len(half)
     assert unfinished.take_up(archive, tmp_path / "there", bench) == len(half)
+    there = [path.name for path in (tmp_path / "there" / bench.name).iterdir()]
+    assert sorted(there) == sorted(["identity", *(trial.hash for trial in half)])
     assert contents(tmp_path / "there", half) == {trial.hash: trial.hash for trial in half}
-    assert not any(whole(tmp_path / "there" / bench.name / one.hash) for one in trials[len(half) :])
     assert unfinished.take_up(archive, tmp_path / "there", bench) == 0  # all are there already
     bytes_here = archive.read_bytes()
     unfinished.keep(archive, tmp_path / "there", bench, trials)
@@ -50,6 +50,8 @@ def test_results_of_another_image_stay_where_they_are(tmp_path, trials):
     other.identity = lambda: "another image"
     assert unfinished.take_up(archive, tmp_path / "there", other) == 0
     assert not (tmp_path / "there").exists()
+    assert unfinished.keep(archive, tmp_path / "there", other, trials) == 0
+    assert unfinished.take_up(archive, tmp_path / "elsewhere", bench) == 1
 
 
 def test_a_whole_study_and_an_empty_one_leave_no_archive(tmp_path, trials):

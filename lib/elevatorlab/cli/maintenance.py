@@ -116,8 +116,8 @@ def _measured(
     print(f"{taken} results taken up from {references.folder(preset)}")
     finished = jobs.run_in_turn(list(lacking.values()), workers, minutes)
     for archive, job in lacking.items():
-        kept = unfinished.keep(archive, results, where, job.trials)
-        print(f"{job.study.NAME}: {kept} results of an unfinished study kept for another time")
+        if kept := unfinished.keep(archive, results, where, job.trials):
+            print(f"{job.study.NAME}: {kept} results of an unfinished study kept in {archive}")
     return [job.study for job in finished]
 
 

@@ -147,16 +147,21 @@ def write(folder: Path, trial: Trial, outcome: Outcome) -> None:
             target = part / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        for path in [*part.rglob("*"), part]:
-            _flush(path)
-        if folder.exists():
-            aside = folder.with_name(folder.name + DAMAGED)
-            shutil.rmtree(aside, ignore_errors=True)
-            os.rename(folder, aside)
-        os.rename(part, folder)
-        _flush(folder.parent)
+        appear(part, folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def appear(part: Path, folder: Path) -> None:
+    """Give a whole result its name, for good; a damaged result of that name is kept beside it."""
+    for path in [*part.rglob("*"), part]:
+        _flush(path)
+    if folder.exists():
+        aside = folder.with_name(folder.name + DAMAGED)
+        shutil.rmtree(aside, ignore_errors=True)
+        os.rename(folder, aside)
+    os.rename(part, folder)
+    _flush(folder.parent)
 
 
 def _flush(path: Path) -> None:

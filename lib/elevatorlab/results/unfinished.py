@@ -8,6 +8,7 @@ the study is whole.
 from __future__ import annotations
 
 import tarfile
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -41,25 +42,36 @@ def take_up(file: Path, results: Path, testbed: Identified) -> int:
         members = {name: Path(name).parts[0] for name in kept.getnames()}
         lacking = {trial for trial in members.values() if not whole(place / trial)}
         some = [one for one in kept.getmembers() if members[one.name] in lacking]
-        kept.extractall(place, some, filter="data")
+        with tempfile.TemporaryDirectory(dir=place, suffix=".part") as part:
+            kept.extractall(part, some, filter="data")
+            for trial in lacking:
+                store.appear(Path(part, trial), place / trial)
     return len(lacking)
 
 
 def keep(file: Path, results: Path, testbed: Identified, trials: Sequence[Trial]) -> int:
     """Make the archive of those among a study's trials that are finished; return how many.
 
-    The same results make the same bytes. There is none if all are finished, or none is.
+    The same results make the same bytes. Where nothing is finished, an archive, which may be of
+    another image, stays as it is. Where all is finished, there is none.
     """
     place = store.folder(results, testbed)
     finished = [place / trial.hash for trial in trials if whole(place / trial.hash)]
-    file.unlink(missing_ok=True)
-    if len(finished) in (0, len(trials)):
+    if not finished:
         return 0
+    if len(finished) == len(trials):
+        file.unlink(missing_ok=True)
+        return 0
+    part = file.with_name(f"{file.name}.part")
     origin = {"comment": testbed.identity()}
-    with tarfile.open(file, "w:xz", preset=XZ_PRESET, pax_headers=origin) as kept:
-        for path in sorted(path for one in finished for path in one.rglob("*")):
-            if path.is_file():
-                kept.add(path, path.relative_to(place), filter=_without_its_maker)
+    try:
+        with tarfile.open(part, "w:xz", preset=XZ_PRESET, pax_headers=origin) as kept:
+            for path in sorted(path for one in finished for path in one.rglob("*")):
+                if path.is_file():
+                    kept.add(path, path.relative_to(place), filter=_without_its_maker)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
     return len(finished)
 
 

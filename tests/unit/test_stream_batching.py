@@ -487,7 +487,8 @@ def test_a_percentile_of_a_few_requests_is_not_drawn():
         table = measured(as_published, requests=requests)
         mean, p99 = study.figures(study.published(), table)["figures-1-and-2"].figure.axes[-2:]
         solid = [
-            [line for line in axis.lines if line.get_linestyle() in "-."] for axis in (mean, p99)
+            [line for line in axis.lines if line.get_linestyle() in ("-", "-.")]
+            for axis in (mean, p99)
         ]
         return [sum(len(line.get_xdata()) for line in lines) for lines in solid]
 

@@ -181,11 +181,8 @@ def _mixed_is_read(item: Statement, rows: pd.DataFrame) -> Judgement:
 
 
 def _no_test(evidence: Evidence) -> str:
-    return (
-        ""
-        if evidence.p_value is not None
-        else " There is no p-value, because no two repetitions differ."
-    )
+    tested = evidence.p_value is not None
+    return "" if tested else " There is no p-value, because no two repetitions differ."
 
 
 def _published_three(item: Statement, rows: pd.DataFrame) -> pd.DataFrame:

@@ -160,6 +160,8 @@ def _held_against(
 _REFERENCE_DEPTH = 64
 """Depth of the reference point of noop's curve."""
 
+_IS_REFERENCE = "This point is the reference of the other points of noop in its figure."
+
 
 def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge a point of noop's curve by its ratio to the reference point of the same curve."""
@@ -169,9 +171,7 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     if row == reference:
         if column == THROUGHPUT:
             return _reference_of_shape(item, table)
-        return not_testable(
-            "This point is the reference of the other points of noop in its figure."
-        )
+        return not_testable(_IS_REFERENCE)
     here, there = ({**where_of(one, table), "scheduler": "none"} for one in (row, reference))
     if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
         return not_testable(few)
@@ -448,9 +448,7 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
         return _on(cores, _held_against(item, ratio, beside, step, where, found))
     reference, called = _reference(row)
     if reference == row:
-        return not_testable(
-            "This point is the reference of the other points of noop in its figure."
-        )
+        return not_testable(_IS_REFERENCE)
     rate, printed = _rate(table, row), noop_beside(reference, column)
     ratio, found = paired_ratio(rate, _rate(table, reference)), rate / per_unit
     return _on(cores, _held_against(item, ratio, printed, step, where, found, called))

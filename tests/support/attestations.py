@@ -15,6 +15,8 @@ def line(**changes):
         "processor": "A, with a comma",
         "kernel": "6.1",
         "distribution": "Debian 12",
+        "python": "3.11.7",
+        "compiler": "GCC 12.2.0",
         "route": "native",
     }
     return Attestation.model_validate({**usual, **changes})

@@ -92,6 +92,7 @@ def test_the_line_says_how_it_was_run(monkeypatch, variables, route):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(attestation.our_qemu, "compiler", lambda: "GCC 12.2.0")
     found = Verification("s 1", SAME, "")
     stored = {("s", "1"): SimpleNamespace(result_sha256=BITS)}
     one = attestation.of_verification(stored, [found], IMAGE)
@@ -129,10 +130,9 @@ def test_the_badge_is_up_to_date():
     assert badge.FILE.read_text() == badge.svg(attested.read()), "elevatorlab artifact draws it"
 
 
-def test_the_badge_counts_machines_and_not_lines():
-    again, other = line(date="2026-11-23"), line(processor="B")
-    assert badge.words([line(), again, other]) == "aaaaaaaaaaaa on 2 machines"
-    routes = [line(), line(route="CI")]
-    assert badge.words(routes) == "aaaaaaaaaaaa on 1 machine"
-    assert badge.words([line(image_digest="c" * 64), line()]) == "aaaaaaaaaaaa on 1 machine"
+def test_the_badge_counts_kinds_of_machines_and_not_lines():
+    again, other = line(date="2026-11-23", route="CI"), line(compiler="clang 14.0.6")
+    older = line(image_digest="c" * 64, processor="B")
+    said = badge.words([older, line(), again, other])
+    assert said == "aaaaaaaaaaaa on 1 processor model, 1 distribution, 2 compilers"
     assert badge.words([]) == "none yet"

@@ -34,6 +34,10 @@ class Attestation(Record):
     processor: Words
     kernel: Words
     distribution: Words
+    #: Python's version, such as 3.13.5.
+    python: Words
+    #: What compiled the emulator, such as GCC 14.2.0; no part of the image digest.
+    compiler: Words
     #: How the verification ran: native, container, or CI.
     route: Annotated[str, Field(pattern="^(native|container|CI)$")]
 
@@ -42,11 +46,6 @@ class Attestation(Record):
         """Number of trials that gave the same bits, by study."""
         pairs = (one.split("=") for one in self.trials.split())
         return {study: int(count) for study, count in pairs}
-
-    @property
-    def machine(self) -> tuple[str, str, str]:
-        """The fields that tell one machine from another; one machine may verify by each route."""
-        return self.processor, self.kernel, self.distribution
 
     def line(self) -> str:
         """Return the attestation as a line of the file, without the newline."""

@@ -14,6 +14,7 @@ from ..errors import ElevatorLabError
 from ..plugins import studies
 from ..results import reading, references
 from ..results.attested import Attestation
+from ..testbeds.deterministic import our_qemu
 from ..testbeds.deterministic.testbed import cpu_model
 from .verification import SAME, Stored, Verification
 
@@ -72,6 +73,8 @@ def _here(same: Results, image_digest: str) -> Attestation:
         processor=cpu_model(),
         kernel=platform.release(),
         distribution=platform.freedesktop_os_release()["PRETTY_NAME"],
+        python=platform.python_version(),
+        compiler=our_qemu.compiler(),
         # The Dockerfile sets the variable; /.dockerenv also exists in some virtual machines.
         route=os.environ.get("ELEVATORLAB_ROUTE") or ("CI" if os.environ.get("CI") else "native"),
     )

@@ -1,4 +1,4 @@
-"""The badge of README.md that says on how many machines the bits were verified."""
+"""The badge of README.md that says where the bits were verified."""
 
 from __future__ import annotations
 
@@ -19,12 +19,20 @@ _CHARACTER_PX, _MARGIN_PX = 6.6, 12
 
 
 def words(lines: Sequence[Attestation]) -> str:
-    """Name the image of the newest line, and count the machines that have verified its bits."""
+    """Name the image of the newest line, and count what has verified its bits, each kind apart.
+
+    Two lines of one processor model may be of one machine or of two: no machines are counted.
+    """
     if not lines:
         return "none yet"
     newest = attested.of_newest_image(lines)
-    machines = len({one.machine for one in newest})
-    return f"{newest[0].image_digest[:12]} on {machines} machine{'s' if machines != 1 else ''}"
+    kinds = {
+        "processor model": {one.processor for one in newest},
+        "distribution": {one.distribution for one in newest},
+        "compiler": {one.compiler for one in newest},
+    }
+    counted = (f"{len(of)} {kind}{'s' if len(of) != 1 else ''}" for kind, of in kinds.items())
+    return f"{newest[0].image_digest[:12]} on {', '.join(counted)}"
 
 
 def svg(lines: Sequence[Attestation]) -> str:

@@ -64,6 +64,16 @@ def version() -> str:
     return (ready() / VERSION).read_text().strip()
 
 
+def compiler() -> str:
+    """Return what compiled the emulator, such as ``GCC 14.2.0``, by its ELF section .comment."""
+    # Clang's programs also name GCC, which compiled the files that start them.
+    written = (ready() / NAME).read_bytes()
+    for name, mark in (("clang", rb"clang version ([\d.]+)"), ("GCC", rb"GCC: \([^)]*\) ([\d.]+)")):
+        if found := re.search(mark, written):
+            return f"{name} {found[1].decode()}"
+    return "another compiler"
+
+
 def build(source: Path | None = None) -> bool:
     """Build the emulator if the user's cache lacks it; return whether it was built.
 

@@ -159,8 +159,9 @@ def compare(
     *Reproduced*: the whole interval lies in the allowed range and, where the document says that
     something differs, on the same side of `neutral` as the published range. *Direction only*: the
     interval is on that side, not within the allowed range, and of the same order of magnitude.
-    *Contradicted*: the interval is on the other side, shows no difference where one is claimed, is
-    of another order of magnitude, or lies wholly outside the allowed range. *Undecided*: the
+    *Contradicted*: no part of the interval is on that side, or all of it is of another order of
+    magnitude; an interval around `neutral`, or where none is claimed, must lie wholly outside the
+    allowed range. *Undecided*: the
     repetitions decide none of this, or there is only one repetition. An interval that is too wide
     never makes a claim *reproduced*. An interval that comes nearer to `neutral` than `margin` lies
     on neither side.
@@ -261,29 +262,37 @@ def _decide(
     low, high = allowed
     if not measured.bounded:
         return _Decision(Verdict.UNDECIDED, "one repetition does not decide the claim")
-    side = measured.direction(neutral, margin)
-    if claimed and side is None and not measured.low <= neutral <= measured.high:
-        return _Decision(Verdict.UNDECIDED, "part of the interval counts as a tie")
-    if claimed and side == 0:
-        tie = neutral - margin, neutral + margin
-        return _Decision(
-            Verdict.CONTRADICTED, "a difference is claimed, but none was measured", tie
-        )
-    edge = neutral + (side or 0) * margin  # of the tie
-    if claimed and side == -claimed:
-        return _Decision(Verdict.CONTRADICTED, "the direction is the opposite one", (edge,))
-    if low <= measured.low and measured.high <= high and (side == claimed or not claimed):
-        needed = (low, high, edge) if claimed else (low, high)
+    within = low <= measured.low and measured.high <= high
+    outside = measured.low > high or measured.high < low
+    nearest = high if measured.low > high else low
+    refuted = "the whole interval is outside the allowed range"
+    if not claimed:
+        if within:
+            why = "the whole interval is within the allowed range"
+            return _Decision(Verdict.REPRODUCED, why, (low, high))
+        if outside:
+            return _Decision(Verdict.CONTRADICTED, refuted, (nearest,))
+        return _Decision(Verdict.UNDECIDED, "the repetitions do not decide the claim")
+    edge = neutral + claimed * margin  # where the claimed difference begins
+    least, most = sorted((claimed * (measured.low - edge), claimed * (measured.high - edge)))
+    if most <= 0:
+        whys: dict[int | None, str] = {
+            -claimed: "the direction is the opposite one",
+            0: "a difference is claimed, but none was measured",
+            None: "no part of the interval is on the claimed side",
+        }
+        why = whys[measured.direction(neutral, margin)]
+        return _Decision(Verdict.CONTRADICTED, why, (edge,))
+    if least >= 0 and within:
         why = "the whole interval is within the allowed range"
-        return _Decision(Verdict.REPRODUCED, why, needed)
-    if claimed and side == claimed:
-        return _Decision(
-            Verdict.DIRECTION_ONLY, "the direction is the same, but the size differs", (edge,)
-        )
-    if measured.low > high or measured.high < low:
-        nearest = high if measured.low > high else low
-        why = "the whole interval is outside the allowed range"
-        return _Decision(Verdict.CONTRADICTED, why, (nearest,))
+        return _Decision(Verdict.REPRODUCED, why, (low, high, edge))
+    if least >= 0:
+        why = "the direction is the same, but the size differs"
+        return _Decision(Verdict.DIRECTION_ONLY, why, (edge,))
+    if not measured.low <= neutral <= measured.high:
+        return _Decision(Verdict.UNDECIDED, "part of the interval counts as a tie")
+    if outside:
+        return _Decision(Verdict.CONTRADICTED, refuted, (nearest,))
     return _Decision(Verdict.UNDECIDED, "the repetitions do not decide the claim")
 
 

@@ -59,11 +59,11 @@ def exact():
 
 
 def test_every_number_of_the_tables_is_a_claim(published_alone):
-    """80 + 8 times; 44 percentages as arithmetic and as measurement; 4 errata."""
+    """80 + 8 times; 44 percentages, as measured and as the printed times give them."""
     kinds = Counter(claim.id.rsplit("/", 1)[-1] for claim in published_alone)
     assert kinds["time"] == 88
-    assert kinds["percentage-arithmetic"] == kinds["improvement"] == 44
-    assert kinds["percentage-erratum"] == 4
+    assert kinds["percentage-arithmetic"] + kinds["percentage-erratum"] == 44
+    assert kinds["improvement"] == 44
 
 
 def test_nothing_is_skipped(published_alone):
@@ -82,8 +82,8 @@ def test_every_judge_is_used():
     assert {item.judge for item in statements(STUDY)} == set(JUDGES)
 
 
-def test_all_44_percentages_follow_from_their_times(published_alone):
-    """At printed precision; Table 5 with the container's time as the base."""
+def test_the_percentages_of_four_tables_follow_from_their_times(published_alone):
+    """At printed precision."""
     found = [claim for claim in published_alone if "arithmetic" in claim.id]
     assert {claim.verdict for claim in found} == {Verdict.REPRODUCED}
     assert all(claim.testbed == PUBLISHED_DATA for claim in found)
@@ -93,6 +93,7 @@ def test_the_erratum_shows_both_values(published_alone):
     """Table 5 divides by the container's time, Tables 1 to 4 by the VM's."""
     found = {c.source.row: c for c in published_alone if "erratum" in c.id}
     assert {claim.verdict for claim in found.values()} == {Verdict.CONTRADICTED}
+    assert all("is relative to the container's time" in claim.reason for claim in found.values())
     values = {row: (claim.published, round(claim.measured, 2)) for row, claim in found.items()}
     assert values == {
         "none": (17.9537623, 15.22),
@@ -109,20 +110,13 @@ def test_what_the_tables_say_about_themselves(published_alone):
     assert found[best.format("vm")].verdict == Verdict.REPRODUCED
     assert found[best.format("container")].verdict == Verdict.CONTRADICTED
     assert "kyber at 50 MB" in found[best.format("container")].reason
-    falling = "table-{}/{}/longer-files-take-longer"
-    verdict = {
-        (number, arm): found[falling.format(number, arm)].verdict
-        for number in range(1, 5)
-        for arm in ("vm", "container")
-    }
-    assert [key for key, one in verdict.items() if one == Verdict.CONTRADICTED] == [(4, "vm")]
 
 
 def test_what_nothing_was_measured_for_is_no_arithmetic(published_alone):
     """It is counted apart, and the document's own claims are as many as with a measurement."""
     assert summary(published_alone) == (
-        "233 claims. The documents' own arithmetic: arithmetic checks: 56 reproduced "
-        "(48 independent), 6 contradicted. Not judged, because nothing was measured: 171."
+        "221 claims. The documents' own arithmetic: arithmetic checks: 45 reproduced "
+        "(41 independent), 5 contradicted. Not judged, because nothing was measured: 171."
     )
 
 
@@ -249,7 +243,7 @@ def test_the_overview_counts_study_by_study():
     found = judge(deterministic())
     others = [claim.model_copy(update={"study": "other"}) for claim in found[:3]]
     first, second = overview([*found, *others]).split("\n\n")
-    assert first.startswith(f"{STUDY}: 233 claims\n")
+    assert first.startswith(f"{STUDY}: 221 claims\n")
     assert "Measured on the testbed deterministic with the preset quick: " in first
     assert second.startswith("other: 3 claims\n")
 
@@ -492,7 +486,7 @@ def test_one_verdict_for_each_machine_and_preset():
             (everything, "fedcba9876543210", "full"),
             ("deterministic", "deterministic", "quick"),
         ],
-        233 - document,
+        221 - document,
     )
 
 
@@ -600,9 +594,9 @@ def test_a_stable_order_is_told_and_an_unstable_one_is_not_called_one():
 
 def test_the_summary_adds_no_two_runs_up():
     text = summary(judge(pd.concat([deterministic(), as_printed()])))
-    assert text.startswith("233 claims. Measured on ")
+    assert text.startswith("221 claims. Measured on ")
     assert "Measured on the testbed deterministic with the preset quick: " in text
     assert (
-        "The documents' own arithmetic: arithmetic checks: 56 reproduced (48 independent), " in text
+        "The documents' own arithmetic: arithmetic checks: 45 reproduced (41 independent), " in text
     )
     assert "on the testbeds docker and vagrant with the preset full (machine 01234567): " in text

@@ -434,11 +434,6 @@ def test_one_repetition_decides_nothing():
     assert Verdict.UNDECIDED in {one.verdict for one in about}
 
 
-def test_published_data_alone_judges_the_document():
-    counts = claims.verdict_counts(study.judge(NOTHING))
-    assert (counts[Verdict.REPRODUCED], counts[Verdict.CONTRADICTED]) == (59, 5)
-
-
 def test_a_point_twice_is_refused():
     table = measured(as_published)
     with pytest.raises(ElevatorLabError, match="expected each point once per repetition"):

@@ -10,8 +10,6 @@ from ...judging.families import Statement
 from ...judging.verdicts import Judgement, reproduced_if
 from .published import endpoint, printed_wait_ms
 
-SECTOR_BITS = 512 * 8
-
 
 def _difference(item: Statement, _: pd.DataFrame) -> Judgement:
     after, before = (printed_wait_ms(item.select[name]) for name in ("after", "before"))
@@ -50,18 +48,6 @@ def _one_curve(item: Statement, _: pd.DataFrame) -> Judgement:
         "and exponentially (the text below it)."
     )
     return Judgement(reproduced_if(not low <= first <= high), f"{first:.3g} KB a write", reason)
-
-
-def _unit(item: Statement, _: pd.DataFrame) -> Judgement:
-    bits = endpoint("write_kb_s", 1) * 1000 / endpoint("iops", 1)
-    sectors = bits / SECTOR_BITS
-    reason = (
-        f"In kilobits, a write would have {bits / 8:.0f} bytes, or {sectors:.2f} sectors; a disk "
-        f"is written in whole sectors. In kilobytes, a write has {bits / 1000:.3g} KB. Section 4 "
-        "has 4.5Mb/S and 1 MB/s in one sentence."
-    )
-    whole = abs(sectors - max(1, round(sectors))) < 0.01  # the paper's rounding: 0.2 %
-    return Judgement(reproduced_if(whole), f"{bits / 8:.0f} bytes", reason)
 
 
 def _load_is_rate_times_wait(item: Statement, _: pd.DataFrame) -> Judgement:
@@ -124,7 +110,6 @@ JUDGES: dict[str, Judge] = {
     "wait_before_and_after": _wait_before_and_after,
     "two_waits": _two_waits,
     "one_curve": _one_curve,
-    "unit": _unit,
     "load_is_rate_times_wait": _load_is_rate_times_wait,
     "queue_is_utilization": _queue_is_utilization,
     "mm1_through_the_first_point": _mm1_through_the_first_point,

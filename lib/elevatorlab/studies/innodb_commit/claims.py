@@ -37,17 +37,15 @@ from ..kit.reimplemented import REIMPLEMENTED, told
 from . import document
 from .columns import COLUMNS
 from .document import cells_of
-from .measures import SWEEP, TABLE, Cell, main_rows, ratio, rows_without_an_arm
+from .measures import TABLE, Cell, main_rows, ratio, rows_without_an_arm
 from .published import CELL, NAME, printed
 from .published import table as printed_table
 from .trials import DURABLE, LAZY, MAPPING
 
-#: The cell that the others are relative to; it is itself relative to the one below.
+#: The cell that the others are relative to.
 REFERENCE = {"scheduler": "mq-deadline", "flush_log_at_trx_commit": DURABLE, "threads": 1}
-BESIDE_REFERENCE = {
-    "tps": {**REFERENCE, "flush_log_at_trx_commit": LAZY},
-    "utilization_ratio": {**REFERENCE, "threads": 8},
-}
+#: What commits of that cell, and of others that wait for no flush, are relative to.
+LAZY_REFERENCE = {**REFERENCE, "flush_log_at_trx_commit": LAZY}
 #: Half of the last digit that the article prints.
 HALF_STEP = {"tps": 5, "utilization_ratio": 0.5}
 PRINTED_IN = {"tps": 1, "utilization_ratio": 100}
@@ -91,7 +89,8 @@ def _experiment(item: Statement, table: pd.DataFrame) -> pd.DataFrame:
 def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
     rows, quantity = _experiment(item, table), item.select["quantity"]
     cell = {name: item.select[name] for name in CELL}
-    beside = BESIDE_REFERENCE[quantity] if cell == REFERENCE else REFERENCE
+    waits_for_none = quantity == "tps" and cell["flush_log_at_trx_commit"] == LAZY
+    beside = LAZY_REFERENCE if waits_for_none or cell == REFERENCE else REFERENCE
     measured = ratio(rows, cell, beside, quantity)
     above, below = printed(cell, quantity), printed(beside, quantity)
     if item.select["ioutil_is_bound"] and quantity == "utilization_ratio":
@@ -158,7 +157,7 @@ def _cells_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
 
 def _much_faster(item: Statement, table: pd.DataFrame) -> Judgement:
     """Judge "much faster": but not faster than commits that wait for no flush."""
-    ceiling = printed(BESIDE_REFERENCE["tps"], "tps") / printed(REFERENCE, "tps")
+    ceiling = printed(LAZY_REFERENCE, "tps") / printed(REFERENCE, "tps")
     return _over(item, table, (1 + item.threshold, ceiling))
 
 
@@ -249,11 +248,7 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
     rows = rows_of(main_rows(table), experiment=item.select["experiment"])
     cell = {"scheduler": item.select["scheduler"], "idling": item.select["idling"], "threads": 8}
     cell["flush_log_at_trx_commit"] = DURABLE
-    if item.select["experiment"] == SWEEP:
-        cell["slice_idle_ms"] = 8
-        other = {**cell, "slice_idle_ms": 0}
-    else:
-        other = {**cell, "scheduler": "mq-deadline"}
+    other = {**cell, "scheduler": "mq-deadline"}
     waits, base = (
         by_repetition(rows, "idle_while_waiting_ratio", **one).dropna() for one in (cell, other)
     )
@@ -267,8 +262,7 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
     )
     reason = (
         f"Idle while requests waited, {cell['idling']}: {there} of the time, against {beside} "
-        f"{'without slice_idle' if item.select['experiment'] == SWEEP else 'with mq-deadline'}; "
-        f"difference {more.text()}: {why}."
+        f"with mq-deadline; difference {more.text()}: {why}."
     )
     said = told(reason, [str(cell["scheduler"])])
     measured = six_digits(waits[common].mean())

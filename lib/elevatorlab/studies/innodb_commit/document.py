@@ -20,9 +20,8 @@ def cells_of(item: Statement) -> tuple[Cell, Cell]:
 def _arithmetic(item: Statement, _: pd.DataFrame) -> Judgement:
     above, below = (printed(cell, "tps") for cell in cells_of(item))
     value = above / below
-    verdict = reproduced_if((value < 1) == item.select["falls"])
     reason = f"{above:g} / {below:g} = {value:.3g}."
-    return Judgement(verdict, six_digits(value), reason)
+    return Judgement(reproduced_if(value < 1), six_digits(value), reason)
 
 
 JUDGES: dict[str, Judge] = {

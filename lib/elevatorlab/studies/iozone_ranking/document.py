@@ -11,7 +11,7 @@ from ...judging.engine import Judge
 from ...judging.families import Statement
 from ...judging.verdicts import Judgement, Verdict, reproduced_if
 from ..kit.cells import rows_of
-from .published import COMPARISONS, MOST_POINTS, SCRIPT_OUTPUT, points, sample_log
+from .published import COMPARISONS, SCRIPT_OUTPUT, points, sample_log
 
 
 def _rewrite_is_random_write(item: Statement, _: pd.DataFrame) -> Judgement:
@@ -94,15 +94,6 @@ def _points_sum(item: Statement, _: pd.DataFrame) -> Judgement:
     )
 
 
-def _best_on_every_test(item: Statement, _: pd.DataFrame) -> Judgement:
-    return Judgement(
-        reproduced_if(item.number == MOST_POINTS),
-        MOST_POINTS,
-        f"A scheduler that is better in all {COMPARISONS} comparisons has {MOST_POINTS} points; "
-        f"{item.number:g} are printed.",
-    )
-
-
 def _command_writes(item: Statement, _: pd.DataFrame) -> Judgement:
     words = list(shlex.shlex(str(item.published), posix=True, punctuation_chars=True))
     writes = any(word in (">", ">>", "|") for word in words)
@@ -120,6 +111,5 @@ JUDGES: dict[str, Judge] = {
     "implied_disk_rate": _implied_disk_rate,
     "logged_threads": _logged_threads,
     "points_sum": _points_sum,
-    "best_on_every_test": _best_on_every_test,
     "command_writes": _command_writes,
 }

@@ -35,7 +35,6 @@ from ...judging.verdicts import (
     widened,
 )
 from ..kit.cells import once_a_table, paired_ratio
-from . import document
 from .columns import COLUMNS, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
 from .measures import (
@@ -645,7 +644,6 @@ _APART: dict[str, Judge] = {
 }
 
 JUDGES: dict[str, Judge] = {
-    **document.JUDGES,
     **{
         name: _steady(
             _on_cores(_APART[name], _once(judge)) if name in _APART else _on_one_core(_once(judge))

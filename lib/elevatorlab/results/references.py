@@ -44,7 +44,7 @@ def table(study: Study, preset: str) -> pd.DataFrame:
             f"no stored reference for {study.NAME}; expected {file}. Name a folder of results, "
             "or 'published' for the published numbers alone"
         )
-    return checked(study, pd.read_csv(file), str(file))
+    return checked(study, pd.read_csv(file, low_memory=False), str(file))
 
 
 class ResultSource(NamedTuple):

@@ -314,6 +314,11 @@ def longest_wait_ms(rows: pd.DataFrame) -> Interval | None:
     return _over_repetitions(rows, "latency_mean_ms", lambda values: values.max())
 
 
+def longest_p99_ms(rows: pd.DataFrame) -> Interval | None:
+    """Return the longest 99th percentile of one container's waits in one second, in ms."""
+    return _over_repetitions(rows, "latency_p99_ms", lambda values: values.max())
+
+
 def of_trials(rows: pd.DataFrame, column: str) -> Interval | None:
     """Return the mean over repetitions of a column that is the same in all rows of a trial."""
     return _over_repetitions(rows, column, lambda values: values.iloc[0])

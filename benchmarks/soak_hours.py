@@ -25,7 +25,7 @@ import pandas as pd
 from options import positive
 from soak import MEMORY_BAR
 
-from elevatorlab.plugins.kinds import WORKLOADS
+from elevatorlab.plugins.trial_parts import WORKLOADS
 from elevatorlab.studies.container_isolation.trials_containers import (
     NORMAL,
     OVERLOADED,

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from elevatorlab.plugins import module_folders
-from elevatorlab.plugins.kinds import DEVICES, WORKLOADS
 from elevatorlab.plugins.module_folders import ModuleFolder
+from elevatorlab.plugins.trial_parts import DEVICES, WORKLOADS
 from elevatorlab.records import Count
 from elevatorlab.trial import DeviceModel, WorkloadModel, capabilities
 

@@ -16,7 +16,8 @@ from elevatorlab.judging import engine
 from elevatorlab.judging.claim import PUBLISHED_DATA, Role, is_measured
 from elevatorlab.judging.claims import as_text, overview, summary
 from elevatorlab.judging.families import statements
-from elevatorlab.judging.multiple_testing import adjust, independent
+from elevatorlab.judging.independence import independent
+from elevatorlab.judging.multiple_testing import adjust
 from elevatorlab.judging.verdicts import DECIDED, Evidence, Judgement, Verdict, compare, ordering
 from elevatorlab.plugins import studies
 from elevatorlab.studies.vm_vs_container.claims import JUDGES, judge

@@ -10,7 +10,7 @@ import pytest
 from elevatorlab.drives import block_traces, replaying, traces
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import DATA
-from elevatorlab.plugins.kinds import WORKLOADS
+from elevatorlab.plugins.trial_parts import WORKLOADS
 from elevatorlab.results import trace
 from elevatorlab.trial import WorkloadModel
 from elevatorlab.trial.drives import drive

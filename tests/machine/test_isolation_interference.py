@@ -16,7 +16,7 @@ from elevatorlab.studies.container_isolation import trials_containers as disks
 from elevatorlab.studies.container_isolation.measures import compare_curves, curves_over_containers
 from elevatorlab.studies.container_isolation.tables import overloads_table
 from elevatorlab.studies.container_isolation.trials_containers import OVERLOAD_SCHEDULERS
-from elevatorlab.testbeds.remote.real import RealTestbed
+from elevatorlab.testbeds.remote.real_testbed import RealTestbed
 from elevatorlab.trial import parse
 
 NOTHING = pd.DataFrame(columns=study.COLUMNS)

@@ -15,7 +15,7 @@ import sshd
 from elevatorlab import testbeds
 from elevatorlab.testbeds import agent_archive
 from elevatorlab.testbeds.remote import ssh_shell
-from elevatorlab.testbeds.remote.real import RealTestbed
+from elevatorlab.testbeds.remote.real_testbed import RealTestbed
 from helpers import fio, result_of, wait_until
 from sshd import run, server  # noqa: F401  (fixtures)
 

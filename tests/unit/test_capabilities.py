@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from elevatorlab.plugins.kinds import DEVICES
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
+from elevatorlab.plugins.trial_parts import DEVICES
 from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, image
 from elevatorlab.testbeds.remote.capabilities import DRIVERS, PROGRAMS, capabilities

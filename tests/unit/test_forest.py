@@ -6,7 +6,7 @@ import pytest
 
 from elevatorlab.analysis.intervals import Interval
 from elevatorlab.judging.comparison import Comparison, comparison
-from elevatorlab.judging.values import measured_text, published_text
+from elevatorlab.judging.value_texts import measured_text, published_text
 from elevatorlab.judging.verdicts import compare, ordering
 from elevatorlab.showing.forest import (
     MARGIN,

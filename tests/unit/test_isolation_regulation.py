@@ -13,7 +13,7 @@ from elevatorlab.judging import engine
 from elevatorlab.judging.claim import Role
 from elevatorlab.judging.families import read_published, statements
 from elevatorlab.judging.verdicts import Verdict
-from elevatorlab.plugins.kinds import POLICIES
+from elevatorlab.plugins.trial_parts import POLICIES
 from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation import claims as claims_regulation
 from elevatorlab.studies.container_isolation.figures_regulation import (

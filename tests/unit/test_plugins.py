@@ -23,12 +23,12 @@ from elevatorlab.agent.workloads import KINDS
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import shipped_files
 from elevatorlab.plugins.drives import DRIVES
-from elevatorlab.plugins.kinds import DEVICES, POLICIES, WORKLOADS
 from elevatorlab.plugins.profiles import PROFILES, Profile
 from elevatorlab.plugins.registry import Registry
 from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.plugins.studies import STUDIES
 from elevatorlab.plugins.testbeds import TESTBEDS
+from elevatorlab.plugins.trial_parts import DEVICES, POLICIES, WORKLOADS
 from elevatorlab.results import models
 from elevatorlab.results.outcome import Outcome
 from elevatorlab.running.pools import task

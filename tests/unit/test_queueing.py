@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elevatorlab.analysis import queueing
-from elevatorlab.analysis.laws import DEPTH_ONE, LITTLE, UTILIZATION, check, summary
+from elevatorlab.analysis.operational_laws import DEPTH_ONE, LITTLE, UTILIZATION, check, summary
 
 utilizations = st.floats(0.01, 0.99)
 times_ms = st.floats(0.01, 100)

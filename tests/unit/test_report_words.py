@@ -10,7 +10,7 @@ from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.families import About
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
-from elevatorlab.showing import words
+from elevatorlab.showing import reader_words
 from elevatorlab.showing.report_pages import build
 from synthetic import sample_claim
 
@@ -68,25 +68,26 @@ def test_no_page_shows_an_identifier_of_a_claims_place(tmp_path):
 def test_the_places_of_all_claims_have_labels(name):
     """Of every study's stored claims."""
     for item in families.statements(name):
-        row = words.place(item.claim["source"].row, name)
-        datum = words.place(item.claim["datum"], name)
+        row = reader_words.place(item.claim["source"].row, name)
+        datum = reader_words.place(item.claim["datum"], name)
         for text in (row, datum.partition("`")[0]):
             assert not re.search(r"\b[a-z]+_[a-z_]+\b|\bnan\b|\b[a-z_]+=\d", text), text
 
 
 def test_a_place_without_a_number_says_nothing_of_it():
     place = "writes_starving_reads, as_published, container, none, 10.0"
-    assert words.place(place, "vm_vs_container") == "Test 1, cache warm, container, none, 10 MB"
+    told = "Test 1, cache warm, container, none, 10 MB"
+    assert reader_words.place(place, "vm_vs_container") == told
     place = "high_read_latency, as_published, vm, kyber, nan"
-    assert words.place(place, "vm_vs_container") == "Test 2, cache warm, VM, kyber"
-    assert words.place("of another package, some_thing", "unknown") == (
+    assert reader_words.place(place, "vm_vs_container") == "Test 2, cache warm, VM, kyber"
+    assert reader_words.place("of another package, some_thing", "unknown") == (
         "of another package, some thing"
     )
 
 
 def test_files_and_code_stay_as_they_are():
     said = "See docs/virtual_machines.md and `both_tests`."
-    assert words.told(said, "vm_vs_container") == said
+    assert reader_words.told(said, "vm_vs_container") == said
 
 
 SHARE = {"kind": Kind.SHARE}
@@ -112,32 +113,32 @@ SHARE = {"kind": Kind.SHARE}
 )
 def test_no_interval_reaches_what_is_impossible(more, text):
     some = claim(**{"measured": more["compared"][0].value, **more})
-    assert words.measured_value(words.readable(some)) == text
+    assert reader_words.measured_value(reader_words.readable(some)) == text
 
 
 def test_a_value_has_the_interval_of_the_comparison_that_it_comes_from():
     some = one(6.728, 6.527, 6.930, what="1 writer"), one(5.95, 5.92, 5.99, what="2 writers")
-    said = words.measured_value(claim(unit="ms", measured=6.728, compared=some))
+    said = reader_words.measured_value(claim(unit="ms", measured=6.728, compared=some))
     assert said == "6.7 (6.5 to 6.9) ms, 1 writer"
 
 
 def test_a_ratio_of_several_says_which_comparison_it_comes_from():
     some = one(2.0, 1.9, 2.1, what="warm cache"), one(3.0, 2.9, 3.1, what="direct I/O")
     more = {"measured": 2.284, "relative_to": "another size", "compared": some}
-    said = words.measured_value(claim(**more))
+    said = reader_words.measured_value(claim(**more))
     assert said == "2.284 s, as a ratio 2.00 (1.90 to 2.10), warm cache"
 
 
 def test_a_share_is_not_multiplied_by_a_difference():
     """Else 48 % with a difference of -2 % had an interval from -530 % to 620 %."""
     difference = one(-0.0152, -0.1985, 0.1681, neutral=0.0)
-    said = words.measured_value(claim(unit="", measured=0.478, compared=(difference,)))
+    said = reader_words.measured_value(claim(unit="", measured=0.478, compared=(difference,)))
     assert said == "0.48; the difference is -0.02 (-0.20 to 0.17)"
 
 
 def test_what_decides_and_counts_is_not_changed():
     some = claim(datum="a_b", cell="c_d", measured=2.0, compared=(one(2.0, -1.0, 5.0),))
-    same = words.readable(some)
+    same = reader_words.readable(some)
     for name in ("id", "datum", "cell", "measured", "verdict", "published", "testbed"):
         assert getattr(same, name) == getattr(some, name)
 

@@ -65,7 +65,7 @@ def named_in(file):
 #: it is the machine's kind, a group without an SLA, or the title of a lecture's panel.
 NONE_DECIDES = (
     *("agent/operations/classes.py", "lectures/elevator.py", "testbeds/remote/capabilities.py"),
-    *("testbeds/remote/real.py", "studies/"),
+    *("testbeds/remote/real_testbed.py", "studies/"),
 )
 
 

@@ -8,7 +8,7 @@ import stored
 from elevatorlab.agent.lifecycle import run
 from elevatorlab.agent.observe.sampler import COLUMNS
 from elevatorlab.cli.schemas import SCHEMAS, schema
-from elevatorlab.plugins.kinds import WORKLOADS
+from elevatorlab.plugins.trial_parts import WORKLOADS
 from elevatorlab.results import models, reading, store
 from elevatorlab.results.outcome import Outcome
 from helpers import cli

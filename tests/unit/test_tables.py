@@ -5,7 +5,7 @@ import pytest
 
 from elevatorlab.plugins import studies
 from elevatorlab.results import references, store
-from elevatorlab.results.tables import SHARED, Table, may_lack, number, text, whole
+from elevatorlab.results.tidy_columns import SHARED, Table, may_lack, number, text, whole
 from elevatorlab.showing import dictionary
 
 NAMES = studies.STUDIES.names()

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from .wording import EXACT_DIGITS, plain, rounded
+from .number_texts import EXACT_DIGITS, plain, rounded
 
 CONFIDENCE = 0.95
 

@@ -12,7 +12,7 @@ import pandas as pd
 from .fits import Fit, fit
 from .models import Model
 from .noise import fit_either
-from .wording import plain
+from .number_texts import plain
 
 INDISTINGUISHABLE = 7.0
 """A rival whose AICc is less than this above the best "should rarely be dismissed" (Burnham,

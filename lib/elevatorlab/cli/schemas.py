@@ -26,7 +26,7 @@ def _result() -> Schema:
     """Return the schema of a result, with the measurements of each kind of workload."""
     from pydantic.json_schema import models_json_schema
 
-    from ..plugins.kinds import WORKLOADS
+    from ..plugins.trial_parts import WORKLOADS
     from ..results.models import Result
 
     kinds = {kind: model.measurements for kind, model in WORKLOADS.items() if model.measurements}

@@ -68,11 +68,11 @@ def doctor(
 
 def _of_others() -> dict[str, list[str]]:
     """Return the plug-ins ("KIND NAME") that each other package brings, by "PACKAGE VERSION"."""
-    from ..plugins import drives, kinds, profiles, registry, schedulers, studies
+    from ..plugins import drives, profiles, registry, schedulers, studies, trial_parts
 
     registries: tuple[registry.Registry[Any], ...] = (
-        *(studies.STUDIES, schedulers.SCHEDULERS, kinds.DEVICES, profiles.PROFILES),
-        *(drives.DRIVES, kinds.WORKLOADS, kinds.POLICIES, registered.TESTBEDS),
+        *(studies.STUDIES, schedulers.SCHEDULERS, trial_parts.DEVICES, profiles.PROFILES),
+        *(drives.DRIVES, trial_parts.WORKLOADS, trial_parts.POLICIES, registered.TESTBEDS),
     )
     found: dict[str, list[str]] = {}
     for one in registries:

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import multiple_testing
 from .claim import PUBLISHED_DATA, UNMEASURED, Claim, Role, is_measured
+from .independence import independent
 from .matching import in_words
-from .values import measured_text, published_text
+from .value_texts import measured_text, published_text
 from .verdicts import DECIDED, Verdict
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def counted(claims: Sequence[Claim]) -> str:
     """
     parts = []
     for role, counts in role_counts(claims).items():
-        data = multiple_testing.independent(one for one in claims if one.role == role)
+        data = independent(one for one in claims if one.role == role)
         verdicts = ", ".join(
             f"{count} {verdict}{independently(count, verdict, data)}"
             for verdict, count in counts.items()

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from .claim import UNMEASURED, Claim, Role, is_measured
 from .claims import by_place, by_study, how_many, independently, verdict_counts
 from .comparison import Comparison
+from .independence import independent
 from .matching import in_words
-from .multiple_testing import independent
-from .values import both_texts, measured_text, published_text
+from .value_texts import both_texts, measured_text, published_text
 from .verdicts import DECIDED, TIE_MARGIN, Verdict
 
 _OUTCOMES = {
@@ -73,7 +73,7 @@ def totals(claims: Sequence[Claim]) -> str:
     """Count the predictions of all studies in one sentence: how many were tested, on what data.
 
     Of each study, the run that decided most counts. Predictions that share a datum or a measurement
-    are one datum, with the worst of their verdicts (`multiple_testing.independent`).
+    are one datum, with the worst of their verdicts (`independence.independent`).
     """
     predictions = [one for one in claims if one.role == Role.PREDICTION]
     counted = [one for some in by_study(predictions) for one in _deciding_most(by_place(some))]

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from .. import testbeds
 from ..errors import ElevatorLabError
 from ..judging import claims, verdict_cache
-from ..judging.multiple_testing import independent
+from ..judging.independence import independent
 from ..judging.verdicts import Verdict
 from ..plugins import studies
 from ..plugins.testbeds import DEFAULT

@@ -34,9 +34,9 @@ class Study(Protocol):
         Optional. Parameters, by the name of the variation, that change the machine which the study
         assumes (`elevatorlab.running.variations`).
     TABLE : Table
-        Optional. What each column of the tidy table is (`elevatorlab.results.tables`). The tidy
-        table is checked against `TABLE`, and the data dictionary is made from it. `COLUMNS` are
-        the names in `TABLE`.
+        Optional. What each column of the tidy table is (`elevatorlab.results.tidy_columns`). The
+        tidy table is checked against `TABLE`, and the data dictionary is made from it. `COLUMNS`
+        are the names in `TABLE`.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from ..errors import ElevatorLabError
 from ..paths import command
-from ..plugins.kinds import WORKLOADS
+from ..plugins.trial_parts import WORKLOADS
 from ..records import AnyRecord, checked
 from .models import SCHEMA_VERSION, Provenance, Result, Sample
 

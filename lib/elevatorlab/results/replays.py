@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from .reading import Stored
-from .tables import Table, may_lack, number, shared, text, whole
+from .tidy_columns import Table, may_lack, number, shared, text, whole
 from .tidying import of_trial
 
 TABLE = Table(

@@ -11,7 +11,7 @@ import pandas as pd
 from ..plugins.studies import Study
 from . import reading, scheduler_sources
 from .reading import Stored
-from .tables import Table
+from .tidy_columns import Table
 
 
 def tidy(results: str | Path, study: Study) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from ..judging.claim import Role
 from ..judging.claims import ROLES, verdict_counts
 from ..judging.conclusions import totals
 from ..judging.families import headline, statements
-from ..judging.values import measured_text, published_text
+from ..judging.value_texts import measured_text, published_text
 from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study

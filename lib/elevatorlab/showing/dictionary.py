@@ -9,7 +9,7 @@ from ..paths import PROJECT
 from ..plugins import studies
 from ..results import replays
 from ..results.models import Sample
-from ..results.tables import SHARED, Column, Table, number, text
+from ..results.tidy_columns import SHARED, Column, Table, number, text
 
 PAGE = PROJECT / "docs" / "data-dictionary.md"
 

@@ -15,20 +15,20 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ..analysis.wording import plain
+from ..analysis.number_texts import plain
 from ..judging.claim import UNMEASURED, Claim, Role, is_measured
 from ..judging.claims import by_place, how_many, role_counts
 from ..judging.comparison import Comparison
 from ..judging.conclusions import findings, totals
 from ..judging.constants import SHARED
 from ..judging.families import About
+from ..judging.independence import independent
 from ..judging.matching import DETERMINISTIC
-from ..judging.multiple_testing import independent
-from ..judging.values import published_text
+from ..judging.value_texts import published_text
 from ..judging.verdicts import DECIDED, Verdict
 from ..results.attested import Attestation
 from ..running.provenance import Origin
-from . import forest, verdict_pairs, words
+from . import forest, reader_words, verdict_pairs
 
 
 class ReportFigure(NamedTuple):
@@ -94,7 +94,7 @@ def build(
     """
     out.mkdir(parents=True, exist_ok=True)
     figures, origins, tables, titles = list(figures), list(origins), list(tables), titles or {}
-    claims = [words.readable(claim) for claim in claims]
+    claims = [reader_words.readable(claim) for claim in claims]
     of_all = (
         *(claim.study for claim in claims),
         *(figure.study for figure in figures),
@@ -147,7 +147,7 @@ def build(
     }
     _write(environment, out / "claims.html", "claims.html", shared | sought)
     if other:
-        others = [words.readable(claim) for claim in other.claims]
+        others = [reader_words.readable(claim) for claim in other.claims]
         both = {"name": other.name, "pairs": verdict_pairs.pairs(claims, others)}
         _write(environment, out / "beside.html", "beside.html", both)
     for study in studies:
@@ -175,8 +175,8 @@ def template_environment(pages: Mapping[str, str]) -> Environment:
     environment.filters["marked"] = _marked
     environment.filters["unmarked"] = lambda text: _MARKUP.sub(r"\1\2", text)
     environment.filters["cell"] = _cell
-    environment.filters["coded"] = words.coded
-    environment.filters["place"] = words.place
+    environment.filters["coded"] = reader_words.coded
+    environment.filters["place"] = reader_words.place
     environment.filters["slug"] = lambda text: text.replace(" ", "-")
     environment.globals["pages"] = pages
     return environment
@@ -246,7 +246,7 @@ def _said(claim: Claim) -> str:
 
 
 def _measured(claim: Claim) -> str:
-    return words.measured_value(claim) or _number(None)
+    return reader_words.measured_value(claim) or _number(None)
 
 
 _OF_ROLE = {
@@ -353,7 +353,7 @@ def _pixels(png: Path) -> tuple[int, int]:
 def _cell(value: object, study: str) -> str:
     """Write a cell of a study's table."""
     if isinstance(value, str):
-        return words.coded(words.place(value, study))
+        return reader_words.coded(reader_words.place(value, study))
     return _number(value)
 
 

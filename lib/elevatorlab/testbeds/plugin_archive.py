@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..plugins import shipped_files
-from ..plugins.kinds import POLICIES
 from ..plugins.schedulers import SCHEDULERS
+from ..plugins.trial_parts import POLICIES
 from ..trial import kernel_modules
 from .agent_archive import EPOCH
 

@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 
-from ..plugins.kinds import DEVICES
 from ..plugins.module_folders import ModuleFolder
 from ..plugins.profiles import PROFILES
 from ..plugins.schedulers import SCHEDULERS
+from ..plugins.trial_parts import DEVICES
 from ..records import Count, Name, NotNegative, Positive, Record
 from . import capabilities
 from .registry_fields import OfKind, name_in

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from ..plugins.kinds import POLICIES
+from ..plugins.trial_parts import POLICIES
 from ..records import Name, NotNegative, Positive, Record, checked
 from .registry_fields import name_in
 

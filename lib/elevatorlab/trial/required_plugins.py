@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from ..errors import ElevatorLabError
 from ..plugins import shipped_files
-from ..plugins.kinds import DEVICES, POLICIES, WORKLOADS
 from ..plugins.profiles import PROFILES
 from ..plugins.registry import OURS, Registry
 from ..plugins.schedulers import SCHEDULERS
 from ..plugins.studies import STUDIES
 from ..plugins.testbeds import TESTBEDS
+from ..plugins.trial_parts import DEVICES, POLICIES, WORKLOADS
 from ..records import Record
 
 REGISTRIES: dict[str, Registry[Any]] = {

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.indices import jain
-from ...results.tables import Table, may_lack, number, shared, text, whole
+from ...results.tidy_columns import Table, may_lack, number, shared, text, whole
 from .trials_containers import NORMAL
 
 TABLE = Table(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, get_args
 
 from ...errors import ElevatorLabError
-from ...plugins.kinds import POLICIES
+from ...plugins.trial_parts import POLICIES
 from ...trial import IoCost, Limits, PacedWrites, Phase, Regulator, Scheduler, Trial
 from .trials_containers import (
     DISKS,

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from ...plugins.kinds import POLICIES
 from ...plugins.schedulers import OF_THE_KERNEL
+from ...plugins.trial_parts import POLICIES
 from ...trial import (
     Count,
     DeviceModel,

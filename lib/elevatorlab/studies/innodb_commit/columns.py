@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...results.tables import Table, may_lack, number, shared, text, whole
+from ...results.tidy_columns import Table, may_lack, number, shared, text, whole
 from .trials import MAPPING
 
 TABLE = Table(

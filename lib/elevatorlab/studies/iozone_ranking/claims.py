@@ -15,8 +15,8 @@ from itertools import combinations, pairwise
 import pandas as pd
 
 from ...analysis.intervals import Interval, mean_interval
+from ...analysis.number_texts import plain
 from ...analysis.ranking import DECIDED
-from ...analysis.wording import plain
 from ...errors import ElevatorLabError
 from ...judging import engine
 from ...judging.claim import Claim, Constant

@@ -6,7 +6,7 @@ import shlex
 
 import pandas as pd
 
-from ...analysis.wording import plain
+from ...analysis.number_texts import plain
 from ...judging.engine import Judge
 from ...judging.families import Statement
 from ...judging.verdicts import Judgement, Verdict, reproduced_if

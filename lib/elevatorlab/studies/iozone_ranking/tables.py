@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ...analysis.intervals import Interval, geometric_interval
-from ...analysis.wording import EXACT_DIGITS, plain, within
+from ...analysis.number_texts import EXACT_DIGITS, plain, within
 from ..kit.cells import rows_of
 from ..kit.contrast import turned, with_arm
 from ..kit.tables import PLACE, Captioned, cells, machine_name

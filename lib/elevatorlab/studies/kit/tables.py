@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ...analysis.intervals import Interval
-from ...analysis.wording import EXACT_DIGITS, plain, rounded
+from ...analysis.number_texts import EXACT_DIGITS, plain, rounded
 from ...judging.matching import DETERMINISTIC
 
 PLACE = ("testbed", "machine", "preset")

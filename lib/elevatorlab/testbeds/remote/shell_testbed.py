@@ -7,7 +7,7 @@ from ...trial import Trial
 from .. import agent_answer, agent_archive, plugin_archive
 from ..base import Say
 from . import far_agent
-from .real import RealTestbed
+from .real_testbed import RealTestbed
 from .shell import Shell
 
 #: Time beyond the trial's own deadline, to make the device and its files, and to remove them.

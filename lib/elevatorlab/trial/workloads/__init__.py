@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import SerializeAsAny
 
-from ...plugins.kinds import WORKLOADS
+from ...plugins.trial_parts import WORKLOADS
 from ..registry_fields import OfKind
 from .base import WorkloadModel
 from .databases import CommitPhase, SysbenchInsert

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis.wording import EXACT_DIGITS, plain, within
+from ..analysis.number_texts import EXACT_DIGITS, plain, within
 from .claim import Claim
 from .comparison import Comparison, Range
 

@@ -9,11 +9,11 @@ from functools import cache
 
 from markupsafe import Markup, escape
 
-from ..analysis.wording import borne, plain, within
+from ..analysis.number_texts import borne, plain, within
 from ..judging import families
 from ..judging.claim import Claim, Kind
 from ..judging.comparison import Comparison
-from ..judging.values import measured_text
+from ..judging.value_texts import measured_text
 from ..plugins.schedulers import SCHEDULERS
 
 #: Names of the kernel's own, which a reader may look up. No label says more.

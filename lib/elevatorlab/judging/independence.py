@@ -1,0 +1,41 @@
+"""How many data a number of claims rest on: those that share one count once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+
+from .claim import Claim
+from .verdicts import Verdict
+
+_FROM_WORST = (
+    *(Verdict.CONTRADICTED, Verdict.CALIBRATION_MISSED, Verdict.UNDECIDED),
+    *(Verdict.DIRECTION_ONLY, Verdict.REPRODUCED, Verdict.CALIBRATED),
+)
+
+
+def independent(claims: Iterable[Claim]) -> dict[Verdict, int]:
+    """Count the data that claims were tested on: those that share a datum or measurement are one.
+
+    Each datum counts once, with the worst of its claims' verdicts. So the counts add up to the
+    number of independent data. A claim that is not testable has none. Verdicts without any are left
+    out.
+    """
+    groups: dict[Hashable, Hashable] = {}
+    worst: dict[Hashable, int] = {}
+
+    def root(node: Hashable) -> Hashable:
+        while groups.setdefault(node, node) != node:
+            node = groups[node]
+        return node
+
+    found = [one for one in claims if one.verdict != Verdict.NOT_TESTABLE]
+    data = [(one.study, "datum", one.datum) for one in found]
+    for one, datum in zip(found, data, strict=True):
+        cell = (one.study, "cell", one.cell) if one.cell else datum
+        groups[root(datum)] = root(cell)
+    for one, datum in zip(found, data, strict=True):
+        rank = _FROM_WORST.index(one.verdict)
+        worst[root(datum)] = min(rank, worst.get(root(datum), rank))
+    counts = Counter(_FROM_WORST[rank] for rank in worst.values())
+    return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}

@@ -34,7 +34,7 @@ class Audited(Tree):
         self.device(name, number)
         queue = self.folder / "sys/class/block" / name / "queue"
         queue.mkdir()
-        names = ("none", "mq-deadline", "bfq", "cfq")
+        names = dict.fromkeys(("none", "mq-deadline", "bfq", "cfq", scheduler))
         line = " ".join(f"[{one}]" if one == scheduler else one for one in names)
         (queue / "scheduler").write_text(line + "\n")
         (queue / "wbt_lat_usec").write_text(f"{wbt_us}\n")
@@ -493,6 +493,25 @@ def test_a_weight_of_a_logical_volume_is_that_of_the_disk_below(tmp_path):
     (tree.folder / "sys/class/block/dm-0/slaves/sda1").mkdir(parents=True)
     tree.write("io.bfq.weight", "default 300\n8:0 500")
     tree.did(4096, 4096, "253:0")
+    assert tree.found() == []
+
+
+@pytest.mark.parametrize(
+    "scheduler, kinds",
+    [
+        ("none", [("priority-class-ignored", WARNING)]),
+        ("kyber", [("priority-class-ignored", WARNING)]),
+        ("mq-deadline", []),
+        ("bfq", []),
+        ("another", []),  # what is not the kernel's own may serve classes apart
+    ],
+)
+def test_a_class_of_priority_that_the_scheduler_does_not_know(tmp_path, scheduler, kinds):
+    tree = Audited(tmp_path, 2, scheduler)
+    tree.did(4096, 4096)
+    tree.write("io.prio.class", "idle")
+    assert tree.kinds() == kinds
+    tree.write("io.prio.class", "no-change")
     assert tree.found() == []
 
 

@@ -57,6 +57,7 @@ class Kind(enum.Enum):
     WEIGHT_IGNORED = "weight-ignored"
     WEIGHT_WITHOUT_CFQ = "weight-without-cfq"
     LATENCY_BESIDE_COST = "latency-beside-cost"
+    CLASS_IGNORED = "priority-class-ignored"
     # Of a regulator that was killed.
     LEFT_BEHIND = "limit-left-behind"
 

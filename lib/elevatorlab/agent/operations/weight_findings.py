@@ -1,4 +1,4 @@
-"""The weights that the kernel's files hold, and who keeps to them: a scheduler, or io.cost."""
+"""The weights and classes that the kernel's files hold, and who keeps to them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Devices in memory or in a drive that is read: nobody weighs anything there.
 NO_DRIVES = ("ram", "zram", "loop", "sr", "fd", "nbd")
+
+#: A tunable of each of the kernel's schedulers that serves classes of priority apart.
+KNOW_CLASSES = ("fifo_batch", "slice_idle")
 
 
 class Weigher(NamedTuple):
@@ -43,6 +46,7 @@ def of_weights(host: Host) -> Iterator[Finding]:
     for folder in host.groups:
         yield from unweighed(host, folder)
         yield from latency_beside_cost(host, folder)
+        yield from unranked(host, folder)
 
 
 def unweighed(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
@@ -82,7 +86,10 @@ def weighed_again(host: Host, disk: str, cost: bool) -> str:
     )
     enabled = f"'{host.devices.number(disk)} enable=1' > {host.hierarchy.root / 'io.cost.qos'}"
     return f"echo {scheduler} > /sys/block/{disk}/queue/scheduler and set {file}" + (
-        f", or echo {enabled}" if cost else ""
+        f", or echo {enabled} (which takes the kernel's own guess of the disk unless io.cost.model "
+        "holds another)"
+        if cost
+        else ""
     )
 
 
@@ -138,3 +145,30 @@ def latency_beside_cost(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
                 "and neither knows of the other; keep one: echo "
                 f"'{number} target=0' > io.latency, or echo '{number} enable=0' > io.cost.qos",
             )
+
+
+def unranked(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
+    """Yield a class of priority on disks whose scheduler serves all classes alike."""
+    asked = next((first for first, _ in lines_of(folder / "io.prio.class")), "no-change")
+    if asked == "no-change":
+        return
+    known = {name for name, record in schedulers.RECORDS.items() if record["source"] == "linux"}
+    ranking = [
+        name for name, record in schedulers.RECORDS.items() if record["signature"] in KNOW_CLASSES
+    ]
+    deaf = [
+        disk
+        for disk in used(host, folder)
+        if schedulers.selected(host.devices.queue(disk, "scheduler")) in known - {*ranking}
+    ]
+    if deaf:
+        yield Finding(
+            *(Kind.CLASS_IGNORED, Severity.WARNING, host.subject(folder)),
+            {
+                "io.prio.class": asked,
+                "deaf_disks": deaf,
+                "schedulers": [host.devices.queue(disk, "scheduler") for disk in deaf],
+            },
+            f"its class of priority has no effect on {', '.join(deaf)}: the scheduler there serves "
+            f"all classes alike; echo {ranking[0]} > /sys/block/{deaf[0]}/queue/scheduler",
+        )

@@ -81,8 +81,9 @@ def totals(claims: Sequence[Claim]) -> str:
     data = independent(counted)
     split = ", ".join(f"{count} {verdict}" for verdict, count in data.items())
     return (
-        f"{len(counted)} predictions in {len(by_study(counted))} documents. The {len(tested)} that "
-        f"were tested rest on {sum(data.values())} independent data{': ' if split else ''}{split}."
+        f"{len(counted)} predictions in {len(by_study(counted))} documents: {len(tested)} were "
+        f"tested, {len(counted) - len(tested)} are not testable here. The tested ones rest on "
+        f"{sum(data.values())} independent data{': ' if split else ''}{split}."
     )
 
 

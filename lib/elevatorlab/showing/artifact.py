@@ -20,8 +20,9 @@ from ..judging.value_texts import measured_text, published_text
 from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
-from ..results import costs, references
+from ..results import attested, costs, references
 from ..running.provenance import preset_trials
+from . import badge
 
 PAGE = PROJECT / "ARTIFACT.md"
 README = PROJECT / "README.md"
@@ -132,8 +133,19 @@ def all_totals() -> str:
     return totals(verdict_cache.every_claim())
 
 
+def tried() -> str:
+    """Return the sentence that says on what the reference's bits were verified."""
+    lines = attested.of_newest_image(attested.read())
+    names = ", ".join(sorted({one.distribution for one in lines}))
+    return (
+        f"So far, the same bits were verified on {badge.tried(lines)} of the emulator ({names}): "
+        "[each verification](data/attested.csv)."
+    )
+
+
 #: The parts of pages that are computed: the page, the name of the part, and what it says.
 PARTS = (
+    (README, "tried", tried),
     (README, "totals", all_totals),
     (README, "found", found),
     (PAGE, "totals", all_totals),

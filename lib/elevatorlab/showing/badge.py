@@ -26,13 +26,17 @@ def words(lines: Sequence[Attestation]) -> str:
     if not lines:
         return "none yet"
     newest = attested.of_newest_image(lines)
+    return f"{newest[0].image_digest[:12]} on {tried(newest)}"
+
+
+def tried(lines: Sequence[Attestation]) -> str:
+    """Count what lines of one image are of, such as "1 processor model, 2 distributions"."""
     kinds = {
-        "processor model": {one.processor for one in newest},
-        "distribution": {one.distribution for one in newest},
-        "compiler": {one.compiler for one in newest},
+        "processor model": {one.processor for one in lines},
+        "distribution": {one.distribution for one in lines},
+        "compiler": {one.compiler for one in lines},
     }
-    counted = (f"{len(of)} {kind}{'s' if len(of) != 1 else ''}" for kind, of in kinds.items())
-    return f"{newest[0].image_digest[:12]} on {', '.join(counted)}"
+    return ", ".join(f"{len(of)} {kind}{'s' if len(of) != 1 else ''}" for kind, of in kinds.items())
 
 
 def svg(lines: Sequence[Attestation]) -> str:

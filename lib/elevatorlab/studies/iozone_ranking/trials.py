@@ -110,12 +110,14 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         **_ALL,
-        # Files and requests have a sixteenth of the article's size: as many requests per file.
+        # The article's sizes. Its figures are those of one thread, whatever its log says.
+        "threads": 1,
         "disks": DRIVES,
-        "size_mib": FILE_MIB // 16,
-        "record_kib": 512,
-        "dirty_mib": FILE_MIB / 16 / 3,
-        "device_mib": 256,
+        "size_mib": FILE_MIB,
+        "record_kib": 8192,
+        "dirty_mib": FILE_MIB / 3,
+        "device_mib": FILE_MIB + 256,
+        "memory_mib": FILE_MIB + 256 + 2048,  # the disk, and a computer of 2 GiB
         "deadline_s": 2400,
         "repetitions": 8,
     },

@@ -15,7 +15,7 @@ from elevatorlab.studies.container_isolation import measures
 from elevatorlab.studies.container_isolation import trials_containers as disks
 from elevatorlab.studies.container_isolation.measures import compare_curves, curves_over_containers
 from elevatorlab.studies.container_isolation.tables import overloads_table
-from elevatorlab.studies.container_isolation.trials_containers import OVERLOAD_SCHEDULERS
+from elevatorlab.studies.container_isolation.trials_containers import PAPERS_SCHEDULERS
 from elevatorlab.testbeds.remote.real_testbed import RealTestbed
 from elevatorlab.trial import parse
 
@@ -221,25 +221,25 @@ def under(schedulers, measured):
         ((2, 3, 0.5), Verdict.CONTRADICTED),
         ((2, 1, 2), Verdict.NOT_TESTABLE),
         ((2, 3), Verdict.NOT_TESTABLE),
-        ((2, 2, 1.1), Verdict.UNDECIDED),
+        ((2, 2, 1.055), Verdict.UNDECIDED),
     ],
 )
 def test_a_number_beside_the_overload_is_contradicted_where_no_overload_explains_it(
     factors, verdict
 ):
-    found = verdicts(under(OVERLOAD_SCHEDULERS, swept(*factors)))
+    found = verdicts(under(PAPERS_SCHEDULERS, swept(*factors)))
     found = found["figure-6/wait/normal-beside-overloaded"]
     assert found.verdict == verdict
     expected = ("1 writer", "2 writers", "3 writers")[: len(factors)]
     compared = [one.what for one in found.compared]
     assert compared[: len(factors)] == list(expected)
-    assert len(compared) == len(OVERLOAD_SCHEDULERS) * len(factors)
+    assert len(compared) == len(PAPERS_SCHEDULERS) * len(factors)
     assert (found.p_value is None) == (verdict == Verdict.NOT_TESTABLE)
 
 
 def test_nor_is_it_where_a_scheduler_explains_it_or_was_not_measured():
     name = "figure-6/wait/normal-beside-overloaded"
-    *others, last = OVERLOAD_SCHEDULERS
+    *others, last = PAPERS_SCHEDULERS
     some = under(others, swept(2, 2, 2))
     explained = pd.concat([some, under([last], swept(2, 1, 2))], ignore_index=True)
     assert verdicts(some)[name].verdict == Verdict.NOT_TESTABLE

@@ -323,8 +323,8 @@ def found():
 
 def test_the_papers_own_numbers_are_reproduced(found):
     verdict = {name: claim.verdict for name, claim in found.items()}
-    for policy in ("slae-paper", "ute-paper", "slae", "ute"):  # 17.7 is not above 20
-        assert verdict.pop(f"regulation/figure-9/longest/{policy}") == CONTRADICTED
+    # 17.7 is not above 20.
+    assert verdict.pop("regulation/figure-9/longest/slae-paper") == CONTRADICTED
     for name, given in verdict.items():
         calibration = found[name].role is Role.CALIBRATION
         assert given == (Verdict.CALIBRATED if calibration else REPRODUCED), name
@@ -354,11 +354,12 @@ def test_a_wait_that_falls_and_stays_above_the_limit_is_the_direction_only(after
     assert found["regulation/figure-9/after/ute-paper"].verdict == verdict
 
 
-def test_what_this_project_adds_is_no_prediction_of_the_document(found):
-    for name, claim in found.items():
-        if claim.role not in (Role.CALIBRATION, Role.IDENTITY):
-            ours = not name.endswith("-paper")
-            assert claim.role is (Role.BEYOND if ours else Role.PREDICTION), name
+def test_no_algorithm_is_a_prediction_of_the_document(found):
+    """The paper limits the container by hand, and shows no run of its algorithms."""
+    about = {name: one.role for name, one in found.items() if name.rsplit("/")[-1] in PAPERS}
+    assert Role.BEYOND in about.values()
+    kept = {"regulation/figure-9/before/slae-paper", "regulation/figure-9/longest/slae-paper"}
+    assert {name for name, role in about.items() if role is not Role.BEYOND} == kept
 
 
 def test_a_rate_that_is_reduced_to_another_size_is_the_direction_only():
@@ -406,7 +407,9 @@ def test_a_reading_alone_predicts_nothing():
 def test_every_number_of_the_published_table_is_a_claim():
     published = read_published("container_isolation", "regulation")
     rows = {item.claim["source"].row for item in STATEMENTS}
-    assert set(published["row"]) <= rows
+    # The range of the threshold is a setting; the trials hold the middle of it.
+    settings = published["quantity"] == "threshold_ratio"
+    assert set(published["row"][~settings]) <= rows
 
 
 # Tables and figures
@@ -512,6 +515,5 @@ def test_two_trials_decide_immediately_by_their_interval(seconds, verdict):
 
 def test_what_no_trial_can_tell_is_not_testable():
     found = verdicts(measured(19, 4, 4.5, 1), {"named_reason": named_reason})
-    ends = {f"regulation/threshold-{end}-end" for end in ("low", "high")}
-    assert found.keys() == {"sentence/highest-first", *ends}
+    assert found.keys() == {"regulation/figure-8/before"}
     assert {one.verdict for one in found.values()} == {NOT_TESTABLE}

@@ -73,7 +73,7 @@ from .measures import (
 )
 from .published import NAME
 from .trials import READINGS
-from .trials_containers import NORMAL, OVERLOAD_SCHEDULERS, OVERLOADED, WRITERS
+from .trials_containers import NORMAL, OVERLOADED, PAPERS_SCHEDULERS, WRITERS
 
 # The numbers in this study's code on which verdicts of its claims depend.
 
@@ -293,22 +293,26 @@ def _four_digits(value: float) -> float:
 # them explains it.
 
 _OVERLOAD = Choice(
-    "The paper does not say how many writers overload the disk, nor which scheduler it has",
+    "The paper does not say how many writers overload the disk, nor which scheduler of its kernel "
+    "(noop, deadline or cfq) it has",
     "setting",
 )
 
 
 def _whatever_overloads(judge: Judge) -> Judge:
-    """Let a claim be judged with each scheduler and number of writers."""
+    """Let a claim be judged with each scheduler of the paper's kernel and number of writers."""
 
     @wraps(judge)
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
-        found = {words: judge(item, rows) for words, rows in overload_settings(table).items()}
+        papers = table[table["scheduler"].isin(PAPERS_SCHEDULERS)]
+        if papers.empty:
+            return not_testable("None of the schedulers of the paper's kernel ran here.")
+        found = {words: judge(item, rows) for words, rows in overload_settings(papers).items()}
         first = next(iter(found.values()))
         if item.role == Role.CALIBRATION or first.verdict == Verdict.NOT_TESTABLE:
             return first
         measured = (one for one in found.items() if one[1].verdict != Verdict.NOT_TESTABLE)
-        return together(dict(measured), _OVERLOAD, len(OVERLOAD_SCHEDULERS) * len(WRITERS))
+        return together(dict(measured), _OVERLOAD, len(PAPERS_SCHEDULERS) * len(WRITERS))
 
     return judged
 
@@ -377,17 +381,15 @@ def _change(column: str, grows: bool) -> Judge:
     return judged
 
 
-# Section 4: what the regulator does to whom. The paper does not say which of its two algorithms
-# drew Figures 8 and 9: each claim is judged with both. *Before* are the seconds until the regulator
-# began, *after* those from two control periods on.
+# Section 4: what the regulator does to whom. The paper set a limit by hand for Figures 8 and 9, and
+# shows no run of its two algorithms: each claim is judged with both, beyond the document. *Before*
+# are the seconds until the regulator began, *after* those from two control periods on.
 
 
 def _rate(item: Statement, table: pd.DataFrame) -> Judgement:
     before, after = _phases(item, table, OVERLOADED, rate_mb_s)
     if before is None or after is None:
         return _policy_not_run(item)
-    if item.select["phase"] == "before":
-        return _about(item, before, neutral=0)
     return _about(item, after, neutral=before.value)
 
 

@@ -57,19 +57,6 @@ def _load_is_rate_times_wait(item: Statement, _: pd.DataFrame) -> Judgement:
     return Judgement(reproduced_if(holds), round(100 * found, 2), reason)
 
 
-def _queue_is_utilization(item: Statement, _: pd.DataFrame) -> Judgement:
-    pairs = {
-        n: (endpoint("utilization_percent", n) / 100, endpoint("queue_length", n)) for n in (1, 20)
-    }
-    worst = max(abs(queue / busy - 1) for busy, queue in pairs.values())
-    text = ", ".join(f"{busy:g} and {queue:g} at {n}" for n, (busy, queue) in pairs.items())
-    reason = (
-        f"Utilisation and queue length: {text}. With one write outstanding, both are the share of "
-        f"time with a write in flight. They differ by {worst:.1%} at most."
-    )
-    return Judgement(reproduced_if(worst <= item.tolerance), text, reason)
-
-
 def predictions() -> pd.DataFrame:
     """Return the waits that two laws predict at the paper's second and third point.
 
@@ -111,6 +98,5 @@ JUDGES: dict[str, Judge] = {
     "two_waits": _two_waits,
     "one_curve": _one_curve,
     "load_is_rate_times_wait": _load_is_rate_times_wait,
-    "queue_is_utilization": _queue_is_utilization,
     "mm1_through_the_first_point": _mm1_through_the_first_point,
 }

@@ -158,7 +158,11 @@ class Parameters(CommonParameters):
 
 
 OVERLOAD_SCHEDULERS = ("none", *(one for one in OF_THE_KERNEL if one != "none"), REIMPLEMENTED[0])
-"""Schedulers that the paper's disk may have had, or what stands for them here; cfq is the last."""
+"""The schedulers under which the overload runs; cfq is the last."""
+
+PAPERS_SCHEDULERS = ("none", "mq-deadline", REIMPLEMENTED[0])
+"""Those that the paper's disk may have had, or what stands for them here: CentOS 7's kernel, Linux
+3.10, has noop, deadline and cfq; kyber and bfq came with Linux 4.12."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {

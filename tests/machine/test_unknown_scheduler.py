@@ -111,7 +111,8 @@ def test_a_scheduler_that_a_document_has_not_changes_no_verdict(name):
 
 def test_a_scheduler_that_a_document_has_not_is_pooled_with_no_other():
     """Study 3's tables have lines of their own for it, and those of the others stay."""
-    study, table = studies.get("container_isolation"), few("container_isolation")
+    study, stored = studies.get("container_isolation"), few("container_isolation")
+    table = stored[stored["scheduler"] == "none"]
     mine = table.assign(
         scheduler=MINE, trial=table["trial"] + "-mine", write_kib_s=1.0, wait_ms=9.0
     )

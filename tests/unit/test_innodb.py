@@ -274,6 +274,7 @@ def found():
 def test_the_articles_own_figures_reproduce_its_table(found):
     cells = {name: one for name, one in found.items() if name.startswith("table/")}
     assert len(cells) == 11  # of 12: the time of one is what the others are relative to
+    assert not [name for name, one in cells.items() if one.relative_to in one.cell]
     made_from = {"table/deadline/1-threads/tps", "table/flush-0-deadline/1-threads/tps"}
     assert {found[name].verdict for name in made_from} == {"calibrated"}
     assert {cells[name].verdict for name in cells.keys() - made_from} == {"reproduced"}

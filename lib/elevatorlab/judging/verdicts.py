@@ -161,10 +161,9 @@ def compare(
     interval is on that side, not within the allowed range, and of the same order of magnitude.
     *Contradicted*: no part of the interval is on that side, or all of it is of another order of
     magnitude; an interval around `neutral`, or where none is claimed, must lie wholly outside the
-    allowed range. *Undecided*: the
-    repetitions decide none of this, or there is only one repetition. An interval that is too wide
-    never makes a claim *reproduced*. An interval that comes nearer to `neutral` than `margin` lies
-    on neither side.
+    allowed range. *Undecided*: the repetitions decide none of this, or there is only one
+    repetition. An interval that is too wide never makes a claim *reproduced*. An interval that
+    comes nearer to `neutral` than `margin` lies on neither side.
 
     Parameters
     ----------
@@ -259,20 +258,11 @@ def _side(published: tuple[float, float], neutral: float, margin: float) -> int:
 def _decide(
     measured: Interval, claimed: int, allowed: tuple[float, float], neutral: float, margin: float
 ) -> _Decision:
-    low, high = allowed
     if not measured.bounded:
         return _Decision(Verdict.UNDECIDED, "one repetition does not decide the claim")
-    within = low <= measured.low and measured.high <= high
-    outside = measured.low > high or measured.high < low
-    nearest = high if measured.low > high else low
-    refuted = "the whole interval is outside the allowed range"
+    of_size = _of_size(measured, allowed)
     if not claimed:
-        if within:
-            why = "the whole interval is within the allowed range"
-            return _Decision(Verdict.REPRODUCED, why, (low, high))
-        if outside:
-            return _Decision(Verdict.CONTRADICTED, refuted, (nearest,))
-        return _Decision(Verdict.UNDECIDED, "the repetitions do not decide the claim")
+        return of_size
     edge = neutral + claimed * margin  # where the claimed difference begins
     least, most = sorted((claimed * (measured.low - edge), claimed * (measured.high - edge)))
     if most <= 0:
@@ -283,16 +273,27 @@ def _decide(
         }
         why = whys[measured.direction(neutral, margin)]
         return _Decision(Verdict.CONTRADICTED, why, (edge,))
-    if least >= 0 and within:
-        why = "the whole interval is within the allowed range"
-        return _Decision(Verdict.REPRODUCED, why, (low, high, edge))
+    if least >= 0 and of_size.verdict == Verdict.REPRODUCED:
+        return of_size._replace(excluded=(*of_size.excluded, edge))
     if least >= 0:
         why = "the direction is the same, but the size differs"
         return _Decision(Verdict.DIRECTION_ONLY, why, (edge,))
     if not measured.low <= neutral <= measured.high:
         return _Decision(Verdict.UNDECIDED, "part of the interval counts as a tie")
-    if outside:
-        return _Decision(Verdict.CONTRADICTED, refuted, (nearest,))
+    if of_size.verdict == Verdict.CONTRADICTED:
+        return of_size
+    return _Decision(Verdict.UNDECIDED, "the repetitions do not decide the claim")
+
+
+def _of_size(measured: Interval, allowed: tuple[float, float]) -> _Decision:
+    """Decide by the allowed range alone, whatever the direction."""
+    low, high = allowed
+    if low <= measured.low and measured.high <= high:
+        why = "the whole interval is within the allowed range"
+        return _Decision(Verdict.REPRODUCED, why, allowed)
+    if measured.low > high or measured.high < low:
+        why = "the whole interval is outside the allowed range"
+        return _Decision(Verdict.CONTRADICTED, why, (high if measured.low > high else low,))
     return _Decision(Verdict.UNDECIDED, "the repetitions do not decide the claim")
 
 

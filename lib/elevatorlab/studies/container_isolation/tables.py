@@ -237,28 +237,16 @@ def checks(samples: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     own = samples[["iops", "wait_ms", "queue_length", "utilization_ratio"]].astype(float)
     yield "Little: L = X W, kernel's counters", laws.check(own, laws.LITTLE)
     seen = own.assign(wait_ms=samples["latency_mean_ms"].astype(float))
-    yield (
-        "Little: L = X W, wait as the container saw it",
-        laws.check(seen, laws.LITTLE),
-    )
+    yield "Little: L = X W, wait as the container saw it", laws.check(seen, laws.LITTLE)
     if (samples["experiment"] != "open").all():
-        yield (
-            "one write outstanding: U = L",
-            laws.check(own, laws.DEPTH_ONE),
-        )
+        yield "one write outstanding: U = L", laws.check(own, laws.DEPTH_ONE)
     names = {"disk_iops": "iops", "disk_busy_ratio": "utilization_ratio"}
     disk = samples.drop_duplicates("trial")[["disk_iops", "service_ms", "disk_busy_ratio"]]
     disk = disk.astype(float).rename(columns=names)
-    yield (
-        "disk: U = X S, the server's account",
-        laws.check(disk, laws.UTILIZATION),
-    )
+    yield "disk: U = X S, the server's account", laws.check(disk, laws.UTILIZATION)
     kernel = samples.drop_duplicates("trial")["disk_utilization_ratio"].astype(float)
     disk = disk.assign(utilization_ratio=kernel)
-    yield (
-        "disk: U = X S, the kernel's busy time",
-        laws.check(disk, laws.UTILIZATION),
-    )
+    yield "disk: U = X S, the kernel's busy time", laws.check(disk, laws.UTILIZATION)
 
 
 def _shown(rows: list[dict[str, Any]]) -> pd.DataFrame:

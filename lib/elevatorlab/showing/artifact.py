@@ -97,7 +97,7 @@ def _of_studies() -> list[Row]:
 def _roles(study: str) -> str:
     """Say how many claims a study has of each role."""
     counts = Counter(item.role for item in statements(study))
-    return ", ".join(f"{counts[role]} {words}" for role, words in ROLES.items() if counts[role])
+    return ", ".join(f"{words} {counts[role]}" for role, words in ROLES.items() if counts[role])
 
 
 def _general(page: str) -> list[Row]:

@@ -93,12 +93,14 @@ def emulated(table):
 
 
 def write_results(folder, arms=ARMS, accelerator=TCG, repetitions=2, preset="smoke"):
-    """Write results of a preset as the real testbeds of one machine leave them."""
+    """Write results of a preset as real testbeds of one machine leave them; return the trials."""
     device = {"device": "file_backed", "backing_schedulers": ("none",)}
+    written = []
     for arm in arms:
         choice = {"arms": [arm], "repetitions": repetitions}
         parameters = studies.parameters(vm_vs_container, preset, choice, device)
         for trial in vm_vs_container.trials(parameters):
+            written.append(trial)
             place = folder / f"{TESTBEDS[arm]}-{MACHINE[:8]}" / trial.hash
             place.mkdir(parents=True)
             (place.parent / "identity").touch()
@@ -114,6 +116,7 @@ def write_results(folder, arms=ARMS, accelerator=TCG, repetitions=2, preset="smo
             }
             for name, content in files.items():
                 (place / f"{name}.json").write_text(json.dumps(content))
+    return written
 
 
 def guest_trials(preset="quick", **more):

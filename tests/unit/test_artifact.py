@@ -55,9 +55,11 @@ def test_costs_come_from_results(tmp_path, monkeypatch):
     """Half of the quick trials' wall time, on two cores; and all bytes of their folders."""
     monkeypatch.setattr(references, "FOLDER", tmp_path)
     assert artifact.NOT_MEASURED in artifact.table()
-    write_results(tmp_path / "results", arms=("host",), preset="quick")
+    stored = write_results(tmp_path / "results", arms=("host",), preset="quick")
     write_results(tmp_path / "results", arms=("container",))
-    costs.write(tmp_path / "results")
+    study = studies.get("vm_vs_container")
+    references.write(tmp_path / "results", study, "quick", stored)
+    costs.write(tmp_path / "results", "quick", [study])
     rows = costs.file().read_text().splitlines()
     count = len(list((tmp_path / "results").glob("host-*/*/trial.json")))
     assert rows[1].startswith(f"vm_vs_container,{count},{count * 1.5},")

@@ -70,6 +70,7 @@ def reference(
     from .. import cache, testbeds
     from ..plugins import studies
     from ..results import costs, references, store
+    from ..running.provenance import preset_trials
     from ..showing import artifact
     from ..showing.report_writer import draw_overview
 
@@ -80,7 +81,7 @@ def reference(
         some = _measured(some, preset, results, where, workers, minutes)
     results = results or store.default_results(where)
     for one in some:
-        references.write(results, one, preset)
+        references.write(results, one, preset, preset_trials(one, preset))
         draw_overview(one)
         print(f"reference of {one.NAME} written to {references.folder(preset)}")
     if some:

@@ -16,15 +16,16 @@ def file(preset: str = "quick") -> Path:
     return references.folder(preset) / "costs.csv"
 
 
-def write(results: Path, preset: str = "quick", some: Iterable[Study] | None = None) -> None:
-    """Store the time and disk space that the trials of a preset took.
+def write(results: Path, preset: str, some: Iterable[Study]) -> None:
+    """Store the time and disk space that the trials of some studies' references took.
 
-    `some`: By default all studies of this package. The costs of other studies stay as they are.
+    The costs of other studies stay as they are.
     """
     known = read(preset)
     rows: dict[str, list[object]] = {name: list(row.values()) for name, row in known.items()}
-    for study in some or studies.ours():
-        found = list(references.results_for(results, study, preset))
+    for study in some:
+        hashes = references.digests(study.NAME, preset)
+        found = list(references.results_of(results, study, hashes))
         sizes = [file.stat().st_size for one in found for file in one.folder.rglob("*")]
         wall_s = sum(one.provenance.wall_s for one in found)
         rows[study.NAME] = [study.NAME, len(found), round(wall_s, 1), sum(sizes)]

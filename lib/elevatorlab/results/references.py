@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,19 +103,23 @@ def provenance(preset: str = "quick") -> dict[str, Any]:
     return content
 
 
-def results_for(results: str | Path, study: Study, preset: str) -> Iterator[Stored]:
-    """Yield the finished trials of a study's preset."""
+def results_of(results: str | Path, study: Study, hashes: Collection[str]) -> Iterator[Stored]:
+    """Yield those of some trials of a study that are finished."""
     from .reading import results_in
 
-    found = results_in(results, study.NAME)
-    return (stored for stored in found if stored.trial["preset"] == preset)
+    return (one for one in results_in(results, study.NAME) if one.folder.name in hashes)
 
 
-def write(results: str | Path, study: Study, preset: str = "quick") -> None:
-    """Store the table of a study's preset and the digests of its results as its reference."""
+def write(results: str | Path, study: Study, preset: str, trials: Iterable[Trial]) -> None:
+    """Store the table of a study's preset and the digests of its results as its reference.
+
+    `trials`: Those of the preset. A folder may have others under its name, of an earlier version or
+    of other parameters.
+    """
     from .tidying import tidy
 
-    found = {one.folder.name: one for one in results_for(results, study, preset)}
+    hashes = {trial.hash for trial in trials}
+    found = {one.folder.name: one for one in results_of(results, study, hashes)}
     rows = tidy(results, study)
     rows = rows[rows["trial"].isin(list(found))]
     if rows.empty:

@@ -6,7 +6,7 @@ published value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from ...judging.verdicts import DECIDED, Evidence, Judgement, Verdict, sentence
@@ -26,9 +26,9 @@ class Choice(NamedTuple):
 def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> Judgement:
     """Combine the judgements of all possibilities that were measured.
 
-    `found`: The judgement of each possibility. The key names the possibility in words. The measured
-    value is taken from the first one. `possible`: How many possibilities there are, measured or
-    not.
+    `found`: The judgement of each possibility. The key names the possibility in words. Where all
+    agree, the measured value is that of the first; else it is the range of all. `possible`: How
+    many possibilities there are, measured or not.
     """
     first = next(iter(found.values()))
     evidence = Evidence(
@@ -40,7 +40,9 @@ def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> J
             for each in one.evidence.compared
         ),
     )
-    verdict, why = _common({one.verdict for one in found.values()}, choice, len(found) == possible)
+    verdicts = {one.verdict for one in found.values()}
+    verdict, why = _common(verdicts, choice, len(found) == possible)
+    measured = first.measured if len(verdicts) == 1 else _range(found.values())
     if verdict == Verdict.UNDECIDED:
         undecided = [one for one in found.values() if one.verdict == Verdict.UNDECIDED]
         needed = [one.evidence.repetitions_to_decide for one in undecided]
@@ -49,7 +51,18 @@ def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> J
         evidence = evidence._replace(p_value=None)
     reasons = " ".join(f"{sentence(words)}: {one.reason}" for words, one in found.items())
     reason = f"{reasons} {why}"
-    return first._replace(verdict=verdict, reason=reason, evidence=evidence, ground=why)
+    return first._replace(
+        verdict=verdict, measured=measured, reason=reason, evidence=evidence, ground=why
+    )
+
+
+def _range(found: Iterable[Judgement]) -> str | None:
+    """Return the least and the largest measured value; None if one is no number."""
+    values = [one.measured for one in found]
+    numbers = [value for value in values if isinstance(value, float)]
+    if len(numbers) < len(values):
+        return None
+    return f"{min(numbers):.3g} to {max(numbers):.3g}"
 
 
 def _common(verdicts: set[Verdict], choice: Choice, all_measured: bool) -> tuple[Verdict, str]:

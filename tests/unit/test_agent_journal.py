@@ -139,7 +139,7 @@ def test_nothing_to_recover(tmp_path):
 
 def test_every_action_is_known_where_a_killed_agent_is_cleaned_up():
     """That is: known to a process that imports what recovers, and nothing else of the agent."""
-    files = [*LIB.glob("agent/**/*.py"), *LIB.glob("studies/*/beside_disk/*.py")]
+    files = [*LIB.glob("agent/**/*.py"), *LIB.glob("studies/**/beside_disk/*.py")]
     text = "\n".join(file.read_text() for file in files)
     registered = set(re.findall(r'^@undoes\("(\w+)"\)', text, re.MULTILINE))
     noted = set(re.findall(r'\.will\(\s*"(\w+)"', text))

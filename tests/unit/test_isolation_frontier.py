@@ -119,9 +119,10 @@ def test_bfq_runs_as_shipped_and_tuned():
     shipped, plain = settings("bfq", **given).values()
     (tuned,) = settings("bfq_tuned", **given).values()
     assert {one.scheduler.name for one in (shipped, plain, tuned)} == {"bfq"}
-    assert shipped.scheduler.tunables == {}
-    assert plain.scheduler.tunables == {"low_latency": 0}
-    assert tuned.scheduler.tunables == {"slice_idle": 0, "low_latency": 0}
+    turns = {"rotational": 1}
+    assert shipped.scheduler.tunables == turns
+    assert plain.scheduler.tunables == {"low_latency": 0, **turns}
+    assert tuned.scheduler.tunables == {"slice_idle": 0, "low_latency": 0, **turns}
 
 
 def test_offenders_have_the_idle_class_and_no_trial_without_one_knows_it():

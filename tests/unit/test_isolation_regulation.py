@@ -88,7 +88,10 @@ def test_each_mechanism_is_what_it_says():
 
 
 def test_the_preset_paper_runs_every_reading_of_the_papers_policies():
-    ran = {"quick": ["slae-paper", "ute-paper"], "paper": [*PAPERS, "slae", "ute"]}
+    ran = {
+        "quick": ["io_max", "slae-paper", "ute-paper"],
+        "paper": ["io_max", *PAPERS, "slae", "ute"],
+    }
     for preset, policies in ran.items():
         of = [trial.labels["mechanism"] for trial in trials("regulation", preset, repetitions=2)]
         assert of == policies * 2
@@ -97,12 +100,21 @@ def test_the_preset_paper_runs_every_reading_of_the_papers_policies():
 
 def test_each_reading_of_the_paper_is_another_trial():
     by_name = {trial.labels["mechanism"]: trial for trial in trials("regulation", "full")}
-    assert list(by_name) == list(READINGS)
+    assert list(by_name) == ["io_max", *READINGS]
     literal = [trial.regulator for name, trial in by_name.items() if "-paper" in name]
     assert len({json.dumps(one.model_dump(mode="json")) for one in literal}) == len(literal) == 8
     mild = by_name["ute-paper-shared-mild"].regulator
     assert mild.options == {"system": "shared", "step": "mild"}
     assert by_name["slae-paper"].regulator.options == {"step": "sharp", "overload": "both"}
+
+
+def test_a_limit_by_hand_is_on_the_overload_alone_and_never_changes():
+    trial = trials("regulation", policies="io_max", repetitions=1)[0]
+    assert trial.regulator.start_s == 10
+    containers, bytes_s = (trial.regulator.options[name] for name in ("containers", "bytes_s"))
+    assert containers == ["overloaded-01"] and containers[0] in [one.name for one in trial.groups]
+    assert bytes_s == 1_000_000
+    assert [(one.kind, one.name) for one in trial.plugins] == [("policy", "fixed_limit")]
 
 
 def test_the_cost_model_gives_back_the_disks_own_service_time():
@@ -155,7 +167,7 @@ def test_a_registered_policy_joins_the_studys_own(fair):
 
 @pytest.mark.parametrize(
     "name, own",
-    [("policies", "'slae-paper'"), ("mechanisms", "'none'"), ("frontier_mechanisms", "'alone'")],
+    [("policies", "'io_max'"), ("mechanisms", "'none'"), ("frontier_mechanisms", "'alone'")],
 )
 def test_an_unknown_mechanism_lists_what_there_is(name, own, fair, error_of):
     said = error_of(trials, "comparison", **{name: "unfair"})
@@ -169,7 +181,7 @@ def test_a_registered_policy_is_in_every_table_and_figure(fair):
         table = measured(17.7, 4.5, 4.5, 1.0).assign(scheduler="none")
         table = table.replace({"mechanism": {"slae": name}})
         policies = regulation_table(table)[1]["policy"]
-        assert list(dict.fromkeys(policies)) == [*PAPERS, "ute", name]
+        assert list(dict.fromkeys(policies)) == [*PAPERS, "ute", "io_max", name]
         for draw in rates_over_time, waits_over_time:
             panels = [axis.get_title() for axis in draw(study.published(), table).axes]
             assert name in panels
@@ -272,7 +284,7 @@ PAPERS = [name for name in READINGS if "-paper" in name]
 def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repetitions=(1, 2, 3)):
     """Return a table of experiment regulation in which all policies do the same."""
     made = []
-    for policy in (*PAPERS, "slae", "ute"):
+    for policy in ("io_max", *PAPERS, "slae", "ute"):
         for repetition in repetitions:
             slight = 1 + 1e-3 * repetition
             for second in range(1, 21):
@@ -332,7 +344,7 @@ def test_the_papers_own_numbers_are_reproduced(found):
 
 
 def test_all_claims_about_a_policy_rest_on_the_same_trials(found):
-    for policy in ("slae-paper", "ute-paper", "slae", "ute"):
+    for policy in ("io_max", "slae-paper", "ute-paper", "slae", "ute"):
         cells = {one.cell for name, one in found.items() if name.endswith(f"/{policy}")}
         assert cells == {f"regulation by {policy}"}
 
@@ -494,7 +506,8 @@ def test_figures_show_what_was_run_and_say_what_was_not():
     table = pd.concat([measured(18, 4, 5, 1), comparison_table()], ignore_index=True)
     for draw in (rates_over_time, waits_over_time):
         titles = [axis.get_title() for axis in draw(published, table).axes]
-        assert titles == ["paper's SLAE", "paper's UTE", "our SLAE", "our UTE"]
+        shown = ["io.max, 1 MB/s", "paper's SLAE", "paper's UTE", "our SLAE", "our UTE"]
+        assert [title for title in titles if title] == shown
         assert "not run" in [text.get_text() for text in draw(published, table[:0]).axes[0].texts]
     for draw in (side_by_side, comparison_over_time, waits_by_second):
         assert draw(table).axes

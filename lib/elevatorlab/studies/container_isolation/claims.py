@@ -381,9 +381,10 @@ def _change(column: str, grows: bool) -> Judge:
     return judged
 
 
-# Section 4: what the regulator does to whom. The paper set a limit by hand for Figures 8 and 9, and
-# shows no run of its two algorithms: each claim is judged with both, beyond the document. *Before*
-# are the seconds until the regulator began, *after* those from two control periods on.
+# Section 4: what a limit on the overloaded container does to whom. The paper set it by hand for
+# Figures 8 and 9 (``io_max``). It shows no run of its two algorithms, so each claim is judged with
+# both, too, beyond the document. *Before* are the seconds until the limit or the regulator began,
+# *after* those from two control periods on.
 
 
 def _rate(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -559,7 +560,7 @@ def _of_policy(judge: Judge) -> Judge:
     @wraps(judge)
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
         policy = item.select["policy"]
-        readings = [name for name, (of, _) in READINGS.items() if of == policy]
+        readings = [name for name, (of, _) in READINGS.items() if of == policy] or [policy]
         found = {
             reading: judge(item._replace(select={**item.select, "policy": reading}), table)
             for reading in readings

@@ -44,7 +44,7 @@ from .measures import (
     totals,
 )
 from .trials import READINGS
-from .trials_containers import NORMAL, OVERLOADED
+from .trials_containers import BY_HAND, NORMAL, OVERLOADED
 
 OTHERS = ("#44AA99", "#999933", "#AA4499", "#DDCC77", "#6699CC")
 """Colours of registered policies that have none here (after Tol, as `schedulers.OTHER_COLOURS`)."""
@@ -177,9 +177,10 @@ def _of_policies(
     measured: pd.DataFrame, draw: Callable[[Axes, pd.DataFrame, str], None], label: str
 ) -> Figure:
     rows = seconds(measured, "regulation")
-    # The table has the paper's policies in every reading, a figure in the first one alone.
+    # The table has the paper's policies in every reading, a figure in the first one alone, after
+    # what the paper itself drew.
     first = [one for one in present(rows) if READINGS.get(one, (one,))[0] == one]
-    policies = first or [next(iter(READINGS))]
+    policies = sorted(first, key=lambda one: one != BY_HAND) or [BY_HAND]
     lines = -(-len(policies) // PANELS_A_LINE)
     figure = Figure(figsize=(TWO_COLUMNS, 1.2 + 1.9 * lines))
     across = min(len(policies), PANELS_A_LINE)

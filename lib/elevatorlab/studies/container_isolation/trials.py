@@ -10,6 +10,7 @@ from ...errors import ElevatorLabError
 from ...plugins.trial_parts import POLICIES
 from ...trial import IoCost, Limits, PacedWrites, Phase, Regulator, Scheduler, Trial
 from .trials_containers import (
+    BY_HAND,
     DISKS,
     NORMAL,
     OVERLOAD_BYTES,
@@ -24,6 +25,7 @@ from .trials_containers import (
     load,
     names,
     overload_bytes,
+    scheduler_of,
     service_ms,
     trial,
     writes,
@@ -169,13 +171,13 @@ def _beside(
 
 # Section 4.3 of the paper as trials, Figures 8 and 9: three normal containers, one overloaded.
 #
-# A regulator works from the tenth second on. *Calibration point*: the overloaded container has
-# three writers. With this number, the normal containers wait about as long in the first ten seconds
-# as the paper says (17.7 ms). The overloaded container's rate in these seconds is a prediction, and
-# so is everything after them.
+# From the tenth second on, something limits the overloaded container. *Calibration point*: the
+# overloaded container has three writers. With this number, the normal containers wait about as long
+# in the first ten seconds as the paper says (17.7 ms). What comes after them is a prediction.
 #
-# The paper's two policies run literally (``-paper``, in `agent.regulator.paper`), in each reading
-# that the text allows. This project's versions of them run, too (``slae``, ``ute``).
+# The paper's figures show a limit that its authors set by hand (``io_max``). The paper's two
+# policies run literally (``-paper``, in `agent.regulator.paper`), in each reading that the text
+# allows. This project's versions of them run, too (``slae``, ``ute``).
 
 NORMAL_CONTAINERS = 3
 OVERLOAD_WRITERS = 3
@@ -203,6 +205,8 @@ FLOOR_KIB_S = 128
 """The lowest limit that the regulator may set."""
 PERIODS_S: dict[str, float] = {"guard": 0.25, "share": 0.25}
 """Control periods of the policies that are made for another period than one second."""
+FIXED_BYTES_S = 1_000_000
+"""The limit that the paper set by hand: "from 4.5Mb/s to 1Mb/s" (section 4.4)."""
 
 
 def regulator(
@@ -219,6 +223,12 @@ def regulator(
     if number := POLICIES.get(name).number:
         given[number] = getattr(parameters, number)
     return Regulator(**given)
+
+
+def by_hand(offender: str, start_s: float) -> Regulator:
+    """Return what limits a container as the paper did, as soon after `start_s` as can be."""
+    options = {"containers": [offender], "bytes_s": FIXED_BYTES_S}
+    return Regulator(policy="fixed_limit", options=options, start_s=start_s, period_s=0.25)
 
 
 def regulation(parameters: Parameters) -> list[Trial]:
@@ -238,7 +248,11 @@ def regulation(parameters: Parameters) -> list[Trial]:
             repetition,
             workloads,
             {"mechanism": policy, **labels},
-            regulator=regulator(policy, parameters, start_s),
+            regulator=(
+                by_hand(offender, start_s)
+                if policy == BY_HAND
+                else regulator(policy, parameters, start_s)
+            ),
         )
         for repetition in parameters.each_repetition
         for scheduler in parameters.schedulers
@@ -270,7 +284,6 @@ def regulation(parameters: Parameters) -> list[Trial]:
 # ``io.latency`` is not compiled into Debian's kernel, so it cannot be tested here.
 
 ONSET_S = 2
-FIXED_BYTES_S = 1_000_000
 
 #: For each load: the number of offenders, and each offender's writers in successive equal spans.
 LOADS: dict[Load, tuple[int, list[int]]] = {
@@ -453,7 +466,7 @@ def settings(parameters: Parameters, mechanism: str, offenders: int) -> Iterator
             yield Setting(f"{aging_ms} ms", {"io_class": "idle"}, scheduler)
     elif mechanism in BFQ:
         for added, tunables in BFQ[mechanism].items():
-            scheduler = Scheduler(name="bfq", tunables=tunables)
+            scheduler = scheduler_of("bfq", **tunables)
             for weight in parameters.frontier_weights:
                 fields = {"limits": _weights(NORMAL_WEIGHT_BFQ, weight)}
                 yield Setting(f"weight {weight}{added}", fields, scheduler)

@@ -1,0 +1,1 @@
+"""What sets the limit, beside the disk."""

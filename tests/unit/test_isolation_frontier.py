@@ -116,12 +116,13 @@ def test_a_weight_of_all_offenders_together_is_that_of_one_parent():
 
 def test_bfq_runs_as_shipped_and_tuned():
     given = {"frontier_weights": [10]}
-    shipped, plain = settings("bfq", **given).values()
+    shipped, plain, strict = settings("bfq", **given).values()
     (tuned,) = settings("bfq_tuned", **given).values()
     assert {one.scheduler.name for one in (shipped, plain, tuned)} == {"bfq"}
     turns = {"rotational": 1}
     assert shipped.scheduler.tunables == turns
     assert plain.scheduler.tunables == {"low_latency": 0, **turns}
+    assert strict.scheduler.tunables == {"low_latency": 0, "strict_guarantees": 1, **turns}
     assert tuned.scheduler.tunables == {"slice_idle": 0, "low_latency": 0, **turns}
 
 

@@ -373,8 +373,8 @@ def cost_model(sla_wait_ms: float, least: float = 25, most: float = 100) -> IoCo
 #              controller's rate (vrate, in percent) and the wait above which it slows down
 # io_class     how long a request may wait until mq-deadline gives it its turn, whatever its class;
 #              the offenders' writes have the class idle
-# bfq          the offenders' weight (normal containers have 1000), with bfq's defaults, and
-#              without its ``low_latency``
+# bfq          the offenders' weight (normal containers have 1000), with bfq's defaults, without
+#              its ``low_latency``, and with ``strict_guarantees`` as well, as the kernel advises
 # bfq_tuned    the offenders' weight, with ``slice_idle`` and ``low_latency`` set to 0
 # policies     the regulator's control period
 # ===========  ======================================================================
@@ -391,7 +391,11 @@ FLOOR_OF_ALL_KIB_S = 256
 """The lowest limit of all offenders together. Sixteen of them, each at the usual floor, would
 overload the disk."""
 BFQ: dict[str, dict[str, dict[str, Any]]] = {
-    "bfq": {"": {}, ", low_latency 0": {"low_latency": 0}},
+    "bfq": {
+        "": {},
+        ", low_latency 0": {"low_latency": 0},
+        ", strict": {"low_latency": 0, "strict_guarantees": 1},
+    },
     "bfq_tuned": {"": {"slice_idle": 0, "low_latency": 0}},
 }
 """For each of bfq's mechanisms: what its settings are called, and their tunables."""

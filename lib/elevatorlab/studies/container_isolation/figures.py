@@ -69,10 +69,10 @@ CAPTIONS = {
     "itself counts it. Open arrivals follow M/M/1 or M/D/1 (grey, drawn without a fit); closed "
     "writers follow neither.",
     "figure-8": "Counterpart of the paper's Figure 8: write rates, each second's mean and range "
-    "over containers and repetitions. Top: the paper's two algorithms, taken literally (the paper "
-    "does not say which one it used); bottom: our versions.",
+    "over containers and repetitions. The first panel has the limit that the paper set by hand; "
+    "the others have its two algorithms, taken literally, and our versions of them.",
     "figure-9": "Counterpart of the paper's Figure 9: wait of normal containers (tuned to the "
-    "paper's before the regulator begins, predicted afterwards). SLAE aims at a wait below a "
+    "paper's before the tenth second, predicted afterwards). SLAE aims at a wait below a "
     "limit; UTE aims at a utilisation below a threshold, and guarantees nothing about the wait.",
     "comparison": "The regulator compared with the kernel's mechanisms: for how long waits exceed "
     "5 ms, when they stop doing so, the share of time in which the disk is busy, and the "
@@ -94,7 +94,7 @@ DETAILS = {
     "overview": "The closed law is W = Z U / (1 - U), with wait W, utilisation U, and pause Z "
     f"between two writes. It holds for any disk if each container has one write outstanding. "
     f"{_DISK}",
-    "figure-9": f"With three overloading writers, the wait before the regulator starts is close "
+    "figure-9": f"With three overloading writers, the wait before the tenth second is close "
     f"to the paper's. {_DISK}",
     **{
         f"figure-{number}": _RESIDUALS

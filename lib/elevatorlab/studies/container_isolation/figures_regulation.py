@@ -146,7 +146,7 @@ def rates_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         label_ends(axis, names)
     printed = Line2D([], [], color=PRINTED, **PUBLISHED, label="printed, overloaded")
     figure.legend(handles=[printed], **_BELOW)
-    figure.suptitle("Write rate; in the grey band, the regulator is active")
+    figure.suptitle("Write rate; in the grey band, the overload is limited")
     return figure
 
 
@@ -166,7 +166,7 @@ def waits_over_time(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         ],
         **_BELOW,
     )
-    figure.suptitle("Wait of normal containers; in the grey band, the regulator is active")
+    figure.suptitle("Wait of normal containers; in the grey band, the overload is limited")
     return figure
 
 
@@ -202,6 +202,9 @@ def _of_policies(
         axis.set_ylim(bottom=0)
         axis.set(xlabel="time (s)", ylabel=label)
         axis.label_outer()
+    for axis in axes[len(policies) - across : len(policies)]:  # the lowest of each column
+        axis.xaxis.label.set_visible(True)
+        axis.tick_params(labelbottom=True)
     return figure
 
 

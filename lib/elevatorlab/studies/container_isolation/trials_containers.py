@@ -295,7 +295,7 @@ def disk(name: str, seed: int) -> DeviceModel:
     return PacedDisk(profile=name, size_mib=_SIZE_MIB, seed=seed, **DISKS[name])
 
 
-IDLING = ("bfq", "cfq")
+IDLING = ("bfq", REIMPLEMENTED[0])
 """Schedulers that let a disk wait for a container's next write only if the disk turns."""
 
 

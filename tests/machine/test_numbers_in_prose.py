@@ -88,6 +88,7 @@ def test_what_the_regulator_does_beside_the_kernels_mechanisms(name, isolation):
 @pytest.mark.parametrize(
     ("name", "policy"),
     [
+        ("`io.max` by hand, 1 MB/s", "io_max"),
         ("the paper's SLAE, 5 ms", "slae-paper"),
         ("the paper's UTE, 0.75", "ute-paper"),
         ("SLAE, 5 ms", "slae"),

@@ -414,6 +414,7 @@ def test_a_reading_alone_predicts_nothing():
     ] = 8
     two = verdicts(table)["regulation/figure-9/after/slae-paper"]
     assert two.verdict == NOT_TESTABLE and two.cell == "regulation by slae-paper"
+    assert two.measured == "4.51 to 8"  # readings disagree, so none stands for all
 
 
 def test_every_number_of_the_published_table_is_a_claim():

@@ -105,15 +105,15 @@ def test_the_example_is_the_largest_effect_that_the_whole_interval_supports():
 
 
 def test_words_of_the_document_go_first_and_are_quoted():
-    """Held against the range that they stand for, and the pair that shows it best."""
+    """Held against the range that they stand for, and the pair that contradicts them least."""
     pairs = one(0.8, 0.79, 0.81, (1.0, None), what="bfq / none")
     pairs += one(0.5, 0.49, 0.51, (1.0, None), what="cfq / none")
     words = {"published": "none is the fastest of all", "measured": "0 of 2 pairs", "unit": ""}
     said = claims(CONTRADICTED, place="2", quantity="order", compared=pairs, **words)
     number = measured(CONTRADICTED, "number", 9.0, 8.0, 10.0)
     assert findings([*number, *said])[1] == (
-        "Contradicted: “none is the fastest of all” implies above 1 for order (cfq / none); "
-        "measured: 0.500 (0.490 to 0.510)."
+        "Contradicted: “none is the fastest of all” implies above 1 for order (bfq / none); "
+        "measured: 0.800 (0.790 to 0.810)."
     )
     tie = one(1.0, 0.999, 1.001, (1.0, None))
     tied = claims(CONTRADICTED, place="2", compared=tie, **words)

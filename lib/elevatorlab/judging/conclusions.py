@@ -132,12 +132,19 @@ def _rests_on(claim: Claim) -> set[str]:
 
 
 def _clearest(claim: Claim) -> _Example | None:
-    """Return the comparison that shows a claim's verdict best; None where none has an interval."""
+    """Return the comparison that shows a claim's verdict best; None where none has an interval.
+
+    Of several that contradict a claim, it is the one that comes nearest to the document: what the
+    document left open is then no way out.
+    """
     several = [
         _Example(claim, one, _strength(one, claim.verdict))
         for one in claim.compared
         if one.low is not None and one.high is not None
     ]
+    against = [one for one in several if one.strength > 0]
+    if claim.verdict == Verdict.CONTRADICTED and against:
+        return min(against, key=lambda one: one.strength)
     return max(several, key=lambda one: one.strength, default=None)
 
 

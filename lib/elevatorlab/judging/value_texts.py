@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..analysis.number_texts import EXACT_DIGITS, plain, within
 from .claim import Claim
 from .comparison import Comparison, Range
@@ -50,7 +52,8 @@ def both_texts(claim: Claim, one: Comparison) -> tuple[str, str]:
     if not isinstance(claim.published, str) and _in_own_unit(claim):
         scale = float(claim.measured or 0) / claim.compared[0].value
         return published_text(claim), _with_unit(_scaled(one, scale), claim.unit)
-    return range_text(one.published), _scaled(one, 1)
+    unit = claim.unit if _compares_itself(claim) else ""
+    return _with_unit(range_text(one.published), unit), _with_unit(_scaled(one, 1), unit)
 
 
 def range_text(published: Range) -> str:
@@ -74,6 +77,12 @@ def _in_own_unit(claim: Claim) -> bool:
     That unit may be another than the comparison's: seconds, and not a ratio.
     """
     return isinstance(claim.measured, float) and bool(claim.compared and claim.compared[0].value)
+
+
+def _compares_itself(claim: Claim) -> bool:
+    """Tell whether the measured value itself is compared, and not a share or a ratio of it."""
+    first = claim.compared[0].value if claim.compared else math.nan
+    return isinstance(claim.measured, float) and math.isclose(claim.measured, first, rel_tol=1e-4)
 
 
 def _scaled(one: Comparison, scale: float) -> str:

@@ -1,6 +1,10 @@
 """The report in a browser: without server or network, on a phone, in the dark, for everybody."""
 
+import io
+
+import numpy as np
 import pytest
+from PIL import Image
 
 from browser import SCREENS, barriers, chromium, opened, overflow_px
 from elevatorlab.running.provenance import Origin
@@ -67,14 +71,15 @@ def test_a_page_is_for_everybody_on_every_screen(browser, site, name, screen):
         assert overflow_px(page) <= 0
 
 
-def test_a_figure_fits_a_phone_and_opens_in_full_size(browser, site):
+def test_a_figure_keeps_its_size_on_a_phone_and_opens_alone(browser, site):
+    """It is moved sideways in its own place: as narrow as the screen, nobody could read it."""
     with opened(browser, site / "first.html", "phone") as page:
         picture = page.locator(".picture").first
         picture.scroll_into_view_if_needed()
-        assert picture.evaluate("one => one.scrollWidth <= one.clientWidth")
-        assert (
-            picture.locator("img").bounding_box()["width"] <= SCREENS["phone"]["viewport"]["width"]
-        )
+        image = picture.locator("img")
+        assert image.bounding_box()["width"] == float(image.get_attribute("width")) > 390
+        assert picture.evaluate("one => one.scrollWidth > one.clientWidth")
+        assert overflow_px(page) <= 0
         picture.click()
         assert page.url.endswith("table-5.svg")
         assert page.locator("svg").first.bounding_box()["width"] > 390
@@ -166,14 +171,22 @@ def luminance(page, selector, property):
     return sum(int(part) for part in colour.strip("rgb()").split(",")[:3]) / 3
 
 
-def test_dark_is_dark_and_figures_stay_readable(browser, site):
-    """Text turns light on dark; a figure keeps the light ground that it was drawn for."""
+def pixels(page, selector):
+    """Return the grey of each pixel of an element as it is seen, 0 to 255."""
+    seen = Image.open(io.BytesIO(page.locator(selector).first.screenshot()))
+    return np.asarray(seen.convert("L"))
+
+
+def test_dark_is_dark_for_text_and_figures(browser, site):
     with opened(browser, site / "first.html", "dark") as page:
         assert luminance(page, "body", "backgroundColor") < 40
         assert luminance(page, "body", "color") > 200
-        assert luminance(page, ".picture", "backgroundColor") == 255
+        figure = pixels(page, ".picture")
+        assert np.median(figure) < 40 and figure.max() > 200
     with opened(browser, site / "first.html", "wide") as page:
         assert luminance(page, "body", "backgroundColor") == 255
+        figure = pixels(page, ".picture")
+        assert np.median(figure) == 255 and figure.min() < 50
 
 
 def test_a_figure_leads_to_its_trials(browser, site):

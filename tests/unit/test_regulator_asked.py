@@ -52,8 +52,10 @@ def test_systemd():
         AskedLimit("/srv/x y", "wiops", 12),
     )
     assert one.weights == (AskedWeight("", 500, False), AskedWeight("/dev/sdb", 200, False))
-    [one] = read("[Service]\nExecStart=/bin/a\nIOWriteBandwidthMax=/dev/sda 5M\n")
+    unit = "[Service]\nExecStart=/bin/a\nIOWriteBandwidthMax=/dev/sda 5M\n"
+    [one] = read(f"{unit}IODeviceLatencyTargetSec=/dev/sda 2.5ms\n")
     assert one.hints == ("file0",) and one.limits[0].value == 5_000_000
+    assert one.limits[1] == AskedLimit("/dev/sda", "target", 2500)
 
 
 def test_kubernetes_names_a_class_that_the_runtime_knows():

@@ -538,6 +538,23 @@ def test_a_limit_that_the_runtime_dropped(either):
     assert ("limit-differs", WARNING) in either.kinds()
 
 
+def test_a_goal_of_latency_that_the_kernel_does_not_hold(either):
+    either.asked("Id=batch\nControlGroup=/batch\nIODeviceLatencyTargetSec=/dev/sda 25ms\n")
+    [finding] = either.found()  # Debian's kernel has no io.latency
+    assert (finding.kind.value, finding.severity) == ("limit-dropped", ERROR)
+    assert finding.evidence["asked"] == 25_000 and "CONFIG_BLK_CGROUP_IOLATENCY" in finding.sentence
+
+
+def test_a_goal_of_latency_that_is_another(v2):
+    v2.asked("Id=batch\nControlGroup=/batch\nIODeviceLatencyTargetSec=/dev/sda 25ms\n")
+    v2.write("io.latency", "")
+    assert v2.kinds() == [("limit-dropped", ERROR)]
+    v2.write("io.latency", "8:0 target=50000")
+    assert v2.kinds() == [("limit-differs", ERROR)]
+    v2.write("io.latency", "8:0 target=25000")
+    assert v2.found() == []
+
+
 def test_a_dropped_limit_of_writes_explains_that_only_reads_are_limited(v2):
     v2.limited(key="rbps")
     v2.did(written=64 * MIB)

@@ -48,6 +48,9 @@ SYSTEMD = {
     "BlockIOReadBandwidth": "rbps",
     "BlockIOWriteBandwidth": "wbps",
 }
+#: The goal of latency in a unit's file (``systemctl show`` does not print it), and its key, in us.
+SYSTEMD_LATENCY = "IODeviceLatencyTargetSec"
+LATENCY = "target"
 #: systemd's properties of weights: whether they have the scale of blkio.
 SYSTEMD_WEIGHTS = {"IOWeight": False, "BlockIOWeight": True}
 SYSTEMD_DEVICE_WEIGHTS = {"IODeviceWeight": False, "BlockIODeviceWeight": True}
@@ -60,7 +63,7 @@ LOOKS_LIKE_IO = re.compile(r"blk-?io|blockio|iops|[rw]bps|io\.max|io-?weight", r
 
 
 class AskedLimit(NamedTuple):
-    """A limit of a device: a path, or ``major:minor``."""
+    """A limit of a device, or a goal of its latency; the device is a path, or ``major:minor``."""
 
     device: str
     key: str
@@ -290,6 +293,8 @@ def _units(file: str, text: str) -> Iterator[Asked]:
             device, _, figure = value.rpartition(" ")
             if key in SYSTEMD and device and figure not in UNSET:
                 limits.append(AskedLimit(device.lstrip("-"), SYSTEMD[key], number(figure)))
+            elif key == SYSTEMD_LATENCY and device and figure not in UNSET:
+                limits.append(AskedLimit(device, LATENCY, microseconds(figure)))
             elif key in SYSTEMD_DEVICE_WEIGHTS and device and figure not in UNSET:
                 weights.append(AskedWeight(device, number(figure), SYSTEMD_DEVICE_WEIGHTS[key]))
             elif key in SYSTEMD_WEIGHTS and value.isdigit() and value not in UNSET:
@@ -312,6 +317,18 @@ def number(text: str) -> int:
         raise Refused(f"expected a number as 1048576, 10M or 10Mi; found {text!r}; correct it")
     power = " KMGT".index(match[2].upper() or " ")
     return round(float(match[1]) * float(1024 if match[3] else 1000) ** power)
+
+
+def microseconds(text: str) -> int:
+    """Return a time as systemd writes it; a number alone is in seconds.
+
+    >>> microseconds("25ms"), microseconds("2.500ms"), microseconds("1")
+    (25000, 2500, 1000000)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms|s|)", text.strip())
+    if not match:
+        raise Refused(f"expected a time as 25ms or 1s; found {text!r}; correct it")
+    return round(float(match[1]) * {"us": 1, "ms": 1e3}.get(match[2], 1e6))
 
 
 def fetched() -> list[Asked]:

@@ -9,7 +9,8 @@ import re
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..regulator.shared_journals import text_of
+from ..regulator.shared_journals import lines_of, text_of
+from .asked import LATENCY
 from .audited_host import holding
 from .findings import Finding, Kind, Severity
 from .weight_findings import weighers, weight_on
@@ -218,6 +219,13 @@ def of_disk(
             f"its limit was asked for the partition {parts[0]}, and the kernel takes limits of "
             f"whole disks alone; ask for {disk} instead",
         )
+    elif held is None and last.key == LATENCY and not (folder / "io.latency").exists():
+        yield Finding(
+            *(Kind.DROPPED, ERROR, subject, found),
+            f"{one.source} was asked for a latency of {last.value} us on {disk}, and there is no "
+            "io.latency, which needs cgroup v2 and a kernel with CONFIG_BLK_CGROUP_IOLATENCY; boot "
+            "one, or give weights and use io.cost",
+        )
     elif held is None:
         yield Finding(
             *(Kind.DROPPED, ERROR, subject, found),
@@ -236,11 +244,16 @@ def of_disk(
 
 
 def held_by(host: Host, folder: pathlib.Path, disk: str, key: str) -> int | None:
-    """Return the limit that a cgroup holds for a disk.
+    """Return the limit that a cgroup holds for a disk, or the goal of its latency.
 
     systemd asks for the disk below an encrypted volume, and crun makes a cgroup inside.
     """
     names = host.devices.chain(disk)
+    if key == LATENCY:
+        goals = {host.devices.names.get(one): on for one, on in lines_of(folder / "io.latency")}
+        words = next((goals[name] for name in names if name in goals), "")
+        goal = words.partition("target=")[2]
+        return int(goal) if goal.isdigit() else None
     for place in (folder, folder / "container"):
         for limit in host.limits(place) if place.is_dir() else []:
             if host.devices.names.get(limit.number) in names and key in limit.values:

@@ -388,9 +388,11 @@ def ordering(pairs: Mapping[str, tuple[Interval, bool]], margin: float) -> Held:
 def _of_sides(sides: Sequence[int | None], excluded: bool) -> Verdict:
     if -1 in sides:
         return Verdict.CONTRADICTED
+    if None in sides:  # it may still turn out the other way round
+        return Verdict.UNDECIDED
     if 1 in sides:
         return Verdict.REPRODUCED if set(sides) == {1} else Verdict.DIRECTION_ONLY
-    return Verdict.CONTRADICTED if set(sides) == {0} and excluded else Verdict.UNDECIDED
+    return Verdict.CONTRADICTED if excluded else Verdict.UNDECIDED
 
 
 def to_decide_sides(measured: Iterable[Interval], margin: float, neutral: float = 1) -> int | None:

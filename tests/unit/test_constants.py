@@ -19,6 +19,8 @@ FIXED = {
     "DECIDED": (0.95, date(2026, 11, 21)),
     "FEWEST_FOR_P99": (299, date(2026, 11, 21)),
     "FEWEST_PLACES": (3, date(2026, 11, 21)),
+    "FULL_DEPTH": (64, date(2026, 11, 28)),
+    "FULL_SHARE": (0.9, date(2026, 11, 28)),
     "HALF_A_STEP": (0.5, date(2026, 11, 21)),
     "LEAST_IN_FLIGHT": (0.9, date(2026, 11, 27)),
     "INDISTINGUISHABLE": (7, date(2026, 11, 27)),

@@ -8,7 +8,7 @@ point. The value shown as measured is that ratio times the published value of th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -34,13 +34,14 @@ from ...judging.verdicts import (
     undecided,
     widened,
 )
+from ...plugins.profiles import PROFILES
 from ..kit.cells import once_a_table, paired_ratio
 from .columns import COLUMNS, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
 from .measures import (
-    FEWEST_FOR_P99,
     MEAN,
     P99,
+    READ_PERCENT,
     THROUGHPUT,
     apart,
     at,
@@ -68,13 +69,15 @@ from .published import (
     LINK_GBPS,
     NAME,
     NOOP,
+    POINT_STEP,
     SBQ,
     SCHEDULER,
     gain_by_depth,
     noop_beside,
+    published_at,
     single_core_latency,
 )
-from .trials import CORES_OF_SIZES, LOCAL
+from .trials import CORES_OF_SIZES, FEWEST_FOR_P99, LINKED_KIB, LOCAL, PROFILE, REQUEST_KIB
 
 # Points of the document's curves: SBQ relative to noop, and noop's own shape.
 
@@ -98,7 +101,7 @@ def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
 def _quantity(row: Mapping[str, Any]) -> tuple[str, str, float]:
     """Return the measured column, the published one, and the resolution of its reading."""
     return {
-        "throughput": (THROUGHPUT, "throughput_kiops", KIOPS_STEP),
+        "throughput": (THROUGHPUT, "throughput_kiops", POINT_STEP),
         "mean": (MEAN, "latency_us", LATENCY_STEP_US),
         "p99": (P99, "latency_us", LATENCY_STEP_US),
     }[row["of"]]
@@ -143,6 +146,8 @@ def _held_against(
     low, high = (item.number - step) / (beside + step), (item.number + step) / (beside - step)
     tolerance = item.tolerance
     allowed = widened((low, high), tolerance)
+    if 1 / gone() <= published <= gone():  # a repetition of the document might show no difference
+        low, high = min(low, 1), max(high, 1)
     verdict, why, evidence = compare(
         measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
     )
@@ -199,8 +204,8 @@ def _reference_of_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     own = at(table, THROUGHPUT, **here)
     ratio = paired_ratio(own, _geometric_mean(pd.DataFrame(rates)))
     kiops = pd.DataFrame([others])
-    mean, most = (float(_geometric_mean(kiops + step).iloc[0]) for step in (0, KIOPS_STEP))
-    step, found = max(KIOPS_STEP, most - mean), _in_unit(own, THROUGHPUT)
+    mean, most = (float(_geometric_mean(kiops + step).iloc[0]) for step in (0, POINT_STEP))
+    step, found = max(POINT_STEP, most - mean), _in_unit(own, THROUGHPUT)
     return _held_against(item, ratio, mean, step, here, found, "the other depths")
 
 
@@ -265,7 +270,7 @@ def _peak_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
     own, noop = (peak(table, scheduler=name, **where) for name in ("sbq", "none"))
     item, ratio = item._replace(published=printed[SBQ]), paired_ratio(own, noop)
     found = _in_unit(own, THROUGHPUT)
-    return _held_against(item, ratio, printed[NOOP], KIOPS_STEP, where, found)
+    return _held_against(item, ratio, printed[NOOP], POINT_STEP, where, found)
 
 
 def _latency_price(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -288,7 +293,8 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
     found = gains(table, "depth", **where)
     if len(found) < 2:
         return not_testable(f"Fewer than two depths were run ({words(where)}).")
-    if not all(ratio.bounded for _, ratio in found):
+    found = [(depth, ratio) for depth, ratio in found if ratio.bounded]
+    if len(found) < 2:
         return undecided(f"One repetition does not decide it ({words(where)}).", needed=2)
     here = crossing([(depth, ratio.value) for depth, ratio in found])
     ratios = ", ".join(f"{depth:g}: {ratio.value:.3g}" for depth, ratio in found)
@@ -299,7 +305,8 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
     verdict = Verdict.REPRODUCED if overlap else Verdict.DIRECTION_ONLY
     sides = [excluding(ratio, (1.0,)) for depth, ratio in found if depth in here]
     weakest = max(sides, key=lambda one: one.p_value or 0)
-    return Judgement(verdict, f"between {_between(here)}", said, weakest)
+    cell = cell_of({**where, "depth": here[1]})
+    return Judgement(verdict, f"between {_between(here)}", said, weakest, cell)
 
 
 def crossing(ratios: list[tuple[float, float]]) -> tuple[float, float] | None:
@@ -406,11 +413,31 @@ def _on_one_core(judge: Judge) -> Judge:
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
         if not (sharing := shared(table)).empty:
             return judge(item, sharing)
-        table = table[table["cores"] == 1]
+        own = table[table["cores"] == 1]
         unscaled = item.select.get("scale") == "unscaled"
-        if table.empty or (unscaled and 1 not in set(table["time_scale"])):
+        if own.empty or (unscaled and 1 not in set(own["time_scale"])):
             return not_testable("Not run here with one core for the host and one for the target.")
-        return _one_way(table) or _on(1, judge(item, table))
+        return _one_way(own) or _on(1, judge(item, own))
+
+    return judged
+
+
+def _of_full_queue(judge: Judge) -> Judge:
+    """Let a claim about a full queue be judged by rows in which each side has a core of its own.
+
+    Like the document's two machines, these share no processor, and they have no link. With a full
+    queue its delay takes no part; with fewer requests in flight it decides, and only the shared
+    core has a link.
+    """
+    otherwise = _on_one_core(judge)
+
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        is_full = item.select.get("io_depth", FULL_DEPTH) >= FULL_DEPTH
+        unscaled = item.select.get("scale") == "unscaled"
+        own = table[(table["cores"] == 1) & (table["driver"] == item.select["driver"])]
+        if not is_full or unscaled or own.empty or _one_way(own):
+            return otherwise(item, table)
+        return _on(1, judge(item, own))
 
     return judged
 
@@ -441,6 +468,8 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
     where = where_of(row, table)
     column, step = _column(row)
     per_unit = 1e9 / KIB_BITS if column == "throughput_gbps" else 1000
+    if unlike := _unlike(table, row):
+        return not_testable(unlike)
     if row["scheduler"] == SBQ:
         beside = noop_beside(row, column)
         ratio, found = gain(_of(table, cores), **where), _rate(table, row, "sbq") / per_unit
@@ -448,6 +477,8 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
     reference, called = _reference(row)
     if reference == row:
         return not_testable(_IS_REFERENCE)
+    if unlike := _unlike(table, reference):
+        return not_testable(unlike)
     rate, printed = _rate(table, row), noop_beside(reference, column)
     ratio, found = paired_ratio(rate, _rate(table, reference)), rate / per_unit
     return _on(cores, _held_against(item, ratio, printed, step, where, found, called))
@@ -473,10 +504,55 @@ def _column(row: Mapping[str, Any]) -> tuple[str, float]:
 
 def _reference(row: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Return the reference point of noop's curve, and what it is called."""
-    for name, value, called in (("request_kb", 4, "4 KiB"), ("read_percent", 100, "reads only")):
-        if name in row:
-            return {**row, name: value}, called
+    if "request_kb" in row:
+        kib = 4 if row["request_kb"] < LINKED_KIB else LINKED_KIB
+        return {**row, "request_kb": kib}, f"{kib} KiB"
+    if "read_percent" in row:
+        return {**row, "read_percent": 100}, "reads only"
     return {**row, "cores": 1}, "1 core"
+
+
+FULL_SHARE = 0.9
+"""Of what a link or an SSD can carry: with more, it and not the processors decides."""
+
+
+def _unlike(
+    table: pd.DataFrame, row: Mapping[str, Any], schedulers: Sequence[str] = (NOOP, SBQ)
+) -> str:
+    """Say that a link or an SSD is full at a point of the document and not here, or only here.
+
+    Then one shows what a scheduler gains, and the other how much the link or SSD carries. Empty
+    where both are full, or neither. Without a link here, only an SSD can be full.
+    """
+    linked = row.get("request_kb", 0) >= LINKED_KIB
+    if not linked and row["target"] != "nvme_ssd":
+        return ""
+    printed_limit, limit = (
+        (LINK_GBPS, LINK_GBPS * 1e9 / KIB_BITS) if linked else _limits_of_ssd(row)
+    )
+    column, _ = _column(row)
+    for scheduler in schedulers:
+        printed = published_at({**row, "scheduler": scheduler}, column)
+        rate = _rate(table, row, SCHEDULER[scheduler]).mean() * (scale_of(table) or 1)
+        there, here = (printed or math.nan) / printed_limit, rate / limit
+        if min(there, here) < FULL_SHARE <= max(there, here):
+            return (
+                f"{'The link' if linked else 'The SSD'} is full in one of the two and not in the "
+                f"other: {scheduler} takes {there:.0%} of it in the document, and {here:.0%} here."
+            )
+    return ""
+
+
+def _limits_of_ssd(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return what the document's SSD does at a point, in kIOPS, and the model here, in requests/s.
+
+    The document shows its SSD full with reads and with writes; a mix takes the time of its parts.
+    """
+    reads = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
+    parts = {"randread": reads / 100, "randwrite": 1 - reads / 100}
+    printed = 1 / sum(part / limit_kiops("nvme_ssd", of) for of, part in parts.items())
+    model = PROFILES.get(PROFILE["nvme_ssd"]).bandwidth_mib_s
+    return printed, model * 1024 / REQUEST_KIB
 
 
 def _on(cores: int, judgement: Judgement) -> Judgement:
@@ -492,7 +568,7 @@ def _gain_is_gone_apart(item: Statement, table: pd.DataFrame) -> Judgement:
     where = where_of({name: case[name] for name in ("target", "operation", "driver")}, table)
     found = {float(cores): gain(_of(table, cores), **where) for cores in cores_in(table)}
     shown = core_ratios(case["target"], case["operation"])
-    return _end(found, gone_from(shown), int(shown.index[-1]), words(where))
+    return _end(found, shown, words(where))
 
 
 def _gain_is_gone_by_size_apart(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -501,22 +577,25 @@ def _gain_is_gone_by_size_apart(item: Statement, table: pd.DataFrame) -> Judgeme
     where = where_of({name: case[name] for name in ("target", "operation", "driver")}, table)
     found = dict(gains(_of(table, case["cores"]), "request_kib", **where))
     shown = size_ratios(case["operation"])
-    return _end(found, gone_from(shown), int(shown.index[-1]), words(where), "KiB")
+    for kib in (one for one in shown.index if one in found):
+        point = {**case, "table": case["place"], "scheduler": NOOP, "request_kb": kib}
+        if unlike := _unlike(table, point, (NOOP,)):
+            return not_testable(f"With {kib:g} KiB: {unlike}")
+    return _end(found, shown, words(where), "KiB")
 
 
 def _end(
-    found: Mapping[float, Interval | None],
-    printed: int | None,
-    last: int,
-    said: str,
-    unit: str = "cores",
+    found: Mapping[float, Interval | None], shown: pd.Series, said: str, unit: str = "cores"
 ) -> Judgement:
-    """Compare the number from which on there is no gain with the published number.
+    """Compare the number from which on there is no gain with the document's.
 
-    The published number is `printed`. If it is None, the document shows a gain up to `last`.
+    Of either it is a range. The document's curve `shown` met noop's where it did, or where a
+    repetition might have. What was `found` has intervals. An end that was not reached is infinite.
     """
     ratios = {cores: one for cores, one in found.items() if one is not None}
-    needed = printed or last
+    last = int(shown.index[-1])
+    printed = _range_of_ends(shown, shown, 1.0)
+    needed = last if math.isinf(printed[0]) else int(printed[0])
     if len(ratios) < 2 or max(ratios) < needed:
         ran = ", ".join(f"{one:g}" for one in ratios) or "none"
         return not_testable(
@@ -525,15 +604,35 @@ def _end(
         )
     if not all(one.bounded for one in ratios.values()):
         return undecided(f"One repetition does not decide it ({said}).")
-    values = pd.Series({cores: one.value for cores, one in ratios.items()})
-    here = gone_from(values)
-    shown = ", ".join(f"{one:g}: {value:.3g}" for one, value in values.items())
-    published = f"from {printed} {unit} on" if printed else f"nowhere up to {last} {unit}"
-    reason = f"SBQ / noop by {unit}: {shown}; published: {gone():.3f} or less {published}. {said}."
-    if here == printed:
-        return Judgement(Verdict.REPRODUCED, here or "on none of them", reason)
-    verdict = Verdict.DIRECTION_ONLY if here and printed else Verdict.CONTRADICTED
-    return Judgement(verdict, here or "on none of them", reason)
+    lows, highs = (
+        pd.Series({cores: getattr(one, end) for cores, one in ratios.items()})
+        for end in ("low", "high")
+    )
+    here = _range_of_ends(lows, highs, gone())
+    shown_here = ", ".join(f"{one:g}: {ratio.text()}" for one, ratio in ratios.items())
+    reason = (
+        f"SBQ / noop by {unit}: {shown_here}. Its gain is {gone():.3f} or less from {_ends(here)} "
+        f"{unit} on; published: from {_ends(printed)} {unit} on. {said}."
+    )
+    if printed[0] <= here[0] and here[1] <= printed[1]:
+        return Judgement(Verdict.REPRODUCED, _ends(here), reason)
+    if here[1] < printed[0] or printed[1] < here[0]:
+        return Judgement(Verdict.CONTRADICTED, _ends(here), reason)
+    return undecided(reason, _ends(here))
+
+
+def _range_of_ends(lows: pd.Series, highs: pd.Series, most: float) -> tuple[float, float]:
+    """Return the first and the last number from which on there may be no gain.
+
+    Ratios of `lows` up to `gone` may be no gain; ratios of `highs` up to `most` surely are none.
+    """
+    first, last = gone_from(lows), gone_from(highs, most)
+    return first or math.inf, last or math.inf
+
+
+def _ends(ends: tuple[float, float]) -> str:
+    words_of = ["none of them" if math.isinf(end) else f"{end:g}" for end in dict.fromkeys(ends)]
+    return " or ".join(words_of)
 
 
 def judge(measured: pd.DataFrame) -> list[Claim]:
@@ -600,7 +699,11 @@ def _steady(judge: Judge) -> Judge:
     return judged
 
 
+FULL_DEPTH = 64
+"""From this depth on, the document's curves are flat: the queue is always full."""
+
 _POINTS = ("point_gain", "noop_shape")
+_OF_FULL_QUEUE = ("point_gain", "peak_ratio")
 
 _OF_ONE_CORE: dict[str, Judge] = {
     "point_gain": _point_gain,
@@ -634,6 +737,20 @@ _DECIDED_BY: DecidedBy = {
         "shortest window lasts up to 6 % longer than it does",
         fixed=date(2026, 11, 27),
     ): tuple(_OF_ONE_CORE),
+    Constant(
+        name="FULL_SHARE",
+        value=FULL_SHARE,
+        of="of what link or SSD carry is so much that they decide",
+        reason="the document's own curves flatten from there on",
+        fixed=date(2026, 11, 28),
+    ): ("cores", "many_cores", "gain_is_gone_by_size"),
+    Constant(
+        name="FULL_DEPTH",
+        value=FULL_DEPTH,
+        of="requests in flight at least keep the queue full",
+        reason="the document's curves are flat from there on",
+        fixed=date(2026, 11, 28),
+    ): _OF_FULL_QUEUE,
 }
 
 _APART: dict[str, Judge] = {
@@ -643,11 +760,14 @@ _APART: dict[str, Judge] = {
     "gain_is_gone_by_size": _gain_is_gone_by_size_apart,
 }
 
+
+def _by_rig(name: str, judge: Judge) -> Judge:
+    """Let a claim be judged by the rows of the rig that is like the document's."""
+    if name in _APART:
+        return _on_cores(_APART[name], judge)
+    return _of_full_queue(judge) if name in _OF_FULL_QUEUE else _on_one_core(judge)
+
+
 JUDGES: dict[str, Judge] = {
-    **{
-        name: _steady(
-            _on_cores(_APART[name], _once(judge)) if name in _APART else _on_one_core(_once(judge))
-        )
-        for name, judge in _OF_ONE_CORE.items()
-    },
+    name: _steady(_by_rig(name, _once(judge))) for name, judge in _OF_ONE_CORE.items()
 }

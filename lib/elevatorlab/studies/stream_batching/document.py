@@ -60,10 +60,12 @@ def size_ratios(operation: str) -> pd.Series:
     return gain_along(table[table["operation"] == operation], "request_kb", "throughput_gbps")
 
 
-def gone_from(ratios: pd.Series) -> int | None:
+def gone_from(ratios: pd.Series, most: float | None = None) -> int | None:
     """Return the number of cores, or size, from which on there is no gain; None if it never ends.
 
     `ratios`: SBQ relative to noop, by number of cores or request size: as from `core_ratios`.
+    `most`: The largest ratio that is no gain; by default `gone`.
     """
-    there = [place for place in ratios.index if (ratios.loc[place:] <= gone()).all()]
+    most = gone() if most is None else most
+    there = [place for place in ratios.index if (ratios.loc[place:] <= most).all()]
     return int(there[0]) if there else None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...judging.matching import Run
-from .measures import FEWEST_FOR_P99, apart, scale_of, shared, target_is_apart
+from .measures import apart, scale_of, shared, target_is_apart
+from .trials import FEWEST_FOR_P99
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

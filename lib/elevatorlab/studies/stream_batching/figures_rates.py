@@ -23,7 +23,6 @@ from ..kit.cells import in_order, rows_of
 from ..kit.tables import cells
 from .measures import (
     DRIVERS,
-    FEWEST_FOR_P99,
     MEAN,
     P99,
     READ_PERCENT,
@@ -38,7 +37,7 @@ from .measures import (
     where_of,
 )
 from .published import KIB_BITS, LINK_GBPS, SCHEDULER
-from .trials import LOCAL, SCHEDULERS
+from .trials import FEWEST_FOR_P99, LOCAL, SCHEDULERS
 
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
 #: The lines of the drivers, which differ without colours, too.

@@ -23,11 +23,6 @@ READ_PERCENT = {"randread": 100, "randwrite": 0}
 
 THROUGHPUT, MEAN, P99 = "throughput_iops", "latency_mean_us", "latency_p99_us"
 
-FEWEST_FOR_P99 = 299
-"""The fewest requests from which a 99th percentile is taken. Among fewer, even the slowest may be
-below the true percentile: all n requests are below it with a probability of 0.99^n. From 299 on,
-this probability is below 5 %."""
-
 
 def _own_knobs(table: pd.DataFrame) -> NDArray[np.bool_]:
     """Tell which rows are not those in which SBQ had other knobs than its defaults."""

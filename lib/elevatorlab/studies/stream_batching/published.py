@@ -1,7 +1,7 @@
 """The document's six figures: points read off the vector drawing of the published PDF.
 
-The document prints no numbers. So instead of a rounding step, there is a resolution of the reading:
-about 1 kIOPS on lines, 5 kIOPS on the hatched bars of Figure 5, 0.1 Gb/s in Figure 6, and 1 us.
+The document prints no numbers. So instead of a rounding step, there is a resolution of the reading
+(`POINT_STEP` and its neighbours).
 Figures 1 and 2 do not print the I/O depths of their points either. The depths (powers of two) were
 assigned to the points by their order.
 """
@@ -23,9 +23,11 @@ NOOP, SBQ = "noop", "sbq"
 #: What the document calls noop is the kernel's ``none``.
 SCHEDULER = {NOOP: "none", SBQ: "sbq"}
 
-KIOPS_STEP, BAR_STEP, GBPS_STEP, LATENCY_STEP_US = 1.0, 5.0, 0.1, 0.5
-"""Resolution of the reading: lines and bars in thousand requests per second, Figure 6 in Gb/s, and
-latencies, which were read off in whole microseconds."""
+POINT_STEP, KIOPS_STEP, BAR_STEP, GBPS_STEP, LATENCY_STEP_US = 0.2, 1.0, 5.0, 0.1, 0.5
+"""Resolution of the reading: the points of Figures 1 and 2, the lines of 3 and 4 and the bars of 5
+in thousand requests per second, Figure 6 in Gb/s, and latencies, which were read off in whole
+microseconds. Figures 1 and 2 show each throughput twice, and no two readings differ by more than
+0.1."""
 
 LINK_GBPS = 100
 """What the document's link carries: "100Gbps links, directly connected without any intervening
@@ -89,15 +91,19 @@ VARIED = ("io_depth", "request_kb", "read_percent", "cores")
 
 def noop_beside(row: Mapping[str, Any], column: str) -> float | None:
     """Return what the document shows for noop at the point of a row; None if it shows nothing."""
-    beside = _noop_points().get((row["table"], row[varied(row)]))
-    return None if beside is None else float(beside[column])
+    return published_at({**row, "scheduler": NOOP}, column)
+
+
+def published_at(row: Mapping[str, Any], column: str) -> float | None:
+    """Return what the document shows at the point of a row; None if it shows nothing."""
+    there = _by_point().get((row["table"], row["scheduler"], row[varied(row)]))
+    return None if there is None else float(there[column])
 
 
 @cache
-def _noop_points() -> dict[tuple[str, float], dict[str, Any]]:
-    noop = points()[points()["scheduler"] == NOOP]
-    rows = cast("list[dict[str, Any]]", noop.to_dict("records"))
-    return {(row["table"], row[varied(row)]): row for row in rows}
+def _by_point() -> dict[tuple[str, str, float], dict[str, Any]]:
+    rows = cast("list[dict[str, Any]]", points().to_dict("records"))
+    return {(row["table"], row["scheduler"], row[varied(row)]): row for row in rows}
 
 
 def varied(row: Mapping[str, Any]) -> str:

@@ -67,6 +67,11 @@ APART_MS = {"ramp_ms": 2, "counted_ms": 8, "window_ms": 20}
 #: tenth of what is measured. A turnaround is the time of a request among all that are in flight.
 TURNAROUNDS = 10
 
+FEWEST_FOR_P99 = 299
+"""The fewest requests from which a 99th percentile is taken. Among fewer, even the slowest may be
+below the true percentile: all n requests are below it with a probability of 0.99^n. From 299 on,
+this probability is below 5 %."""
+
 #: Requests a second that a processor of the host makes at least, by size: less than any point of a
 #: first run on the deterministic testbed. Real machines make more. Where the target has processors
 #: of its own, the host's does more of them.
@@ -465,7 +470,8 @@ def _turnarounds_ms(point: Point, curve: Curve, link: Link | None) -> int:
     """Return how long `TURNAROUNDS` of the requests take at most that a processor has in flight.
 
     A request waits for the processors or the link, which serve one after the other, and for the
-    disk.
+    disk. On a shared core, Figures 1 and 2 have 99th percentiles of few requests in flight, so
+    there it is as long as the requests of such a percentile take, which wait for SBQ and the link.
     """
     depth, request_kib = int(point["iodepth"]), int(str(point["bs"]).removesuffix("k"))
     least_iops: float = LEAST_IOPS_APART if curve.cores else LEAST_IOPS
@@ -476,7 +482,12 @@ def _turnarounds_ms(point: Point, curve: Curve, link: Link | None) -> int:
             least_iops, link.rate_gbit_s * 1e9 / curve.cores / (request_kib * KIB_BITS)
         )
     disk_us = PROFILES.get(PROFILE[curve.target]).service_time_us * curve.scale
-    return math.ceil(TURNAROUNDS * (1000 * depth / least_iops + disk_us / 1000))
+    turnaround_ms = 1000 * depth / least_iops + disk_us / 1000
+    if curve.cores is not None:
+        return math.ceil(TURNAROUNDS * turnaround_ms)
+    wait_ms = (BATCH_TIMEOUT_US + 2 * LINK_DELAY_US) * curve.scale / 1000
+    of_percentile_ms = FEWEST_FOR_P99 / depth * (turnaround_ms + wait_ms)
+    return math.ceil(max(TURNAROUNDS * turnaround_ms, of_percentile_ms))
 
 
 def _traced(curve: Curve) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from ...judging.constants import TIES, DecidedBy
 from ...judging.engine import Judge
 from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
-from ...judging.matching import emulated_apart, in_words, joined_testbeds
+from ...judging.matching import DETERMINISTIC, emulated_apart, in_words, joined_testbeds
 from ...judging.verdicts import (
     TIE_MARGIN,
     Evidence,
@@ -37,7 +37,6 @@ from ...judging.verdicts import (
     six_digits,
     widened,
 )
-from ...plugins.testbeds import DEFAULT
 from ..kit.cells import by_repetition, once_a_table, paired_ratio, rows_of
 from ..kit.choices import Choice, together
 from ..kit.reasons import named_reason
@@ -82,6 +81,13 @@ def _not_comparable(table: pd.DataFrame) -> str:
     if not emulated:
         return ""
     return f"Not comparable: the VM's processor is emulated, not virtual ({emulated['vm']})."
+
+
+def _not_compared(measured: Interval | None, table: pd.DataFrame) -> str:
+    """Say why VM and container were not compared, or cannot be; empty if they can."""
+    if measured is not None:
+        return _not_comparable(table)
+    return _no_arm("vm" if "container" in table["arm"].unique() else "container", table)
 
 
 # The states of the page cache in which a claim about test 2, or about the virtual machine alone, is
@@ -213,8 +219,7 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Judgement:
         return ratio and ratio.map(lambda value: improvement_percent(1, value, base))
 
     measured = from_arm("vm")
-    absent = "vm" if "container" in table["arm"].unique() else "container"
-    reason = _no_arm(absent, table) if measured is None else _not_comparable(table)
+    reason = _not_compared(measured, table)
     if measured is None or reason:
         alone = from_arm("host")
         if alone is None:
@@ -231,7 +236,7 @@ def _improvement(item: Statement, table: pd.DataFrame) -> Judgement:
         return not_testable("Rounding to 1 ms leaves open whether the container was faster.")
     read = rows_of(table, **where, arm="container")
     time_s = read["time_s"].mean()
-    in_turns = row["test"] == TEST_1 and set(read["testbed"]) == {DEFAULT}
+    in_turns = row["test"] == TEST_1 and set(read["machine"]) == {DETERMINISTIC}
     if in_turns and 100 * TICK_S / time_s > item.tolerance:
         return not_testable(
             f"The read takes {time_s:.3g} s, in turns with the writer of {TICK_S:g} s each. One "
@@ -246,8 +251,7 @@ def _total_improvement(item: Statement, table: pd.DataFrame) -> Judgement:
     where = {name: item.select[name] for name in ("test", "variant")} | {"scheduler": scheduler}
     sides = [{**where, "arm": arm} for arm in ("container", "vm")]
     ratio = total_ratio(table, *sides)
-    absent = "vm" if "container" in table["arm"].unique() else "container"
-    reason = _no_arm(absent, table) if ratio is None else _not_comparable(table)
+    reason = _not_compared(ratio, table)
     if ratio is None or reason:
         return not_testable(reason)
     if smaller := _smaller_files(rows_of(table, **where), "published_size_mb"):

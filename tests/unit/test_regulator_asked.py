@@ -56,6 +56,8 @@ def test_systemd():
     [one] = read(f"{unit}IODeviceLatencyTargetSec=/dev/sda 2.5ms\n")
     assert one.hints == ("file0",) and one.limits[0].value == 5_000_000
     assert one.limits[1] == AskedLimit("/dev/sda", "target", 2500)
+    [spaced] = read("[Service]\nIODeviceLatencyTargetSec=/dev/sda 25 ms\n")
+    assert spaced.limits == (AskedLimit("/dev/sda", "target", 25_000),)
 
 
 def test_kubernetes_names_a_class_that_the_runtime_knows():

@@ -293,8 +293,9 @@ def _units(file: str, text: str) -> Iterator[Asked]:
             device, _, figure = value.rpartition(" ")
             if key in SYSTEMD and device and figure not in UNSET:
                 limits.append(AskedLimit(device.lstrip("-"), SYSTEMD[key], number(figure)))
-            elif key == SYSTEMD_LATENCY and device and figure not in UNSET:
-                limits.append(AskedLimit(device, LATENCY, microseconds(figure)))
+            elif key == SYSTEMD_LATENCY and device:
+                disk, _, time = value.partition(" ")
+                limits.append(AskedLimit(disk, LATENCY, microseconds(time)))
             elif key in SYSTEMD_DEVICE_WEIGHTS and device and figure not in UNSET:
                 weights.append(AskedWeight(device, number(figure), SYSTEMD_DEVICE_WEIGHTS[key]))
             elif key in SYSTEMD_WEIGHTS and value.isdigit() and value not in UNSET:
@@ -322,13 +323,14 @@ def number(text: str) -> int:
 def microseconds(text: str) -> int:
     """Return a time as systemd writes it; a number alone is in seconds.
 
-    >>> microseconds("25ms"), microseconds("2.500ms"), microseconds("1")
+    >>> microseconds("25ms"), microseconds("2.5 ms"), microseconds("1")
     (25000, 2500, 1000000)
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms|s|)", text.strip())
-    if not match:
-        raise Refused(f"expected a time as 25ms or 1s; found {text!r}; correct it")
-    return round(float(match[1]) * {"us": 1, "ms": 1e3}.get(match[2], 1e6))
+    units = {"us": 1, "ms": 1e3, "s": 1e6, "": 1e6}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) *([a-z]*)", text.strip())
+    if not match or match[2] not in units:
+        raise Refused(f"expected a time of latency as 25ms or 1s; found {text!r}; correct it")
+    return round(float(match[1]) * units[match[2]])
 
 
 def fetched() -> list[Asked]:

@@ -1,6 +1,7 @@
 """Two stored references: quick's, and that of the preset paper, which is shown first."""
 
 import csv
+import json
 
 import pytest
 
@@ -79,6 +80,21 @@ def test_each_has_its_own_digests_costs_and_origin(stored, monkeypatch):
         (origin,) = provenance.of([ResultSource.of(STUDY, f"reference/{preset}")])
         assert (origin.preset, set(origin.trials)) == (preset, set(trials))
     assert not set(references.digests(STUDY)) & set(references.digests(STUDY, "paper"))
+
+
+def test_an_origin_tells_only_what_its_trials_share(stored):
+    def of_both():
+        return [origin.facts for origin in provenance.of_results(stored)]
+
+    shared = of_both()[0]["accelerator"]
+    assert all(facts["accelerator"] == shared for facts in of_both())
+    file = next(results_in(stored, STUDY)).folder / "provenance.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps(content | {"accelerator": f"{shared}, on four processors"}))
+    with_it = [facts for facts in of_both() if "accelerator" in facts]
+    assert len(with_it) == len(of_both()) - 1
+    (origin,) = provenance.of([ResultSource.of(STUDY, "reference")])
+    assert "accelerator" not in origin.facts
 
 
 def test_a_study_stored_alone_leaves_the_costs_of_the_others(stored, monkeypatch):

@@ -62,9 +62,11 @@ def of_results(results: str | Path) -> list[Origin]:
         trials = {name: words(trial) for name, trial, _ in several}
         wall_s = round(sum(provenance["wall_s"] for _, _, provenance in several), 1)
         repetitions = max(trial["repetition"] for _, trial, _ in several)
-        first = several[0][2]
+        first, *others = (provenance for *_, provenance in several)
+        shared = {key: first[key] for key in first if all(o.get(key) == first[key] for o in others)}
         command = _command(study, testbed, preset, set(trials), repetitions)
-        origin = _origin(study, testbed, preset, trials, first, command)
+        shared |= {"image_digest": first["image_digest"]}
+        origin = _origin(study, testbed, preset, trials, shared, command)
         origins.append(origin._replace(facts={**origin.facts, "wall time_s": wall_s}))
     return origins
 
@@ -111,19 +113,23 @@ def words(trial: Mapping[str, Any]) -> str:
 
 
 def _facts(one: Mapping[str, Any]) -> dict[str, str]:
-    """Return facts for the reader about the machine on which trials ran, on any testbed."""
+    """Return facts for the reader about the machine on which trials ran, on any testbed.
+
+    `one`: The provenance that all the trials share.
+    """
     host = one.get("host")
-    simulated = "qemu" in one
+    kernel = one.get("kernel")
+    simulated = one.get("qemu") is not None
     found = {
         "machine": one.get("machine"),
-        "accelerator": one["accelerator"],
-        "kernel": f"Debian {one['kernel']}" if simulated else one["kernel"],
+        "accelerator": one.get("accelerator"),
+        "kernel": kernel and (f"Debian {kernel}" if simulated else kernel),
         "host": host and f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}",
         "disks": ", ".join(host.get("disks", ())) if host else None,
         "QEMU": one.get("qemu"),
         "image digest" if simulated else "environment digest": one["image_digest"],
-        "agent digest": one["agent_digest"],
-        "package version": one["package"],
+        "agent digest": one.get("agent_digest"),
+        "package version": one.get("package"),
         "package of the testbed": _package(one.get("testbed_plugin")),
     }
     return {name: value for name, value in found.items() if value}

@@ -38,7 +38,8 @@ def test_the_presets_with_results_have_them_and_only_on_the_deterministic_testbe
         for preset in study.PRESETS
         for made in [study.trials(studies.parameters(study, preset))]
     }
-    assert found == {"smoke": set(), "quick": {1, 2, 4}, "paper": set(range(1, 25)), "full": set()}
+    paper = {1, 2, 4, 8, 16, 24}
+    assert found == {"smoke": set(), "quick": {1, 2, 4}, "paper": paper, "full": set()}
     on_real = study.trials(studies.parameters(study, "quick", {}, real))
     assert on_real and not any(one.device.kind == "nvme_tcp_apart" for one in on_real)
 

@@ -354,12 +354,12 @@ def test_the_shapes_point_of_reference_is_held_against_the_others(factor, verdic
     [
         ("figure-2b/noop-depth-64/p99-latency", "This point is the reference of the other points"),
         ("figure-6a/noop-32-kb/throughput", "Here, only one core was measured"),
-        ("figure-6a/sbq-4-kb/stock/throughput", "Gb/s; the document's link carries 100."),
+        ("figure-6a/sbq-4-kb/stock/throughput", "Here, only one core was measured"),
         ("figure-5b/noop-50-reads/throughput", "Here, only one core was measured"),
-        ("figure-5b/sbq-100-reads/stock/throughput", "SBQ / noop on one core is 1.56"),
+        ("figure-5b/sbq-100-reads/stock/throughput", "Here, only one core was measured"),
     ],
 )
-def test_what_of_noop_cannot_be_judged(name, said):
+def test_what_cannot_be_judged(name, said):
     claim = claim_of(name, measured(as_published))
     assert claim.verdict == Verdict.NOT_TESTABLE and said in claim.reason
 

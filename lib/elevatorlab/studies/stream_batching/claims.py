@@ -235,27 +235,8 @@ def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Say what one core does at a point of Figures 5 and 6, measured there on 4 or 16 cores."""
-    row = item.select
-    told = _share_of_link(row, table)
-    beside = noop_beside(row, row["quantity"])
-    if row["scheduler"] != SBQ or beside is None:
-        return not_testable(_ONE_CORE, told)
-    ratio = gain(table, **where_of(row, table))
-    published = item.number / beside
-    here = "was not run" if ratio is None else f"is {ratio.text()}"
-    more = f"{told} SBQ / noop on one core {here}; published for all cores: {published:.3g}."
-    return not_testable(_ONE_CORE, more.lstrip())
-
-
-def _share_of_link(row: Mapping[str, Any], table: pd.DataFrame) -> str:
-    """Say how much of the link one core needs, at a point of Figure 6; empty for Figure 5."""
-    where = {**where_of(row, table), "scheduler": SCHEDULER[row["scheduler"]]}
-    found = at(table, THROUGHPUT, **where)
-    if "request_kb" not in row or found.empty:
-        return ""
-    gbit_s = found.mean() * where["time_scale"] * row["request_kb"] * KIB_BITS / 1e9
-    return f"Here one core does {gbit_s:.3g} Gb/s; the document's link carries {LINK_GBPS}."
+    """Judge no point of Figures 5 and 6, which the document measured on 4 or 16 cores."""
+    return not_testable(_ONE_CORE)
 
 
 # Whole curves: peaks, crossings, and where a gain ends.

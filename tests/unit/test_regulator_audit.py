@@ -496,6 +496,46 @@ def test_a_weight_of_a_logical_volume_is_that_of_the_disk_below(tmp_path):
     assert tree.found() == []
 
 
+@pytest.mark.parametrize("name, number", [("zram0", "252:0"), ("loop0", "7:0")])
+def test_a_weight_is_not_missed_on_memory_and_files(tmp_path, name, number):
+    """A page swapped to zram, or a byte read from a snap, is no use of a drive."""
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.disk(name, number)
+    tree.write("io.bfq.weight", "default 300")
+    tree.write("io.stat", f"{number} rbytes=4096 wbytes=4096\n8:0 rbytes=4096 wbytes=4096")
+    assert tree.found() == []
+
+
+def test_version_1_has_rows_of_zeros_for_disks_that_a_cgroup_did_not_use(tmp_path):
+    tree = Audited(tmp_path, 1, "bfq")
+    tree.disk("sdb", "8:16", "mq-deadline")
+    tree.write("blkio.bfq.weight", "300")
+    tree.v1("batch", {"8:16": (0, 0, 0, 0), "8:0": (1, 1, 4096, 4096)})
+    assert tree.found() == []
+
+
+@pytest.mark.parametrize("scheduler, kinds", [("bfq", []), ("none", [("weight-ignored", WARNING)])])
+def test_a_disk_with_several_paths_has_its_scheduler_on_them(tmp_path, scheduler, kinds):
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.disk("nvme0n1", "259:1")
+    tree.disk("nvme0c0n1", "0:0", scheduler)
+    (tree.folder / "sys/class/block/nvme0c0n1/dev").unlink()  # it is hidden, and has no number
+    (tree.folder / "sys/dev/block/0:0").unlink()
+    tree.write("io.bfq.weight", "default 300")
+    tree.write("io.weight", "default 300")
+    tree.did(4096, 4096, "259:1")
+    assert tree.kinds() == kinds
+    assert all("enable=1" not in finding.sentence for finding in tree.found())
+
+
+def test_device_mapper_with_several_paths_has_its_scheduler_on_itself(v2):
+    v2.disk("dm-0", "253:0", "bfq")
+    (v2.folder / "sys/class/block/dm-0/slaves/sda").mkdir(parents=True)
+    v2.write("io.bfq.weight", "default 300")
+    v2.did(4096, 4096, "253:0")
+    assert v2.found() == []
+
+
 @pytest.mark.parametrize(
     "scheduler, kinds",
     [

@@ -47,7 +47,8 @@ class Devices:
                 folder = path.parent if path.name == "partition" else path
                 self.paths.setdefault(folder.name, folder.resolve())
         for name, folder in self.paths.items():
-            self.names[text_of(folder / "dev")] = name
+            if number := text_of(folder / "dev"):  # the path of a disk with several has none
+                self.names[number] = name
         for link in (sys / "dev/block").glob("*"):
             if link.is_symlink():
                 self.names[link.name] = os.path.basename(os.readlink(link))
@@ -73,6 +74,9 @@ class Devices:
             folder = self.paths.get(one)
             below = [self.whole(one)]
             below += sorted(path.name for path in (folder / "slaves").glob("*")) if folder else []
+            if head := re.fullmatch(r"nvme(\d+)n(\d+)", one):  # multipath: the paths are hidden
+                path_of = re.compile(rf"nvme{head[1]}c\d+n{head[2]}")
+                below += sorted(filter(path_of.fullmatch, self.paths))
             found += [other for other in below if other not in found]
         return found
 

@@ -88,7 +88,7 @@ def weighed_again(host: Host, disk: str, cost: bool) -> str:
     return f"echo {scheduler} > /sys/block/{disk}/queue/scheduler and set {file}" + (
         f", or echo {enabled} (which takes the kernel's own guess of the disk unless io.cost.model "
         "holds another)"
-        if cost
+        if cost and host.devices.number(disk)
         else ""
     )
 
@@ -115,17 +115,23 @@ def weight_on(folder: pathlib.Path, file: str, number: str = "") -> int | None:
 def used(host: Host, folder: pathlib.Path) -> list[str]:
     """Return the disks on which a cgroup did I/O; all drives of the host where it did none yet."""
     devices = host.devices
-    names = {devices.names[one] for one in host.counters(folder) if one in devices.names}
-    drives = [name for name in devices.paths if not name.startswith(NO_DRIVES)]
-    disks = {disk for name in names or drives for disk in devices.bottom(name)}
+    # Version 1 has a row of zeros for each device that somebody used.
+    names = {devices.names.get(one, "") for one, row in host.counters(folder).items() if any(row)}
+    drives = {name for name in devices.names.values() if not name.startswith(NO_DRIVES)}
+    disks = {disk for name in names & drives or drives for disk in devices.bottom(name)}
     return sorted(disk for disk in disks if devices.queue(disk, "scheduler"))
 
 
 def at_work(host: Host, disk: str, weigher: Weigher) -> bool:
-    """Tell whether a scheduler, or without one the cost controller, is at work on a disk."""
+    """Tell whether a scheduler, or without one the cost controller, is at work on a disk.
+
+    Device mapper's multipath has the scheduler above the disks, on itself.
+    """
+    above = [name for name in host.devices.paths if disk in host.devices.chain(name)]
     if weigher.scheduler:
-        return schedulers.selected(host.devices.queue(disk, "scheduler")) == weigher.scheduler
-    return costed(host, host.devices.number(disk))
+        lines = [host.devices.queue(name, "scheduler") for name in above]
+        return weigher.scheduler in map(schedulers.selected, lines)
+    return any(costed(host, host.devices.number(name)) for name in above)
 
 
 def costed(host: Host, number: str) -> bool:

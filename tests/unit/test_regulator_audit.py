@@ -439,6 +439,35 @@ def test_the_links_of_a_real_sysfs_are_followed(tmp_path):
     assert devices.chain("dm-0") == ["dm-0", "sda2", "sda"] and devices.bottom("dm-0") == ["sda"]
 
 
+def test_a_row_of_io_stat_is_that_of_the_last_device_before_its_counts(v2):
+    """Kernels since 5.14 print the numbers of devices without counts before it."""
+    v2.volume("dm-0", "253:0", "sda1")
+    v2.mounted(("8:1", "/", "xfs"), ("0:50", "/home", "nfs4", "rw", "server:/home"))
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.write("io.stat", f"7:7 253:0 8:0 rbytes=0 wbytes={64 * MIB}\n252:0 ")
+    assert v2.kinds() == [("network-writes", NOTE)]
+    v2.limited(key="rbps")
+    assert v2.kinds() == [("other-direction", WARNING)]
+
+
+def test_a_row_of_an_unknown_device_counts_nothing_again(v1):
+    """The hidden path of a disk repeats what the disk counts."""
+    v1.limited()
+    v1.process(64 * MIB)
+    v1.v1("batch", {"(unknown)": (0, 1, 0, 32 * MIB), "8:0": (0, 1, 0, 32 * MIB)})
+    assert v1.kinds() == [("v1-buffered-writes", ERROR)]
+
+
+def test_what_a_volume_alone_counts_is_charged(v1):
+    """Kernels before 4.18 lose the cgroup below an encrypted volume."""
+    v1.volume("dm-0", "253:0", "sda1")
+    v1.limited("253:0")
+    v1.process(64 * MIB)
+    v1.did(written=64 * MIB, number="253:0")
+    assert v1.found() == []
+
+
 # Weights and goals
 
 

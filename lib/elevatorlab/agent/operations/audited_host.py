@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: The keys of a limit, by version 2's names: file of version 1.
 V1_FILES = {key: file for file, key in LIMITS.values()}
 
+#: A device's number, ``major:minor``.
+NUMBER = re.compile(r"\d+:\d+")
+
 #: What was written and what was charged differ by less than this for many reasons, or by less
 #: than a part of what was written. A direction that did less than this part of the other is idle.
 UNSURE_BYTES = 1 << 20
@@ -225,9 +228,14 @@ class Host:
     def counters(self, folder: pathlib.Path) -> dict[str, list[int]]:
         """Return a cgroup's counters; none where it has just ended."""
         try:
-            return self.hierarchy.counters(folder, False)
+            found = self.hierarchy.counters(folder, False)
         except OSError:
             return {}
+        if self.hierarchy.version == 2:
+            lines = [line.split() for line in text_of(folder / "io.stat").splitlines()]
+            last = {line[0]: [one for one in line if "=" not in one][-1] for line in lines}
+            found = {last[first]: row for first, row in found.items() if first in last}
+        return {number: row for number, row in found.items() if NUMBER.fullmatch(number)}
 
     def controllers(self, folder: pathlib.Path) -> list[str] | None:
         """Return the controllers that a cgroup has; None where no file tells."""
@@ -251,16 +259,16 @@ class Host:
             called += int(counts.get("wchar:", 0))
             written += int(counts.get("write_bytes:", 0))
             written -= int(counts.get("cancelled_write_bytes:", 0))
-        # A mapped device counts what the disks below it count once more.
-        charged = sum(
-            row[3]
-            for number, row in self.counters(folder).items()
-            if not self._mapped_upon(self.devices.names.get(number, ""))
-        )
+        # A mapped device counts what the disks below it count once more, where they count it.
+        rows = self.counters(folder).items()
+        mapped = {number for number in dict(rows) if self._mapped_upon(number)}
+        charged = sum(row[3] for number, row in rows if number not in mapped)
+        charged = max([charged, *(row[3] for number, row in rows if number in mapped)])
         waiting = waiting_bytes(folder) if self.hierarchy.version == 2 else 0
         return Writes(max(written, 0), charged, waiting, called)
 
-    def _mapped_upon(self, name: str) -> bool:
+    def _mapped_upon(self, number: str) -> bool:
+        name = self.devices.names.get(number, "")
         return self.devices.bottom(name) != [name]
 
     def mounts(self, process: str = "self") -> list[Mount]:

@@ -468,6 +468,42 @@ def test_what_a_volume_alone_counts_is_charged(v1):
     assert v1.found() == []
 
 
+def test_what_is_mounted_read_only_is_not_written_to(v2):
+    v2.mounted(("8:1", "/", "xfs"))
+    v2.limited()
+    line = mount_line(90, "0:50", "/models", "nfs4", source="server:/models")
+    v2.process(64 * MIB, mountinfo=line.replace("rw,relatime", "ro,relatime"))
+    assert v2.found() == []
+    v2.mounted(("8:1", "/", "ext4"))
+    hosts = mount_line(91, "8:1", "/etc/hosts", "ext4").replace("rw,relatime", "ro,relatime")
+    (v2.proc / "41/mountinfo").write_text(hosts + line)
+    assert v2.kinds() == [("network-writes", ERROR)]
+
+
+@pytest.mark.parametrize("path", ["/memfd:x (deleted)", "/dev/null"])
+def test_what_is_open_in_memory_is_no_file_of_a_disk(v1, path):
+    v1.mounted(("8:1", "/", "ext4"), ("0:50", "/data", "fuse.s3fs", "rw", "s3fs"))
+    v1.limited()
+    v1.process(called=64 * MIB)
+    v1.opened("/data/file", 21)
+    v1.opened(path, 5, os.O_RDWR, file="4")
+    assert v1.kinds() == [("fuse-writes", WARNING)]
+
+
+def test_the_journals_mode_may_be_in_the_superblock(v2):
+    v2.mounted(("8:1", "/", "ext4"))
+    v2.limited()
+    v2.process(64 * MIB)
+    folder = v2.proc / "fs/ext4/sda1"
+    folder.mkdir(parents=True)
+    (folder / "options").write_text("rw\ndelalloc\ndata=ordered\n")
+    assert v2.kinds() == [("shared-journal", NOTE)]
+    (folder / "options").write_text("rw\ndelalloc\ndata=journal\n")
+    assert v2.kinds() == [("data-journal-writes", ERROR)]
+    (folder / "options").write_text("rw\nnodelalloc\n")  # without a journal
+    assert v2.found() == []
+
+
 # Weights and goals
 
 

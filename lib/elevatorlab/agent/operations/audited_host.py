@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..groups.hierarchies import LIMITS
-from ..regulator.shared_journals import lines_of, text_of, waiting_bytes
+from ..regulator.shared_journals import ORDERED, lines_of, text_of, waiting_bytes
 from .findings import Severity
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from .asked import Asked
 
     Hierarchy = V1 | V2
+
+#: Stands among the options of an ext4 that has no journal.
+NO_JOURNAL = "no journal"
 
 #: The keys of a limit, by version 2's names: file of version 1.
 V1_FILES = {key: file for file, key in LIMITS.values()}
@@ -226,7 +229,11 @@ class Host:
                 yield number, key, value.strip()
 
     def counters(self, folder: pathlib.Path) -> dict[str, list[int]]:
-        """Return a cgroup's counters; none where it has just ended."""
+        """Return a cgroup's counters; none where it has just ended.
+
+        Before a row of version 2, kernels since 5.14 print the numbers of devices without counts.
+        A disk's hidden path, and what ZFS made, are "(unknown)".
+        """
         try:
             found = self.hierarchy.counters(folder, False)
         except OSError:
@@ -283,8 +290,22 @@ class Host:
         for mount in seen:
             upper = dict(option.partition("=")[::2] for option in mount.options).get("upperdir")
             below = holding(real, upper) if upper and mount.kind == "overlay" else None
-            found.append(below._replace(id=mount.id) if below else mount)
+            if below:
+                here = {"ro"} & set(mount.options)
+                mount = below._replace(id=mount.id, options=(*here, *below.options))
+            found.append(self._with_mode(mount))
         return found
+
+    def _with_mode(self, mount: Mount) -> Mount:
+        """Return a mount with its journal's mode, which the superblock may give (`tune2fs -o`)."""
+        if mount.kind not in ORDERED:
+            return mount
+        name = self.devices.names.get(mount.number, "")
+        words = text_of(self.topology.proc / "fs/ext4" / name / "options").split()
+        if not words:
+            return mount
+        modes = [word for word in words if word.startswith("data=")] or [NO_JOURNAL]
+        return mount._replace(options=(*mount.options, *modes))
 
     def opened(self, process: str) -> Iterator[Opened]:
         """Yield the files that a process has open for writing, where that may be read."""
@@ -295,9 +316,11 @@ class Host:
             values = dict(zip(words[::2], words[1::2]))
             flags = int(values.get("flags:", "0"), 8)
             path = link_of(info.parent.with_name("fd") / info.name)
-            mount = by_id.get(values.get("mnt_id:", "")) or holding(mounts, path)
+            raw = path.startswith("/dev/") and os.path.basename(path) in self.devices.paths
+            mount = by_id.get(values.get("mnt_id:", ""))
+            if mount is None and (raw or not path.startswith(("/dev/", "/memfd:"))):
+                mount = holding(mounts, path)
             if mount is not None and flags & os.O_ACCMODE != os.O_RDONLY:
-                raw = path.startswith("/dev/") and os.path.basename(path) in self.devices.paths
                 yield Opened(mount, bool(flags & os.O_DIRECT), raw)
 
     def device(self, mount: Mount) -> str:
@@ -322,7 +345,10 @@ def parsed(mountinfo: str) -> list[Mount]:
         left, _, right = line.partition(" - ")
         words, (kind, source, options) = left.split(), [*right.split(" ", 2), "", ""][:3]
         point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[4])
-        found.append(Mount(words[0], words[2], point, kind, source, tuple(options.split(","))))
+        # What is mounted read-only at this place alone says so on the left.
+        here = ["ro"] if "ro" in words[5].split(",") else []
+        both = (*here, *options.split(","))
+        found.append(Mount(words[0], words[2], point, kind, source, both))
     return found
 
 

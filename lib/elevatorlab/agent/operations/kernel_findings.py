@@ -10,7 +10,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from ..regulator.shared_journals import ORDERED, UNORDERED, text_of
-from .audited_host import IDLE_PART, UNSURE_BYTES
+from .audited_host import IDLE_PART, NO_JOURNAL, UNSURE_BYTES
 from .findings import Finding, Kind, Severity
 from .left_behind import everywhere
 
@@ -23,6 +23,9 @@ ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 #: A commit that waits longer than this for a limit's data is more than a possibility.
 LONG_WAIT_S = 5
+
+#: Options of ext3 and ext4 that are not in ordered mode.
+NOT_ORDERED = {UNORDERED, "data=journal", NO_JOURNAL}
 
 #: Whose writes the kernel charges to others, by the type of file system.
 FOREIGN = {
@@ -223,9 +226,10 @@ def foreign_kind(host: Host, mount: Mount) -> Kind | None:
 
 
 def seen_mounts(host: Host, limit: Limit) -> list[Mount]:
-    """Return the file systems that a cgroup's processes see, or else the host's."""
+    """Return the file systems that a cgroup's processes may write to, or else the host's."""
     processes = host.processes(limit.cgroup)
-    return host.mounts(processes[0] if processes else "self")
+    mounts = host.mounts(processes[0] if processes else "self")
+    return [mount for mount in mounts if "ro" not in mount.options]
 
 
 def foreign_mounts(host: Host, limit: Limit) -> dict[Kind, Mount]:
@@ -354,7 +358,7 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
     places = {mount.number: mount for mount in reversed(host.mounts())}
     seen = {mount.number: mount for mount in seen_mounts(host, limit)}
     for mount in (places.get(number, mount) for number, mount in seen.items()):
-        ordered = mount.kind in ORDERED and not {UNORDERED, "data=journal"} & set(mount.options)
+        ordered = mount.kind in ORDERED and not NOT_ORDERED & set(mount.options)
         if ordered and on_disk(host, mount, limit):
             chain = host.devices.chain(host.device(mount))
             yield Finding(

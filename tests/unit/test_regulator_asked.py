@@ -94,16 +94,19 @@ def test_an_oci_configuration_wherever_it_is():
 
 
 @pytest.mark.parametrize(
-    "weight, accepted",
+    "weight, source, version, accepted",
     [
-        (AskedWeight("", 10, True), {10, 1}),
-        (AskedWeight("", 1000, True), {1000, 10000}),
-        (AskedWeight("", 500, False), {500, 136, 1000}),
-        (AskedWeight("", 1, False), {1, 10}),
+        (AskedWeight("", 10, True), "docker", 2, {10, 1}),
+        (AskedWeight("", 1000, True), "docker", 2, {1000, 10000}),
+        (AskedWeight("", 500, False), "systemd", 2, {500, 136}),
+        (AskedWeight("", 500, False), "systemd", 1, {1000, 181}),
+        (AskedWeight("", 1, False), "systemd", 1, {10}),
+        (AskedWeight("", 800, True), "systemd", 2, {160, 105}),
+        (AskedWeight("", 500, True), "systemd", 1, {500, 136}),
     ],
 )
-def test_runtimes_write_a_weight_in_their_files_scale(weight, accepted):
-    assert weight.accepted() == accepted
+def test_runtimes_write_a_weight_in_their_files_scale(weight, source, version, accepted):
+    assert weight.accepted(source, version) == accepted
 
 
 @pytest.mark.parametrize("text", ["nothing", "{}", "[1]", '{"a": '])

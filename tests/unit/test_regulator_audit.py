@@ -769,6 +769,118 @@ def test_what_was_asked_of_nothing_here_is_a_note(v2):
     assert v2.kinds() == [("cgroup-not-found", NOTE)]
 
 
+def test_limits_of_two_volumes_that_systemd_made_one_disks(v2):
+    v2.volume("dm-0", "253:0", "sda1")
+    v2.volume("dm-1", "253:1", "sda1")
+    unit = "Id=batch\nIOWriteBandwidthMax=/dev/dm-0 1M\nIOWriteBandwidthMax=/dev/dm-1 2M\n"
+    v2.asked(unit)
+    v2.limited(value=2_000_000)
+    [finding] = v2.found()
+    assert finding.kind.value == "partitions-merged"
+    assert finding.evidence["asked"] == ["dm-0=1000000", "dm-1=2000000"]
+
+
+def test_a_runtime_makes_no_limit_of_a_volume_one_of_the_disk(v2):
+    v2.volume("dm-0", "253:0", "sda1")
+    v2.limited()
+    v2.asked(docker(BlkioDeviceWriteBps=rate("/dev/sda") + rate("/dev/dm-0")))
+    assert v2.kinds() == [("limit-dropped", ERROR)]
+
+
+@pytest.mark.parametrize("path", ["/dev/vg0/a-b", "/dev/mapper/vg0-a--b", "/dev/disk/by-id/x"])
+def test_a_volume_has_several_names(v2, path):
+    v2.volume("dm-0", "253:0", "sda1")
+    (v2.folder / "sys/class/block/dm-0/dm").mkdir()
+    (v2.folder / "sys/class/block/dm-0/dm/name").write_text("vg0-a--b\n")
+    (v2.folder / "dev/disk/by-id").mkdir(parents=True)
+    (v2.folder / "dev/disk/by-id/x").symlink_to("../../dm-0")  # whose node is not copied
+    v2.asked(docker(BlkioDeviceWriteBps=rate(path)))
+    [finding] = v2.found()
+    assert finding.kind.value == "limit-dropped" and finding.evidence["disk"] == "dm-0"
+
+
+def test_a_disk_below_a_folder_of_dev(either):
+    either.disk("cciss!c0d0", "104:0")
+    either.asked(docker(BlkioDeviceWriteBps=rate("/dev/cciss/c0d0")))
+    assert either.kinds() == [("limit-dropped", ERROR)]
+
+
+def test_a_path_on_a_file_system_without_a_disk_is_no_disk(v2):
+    v2.mounted(("8:1", "/", "xfs"), ("0:50", "/tank", "zfs", "rw", "tank"))
+    v2.asked("Id=batch\nIOWriteBandwidthMax=/tank/data 1M\n")
+    assert v2.kinds() == [("no-disk", ERROR)]
+
+
+def test_podman_names_the_cgroup_inside_the_one_with_the_limit(v2):
+    v2.cgroup("batch/container").joinpath("io.max").unlink()
+    v2.limited()
+    podman = docker(BlkioDeviceWriteBps=rate("/dev/sda"))
+    podman[0]["State"]["CgroupPath"] = "/batch/container"
+    v2.asked(podman)
+    assert v2.found() == []
+
+
+@pytest.mark.parametrize(
+    "version, asked, file, held",
+    [
+        (1, "IOWeight=500", "blkio.bfq.weight", "181"),
+        (2, "BlockIOWeight=800", "io.weight", "default 160"),
+        (2, "BlockIOWeight=800", "io.bfq.weight", "default 105"),
+    ],
+)
+def test_systemd_turns_a_weight_into_another_scale(tmp_path, version, asked, file, held):
+    tree = Audited(tmp_path, version, "bfq")
+    tree.write(file, held)
+    tree.asked(f"Id=batch\n{asked}\n")
+    assert "weight-dropped" not in [name for name, _ in tree.kinds()]
+
+
+@pytest.mark.parametrize(
+    "version, asked", [(1, "Id=batch\nBlockIOWeight=500\n"), (2, docker(BlkioWeight=500))]
+)
+def test_a_default_is_no_weight_on_another_scale(tmp_path, version, asked):
+    """Both would be 100 where systemd turns blkio's scale into that of version 2."""
+    tree = Audited(tmp_path, version, "bfq")
+    file, held = ("blkio.bfq.weight", "100") if version == 1 else ("io.bfq.weight", "default 100")
+    tree.write(file, held)
+    tree.asked(asked)
+    assert tree.kinds() == [("weight-dropped", ERROR)]
+
+
+def test_systemd_weighs_the_disk_below_a_volume(tmp_path):
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.volume("dm-0", "253:0", "sda1")
+    tree.mounted(("253:0", "/", "xfs", "rw", "/dev/mapper/luks"))
+    tree.asked("Id=batch\nIODeviceWeight=/ 123\n")
+    tree.write("io.bfq.weight", "default 100\n8:0 123")
+    assert tree.found() == []
+    tree.write("io.bfq.weight", "default 100")
+    assert tree.kinds() == [("weight-dropped", ERROR)]
+
+
+def test_systemd_sets_no_iops_with_version_1(v1):
+    v1.asked("Id=batch\nIOReadIOPSMax=/dev/sda 50\n")
+    [finding] = v1.found()
+    assert finding.kind.value == "limit-dropped"
+    assert "blkio.throttle.read_iops_device" in finding.sentence
+
+
+def test_a_drop_in_is_one_of_the_unit_that_its_folder_names(v2):
+    file = "/etc/systemd/system.control/batch.d/50-IOWriteBandwidthMax.conf"
+    v2.texts.append((file, "[Service]\nIOWriteBandwidthMax=/dev/sda 1M\n"))
+    assert v2.kinds() == [("limit-dropped", ERROR)]
+
+
+def test_a_class_of_disks_leaves_hidden_paths_out(v2):
+    v2.device("sdc0", "0:0")
+    (v2.folder / "sys/class/block/sdc0/dev").unlink()
+    (v2.folder / "sys/dev/block/0:0").unlink()
+    v2.asked(pod({"blockio.resources.beta.kubernetes.io/pod": "slow"}))
+    v2.asked({"Classes": {"slow": [{"Devices": ["/dev/sd*"], "ThrottleWriteBps": "1Mi"}]}})
+    v2.limited()
+    assert v2.found() == []
+
+
 # The rest
 
 

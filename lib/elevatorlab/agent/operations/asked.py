@@ -62,6 +62,11 @@ ANNOTATION = "blockio.resources.beta.kubernetes.io/"
 LOOKS_LIKE_IO = re.compile(r"blk-?io|blockio|iops|[rw]bps|io\.max|io-?weight", re.IGNORECASE)
 
 
+def bfq(weight: int) -> int:
+    """Return what systemd writes to BFQ's file: 1 to 10000 on a scale of 1 to 1000."""
+    return weight if weight <= 100 else 100 + (weight - 100) * 900 // 9900
+
+
 class AskedLimit(NamedTuple):
     """A limit of a device, or a goal of its latency; the device is a path, or ``major:minor``."""
 
@@ -77,13 +82,20 @@ class AskedWeight(NamedTuple):
     value: int
     blkio: bool
 
-    def accepted(self) -> set[int]:
-        """Return what a runtime may write for it, whichever file there is."""
-        if self.blkio:  # runc and crun
-            return {self.value, 1 + (self.value - 10) * 9999 // 990}
-        low, step = self.value <= 100, self.value - 100  # systemd: BFQ_WEIGHT, and blkio's
-        bfq = 100 - (100 - self.value) * 99 // 99 if low else 100 + step * 900 // 9900
-        return {self.value, bfq, min(max(self.value * 5, 10), 1000)}
+    def accepted(self, source: str, version: int) -> set[int]:
+        """Return what a runtime may write for it with a version of cgroups, whichever file it is.
+
+        systemd has the scale of blkio with version 1 alone, and runc and crun write both scales.
+        """
+        value = self.value
+        if source != "systemd":
+            scaled = 1 + (value - 10) * 9999 // 990
+            return {value, scaled, bfq(scaled)}
+        if self.blkio and version == 2:
+            value = max(value // 5, 1)
+        elif not self.blkio and version == 1:
+            value = min(max(value * 5, 10), 1000)
+        return {value, bfq(value)}
 
 
 class Asked(NamedTuple):
@@ -302,9 +314,11 @@ def _units(file: str, text: str) -> Iterator[Asked]:
                 weights.append(AskedWeight("", int(value), SYSTEMD_WEIGHTS[key]))
         runs = about.get("ControlGroup") != ""
         if runs and (limits or weights):
-            name = about.get("Id") or pathlib.Path(file).name
-            path = about.get("ControlGroup", "")
-            yield Asked("systemd", name, (name,), path, 0, tuple(limits), tuple(weights))
+            # A drop-in lies in a folder of the unit's name.
+            path, folder = pathlib.Path(file), pathlib.Path(file).parent
+            name = about.get("Id") or (folder.stem if folder.suffix == ".d" else path.name)
+            group = about.get("ControlGroup", "")
+            yield Asked("systemd", name, (name,), group, 0, tuple(limits), tuple(weights))
 
 
 def number(text: str) -> int:
@@ -342,7 +356,8 @@ def fetched() -> list[Asked]:
             texts.append((engine, _output([engine, "inspect", *running])))
     names = ("Id", "ControlGroup", *SYSTEMD, *SYSTEMD_WEIGHTS, *SYSTEMD_DEVICE_WEIGHTS)
     options = [f"--property={name}" for name in names]
-    texts.append(("systemctl", _output(["systemctl", "show", *options, "*.service", "*.slice"])))
+    units = ("*.service", "*.slice", "*.scope")
+    texts.append(("systemctl", _output(["systemctl", "show", *options, *units])))
     with contextlib.suppress(Refused):  # an answer of a version that nobody knows yet
         return parsed([(name, text) for name, text in texts if text.strip()])
     return []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..regulator.shared_journals import lines_of, text_of
 from .asked import LATENCY
-from .audited_host import holding
+from .audited_host import V1_FILES, holding, link_of
 from .findings import Finding, Kind, Severity
 from .weight_findings import weighers, weight_on
 
@@ -62,7 +62,10 @@ def folder_of(host: Host, one: Asked) -> pathlib.Path | None:
     """Return the cgroup that something was asked for: by its path, its name, or a process in it."""
     root = host.hierarchy.root
     if one.path.strip("/") and (root / one.path.lstrip("/")).is_dir():
-        return root / one.path.lstrip("/")
+        known = root / one.path.lstrip("/")
+        # podman names the cgroup that crun makes inside, and the limit may be on either.
+        inside = known.name == "container" and one.source == "podman"
+        return known.parent if inside else known
     fitting = [
         folder
         for folder in host.groups
@@ -101,7 +104,11 @@ def of_cgroup(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]
     by_disk: dict[tuple[str, str], list[AskedLimit]] = {}
     for asked in one.limits:
         for device in expanded(host, asked.device, places[asked.device]):
-            by_disk.setdefault((host.devices.whole(device), asked.key), []).append(
+            # A volume has a limit of its own, or systemd made it one of the disk below.
+            below = host.devices.chain(host.devices.whole(device))
+            below = below if one.source == "systemd" else below[:1]
+            holds = (name for name in below if holds_on(host, folder, name, asked.key) is not None)
+            by_disk.setdefault((next(holds, below[0]), asked.key), []).append(
                 asked._replace(device=device)
             )
     for (disk, _), limits in by_disk.items():
@@ -153,12 +160,21 @@ def place_of(host: Host, text: str) -> Place:
         return Place("")
     if not text.startswith("/dev/"):
         mount = holding(host.mounts(), text)
-        return Place(host.device(mount) if mount else "")
+        if mount is None:
+            return Place("")
+        device = host.device(mount)
+        # Without a block device, a file system has a number of its own; btrfs has it, too.
+        own = mount.number.startswith("0:") and not mount.source.startswith("/dev/")
+        return Place(device, own and not device and mount.kind != "overlay")
     path = host.root / text.lstrip("/")
     name = text[len("/dev/") :]
-    known = name if name in devices.names.values() else devices.mapped(name.rpartition("/")[2])
-    if known:
-        return Place(known)
+    parts = name.split("/")
+    volume = "-".join(part.replace("-", "--") for part in parts)  # of /dev/GROUP/VOLUME
+    for known in (name, "!".join(parts), os.path.basename(link_of(path))):
+        if known in devices.names.values():
+            return Place(known)
+    if mapped := devices.mapped(parts[-1] if parts[0] == "mapper" else volume):
+        return Place(mapped)
     try:
         status = path.stat()
     except OSError:
@@ -167,14 +183,14 @@ def place_of(host: Host, text: str) -> Place:
     number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
     blocks = stat.S_ISBLK(status.st_mode)
     linked = path.resolve().name  # in a copy, where only links are left
-    known = devices.names.get(number) if blocks else linked if linked in devices.paths else None
-    return Place(known or "", not known and (stat.S_ISCHR(status.st_mode) or "/" not in name))
+    found = devices.names.get(number) if blocks else linked if linked in devices.paths else None
+    return Place(found or "", not found and (stat.S_ISCHR(status.st_mode) or "/" not in name))
 
 
 def expanded(host: Host, text: str, place: Place) -> Sequence[str]:
     """Return the devices that a path names; a class of a runtime may have a pattern of disks."""
     if any(star in text for star in "*?["):
-        names = sorted({host.devices.whole(name) for name in host.devices.paths})
+        names = sorted({host.devices.whole(name) for name in host.devices.names.values()})
         return [one for one in names if fnmatch.fnmatchcase(f"/dev/{one}", text)]
     return [place.device] if place.device else []
 
@@ -199,7 +215,7 @@ def of_disk(
 ) -> Iterator[Finding]:
     """Yield how a disk's limit differs from what was asked for it, and for its partitions."""
     last = limits[-1]
-    held = held_by(host, folder, disk, last.key)
+    held = holds_on(host, folder, disk, last.key)
     devices = sorted({limit.device for limit in limits})
     parts = [name for name in devices if name != disk]
     figures: Evidence = {"key": last.key, "asked": last.value, "disk": disk}
@@ -210,8 +226,8 @@ def of_disk(
         yield Finding(
             *(Kind.PARTITIONS_MERGED, ERROR, subject),
             {**found, "asked": asked, "held": held},
-            f"limits were asked for {' and '.join(devices)}, which are one disk to the kernel, so "
-            f"{disk} has one limit of {held} for all of them; ask for one limit of {disk}",
+            f"limits were asked for {' and '.join(devices)}, which are one disk to the kernel or "
+            f"to systemd, so {disk} has one limit of {held} for all of them; ask for one of {disk}",
         )
     elif held is None and parts:
         yield Finding(
@@ -230,8 +246,14 @@ def of_disk(
         yield Finding(
             *(Kind.DROPPED, ERROR, subject, found),
             f"{one.source} was asked for {last.key}={last.value} on {disk}, and the kernel holds "
-            "no such limit; the runtime dropped it: see its log, or set it again while the "
-            "container runs (docker update, systemctl set-property)",
+            "no such limit; "
+            + (
+                "systemd sets no IOPS with cgroup v1: boot with cgroup v2, or write to "
+                f"{V1_FILES[last.key]}"
+                if host.hierarchy.version == 1 and one.source == "systemd" and "iops" in last.key
+                else "the runtime dropped it: see its log, or set it again while the container "
+                "runs (docker update, systemctl set-property)"
+            ),
         )
     elif held != last.value:
         yield Finding(
@@ -243,20 +265,18 @@ def of_disk(
         )
 
 
-def held_by(host: Host, folder: pathlib.Path, disk: str, key: str) -> int | None:
+def holds_on(host: Host, folder: pathlib.Path, disk: str, key: str) -> int | None:
     """Return the limit that a cgroup holds for a disk, or the goal of its latency.
 
-    systemd asks for the disk below an encrypted volume, and crun makes a cgroup inside.
+    crun makes a cgroup inside.
     """
-    names = host.devices.chain(disk)
+    number = host.devices.number(disk)
     if key == LATENCY:
-        goals = {host.devices.names.get(one): on for one, on in lines_of(folder / "io.latency")}
-        words = next((goals[name] for name in names if name in goals), "")
-        goal = words.partition("target=")[2]
+        goal = dict(lines_of(folder / "io.latency")).get(number, "").partition("target=")[2]
         return int(goal) if goal.isdigit() else None
     for place in (folder, folder / "container"):
         for limit in host.limits(place) if place.is_dir() else []:
-            if host.devices.names.get(limit.number) in names and key in limit.values:
+            if limit.number == number and key in limit.values:
                 return limit.values[key]
     return None
 
@@ -267,15 +287,18 @@ def of_weight(
     """Yield a weight that is in none of the files."""
     if asked.device and not place.device:
         return  # told already
-    number = host.devices.number(host.devices.whole(place.device)) if place.device else ""
+    names = host.devices.chain(host.devices.whole(place.device))
+    # systemd weighs the disk below a volume, and writes no weight of the volume itself.
+    names = names if one.source == "systemd" else names[:1]
+    numbers = [host.devices.number(name) for name in names if name]
     files = weighers(host.hierarchy.version)
     held = {
         file: weight
         for file in files
         for inside in (folder, folder / "container")
-        if (weight := weight_on(inside, file, number)) is not None
+        if (weight := weight_on(inside, file, *numbers)) is not None
     }
-    if asked.accepted() & set(held.values()):
+    if asked.accepted(one.source, host.hierarchy.version) & set(held.values()):
         return
     subject = host.subject(folder)
     found: Evidence = {"asked_by": one.source, "asked": asked.value, **held}

@@ -103,12 +103,13 @@ def set_weights(host: Host, folder: pathlib.Path, disk: str) -> dict[str, int]:
     return found
 
 
-def weight_on(folder: pathlib.Path, file: str, number: str = "") -> int | None:
-    """Return a cgroup's weight on a device, its general one by default; None without a file."""
+def weight_on(folder: pathlib.Path, file: str, *numbers: str) -> int | None:
+    """Return a cgroup's weight on the first of some devices, or else in general; None without."""
     lines = lines_of(folder / file) + lines_of(folder / f"{file}_device")
     values = {first: rest.strip() for first, rest in lines if rest}
     general = next((first for first, rest in lines if not rest), None)  # version 1
-    word = values.get(number) or values.get("default") or general
+    own = next((values[number] for number in numbers if number in values), None)
+    word = own or values.get("default") or general
     return int(word) if word and word.isdigit() else None
 
 

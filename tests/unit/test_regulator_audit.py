@@ -504,6 +504,44 @@ def test_the_journals_mode_may_be_in_the_superblock(v2):
     assert v2.found() == []
 
 
+def test_a_journal_on_another_disk_is_no_matter_of_the_limit(v2):
+    v2.disk("sdb", "8:16")
+    v2.mounted(("8:1", "/", "xfs"), ("8:16", "/d", "ext4", "rw,data=journal", "/dev/sdb"))
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.opened("/d/file", 21)
+    assert v2.found() == []
+
+
+def test_a_program_with_a_socket_may_have_written_to_that(v2):
+    v2.mounted(("8:1", "/", "xfs"), ("0:50", "/etc/pve", "fuse", "rw", "/dev/fuse"))
+    v2.limited()
+    v2.process(4096, called=64 * MIB)
+    assert v2.kinds() == [("fuse-writes", WARNING)]
+    v2.opened("socket:[99]", 9, os.O_RDWR)
+    assert v2.kinds() == [("fuse-writes", NOTE)]
+
+
+def test_a_limit_of_reads_while_writes_run_that_nobody_is_charged_for(v2):
+    v2.controllers("batch", "io pids")
+    v2.limited(key="rbps")
+    v2.process(64 * MIB)
+    assert v2.kinds() == [("other-direction", WARNING)]
+
+
+def test_a_parent_that_is_stricter_on_the_disk_below_a_volume(v2):
+    v2.volume("dm-0", "253:0", "sda1")
+    v2.cgroup("batch/inner")
+    v2.limited()
+    v2.limited("253:0", value=8 * MIB, group="batch/inner")
+    assert v2.kinds() == [("parent-stricter", WARNING)]
+
+
+def test_dev_zero_is_known_by_its_number(either):
+    either.limited("1:5")  # in a copy without sys/dev/char
+    assert either.kinds() == [("no-disk", ERROR)]
+
+
 # Weights and goals
 
 

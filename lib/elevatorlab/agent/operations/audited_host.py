@@ -39,6 +39,10 @@ UNSURE_BYTES = 1 << 20
 IDLE_PART = 0.1
 
 
+#: Character devices whose numbers have never changed, by which a limit is asked to no avail.
+MEMORY = {"1:3": "null", "1:5": "zero", "1:7": "full", "1:8": "random", "1:9": "urandom"}
+
+
 class Devices:
     """The block devices in a sysfs, by name and by number."""
 
@@ -199,7 +203,8 @@ class Host:
         majors.update(line.split()[0] for line in blocks.splitlines() if line.strip())
         idle = limit.number not in self.counters(limit.cgroup)
         if idle if major == "1" else major not in majors:
-            return os.path.basename(link_of(self.topology.sys / "dev/char" / limit.number))
+            link = link_of(self.topology.sys / "dev/char" / limit.number)
+            return os.path.basename(link) or MEMORY.get(limit.number, "")
         return ""
 
     def inherits(self) -> bool:

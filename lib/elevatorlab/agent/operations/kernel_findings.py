@@ -10,7 +10,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from ..regulator.shared_journals import ORDERED, UNORDERED, text_of
-from .audited_host import IDLE_PART, NO_JOURNAL, UNSURE_BYTES
+from .audited_host import IDLE_PART, NO_JOURNAL, UNSURE_BYTES, link_of
 from .findings import Finding, Kind, Severity
 from .left_behind import everywhere
 
@@ -134,18 +134,10 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
         return
     writes = host.writes(limit.cgroup)
     opened = open_files(host, limit)
-    foreign = {
-        kind: one.mount
-        for one in opened
-        if not one.raw and (kind := foreign_kind(host, one.mount)) is not None
-    }
-    cached = [
-        one
-        for one in opened
-        if not one.direct and (one.raw or foreign_kind(host, one.mount) is None)
-    ]
-    controllers = host.controllers(limit.cgroup)
-    no_memory = host.hierarchy.version == 2 and "memory" not in (controllers or ["memory"])
+    kinds = [None if one.raw else past(host, limit, one.mount) for one in opened]
+    foreign = {kind: one.mount for kind, one in zip(kinds, opened) if kind is not None}
+    cached = [one for kind, one in zip(kinds, opened) if kind is None and not one.direct]
+    no_memory = without_memory(host, limit)
     if foreign:
         # The other files may have passed the limit by instead, or nothing may have.
         unsure = cached and (host.hierarchy.version == 1 or no_memory or not writes.passed)
@@ -154,7 +146,7 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
     if opened and not cached:
         return  # what is direct is charged to the cgroup itself
     if no_memory:
-        yield memory_off(host, limit, writes, controllers or [])
+        yield memory_off(host, limit, writes)
     elif opened:
         yield from buffered(host, limit, writes)
     else:
@@ -174,7 +166,7 @@ def open_files(host: Host, limit: Limit) -> list[Opened]:
 def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
     """Yield why writes pass a limit by, where no open file tells: by what can be written to."""
     seen = foreign_mounts(host, limit)
-    unseen = writes.elsewhere and not writes.passed
+    unseen = writes.elsewhere and not writes.passed and not talks(host, limit)
     alone = {
         kind: mount
         for kind, mount in seen.items()
@@ -187,6 +179,13 @@ def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
     else:
         severity = ERROR if writes.passed else NOTE
         yield from charged_to_others(host, limit, writes, seen, severity)
+
+
+def talks(host: Host, limit: Limit) -> bool:
+    """Tell whether a cgroup has a socket open, to which it may have written instead."""
+    folders = [host.topology.proc / process / "fd" for process in host.processes(limit.cgroup)]
+    files = (file for folder in folders for file in folder.glob("*"))
+    return any(link_of(file).startswith("socket:") for file in files)
 
 
 def only_way(host: Host, limit: Limit, kind: Kind) -> bool:
@@ -225,6 +224,12 @@ def foreign_kind(host: Host, mount: Mount) -> Kind | None:
     return FOREIGN.get(mount.kind.partition(".")[0])
 
 
+def past(host: Host, limit: Limit, mount: Mount) -> Kind | None:
+    """Return why writes to a file system pass a limit by; a journal is a matter of its disk."""
+    kind = foreign_kind(host, mount)
+    return kind if kind is not Kind.DATA_JOURNAL or on_disk(host, mount, limit) else None
+
+
 def seen_mounts(host: Host, limit: Limit) -> list[Mount]:
     """Return the file systems that a cgroup's processes may write to, or else the host's."""
     processes = host.processes(limit.cgroup)
@@ -236,10 +241,9 @@ def foreign_mounts(host: Host, limit: Limit) -> dict[Kind, Mount]:
     """Return the file systems to which a cgroup can write at others' charge."""
     found = {}
     for mount in seen_mounts(host, limit):
-        kind = foreign_kind(host, mount)
-        if kind is not None and "ro" not in mount.options:
-            if kind is not Kind.DATA_JOURNAL or on_disk(host, mount, limit):
-                found[kind] = mount
+        kind = past(host, limit, mount)
+        if kind is not None:
+            found[kind] = mount
     return found
 
 
@@ -262,11 +266,17 @@ def charged_to_others(
         )
 
 
-def memory_off(host: Host, limit: Limit, writes: Writes, controllers: list[str]) -> Finding:
+def without_memory(host: Host, limit: Limit) -> bool:
+    """Tell whether a limit's cgroup has no memory controller; where no file tells, it has one."""
+    controllers = host.controllers(limit.cgroup)
+    return host.hierarchy.version == 2 and "memory" not in (controllers or ["memory"])
+
+
+def memory_off(host: Host, limit: Limit, writes: Writes) -> Finding:
     """Return that buffered writes are charged to a cgroup above, which has a memory controller."""
     return Finding(
         *(Kind.MEMORY_OFF, writes.severity(), host.subject(limit.cgroup)),
-        {**figures(limit, writes), "controllers": controllers},
+        {**figures(limit, writes), "controllers": host.controllers(limit.cgroup) or []},
         "it has io but no memory controller, so its buffered writes are charged to a cgroup above, "
         "as a rule the root; enable memory (echo +memory > cgroup.subtree_control in each cgroup "
         "above; at boot: cgroup_enable=memory, and no cgroup_disable=memory)",
@@ -292,7 +302,8 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
         return
     row = host.counters(limit.cgroup).get(limit.number, [0, 0, 0, 0])
     read, written = row[2], row[3]
-    if host.hierarchy.version == 1:  # which counts no buffered writes
+    # Then no buffered writes are counted.
+    if host.hierarchy.version == 1 or without_memory(host, limit):
         written = max(written, host.writes(limit.cgroup).written)
     busy, idle = (written, read) if limited == {"r"} else (read, written)
     if busy > UNSURE_BYTES and idle < busy * IDLE_PART:
@@ -312,10 +323,15 @@ def parent_stricter(host: Host, limit: Limit) -> Iterator[Finding]:
     if not host.inherits():
         return
     root = host.hierarchy.root
+    # What a volume writes is limited once more on the disks below it.
+    names = host.devices.chain(host.devices.names.get(limit.number, ""))
     for parent in limit.cgroup.parents:
         if parent == root or root not in parent.parents:
             return
-        above = next((one.values for one in host.limits(parent) if one.number == limit.number), {})
+        above: dict[str, int] = {}
+        for one in host.limits(parent):
+            if host.devices.names.get(one.number) in names:
+                above.update({key: min(on, above.get(key, on)) for key, on in one.values.items()})
         keys = [key for key, value in limit.values.items() if above.get(key, value) < value]
         if keys:
             yield Finding(

@@ -440,7 +440,7 @@ def test_the_links_of_a_real_sysfs_are_followed(tmp_path):
 
 
 def test_a_row_of_io_stat_is_that_of_the_last_device_before_its_counts(v2):
-    """Kernels since 5.14 print the numbers of devices without counts before it."""
+    """Some kernels print the numbers of devices without counts before it."""
     v2.volume("dm-0", "253:0", "sda1")
     v2.mounted(("8:1", "/", "xfs"), ("0:50", "/home", "nfs4", "rw", "server:/home"))
     v2.limited()
@@ -460,12 +460,14 @@ def test_a_row_of_an_unknown_device_counts_nothing_again(v1):
 
 
 def test_what_a_volume_alone_counts_is_charged(v1):
-    """Kernels before 4.18 lose the cgroup below an encrypted volume."""
+    """Old kernels lose the cgroup below a volume, so a limit of the disk holds for nothing."""
     v1.volume("dm-0", "253:0", "sda1")
     v1.limited("253:0")
     v1.process(64 * MIB)
     v1.did(written=64 * MIB, number="253:0")
     assert v1.found() == []
+    v1.write("blkio.throttle.write_bps_device", f"8:0 {MIB}")
+    assert v1.kinds() == [("v1-buffered-writes", ERROR)]
 
 
 def test_what_is_mounted_read_only_is_not_written_to(v2):
@@ -511,6 +513,45 @@ def test_a_journal_on_another_disk_is_no_matter_of_the_limit(v2):
     v2.process(64 * MIB)
     v2.opened("/d/file", 21)
     assert v2.found() == []
+
+
+def test_what_a_cgroup_writes_to_another_disk_is_no_matter_of_the_limit(either):
+    either.disk("sdb", "8:16")
+    either.mounted(("8:1", "/", "xfs"), ("8:16", "/d", "xfs", "rw", "/dev/sdb"))
+    if either.hierarchy.version == 2:
+        either.controllers("batch", "io pids")
+    either.limited()
+    either.process(64 * MIB)
+    assert [severity for _, severity in either.kinds()] == [ERROR]
+    either.opened("/d/file", 21)
+    assert either.found() == []
+    (either.proc / "41/fdinfo/3").unlink()
+    (either.proc / "41/mountinfo").write_text(mount_line(90, "8:16", "/", "xfs"))
+    assert either.found() == []
+
+
+def test_a_loops_file_may_lie_on_any_disk(v1):
+    v1.device("loop0", "7:0")
+    v1.volume("dm-0", "253:0", "loop0")
+    v1.mounted(("253:0", "/", "xfs", "rw", "/dev/mapper/docker"))
+    v1.limited()
+    v1.process(64 * MIB)
+    assert v1.kinds() == [("v1-buffered-writes", ERROR)]
+
+
+def test_an_idle_cgroup_beside_those_with_the_limit_is_worth_a_note(v1):
+    """A pod's pause has no limit of its own."""
+    v1.cgroup("batch/container")
+    v1.cgroup("batch/pause")
+    v1.limited()
+    v1.process(group="batch/pause", number="42")
+    assert v1.kinds() == [("v1-not-inherited", ERROR)]
+    v1.limited(group="batch/container")
+    v1.process(64 * MIB, "batch/container")
+    v1.did(written=64 * MIB, group="batch/container")
+    assert v1.kinds() == [("v1-not-inherited", NOTE)]
+    v1.did(written=64 * MIB, group="batch/pause")
+    assert v1.kinds() == [("v1-not-inherited", ERROR)]
 
 
 def test_a_program_with_a_socket_may_have_written_to_that(v2):

@@ -236,7 +236,7 @@ class Host:
     def counters(self, folder: pathlib.Path) -> dict[str, list[int]]:
         """Return a cgroup's counters; none where it has just ended.
 
-        Before a row of version 2, kernels since 5.14 print the numbers of devices without counts.
+        Before a row of version 2, some kernels print the numbers of devices without counts.
         A disk's hidden path, and what ZFS made, are "(unknown)".
         """
         try:
@@ -263,8 +263,9 @@ class Host:
             folders += [file.parent for file in folder.glob("*/**/cgroup.procs")]
         return [number for one in folders for number in text_of(one / "cgroup.procs").split()]
 
-    def writes(self, folder: pathlib.Path) -> Writes:
-        """Return what was written, and to whom it was charged."""
+    def writes(self, limit: Limit) -> Writes:
+        """Return what was written by a limit's cgroup, and to whom it was charged."""
+        folder = limit.cgroup
         written = called = 0
         for process in self.processes(folder):
             counts = dict(lines_of(self.topology.proc / process / "io"))
@@ -272,10 +273,9 @@ class Host:
             written += int(counts.get("write_bytes:", 0))
             written -= int(counts.get("cancelled_write_bytes:", 0))
         # A mapped device counts what the disks below it count once more, where they count it.
-        rows = self.counters(folder).items()
-        mapped = {number for number in dict(rows) if self._mapped_upon(number)}
-        charged = sum(row[3] for number, row in rows if number not in mapped)
-        charged = max([charged, *(row[3] for number, row in rows if number in mapped)])
+        rows = self.counters(folder)
+        below = sum(row[3] for number, row in rows.items() if not self._mapped_upon(number))
+        charged = max(below, rows[limit.number][3] if limit.number in rows else 0)
         waiting = waiting_bytes(folder) if self.hierarchy.version == 2 else 0
         return Writes(max(written, 0), charged, waiting, called)
 

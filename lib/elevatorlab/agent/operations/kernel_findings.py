@@ -107,7 +107,7 @@ def not_inherited(host: Host, limit: Limit) -> Iterator[Finding]:
     if host.inherits():
         return
     free = []
-    moved = 0
+    moved = kept = 0
     for child in sorted(path for path in limit.cgroup.glob("**/") if path != limit.cgroup):
         row = host.counters(child).get(limit.number, [0, 0, 0, 0])
         own = next((one.values for one in host.limits(child) if one.number == limit.number), {})
@@ -115,9 +115,12 @@ def not_inherited(host: Host, limit: Limit) -> Iterator[Finding]:
         if looser and (any(row) or text_of(child / "cgroup.procs")):
             free.append(host.subject(child))
             moved += row[2] + row[3]
+        kept += not looser
     if free:
+        # A pod's pause sits idle beside containers that have the limit.
+        severity = NOTE if kept and not moved else ERROR
         yield Finding(
-            *(Kind.NOT_INHERITED, ERROR, host.subject(limit.cgroup)),
+            *(Kind.NOT_INHERITED, severity, host.subject(limit.cgroup)),
             {**evidence(limit), "cgroups_below": free, "their_bytes": moved},
             "cgroup v1 does not pass its limit on to the cgroups below, where the processes are; "
             f"set the limit on each of them (first: {free[0]}), or boot with cgroup v2",
@@ -132,11 +135,15 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
     """
     if not limit.writes:
         return
-    writes = host.writes(limit.cgroup)
+    writes = host.writes(limit)
     opened = open_files(host, limit)
     kinds = [None if one.raw else past(host, limit, one.mount) for one in opened]
     foreign = {kind: one.mount for kind, one in zip(kinds, opened) if kind is not None}
-    cached = [one for kind, one in zip(kinds, opened) if kind is None and not one.direct]
+    cached = [
+        one
+        for kind, one in zip(kinds, opened)
+        if kind is None and not one.direct and (one.raw or concerns(host, one.mount, limit))
+    ]
     no_memory = without_memory(host, limit)
     if foreign:
         # The other files may have passed the limit by instead, or nothing may have.
@@ -145,6 +152,9 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
         yield from charged_to_others(host, limit, writes, foreign, severity)
     if opened and not cached:
         return  # what is direct is charged to the cgroup itself
+    kept = [mount for mount in seen_mounts(host, limit) if stores(host, mount)]
+    if not opened and kept and not any(concerns(host, mount, limit) for mount in kept):
+        return  # what it can write to lies on other disks
     if no_memory:
         yield memory_off(host, limit, writes)
     elif opened:
@@ -253,6 +263,16 @@ def on_disk(host: Host, mount: Mount, limit: Limit) -> bool:
     return bool(device) and host.devices.names.get(limit.number) in host.devices.chain(device)
 
 
+def concerns(host: Host, mount: Mount, limit: Limit) -> bool:
+    """Tell whether a limit may concern what is written to a file system.
+
+    A loop's file may lie on any disk, and others write for a foreign file system.
+    """
+    below = host.devices.chain(host.device(mount))
+    loop = any(name.startswith("loop") for name in below)
+    return past(host, limit, mount) is not None or loop or on_disk(host, mount, limit)
+
+
 def charged_to_others(
     host: Host, limit: Limit, writes: Writes, found: dict[Kind, Mount], severity: Severity
 ) -> Iterator[Finding]:
@@ -304,7 +324,7 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
     read, written = row[2], row[3]
     # Then no buffered writes are counted.
     if host.hierarchy.version == 1 or without_memory(host, limit):
-        written = max(written, host.writes(limit.cgroup).written)
+        written = max(written, host.writes(limit).written)
     busy, idle = (written, read) if limited == {"r"} else (read, written)
     if busy > UNSURE_BYTES and idle < busy * IDLE_PART:
         names = ("reads", "writes") if limited == {"r"} else ("writes", "reads")
@@ -368,7 +388,7 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
     """
     if host.hierarchy.version != 2 or not limit.writes:
         return
-    waiting = host.writes(limit.cgroup).waiting
+    waiting = host.writes(limit).waiting
     slow = waiting > LONG_WAIT_S * limit.values.get("wbps", waiting + 1)
     # A container sees few of the host's file systems, and those at places of its own.
     places = {mount.number: mount for mount in reversed(host.mounts())}

@@ -382,6 +382,8 @@ def test_a_limit_on_dev_zero(either, ram_disk):
     if ram_disk:
         either.device("ram5", "1:5")
     either.limited("1:5")
+    if either.hierarchy.version == 1:
+        either.v1("batch", {"1:5": (0, 0, 0, 0)})  # which comes with the limit
     assert either.kinds() == [("no-disk", ERROR)]
     assert either.found()[0].evidence["character_device"] == "zero"
 

@@ -201,7 +201,7 @@ class Host:
         _, _, blocks = text_of(self.topology.proc / "devices").partition("Block devices:")
         majors = {number.partition(":")[0] for number in self.devices.names}
         majors.update(line.split()[0] for line in blocks.splitlines() if line.strip())
-        idle = limit.number not in self.counters(limit.cgroup)
+        idle = not any(self.counters(limit.cgroup).get(limit.number, ()))
         if idle if major == "1" else major not in majors:
             link = link_of(self.topology.sys / "dev/char" / limit.number)
             return os.path.basename(link) or MEMORY.get(limit.number, "")

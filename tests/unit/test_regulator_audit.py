@@ -447,7 +447,7 @@ def test_a_row_of_io_stat_is_that_of_the_last_device_before_its_counts(v2):
     v2.mounted(("8:1", "/", "xfs"), ("0:50", "/home", "nfs4", "rw", "server:/home"))
     v2.limited()
     v2.process(64 * MIB)
-    v2.write("io.stat", f"7:7 253:0 8:0 rbytes=0 wbytes={64 * MIB}\n252:0 ")
+    v2.write("io.stat", f"\n7:7 253:0 8:0 rbytes=0 wbytes={64 * MIB}\n252:0 ")
     assert v2.kinds() == [("network-writes", NOTE)]
     v2.limited(key="rbps")
     assert v2.kinds() == [("other-direction", WARNING)]
@@ -482,6 +482,14 @@ def test_what_is_mounted_read_only_is_not_written_to(v2):
     hosts = mount_line(91, "8:1", "/etc/hosts", "ext4").replace("rw,relatime", "ro,relatime")
     (v2.proc / "41/mountinfo").write_text(hosts + line)
     assert v2.kinds() == [("network-writes", ERROR)]
+
+
+def test_a_mount_may_have_a_name_in_any_encoding(v2):
+    v2.limited()
+    v2.process()
+    line = mount_line(90, "0:50", "/B\xfccher", "nfs4", source="server:/export")
+    (v2.proc / "41/mountinfo").write_bytes(line.encode("latin-1") + b"91 1 8:1")
+    assert v2.kinds() == [("network-writes", WARNING)]
 
 
 @pytest.mark.parametrize("path", ["/memfd:x (deleted)", "/dev/null"])

@@ -15,11 +15,10 @@ from ..errors import Refused
 from ..groups.hierarchies import V1, V2
 from ..lifecycle.journal import REGULATORS
 from ..regulator import targets
-from ..regulator.shared_journals import text_of
 from ..regulator.topology import Topology, find_cgroups
 from . import asked
 from .asked_findings import folder_of, of_asked
-from .audited_host import Host, parsed
+from .audited_host import Host, mounts_of
 from .findings import Kind, above_notes
 from .kernel_findings import of_kernel
 from .weight_findings import of_weights
@@ -103,7 +102,7 @@ def host_of(options: argparse.Namespace) -> Host:
 
 def copied_cgroups(root: pathlib.Path) -> Hierarchy:
     """Return the hierarchy that limits I/O on the host whose files were copied below `root`."""
-    mounts = parsed(text_of(root / "proc/self/mountinfo"))
+    mounts = mounts_of(root / "proc/self/mountinfo")
     for mount in mounts:
         if mount.kind == "cgroup" and "blkio" in mount.options:
             return V1(root / mount.point.lstrip("/"))

@@ -5,13 +5,14 @@ Everything comes from files of the kernel, below roots that are given, and nothi
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pathlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..groups.hierarchies import LIMITS
+from ..groups.hierarchies import COUNTERS, LIMITS
 from ..regulator.shared_journals import ORDERED, lines_of, text_of, waiting_bytes
 from .findings import Severity
 
@@ -52,6 +53,8 @@ class Devices:
         self.paths: dict[str, pathlib.Path] = {}
         #: A device's name, by its number.
         self.names: dict[str, str] = {}
+        self._chains: dict[str, list[str]] = {}
+        self._mapped: dict[str, str] | None = None
         for pattern in ("class/block/*", "block/*", "block/*/*/partition"):
             for path in sys.glob(pattern):
                 folder = path.parent if path.name == "partition" else path
@@ -79,7 +82,9 @@ class Devices:
 
     def chain(self, name: str) -> list[str]:
         """Return a device, the disk it is a part of, and all that lie below it."""
-        found = [name]
+        if name in self._chains:
+            return self._chains[name]
+        self._chains[name] = found = [name]
         for one in found:
             folder = self.paths.get(one)
             below = [self.whole(one)]
@@ -101,9 +106,11 @@ class Devices:
 
     def mapped(self, name: str) -> str | None:
         """Return the device that device mapper gave a name."""
-        folders = self.paths.items()
-        found = (one for one, path in folders if name and text_of(path / "dm/name") == name)
-        return next(found, None)
+        if self._mapped is None:
+            folders = self.paths.items()
+            named = ((text_of(path / "dm/name"), one) for one, path in folders)
+            self._mapped = {given: one for given, one in named if given}
+        return self._mapped.get(name)
 
 
 class Mount(NamedTuple):
@@ -239,14 +246,15 @@ class Host:
         Before a row of version 2, some kernels print the numbers of devices without counts.
         A disk's hidden path, and what ZFS made, are "(unknown)".
         """
-        try:
-            found = self.hierarchy.counters(folder, False)
-        except OSError:
-            return {}
-        if self.hierarchy.version == 2:
-            lines = [line.split() for line in text_of(folder / "io.stat").splitlines()]
-            last = {line[0]: [one for one in line if "=" not in one][-1] for line in lines}
-            found = {last[first]: row for first, row in found.items() if first in last}
+        found: dict[str, list[int]] = {}
+        if self.hierarchy.version == 1:
+            with contextlib.suppress(OSError):
+                found = self.hierarchy.counters(folder, False)
+        for line in text_of(folder / "io.stat").splitlines():
+            numbers = [word for word in line.split() if "=" not in word]
+            values = dict(word.split("=", 1) for word in line.split() if "=" in word)
+            if numbers and values:
+                found[numbers[-1]] = [int(values.get(name) or 0) for name in COUNTERS]
         return {number: row for number, row in found.items() if NUMBER.fullmatch(number)}
 
     def controllers(self, folder: pathlib.Path) -> list[str] | None:
@@ -288,8 +296,8 @@ class Host:
 
         An overlay is given as the file system that its writes go to.
         """
-        own = parsed(text_of(self.topology.proc / "self/mountinfo"))
-        seen = parsed(text_of(self.topology.proc / process / "mountinfo")) or own
+        own = mounts_of(self.topology.proc / "self/mountinfo")
+        seen = mounts_of(self.topology.proc / process / "mountinfo") or own
         real = [mount for mount in own if mount.kind != "overlay"]
         found = []
         for mount in seen:
@@ -343,12 +351,18 @@ def link_of(path: pathlib.Path) -> str:
         return ""
 
 
-def parsed(mountinfo: str) -> list[Mount]:
-    """Return the lines of a ``mountinfo``."""
+def mounts_of(mountinfo: pathlib.Path) -> list[Mount]:
+    """Return the lines of a ``mountinfo``; a name in it may be in any encoding."""
+    try:
+        text = mountinfo.read_text(errors="replace")
+    except OSError:
+        return []
     found = []
-    for line in mountinfo.splitlines():
+    for line in text.splitlines():
         left, _, right = line.partition(" - ")
         words, (kind, source, options) = left.split(), [*right.split(" ", 2), "", ""][:3]
+        if len(words) < 6:  # cut off in a copy
+            continue
         point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[4])
         # What is mounted read-only at this place alone says so on the left.
         here = ["ro"] if "ro" in words[5].split(",") else []

@@ -118,7 +118,7 @@ def used(host: Host, folder: pathlib.Path) -> list[str]:
     devices = host.devices
     # Version 1 has a row of zeros for each device that somebody used.
     names = {devices.names.get(one, "") for one, row in host.counters(folder).items() if any(row)}
-    drives = {name for name in devices.names.values() if not name.startswith(NO_DRIVES)}
+    drives = {name for name in devices.paths if not name.startswith(NO_DRIVES)}
     disks = {disk for name in names & drives or drives for disk in devices.bottom(name)}
     return sorted(disk for disk in disks if devices.queue(disk, "scheduler"))
 

@@ -99,6 +99,7 @@ def test_commands_can_be_given(name):
     asked = re.findall(
         r"^ {4}(?:sudo )?(?:\.venv/bin/)?elevatorlab ([^#\n]+?)(?: {2,}|$)", page, re.M
     )
+    asked += re.findall(r"`\.venv/bin/elevatorlab ([^`\n]+)", page)
     known = typer.main.get_command(commands.app).commands
     for line in asked:
         command, *arguments = shlex.split(re.sub(r"\s+#.*", "", line))

@@ -23,9 +23,7 @@ CERTIFIED = pd.read_csv(NIST / "certified.csv")
 EQUATIONS = {
     "DanWood": lambda x, b1, b2: b1 * x**b2,
     "Misra1a": lambda x, b1, b2: b1 * (1 - np.exp(-b2 * x)),
-    "Chwirut2": lambda x, b1, b2, b3: np.exp(-b1 * x) / (b2 + b3 * x),
     "Misra1d": lambda x, b1, b2: b1 * b2 * x / (1 + b2 * x),
-    "Kirby2": lambda x, b1, b2, b3, b4, b5: (b1 + b2 * x + b3 * x**2) / (1 + b4 * x + b5 * x**2),
     "Roszman1": lambda x, b1, b2, b3, b4: b1 - b2 * x - np.arctan(b3 / (x - b4)) / np.pi,
     "MGH09": lambda x, b1, b2, b3, b4: b1 * (x**2 + x * b2) / (x**2 + x * b3 + b4),
     "MGH10": lambda x, b1, b2, b3: b1 * np.exp(b2 / (x + b3)),

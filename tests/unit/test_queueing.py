@@ -49,16 +49,6 @@ def test_the_closed_law_is_an_identity_of_depth_one(iops, wait_ms):
     assert queueing.interactive_wait_ms(u, think_ms) == pytest.approx(wait_ms)
 
 
-def test_the_published_points_follow_the_closed_law_not_mm1():
-    """0.82 ms at 328 IOPS; 5.9 ms at 71 % and over 30 ms at 92 %."""
-    think_ms = queueing.think_time_ms(328, 0.82)
-    assert round(think_ms, 2) == 2.23
-    closed = queueing.interactive_wait_ms(np.array([0.71, 0.92]), 2.23)
-    assert closed.round(1).tolist() == [5.5, 25.6]
-    service_ms = 0.82 * (1 - 0.2698)  # M/M/1 through the first point
-    assert queueing.mm1_wait_ms(np.array([0.71, 0.92]), service_ms).round(1).tolist() == [2.1, 7.5]
-
-
 # Mean-value analysis
 
 

@@ -9,7 +9,6 @@ from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging.families import read_published
 from elevatorlab.paths import DATA
 from elevatorlab.studies.vm_vs_container.published import (
-    TEST_1,
     TEST_2,
     high_read_latency,
     times,
@@ -62,13 +61,6 @@ def test_every_row_is_there_with_its_source():
     assert second["row"].tolist() == ["none", "mq-deadline", "kyber", "bfq"]
     assert first["document"].nunique() == 1
     assert set(first["document"]) == set(second["document"])
-
-
-def test_times_has_one_row_for_each_printed_time():
-    """80 and 8."""
-    counts = times().groupby(["test", "arm"]).size().to_dict()
-    expected = {TEST_1: 40, TEST_2: 4}
-    assert counts == {(test, arm): n for test, n in expected.items() for arm in ("vm", "container")}
 
 
 def test_a_missing_table_is_named():

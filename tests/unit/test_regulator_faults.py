@@ -132,14 +132,6 @@ def test_what_jumps_back_changes_no_limit_and_the_loop_goes_on(host, throttled, 
     assert host.limit() != before
 
 
-def test_an_hour_of_suspension_is_one_long_period(host, throttled):
-    host.second(throttled, elapsed_s=3600)
-    [normal, _] = throttled.observation.containers
-    assert (throttled.observation.period_s, normal.iops) == (3600, 47 / 3600)
-    host.second(throttled)
-    assert throttled.observation.period_s == 1
-
-
 def test_a_container_that_is_removed_in_mid_control_is_forgotten(host, throttled):
     normal, over = host.targets
     shutil.rmtree(over.folder)

@@ -109,11 +109,6 @@ def test_the_same_in_cgroup_v2(tmp_path):
     assert (usage.read_bytes_s, usage.write_bytes_s) == (8192, 8192)
 
 
-def test_io_stat_of_a_group_that_never_wrote(tmp_path):
-    (tmp_path / "io.stat").write_text("")
-    assert V2(tmp_path).counters(tmp_path) == {}
-
-
 @pytest.mark.parametrize(
     "before, after, expected",
     [

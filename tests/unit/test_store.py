@@ -48,20 +48,6 @@ def test_what_the_host_decides_does_not_count(folder, name):
     assert reading.digest(folder) == before
 
 
-def test_a_result_is_visible_when_whole(tmp_path, make_trial, monkeypatch):
-    folder = tmp_path / "deterministic" / "hash"
-    part, rename = folder.with_name("hash.part"), os.rename
-
-    def look_and_rename(before, after):
-        assert before == part and reading.finished(part) and not folder.exists()
-        rename(before, after)
-
-    monkeypatch.setattr(os, "rename", look_and_rename)
-    store.write(folder, make_trial(), Outcome(FILES, stored.provenance()))
-    assert reading.finished(folder)
-    assert not part.exists()
-
-
 def test_a_result_that_cannot_be_written_leaves_nothing(tmp_path, make_trial, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda number: os.close(-1))
     with pytest.raises(OSError):
@@ -97,10 +83,6 @@ class SomeTestbed:
 def finish_one(results, testbed, trial):
     outcome = Outcome({"result.json": b"{}"}, stored.provenance(testbed=testbed.name))
     store.keep(results, testbed, trial, outcome)
-
-
-def test_results_of_two_machines_go_to_two_folders(tmp_path):
-    assert store.folder(tmp_path, SomeTestbed("a")) == tmp_path / "vagrant-01234567"
 
 
 def test_an_identity_that_is_known_later_is_checked_then(tmp_path, make_trial, error_of):

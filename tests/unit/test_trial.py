@@ -170,11 +170,6 @@ def test_below_a_disk_of_ones_own_no_other_is_expected(name):
     assert {one.backing_scheduler for one in of_a_file} == {"none"}
 
 
-@pytest.mark.parametrize("name", PROFILES.names())
-def test_every_profile_makes_a_device(name):
-    assert profile(name, 100).model_dump()["profile"] == name
-
-
 devices = [
     *(profile(name, 64) for name in PROFILES.names()),
     {"kind": "file_backed", "size_mib": 64},

@@ -22,7 +22,6 @@ from elevatorlab.showing import style
 from elevatorlab.studies import innodb_commit
 from elevatorlab.studies.innodb_commit import measures
 from elevatorlab.studies.kit import reimplemented
-from elevatorlab.trial import profile
 from helpers import FIXTURES
 
 REPORT = FIXTURES.joinpath("sysbench-1.0.20-insert.txt").read_text()
@@ -192,12 +191,6 @@ def test_a_device_too_small_for_the_data_directory_is_refused():
         innodb_commit.trials(parameters)
 
 
-@pytest.mark.parametrize("preset", innodb_commit.PRESETS)
-def test_presets_make_different_trials(preset):
-    made = innodb_commit.trials(studies.parameters(innodb_commit, preset))
-    assert len({trial.hash for trial in made}) == len(made)
-
-
 def test_only_the_first_arm_runs_the_sweep():
     made = innodb_commit.trials(studies.parameters(innodb_commit, "paper"))
     arms = {(t.labels["experiment"] == "table", t.labels["arm"]) for t in made}
@@ -227,12 +220,6 @@ def test_a_scheduler_of_ones_own_runs_on_every_disk(preset):
     made = innodb_commit.trials(studies.parameters(innodb_commit, preset, mine))
     everywhere = {trial.device.profile for trial in made if trial.labels["experiment"] != "sweep"}
     assert everywhere == {trial.device.profile for trial in made if trial.scheduler.name == "sstf"}
-
-
-def test_the_profiles_differ_in_cache_and_time():
-    cached, uncached = profile("raid_write_behind", 160), profile("raid_no_cache", 160)
-    assert (cached.service_time_us, cached.write_cache_mib) == (40, 0)
-    assert (uncached.service_time_us, uncached.write_cache_mib) == (4000, 160)
 
 
 def test_a_phase_without_flush_counters_has_no_flushes(make_trial):
@@ -449,11 +436,6 @@ def test_the_documents_own_claims_need_no_measurement():
 def test_a_cell_measured_twice_is_refused():
     with pytest.raises(ElevatorLabError, match="once per repetition; found 16 rows"):
         innodb_commit.judge(as_printed(repetition=1))
-
-
-def test_a_table_without_a_column_is_refused():
-    with pytest.raises(ElevatorLabError, match="tps.*store"):
-        innodb_commit.judge(as_printed().drop(columns="tps"))
 
 
 # Figures and tables

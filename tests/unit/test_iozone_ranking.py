@@ -73,7 +73,7 @@ def without_a_run():
 
 def test_a_trial_a_run_scheduler_and_device_with_all_threads_in_it():
     trials = study.trials(studies.parameters(study, "quick"))
-    assert len(trials) == 3 * 5 * 2 == len({trial.hash for trial in trials})
+    assert len(trials) == 3 * 5 * 2
     (workload,) = trials[0].workloads
     assert isinstance(workload, Iozone) and workload.threads == (1, 2)
 
@@ -254,7 +254,6 @@ def test_a_solid_state_disk_is_not_held_against_the_articles_disks():
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [
-        (lambda rows: rows.drop(columns="tool"), "found none named tool"),
         (lambda rows: pd.concat([rows, rows.head(2)]), "expected each test once per run"),
         (
             lambda rows: pd.concat([rows, table(tool="fio")]),

@@ -24,10 +24,8 @@ SEEDS = {"seed": ..., "repetition": ..., "rounds": ..., "device": {"seed"}}
 
 @pytest.mark.parametrize("study", studies.ours(), ids=lambda study: study.NAME)
 def test_every_cell_is_repeated(study):
-    made = preset_trials(study, "paper")
-    assert len({trial.hash for trial in made}) == len(made)
     often = {}
-    for trial in made:
+    for trial in preset_trials(study, "paper"):
         if not crossed(trial):
             cell = trial.model_dump_json(exclude=SEEDS)
             often.setdefault("cores" in trial.labels, Counter())[cell] += 1

@@ -1,19 +1,22 @@
-"""What the studies share: cells of tables, lines of small tables, the frame of a trial."""
+"""What the studies share: what each keeps to, cells and lines of tables, the frame of a trial."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging.claim import Role
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict, reproduced_if, widened
+from elevatorlab.plugins.studies import ours
 from elevatorlab.records import checked
+from elevatorlab.results import store
 from elevatorlab.studies.kit.cells import by_repetition, once_a_table, paired_ratio, rows_of
 from elevatorlab.studies.kit.reimplemented import REIMPLEMENTED
 from elevatorlab.studies.kit.tables import cells
 from elevatorlab.studies.kit.trials import DiskParameters, on_arm, trial
-from elevatorlab.trial import Scheduler, TimedReads, profile
+from elevatorlab.trial import Scheduler, TimedReads, parse, profile
 
 TABLE = pd.DataFrame(
     {
@@ -24,6 +27,26 @@ TABLE = pd.DataFrame(
     }
 )
 LEAST = {"schedulers": ("bfq",), "device_mib": 64, "deadline_s": 9, "repetitions": 2}
+
+
+EACH_PRESET = [
+    pytest.param(study, preset, id=f"{study.NAME}-{preset}")
+    for study in ours()
+    for preset in study.PRESETS
+]
+
+
+@pytest.mark.parametrize(("study", "preset"), EACH_PRESET)
+def test_every_trial_is_different_and_survives_its_json(study, preset):
+    trials = study.trials(studies.parameters(study, preset))
+    assert len({trial.hash for trial in trials}) == len(trials)
+    assert all(parse(trial.model_dump(mode="json")) == trial for trial in trials)
+
+
+@pytest.mark.parametrize("study", ours(), ids=lambda study: study.NAME)
+def test_a_table_without_a_column_is_refused(study, error_of):
+    lacking = store.load(study.NAME, "published").drop(columns="repetition")
+    assert "found none named repetition; make it with" in error_of(study.judge, lacking)
 
 
 def test_rows_have_all_the_given_values_and_a_missing_value_is_none_of_them():

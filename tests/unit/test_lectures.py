@@ -4,7 +4,6 @@ import json
 import re
 
 import pandas as pd
-import pytest
 from matplotlib.figure import Figure
 
 import stored
@@ -20,29 +19,21 @@ from elevatorlab.lectures import (
     writers,
 )
 from elevatorlab.paths import PROJECT
-
-LECTURES = sorted((PROJECT / "notebooks" / "lectures").glob("*.ipynb"))
-
-SOLUTIONS = [path.parent / "solutions" / path.name for path in LECTURES]
+from lecture_slides import LECTURE, read
 
 TEACHING = (PROJECT / "docs" / "teaching.md").read_text()
 
 MARKS = 15
 
 
-def cells_of(notebook):
-    import nbformat  # takes a second, which no collection of tests needs
-
-    return nbformat.read(notebook, as_version=4).cells
-
-
 def text(notebook):
-    return "\n\n".join(cell.source for cell in cells_of(notebook) if cell.cell_type == "markdown")
+    cells = read(notebook).cells
+    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
-@pytest.mark.parametrize("notebook", LECTURES, ids=lambda path: path.stem)
-def test_a_lecture_has_goals_and_a_prediction_before_each_run(notebook):
-    cells = cells_of(notebook)
+@LECTURE
+def test_a_lecture_has_goals_and_a_prediction_before_each_run(lecture):
+    cells = read(lecture).cells
     assert "After this lecture you can" in cells[0].source
     predicted = False
     for cell in cells:
@@ -52,21 +43,15 @@ def test_a_lecture_has_goals_and_a_prediction_before_each_run(notebook):
             predicted = False
 
 
-@pytest.mark.parametrize("notebook", LECTURES, ids=lambda path: path.stem)
-def test_every_exercise_has_marks_a_solution_and_a_line_for_the_teacher(notebook):
-    exercises = re.findall(r"^(\d)\. \*\((\d) marks", text(notebook), re.MULTILINE)
+@LECTURE
+def test_every_exercise_has_marks_a_solution_and_a_line_for_the_teacher(lecture):
+    exercises = re.findall(r"^(\d)\. \*\((\d) marks", text(lecture), re.MULTILINE)
     assert sum(int(marks) for _, marks in exercises) == MARKS
-    solved = re.findall(r"^## (\d)\.", text(notebook.parent / "solutions" / notebook.name), re.M)
+    solved = re.findall(r"^## (\d)\.", text(lecture.parent / "solutions" / lecture.name), re.M)
     assert solved == [number for number, _ in exercises]
-    number = int(notebook.name[:2])
+    number = int(lecture.name[:2])
     section = re.search(rf"^## {number}\..*?Marks: (.*?)(?=^## |\Z)", TEACHING, re.M | re.S)
     assert re.findall(r"(?:^|\s)(\d):", section[1]) == solved
-
-
-@pytest.mark.parametrize("notebook", [*LECTURES, *SOLUTIONS], ids=lambda path: str(path)[-40:])
-def test_lectures_are_stored_without_outputs_and_functions(notebook):
-    for cell in cells_of(notebook):
-        assert not cell.get("outputs") and "def " not in cell.source
 
 
 def test_every_trial_of_a_lecture_is_valid_and_has_its_own_hash():
@@ -166,10 +151,10 @@ def test_a_wait_that_there_is_none_of_is_no_number_and_the_table_says_why(monkey
     assert len(shown) == 1
 
 
-@pytest.mark.parametrize("notebook", LECTURES, ids=lambda path: path.stem)
-def test_no_lecture_shows_a_table_of_points_or_waits_with_nan(notebook):
+@LECTURE
+def test_no_lecture_shows_a_table_of_points_or_waits_with_nan(lecture):
     """They have cells that cannot have a number, so they go through `tables.show`."""
-    for cell in cells_of(notebook):
+    for cell in read(lecture).cells:
         if cell.cell_type == "code" and re.search(r"(point|wait)_table\(", cell.source):
             assert cell.source.splitlines()[-1].startswith("tables.show("), cell.source
     assert batching.NO_BATCH.endswith(".") and elevator.NO_WAIT.endswith(".")

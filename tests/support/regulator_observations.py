@@ -1,7 +1,5 @@
 """Observations made by hand, or by Hypothesis, and policies run over them."""
 
-import copy
-
 from hypothesis import strategies as st
 
 from elevatorlab.agent.regulator.decisions import decide
@@ -47,13 +45,3 @@ def observation_of(rows, utilization):
         usage(f"c{i}", kib_s, wait, request_kib=size) for i, (kib_s, wait, size) in enumerate(rows)
     ]
     return observe(*usages, utilization=utilization)
-
-
-def assert_decides_alike_and_changes_nothing(law, sequence):
-    """Hold a policy to be a pure function: the same decisions again, and its state as it was."""
-    observations = [observation_of(*row) for row in sequence]
-    state, made = run(law, *observations)
-    before = copy.deepcopy(state)
-    assert run(law, *observations) == (state, made)
-    run(law, *observations, state=state)
-    assert state == before

@@ -3,11 +3,10 @@
 import pytest
 from hypothesis import given
 
-from elevatorlab.agent.regulator.control import DEFAULTS
 from elevatorlab.agent.regulator.decisions import decide
 from elevatorlab.agent.regulator.guard import Guard, Memory, Victim
 from elevatorlab.agent.regulator.policies import Slae
-from regulator_loads import SLA_MS, best_fixed_bytes_s, simulated
+from regulator_loads import SLA_MS, simulated
 from regulator_observations import HURT, SEQUENCES, observation_of, observe, run, usage
 
 GUARD = Guard({"": SLA_MS})
@@ -66,15 +65,6 @@ def test_a_newcomer_that_its_cap_does_not_hold_back_is_protected_as_the_others_a
 
 
 @given(SEQUENCES)
-def test_no_limit_is_below_the_floor_and_the_same_input_gives_the_same_decisions(sequence):
-    observations = [observation_of(*row) for row in sequence]
-    state, made = run(GUARD, *observations)
-    assert (state, made) == run(GUARD, *observations)
-    for one in (one for period in made for one in period if one.limit_bytes_s is not None):
-        assert one.limit_bytes_s >= DEFAULTS.floor_bytes_s
-
-
-@given(SEQUENCES)
 def test_who_was_at_work_first_is_left_alone_while_the_sla_is_met(sequence):
     present = {f"c{i}" for i, (kib_s, _, kib) in enumerate(sequence[0][0]) if kib_s >= kib}
     state = {}
@@ -95,16 +85,5 @@ def test_nobody_misses_the_sla_after_the_first_quarter_of_a_second(load):
     assert [simulated(load, seed, GUARD)[0] for seed in range(1, 6)] == [0] * 5
 
 
-#: Shares of the best fixed limit's rate. It knows the load beforehand: how long bursts are, too.
-LEAST = {"step": 0.93, "two": 0.95, "bursts of 5 s": 0.9, "bursts of 1 s": 0.7}
-
-
-@pytest.mark.parametrize("load", LEAST)
-def test_offenders_do_nearly_what_the_best_fixed_limit_would_let_them(load):
-    seeds = range(1, 4)
-    rates = [simulated(load, seed, GUARD)[1] for seed in seeds]
-    assert sum(rates) / len(rates) >= LEAST[load] * best_fixed_bytes_s(load, seeds)
-
-
-def test_slae_cannot_do_that_at_any_control_period_of_its_own():
+def test_slae_lets_offenders_do_less_at_any_control_period_of_its_own():
     assert simulated("step", 1, Slae({"": SLA_MS}))[1] < 0.8 * simulated("step", 1, GUARD)[1]

@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 
 import pandas as pd
 import pytest
@@ -15,9 +14,8 @@ from elevatorlab.plugins.schedulers import SCHEDULERS
 from elevatorlab.results import reading
 from elevatorlab.running import jobs
 from elevatorlab.sharing import bundles, verification
-from helpers import FIXTURES, cli
-
-ONE_LIST = FIXTURES / "schedulers" / "one-list"
+from helpers import cli
+from scheduler_copy import ONE_LIST, folder  # noqa: F401  (fixture)
 
 #: One trial for each scheduler.
 SMALL = {
@@ -28,13 +26,6 @@ SMALL = {
     "arms": "host",
     "tests": "high_read_latency",
 }
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Return a copy of the folder, to change; forget its scheduler afterwards."""
-    yield shutil.copytree(ONE_LIST, tmp_path / "one-list")
-    SCHEDULERS.unregister("one-list")
 
 
 @pytest.mark.image

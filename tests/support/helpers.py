@@ -1,6 +1,7 @@
 """What several test files need and no fixture is."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -52,6 +53,14 @@ def run_into(folder, testbed, trial):
 def result_of(folder):
     """Return what the result in a folder says."""
     return json.loads((folder / "result.json").read_text())
+
+
+def program(file):
+    """Return a program that is in no package, as a module that its tests call."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def cli(*arguments, **more):

@@ -1,11 +1,11 @@
 """The programs that make slides of lectures, as fixtures."""
 
 import importlib
-import importlib.util
 
 import pytest
 
 from elevatorlab.paths import PROJECT
+from helpers import program
 
 FOLDER = PROJECT / "docs" / "slides"
 
@@ -28,11 +28,8 @@ def notes(monkeypatch):
 
 @pytest.fixture
 def build(rule, notes):
-    """Return the program by another name: a package of the tests is called build, too."""
-    spec = importlib.util.spec_from_file_location("slides_build", FOLDER / "build.py")
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
-    return program
+    """Return the program; by its name, an import finds a package of the tests' own."""
+    return program(FOLDER / "build.py")
 
 
 def read(lecture):

@@ -1,16 +1,16 @@
 """What the programs in benchmarks/ say to options that make no sense, and to long answers."""
 
-import importlib.util
 import subprocess
 import sys
 
 import pytest
 
 from elevatorlab.paths import PROJECT
+from helpers import program
 
 
 @pytest.mark.parametrize(
-    ("program", "options", "sentence"),
+    ("name", "options", "sentence"),
     [
         ("soak", ("--minutes", "0"), "expected a number above 0, found '0'"),
         ("soak", ("--minutes", "long"), "expected a number above 0, found 'long'"),
@@ -28,8 +28,8 @@ from elevatorlab.paths import PROJECT
         ("monitor", ("--sizes", "1,20"), "expected whole numbers above 1, found '1,20'"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_in_one_sentence(program, options, sentence):
-    command = [sys.executable, PROJECT / f"benchmarks/{program}.py", *options]
+def test_options_that_make_no_sense_are_refused_in_one_sentence(name, options, sentence):
+    command = [sys.executable, PROJECT / f"benchmarks/{name}.py", *options]
     run = subprocess.run(command, capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.splitlines()[-1].endswith(sentence)
@@ -38,12 +38,8 @@ def test_options_that_make_no_sense_are_refused_in_one_sentence(program, options
 @pytest.fixture
 def answer_times(monkeypatch):
     """Return the program that measures how soon commands answer."""
-    file = PROJECT / "benchmarks/answer_times.py"
-    spec = importlib.util.spec_from_file_location("answer_times", file)
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
-    monkeypatch.setattr(sys, "argv", [file.name])
-    return program
+    monkeypatch.setattr(sys, "argv", ["answer_times.py"])
+    return program(PROJECT / "benchmarks/answer_times.py")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from elevatorlab.plugins.schedulers import SCHEDULERS, SchedulerRecord
 from elevatorlab.plugins.trial_parts import DEVICES
 from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, image
@@ -12,6 +11,7 @@ from elevatorlab.testbeds.remote.capabilities import DRIVERS, PROGRAMS, capabili
 from elevatorlab.trial.capabilities import FAMILIES, Capability, remedy_of, sentence_of
 from helpers import cli
 from machine_facts import facts
+from scheduler_copy import adios  # noqa: F401  (fixture)
 
 
 @pytest.mark.parametrize("capability", Capability)
@@ -73,14 +73,6 @@ def lacking_everything():
     for name in "modules", "programs":
         nothing[name] = dict.fromkeys(found[name], False)
     return {**found, **nothing, "cgroup": None, "schedulers": []}
-
-
-@pytest.fixture
-def adios():
-    """Register a scheduler for one test."""
-    record = SchedulerRecord("adios", module="adios", remedy="install it with DKMS")
-    yield SCHEDULERS.register("adios", record)
-    SCHEDULERS.unregister("adios")
 
 
 def test_no_testbed_words_a_remedy_of_its_own(adios, monkeypatch):

@@ -2,7 +2,6 @@
 
 import ast
 import importlib
-import importlib.util
 import re
 import shlex
 import sys
@@ -15,7 +14,7 @@ from elevatorlab.cli import commands
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
-from helpers import resources
+from helpers import program, resources
 
 #: Where a page can be besides the top: what is built there is no page of ours.
 FOLDERS = ("courses", "data", "docs", "environments", "examples", "lib", "notebooks", "tests")
@@ -124,7 +123,7 @@ def test_make_has_the_targets(name):
 
 
 def test_the_pages_of_the_site_from_elsewhere_are_guides_too():
-    others = {one for one in program("gather").PLACES if one.endswith(".md")}
+    others = {one for one in program(SITE / "gather.py").PLACES if one.endswith(".md")}
     assert others <= set(GUIDES)
 
 
@@ -135,22 +134,14 @@ def test_every_page_of_docs_is_in_the_site():
         assert page == "index" or re.search(rf"^{re.escape(page)}$", index, re.M), name
 
 
-def program(name):
-    """Return a program of those that make the site."""
-    spec = importlib.util.spec_from_file_location(name, SITE / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
 def test_the_reference_has_every_public_name(tmp_path):
-    program("reference").write_library(tmp_path / "library.md")
+    program(SITE / "reference.py").write_library(tmp_path / "library.md")
     shown = set(re.findall(r":: elevatorlab\.(\w+)$", (tmp_path / "library.md").read_text(), re.M))
     assert shown == set(elevatorlab.__all__)
 
 
 def test_a_link_out_of_the_site_becomes_words():
-    gather = program("gather")
+    gather = program(SITE / "gather.py")
     places = dict(gather._places())
 
     def page(name):

@@ -1,6 +1,5 @@
 """The Python environment has what the lock file names, from the cache, and nothing else."""
 
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import helpers
 from checkout_clone import MAKEFILE, clone, make, take_wheel  # noqa: F401  (fixtures)
 from elevatorlab import cache
 from elevatorlab.paths import ENVIRONMENTS, PROJECT
@@ -20,11 +20,7 @@ SMALL = "iniconfig"
 
 @pytest.fixture
 def program():
-    file = ENVIRONMENTS / "python_packages.py"
-    spec = importlib.util.spec_from_file_location("python_packages", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return helpers.program(ENVIRONMENTS / "python_packages.py")
 
 
 @pytest.fixture

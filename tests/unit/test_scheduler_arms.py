@@ -21,16 +21,7 @@ from elevatorlab.results import scheduler_sources, tidying
 from elevatorlab.running import expansion
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.published import times
-from helpers import FIXTURES
-
-ONE_LIST = FIXTURES / "schedulers" / "one-list"
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Return a copy of the folder, to change; forget its scheduler afterwards."""
-    yield shutil.copytree(ONE_LIST, tmp_path / "one-list")
-    SCHEDULERS.unregister("one-list")
+from scheduler_copy import folder  # noqa: F401  (fixture)
 
 
 @pytest.mark.parametrize("name", studies.STUDIES.names())

@@ -20,6 +20,7 @@ from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
 from elevatorlab.testbeds.remote.capabilities import capabilities
 from elevatorlab.trial import Scheduler, checked
 from machine_facts import facts
+from scheduler_copy import adios  # noqa: F401  (fixture)
 
 LIB = PROJECT / "lib/elevatorlab"
 
@@ -38,14 +39,6 @@ NAMED = {
     "studies/stream_batching/": {"look", "sbq"},
     "studies/vm_vs_container/": {"bfq", "kyber", "mq-deadline"},
 }
-
-
-@pytest.fixture
-def adios():
-    """Register a scheduler for one test."""
-    record = SchedulerRecord("adios", module="adios-iosched", remedy="install it with DKMS")
-    yield SCHEDULERS.register("adios", record)
-    SCHEDULERS.unregister("adios")
 
 
 def named_in(file):

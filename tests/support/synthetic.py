@@ -1,4 +1,4 @@
-"""Synthetic measured tables for the tests of study 1."""
+"""Claims made by hand, and synthetic measured tables for the tests of study 1."""
 
 import functools
 import itertools
@@ -8,6 +8,9 @@ import pandas as pd
 
 import stored
 from elevatorlab import studies
+from elevatorlab.judging.claim import Claim, Role, Source
+from elevatorlab.judging.comparison import Comparison
+from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.studies import vm_vs_container
 from elevatorlab.studies.vm_vs_container.claims import judge
 from elevatorlab.studies.vm_vs_container.columns import COLUMNS
@@ -33,6 +36,23 @@ def judged(*arms):
 def sample_claim(**changes):
     """Return a claim, but for `changes`; not made at import, since to judge takes a second."""
     return judged("host", "container")[0].model_copy(update=changes)
+
+
+def plain_claim(**changes):
+    """Return an undecided claim of a study called s, but for `changes`."""
+    words = {"quantity": "q", "formula": "f", "datum": "d", "unit": "s", "reason": "So it is."}
+    usual = {"id": "s/one", "study": "s", "role": Role.PREDICTION, "kind": "time", **words}
+    usual |= {"source": Source(document="D", place="Table 1", row="1")}
+    usual |= {"tolerance": None, "threshold": None, "published": 2.0, "measured": 3.0}
+    usual |= {"testbed": "deterministic", "machine": "deterministic", "preset": "quick"}
+    usual |= {"verdict": Verdict.UNDECIDED}
+    return Claim(**{**usual, **changes})
+
+
+def sample_comparison(value, low, high, published=(2.0, 2.0), neutral=1.0, **changes):
+    """Return an estimate with its interval, held against what was published."""
+    ranges = {"published": published, "allowed": published, "neutral": neutral}
+    return Comparison(value=value, low=low, high=high, **{**ranges, **changes})
 
 
 def as_printed(arms=("container", "vm"), repetitions=3, jitter=0.0, factor=None, **columns):

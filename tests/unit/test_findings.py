@@ -6,11 +6,10 @@ import pytest
 
 from elevatorlab.judging import families
 from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, Source
-from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.conclusions import MOST_WORDS, findings, headlines
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins.studies import ours
-from synthetic import sample_claim
+from synthetic import sample_claim, sample_comparison
 
 TEMPLATE = {"reason": "So it is. And more.", "testbed": "deterministic", "preset": "quick"}
 REPRODUCED, CONTRADICTED = Verdict.REPRODUCED, Verdict.CONTRADICTED
@@ -40,9 +39,8 @@ def claims(*verdicts, place="Table 1", **more):
     ]
 
 
-def one(value, low, high, published=(2.0, 2.0), neutral=1.0, what=""):
-    more = {"published": published, "allowed": published, "neutral": neutral, "what": what}
-    return (Comparison(value=value, low=low, high=high, **more),)
+def one(*interval, **more):
+    return (sample_comparison(*interval, **more),)
 
 
 def measured(verdict, place, value, low, high, **more):

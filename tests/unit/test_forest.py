@@ -5,7 +5,7 @@ import math
 import pytest
 
 from elevatorlab.analysis.intervals import Interval
-from elevatorlab.judging.comparison import Comparison, comparison
+from elevatorlab.judging.comparison import comparison
 from elevatorlab.judging.value_texts import measured_text, published_text
 from elevatorlab.judging.verdicts import compare, ordering
 from elevatorlab.showing.forest import (
@@ -17,13 +17,9 @@ from elevatorlab.showing.forest import (
     relative,
 )
 from synthetic import sample_claim
+from synthetic import sample_comparison as one
 
 MIDDLE, LEFT, RIGHT = WIDTH / 2, MARGIN, WIDTH - MARGIN
-
-
-def one(value, low, high, published=(2, 2), neutral=1.0, **more):
-    update = {"published": published, "allowed": published, "neutral": neutral, **more}
-    return Comparison(value=value, low=low, high=high, **update)
 
 
 def test_a_judgement_keeps_what_it_compared():

@@ -6,16 +6,15 @@ import pytest
 
 from elevatorlab.judging import families, verdict_cache
 from elevatorlab.judging.claim import Kind, Source
-from elevatorlab.judging.comparison import Comparison
 from elevatorlab.judging.families import About
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
 from elevatorlab.showing import reader_words
 from elevatorlab.showing.report_pages import build
 from synthetic import sample_claim
+from synthetic import sample_comparison as one
 
 STUDY = "innodb_commit"
-PAGES = ("index.html", "claims.html", f"{STUDY}.html")
 
 
 def claim(**more):
@@ -25,11 +24,6 @@ def claim(**more):
         "source": Source(document="Why?", place="Table 1", row="flush=0, cfq"),
     }
     return sample_claim(**{**given, "id": f"{STUDY}/one", "reason": "So.", **more})
-
-
-def one(value, low, high, neutral=1.0, what=""):
-    more = {"published": (2.0, 2.0), "allowed": (2.0, 2.0), "neutral": neutral, "what": what}
-    return Comparison(value=value, low=low, high=high, **more)
 
 
 def shown(page):

@@ -5,13 +5,13 @@ import pytest
 
 import stubs
 from elevatorlab.judging import sensitivity
-from elevatorlab.judging.claim import Claim, Role, Source
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
 from elevatorlab.running import variations
 from elevatorlab.running.expansion import parameters
 from elevatorlab.showing import report_pages
+from synthetic import plain_claim
 
 OURS = [study.NAME for study in studies.ours()]
 
@@ -29,19 +29,7 @@ OTHERS = {"other processor": Machine("another")}
 
 def claim(name, verdict, testbed="deterministic"):
     """Return a claim with a verdict."""
-    source = Source(document="A document", place="Table 1", row="1")
-    words = {name: name for name in ("datum", "quantity", "unit", "formula", "machine", "reason")}
-    return Claim(
-        **{**words, "id": f"s/{name}", "study": "s", "source": source, "role": Role.PREDICTION},
-        **{
-            "kind": "time",
-            "published": 1.0,
-            "tolerance": None,
-            "threshold": None,
-            "preset": "quick",
-        },
-        **{"testbed": testbed, "measured": 1.0, "verdict": verdict},
-    )
+    return plain_claim(id=f"s/{name}", verdict=verdict, testbed=testbed)
 
 
 def claims(*verdicts):

@@ -8,7 +8,6 @@ import pytest
 from elevatorlab.analysis.intervals import Interval, mean_interval
 from elevatorlab.analysis.points import points
 from elevatorlab.judging import claims
-from elevatorlab.judging.claim import Claim, Role, Source
 from elevatorlab.judging.multiple_testing import LARGEST_P, adjust
 from elevatorlab.judging.verdicts import (
     MOST_REPETITIONS,
@@ -22,17 +21,7 @@ from elevatorlab.judging.verdicts import (
 from elevatorlab.judging.verdicts import together as both
 from elevatorlab.showing import report_pages
 from elevatorlab.studies.container_isolation import claims as regulation
-
-
-def claim(**changes):
-    words = {"quantity": "q", "formula": "f", "datum": "d", "unit": "s", "reason": "So it is."}
-    usual = {"id": "s/one", "study": "s", "role": Role.PREDICTION, "kind": "time", **words}
-    usual |= {"source": Source(document="D", place="Table 1", row="1")}
-    usual |= {"tolerance": None, "threshold": None, "published": 2.0, "measured": 3.0}
-    usual |= {"testbed": "deterministic", "machine": "deterministic", "preset": "quick"}
-    usual |= {"verdict": Verdict.UNDECIDED}
-    return Claim(**{**usual, **changes})
-
+from synthetic import plain_claim as claim
 
 NOT_KNOWN = "The number of repetitions that would decide it is above 200, or cannot be estimated."
 

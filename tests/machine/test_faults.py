@@ -94,10 +94,6 @@ class TestMachine:
             "elevatorlab image build",
         )
 
-    def test_no_emulator(self, monkeypatch, tmp_path, fresh, refused):
-        monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
-        says(refused(kind=NotReady), "the emulator: it is not built", "elevatorlab image build")
-
     def test_no_emulator_on_a_worker(self, monkeypatch, tmp_path, testbed):
         """It is asked for its identity before it gets a trial."""
         monkeypatch.setattr(cache, "ROOT", tmp_path / "cache")
@@ -284,11 +280,6 @@ class TestResults:
         says(said, str(tmp_path), "found other files (thesis.tex)", "Name another folder")
         assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
-    def test_a_file(self, testbed, make_trial, tmp_path, error_of):
-        (tmp_path / "file").write_text("mine")
-        said = error_of(campaign.run, [Share(testbed, [make_trial()])], tmp_path / "file")
-        says(said, "expected a folder", "file is a file")
-
     def test_results_of_another_image(self, testbed, make_trial, tmp_path, error_of):
         store.check(tmp_path, testbed)
         (tmp_path / testbed.name / "identity").write_text("f" * 64)
@@ -302,25 +293,6 @@ class TestResults:
             f"this is deterministic {testbed.identity()[:12]}",
         )
         says(said, "the image's digest", "--results")
-
-    def test_two_at_a_time(self, testbed, make_trial, tmp_path, error_of):
-        store.check(tmp_path, testbed)
-        with store.sole_writer(tmp_path, testbed):
-            said = error_of(campaign.run, [Share(testbed, [make_trial()])], tmp_path)
-        says(said, str(tmp_path), "another elevatorlab is running", "Wait for it to end")
-
-    def test_what_is_finished_is_not_run_again(self, testbed, make_trial, tmp_path):
-        trial = make_trial()
-        folder = store.folder(tmp_path, testbed) / trial.hash
-        folder.mkdir(parents=True)
-        for name in ("result.json", "provenance.json"):
-            (folder / name).write_text("{}")
-        assert str(campaign.plan([Share(testbed, [trial])], tmp_path)) == (
-            "0 trials to run, 1 finished already"
-        )
-        (tmp_path / testbed.name / "identity").write_text(testbed.identity())
-        campaign.run([Share(testbed, [trial])], tmp_path)
-        assert (folder / "result.json").read_text() == "{}"
 
     def test_what_a_killed_campaign_left_is_removed(self, testbed, make_trial, tmp_path):
         trial = make_trial()

@@ -148,7 +148,8 @@ def test_two_campaigns_never_write_to_one_folder(trials, tmp_path, error_of):
     store.check(tmp_path, bench)
     with store.sole_writer(tmp_path, bench):
         said = error_of(campaign.run, [Share(Bench("one", "m"), trials(1))], tmp_path)
-    assert "another elevatorlab is running" in said
+    assert f"{tmp_path}: expected to be alone; another elevatorlab is running" in said
+    assert "Wait for it to end" in said
 
 
 def test_a_signal_reaches_the_trial(trials, tmp_path):

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import papermill
 import pytest
-from papermill.iorw import load_notebook_node
-from papermill.parameterize import parameterize_notebook
 
-from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import PROJECT
 from notebook_runs import (  # noqa: F401  (fixtures)
     EXPERIMENTS,
@@ -97,63 +94,11 @@ def test_places_are_found_where_there_are_some():
     assert places_named_in("in build/results, /dev/null, and/or elsewhere") == []
 
 
-def run_here(notebook, **parameters):
-    """Run a notebook's cells as papermill gives them parameters, but in this process."""
-    given = parameterize_notebook(load_notebook_node(str(notebook)), parameters)
-    cells = [cell.source for cell in given.cells if cell.cell_type == "code"]
-    namespace = {}
-    for cell in cells:
-        exec(cell, namespace)
-
-
 @pytest.mark.parametrize("notebook", EXPERIMENTS, ids=lambda path: path.stem)
-def test_a_wrong_parameter_ends_papermill(notebook, tmp_path):
+def test_a_wrong_parameter_ends_papermill_before_anything_starts(notebook, tmp_path):
+    """All that can be wrong with one is in tests/unit/test_notebook.py."""
     said = "no parameter 'colour' here; expected one of testbed, preset"
     results = tmp_path / "results"
     with pytest.raises(papermill.PapermillExecutionError, match=re.escape(said)):
         run(notebook, tmp_path, results=str(results), colour="blue")
     assert not results.exists()
-
-
-@pytest.mark.parametrize("notebook", EXPERIMENTS, ids=lambda path: path.stem)
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("colour", "blue", "no parameter 'colour' here; expected one of testbed, preset"),
-        ("repetitions", "many", "repetitions: Input should be a valid integer"),
-        ("schedulers", ["noop"], "schedulers.0: Input should be 'none', 'mq-deadline'"),
-        ("testbed", "moon", "testbed: expected one of"),
-        ("testbed", "host,moon", "found 'moon'"),
-        ("backing_schedulers", ["noop"], "backing_schedulers"),
-        ("workers", "two", "workers: Input should be a valid integer"),
-    ],
-)
-def test_a_wrong_parameter_ends_the_notebook_before_anything_starts(
-    notebook, name, value, said, tmp_path
-):
-    results = tmp_path / "results"
-    with pytest.raises(ElevatorLabError, match=re.escape(said)):
-        run_here(notebook, results=str(results), **{name: value})
-    assert not results.exists()
-
-
-@pytest.mark.parametrize(
-    ("study", "name", "value", "said"),
-    [
-        ("01-", "backing_schedulers", ["noop"], "backing_schedulers.0: Input should be 'none'"),
-        *(
-            (study, "destroy", "maybe", "destroy: Input should be a valid boolean")
-            for study in ("01-", "02-", "04-", "05-")
-        ),
-        # The disk of study 3 is a simulated one on every testbed.
-        ("03-", "destroy", True, "no parameter 'destroy' here; expected one of testbed, preset"),
-        ("03b-", "destroy", True, "no parameter 'destroy' here; expected one of testbed, preset"),
-        ("03-", "containers", [21], "containers.0: Input should be less than or equal to 20"),
-        ("03-", "experiments", ["all"], "experiments.0: Input should be 'equal'"),
-    ],
-)
-def test_a_wrong_parameter_of_one_study_does_so_too(study, name, value, said, tmp_path):
-    (notebook,) = (path for path in EXPERIMENTS if path.name.startswith(study))
-    test_a_wrong_parameter_ends_the_notebook_before_anything_starts(
-        notebook, name, value, said, tmp_path
-    )

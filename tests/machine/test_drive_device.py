@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from elevatorlab.drives import block_traces, replaying, traces
-from elevatorlab.errors import ElevatorLabError
 from elevatorlab.paths import DATA
 from elevatorlab.plugins.trial_parts import WORKLOADS
 from elevatorlab.results import trace
@@ -194,30 +193,6 @@ def test_a_drive_is_shown():
     assert told["turn_ms"] == pytest.approx(11.119, abs=0.001) and len(told["zones"]) == 8
     assert 10 < told["random_read_ms"]["mean"] < 25
     assert "the bus, 0.1455 ms a sector, as where DiskSim" in told["assumptions"][0]
-
-
-@pytest.mark.parametrize(
-    "change, sentence",
-    [
-        (lambda text: text.replace("op,", "operation,", 1), r"few.csv:1: .*it lacks op"),
-        (lambda text: text.replace("8702844", "87028440"), r"few.csv:4: .*among the drive's"),
-        (lambda text: text.replace("15362", "-1", 1), r"few.csv:2: response_us: expected a time"),
-        (lambda text: text.replace("R,", "X,", 1), r"few.csv:2: op: expected R or W; found 'X'"),
-        (lambda text: text.splitlines(True)[0], r"few.csv:1: expected requests behind the header"),
-    ],
-)
-def test_a_trace_that_is_none_is_refused_with_its_line(few, tmp_path, change, sentence):
-    file = tmp_path / "few.csv"
-    file.write_text(change(few.read_text()))
-    with pytest.raises(ElevatorLabError, match=sentence):
-        traces.read(file, drive("cheetah9lp").drive.capacity_sectors)
-
-
-def test_a_compressed_trace_that_is_cut_off_is_refused_with_its_line(tmp_path):
-    file = tmp_path / "cut.csv.gz"
-    file.write_bytes(TRACE.read_bytes()[:20_000])
-    with pytest.raises(ElevatorLabError, match=r"cut.csv.gz:\d{3,}: expected the rest"):
-        traces.read(file, drive("cheetah9lp").drive.capacity_sectors)
 
 
 def test_a_bad_drive_ends_the_command_before_anything_starts(tmp_path, few):

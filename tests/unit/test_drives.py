@@ -11,6 +11,7 @@ from elevatorlab.agent.devices import drive as beside_disk
 from elevatorlab.cli.drive import replays
 from elevatorlab.drives import replaying, traces
 from elevatorlab.errors import ElevatorLabError
+from elevatorlab.paths import DATA
 from elevatorlab.plugins.drives import OURS
 from elevatorlab.showing import style
 from elevatorlab.trial import has_arm, simulated
@@ -361,6 +362,11 @@ def test_a_trace_is_read(tmp_path, text, name):
 @pytest.mark.parametrize(
     "text, sentence",
     [
+        (HEADER.replace("op", "operation") + ROW, ":1: .*it lacks op"),
+        (HEADER, ":1: expected requests behind the header"),
+        (HEADER + "X" + ROW[1:], ":2: op: expected R or W; found 'X'"),
+        (HEADER + ROW + "R,87028440,4,10,10\n", ":3: .*among the drive's"),
+        (HEADER + ROW + "R,5,4,-1,10\n", ":3: response_us: expected a time"),
         (HEADER + ROW + "R,²,4,10,10\n", ":3: sector: expected a whole number; found '²'"),
         (HEADER + ROW + f"R,{'1' * 5000},4,10,10\n", ":3: sector: expected a whole number"),
         (HEADER + ROW + "R,5,4,10,1e300\n", ":3: next_after_us: .* at most a day; found '1e300'"),
@@ -369,12 +375,19 @@ def test_a_trace_is_read(tmp_path, text, name):
         (HEADER + ROW + "R,5\n", ":3: expected 5 fields"),
         (HEADER + ROW * 100_001, ":100002: expected at most 100000 requests"),
     ],
-    ids=["digit", "long", "late", "empty line", "cut off", "cut off in a row", "many"],
+    ids=lambda value: value[:40],
 )
 def test_what_is_no_trace_is_refused_with_its_line(tmp_path, text, sentence):
     file = tmp_path / "trace.csv"
     file.write_text(text)
     with pytest.raises(ElevatorLabError, match=sentence):
+        traces.read(file, read(CHEETAH).capacity_sectors)
+
+
+def test_a_compressed_trace_that_is_cut_off_is_refused_with_its_line(tmp_path):
+    file = tmp_path / "cut.csv.gz"
+    file.write_bytes((DATA / "drives/traces/cheetah9lp.csv.gz").read_bytes()[:20_000])
+    with pytest.raises(ElevatorLabError, match=r"cut.csv.gz:\d{3,}: expected the rest"):
         traces.read(file, read(CHEETAH).capacity_sectors)
 
 

@@ -12,12 +12,20 @@ from elevatorlab.paths import PROJECT
 from elevatorlab.results import reading
 from elevatorlab.testbeds.deterministic import (
     DeterministicTestbed,
+    image,
     our_qemu,
+    qemu,
     repeated_trials,
     template,
 )
 from elevatorlab.trial import Trial
 from helpers import fio, result_of
+
+
+@pytest.mark.image
+def test_another_processor_has_another_digest():
+    other = qemu.usual(qemu.OTHER_PROCESSOR)
+    assert image.digest(other) != image.digest() == image.digest(qemu.usual())
 
 
 @pytest.mark.image

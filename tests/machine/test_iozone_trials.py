@@ -2,11 +2,7 @@
 
 import pytest
 
-from elevatorlab.agent.observe.facts import NVME_TCP_MODULES
-from elevatorlab.errors import NotReady, TrialFailed
-from elevatorlab.testbeds.base import refuse_what_is_missing
-from elevatorlab.testbeds.deterministic import image
-from elevatorlab.testbeds.remote.capabilities import capabilities
+from elevatorlab.errors import TrialFailed
 from elevatorlab.trial import profile
 from helpers import result_of, run_into
 
@@ -81,26 +77,3 @@ class TestInTheDeterministicMachine:
         filling = {"kind": "endless_write", "name": "filler", "group": "main"}
         with pytest.raises(TrialFailed, match="No space left|Is the device full"):
             run(trial(filling, iozone(tool=tool, size_mib=16), settle_s=1))
-
-
-def test_an_image_without_iozone_has_a_finding_with_a_remedy(monkeypatch, testbed, trial):
-    monkeypatch.setattr(image, "manifest", lambda: {"packages": {"fio": "3.33"}})
-    with pytest.raises(NotReady, match="program iozone: not in the image.*-p tool=fio"):
-        refuse_what_is_missing(testbed.name, [testbed._iozone()], [trial(iozone())])
-
-
-def test_a_host_without_iozone_has_a_finding_with_a_remedy():
-    facts = {
-        **{"cgroup": 2, "schedulers": ["none"], "kernel": "6.1", "loop": True, "tracefs": True},
-        **{"fuse": False, "io_cost": False},
-        "modules": dict.fromkeys(NVME_TCP_MODULES, False),
-        **{"null_blk": False, "drop_caches": True, "virtualization": "none"},
-        "scratch": {"disks": ["sda"], "free_mib": 9000},
-        "programs": {
-            **{"losetup": True, "mkfs.ext4": True, "fio": True, "iostat": True, "iozone": False},
-            **{"ip": True, "mariadbd": False, "sysbench": False},
-        },
-    }
-    (found,) = [one for one in capabilities("host", facts) if one.what == "program iozone"]
-    assert not found.ready
-    assert "add Debian's component non-free" in found.remedy and "tool=fio" in found.remedy

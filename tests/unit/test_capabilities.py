@@ -5,7 +5,7 @@ import json
 import pytest
 
 from elevatorlab.plugins.trial_parts import DEVICES
-from elevatorlab.testbeds.base import requirements
+from elevatorlab.testbeds.base import refuse_what_is_missing, requirements
 from elevatorlab.testbeds.deterministic import DeterministicTestbed, image
 from elevatorlab.testbeds.remote.capabilities import DRIVERS, PROGRAMS, capabilities
 from elevatorlab.trial.capabilities import FAMILIES, Capability, remedy_of, sentence_of
@@ -90,6 +90,16 @@ def test_no_testbed_words_a_remedy_of_its_own(adios, monkeypatch):
 def test_a_strangers_module_is_never_in_the_image(adios):
     remedy = remedy_of("scheduler adios")
     assert remedy.startswith("install it with DKMS") and "--testbed host" in remedy
+
+
+def test_where_iozone_is_missing_fio_can_do_the_same(make_trial, monkeypatch, testbed, error_of):
+    monkeypatch.setattr(image, "manifest", lambda: {"packages": {"fio": "3.33"}})
+    workload = {"kind": "iozone", "name": "iozone", "group": "main", "threads": [1], "size_mib": 2}
+    trial = make_trial(filesystem="ext4", workloads=[{**workload, "record_kib": 256}])
+    for findings in ([testbed._iozone()], capabilities("host", lacking_everything())):
+        said = error_of(refuse_what_is_missing, "here", findings, [trial])
+        assert "program iozone: not " in said
+        assert "Add Debian's component non-free" in said and "-p tool=fio" in said
 
 
 def test_the_doctor_says_what_each_is_for():

@@ -130,11 +130,6 @@ def test_versions_are_not_pooled(folder, tmp_path, make_trial):
     assert scheduler_sources.is_current(old, scheduler_sources.current(tmp_path))
 
 
-def test_jain():
-    assert measures.jain([5, 5, 5, 5]) == 1
-    assert measures.jain([1, 0, 0, 0]) == 0.25
-
-
 LATENCY_NS = {
     **{"50.000000": 2000.0, "95.000000": 5000.0, "99.000000": 7000.0},
     **{"99.900000": 8000.0, "100.000000": 9000.0},

@@ -78,11 +78,15 @@ def test_what_another_machine_or_preset_tests_counts_for_itself():
         assert adjust([lucky, *others])[0].verdict == Verdict.REPRODUCED
 
 
-def test_one_whose_repetitions_are_not_known_says_so():
+def test_what_may_be_chance_among_many_is_undecided():
+    """One p-value of 0.04 stands alone, and not beside four claims that are undecided."""
     lucky = claim(verdict=Verdict.REPRODUCED, p_value=0.04)
-    found = adjust([lucky, *(claim(id=f"s/{n}", p_value=1.0) for n in range(4))])[0]
-    assert (found.verdict, found.repetitions_to_decide) == (Verdict.UNDECIDED, None)
-    assert found.reason.endswith(NOT_KNOWN)
+    (alone,) = adjust([lucky])
+    assert (alone.verdict, alone.p_adjusted) == (Verdict.REPRODUCED, 0.04)
+    beside = adjust([lucky, *(claim(id=f"s/{n}", p_value=1.0) for n in range(4))])[0]
+    assert (beside.verdict, beside.p_adjusted) == (Verdict.UNDECIDED, pytest.approx(0.2))
+    assert "Alone it would be reproduced (p = 0.04)" in beside.reason
+    assert beside.repetitions_to_decide is None and beside.reason.endswith(NOT_KNOWN)
 
 
 def test_a_change_is_decided_by_as_many_as_part_the_two_intervals():

@@ -129,6 +129,7 @@ def test_two_at_once_make_one(recipe):
     threads[0].start()
     assert making.wait(60)
     threads[1].start()
+    threads[1].join(0.5)  # without a lock it makes one, too, in this time
     asked.set()
     for thread in threads:
         thread.join()
@@ -137,12 +138,14 @@ def test_two_at_once_make_one(recipe):
 
 PROCESS = """
 import sys
+import time
 from pathlib import Path
 from elevatorlab import cache
 
 def make(folder):
     with open(sys.argv[1], "a") as ledger:
         ledger.write("made\\n")
+    time.sleep(1)  # for as long, others ask
     (folder / "kernel").write_text("kernel")
 
 assert (cache.obtain("thing", "d" * 64, make) / "kernel").read_text() == "kernel"

@@ -134,6 +134,13 @@ def running(pid):
         return False
 
 
+def ended():
+    """Return the number of a process that there no longer is."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
 def wait_until(condition, limit_s=300, pause_s=0.02):
     """Wait for what must come; the limit only ends a test that would hang."""
     until_s = time.monotonic() + limit_s

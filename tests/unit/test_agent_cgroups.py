@@ -1,7 +1,5 @@
 """Control groups of both versions: counters, limits and their proofs, and no process left."""
 
-import subprocess
-
 import pytest
 
 from cgroup_tree import tree  # noqa: F401  (fixtures)
@@ -10,6 +8,7 @@ from elevatorlab.agent.groups import cgroups
 from elevatorlab.agent.groups.hierarchies import V1, V2
 from elevatorlab.agent.lifecycle.journal import Journal
 from elevatorlab.agent.lifecycle.proofs import Proofs
+from helpers import ended
 
 KEYS = ("rbytes", "wbytes", "rios", "wios")
 
@@ -110,7 +109,6 @@ def test_a_limit_of_version_1_that_somebody_else_set(tmp_path):
 
 
 def test_the_cgroup_of_a_process_that_has_ended():
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    with pytest.raises(AgentError, match=f"process {ended.pid} has ended; expected it to run"):
-        cgroups.find().of_process(ended.pid)
+    number = ended()
+    with pytest.raises(AgentError, match=f"process {number} has ended; expected it to run"):
+        cgroups.find().of_process(number)

@@ -11,6 +11,7 @@ from elevatorlab.agent.errors import AgentError
 from elevatorlab.agent.lifecycle.journal import Journal, sole_trial
 from elevatorlab.agent.lifecycle.recovery import recover
 from elevatorlab.paths import PROJECT
+from helpers import ended
 
 LIB = PROJECT / "lib/elevatorlab"
 
@@ -86,19 +87,12 @@ def test_what_was_never_done_needs_no_undoing(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["journal"]
 
 
-@pytest.fixture
-def dead_pid():
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    return ended.pid
-
-
-def test_what_a_killed_agent_left(tmp_path, knob, dead_pid):
+def test_what_a_killed_agent_left(tmp_path, knob):
     folder = tmp_path / "journal"
     folder.mkdir()
     steps = [["write", str(knob), "first"], ["write", str(knob), "second"]]
     text = "".join(json.dumps(step) + "\n" for step in steps) + '["write", "/never/made", "ha'
-    (folder / f"{dead_pid}.jsonl").write_text(text)
+    (folder / f"{ended()}.jsonl").write_text(text)
     assert recover(folder) == 1
     assert knob.read_text() == "first\n"
     assert list(folder.iterdir()) == []

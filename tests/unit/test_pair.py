@@ -29,10 +29,38 @@ def test_an_address_with_a_target_is_a_pair():
         ("ssh://host?target=192.0.2.7&address=no.such.host.invalid", "&address=192.0.2.2"),
         ("ssh://host?target=192.0.2.7&address=::1", "expected the target's IPv4 address"),
         ("ssh://host?address=192.0.2.7", "expected target=HOST beside address"),
+        ("ssh", "testbed ssh: expected an address, ssh://HOST; found 'ssh'"),
+        ("ssh-pair", "expected an address, ssh://HOST?target=HOST; found 'ssh-pair'"),
+        ("host://x", "testbed host: expected no address; found 'host://x'"),
+        ("docker://x", "testbed docker: expected docker+ssh://[USER@]HOST[:PORT]; found"),
+        ("http://x", "testbed: expected one of deterministic, "),
+        *((name, f"found {name!r}") for name in ("moon", "SSH://there", "http://there", "")),
+        (
+            "ssh://there?identity=~/.ssh/lab",
+            "expected one of key, known_hosts, config, target, address after '?'; found 'identity'",
+        ),
     ],
 )
 def test_an_address_that_is_none_is_refused(address, said, error_of):
     assert said in error_of(testbeds.get, address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("ssh://", "ssh:///path", "ssh://me:secret@there", "ssh://there/path"),
+        *("ssh://there:port", "ssh://there:99999", "ssh://[broken"),
+    ],
+)
+def test_an_address_is_of_a_machine_alone_and_a_password_is_not_repeated(address, error_of):
+    said = error_of(testbeds.get, address)
+    assert said.startswith("testbed: expected ssh://[USER@]HOST[:PORT]")
+    assert "without a password" in said and said.count("\n") == 0
+    assert "secret" not in said
+
+
+def test_a_home_folder_may_be_abbreviated():
+    assert ssh.parse("ssh://there?key=~/.ssh/lab")["key_file"] == "~/.ssh/lab"
 
 
 def test_a_virtual_machines_disk_is_not_sized_by_one_behind_a_network(make_real_trial):
@@ -72,34 +100,3 @@ def test_two_machines_have_a_link_of_their_own(error_of):
     said = error_of(refuse_what_is_missing, pair.name, found, nvme_trials(link=True))
     assert "link: two machines have a network of their own" in said and "-p link=false" in said
     refuse_what_is_missing(pair.name, found, nvme_trials(drivers="stock"))
-
-
-class TestAddresses:
-    """What an address may say."""
-
-    @pytest.mark.parametrize(
-        "address",
-        [
-            *("ssh://", "ssh:///path", "ssh://me:secret@there", "ssh://there/path"),
-            *("ssh://there:port", "ssh://there:99999", "ssh://[broken"),
-        ],
-    )
-    def test_refused(self, address, error_of):
-        said = error_of(testbeds.get, address)
-        assert said.startswith("testbed: expected ssh://[USER@]HOST[:PORT]")
-        assert "without a password" in said and said.count("\n") == 0
-
-    def test_a_password_is_not_repeated(self, error_of):
-        assert "secret" not in error_of(testbeds.get, "ssh://me:secret@there")
-
-    def test_an_unknown_option(self, error_of):
-        said = error_of(testbeds.get, "ssh://there?identity=~/.ssh/lab")
-        options = "key, known_hosts, config, target, address"
-        assert f"expected one of {options} after '?'; found 'identity'" in said
-
-    @pytest.mark.parametrize("name", ["moon", "SSH://there", "http://there", "", "docker://x"])
-    def test_no_such_testbed(self, name, error_of):
-        assert f"found {name!r}" in error_of(testbeds.get, name)
-
-    def test_a_home_folder_may_be_abbreviated(self):
-        assert ssh.parse("ssh://there?key=~/.ssh/lab")["key_file"] == "~/.ssh/lab"

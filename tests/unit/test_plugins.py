@@ -411,20 +411,6 @@ def test_an_address_reaches_the_testbed_that_it_begins_with(monkeypatch, error_o
     assert "expected an address, far://...; found 'far'" in error_of(testbeds.get, "far")
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("host://x", "testbed host: expected no address; found 'host://x'"),
-        ("ssh", "testbed ssh: expected an address, ssh://HOST; found 'ssh'"),
-        ("ssh-pair", "expected an address, ssh://HOST?target=HOST; found 'ssh-pair'"),
-        ("docker://x", "testbed docker: expected docker+ssh://[USER@]HOST[:PORT]; found"),
-        ("http://x", "testbed: expected one of deterministic, "),
-    ],
-)
-def test_an_address_too_many_or_too_few_is_said(name, said, error_of):
-    assert said in error_of(testbeds.get, name)
-
-
 def test_a_stand_in_hides_no_other_entry_from_another_thread(monkeypatch):
     """A cluster's worker reads trials in one thread while another one ends a grading."""
     ended, seen = threading.Event(), set()

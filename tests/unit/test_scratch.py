@@ -1,25 +1,19 @@
 """Folders of killed processes are removed, and nobody else's."""
 
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from elevatorlab import scratch
+from helpers import ended
 
 
 @pytest.fixture
 def there(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
-
-
-def ended() -> int:
-    """Return the number of a process that there no longer is."""
-    return int(subprocess.check_output([sys.executable, "-c", "import os; print(os.getpid())"]))
 
 
 def test_what_a_killed_process_left_is_removed(there):

@@ -2,9 +2,10 @@
 
 import pytest
 
+from deterministic_runs import run  # noqa: F401  (fixture)
 from elevatorlab.errors import TrialFailed
 from elevatorlab.trial import profile
-from helpers import result_of, run_into
+from helpers import result_of
 
 TESTS = ["initial_write", "rewrite", "random_read", "mixed_workload", "random_write"]
 
@@ -25,22 +26,12 @@ def trial(make_trial):
     return make
 
 
-@pytest.fixture
-def run(testbed, tmp_path):
-    """Return a function that runs a trial and returns its result and its folder."""
-
-    def run_it(trial, name="result"):
-        folder = run_into(tmp_path / name, testbed, trial)
-        return result_of(folder), folder
-
-    return run_it
-
-
 @pytest.mark.image
 @pytest.mark.timeout(900)
 class TestInTheDeterministicMachine:
     def test_five_tests_with_each_number_of_threads_and_the_drop_proved(self, trial, run):
-        result, folder = run(trial(iozone(threads=[1, 2], direct=True)))
+        folder = run(trial(iozone(threads=[1, 2], direct=True)))
+        result = result_of(folder)
         runs = result["workloads"]["iozone"]["runs"]
         assert [one["threads"] for one in runs] == [1, 2]
         for one in runs:
@@ -55,13 +46,13 @@ class TestInTheDeterministicMachine:
 
     @pytest.mark.anew
     def test_the_same_trial_gives_the_same_bytes(self, trial, run):
-        files = [run(trial(iozone()), name)[1] for name in ("one", "two")]
-        one, two = ((folder / "result.json").read_bytes() for folder in files)
+        folders = [run(trial(iozone())) for _ in range(2)]
+        one, two = ((folder / "result.json").read_bytes() for folder in folders)
         assert one == two
 
     def test_fio_runs_the_same_patterns_and_says_that_it_was_fio(self, trial, run):
-        result, folder = run(trial(iozone(tool="fio", threads=[2], direct=True)))
-        found = result["workloads"]["iozone"]
+        folder = run(trial(iozone(tool="fio", threads=[2], direct=True)))
+        found = result_of(folder)["workloads"]["iozone"]
         assert found["tool"] == "fio"
         assert [test["test"] for test in found["runs"][0]["tests"]] == TESTS
         # Random read by both threads, and by the first in the mixed workload.

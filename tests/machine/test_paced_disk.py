@@ -2,9 +2,8 @@
 
 import pytest
 
+from deterministic_runs import run  # noqa: F401  (fixture)
 from elevatorlab.errors import TrialFailed
-from elevatorlab.results import store
-from elevatorlab.running import campaign
 from elevatorlab.studies.container_isolation import trials_containers as disks
 from helpers import fio, result_of
 
@@ -20,23 +19,12 @@ def writes(name="writes", group="main", duration_s=2, **more):
     return {**plain, "spread": "constant", "phases": (phase,), **more}
 
 
-@pytest.fixture
-def run(testbed, tmp_path):
-    """Return a function that runs a trial and returns its result."""
-
-    def one(trial):
-        campaign.run([campaign.Share(testbed, [trial])], tmp_path)
-        folder = store.folder(tmp_path, testbed) / trial.hash
-        return result_of(folder)
-
-    return one
-
-
 def test_the_writer_is_as_fast_as_fio(run, make_trial):
     """One writer each, the same disk and think time: so no program in C is needed."""
-    ours = run(make_trial(device=DISK, workloads=(writes(),)))
+    ours = result_of(run(make_trial(device=DISK, workloads=(writes(),))))
     options = {"rw": "write", "bs": "4k", "thinktime": THINK_US, "ioengine": "psync", "sync": 1}
-    theirs = run(make_trial(device=DISK, workloads=(fio(**options, runtime="2s", time_based=1),)))
+    by_fio = make_trial(device=DISK, workloads=(fio(**options, runtime="2s", time_based=1),))
+    theirs = result_of(run(by_fio))
     fio_write = theirs["workloads"]["reader"]["write"]
     assert ours["device"]["write_iops"] == pytest.approx(fio_write["iops"], rel=0.03)
     for found in (ours, theirs):
@@ -80,6 +68,7 @@ def test_the_calibrated_disk_meets_its_points(run, make_trial):
     """One container: 0.82 ms and 328 writes/s. It shows that the calibration was done."""
     phase = {"duration_s": 10, "think_us": disks.THINK_US}
     load = writes(request_bytes=disks.REQUEST_BYTES, spread="exponential", phases=(phase,))
-    found = run(make_trial(device=disks.disk("write_behind", 1), workloads=(load,)))["device"]
+    folder = run(make_trial(device=disks.disk("write_behind", 1), workloads=(load,)))
+    found = result_of(folder)["device"]
     assert found["write_await_ms"] == pytest.approx(0.82, rel=0.05)
     assert found["write_iops"] == pytest.approx(328, rel=0.05)

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from deterministic_runs import run  # noqa: F401  (fixture)
 from elevatorlab.results import reading
-from guests import make_guest, run  # noqa: F401  (fixtures)
+from guests import make_guest  # noqa: F401  (fixture)
 from helpers import every_core_busy, fio, result_of
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]

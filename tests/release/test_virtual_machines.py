@@ -2,8 +2,9 @@
 
 import pytest
 
+from deterministic_runs import run  # noqa: F401  (fixture)
 from elevatorlab.errors import TrialFailed
-from guests import make_guest, run  # noqa: F401  (fixtures)
+from guests import make_guest  # noqa: F401  (fixture)
 from helpers import fio
 
 pytestmark = [pytest.mark.image, pytest.mark.anew]

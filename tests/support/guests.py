@@ -2,9 +2,6 @@
 
 import pytest
 
-from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
-from helpers import run_into
-
 
 def guest(**machine):
     return {"name": "main", "isolation": "virtual_machine", "virtual_machine": machine}
@@ -19,14 +16,3 @@ def make_guest(make_trial):
         return make_trial(**{**usual, **changes})
 
     return make
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """Return a function that runs a trial, and returns its result's folder."""
-
-    def again(trial):
-        testbed = DeterministicTestbed(say=lambda text: None)
-        return run_into(tmp_path_factory.mktemp("result"), testbed, trial)
-
-    return again

@@ -22,7 +22,7 @@ from elevatorlab.testbeds.deterministic import our_qemu, qemu
 from elevatorlab.testbeds.deterministic.testbed import DeterministicTestbed
 from elevatorlab.trial import parse
 from elevatorlab.trial.capabilities import Capability
-from guests import guest, make_guest, run  # noqa: F401  (fixtures)
+from guests import guest, make_guest  # noqa: F401  (fixtures)
 from helpers import fio
 
 

@@ -14,7 +14,7 @@ from elevatorlab.agent.regulator.paper import READINGS, SlaePaper, UtePaper
 from elevatorlab.agent.regulator.policies import Slae, Ute
 from elevatorlab.agent.regulator.share import Share
 from regulator_loads import best_fixed_bytes_s, simulated
-from regulator_observations import SEQUENCES, observation_of, run
+from regulator_observations import SEQUENCES, observation_of, observe, run, usage
 
 SLAS = {"": 5.0}
 GUARD, SHARE = Guard(SLAS), Share(SLAS)
@@ -36,6 +36,13 @@ EACH = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @EACH
 def test_an_empty_host_needs_no_decision(law):
     assert decide(law, {}, Observation(0.0, 1.0, (), {})) == ({}, [])
+
+
+@pytest.mark.parametrize("name", [name for name in LAWS if "ute" not in name])
+def test_what_an_overload_waits_is_its_own_doing(name):
+    """Nobody is limited while all others are within the SLA."""
+    others = (usage("a", 200, 4.9), usage("b", 210, 4.9))
+    assert run(LAWS[name], observe(*others, usage("over", 9000, 30, request_kib=32)))[1] == [[]]
 
 
 @EACH

@@ -21,10 +21,15 @@ def overload(name="over", depth=8, request_kib=16, active=((10.0, EVER),)):
 
 
 STEPS = {
-    "deep queue of small writes": overload(depth=32, request_kib=4),
-    "queue of medium writes": overload(),
-    "two large writes at a time": overload(depth=2, request_kib=1024),
+    "deep queue of small writes": {"depth": 32, "request_kib": 4},
+    "queue of medium writes": {},
+    "two large writes at a time": {"depth": 2, "request_kib": 1024},
 }
+
+
+def beside_a_step(load):
+    """Return normal containers, and one that overloads the disk from 10 s on."""
+    return [*normals(), overload(**STEPS[load])]
 
 
 def regulate(containers, law="slae", seconds=70, seed=1):
@@ -49,17 +54,10 @@ def mean_utilization(history, after_s):
     return sum(values) / len(values)
 
 
-def copies(containers):
-    return [
-        Container(**{**vars(container), "counts": dict(container.counts)})
-        for container in containers
-    ]
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("load", STEPS)
 def test_slae_recovers_within_two_periods_and_keeps_the_sla_from_then_on(load, seed):
-    history = regulate(copies([*normals(), STEPS[load]]), seed=seed)
+    history = regulate(beside_a_step(load), seed=seed)
     assert 11 in violations(history)
     assert set(violations(history)) <= {11, 12}
 
@@ -68,7 +66,7 @@ def best_fixed_limit(load, low, high):
     """Return the history under the highest fixed limit with which the SLA is never missed."""
     best = None
     for _ in range(7):
-        containers = copies([*normals(), STEPS[load]])
+        containers = beside_a_step(load)
         containers[-1].limit_bytes_s = (low + high) / 2
         history = closed_loop(SingleServerDisk(containers), lambda state, _: (state, []), 70)
         if violations(history):
@@ -80,7 +78,7 @@ def best_fixed_limit(load, low, high):
 
 @pytest.mark.parametrize("load", STEPS)
 def test_slae_keeps_the_disk_at_work_as_the_best_fixed_limit_would(load):
-    history = regulate(copies([*normals(), STEPS[load]]))
+    history = regulate(beside_a_step(load))
     rates = [o.containers[-1].bytes_s for o, _ in history[15:]]
     mean = sum(rates) / len(rates)
     best = best_fixed_limit(load, 0.5 * mean, 2 * mean)
@@ -90,7 +88,7 @@ def test_slae_keeps_the_disk_at_work_as_the_best_fixed_limit_would(load):
 
 @pytest.mark.parametrize("load", STEPS)
 def test_ute_holds_the_threshold_after_three_periods(load):
-    history = regulate(copies([*normals(), STEPS[load]]), law="ute")
+    history = regulate(beside_a_step(load), law="ute")
     late = [o.disks["sim"].utilization_ratio for o, _ in history if o.time_s > 14.5]
     assert 0.6 < sum(late) / len(late) <= 0.75
     assert max(late) < 0.82

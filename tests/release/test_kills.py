@@ -6,13 +6,13 @@ the trial, nothing is there to be killed, and the next moment is tried: what cou
 
 import pytest
 
+from container_trials import engine  # noqa: F401  (fixture)
 from elevatorlab import testbeds
 from helpers import fio
-from kills import (  # noqa: F401  (fixture)
+from kills import (
     KILLED,
     WITH_CONTAINERS_S,
     die,
-    engine,
     kill_agent_container,
     kill_both,
     kill_workload_container,

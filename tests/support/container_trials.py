@@ -32,7 +32,7 @@ def run(tmp_path):
     return one
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engine():
     client = docker.from_env()
     yield client

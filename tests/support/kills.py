@@ -8,7 +8,6 @@ import time
 from collections import Counter
 
 import docker
-import pytest
 
 import clients
 from elevatorlab import testbeds
@@ -67,13 +66,6 @@ def kill_agent_container(engine, **_):
 
 def kill_workload_container(engine, **_):
     return _kill_containers(engine, lambda one: one.name.endswith("-main"))
-
-
-@pytest.fixture(scope="module")
-def engine():
-    client = docker.from_env()
-    yield client
-    client.close()
 
 
 #: Kills that found something to kill, by victim.

@@ -32,12 +32,6 @@ def test_what_the_metadata_do_not_demand_is_out_of_sight(installed):
     assert run.stdout == f"{asked[:3]}\n", run.stderr
 
 
-def test_what_needs_an_extra_says_so_in_one_sentence(installed):
-    run = installed("run", STUDY, "--testbed", "host", "--dry-run")
-    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
-    assert "pip install 'elevatorlab[remote]'" in run.stderr
-
-
 @pytest.mark.parametrize("command", ["artifact", "reference", "tiles"])
 def test_what_needs_a_checkout_says_so_in_one_sentence(installed, command):
     run = installed(command)
@@ -55,8 +49,6 @@ def test_what_lacks_an_image_says_what_builds_it(installed):
 REMOTE = ("docker", "fabric", "invoke", "paramiko")
 
 REST = ("distributed", "dask", "jupyterlab", "IPython", "ipykernel", "papermill", "pytest")
-
-STUDY = "vm_vs_container"
 
 
 @pytest.mark.image

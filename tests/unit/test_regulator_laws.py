@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from elevatorlab.agent.regulator.control import DEFAULTS
 from elevatorlab.agent.regulator.controllers import Aimd, Pi
@@ -47,6 +47,7 @@ def test_what_an_overload_waits_is_its_own_doing(name):
 
 @EACH
 @given(sequence=SEQUENCES)
+@settings(max_examples=40)
 def test_decisions_are_deterministic_and_change_nothing_they_are_given(law, sequence):
     observations = [observation_of(*row) for row in sequence]
     state, made = run(law, *observations)
@@ -58,6 +59,7 @@ def test_decisions_are_deterministic_and_change_nothing_they_are_given(law, sequ
 
 @EACH
 @given(sequence=SEQUENCES)
+@settings(max_examples=40)
 def test_no_limit_is_below_the_floor_and_no_container_gets_two(law, sequence):
     _, made = run(law, *(observation_of(*row) for row in sequence))
     for decisions in made:

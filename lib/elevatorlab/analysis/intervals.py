@@ -56,7 +56,7 @@ class Interval:
         """Return the interval of a quantity that is never negative, with negative ends raised to 0.
 
         >>> mean_interval([0.0, 0.0, 3.0]).not_negative().text(" s")
-        '1 s (95% CI 0 to 5.303, n = 3)'
+        '1 s (95% CI 0 to 5, n = 3)'
         """
         return self.map(lambda value: max(0.0, value))
 
@@ -129,7 +129,7 @@ class Interval:
         Examples
         --------
         >>> mean_interval([1.0, 2.0, 3.0]).with_repetitions(12).text()
-        '2 (95% CI 1.365 to 2.635, n = 12)'
+        '2.0 (95% CI 1.4 to 2.6, n = 12)'
         """
         narrower = _student(repetitions) / _student(self.repetitions)
         narrower *= math.sqrt(self.repetitions / repetitions)

@@ -27,7 +27,6 @@ def test_without_a_request_there_are_no_exits_a_request(measured):
     table = tidying.tidy(measured, vm_vs_container)
     (_, costs_of), _ = exit_tables(table.assign(requests=0))
     assert set(costs_of["exits per request"]) == {"–"}
-    assert set(costs_of["added per exit"]) == {"–"}
 
 
 def test_exits_lengthen_the_virtual_machine_alone(measured):
@@ -62,9 +61,6 @@ def test_its_tables_say_who_should_schedule_and_what_exits_cost(measured):
     # 400 exits, 10 requests and half a second of work a trial.
     assert set(costs_of["exits per request"]) == {"40.0"}
     assert set(costs_of["instructions per exit"]) == {"1,250,000"}
-    direct = costs_of["variant"] == "direct"
-    assert set(costs_of[direct]["added per exit"]) == {"0"}
-    assert set(costs_of[~direct]["added per exit"]) == {"–"}
     assert list(hangs["additional instructions per exit"]) == list(MORE_INSTRUCTIONS)
     measured_here = [one for one in vm_vs_container.judge(table) if one.testbed == "deterministic"]
     judged = [one for one in measured_here if one.verdict != Verdict.NOT_TESTABLE]

@@ -190,16 +190,10 @@ def _share(share: float, says: str) -> str:
 #: Instructions that the table of sensitivity adds to each exit.
 MORE_INSTRUCTIONS = (-1000, 1000, 4000)
 
-#: The variant in which each read or write of a workload becomes a request.
-THROUGH_THE_DISK = "direct"
-
 COSTS = (
     "VM exits, counted by KVM, divided by the requests to the disk under test. A dash stands where "
     "nothing was requested from the disk. The table also has the instructions that the machine "
-    "executed from one exit to the next. Only with direct I/O does every read or write become a "
-    "request to the disk, so the last three columns have values only for direct I/O. They have the "
-    "instructions per request in a container, the instructions that KVM, QEMU and virtio add for "
-    "each exit, and the second number divided by the first."
+    "executed from one exit to the next."
 )
 SENSITIVITY = (
     "How verdicts depend on the cost of a VM exit. Each row adds instructions to every exit "
@@ -225,41 +219,19 @@ def exit_tables(measured: pd.DataFrame) -> list[Captioned]:
 
 def _costs(run: Run) -> pd.DataFrame:
     """Return one row for each test, variant and scheduler in the virtual machine."""
-    guest, container = (_totals(run.rows, arm) for arm in ("vm", "container"))
-    rows = []
-    for key, of_guest in guest.items():
-        row = {"run": run.label, **dict(zip(KEYS, key, strict=True))}
-        requested = of_guest["requests"] > 0
-        a_request = of_guest["exits"] / of_guest["requests"] if requested else 0
-        row["exits per request"] = f"{a_request:.1f}" if requested else "–"
-        an_exit = 1e9 * of_guest["busy_s"] / max(1, of_guest["exits"])
-        row["instructions per exit"] = f"{an_exit:,.0f}"
-        found = ["–"] * 3
-        is_counted = key in container and container[key]["busy_s"] > 0 and a_request > 0
-        if row["variant"] == THROUGH_THE_DISK and is_counted:
-            inside, outside = (
-                1e9 * one["busy_s"] / max(1, one["requests"]) for one in (of_guest, container[key])
-            )
-            added = (inside - outside) / a_request
-            found = [f"{outside:,.0f}", f"{added:,.0f}", f"{added / outside:.2f}"]
-        names = ("a request in a container", "added per exit", "ratio of the two")
-        rows.append({**row, **dict(zip(names, found, strict=True))})
-    return pd.DataFrame(rows)
-
-
-def _totals(rows: pd.DataFrame, arm: str) -> dict[tuple[str, ...], dict[str, float]]:
-    """Return the sums of the counts of an arm's trials, by `KEYS`.
-
-    Each trial counts once, although its counts are in several rows.
-    """
-    trials = rows_of(rows, arm=arm).drop_duplicates("trial")
+    # Each trial counts once, although its counts are in several rows.
+    trials = rows_of(run.rows, arm="vm").drop_duplicates("trial")
     sums = trials.groupby(KEYS, as_index=False)[["busy_s", "requests", "exits"]].sum()
-    return {
-        tuple(str(one[key]) for key in KEYS): {
-            name: float(one[name]) for name in ("busy_s", "requests", "exits")
+    a_request = sums["exits"] / sums["requests"].where(sums["requests"] > 0)
+    an_exit = 1e9 * sums["busy_s"] / sums["exits"].clip(lower=1)
+    table = sums[KEYS].assign(
+        **{
+            "exits per request": a_request.map("{:.1f}".format).where(a_request.notna(), "–"),
+            "instructions per exit": an_exit.map("{:,.0f}".format),
         }
-        for _, one in sums.iterrows()
-    }
+    )
+    table.insert(0, "run", run.label)
+    return table
 
 
 def _sensitivity(run: Run) -> pd.DataFrame:

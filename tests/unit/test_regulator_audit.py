@@ -10,9 +10,17 @@ from elevatorlab.agent.errors import Refused
 from elevatorlab.agent.lifecycle import journal, supervisor
 from elevatorlab.agent.operations import cli
 from elevatorlab.agent.operations.asked import parsed
-from elevatorlab.agent.operations.audit import audit, chosen, main, page
+from elevatorlab.agent.operations.audit import (
+    audit,
+    chosen,
+    copied_cgroups,
+    live_cgroups,
+    main,
+    page,
+)
 from elevatorlab.agent.operations.audited_host import Devices, Host
 from elevatorlab.agent.operations.findings import Kind, Severity, above_notes
+from elevatorlab.agent.regulator.topology import find_cgroups
 from elevatorlab.paths import PROJECT
 from regulator_trees import Tree
 
@@ -593,6 +601,21 @@ def test_dev_zero_is_known_by_its_number(either):
     assert either.kinds() == [("no-disk", ERROR)]
 
 
+def test_a_copy_that_was_cut_off_is_audited(either):
+    either.limited()
+    either.process()
+    (either.proc / "41/io").write_text("wchar: -\nwrite_bytes:")
+    either.mounted(("8:1", "/", "xfs"))
+    either.opened("/file", 20)
+    (either.proc / "41/fdinfo/3").write_text("flags:\tz\nmnt_id:\t20\n")
+    either.write("memory.stat", "file_dirty -")
+    counts = "io.stat", "8:0 wbytes=-"
+    if either.hierarchy.version == 1:
+        counts = "blkio.throttle.io_service_bytes", "8:0 Write -"
+    either.write(*counts)
+    assert not above_notes(either.found())
+
+
 # Weights and goals
 
 
@@ -1042,6 +1065,44 @@ def test_cgroups_are_chosen_by_a_pattern(tmp_path):
     assert len(tree.host("kubepods.slice/**").groups) == 2
     with pytest.raises(Refused, match=r"fits 'docker/\*'; found none of 3; give a path"):
         tree.host("docker/*")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("mountinfo", ["", "proc/1/mountinfo"])
+def test_a_copy_may_lack_what_the_reader_saw(tmp_path, version, mountinfo):
+    root = tmp_path / "sys/fs/cgroup" / ("blkio" if version == 1 else ".")
+    root.mkdir(parents=True)
+    (root / "batch").mkdir()
+    if mountinfo:
+        kind, point = ("cgroup", "/blkio") if version == 1 else ("cgroup2", "")
+        line = mount_line(30, "0:30", f"/sys/fs/cgroup{point}", kind, "rw,blkio", "cgroup")
+        (tmp_path / "proc/1").mkdir(parents=True)
+        (tmp_path / mountinfo).write_text(line)
+    found = copied_cgroups(tmp_path)
+    assert (found.version, found.root) == (version, root)
+
+
+def test_a_name_in_another_encoding_ends_no_audit(tmp_path, monkeypatch, capsys):
+    tree = Audited(tmp_path, 2)
+    name = os.fsdecode(b"B\xfccher")
+    tree.cgroup(name)
+    tree.limited("8:1", group=name)
+    (tree.proc / "41").mkdir()
+    (tree.proc / "41/cgroup").write_bytes(b"0::/B\xfccher\n")
+    one = docker(BlkioDeviceWriteBps=rate("/dev/sda"))
+    tree.asked([{**one[0], "Id": "", "State": {"Pid": 41}}])
+    assert [finding.subject for finding in tree.found()] == ["B\ufffdcher"] * 2
+    line = mount_line(30, "0:30", "/cgroup", "cgroup2", "rw", "cgroup2")
+    text = mount_line(29, "8:1", "/B\xfccher", "ext4") + line
+    (tree.proc / "self/mountinfo").write_bytes(text.encode("latin-1"))
+
+    def undecodable():
+        return find_cgroups(tree.proc / "self/mountinfo")
+
+    monkeypatch.setattr("elevatorlab.agent.operations.audit.find_cgroups", undecodable)
+    assert live_cgroups(tmp_path).root == tree.root
+    assert main(["--root", str(tmp_path)]) == 1
+    assert "B\ufffdcher: partition" in capsys.readouterr().out
 
 
 def test_a_copy_of_a_hosts_files_is_audited(tmp_path, capsys):

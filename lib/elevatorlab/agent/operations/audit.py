@@ -18,7 +18,7 @@ from ..regulator import targets
 from ..regulator.topology import Topology, find_cgroups
 from . import asked
 from .asked_findings import folder_of, of_asked
-from .audited_host import Host, mounts_of
+from .audited_host import Host, own_mounts
 from .findings import Kind, above_notes
 from .kernel_findings import of_kernel
 from .weight_findings import of_weights
@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
         type=pathlib.Path,
         metavar="FILE",
         help="what was asked: output of docker inspect, podman inspect, kubectl get pod -o json, "
-        "crictl inspect or systemctl show (default: what the programs of this host say)",
+        "crictl inspect, or systemctl show (default: what the programs of this host say)",
     )
     reader.add_argument(
         "--root",
@@ -90,7 +90,7 @@ def host_of(options: argparse.Namespace) -> Host:
     """Return the host that the options name."""
     root = options.root
     live = root == pathlib.Path("/")
-    hierarchy = find_cgroups() if live else copied_cgroups(root)
+    hierarchy = live_cgroups(root) if live else copied_cgroups(root)
     topology = Topology(root / "sys", root / "proc")
     wanted = asked.read(options.asked) if options.asked else asked.fetched() if live else []
     groups = chosen(hierarchy, options.cgroup)
@@ -100,15 +100,26 @@ def host_of(options: argparse.Namespace) -> Host:
     return host
 
 
+def live_cgroups(root: pathlib.Path) -> Hierarchy:
+    """Return the hierarchy that limits I/O on this host, whatever its mounts are called."""
+    try:
+        return find_cgroups()
+    except UnicodeDecodeError:
+        return copied_cgroups(root)
+
+
 def copied_cgroups(root: pathlib.Path) -> Hierarchy:
     """Return the hierarchy that limits I/O on the host whose files were copied below `root`."""
-    mounts = mounts_of(root / "proc/self/mountinfo")
+    mounts = own_mounts(root / "proc")
     for mount in mounts:
         if mount.kind == "cgroup" and "blkio" in mount.options:
             return V1(root / mount.point.lstrip("/"))
     for mount in mounts:
         if mount.kind == "cgroup2":
             return V2(root / mount.point.lstrip("/"))
+    usual = root / "sys/fs/cgroup"
+    if usual.is_dir() and any(usual.iterdir()):
+        return V1(usual / "blkio") if (usual / "blkio").is_dir() else V2(usual)
     raise Refused(
         f"expected {root}/proc/self/mountinfo with cgroups, v1 with blkio or v2; found "
         f"{len(mounts)} mounts and none of these; copy proc, sys and the cgroups of the host there"

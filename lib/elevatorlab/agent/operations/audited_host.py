@@ -108,7 +108,7 @@ class Devices:
         """Return the device that device mapper gave a name."""
         if self._mapped is None:
             folders = self.paths.items()
-            named = ((text_of(path / "dm/name"), one) for one, path in folders)
+            named = ((path_of(path / "dm/name").strip(), one) for one, path in folders)
             self._mapped = {given: one for given, one in named if given}
         return self._mapped.get(name)
 
@@ -196,7 +196,7 @@ class Host:
     def subject(self, folder: pathlib.Path) -> str:
         """Return a cgroup's path below the root."""
         below = folder.relative_to(self.hierarchy.root)
-        return str(below) if below.parts else "/"
+        return os.fsencode(below).decode(errors="replace") if below.parts else "/"
 
     def character_device(self, limit: Limit) -> str:
         """Return the character device whose number a limit has by mistake, or nothing.
@@ -248,13 +248,13 @@ class Host:
         """
         found: dict[str, list[int]] = {}
         if self.hierarchy.version == 1:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 found = self.hierarchy.counters(folder, False)
         for line in text_of(folder / "io.stat").splitlines():
             numbers = [word for word in line.split() if "=" not in word]
             values = dict(word.split("=", 1) for word in line.split() if "=" in word)
             if numbers and values:
-                found[numbers[-1]] = [int(values.get(name) or 0) for name in COUNTERS]
+                found[numbers[-1]] = [count(values.get(name)) for name in COUNTERS]
         return {number: row for number, row in found.items() if NUMBER.fullmatch(number)}
 
     def controllers(self, folder: pathlib.Path) -> list[str] | None:
@@ -266,10 +266,9 @@ class Host:
 
     def processes(self, folder: pathlib.Path) -> list[str]:
         """Return a cgroup's processes, with those of the cgroups that share its limits."""
-        folders = [folder]
-        if self.inherits():
-            folders += [file.parent for file in folder.glob("*/**/cgroup.procs")]
-        return [number for one in folders for number in text_of(one / "cgroup.procs").split()]
+        folders = [folder, *folder.glob("*/**/")] if self.inherits() else [folder]
+        texts = (text_of(one / "cgroup.procs") or text_of(one / "tasks") for one in folders)
+        return [number for text in texts for number in text.split()]
 
     def writes(self, limit: Limit) -> Writes:
         """Return what was written by a limit's cgroup, and to whom it was charged."""
@@ -277,14 +276,16 @@ class Host:
         written = called = 0
         for process in self.processes(folder):
             counts = dict(lines_of(self.topology.proc / process / "io"))
-            called += int(counts.get("wchar:", 0))
-            written += int(counts.get("write_bytes:", 0))
-            written -= int(counts.get("cancelled_write_bytes:", 0))
+            called += count(counts.get("wchar:"))
+            written += count(counts.get("write_bytes:"))
+            written -= count(counts.get("cancelled_write_bytes:"))
         # A mapped device counts what the disks below it count once more, where they count it.
         rows = self.counters(folder)
         below = sum(row[3] for number, row in rows.items() if not self._mapped_upon(number))
         charged = max(below, rows[limit.number][3] if limit.number in rows else 0)
-        waiting = waiting_bytes(folder) if self.hierarchy.version == 2 else 0
+        waiting = 0
+        with contextlib.suppress(ValueError):
+            waiting = waiting_bytes(folder) if self.hierarchy.version == 2 else 0
         return Writes(max(written, 0), charged, waiting, called)
 
     def _mapped_upon(self, number: str) -> bool:
@@ -296,7 +297,7 @@ class Host:
 
         An overlay is given as the file system that its writes go to.
         """
-        own = mounts_of(self.topology.proc / "self/mountinfo")
+        own = own_mounts(self.topology.proc)
         seen = mounts_of(self.topology.proc / process / "mountinfo") or own
         real = [mount for mount in own if mount.kind != "overlay"]
         found = []
@@ -327,7 +328,7 @@ class Host:
         for info in sorted((self.topology.proc / process / "fdinfo").glob("*")):
             words = text_of(info).split()
             values = dict(zip(words[::2], words[1::2]))
-            flags = int(values.get("flags:", "0"), 8)
+            flags = count(values.get("flags:"), 8)
             path = link_of(info.parent.with_name("fd") / info.name)
             raw = path.startswith("/dev/") and os.path.basename(path) in self.devices.paths
             mount = by_id.get(values.get("mnt_id:", ""))
@@ -351,6 +352,22 @@ def link_of(path: pathlib.Path) -> str:
         return ""
 
 
+def count(word: str | None, base: int = 10) -> int:
+    """Return a number that a file of the kernel holds; 0 where a copy was cut off."""
+    try:
+        return int(word or "0", base)
+    except ValueError:
+        return 0
+
+
+def path_of(file: pathlib.Path) -> str:
+    """Return a file's text that has names of other files, in whatever encoding these are."""
+    try:
+        return os.fsdecode(file.read_bytes())
+    except OSError:
+        return ""
+
+
 def mounts_of(mountinfo: pathlib.Path) -> list[Mount]:
     """Return the lines of a ``mountinfo``; a name in it may be in any encoding."""
     try:
@@ -369,6 +386,11 @@ def mounts_of(mountinfo: pathlib.Path) -> list[Mount]:
         both = (*here, *options.split(","))
         found.append(Mount(words[0], words[2], point, kind, source, both))
     return found
+
+
+def own_mounts(proc: pathlib.Path) -> list[Mount]:
+    """Return what the reader sees; in a copy, ``self`` may be a link that leads nowhere."""
+    return mounts_of(proc / "self/mountinfo") or mounts_of(proc / "1/mountinfo")
 
 
 def holding(mounts: Sequence[Mount], path: str) -> Mount | None:

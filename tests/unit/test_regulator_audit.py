@@ -601,6 +601,50 @@ def test_dev_zero_is_known_by_its_number(either):
     assert either.kinds() == [("no-disk", ERROR)]
 
 
+def test_where_no_device_is_known_none_is_gone(tmp_path):
+    """A copy of cgroups alone."""
+    tree = Tree(tmp_path, 2)
+    for name in ("batch", "batch/inner"):
+        tree.cgroup(name).joinpath("io.max").write_text(f"8:0 rbps={9 if '/' in name else 5}\n")
+    asked = parsed([("d", json.dumps(docker(BlkioDeviceReadBps=rate("/dev/sda"))))])
+    found = audit(Host(tree.hierarchy, tree.topology, chosen(tree.hierarchy, ()), asked))
+    assert [(one.kind, one.severity) for one in found] == [
+        (Kind.PARENT_STRICTER, WARNING),
+        (Kind.UNRESOLVED, NOTE),
+    ]
+
+
+def test_version_1_has_threads_as_well(v1):
+    v1.cgroup("batch/container")
+    v1.limited()
+    v1.write("tasks", "41", "batch/container")  # in a copy without cgroup.procs
+    assert v1.kinds() == [("v1-not-inherited", ERROR)]
+
+
+def test_without_the_memory_controller_no_writeback_waits_for_the_limit(v2):
+    v2.mounted(("8:1", "/", "ext4"))
+    v2.controllers("batch", "io pids")
+    v2.limited()
+    assert v2.kinds() == [("memory-controller-off", WARNING)]
+
+
+def test_a_limit_of_requests_can_hold_up_a_journal_for_long(v2):
+    v2.mounted(("8:1", "/", "ext4"))
+    v2.limited(key="wiops", value=10)
+    v2.write("memory.stat", f"file_dirty {40 * MIB}")
+    assert v2.kinds() == [("shared-journal", NOTE)]
+    v2.write("memory.stat", f"file_dirty {60 * MIB}")
+    assert v2.kinds() == [("shared-journal", WARNING)]
+
+
+def test_writeback_is_throttled_on_the_disk_below_a_volume(tmp_path):
+    tree = Audited(tmp_path, 2, wbt_us=2000)
+    tree.volume("dm-0", "253:0", "sda1")
+    tree.limited("253:0")
+    [finding] = tree.found()
+    assert finding.kind is Kind.WBT and "/sys/block/sda/queue" in finding.sentence
+
+
 def test_a_copy_that_was_cut_off_is_audited(either):
     either.limited()
     either.process()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..regulator.shared_journals import lines_of, text_of
 from .asked import LATENCY
-from .audited_host import V1_FILES, holding, link_of, path_of
+from .audited_host import MEMORY, V1_FILES, holding, link_of, path_of
 from .findings import Finding, Kind, Severity
 from .weight_findings import weighers, weight_on
 
@@ -90,8 +90,9 @@ def named(folder: str, hint: str) -> bool:
 
 def of_cgroup(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]:
     """Yield how a cgroup differs from what was asked for it."""
-    missing = host.hierarchy.version == 2 and not (folder / "io.max").exists()
-    if missing and "io" not in (host.controllers(folder) or []):
+    has = host.controllers(folder)
+    has = has if has is not None else ["io"] if any(folder.glob("io.*weight")) else []
+    if host.hierarchy.version == 2 and not (folder / "io.max").exists() and "io" not in has:
         yield not_delegated(host, one, folder)
         return
     if one.unknown_class:
@@ -153,9 +154,10 @@ def without_class(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Find
 def place_of(host: Host, text: str) -> Place:
     """Return the device that a number, a path to a device, or another path names."""
     devices = host.devices
+    known = bool(devices.names)  # without any, only what never is a disk can be told
     if re.fullmatch(r"\d+:\d+", text):
         name = devices.names.get(text, "")
-        return Place(name, not name)
+        return Place(name, not name and known)
     if not text.startswith("/"):
         return Place("")
     if not text.startswith("/dev/"):
@@ -170,16 +172,17 @@ def place_of(host: Host, text: str) -> Place:
     name = text[len("/dev/") :]
     parts = name.split("/")
     volume = "-".join(part.replace("-", "--") for part in parts)  # of /dev/GROUP/VOLUME
-    for known in (name, "!".join(parts), os.path.basename(link_of(path))):
-        if known in devices.names.values():
-            return Place(known)
+    for given in (name, "!".join(parts), os.path.basename(link_of(path))):
+        if given in devices.names.values():
+            return Place(given)
     if mapped := devices.mapped(parts[-1] if parts[0] == "mapper" else volume):
         return Place(mapped)
     try:
         status = path.stat()
     except OSError:
         # A plain name is the kernel's own: no such disk. Another is a link, made elsewhere.
-        return Place("", "/" not in name and not any(c in name for c in "*?["))
+        plain = "/" not in name and not any(c in name for c in "*?[")
+        return Place("", plain and (known or name in MEMORY.values()))
     number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
     blocks = stat.S_ISBLK(status.st_mode)
     linked = path.resolve().name  # in a copy, where only links are left

@@ -23,6 +23,8 @@ ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 #: A commit that waits longer than this for a limit's data is more than a possibility.
 LONG_WAIT_S = 5
+#: Writeback of many pages makes requests of at most so many bytes, as a rule.
+LARGE_REQUEST = 1 << 20
 
 #: Options of ext3 and ext4 that are not in ordered mode.
 NOT_ORDERED = {UNORDERED, "data=journal", NO_JOURNAL}
@@ -31,7 +33,9 @@ NOT_ORDERED = {UNORDERED, "data=journal", NO_JOURNAL}
 FOREIGN = {
     **dict.fromkeys(("fuse", "fuseblk", "virtiofs"), Kind.FUSE),
     "zfs": Kind.ZFS,
-    **dict.fromkeys(("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs"), Kind.NETWORK),
+    **dict.fromkeys(
+        ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs", "lustre", "beegfs"), Kind.NETWORK
+    ),
 }
 #: FUSE without data of anybody's.
 FUSE_OF_THE_HOST = {"fuse.lxcfs", "fuse.portal", "fuse.gvfsd-fuse", "fuse.snapfuse"}
@@ -87,13 +91,13 @@ def misplaced(host: Host, limit: Limit) -> Iterator[Finding]:
             f"its limit names {limit.number}, which is no disk, so it holds for nothing; name the "
             "disk that lsblk shows below its files",
         )
-    elif name is None:
+    elif name is None and host.devices.names:  # without any, nobody can tell
         yield Finding(
             *(Kind.GONE, ERROR, subject, found),
             f"its limit names {limit.number}, a device that is not there; set it again, for the "
             "number that lsblk shows now",
         )
-    elif (whole := host.devices.whole(name)) != name:
+    elif name and (whole := host.devices.whole(name)) != name:
         found.update(partition=name, disk=whole)
         yield Finding(
             *(Kind.PARTITION, ERROR, subject, found),
@@ -112,7 +116,7 @@ def not_inherited(host: Host, limit: Limit) -> Iterator[Finding]:
         row = host.counters(child).get(limit.number, [0, 0, 0, 0])
         own = next((one.values for one in host.limits(child) if one.number == limit.number), {})
         looser = any(own.get(key, value + 1) > value for key, value in limit.values.items())
-        if looser and (any(row) or text_of(child / "cgroup.procs")):
+        if looser and (any(row) or host.processes(child)):
             free.append(host.subject(child))
             moved += row[2] + row[3]
         kept += not looser
@@ -260,7 +264,8 @@ def foreign_mounts(host: Host, limit: Limit) -> dict[Kind, Mount]:
 def on_disk(host: Host, mount: Mount, limit: Limit) -> bool:
     """Tell whether a file system lies on a limit's device, or on what is mapped upon it."""
     device = host.device(mount)
-    return bool(device) and host.devices.names.get(limit.number) in host.devices.chain(device)
+    below = bool(device) and host.devices.names.get(limit.number) in host.devices.chain(device)
+    return below or mount.number == limit.number
 
 
 def concerns(host: Host, mount: Mount, limit: Limit) -> bool:
@@ -345,12 +350,13 @@ def parent_stricter(host: Host, limit: Limit) -> Iterator[Finding]:
     root = host.hierarchy.root
     # What a volume writes is limited once more on the disks below it.
     names = host.devices.chain(host.devices.names.get(limit.number, ""))
+    numbers = {limit.number, *map(host.devices.number, names)}
     for parent in limit.cgroup.parents:
         if parent == root or root not in parent.parents:
             return
         above: dict[str, int] = {}
         for one in host.limits(parent):
-            if host.devices.names.get(one.number) in names:
+            if one.number in numbers:
                 above.update({key: min(on, above.get(key, on)) for key, on in one.values.items()})
         keys = [key for key, value in limit.values.items() if above.get(key, value) < value]
         if keys:
@@ -369,12 +375,15 @@ def parent_stricter(host: Host, limit: Limit) -> Iterator[Finding]:
 
 def held_back(host: Host, limit: Limit) -> Iterator[Finding]:
     """Yield a limit on a disk whose writeback is throttled for all cgroups together."""
-    device = host.devices.names.get(limit.number, "")
-    latency_us = host.devices.queue(device, "wbt_lat_usec") if limit.writes else ""
-    if host.hierarchy.version == 2 and latency_us.isdigit() and int(latency_us):
+    if host.hierarchy.version == 1 or not limit.writes:
+        return
+    chain = host.devices.chain(host.devices.names.get(limit.number, ""))
+    latencies = {device: host.devices.queue(device, "wbt_lat_usec") for device in chain}
+    device = next((one for one, us in latencies.items() if us.isdigit() and int(us)), None)
+    if device is not None:
         yield Finding(
             *(Kind.WBT, NOTE, host.subject(limit.cgroup)),
-            {**evidence(limit), "wbt_lat_usec": int(latency_us)},
+            {**evidence(limit), "wbt_lat_usec": int(latencies[device])},
             "writeback throttling, the kernel's default, lets its buffered writes wait in one line "
             f"with everybody's; if that hurts: echo 0 > /sys/block/{device}/queue/wbt_lat_usec",
         )
@@ -386,10 +395,13 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
     In ordered mode a commit waits for the data of every file that grew, whoever wrote it; and who
     calls fsync waits for the commit.
     """
-    if host.hierarchy.version != 2 or not limit.writes:
+    # Without memory, no writeback is the cgroup's.
+    if host.hierarchy.version != 2 or not limit.writes or without_memory(host, limit):
         return
     waiting = host.writes(limit).waiting
-    slow = waiting > LONG_WAIT_S * limit.values.get("wbps", waiting + 1)
+    sizes = {"wbps": 1, "wiops": LARGE_REQUEST}
+    rate = min(limit.values[key] * size for key, size in sizes.items() if key in limit.values)
+    slow = waiting > LONG_WAIT_S * rate
     # A container sees few of the host's file systems, and those at places of its own.
     places = {mount.number: mount for mount in reversed(host.mounts())}
     seen = {mount.number: mount for mount in seen_mounts(host, limit)}

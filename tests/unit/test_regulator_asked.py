@@ -5,7 +5,8 @@ import json
 import pytest
 
 from elevatorlab.agent.errors import Refused
-from elevatorlab.agent.operations.asked import AskedLimit, AskedWeight, fetched, number, parsed
+from elevatorlab.agent.operations.asked import ANNOTATION, fetched, parsed
+from elevatorlab.agent.operations.asked_records import AskedLimit, AskedWeight, number
 
 
 def read(*what):
@@ -60,6 +61,53 @@ def test_systemd():
     assert spaced.limits == (AskedLimit("/dev/sda", "target", 25_000),)
 
 
+@pytest.mark.parametrize(
+    "lines, limits, weights",
+    [
+        ("IOWriteBandwidthMax=/dev/sda 5M\nIOWriteBandwidthMax=", [], []),
+        ("IOWriteBandwidthMax=/dev/sda 5M\nIOWriteBandwidthMax=/dev/sda infinity", [], []),
+        ("IOWriteBandwidthMax=/dev/sda 5M\nIOWriteBandwidthMax=/dev/sda 2K", [("wbps", 2000)], []),
+        ('  IOReadIOPSMax = "/dev/sda"  \\\n 7', [("riops", 7)], []),
+        ("IODeviceLatencyTargetSec=/dev/sda 1min 5ms", [("target", 60_005_000)], []),
+        ("IODeviceLatencyTargetSec=/dev/sda 0", [], []),
+        ("# IOReadIOPSMax=/dev/sda 7\nIOReadIOPSMax=7", [], []),
+        ("IOWeight=500\nIOWeight=200", [], [200]),
+        ("IODeviceWeight=/dev/sda 5\nIODeviceWeight=\nIOWeight=9\nIOWeight=", [], []),
+    ],
+)
+def test_the_last_assignment_of_a_unit_counts(lines, limits, weights):
+    [one] = read(f"[Service]\n{lines}\n")
+    assert one.limits == tuple(AskedLimit("/dev/sda", *limit) for limit in limits)
+    assert [weight.value for weight in one.weights] == weights
+
+
+@pytest.mark.parametrize("time", ["soon", "5 parsecs", "5ms?"])
+def test_a_time_of_no_known_form_is_refused(time):
+    with pytest.raises(Refused, match="expected a time of latency as 25ms or 1s; found"):
+        read(f"[Service]\nIODeviceLatencyTargetSec=/dev/sda {time}\n")
+
+
+def test_drop_ins_come_after_the_file_and_a_template_before_its_instance():
+    asks = "[Service]\nIOReadIOPSMax=/dev/sda {}\nIOWriteIOPSMax=/dev/sda {}\n"
+    files = [
+        ("/etc/systemd/system/db@1.service.d/x.conf", "[Service]\nIOReadIOPSMax=\n"),
+        ("/etc/systemd/system/service.d/io.conf", "[Service]\nIOWeight=9\n"),
+        ("/etc/systemd/system/db@2.service", asks.format(3, 4)),
+        ("/etc/systemd/system/db@.service", asks.format(1, 2)),
+    ]
+    cat = "\n".join(f"# {file}\n{text}" for file, text in files)
+    for found in (parsed(files), read(cat)):
+        by_name = {one.name: [limit.value for limit in one.limits] for one in found}
+        assert by_name == {
+            "db@1.service": [2],
+            "service": [],
+            "db@2.service": [3, 4],
+            "db@.service": [1, 2],
+        }
+        assert [one.hints[0] for one in found][1::2] == ["*.service", "db@*.service"]
+        assert all([weight.value for weight in one.weights] == [9] for one in found)
+
+
 def test_kubernetes_names_a_class_that_the_runtime_knows():
     about = {
         "blockio.resources.beta.kubernetes.io/pod": "slow",
@@ -81,6 +129,44 @@ def test_kubernetes_names_a_class_that_the_runtime_knows():
     assert web.weights == (AskedWeight("", 80, True), AskedWeight("/dev/sd*", 50, True))
     pod["metadata"]["annotations"] = {"io.kubernetes.container.blkio": "{}", "team": "a"}
     assert [one.unsupported for one in read(pod)] == [("io.kubernetes.container.blkio",)]
+
+
+def test_of_a_pods_other_containers_those_that_run_count():
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": "p", "annotations": {ANNOTATION + "pod": "slow"}},
+        "spec": {"initContainers": [{"name": "setup"}, {"name": "proxy"}], "containers": []},
+        "status": {
+            "initContainerStatuses": [
+                {"name": "setup", "containerID": "cri-o://6", "state": {"terminated": {}}},
+                {"name": "proxy", "containerID": "cri-o://7", "state": {"running": {}}},
+            ]
+        },
+    }
+    [one] = read({"kind": "List", "items": [pod, {"kind": "Service"}]})
+    assert (one.name, one.hints) == ("p/proxy", ("7",))
+
+
+def test_a_pod_of_podman():
+    rows = {"device_read_bps": [{"Path": "/dev/sda", "Rate": 9}], "blkio_weight": 300}
+    pod = {"Id": "0f" * 32, "Name": "p", "State": "Running", "CreateCgroup": True, **rows}
+    pod["CgroupPath"] = "machine.slice/a.slice"
+    for what in (pod, [pod]):
+        [one] = read(what)
+        assert (one.source, one.name, one.hints) == ("podman", "p", ("0f" * 32,))
+        assert one.path == "machine.slice/a.slice"
+        assert one.limits == (AskedLimit("/dev/sda", "rbps", 9),)
+        assert one.weights == (AskedWeight("", 300, True),)
+
+
+def test_engines_print_their_objects_in_several_ways():
+    rows = {"BlkioDeviceReadBps": [{"Path": "/dev/sda", "Rate": 0}]}  # 0 is no limit
+    [web] = engine({}, **rows, CgroupConf={"io.max": "8:0 wbps=5 rbps=max"})
+    image = {"Id": "sha256:0f", "RepoTags": []}
+    found = read(f"{json.dumps([image, web])}\n{json.dumps(web)}\n")
+    assert [one.limits for one in found] == [(AskedLimit("8:0", "wbps", 5),)] * 2
+    [oci] = read({"linux": {"resources": {"unified": {"io.max": "8:0 riops=5"}}}})
+    assert oci.limits == (AskedLimit("8:0", "riops", 5),)
 
 
 def test_an_oci_configuration_wherever_it_is():

@@ -967,6 +967,34 @@ def test_a_path_on_a_file_system_without_a_disk_is_no_disk(v2):
     assert v2.kinds() == [("no-disk", ERROR)]
 
 
+@pytest.mark.parametrize("partitions", [True, False])
+def test_systemd_takes_a_limit_away_with_that_of_another_volume_of_the_disk(v2, partitions):
+    names = ("sda1", "sda2") if partitions else ("dm-0", "dm-1")
+    v2.partition("sda2", "8:2", "sda")
+    for index in (0, 1):
+        v2.volume(f"dm-{index}", f"253:{index}", "sda1")
+    unit = f"IOReadBandwidthMax=/dev/{names[0]} 1M\nIOWriteBandwidthMax=/dev/{names[1]} 1M"
+    v2.asked(f"Id=batch\n{unit}\n")
+    v2.limited(value=1_000_000)
+    assert v2.kinds() == [("partitions-merged", ERROR)]
+    assert v2.found()[0].evidence["asked_devices"] == [*names]
+
+
+def test_a_template_asks_for_each_instance(v2):
+    for number in (1, 2, 3):
+        v2.cgroup(f"db@{number}.service")
+        v2.limited(value=1_000_000, group=f"db@{number}.service")
+    (v2.root / "box").mkdir()
+    v2.cgroup("box/db@4.service")  # in a container, whose systemd has files of its own
+    v2.texts.append(("db@.service", "[Service]\nIOWriteBandwidthMax=/dev/sda 1M\n"))
+    v2.texts.append(("db@2.service.d/a.conf", "[Service]\nIOWriteBandwidthMax=/dev/sda 2M\n"))
+    [finding] = v2.found()
+    assert (finding.kind, finding.subject) == (Kind.DIFFERS, "db@2.service")
+    assert v2.host("db@1*").groups == [v2.root / "db@1.service"]
+    v2.texts[0] = ("web@.service", v2.texts[0][1])
+    assert [one.kind for one in v2.found()] == [Kind.DIFFERS, Kind.NOT_FOUND]
+
+
 def test_podman_names_the_cgroup_inside_the_one_with_the_limit(v2):
     v2.cgroup("batch/container").joinpath("io.max").unlink()
     v2.limited()

@@ -1,9 +1,9 @@
 """What was asked of the kernel: by Docker, podman, Kubernetes, an OCI runtime or systemd.
 
 A file's structure tells what it is: JSON of ``docker inspect``, ``podman inspect``, ``kubectl get
-pod -o json`` or ``crictl inspect``, an OCI ``config.json``, or the properties that ``systemctl
-show`` prints. A pod's specification has no field for I/O. containerd and CRI-O read annotations,
-which name a class of their own configuration; it is taken as JSON, too.
+pod -o json`` or ``crictl inspect``, an OCI ``config.json``, or what systemd was asked (`units`). A
+pod's specification has no field for I/O. containerd and CRI-O read annotations, which name a class
+of their own configuration; it is taken as JSON, too.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import pathlib
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Refused
+from . import units
+from .asked_records import Asked, AskedLimit, AskedWeight, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,79 +42,18 @@ CLASS = {
     "ThrottleReadIOPS": "riops",
     "ThrottleWriteIOPS": "wiops",
 }
-SYSTEMD = {
-    "IOReadBandwidthMax": "rbps",
-    "IOWriteBandwidthMax": "wbps",
-    "IOReadIOPSMax": "riops",
-    "IOWriteIOPSMax": "wiops",
-    "BlockIOReadBandwidth": "rbps",
-    "BlockIOWriteBandwidth": "wbps",
+#: The same in ``podman pod inspect``.
+POD = {
+    "device_read_bps": "BlkioDeviceReadBps",
+    "device_write_bps": "BlkioDeviceWriteBps",
+    "blkio_weight": "BlkioWeight",
+    "blkio_weight_device": "BlkioWeightDevice",
 }
-#: The goal of latency in a unit's file (``systemctl show`` does not print it), and its key, in us.
-SYSTEMD_LATENCY = "IODeviceLatencyTargetSec"
-LATENCY = "target"
-#: systemd's properties of weights: whether they have the scale of blkio.
-SYSTEMD_WEIGHTS = {"IOWeight": False, "BlockIOWeight": True}
-SYSTEMD_DEVICE_WEIGHTS = {"IODeviceWeight": False, "BlockIODeviceWeight": True}
-#: What systemd prints for a number that is not set.
-UNSET = {"", "[not set]", "infinity", str(2**64 - 1)}
-
+#: The sorts of containers in a pod.
+CONTAINERS = ("container", "initContainer", "ephemeralContainer")
 #: The annotations that containerd and CRI-O read, and words by which others look like these.
 ANNOTATION = "blockio.resources.beta.kubernetes.io/"
 LOOKS_LIKE_IO = re.compile(r"blk-?io|blockio|iops|[rw]bps|io\.max|io-?weight", re.IGNORECASE)
-
-
-def bfq(weight: int) -> int:
-    """Return what systemd writes to BFQ's file: 1 to 10000 on a scale of 1 to 1000."""
-    return weight if weight <= 100 else 100 + (weight - 100) * 900 // 9900
-
-
-class AskedLimit(NamedTuple):
-    """A limit of a device, or a goal of its latency; the device is a path, or ``major:minor``."""
-
-    device: str
-    key: str
-    value: int
-
-
-class AskedWeight(NamedTuple):
-    """A weight, on one device or on all; `blkio`: of 10 to 1000, and not of 1 to 10000."""
-
-    device: str
-    value: int
-    blkio: bool
-
-    def accepted(self, source: str, version: int) -> set[int]:
-        """Return what a runtime may write for it with a version of cgroups, whichever file it is.
-
-        systemd has the scale of blkio with version 1 alone, and runc and crun write both scales.
-        """
-        value = self.value
-        if source != "systemd":
-            scaled = 1 + (value - 10) * 9999 // 990
-            return {value, scaled, bfq(scaled)}
-        if self.blkio and version == 2:
-            value = max(value // 5, 1)
-        elif not self.blkio and version == 1:
-            value = min(max(value * 5, 10), 1000)
-        return {value, bfq(value)}
-
-
-class Asked(NamedTuple):
-    """What was asked for one cgroup."""
-
-    source: str
-    name: str
-    #: Parts of the cgroup's name, its path below the root, or a process in it.
-    hints: tuple[str, ...]
-    path: str = ""
-    process: int = 0
-    limits: tuple[AskedLimit, ...] = ()
-    weights: tuple[AskedWeight, ...] = ()
-    #: The class of a runtime's configuration, where that was not given.
-    unknown_class: str = ""
-    #: What no runtime reads.
-    unsupported: tuple[str, ...] = ()
 
 
 def read(files: Iterable[pathlib.Path]) -> list[Asked]:
@@ -120,7 +61,7 @@ def read(files: Iterable[pathlib.Path]) -> list[Asked]:
     texts = []
     for file in files:
         try:
-            texts.append((str(file), file.read_text()))
+            texts.append((str(file), file.read_text(encoding="utf-8-sig")))
         except (OSError, UnicodeDecodeError) as problem:
             raise Refused(f"expected a file with what was asked; found {file}: {problem}") from None
     return parsed(texts)
@@ -130,11 +71,11 @@ def parsed(texts: Sequence[tuple[str, str]]) -> list[Asked]:
     """Return what texts say was asked: (file, text)."""
     classes: dict[str, Any] = {}
     objects: list[dict[str, Any]] = []
-    found: list[Asked] = []
+    found = list(units.asked_of(one for one in texts if units.known(one[1])))
     for file, text in texts:
-        if re.search(r"^[A-Z]\w*=", text, re.MULTILINE):  # no line of JSON begins so
-            found += _units(file, text)
-        elif text.lstrip()[:1] in ("{", "["):
+        if units.known(text):
+            continue
+        if text.lstrip()[:1] in ("{", "["):
             for one in _objects(file, text):
                 known = one.get("Classes", one.get("classes"))
                 classes.update(known or {})
@@ -155,26 +96,35 @@ def parsed(texts: Sequence[tuple[str, str]]) -> list[Asked]:
 def _unknown(file: str) -> Refused:
     return Refused(
         f"expected JSON of docker inspect, podman inspect, kubectl get pod -o json, crictl inspect "
-        f"or an OCI config.json, a runtime's block I/O classes as JSON, or text of systemctl show; "
-        f"found none of these in {file}; write it with one of these commands"
+        f"or an OCI config.json, a runtime's block I/O classes as JSON, a unit's file, or text of "
+        f"systemctl show; found none of these in {file}; write it with one of these commands"
     )
 
 
 def _objects(file: str, text: str) -> list[dict[str, Any]]:
     """Return the objects of a JSON text, each of a known form."""
-    try:
-        whole = json.loads(text)
-    except json.JSONDecodeError as problem:
-        raise Refused(f"expected JSON in {file}; found {problem}; write the file again") from None
-    if isinstance(whole, dict) and isinstance(whole.get("items"), list):
-        whole = whole["items"]
-    found = whole if isinstance(whole, list) else [whole]
-    for one in found:
-        if not isinstance(one, dict) or not (
-            one.get("kind") == "Pod" or {"HostConfig", "Classes", "classes"} & set(one) or _oci(one)
-        ):
-            raise _unknown(file)
-    return found
+    found: list[Any] = []
+    while text := text.lstrip():  # docker inspect --format json: one after another
+        try:
+            whole, end = json.JSONDecoder().raw_decode(text)
+        except json.JSONDecodeError as problem:
+            problem_is = f"expected JSON in {file}; found {problem}; write the file again"
+            raise Refused(problem_is) from None
+        text = text[end:]
+        if isinstance(whole, dict) and isinstance(whole.get("items"), list):
+            whole = whole["items"]
+        found += whole if isinstance(whole, list) else [whole]
+    # Images and services may stand between containers and pods.
+    known = [one for one in found if isinstance(one, dict) and _known(one)]
+    if found and not known:
+        raise _unknown(file)
+    return known
+
+
+def _known(one: Mapping[str, Any]) -> bool:
+    """Tell whether an object is of a known form."""
+    forms = {"HostConfig", "CreateCgroup", "Classes", "classes"}
+    return one.get("kind") == "Pod" or bool(forms & set(one)) or bool(_oci(one))
 
 
 def _oci(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,6 +139,10 @@ def _container(one: dict[str, Any], classes: Mapping[str, Any]) -> Iterator[Aske
     elif "HostConfig" in one:
         if (one.get("State") or {}).get("Running", True):
             yield _engine(one)
+    elif "CreateCgroup" in one:
+        config = {field: one.get(key) for key, field in POD.items()}
+        state = {"CgroupPath": one.get("CgroupPath")}
+        yield _engine({**one, "State": state, "HostConfig": config})
     else:
         yield _runtime(one)
 
@@ -200,7 +154,9 @@ def _engine(one: dict[str, Any]) -> Asked:
         AskedLimit(row["Path"], key, row["Rate"])
         for field, key in ENGINE.items()
         for row in config.get(field) or []
+        if row["Rate"]
     ]
+    limits += _unified(config.get("CgroupConf"))
     weights = [
         AskedWeight(row["Path"], row["Weight"], True)
         for row in config.get("BlkioWeightDevice") or []
@@ -221,12 +177,15 @@ def _engine(one: dict[str, Any]) -> Asked:
 def _runtime(one: dict[str, Any]) -> Asked:
     """Return what an OCI configuration asks."""
     linux = _oci(one)["linux"]
-    asked = (linux.get("resources") or {}).get("blockIO") or {}
+    resources = linux.get("resources") or {}
+    asked = resources.get("blockIO") or {}
     limits = [
         AskedLimit(f"{row['major']}:{row['minor']}", key, row["rate"])
         for field, key in OCI.items()
         for row in asked.get(field) or []
+        if row["rate"]
     ]
+    limits += _unified(resources.get("unified"))
     weights = [
         AskedWeight(f"{row['major']}:{row['minor']}", row["weight"], True)
         for row in asked.get("weightDevice") or []
@@ -249,17 +208,28 @@ def _runtime(one: dict[str, Any]) -> Asked:
     )
 
 
+def _unified(files: Mapping[str, str] | None) -> Iterator[AskedLimit]:
+    """Yield the limits among what shall be written to files of version 2 as it is."""
+    for line in (files or {}).get("io.max", "").splitlines():
+        device, *pairs = line.split()
+        for key, _, value in (pair.partition("=") for pair in pairs):
+            if value.isdigit():
+                yield AskedLimit(device, key, int(value))
+
+
 def _pod(one: dict[str, Any], classes: Mapping[str, Any]) -> Iterator[Asked]:
     """Yield what a pod asks for each container, and what of it nothing reads."""
     about = one["metadata"]
     annotations = about.get("annotations") or {}
-    states = (one.get("status") or {}).get("containerStatuses") or []
+    spec, status = one.get("spec") or {}, one.get("status") or {}
+    states = [row for sort in CONTAINERS for row in status.get(f"{sort}Statuses") or []]
     ids = {row["name"]: row.get("containerID", "").rpartition("/")[2] for row in states}
-    containers = (one.get("spec") or {}).get("containers") or []
+    ended = {row["name"] for row in states if "terminated" in (row.get("state") or {})}
+    containers = [row for sort in CONTAINERS for row in spec.get(f"{sort}s") or []]
     for container in containers:
         name = container["name"]
         key = annotations.get(f"{ANNOTATION}container.{name}", annotations.get(f"{ANNOTATION}pod"))
-        if key:
+        if key and name not in ended:
             asked = Asked("kubernetes", f"{about['name']}/{name}", (ids.get(name) or "",))
             yield _of_class(asked, key, classes)
     resources = [
@@ -295,58 +265,6 @@ def _of_class(asked: Asked, name: str, classes: Mapping[str, Any]) -> Asked:
     return asked._replace(limits=tuple(limits), weights=tuple(weights))
 
 
-def _units(file: str, text: str) -> Iterator[Asked]:
-    """Yield what systemd was asked: units apart by an empty line, as ``systemctl show`` prints."""
-    for block in re.split(r"\n\s*\n", text.strip()):
-        pairs = [tuple(line.strip().partition("=")[::2]) for line in block.splitlines()]
-        about = dict(pairs)
-        limits, weights = [], []
-        for key, value in pairs:
-            device, _, figure = value.rpartition(" ")
-            if key in SYSTEMD and device and figure not in UNSET:
-                limits.append(AskedLimit(device.lstrip("-"), SYSTEMD[key], number(figure)))
-            elif key == SYSTEMD_LATENCY and device:
-                disk, _, time = value.partition(" ")
-                limits.append(AskedLimit(disk, LATENCY, microseconds(time)))
-            elif key in SYSTEMD_DEVICE_WEIGHTS and device and figure not in UNSET:
-                weights.append(AskedWeight(device, number(figure), SYSTEMD_DEVICE_WEIGHTS[key]))
-            elif key in SYSTEMD_WEIGHTS and value.isdigit() and value not in UNSET:
-                weights.append(AskedWeight("", int(value), SYSTEMD_WEIGHTS[key]))
-        runs = about.get("ControlGroup") != ""
-        if runs and (limits or weights):
-            # A drop-in lies in a folder of the unit's name.
-            path, folder = pathlib.Path(file), pathlib.Path(file).parent
-            name = about.get("Id") or (folder.stem if folder.suffix == ".d" else path.name)
-            group = about.get("ControlGroup", "")
-            yield Asked("systemd", name, (name,), group, 0, tuple(limits), tuple(weights))
-
-
-def number(text: str) -> int:
-    """Return a number as systemd and the classes write it.
-
-    >>> number("10M"), number("4Ki"), number("7")
-    (10000000, 4096, 7)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
-    if not match:
-        raise Refused(f"expected a number as 1048576, 10M or 10Mi; found {text!r}; correct it")
-    power = " KMGT".index(match[2].upper() or " ")
-    return round(float(match[1]) * float(1024 if match[3] else 1000) ** power)
-
-
-def microseconds(text: str) -> int:
-    """Return a time as systemd writes it; a number alone is in seconds.
-
-    >>> microseconds("25ms"), microseconds("2.5 ms"), microseconds("1")
-    (25000, 2500, 1000000)
-    """
-    units = {"us": 1, "ms": 1e3, "s": 1e6, "": 1e6}
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) *([a-z]*)", text.strip())
-    if not match or match[2] not in units:
-        raise Refused(f"expected a time of latency as 25ms or 1s; found {text!r}; correct it")
-    return round(float(match[1]) * units[match[2]])
-
-
 def fetched() -> list[Asked]:
     """Return what the engines and systemd of this host say, those that are there."""
     texts = []
@@ -354,10 +272,10 @@ def fetched() -> list[Asked]:
         running = _output([engine, "ps", "--quiet", "--no-trunc"]).split()
         if running:
             texts.append((engine, _output([engine, "inspect", *running])))
-    names = ("Id", "ControlGroup", *SYSTEMD, *SYSTEMD_WEIGHTS, *SYSTEMD_DEVICE_WEIGHTS)
+    names = ("Id", "ControlGroup", *units.SHOWN)
     options = [f"--property={name}" for name in names]
-    units = ("*.service", "*.slice", "*.scope")
-    texts.append(("systemctl", _output(["systemctl", "show", *options, *units])))
+    every = ("*.service", "*.slice", "*.scope")
+    texts.append(("systemctl", _output(["systemctl", "show", *options, *every])))
     with contextlib.suppress(Refused):  # an answer of a version that nobody knows yet
         return parsed([(name, text) for name, text in texts if text.strip()])
     return []

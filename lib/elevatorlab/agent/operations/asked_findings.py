@@ -10,7 +10,7 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..regulator.shared_journals import lines_of, text_of
-from .asked import LATENCY
+from .asked_records import LATENCY
 from .audited_host import MEMORY, V1_FILES, holding, link_of, path_of
 from .findings import Finding, Kind, Severity
 from .weight_findings import weighers, weight_on
@@ -18,7 +18,7 @@ from .weight_findings import weighers, weight_on
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .asked import Asked, AskedLimit, AskedWeight
+    from .asked_records import Asked, AskedLimit, AskedWeight
     from .audited_host import Host
     from .findings import Evidence
 
@@ -47,15 +47,47 @@ def of_asked(host: Host) -> Iterator[Finding]:
                 "blockio.resources.beta.kubernetes.io/pod",
             )
         if one.limits or one.weights or one.unknown_class:
-            folder = folder_of(host, one)
-            if folder is not None:
+            folders = folders_of(host, one)
+            for folder in folders:
                 yield from of_cgroup(host, one, folder)
-            else:
+            if not folders and not has_closer(host, one):
                 yield Finding(
                     *(Kind.NOT_FOUND, NOTE, name, {"hints": [*one.hints, one.path]}),
                     "no cgroup here is its own, so it does not run, or elsewhere; start it, and "
                     "audit again",
                 )
+
+
+def folders_of(host: Host, one: Asked) -> list[pathlib.Path]:
+    """Return the cgroups that something was asked for: of a template, all without a closer unit."""
+    if not stands_for_many(one):
+        folder = folder_of(host, one)
+        return [folder] if folder is not None else []
+    fitting = [folder for folder in host.groups if closest(host, folder) == one.hints[0]]
+    # systemd's own units lie in slices, and not in a container.
+    return [
+        folder
+        for folder in fitting
+        if all(parent.endswith(".slice") for parent in host.subject(folder).split("/")[:-1])
+    ]
+
+
+def stands_for_many(one: Asked) -> bool:
+    """Tell whether something was asked for all units that fit a pattern."""
+    return one.source == "systemd" and any("*" in hint for hint in one.hints)
+
+
+def has_closer(host: Host, one: Asked) -> bool:
+    """Tell whether a unit was asked for that a template, too, was asked for."""
+    names = [other.hints[0] for other in host.asked if other.source == "systemd" and other != one]
+    return stands_for_many(one) and bool(fnmatch.filter(names, one.hints[0]))
+
+
+def closest(host: Host, folder: pathlib.Path) -> str:
+    """Return the name or pattern of a unit that fits a cgroup most closely, of those asked for."""
+    hints = [hint for one in host.asked if one.source == "systemd" for hint in one.hints]
+    fitting = [hint for hint in hints if fnmatch.fnmatchcase(folder.name, hint)]
+    return max(fitting, key=lambda hint: ("*" not in hint, len(hint)), default="")
 
 
 def folder_of(host: Host, one: Asked) -> pathlib.Path | None:
@@ -232,6 +264,14 @@ def of_disk(
             f"limits were asked for {' and '.join(devices)}, which are one disk to the kernel or "
             f"to systemd, so {disk} has one limit of {held} for all of them; ask for one of {disk}",
         )
+    elif held is None and (others := rivals(host, one, folder, limits)):
+        yield Finding(
+            *(Kind.PARTITIONS_MERGED, ERROR, subject),
+            {**found, "asked_devices": [*devices, *others]},
+            f"its {last.key} was asked for {' and '.join(devices)}, and other limits for "
+            f"{' and '.join(others)}; these are one disk to systemd, and what it writes last takes "
+            "the others away; ask for all limits of one of them",
+        )
     elif held is None and parts:
         yield Finding(
             *(Kind.PARTITION, ERROR, subject, {**found, "partition": parts[0]}),
@@ -266,6 +306,19 @@ def of_disk(
             f"{one.source} was asked for {last.key}={last.value} on {disk}, and the kernel holds "
             f"{held}; set it again, and see who else sets it",
         )
+
+
+def rivals(host: Host, one: Asked, folder: pathlib.Path, limits: Sequence[AskedLimit]) -> list[str]:
+    """Return the devices whose limits took these away: systemd writes all of a disk for each."""
+    if one.source != "systemd" or host.hierarchy.version == 1 or limits[-1].key == LATENCY:
+        return []
+    own = {limit.device for limit in limits}
+    disks = {disk for name in own for disk in host.devices.bottom(name)}
+    if not {limit.number for limit in host.limits(folder)} & set(map(host.devices.number, disks)):
+        return []
+    paths = [limit.device for limit in one.limits if limit.key != LATENCY]
+    names = {name for path in paths for name in expanded(host, path, place_of(host, path))}
+    return sorted(name for name in names - own if disks & {*host.devices.bottom(name)})
 
 
 def holds_on(host: Host, folder: pathlib.Path, disk: str, key: str) -> int | None:

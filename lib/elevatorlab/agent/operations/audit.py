@@ -17,7 +17,7 @@ from ..lifecycle.journal import REGULATORS
 from ..regulator import targets
 from ..regulator.topology import Topology, find_cgroups
 from . import asked
-from .asked_findings import folder_of, of_asked
+from .asked_findings import folders_of, of_asked
 from .audited_host import Host, own_mounts
 from .findings import Kind, above_notes
 from .kernel_findings import of_kernel
@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
         type=pathlib.Path,
         metavar="FILE",
         help="what was asked: output of docker inspect, podman inspect, kubectl get pod -o json, "
-        "crictl inspect, or systemctl show (default: what the programs of this host say)",
+        "crictl inspect, systemctl show or cat (default: what the programs of this host say)",
     )
     reader.add_argument(
         "--root",
@@ -96,7 +96,7 @@ def host_of(options: argparse.Namespace) -> Host:
     groups = chosen(hierarchy, options.cgroup)
     host = Host(hierarchy, topology, groups, wanted, root / STATE, root)
     if options.cgroup:
-        host.asked = [one for one in wanted if folder_of(host, one) in groups]
+        host.asked = [one for one in wanted if {*folders_of(host, one)} & {*groups}]
     return host
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..groups.hierarchies import V1, V2
     from ..regulator.topology import Topology
-    from .asked import Asked
+    from .asked_records import Asked
 
     Hierarchy = V1 | V2
 

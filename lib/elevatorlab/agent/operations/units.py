@@ -1,0 +1,181 @@
+"""What systemd was asked: from ``systemctl show``, ``systemctl cat``, and the files of units."""
+
+from __future__ import annotations
+
+import fnmatch
+import pathlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import Refused
+from .asked_records import LATENCY, Asked, AskedLimit, AskedWeight, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    #: Assignments in their order: (property, value).
+    Pairs = list[tuple[str, str]]
+
+LIMITS = {
+    "IOReadBandwidthMax": "rbps",
+    "IOWriteBandwidthMax": "wbps",
+    "IOReadIOPSMax": "riops",
+    "IOWriteIOPSMax": "wiops",
+    "BlockIOReadBandwidth": "rbps",
+    "BlockIOWriteBandwidth": "wbps",
+}
+#: The goal of latency in a unit's file; ``systemctl show`` does not print it.
+LATENCIES = {"IODeviceLatencyTargetSec": LATENCY}
+#: Weights on all devices and on one: whether they have the scale of blkio.
+WEIGHTS = {"IOWeight": False, "BlockIOWeight": True}
+DEVICE_WEIGHTS = {"IODeviceWeight": False, "BlockIODeviceWeight": True}
+SCALES = {**WEIGHTS, **DEVICE_WEIGHTS}
+#: What ``systemctl show`` prints of these.
+SHOWN = (*LIMITS, *SCALES)
+#: What systemd prints for a number that is not set.
+UNSET = {"", "[not set]", "infinity", str(2**64 - 1)}
+
+ASSIGNMENT = re.compile(r"^[ \t]*[A-Z]\w*[ \t]*=", re.MULTILINE)
+SECTION = re.compile(r"^\s*\[[A-Z]\w*\]", re.MULTILINE)
+#: The line by which ``systemctl cat`` names each file.
+HEADER = re.compile(r"^# (/\S*systemd/\S+)$", re.MULTILINE)
+TYPES = ("service", "slice", "scope", "socket", "mount", "swap")
+
+#: Units of time, in us.
+TIMES = {
+    **dict.fromkeys(("us", "usec", "µs", "μs"), 1),
+    **dict.fromkeys(("ms", "msec"), 1000),
+    **dict.fromkeys(("", "s", "sec", "second", "seconds"), 1_000_000),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000_000),
+}
+
+
+class File(NamedTuple):
+    """A unit's file, or a drop-in; the name may be that of a template, or of many units."""
+
+    name: str
+    drop_in: bool
+    pairs: Pairs
+
+
+def known(text: str) -> bool:
+    """Tell whether a text is systemd's: no line of JSON begins so."""
+    return bool(ASSIGNMENT.search(text))
+
+
+def asked_of(texts: Iterable[tuple[str, str]]) -> Iterator[Asked]:
+    """Yield what systemd was asked: (file, text)."""
+    files: list[File] = []
+    for file, text in texts:
+        if SECTION.search(text):
+            files += files_in(file, text)
+        else:
+            yield from shown(file, text)
+    for name in dict.fromkeys(one.name for one in files):
+        # Also one without a limit: it may take away what its template asks.
+        yield record(name, merged(files, name), (pattern(name),))
+
+
+def shown(file: str, text: str) -> Iterator[Asked]:
+    """Yield what ``systemctl show`` prints, units apart by an empty line."""
+    for block in re.split(r"\n\s*\n", text.strip()):
+        pairs = pairs_of(block)
+        about = dict(pairs)
+        name = about.get("Id") or name_of(file)
+        one = record(name, pairs, (name,), about.get("ControlGroup", ""))
+        if about.get("ControlGroup") != "" and (one.limits or one.weights):
+            yield one
+
+
+def files_in(file: str, text: str) -> Iterator[File]:
+    """Yield a unit's file, or all those that ``systemctl cat`` prints one after another."""
+    first, *rest = HEADER.split(text)
+    for path, part in [(file, first), *zip(rest[::2], rest[1::2])]:
+        if pairs := pairs_of(part):
+            yield File(name_of(path), in_folder(path), pairs)
+
+
+def in_folder(file: str) -> bool:
+    """Tell whether a file is a drop-in, which lies in a folder of the unit's name."""
+    return pathlib.PurePath(file).parent.suffix == ".d"
+
+
+def name_of(file: str) -> str:
+    """Return the name of a file's unit."""
+    path = pathlib.PurePath(file)
+    return path.parent.stem if in_folder(file) else path.name
+
+
+def pattern(name: str) -> str:
+    """Return which units a name stands for.
+
+    >>> pattern("db@.service"), pattern("a-.slice"), pattern("service"), pattern("db@1.service")
+    ('db@*.service', 'a-*.slice', '*.service', 'db@1.service')
+    """
+    return f"*.{name}" if name in TYPES else re.sub(r"([@-])\.(?=\w+$)", r"\1*.", name)
+
+
+def merged(files: Sequence[File], name: str) -> Pairs:
+    """Return a unit's assignments: its file's or its template's, and then those of drop-ins."""
+    own = [one for one in files if one.name == name]
+    wider = [one for one in files if one not in own and fnmatch.fnmatch(name, pattern(one.name))]
+    main = [one for one in own if not one.drop_in] or [one for one in wider if not one.drop_in]
+    dropped = [one for one in [*wider, *own] if one.drop_in]
+    return [pair for one in [*main, *dropped] for pair in one.pairs]
+
+
+def pairs_of(text: str) -> Pairs:
+    """Return the assignments of a text."""
+    lines = re.sub(r"\\\n", " ", text).splitlines()
+    split = (line.partition("=") for line in lines if "=" in line)
+    return [(key.strip(), value.strip()) for key, _, value in split]
+
+
+def in_the_end(pairs: Pairs) -> dict[tuple[str, str], str]:
+    """Return what assignments leave: (property, device) -> value. An empty one resets."""
+    held: dict[tuple[str, str], str] = {}
+    for key, value in pairs:
+        if key not in SHOWN and key not in LATENCIES:
+            continue
+        if not value:
+            held = {place: figure for place, figure in held.items() if place[0] != key}
+        else:
+            words = value.partition(" ") if key in LATENCIES else value.rpartition(" ")
+            device, figure = ("", value) if key in WEIGHTS else words[::2]
+            place = key, device.strip().strip("\"'").lstrip("-")
+            held.pop(place, None)
+            if figure not in UNSET and (place[1] or value.isdigit()):
+                held[place] = figure
+    return held
+
+
+def record(name: str, pairs: Pairs, hints: tuple[str, ...], group: str = "") -> Asked:
+    """Return what a unit's assignments ask."""
+    held = in_the_end(pairs)
+    limits = [
+        AskedLimit(device, LATENCY, microseconds(figure))
+        if key in LATENCIES
+        else AskedLimit(device, LIMITS[key], number(figure))
+        for (key, device), figure in held.items()
+        if key not in SCALES and device
+    ]
+    weights = [
+        AskedWeight(device, number(figure), SCALES[key])
+        for (key, device), figure in held.items()
+        if key in SCALES
+    ]
+    set_ones = tuple(limit for limit in limits if limit.value)
+    return Asked("systemd", name, hints, group, 0, set_ones, tuple(weights))
+
+
+def microseconds(text: str) -> int:
+    """Return a time as systemd writes it; a number alone is in seconds.
+
+    >>> microseconds("25ms"), microseconds("2.5 ms"), microseconds("1"), microseconds("1s 5ms")
+    (25000, 2500, 1000000, 1005000)
+    """
+    part = re.compile(r"(\d+(?:\.\d+)?) *([a-zµμ]*) *")
+    parts = part.findall(text)
+    if not parts or part.sub("", text).strip() or any(unit not in TIMES for _, unit in parts):
+        raise Refused(f"expected a time of latency as 25ms or 1s; found {text!r}; correct it")
+    return round(sum(float(figure) * TIMES[unit] for figure, unit in parts))

@@ -140,7 +140,8 @@ def test_of_a_pods_other_containers_those_that_run_count():
             "initContainerStatuses": [
                 {"name": "setup", "containerID": "cri-o://6", "state": {"terminated": {}}},
                 {"name": "proxy", "containerID": "cri-o://7", "state": {"running": {}}},
-            ]
+            ],
+            "ephemeralContainerStatuses": [{"name": "debug", "containerID": None}],
         },
     }
     [one] = read({"kind": "List", "items": [pod, {"kind": "Service"}]})
@@ -222,5 +223,9 @@ def test_the_programs_of_a_host_are_asked(tmp_path, monkeypatch):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert [one.name for one in fetched()] == ["web"]
+    (tmp_path / "systemctl").write_text(
+        "#!/bin/sh\necho Id=a.service\necho IOReadIOPSMax=/dev/sda fast\n"
+    )
+    assert [one.name for one in fetched()] == ["web"]  # whatever another says
     program.unlink()
     assert fetched() == []

@@ -614,6 +614,29 @@ def test_where_no_device_is_known_none_is_gone(tmp_path):
     ]
 
 
+def test_a_copy_may_lack_the_partitions_of_a_disk(tmp_path):
+    tree = Tree(tmp_path, 2)
+    tree.device("sda", "8:0")
+    tree.cgroup("batch").joinpath("io.max").write_text("8:0 rbps=max wbps=5\n")
+    tree.device("dm-0", "253:0")
+    (tmp_path / "sys/class/block/dm-0/slaves/sda2").mkdir(parents=True)
+
+    def found(*texts):
+        groups = chosen(tree.hierarchy, ())
+        asked = parsed([("batch", text) for text in texts])
+        host = Host(tree.hierarchy, tree.topology, groups, asked)
+        return [(one.kind, one.severity) for one in audit(host)]
+
+    for number, source in (("8:1", "/dev/sda1"), ("253:0", "/dev/mapper/vg-var")):
+        line = mount_line(20, number, "/", "ext4", source=source)
+        (tree.proc / "self/mountinfo").write_text(line)
+        assert found() == [(Kind.JOURNAL, NOTE)]
+    unit = "[Service]\nIOReadBandwidthMax=/dev/sda1 1M\n"
+    assert found(unit)[0] == (Kind.PARTITION, ERROR)
+    tree.partition("sda2", "8:2", "sda")  # then sda1 would be there, too
+    assert found(unit)[0] == (Kind.NO_DISK, ERROR)
+
+
 def test_version_1_has_threads_as_well(v1):
     v1.cgroup("batch/container")
     v1.limited()
@@ -865,6 +888,13 @@ def test_io_is_not_delegated(v2):
     v2.asked(podman)
     assert v2.kinds() == [("io-not-delegated", ERROR), ("io-not-delegated", NOTE)]
     assert v2.found()[0].evidence["not_passed_on_by"] == "batch"
+    (inner / "io.max").write_text("")
+    assert v2.kinds()[0] == ("io-not-delegated", ERROR)
+    (inner / "cgroup.controllers").unlink()
+    (v2.root / "batch/cgroup.subtree_control").unlink()
+    v2.write("io.weight", "default 300", "batch/libpod-7f")
+    (inner / "io.max").unlink()  # as with a kernel that cannot throttle
+    assert [name for name, _ in v2.kinds()] == ["limit-dropped", "weight-ignored"]
 
 
 @pytest.mark.parametrize(
@@ -906,6 +936,8 @@ def test_kubernetes_asks_by_a_class(v2):
 
 
 def test_kubernetes_has_no_field_of_io(v2):
+    v2.asked(pod({"aiops.example.com/team": "a"}))
+    assert v2.found() == []
     v2.asked(pod({"example.com/blkio.write": "1M"}, {"limits": {"cpu": "1", "disk-iops": "9"}}))
     [finding] = v2.found()
     assert finding.kind.value == "not-supported"

@@ -53,7 +53,7 @@ POD = {
 CONTAINERS = ("container", "initContainer", "ephemeralContainer")
 #: The annotations that containerd and CRI-O read, and words by which others look like these.
 ANNOTATION = "blockio.resources.beta.kubernetes.io/"
-LOOKS_LIKE_IO = re.compile(r"blk-?io|blockio|iops|[rw]bps|io\.max|io-?weight", re.IGNORECASE)
+LOOKS_LIKE_IO = re.compile(r"blk-?io|blockio|(?<!a)iops|[rw]bps|io\.max|io-?weight", re.IGNORECASE)
 
 
 def read(files: Iterable[pathlib.Path]) -> list[Asked]:
@@ -223,7 +223,7 @@ def _pod(one: dict[str, Any], classes: Mapping[str, Any]) -> Iterator[Asked]:
     annotations = about.get("annotations") or {}
     spec, status = one.get("spec") or {}, one.get("status") or {}
     states = [row for sort in CONTAINERS for row in status.get(f"{sort}Statuses") or []]
-    ids = {row["name"]: row.get("containerID", "").rpartition("/")[2] for row in states}
+    ids = {row["name"]: (row.get("containerID") or "").rpartition("/")[2] for row in states}
     ended = {row["name"] for row in states if "terminated" in (row.get("state") or {})}
     containers = [row for sort in CONTAINERS for row in spec.get(f"{sort}s") or []]
     for container in containers:
@@ -276,9 +276,11 @@ def fetched() -> list[Asked]:
     options = [f"--property={name}" for name in names]
     every = ("*.service", "*.slice", "*.scope")
     texts.append(("systemctl", _output(["systemctl", "show", *options, *every])))
-    with contextlib.suppress(Refused):  # an answer of a version that nobody knows yet
-        return parsed([(name, text) for name, text in texts if text.strip()])
-    return []
+    found: list[Asked] = []
+    for name, text in texts:
+        with contextlib.suppress(Refused):  # an answer of a version that nobody knows yet
+            found += parsed([(name, text)]) if text.strip() else []
+    return found
 
 
 def _output(argv: list[str]) -> str:

@@ -122,9 +122,7 @@ def named(folder: str, hint: str) -> bool:
 
 def of_cgroup(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]:
     """Yield how a cgroup differs from what was asked for it."""
-    has = host.controllers(folder)
-    has = has if has is not None else ["io"] if any(folder.glob("io.*weight")) else []
-    if host.hierarchy.version == 2 and not (folder / "io.max").exists() and "io" not in has:
+    if host.hierarchy.version == 2 and not has_io(host, folder):
         yield not_delegated(host, one, folder)
         return
     if one.unknown_class:
@@ -148,6 +146,14 @@ def of_cgroup(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]
         yield from of_disk(host, one, folder, disk, limits)
     for weight in one.weights:
         yield from of_weight(host, one, folder, weight, places[weight.device])
+
+
+def has_io(host: Host, folder: pathlib.Path) -> bool:
+    """Tell whether a cgroup has the io controller, by what it has, or by the files that come so."""
+    controllers = host.controllers(folder)
+    if controllers is None:
+        return (folder / "io.max").exists() or any(folder.glob("io.*weight"))
+    return "io" in controllers or bool(text_of(folder / "io.max"))
 
 
 def not_delegated(host: Host, one: Asked, folder: pathlib.Path) -> Finding:
@@ -205,7 +211,7 @@ def place_of(host: Host, text: str) -> Place:
     parts = name.split("/")
     volume = "-".join(part.replace("-", "--") for part in parts)  # of /dev/GROUP/VOLUME
     for given in (name, "!".join(parts), os.path.basename(link_of(path))):
-        if given in devices.names.values():
+        if devices.known(given):
             return Place(given)
     if mapped := devices.mapped(parts[-1] if parts[0] == "mapper" else volume):
         return Place(mapped)

@@ -73,12 +73,22 @@ class Devices:
     def whole(self, name: str) -> str:
         """Return the disk of a partition, and any other device itself."""
         folder = self.paths.get(name)
-        if folder is None or not (folder / "partition").exists():
+        if folder is not None and not (folder / "partition").exists():
             return name
-        if folder.parent.name in self.paths:
+        if folder is not None and folder.parent.name in self.paths:
             return folder.parent.name
         disk = re.sub(r"(?<=\d)p\d+$|(?<=\D)\d+$", "", name)
-        return disk if disk in self.paths else name
+        return disk if disk in {*self.paths, *self.names.values()} else name
+
+    def known(self, name: str) -> str:
+        """Return the name of a device that is here, or nothing.
+
+        A copy may lack all partitions of a disk.
+        """
+        names = set(self.names.values())
+        if name in names or (disk := self.whole(name)) not in names:
+            return name if name in names else ""
+        return "" if any(self.whole(other) == disk for other in names - {disk}) else name
 
     def chain(self, name: str) -> list[str]:
         """Return a device, the disk it is a part of, and all that lie below it."""
@@ -341,7 +351,7 @@ class Host:
         """Return the device that a file system lies on, or nothing."""
         base = os.path.basename(mount.source)  # btrfs has a number of its own
         name = self.devices.names.get(mount.number) or self.devices.mapped(base) or base
-        return name if name in self.devices.names.values() else ""
+        return self.devices.known(name)
 
 
 def link_of(path: pathlib.Path) -> str:

@@ -588,6 +588,19 @@ def test_a_limit_of_reads_while_writes_run_that_nobody_is_charged_for(v2):
     assert v2.kinds() == [("other-direction", WARNING)]
 
 
+def test_a_limit_of_reads_while_writes_to_another_disk_run(v1):
+    v1.disk("sdb", "8:16")
+    v1.mounted(("8:1", "/", "xfs"), ("8:16", "/d", "xfs", "rw", "/dev/sdb"))
+    v1.limited(key="rbps")
+    v1.process(64 * MIB)
+    assert v1.kinds() == [("other-direction", WARNING)]
+    v1.opened("/d/file", 21)
+    assert v1.found() == []
+    (v1.proc / "41/fdinfo/3").unlink()
+    v1.did(written=64 * MIB, number="8:16")
+    assert v1.found() == []
+
+
 def test_a_parent_that_is_stricter_on_the_disk_below_a_volume(v2):
     v2.volume("dm-0", "253:0", "sda1")
     v2.cgroup("batch/inner")

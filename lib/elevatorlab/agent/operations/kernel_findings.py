@@ -15,7 +15,7 @@ from .findings import Finding, Kind, Severity
 from .left_behind import everywhere
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .audited_host import Host, Limit, Mount, Opened, Writes
 
@@ -143,11 +143,7 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
     opened = open_files(host, limit)
     kinds = [None if one.raw else past(host, limit, one.mount) for one in opened]
     foreign = {kind: one.mount for kind, one in zip(kinds, opened) if kind is not None}
-    cached = [
-        one
-        for kind, one in zip(kinds, opened)
-        if kind is None and not one.direct and (one.raw or concerns(host, one.mount, limit))
-    ]
+    cached = [one for one in opened if in_cache(host, limit, one)]
     no_memory = without_memory(host, limit)
     if foreign:
         # The other files may have passed the limit by instead, or nothing may have.
@@ -175,6 +171,12 @@ def open_files(host: Host, limit: Limit) -> list[Opened]:
         for one in host.opened(process)
         if one.raw or stores(host, one.mount)
     ]
+
+
+def in_cache(host: Host, limit: Limit, one: Opened) -> bool:
+    """Tell whether a file's writes go through the page cache to where a limit may concern them."""
+    own = past(host, limit, one.mount) is None and concerns(host, one.mount, limit)
+    return not one.direct and (one.raw or own)
 
 
 def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
@@ -325,11 +327,14 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
     limited = {key[0] for key in limit.values}
     if len(limited) != 1:
         return
-    row = host.counters(limit.cgroup).get(limit.number, [0, 0, 0, 0])
-    read, written = row[2], row[3]
+    rows = host.counters(limit.cgroup)
+    read, written = rows.get(limit.number, [0, 0, 0, 0])[2:]
     # Then no buffered writes are counted.
     if host.hierarchy.version == 1 or without_memory(host, limit):
-        written = max(written, host.writes(limit).written)
+        opened = open_files(host, limit)
+        if not opened or any(in_cache(host, limit, one) for one in opened):
+            elsewhere = written_to_other_disks(host, limit, rows)
+            written = max(written, host.writes(limit).written - elsewhere)
     busy, idle = (written, read) if limited == {"r"} else (read, written)
     if busy > UNSURE_BYTES and idle < busy * IDLE_PART:
         names = ("reads", "writes") if limited == {"r"} else ("writes", "reads")
@@ -341,6 +346,15 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
             f"its limit is on {names[0]}, and it does {names[1]}; limit {names[1]} too, if they "
             "shall be slower",
         )
+
+
+def written_to_other_disks(host: Host, limit: Limit, rows: Mapping[str, Sequence[int]]) -> int:
+    """Return the bytes that are counted as written to disks which a limit does not concern."""
+    names, bottom = host.devices.names, host.devices.bottom
+    own = bottom(names.get(limit.number, ""))
+    disks = {number: names.get(number, "") for number in rows}
+    others = (one for one, name in disks.items() if name not in own and bottom(name) == [name])
+    return sum(rows[number][3] for number in others)
 
 
 def parent_stricter(host: Host, limit: Limit) -> Iterator[Finding]:

@@ -908,6 +908,7 @@ def test_io_is_not_delegated(v2):
     v2.write("io.weight", "default 300", "batch/libpod-7f")
     (inner / "io.max").unlink()  # as with a kernel that cannot throttle
     assert [name for name, _ in v2.kinds()] == ["limit-dropped", "weight-ignored"]
+    assert "CONFIG_BLK_DEV_THROTTLING" in v2.found()[0].sentence
 
 
 @pytest.mark.parametrize(
@@ -1074,6 +1075,14 @@ def test_a_default_is_no_weight_on_another_scale(tmp_path, version, asked):
     tree.write(file, held)
     tree.asked(asked)
     assert tree.kinds() == [("weight-dropped", ERROR)]
+
+
+@pytest.mark.parametrize(
+    "asked, kinds", [("IOWeight=100", 0), ("BlockIOWeight=500", 0), ("IOWeight=50", 1)]
+)
+def test_systemds_default_is_not_missed_where_no_file_has_it(either, asked, kinds):
+    either.asked(f"Id=batch\n{asked}\n")
+    assert len(either.found()) == kinds
 
 
 def test_systemd_weighs_the_disk_below_a_volume(tmp_path):

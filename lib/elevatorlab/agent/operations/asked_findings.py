@@ -284,25 +284,11 @@ def of_disk(
             f"its limit was asked for the partition {parts[0]}, and the kernel takes limits of "
             f"whole disks alone; ask for {disk} instead",
         )
-    elif held is None and last.key == LATENCY and not (folder / "io.latency").exists():
-        yield Finding(
-            *(Kind.DROPPED, ERROR, subject, found),
-            f"{one.source} was asked for a latency of {last.value} us on {disk}, and there is no "
-            "io.latency, which needs cgroup v2 and a kernel with CONFIG_BLK_CGROUP_IOLATENCY; boot "
-            "one, or give weights and use io.cost",
-        )
     elif held is None:
         yield Finding(
             *(Kind.DROPPED, ERROR, subject, found),
             f"{one.source} was asked for {last.key}={last.value} on {disk}, and the kernel holds "
-            "no such limit; "
-            + (
-                "systemd sets no IOPS with cgroup v1: boot with cgroup v2, or write to "
-                f"{V1_FILES[last.key]}"
-                if host.hierarchy.version == 1 and one.source == "systemd" and "iops" in last.key
-                else "the runtime dropped it: see its log, or set it again while the container "
-                "runs (docker update, systemctl set-property)"
-            ),
+            f"no such limit; {why_dropped(host, one, folder, last.key)}",
         )
     elif held != last.value:
         yield Finding(
@@ -312,6 +298,25 @@ def of_disk(
             f"{one.source} was asked for {last.key}={last.value} on {disk}, and the kernel holds "
             f"{held}; set it again, and see who else sets it",
         )
+
+
+def why_dropped(host: Host, one: Asked, folder: pathlib.Path, key: str) -> str:
+    """Return why a cgroup may hold no limit that was asked for, and what to do."""
+    if key == LATENCY and not (folder / "io.latency").exists():
+        return (
+            "there is no io.latency, which needs cgroup v2 and a kernel with "
+            "CONFIG_BLK_CGROUP_IOLATENCY: boot one, or give weights and use io.cost"
+        )
+    if host.hierarchy.version == 1 and one.source == "systemd" and "iops" in key:
+        return (
+            f"systemd sets no IOPS with cgroup v1: boot with cgroup v2, or write to {V1_FILES[key]}"
+        )
+    if host.hierarchy.version == 2 and not (folder / "io.max").exists():
+        return "there is no io.max, which needs a kernel with CONFIG_BLK_DEV_THROTTLING: boot one"
+    return (
+        "the runtime dropped it: see its log, or set it again while the container runs (docker "
+        "update, systemctl set-property)"
+    )
 
 
 def rivals(host: Host, one: Asked, folder: pathlib.Path, limits: Sequence[AskedLimit]) -> list[str]:
@@ -360,7 +365,11 @@ def of_weight(
         for inside in (folder, folder / "container")
         if (weight := weight_on(inside, file, *numbers)) is not None
     }
-    if asked.accepted(one.source, host.hierarchy.version) & set(held.values()):
+    # systemd's defaults need no file.
+    plain = one.source == "systemd" and asked.value == (500 if asked.blkio else 100)
+    if asked.accepted(one.source, host.hierarchy.version) & set(held.values()) or (
+        plain and not held
+    ):
         return
     subject = host.subject(folder)
     found: Evidence = {"asked_by": one.source, "asked": asked.value, **held}

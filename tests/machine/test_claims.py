@@ -138,15 +138,28 @@ def test_a_rerun_with_the_printed_times_reproduces_them(exact):
     assert [c.measured for c in printed] == pytest.approx([c.published for c in printed], abs=0.01)
 
 
-def test_a_read_of_few_turns_of_the_processor_is_no_improvement():
-    """Reader and writer share the deterministic testbed's processor; their sums are judged."""
-    table = deterministic(arms=ARMS, factor=lambda row: 3)
-    found = verdicts(table, "/improvement")
-    rows = {name: one for name, one in found.items() if name.startswith("table-2/")}
-    assert rows["table-2/10mb/improvement"] == Verdict.NOT_TESTABLE
-    assert rows["table-2/total/improvement"] == Verdict.REPRODUCED
-    slower = deterministic(arms=ARMS, factor=lambda row: 100)
-    assert verdicts(slower, "table-2/10mb/improvement").popitem()[1] == Verdict.REPRODUCED
+@pytest.mark.parametrize(
+    "name, too_short, long_enough",
+    [
+        ("table-2/10mb/improvement", 1, 3),  # a read of 2 ms beside turns of 4
+        ("table-1/total/improvement", 3, 10),
+        ("table-5/none/improvement", 0.01, 1),  # 300 files in a second
+    ],
+)
+def test_a_verdict_stands_whatever_turns_and_portions_do(name, too_short, long_enough):
+    found = [
+        verdicts(deterministic(arms=ARMS, factor=lambda row: factor), name)[name]  # noqa: B023
+        for factor in (too_short, long_enough)
+    ]
+    assert found == [Verdict.NOT_TESTABLE, Verdict.REPRODUCED]
+
+
+def test_schedulers_are_judged_only_where_the_device_served_requests():
+    table = deterministic(arms=ARMS, factor=lambda row: 10)
+    name = "table-5/bfq/container/time"
+    for variant, verdict in (("dropped", Verdict.REPRODUCED), (None, Verdict.NOT_TESTABLE)):
+        requests = table["variant"].eq(variant).map({True: 9, False: 0})
+        assert verdicts(table.assign(requests=requests), name)[name] == verdict
 
 
 def test_its_sentences_hold_where_the_tables_support_them(exact):

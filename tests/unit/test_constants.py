@@ -31,6 +31,7 @@ FIXED = {
     "PERIOD_S": (1, date(2026, 11, 21)),
     "SETTLING_S": (2, date(2026, 11, 21)),
     "TICK_S": (0.004, date(2026, 11, 28)),
+    "PORTION_S": (0.020, date(2026, 11, 28)),
     "TIE_MARGIN": (0.01, date(2026, 11, 21)),
     "WIDEST_GAP": (0.15, date(2026, 11, 21)),
 }

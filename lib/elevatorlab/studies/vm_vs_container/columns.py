@@ -23,6 +23,7 @@ TABLE = Table(
         number("published_size_mb", "MB", "size of the file in the article; empty of the tree")
     ),
     number("size_mib", "MiB", "how much was read"),
+    whole("programs", "", "how many programs read it, one after the other: one for each file"),
     *shared("seed repetition"),
     number("time_s", "s", "how long the read took"),
     whole("bytes_read", "bytes", "how much was read"),
@@ -59,6 +60,7 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                 "test": labels["test"],
                 "published_size_mb": round(size_mib / float(labels["scale"])) if is_file else None,
                 "size_mib": size_mib,
+                "programs": workload.get("files", 1),
                 "time_s": read["time_ns"] / 1e9,
                 "bytes_read": read["bytes_read"],
                 "device_read_bytes": read["device_read_bytes"],

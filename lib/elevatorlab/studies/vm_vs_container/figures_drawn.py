@@ -133,7 +133,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     """Draw the time with each scheduler relative to `none`, by test, arm and variant."""
     panels = columns(published, measured)
     shown = _schedulers(measured)
-    height = 1.7 + 0.24 * len(shown) * max(2, len(arms_in(published, measured)))
+    height = 1.7 + 0.33 * len(shown) * max(2, len(arms_in(published, measured)))
     figure = Figure(figsize=(column_width(1.2 + 1.45 * len(panels)), height))
     grid = figure.subplots(len(TESTS), len(panels), sharex="row", sharey=True, squeeze=False)
     for line, test in zip(grid, TESTS, strict=True):

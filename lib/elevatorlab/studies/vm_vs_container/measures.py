@@ -9,14 +9,21 @@ import pandas as pd
 from ...analysis.intervals import Interval, mean_interval
 from ...analysis.ranking import Ranking, rank
 from ...plugins.schedulers import OF_THE_KERNEL, shown_name
-from ..kit.cells import in_order, once_a_table, paired_ratio, values_of
+from ..kit.cells import in_order, once_a_table, paired_ratio, rows_of, values_of
 
 SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
 
 ARMS = {"vm": "VM", "host": "host", "container": "container"}
 """Names of the arms, in the order in which they are shown."""
 
+TICK_S = 0.004
+"""How long the reader or another program has the deterministic testbed's only processor: a tick of
+Debian's kernel. On machines with several processors, both run at once."""
+PORTION_S = 0.020
+"""How often the simulated SSD of the deterministic testbed hands out its bandwidth (null_blk)."""
+
 _READ = ("repetition", "published_size_mb", "time_s")
+_QUANTA_S = "quanta_s"
 
 
 def left_out_of_the_guest(measured: pd.DataFrame) -> str:
@@ -50,7 +57,33 @@ def total_ratio(
     if sizes.empty:
         return None
     above, below = (side[sizes].dropna().sum(axis=1) for side in sides)
-    return paired_ratio(above, below)
+    ratio = paired_ratio(above, below)
+    return ratio and within_quanta(ratio, *(rows_of(table, **s) for s in (numerator, denominator)))
+
+
+@once_a_table
+def with_quanta(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of a deterministic machine for ratios as wide as `within_quanta` makes them.
+
+    Each program that reads a file may be wrong by a turn of the processor and, where it reads the
+    disk, by a portion of its bandwidth.
+    """
+    quantum_s = (table["storage_read_bytes"] > 0).map({True: PORTION_S, False: TICK_S})
+    return table.assign(**{_QUANTA_S: table["programs"] * quantum_s})
+
+
+def within_quanta(ratio: Interval, above: pd.DataFrame, below: pd.DataFrame) -> Interval:
+    """Return all that a ratio could be if each program took one quantum more or less.
+
+    `above`, `below`: Rows of both sides. Returns: The ratio as it is, if they come from a table
+    without quanta (see `with_quanta`).
+    """
+    if _QUANTA_S not in above:
+        return ratio
+    # A time that may be all quanta can be anything.
+    up, down = (min(0.99, side[_QUANTA_S].sum() / side["time_s"].sum()) for side in (above, below))
+    low, high = (1 - up) / (1 + down), (1 + up) / (1 - down)
+    return Interval(ratio.value, ratio.value * low, ratio.value * high, ratio.repetitions)
 
 
 def _times_of(table: pd.DataFrame, side: Mapping[str, object]) -> pd.DataFrame:

@@ -487,12 +487,12 @@ def _cells(axis: Axes, rows: pd.DataFrame, above: list[str], below: list[str]) -
         dtype=object,
     )
     ratios = ratios.rename(columns=shown_name)
-    cells(axis, ratios.map(lambda one: one.value if one else math.nan), ratios.map(_words), 2, 6.5)
+    cells(axis, ratios.map(lambda one: one.value if one else math.nan), ratios.map(_words), 2, 8)
     axis.tick_params(labelsize=8)
 
 
 def _words(ratio: Interval | None) -> str:
     if ratio is None:
         return "not run"
-    interval = f"\n{ratio.low:.2f} to {ratio.high:.2f}"
+    interval = f"\n{ratio.low:.2f}–{ratio.high:.2f}"
     return f"{ratio.value:.2f}×" + (interval if ratio.bounded and not ratio.identical else "")

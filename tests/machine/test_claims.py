@@ -154,6 +154,12 @@ def test_a_verdict_stands_whatever_turns_and_portions_do(name, too_short, long_e
     assert found == [Verdict.NOT_TESTABLE, Verdict.REPRODUCED]
 
 
+def test_a_single_repetition_is_undecided_and_no_matter_of_turns():
+    name = "table-2/total/improvement"
+    once = deterministic(arms=ARMS, repetitions=1, factor=lambda row: 10)
+    assert verdicts(once, name)[name] == Verdict.UNDECIDED
+
+
 def test_schedulers_are_judged_only_where_the_device_served_requests():
     table = deterministic(arms=ARMS, factor=lambda row: 10)
     name = "table-5/bfq/container/time"

@@ -130,10 +130,8 @@ def _in_each_state(judge: Judge, of_schedulers: bool = False) -> Judge:
         if item.role != Role.PREDICTION:
             return judge(item, table)
         test, arm = item.select.get("test") or item.select["tests"], item.select.get("arm")
-        if test == TEST_1 and arm == "container":
-            states = {"as_published": table}
-        else:
-            states = _states(table)
+        is_open = test != TEST_1 or arm != "container"
+        states = _states(table) if is_open else {"as_published": table}
         tests = [TEST_1, TEST_2] if test == "both_tests" else [test]
         if of_schedulers:
             states = {
@@ -145,7 +143,7 @@ def _in_each_state(judge: Judge, of_schedulers: bool = False) -> Judge:
         if not found:
             return not_testable("The device served no request, so no scheduler did anything.")
         first = next(iter(found.values()))
-        if first.verdict == Verdict.NOT_TESTABLE or len(found) == 1 == len(states):
+        if first.verdict == Verdict.NOT_TESTABLE or not is_open:
             return first
         measured = {
             _STATES[state]: one
@@ -518,20 +516,18 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
             )
 
 
-_OF_TIMES = (
-    *("time_shape", "improvement", "total_improvement"),
-    *("none_was_best", "container_was_better", "ranking"),
-)
+_OF_SIZES = ("time_shape", "improvement", "total_improvement")
+_OF_TIMES = (*_OF_SIZES, "none_was_best", "container_was_better", "ranking")
 
 _DECIDED_BY: DecidedBy = {
-    TIES: ("time_shape", "improvement", "total_improvement"),
+    TIES: _OF_SIZES,
     Constant(
         name="LEAST_SIZE",
         value=_LEAST_SIZE,
         of="of the article's file sizes at least",
         reason="an MB of the article is 0.95 MiB, and a file may lack a few of its blocks",
         fixed=date(2026, 11, 22),
-    ): ("time_shape", "improvement", "total_improvement"),
+    ): _OF_SIZES,
     Constant(
         name="TICK_S",
         value=TICK_S,

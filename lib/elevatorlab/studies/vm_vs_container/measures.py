@@ -65,8 +65,9 @@ def total_ratio(
 def with_quanta(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table of a deterministic machine for ratios as wide as `within_quanta` makes them.
 
-    Each program that reads a file may be wrong by a turn of the processor and, where it reads the
-    disk, by a portion of its bandwidth.
+    Each program that reads a file may be wrong by a turn of the processor or, where it reads the
+    disk, by a portion of its bandwidth. Returns: With a column of what that makes of each time, in
+    seconds.
     """
     quantum_s = (table["storage_read_bytes"] > 0).map({True: PORTION_S, False: TICK_S})
     return table.assign(**{_QUANTA_S: table["programs"] * quantum_s})
@@ -83,7 +84,9 @@ def within_quanta(ratio: Interval, above: pd.DataFrame, below: pd.DataFrame) -> 
     # A time that may be all quanta can be anything.
     up, down = (min(0.99, side[_QUANTA_S].sum() / side["time_s"].sum()) for side in (above, below))
     low, high = (1 - up) / (1 + down), (1 + up) / (1 - down)
-    return Interval(ratio.value, ratio.value * low, ratio.value * high, ratio.repetitions)
+    # It has these ends with a single repetition, too.
+    counted = max(2, ratio.repetitions)
+    return Interval(ratio.value, ratio.value * low, ratio.value * high, counted)
 
 
 def _times_of(table: pd.DataFrame, side: Mapping[str, object]) -> pd.DataFrame:

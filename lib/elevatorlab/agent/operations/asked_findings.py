@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..regulator.shared_journals import lines_of, text_of
 from .asked_records import LATENCY
-from .audited_host import MEMORY, V1_FILES, holding, link_of, path_of
+from .audited_host import MEMORY, V1_FILES, holding, link_of, raw_text_of
 from .findings import Finding, Kind, Severity
 from .weight_findings import weighers, weight_on
 
@@ -105,7 +105,7 @@ def folder_of(host: Host, one: Asked) -> pathlib.Path | None:
     ]
     if fitting:
         return min(fitting, key=lambda folder: len(folder.parts))
-    text = path_of(host.topology.proc / str(one.process) / "cgroup") if one.process else ""
+    text = raw_text_of(host.topology.proc / str(one.process) / "cgroup") if one.process else ""
     folder = host.hierarchy.path(text)
     return folder if folder is not None and folder != root and folder.is_dir() else None
 

@@ -118,7 +118,7 @@ class Devices:
         """Return the device that device mapper gave a name."""
         if self._mapped is None:
             folders = self.paths.items()
-            named = ((path_of(path / "dm/name").strip(), one) for one, path in folders)
+            named = ((raw_text_of(path / "dm/name").strip(), one) for one, path in folders)
             self._mapped = {given: one for given, one in named if given}
         return self._mapped.get(name)
 
@@ -370,7 +370,7 @@ def count(word: str | None, base: int = 10) -> int:
         return 0
 
 
-def path_of(file: pathlib.Path) -> str:
+def raw_text_of(file: pathlib.Path) -> str:
     """Return a file's text that has names of other files, in whatever encoding these are."""
     try:
         return os.fsdecode(file.read_bytes())

@@ -1,6 +1,9 @@
 #!/bin/bash
 # Write this machine's Debian package sources into a folder, one file for each file that
 # they stand in, and print the files' names: what mmdebstrap takes in place of an address.
+# FOLDER/preferences is for apt in the new root: the versions in versions.tsv come first, so
+# that a machine set up after a security update still gets the image of the stored results.
+# A version that the archive no longer has is passed over.
 #
 # usage: debian-sources.sh SUITE FOLDER
 #
@@ -13,6 +16,7 @@
 # at ELEVATORLAB_SNAPSHOT_MIRROR (docs/explanation/determinism.md says what is there).
 set -euo pipefail
 suite=$1 folder=$2
+here=$(cd "$(dirname "$0")" && pwd)
 snapshot=${ELEVATORLAB_SNAPSHOT:-} mirror=${ELEVATORLAB_SNAPSHOT_MIRROR:-}
 
 fail() {
@@ -39,9 +43,12 @@ dated_sources() {
 if [ -n "$snapshot" ]; then
     lines=$(dated_sources)
     echo "$lines" >"$folder/sources.list"
+    : >"$folder/preferences"
     echo "$folder/sources.list"
     exit
 fi
+awk '{ printf "Package: %s\nPin: version %s\nPin-Priority: 1001\n\n", $1, $2 }' \
+    "$here/versions.tsv" >"$folder/preferences"
 
 entries() {
     awk -v suite="$suite" '

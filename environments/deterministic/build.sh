@@ -50,6 +50,7 @@ private_libraries=/usr/lib/x86_64-linux-gnu/systemd
 # before mmdebstrap comes to usr-is-merged in packages.txt.
 mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages,busybox-static,linux-image-amd64,qemu-system-x86" \
     --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
+    --setup-hook='cp '"$work/sources/preferences"' "$1"/etc/apt/preferences' \
     --setup-hook='mkdir -p "$1"/etc/ld.so.conf.d "$1"'$private_libraries \
     --setup-hook='echo '$private_libraries' >"$1"/etc/ld.so.conf.d/systemd.conf' \
     --essential-hook='cat '"$here/passwd"' >>"$1/etc/passwd" && cat '"$here/group"' >>"$1/etc/group"' \
@@ -81,7 +82,7 @@ mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages
     --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >"$1"/packages.tsv' \
     --customize-hook='copy-out /boot /packages.tsv '"$work" \
     --customize-hook='rm -rf "$1"/packages.tsv "$1"/boot/* "$1"/var/log/* "$1"/var/cache/* "$1"/var/lib/apt/lists/*' \
-    --customize-hook='rm -rf "$1"/etc/apt/sources.list* "$1"/etc/resolv.conf "$1"/usr/share/python3/debpython/__pycache__' \
+    --customize-hook='rm -rf "$1"/etc/apt/sources.list* "$1"/etc/apt/preferences "$1"/etc/resolv.conf "$1"/usr/share/python3/debpython/__pycache__' \
     --customize-hook='rm -rf "$1"/etc/ssh/ssh_host_* "$1"/etc/machine-id "$1"/usr/lib/udev/hwdb*' \
     --customize-hook='rm "$1"/etc/ld.so.conf.d/systemd.conf && chroot "$1" ldconfig' \
     --customize-hook='rm -rf "$1"/etc/mtab "$1"/root/.ssh "$1"/run/* "$1"/var/lib/private "$1"/var/lib/systemd' \

@@ -6,8 +6,9 @@
 #
 # usage: build.sh OUT [RELEASE]     OUT/{NAME-iosched,nvme-tcp-one-send}.ko, OUT/{release,packages.tsv}
 #
-# RELEASE (6.1.0-50-amd64) is the kernel that the modules must fit; without it, the suite's
-# newest. A module loads only into the kernel that it was built for.
+# RELEASE (6.1.0-50-amd64) is the kernel that the modules must fit; without it, that of the stored
+# results' image, or else the suite's newest. A module loads only into the kernel that it
+# was built for.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -34,7 +35,8 @@ echo "kernel modules: installing Debian's headers, sources and compiler (1 to 2 
 # object file is the same, too.
 headers=linux-headers-${release:-amd64}
 mmdebstrap --quiet --variant=apt --format=null \
-    --include="$headers,linux-source-6.1,gcc-12,make,patch,xz-utils" \
+    --include="$headers,gcc-12,make,patch,xz-utils" \
+    --setup-hook='cp '"$work/sources/preferences"' "$1"/etc/apt/preferences' \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \

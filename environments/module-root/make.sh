@@ -20,15 +20,12 @@ mkdir "$work/sources"
 "$environments/debian-sources.sh" "$suite" "$work/sources" >"$work/listed"
 mapfile -t sources <"$work/listed"
 
-# A private header of another version could lay a structure out differently, silently.
+# A private header of another version could lay a structure out differently, silently. Debian's
+# archive has a new version of the sources some days before the headers of the same version.
 cat >"$work/sources.sh" <<EOF
 set -e
 headers=\$(dpkg-query -W -f '\${Version}' linux-headers-$release)
-sources=\$(dpkg-query -W -f '\${Version}' linux-source-6.1)
-[ "\$headers" = "\$sources" ] || {
-    echo "linux-source-6.1 is \$sources, but the kernel's headers are \$headers."
-    exit 1
-}
+apt-get install --quiet --yes --no-install-recommends "linux-source-6.1=\$headers"
 cd /usr/src
 tar -xJf linux-source-6.1.tar.xz linux-source-6.1/block linux-source-6.1/drivers/nvme/host
 rm linux-source-6.1.tar.xz
@@ -37,7 +34,8 @@ EOF
 echo "module root: installing Debian's headers, sources and compiler (1 to 2 minutes)"
 # What no compilation reads goes: the root is unpacked for each one.
 mmdebstrap --quiet --variant=apt \
-    --include="linux-headers-$release,linux-source-6.1,gcc-12,make,mount,patch,xz-utils" \
+    --include="linux-headers-$release,gcc-12,make,mount,patch,xz-utils" \
+    --setup-hook='cp '"$work/sources/preferences"' "$1"/etc/apt/preferences' \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
@@ -46,7 +44,7 @@ mmdebstrap --quiet --variant=apt \
     --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >"$1"/packages.tsv' \
     --customize-hook='copy-out /packages.tsv '"$work" \
     --customize-hook='rm -rf "$1"/packages.tsv "$1"/tmp/* "$1"/var/cache/* "$1"/var/lib/apt/lists/*' \
-    --customize-hook='rm -rf "$1"/etc/apt/sources.list* "$1"/usr/share/perl* "$1"/usr/lib/*/perl*' \
+    --customize-hook='rm -rf "$1"/etc/apt/sources.list* "$1"/etc/apt/preferences "$1"/usr/share/perl* "$1"/usr/lib/*/perl*' \
     --customize-hook='find "$1"/usr -name "*.a" -o -name lto1 -o -name "*-lto-dump-12" -o -name "*.gold" | xargs rm' \
     "$suite" "$work/root.tar" "${sources[@]}" </dev/null >/dev/null 2>"$work/log" || {
     echo "module root: the build failed (do this machine's Debian sources have the headers of" \

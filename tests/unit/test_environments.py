@@ -91,6 +91,15 @@ def test_a_date_replaces_this_machines_sources(tmp_path):
     assert all("check-valid-until=no" in line for line in lines)
 
 
+def test_the_stored_results_versions_come_first_unless_a_date_is_named(tmp_path):
+    _, lines = sources(tmp_path)
+    package, version = (ENVIRONMENTS / "versions.tsv").read_text().splitlines()[0].split("\t")
+    at = lines.index(f"Package: {package}")
+    assert lines[at + 1 : at + 3] == [f"Pin: version {version}", "Pin-Priority: 1001"]
+    dated(tmp_path)
+    assert (tmp_path / "preferences").read_text() == ""
+
+
 def test_without_a_date_the_mirror_means_nothing(tmp_path):
     (tmp_path / "usual").mkdir()
     (tmp_path / "other").mkdir()

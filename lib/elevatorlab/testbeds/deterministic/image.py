@@ -55,7 +55,8 @@ def _recipe() -> list[Path]:
 
     The modules of schedulers and of disks with an arm are left out: each trial brings its own.
     """
-    sources = [ENVIRONMENTS / "packages.txt", ENVIRONMENTS / "debian-sources.sh"]
+    named = ("packages.txt", "debian-sources.sh", "versions.tsv")
+    sources = [ENVIRONMENTS / name for name in named]
     sources += [*RECIPE.rglob("*"), *MODULES.rglob("*")]
     decides_nothing = {"__pycache__", "test", "README.md", "drive", "schedulers"}
     return sorted(

@@ -92,7 +92,8 @@ def root(of_kernel: str) -> Path:
     `of_kernel`: Release of the kernel; a module loads into this one only.
     """
     digest = hashlib.sha256(of_kernel.encode())
-    for file in (RECIPE / "make.sh", ENVIRONMENTS / "debian-sources.sh"):
+    names = ("debian-sources.sh", "versions.tsv")
+    for file in (RECIPE / "make.sh", *(ENVIRONMENTS / name for name in names)):
         digest.update(file.read_bytes())
 
     def make(folder: Path) -> None:

@@ -334,6 +334,31 @@ def test_a_limit_of_reads_while_writes_run(either):
     assert either.found() == []
 
 
+def test_a_limit_on_another_disk_than_the_used_one(either):
+    either.disk("sdb", "8:16")
+    either.mounted(("8:16", "/", "xfs", "rw", "/dev/sdb"))
+    either.limited(key="rbps")
+    either.did(read=64 * MIB, number="8:16")
+    assert either.kinds() == [("other-disk", WARNING)]
+    either.mounted(("8:1", "/", "xfs"), ("8:16", "/d", "xfs", "rw", "/dev/sdb"))
+    assert either.kinds() == [("other-disk", NOTE)]  # it may use the limit's disk yet
+    either.did(written=64 * MIB, number="8:16")
+    assert either.found() == []  # what is not limited tells nothing
+    either.did(read=64 * MIB)
+    assert either.found() == []
+
+
+def test_the_used_disk_may_be_limited_from_above_or_below(v2):
+    v2.disk("sdb", "8:16")
+    v2.volume("dm-0", "253:0", "sdb")
+    v2.cgroup("batch/job")
+    v2.limited("8:0", "rbps", group="batch/job")
+    v2.did(read=64 * MIB, number="253:0", group="batch/job")
+    assert v2.kinds() == [("other-disk", WARNING)]
+    v2.limited("8:16", "rbps")
+    assert v2.found() == []
+
+
 def test_a_limit_of_reads_holds_up_no_writes(tmp_path):
     tree = Audited(tmp_path, 2, wbt_us=75000)
     tree.mounted(("8:1", "/", "ext4"))

@@ -50,6 +50,7 @@ class Kind(enum.Enum):
     NETWORK = "network-writes"
     DATA_JOURNAL = "data-journal-writes"
     OTHER_DIRECTION = "other-direction"
+    OTHER_DISK = "other-disk"
     PARENT_STRICTER = "parent-stricter"
     WBT = "writeback-throttling"
     JOURNAL = "shared-journal"

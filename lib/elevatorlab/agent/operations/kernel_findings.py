@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..regulator.shared_journals import ORDERED, UNORDERED, text_of
 from .audited_host import IDLE_PART, NO_JOURNAL, UNSURE_BYTES, link_of
-from .findings import Finding, Kind, Severity
+from .findings import Finding, Kind, Severity, above_notes
 from .left_behind import everywhere
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def of_limit(host: Host, limit: Limit) -> Iterator[Finding]:
         for check in (not_inherited, uncharged, other_direction, parent_stricter, held_back):
             found += check(host, limit)
         found += pinning(host, limit)
+        found += other_disk(host, limit) if not above_notes(found) else []
     if any(one.kind is Kind.NOT_INHERITED for one in found):
         # Its own processes, if any, are not what passes it by.
         found = [one for one in found if one.kind is not Kind.BUFFERED or one.severity is ERROR]
@@ -346,6 +347,41 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
             f"its limit is on {names[0]}, and it does {names[1]}; limit {names[1]} too, if they "
             "shall be slower",
         )
+
+
+def other_disk(host: Host, limit: Limit) -> Iterator[Finding]:
+    """Yield a limit on a disk that its cgroup leaves alone, where it uses one without a limit.
+
+    A note where the cgroup can write to the limit's disk: it may do so yet.
+    """
+    columns = {{"r": 2, "w": 3}[key[0]] for key in limit.values}
+    rows = host.counters(limit.cgroup).items()
+    moved = {number: sum(row[one] for one in columns) for number, row in rows}
+    above = [one for one in limit.cgroup.parents if host.hierarchy.root in one.parents]
+    holders = [limit.cgroup, *(above if host.inherits() else ())]
+    limited = [one.number for folder in holders for one in host.limits(folder)]
+    if any(moved[number] and related(host, number, limit.number) for number in moved):
+        return
+    free = [one for one in moved if not any(related(host, one, other) for other in limited)]
+    most = max(free, key=lambda number: moved[number], default="")
+    if moved.get(most, 0) > UNSURE_BYTES:
+        reached = any(on_disk(host, mount, limit) for mount in seen_mounts(host, limit))
+        reached = reached or any(one.raw for one in open_files(host, limit))
+        name, used = (host.devices.names.get(one, one) for one in (limit.number, most))
+        yield Finding(
+            *(Kind.OTHER_DISK, NOTE if reached else WARNING, host.subject(limit.cgroup)),
+            {**evidence(limit), "used_device": most, "used_bytes": moved[most]},
+            f"its limit is on {name}, and it uses {used}, on which it has none; limit {used} "
+            f"({most}) if that one was meant",
+        )
+
+
+def related(host: Host, one: str, other: str) -> bool:
+    """Tell whether a device may lie on the other, or be it; a loop's file may lie on any disk."""
+    names = [host.devices.names.get(number, number) for number in (one, other)]
+    chains = [host.devices.chain(name) for name in names]
+    loop = any(name.startswith("loop") for chain in chains for name in chain)
+    return loop or names[0] in chains[1] or names[1] in chains[0]
 
 
 def written_to_other_disks(host: Host, limit: Limit, rows: Mapping[str, Sequence[int]]) -> int:

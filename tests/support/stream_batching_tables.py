@@ -6,13 +6,13 @@ from elevatorlab import studies
 from elevatorlab.studies import stream_batching as study
 
 
-def measured(gain, noop_iops=20_000.0, repetitions=2, **changes):
-    """Return a tidy table in which SBQ / noop is `gain(depth)`, at three depths."""
+def measured(gain, noop_iops=20_000.0, repetitions=2, depths=(1, 16, 64), **changes):
+    """Return a tidy table in which SBQ / noop is `gain(depth)`."""
     rows = []
     for repetition in range(1, repetitions + 1):
         for target in ("nvme_ssd", "ram"):
             for driver in ("stock", "one_send"):
-                for depth in (1, 16, 64):
+                for depth in depths:
                     for scheduler in ("none", "sbq"):
                         ratio = gain(depth) if scheduler == "sbq" else 1
                         iops = noop_iops * ratio * (1 + repetition / 1e4)
@@ -52,14 +52,17 @@ def expanded(preset="quick", **overrides):
     return study.trials(studies.parameters(study, preset, {"experiments": ("cores",), **overrides}))
 
 
-def on_cores(slots=(1000, 200), transfers=(0, 100), **changes):
+def on_cores(slots=(1000, 200), transfers=(0, 100), repetitions=2, **changes):
     """Return rows of one, two and four cores: so many times the rate of one, SBQ as published.
 
     The processors of each repetition have other turns: the next of `slots` and of `transfers`.
     """
     machine = {"testbed": "multicore", "machine": "emulated", "time_scale": 4.0}
     rates = {1: 35_000, 2: 58_000, 4: 99_000}
-    rows = [measured(as_published, rate).assign(cores=cores) for cores, rate in rates.items()]
+    rows = [
+        measured(as_published, rate, repetitions).assign(cores=cores)
+        for cores, rate in rates.items()
+    ]
     table = pd.concat(rows).query("driver == 'stock'").assign(**{**machine, **changes})
     turns = {"slot_instructions": slots, "transfer_instructions": transfers}
     each = {name: dict(enumerate(values, start=1)) for name, values in turns.items()}

@@ -276,8 +276,9 @@ def _decide(
     if least >= 0 and of_size.verdict == Verdict.REPRODUCED:
         return of_size._replace(excluded=(*of_size.excluded, edge))
     if least >= 0:
-        why = "the direction is the same, but the size differs"
-        return _Decision(Verdict.DIRECTION_ONLY, why, (edge,))
+        differs = of_size.verdict == Verdict.CONTRADICTED
+        size = "the size differs" if differs else "the repetitions do not decide the size"
+        return _Decision(Verdict.DIRECTION_ONLY, f"the direction is the same, but {size}", (edge,))
     if not measured.low <= neutral <= measured.high:
         return _Decision(Verdict.UNDECIDED, "part of the interval counts as a tie")
     if of_size.verdict == Verdict.CONTRADICTED:

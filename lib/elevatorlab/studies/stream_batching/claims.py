@@ -2,14 +2,15 @@
 
 A judging function takes a statement and the measured rows of one run. Only ratios are compared
 with the document: SBQ relative to noop at the same point, or a curve relative to its own reference
-point. The value shown as measured is that ratio times the published value of the reference.
+point. The value shown as measured is the rate or time itself, which nothing is scaled to.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
     TIE_MARGIN,
+    Held,
     Judgement,
     Verdict,
     compare,
@@ -52,6 +54,7 @@ from .measures import (
     gains,
     limit_kiops,
     link_limit_kiops,
+    pairs,
     peak,
     predicted_kiops,
     scale_of,
@@ -75,6 +78,7 @@ from .published import (
     gain_by_depth,
     noop_beside,
     published_at,
+    request_size,
     single_core_latency,
 )
 from .trials import CORES_OF_SIZES, FEWEST_FOR_P99, LINKED_KIB, LOCAL, PROFILE, REQUEST_KIB
@@ -94,6 +98,8 @@ def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
     where = where_of(row, table)
     if column == P99 and (few := _too_few(table, where, "none", "sbq")):
         return not_testable(few)
+    if one_way := _one_way(pairs(table, **where)):
+        return one_way
     found = _in_unit(at(table, column, scheduler="sbq", **where), column)
     return _held_against(item, gain(table, column, **where), noop, step, where, found)
 
@@ -141,16 +147,12 @@ def _held_against(
     published value. `relative_to`: What the ratio is relative to, in words.
     """
     if measured is None or beside is None:
-        return not_testable(f"Not run here together with noop ({words(where)}).")
+        return not_testable(f"Not run here together with {relative_to} ({words(where)}).")
     published = item.number / beside
     low, high = (item.number - step) / (beside + step), (item.number + step) / (beside - step)
     tolerance = item.tolerance
     allowed = widened((low, high), tolerance)
-    if 1 / gone() <= published <= gone():  # a repetition of the document might show no difference
-        low, high = min(low, 1), max(high, 1)
-    verdict, why, evidence = compare(
-        measured, (low, high), neutral=1, margin=TIE_MARGIN, allowed=allowed
-    )
+    verdict, why, evidence = _held(measured, (low, high), allowed, published)
     reason = (
         f"Measured: {measured.text()}. Published: {published:.3g}; reading error and a tolerance "
         f"of {tolerance:.0%} allow {allowed[0]:.3g} to {allowed[1]:.3g}. {sentence(why)}. The "
@@ -159,6 +161,26 @@ def _held_against(
     return Judgement(
         verdict, six_digits(found.mean()), reason, evidence, cell_of(where), relative_to
     )
+
+
+def _held(
+    measured: Interval, printed: tuple[float, float], allowed: tuple[float, float], published: float
+) -> Held:
+    """Compare a ratio with what the document may show.
+
+    A published ratio up to `gone` claims no direction. One whose tolerance reaches to the other
+    side of 1 does, but what is within that tolerance does not contradict it.
+    """
+    either = min(printed[0], 1), max(printed[1], 1)
+    judged = partial(compare, measured, neutral=1, margin=TIE_MARGIN, allowed=allowed)
+    if 1 / gone() <= published <= gone():
+        return judged(either)
+    found = judged(printed)
+    within = found.verdict == Verdict.CONTRADICTED and allowed[0] <= measured.value <= allowed[1]
+    if not within:
+        return found
+    why = "the tolerance leaves open in which direction the document would differ again"
+    return Held(Verdict.UNDECIDED, why, found.evidence._replace(p_value=1.0))
 
 
 _REFERENCE_DEPTH = 64
@@ -248,6 +270,8 @@ def _peak_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
     table_of_peaks = single_core_latency()
     printed = table_of_peaks[table_of_peaks["target"] == row["target"]]
     printed = printed.groupby("scheduler")["throughput_kiops"].max()
+    if one_way := _one_way(pairs(table, **where)):
+        return one_way
     own, noop = (peak(table, scheduler=name, **where) for name in ("sbq", "none"))
     item, ratio = item._replace(published=printed[SBQ]), paired_ratio(own, noop)
     found = _in_unit(own, THROUGHPUT)
@@ -266,42 +290,56 @@ def _latency_price(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge between which depths SBQ's throughput passes noop's."""
+    """Judge between which depths, of those that the document shows, SBQ passes noop for good."""
     row = item.select
     where = where_of(row, table)
     shown = gain_by_depth(single_core_latency(), row["target"])
-    printed = crossing(list(zip(shown.index, shown, strict=True)))
-    found = gains(table, "depth", **where)
+    printed = crossing(dict(zip(shown.index.astype(float), shown - 1, strict=True)))
+    found = {depth: one for depth, one in gains(table, "depth", **where) if depth in shown.index}
     if len(found) < 2:
         return not_testable(f"Fewer than two depths were run ({words(where)}).")
-    found = [(depth, ratio) for depth, ratio in found if ratio.bounded]
+    found = {depth: ratio for depth, ratio in found.items() if ratio.bounded}
     if len(found) < 2:
         return undecided(f"One repetition does not decide it ({words(where)}).", needed=2)
-    here = crossing([(depth, ratio.value) for depth, ratio in found])
-    ratios = ", ".join(f"{depth:g}: {ratio.value:.3g}" for depth, ratio in found)
+    sides = {depth: ratio.direction(1, 0) or 0 for depth, ratio in found.items()}
+    ratios = ", ".join(f"{depth:g}: {ratio.text()}" for depth, ratio in found.items())
     said = f"SBQ / noop by depth: {ratios}; published: between {_between(printed)}. {words(where)}."
+    here = crossing(sides)
     if here is None:
-        return Judgement(Verdict.CONTRADICTED, "no crossing", said)
-    overlap = printed is not None and here[0] < printed[1] and printed[0] < here[1]
-    verdict = Verdict.REPRODUCED if overlap else Verdict.DIRECTION_ONLY
-    sides = [excluding(ratio, (1.0,)) for depth, ratio in found if depth in here]
-    weakest = max(sides, key=lambda one: one.p_value or 0)
-    cell = cell_of({**where, "depth": here[1]})
-    return Judgement(verdict, f"between {_between(here)}", said, weakest, cell)
+        never = sides[max(sides)] < 0 or min(sides.values()) > 0  # or it is never behind
+        verdict = Verdict.CONTRADICTED if never else Verdict.UNDECIDED
+        within = tuple(depth for depth, side in sides.items() if side)
+    else:
+        verdict, within = _of_ranges(here, printed), here
+    measured = f"between {_between(here)}" if here else "no crossing"
+    if verdict == Verdict.UNDECIDED:
+        return undecided(said, measured)
+    sides_of = [excluding(found[depth], (1.0,)) for depth in within]
+    weakest = max(sides_of, key=lambda one: one.p_value or 0)
+    return Judgement(verdict, measured, said, weakest, cell_of({**where, "depth": within[-1]}))
 
 
-def crossing(ratios: list[tuple[float, float]]) -> tuple[float, float] | None:
-    """Return the two neighbouring depths between which a ratio rises above 1 for good.
+def _of_ranges(here: tuple[float, float], printed: tuple[float, float] | None) -> Verdict:
+    """Compare the range of depths in which the curves cross here with the document's."""
+    if printed is None or here[1] <= printed[0] or printed[1] <= here[0]:
+        return Verdict.DIRECTION_ONLY
+    inside = printed[0] <= here[0] and here[1] <= printed[1]
+    return Verdict.REPRODUCED if inside else Verdict.UNDECIDED
 
-    None if the ratio does not.
 
-    >>> crossing([(1, 0.5), (16, 0.9), (32, 1.1), (64, 1.5)])
-    (16, 32)
+def crossing(sides: Mapping[float, float]) -> tuple[float, float] | None:
+    """Return the last depth at which a ratio is below 1, and the first from which on it is above.
+
+    `sides`: By depth, positive above 1, negative below, and 0 where an interval leaves that open.
+    None if the ratio does not pass 1 for good.
+
+    >>> crossing({1: -1, 8: -1, 16: 0, 32: 1, 64: 1})
+    (8, 32)
     """
-    below = [place for place, (_, ratio) in enumerate(ratios) if ratio < 1]
-    if not below or below[-1] + 1 == len(ratios):
-        return None
-    return ratios[below[-1]][0], ratios[below[-1] + 1][0]
+    depths = sorted(sides)
+    below = [depth for depth in depths if sides[depth] < 0]
+    above = [depth for depth in depths if all(sides[one] > 0 for one in depths if one >= depth)]
+    return (below[-1], above[0]) if below and above else None
 
 
 def _between(pair: tuple[float, float] | None) -> str:
@@ -380,7 +418,7 @@ def _on_cores(judge: Judge, of_one_core: Judge) -> Judge:
         measured = apart(table)
         if measured.empty:
             return of_one_core(item, table)
-        return _one_way(measured) or judge(item, measured)
+        return judge(item, measured)
 
     return judged
 
@@ -398,7 +436,7 @@ def _on_one_core(judge: Judge) -> Judge:
         unscaled = item.select.get("scale") == "unscaled"
         if own.empty or (unscaled and 1 not in set(own["time_scale"])):
             return not_testable("Not run here with one core for the host and one for the target.")
-        return _one_way(own) or _on(1, judge(item, own))
+        return _on(1, judge(item, own))
 
     return judged
 
@@ -416,7 +454,7 @@ def _of_full_queue(judge: Judge) -> Judge:
         is_full = item.select.get("io_depth", FULL_DEPTH) >= FULL_DEPTH
         unscaled = item.select.get("scale") == "unscaled"
         own = table[(table["cores"] == 1) & (table["driver"] == item.select["driver"])]
-        if not is_full or unscaled or own.empty or _one_way(own):
+        if not is_full or unscaled or own.empty:
             return otherwise(item, table)
         return _on(1, judge(item, own))
 
@@ -449,16 +487,19 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
     where = where_of(row, table)
     column, step = _column(row)
     per_unit = 1e9 / KIB_BITS if column == "throughput_gbps" else 1000
-    if unlike := _unlike(table, row):
-        return not_testable(unlike)
+    rows = _of(table, cores)
     if row["scheduler"] == SBQ:
+        if one_way := _one_way(pairs(rows, **where)):
+            return one_way
+        if unlike := _unlike(table, row, NOOP) or _unlike(table, row, SBQ) or _full(table, row):
+            return not_testable(unlike)
         beside = noop_beside(row, column)
-        ratio, found = gain(_of(table, cores), **where), _rate(table, row, "sbq") / per_unit
+        ratio, found = gain(rows, **where), _rate(table, row, "sbq") / per_unit
         return _on(cores, _held_against(item, ratio, beside, step, where, found))
     reference, called = _reference(row)
     if reference == row:
         return not_testable(_IS_REFERENCE)
-    if unlike := _unlike(table, reference):
+    if unlike := _unlike(table, row, NOOP) or _unlike(table, reference, NOOP):
         return not_testable(unlike)
     rate, printed = _rate(table, row), noop_beside(reference, column)
     ratio, found = paired_ratio(rate, _rate(table, reference)), rate / per_unit
@@ -497,41 +538,76 @@ FULL_SHARE = 0.9
 """Of what a link or an SSD can carry: with more, it and not the processors decides."""
 
 
-def _unlike(
-    table: pd.DataFrame, row: Mapping[str, Any], schedulers: Sequence[str] = (NOOP, SBQ)
-) -> str:
+def _unlike(table: pd.DataFrame, row: Mapping[str, Any], scheduler: str) -> str:
     """Say that a link or an SSD is full at a point of the document and not here, or only here.
 
-    Then one shows what a scheduler gains, and the other how much the link or SSD carries. Empty
-    where both are full, or neither. Without a link here, only an SSD can be full.
+    Then one shows what the scheduler does, and the other how much the link or SSD carries. Empty
+    where both are full, or neither.
     """
-    linked = row.get("request_kb", 0) >= LINKED_KIB
-    if not linked and row["target"] != "nvme_ssd":
-        return ""
-    printed_limit, limit = (
-        (LINK_GBPS, LINK_GBPS * 1e9 / KIB_BITS) if linked else _limits_of_ssd(row)
-    )
-    column, _ = _column(row)
-    for scheduler in schedulers:
-        printed = published_at({**row, "scheduler": scheduler}, column)
-        rate = _rate(table, row, SCHEDULER[scheduler]).mean() * (scale_of(table) or 1)
-        there, here = (printed or math.nan) / printed_limit, rate / limit
-        if min(there, here) < FULL_SHARE <= max(there, here):
-            return (
-                f"{'The link' if linked else 'The SSD'} is full in one of the two and not in the "
-                f"other: {scheduler} takes {there:.0%} of it in the document, and {here:.0%} here."
-            )
+    there, here = _shares(table, row, scheduler)
+    if min(there, here) < FULL_SHARE <= max(there, here):
+        return (
+            f"{_what_fills(row)} is full in one of the two and not in the other: {scheduler} takes "
+            f"{there:.0%} of what it carries in the document, and {here:.0%} here."
+        )
     return ""
+
+
+def _full(table: pd.DataFrame, row: Mapping[str, Any]) -> str:
+    """Say that SBQ fills a link or an SSD in the document and here; empty where it does not.
+
+    What these carry is modelled by the document, and noop's rate is calibrated. So the ratio holds
+    whatever SBQ does, as long as it does enough.
+    """
+    if not all(share >= FULL_SHARE for share in _shares(table, row, SBQ)):
+        return ""
+    return (
+        f"{_what_fills(row)} is full with SBQ, here as in the document. So SBQ / noop says how "
+        "much it carries beside noop's calibrated rate, and not what SBQ gains."
+    )
+
+
+def _what_fills(row: Mapping[str, Any]) -> str:
+    return "The SSD" if row["target"] == "nvme_ssd" else "The link"
+
+
+def _shares(table: pd.DataFrame, row: Mapping[str, Any], scheduler: str) -> tuple[float, float]:
+    """Return a scheduler's part of what the link or the SSD carries: in the document, and here."""
+    column, _ = _column(row)
+    printed = published_at({**row, "scheduler": scheduler}, column) or math.nan
+    rate = _rate(table, row, SCHEDULER[scheduler]).mean() * (scale_of(table) or 1)
+    if row["target"] == "nvme_ssd":
+        there, here = _limits_of_ssd(row)
+        return printed / there, rate / here
+    kib = row.get("request_kb", REQUEST_KIB)
+    gbps = printed if "request_kb" in row else printed * 1000 * kib * KIB_BITS / 1e9
+    # Smaller requests have no link here, so none is full.
+    here = rate / (LINK_GBPS * 1e9 / KIB_BITS) if kib >= LINKED_KIB else 0.0
+    return gbps / _most_gbps(row), here
+
+
+def _most_gbps(row: Mapping[str, Any]) -> float:
+    """Return the most that the document's link carries of reads or of writes, or of a mix of both.
+
+    With writes, both curves of Figure 6 end at 85 to 89 of 100 Gb/s.
+    """
+    reads = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
+    shown = request_size().groupby("operation")["throughput_gbps"].max()
+    return float(shown["randread"] if reads else shown["randwrite"])
 
 
 def _limits_of_ssd(row: Mapping[str, Any]) -> tuple[float, float]:
     """Return what the document's SSD does at a point, in kIOPS, and the model here, in requests/s.
 
-    The document shows its SSD full with reads and with writes; a mix takes the time of its parts.
+    The document shows its SSD full with reads and with writes. A mix takes the time of its parts,
+    or what the document shows if that is less: SBQ's bars are as low with a mix as with writes.
     """
     reads = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
     parts = {"randread": reads / 100, "randwrite": 1 - reads / 100}
     printed = 1 / sum(part / limit_kiops("nvme_ssd", of) for of, part in parts.items())
+    if 0 < reads < 100:
+        bars = (published_at({**row, "scheduler": one}, "throughput_kiops") for one in (NOOP, SBQ))
+        printed = min(printed, max(bar for bar in bars if bar is not None))
     model = PROFILES.get(PROFILE["nvme_ssd"]).bandwidth_mib_s
     return printed, model * 1024 / REQUEST_KIB
 
@@ -556,11 +632,17 @@ def _gain_is_gone_by_size_apart(item: Statement, table: pd.DataFrame) -> Judgeme
     """Find the size, among those that ran, from which on SBQ is no faster than noop."""
     case = {**item.select["case"], "driver": item.select["driver"]}
     where = where_of({name: case[name] for name in ("target", "operation", "driver")}, table)
-    found = dict(gains(_of(table, case["cores"]), "request_kib", **where))
+    rows = _of(table, case["cores"])
+    found = dict(gains(rows, "request_kib", **where))
     shown = size_ratios(case["operation"])
-    for kib in (one for one in shown.index if one in found):
+    lacking = [f"{kib:g}" for kib in shown.index if kib not in found]
+    if lacking:
+        return not_testable(f"Not run here with {', '.join(lacking)} KiB ({words(where)}).")
+    for kib in shown.index:
         point = {**case, "table": case["place"], "scheduler": NOOP, "request_kb": kib}
-        if unlike := _unlike(table, point, (NOOP,)):
+        if one_way := _one_way(pairs(rows, request_kib=kib, **where)):
+            return one_way
+        if unlike := _unlike(table, point, NOOP):
             return not_testable(f"With {kib:g} KiB: {unlike}")
     return _end(found, shown, words(where), "KiB")
 
@@ -592,8 +674,8 @@ def _end(
     here = _range_of_ends(lows, highs, gone())
     shown_here = ", ".join(f"{one:g}: {ratio.text()}" for one, ratio in ratios.items())
     reason = (
-        f"SBQ / noop by {unit}: {shown_here}. Its gain is {gone():.3f} or less from {_ends(here)} "
-        f"{unit} on; published: from {_ends(printed)} {unit} on. {said}."
+        f"SBQ / noop by {unit}: {shown_here}. {unit} from which on its gain is {gone():.3f} or "
+        f"less: {_ends(here)}; published: {_ends(printed)}. {said}."
     )
     if printed[0] <= here[0] and here[1] <= printed[1]:
         return Judgement(Verdict.REPRODUCED, _ends(here), reason)

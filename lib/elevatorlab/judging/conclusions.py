@@ -75,16 +75,39 @@ def totals(claims: Sequence[Claim]) -> str:
     Of each study, the run that decided most counts. Predictions that share a datum or a measurement
     are one datum, with the worst of their verdicts (`independence.independent`).
     """
-    predictions = [one for one in claims if one.role == Role.PREDICTION]
-    counted = [one for some in by_study(predictions) for one in _deciding_most(by_place(some))]
-    tested = [one for one in counted if one.verdict != Verdict.NOT_TESTABLE]
-    data = independent(counted)
-    split = ", ".join(f"{count} {verdict}" for verdict, count in data.items())
+    documents = outcomes(claims)
+    counted = sum(one.predictions for one in documents)
+    tested = sum(one.tested for one in documents)
+    data = Counter[Verdict]()
+    for one in documents:
+        data.update(one.data)
+    split = ", ".join(f"{data[verdict]} {verdict}" for verdict in Verdict if data[verdict])
     return (
-        f"{len(counted)} predictions in {len(by_study(counted))} documents: {len(tested)} were "
-        f"tested, {len(counted) - len(tested)} are not testable here. The tested ones rest on "
-        f"{sum(data.values())} independent data{': ' if split else ''}{split}."
+        f"{counted} predictions in {len(documents)} documents: {tested} were "
+        f"tested, {counted - tested} are not testable here. The tested ones rest on "
+        f"{data.total()} independent data{': ' if split else ''}{split}."
     )
+
+
+class Outcome(NamedTuple):
+    """What became of a document's predictions."""
+
+    study: str
+    predictions: int
+    tested: int
+    #: Independent data that the tested ones rest on, by the worst of their verdicts.
+    data: dict[Verdict, int]
+
+
+def outcomes(claims: Sequence[Claim]) -> list[Outcome]:
+    """Return what became of each document's predictions in the run that decided most."""
+    found = []
+    for some in by_study([one for one in claims if one.role == Role.PREDICTION]):
+        counted = _deciding_most(by_place(some))
+        tested = [one for one in counted if one.verdict != Verdict.NOT_TESTABLE]
+        data = independent(counted)
+        found.append(Outcome(some[0].study, len(counted), len(tested), data))
+    return found
 
 
 def _deciding_most(runs: Sequence[list[Claim]]) -> list[Claim]:

@@ -48,12 +48,18 @@ def both_texts(claim: Claim, one: Comparison) -> tuple[str, str]:
     if claim.relative_to:
         if one == claim.compared[0] and not isinstance(claim.published, str):
             return published_text(claim), measured_text(claim)
-        return f"a ratio of {range_text(one.published)}", f"a ratio of {_scaled(one, 1)}"
+        published, measured = ratio_texts(one)
+        return f"a ratio of {published}", f"a ratio of {measured}"
     if not isinstance(claim.published, str) and _in_own_unit(claim):
         scale = float(claim.measured or 0) / claim.compared[0].value
         return published_text(claim), _with_unit(_scaled(one, scale), claim.unit)
     unit = claim.unit if _compares_itself(claim) else ""
     return _with_unit(range_text(one.published), unit), _with_unit(_scaled(one, 1), unit)
+
+
+def ratio_texts(one: Comparison) -> tuple[str, str]:
+    """Write the published and the measured value as they are compared, without a unit."""
+    return range_text(one.published), _scaled(one, 1)
 
 
 def range_text(published: Range) -> str:

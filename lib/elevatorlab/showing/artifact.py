@@ -12,11 +12,12 @@ import yaml
 
 from ..errors import ElevatorLabError
 from ..judging import verdict_cache
-from ..judging.claim import Role
+from ..judging.claim import Kind, Role
 from ..judging.claims import ROLES, verdict_counts
-from ..judging.conclusions import totals
+from ..judging.conclusions import outcomes, totals
 from ..judging.families import headline, statements
-from ..judging.value_texts import measured_text, published_text
+from ..judging.value_texts import measured_text, published_text, ratio_texts
+from ..judging.verdicts import DECIDED, Verdict
 from ..paths import PROJECT
 from ..plugins import studies
 from ..plugins.studies import Study
@@ -118,12 +119,15 @@ def found() -> str:
     for number, study in enumerate(studies.ours(), 1):
         name = headline(study.NAME)
         (claim,) = (one for one in verdict_cache.judge(study.NAME).claims if one.id == name)
-        measured = measured_text(claim) or "–"
+        published, measured = published_text(claim), measured_text(claim) or "–"
+        if claim.relative_to and claim.compared:  # absolute rates of two machines compare nothing
+            published, measured = ratio_texts(claim.compared[0])
+        if claim.kind == Kind.RANK:  # `none` is a scheduler
+            published, measured = f"`{published}`", f"`{measured}`"
         role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
         verdict = f"{claim.verdict}{role}"
-        ratio = f" (ratio: to {claim.relative_to})" if claim.relative_to and claim.compared else ""
-        quantity = f"{claim.quantity}{ratio}"
-        cells = (f"{number}", quantity, published_text(claim), measured, verdict)
+        beside = f", relative to {claim.relative_to}" if claim.relative_to else ""
+        cells = (f"{number}", f"{claim.quantity}{beside}", published, measured, verdict)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -133,20 +137,35 @@ def all_totals() -> str:
     return totals(verdict_cache.every_claim())
 
 
+def totals_by_study() -> str:
+    """Return the sentence of all totals, and a table of them by study."""
+    decided = (*DECIDED, Verdict.UNDECIDED)
+    lines = [
+        f"| study | predictions | tested | {' | '.join(decided)} |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    names = [study.NAME for study in studies.ours()]
+    for one in outcomes(verdict_cache.every_claim()):
+        data = [one.data.get(verdict, 0) for verdict in decided]
+        cells = (names.index(one.study) + 1, one.predictions, one.tested, *data)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join([all_totals(), "", *lines])
+
+
 def tried() -> str:
     """Return the sentence that says on what the reference's bits were verified."""
     lines = attested.of_newest_image(attested.read())
-    names = ", ".join(sorted({one.distribution for one in lines}))
+    names = " and ".join(sorted({one.distribution for one in lines}))
     return (
-        f"So far, the same bits were verified on {badge.tried(lines)} of the emulator ({names}): "
-        "[each verification](data/attested.csv)."
+        f"So far, the same bits were verified on {badge.tried(lines)} of the emulator, under "
+        f"{names}: [each verification](data/attested.csv), with the trials that were compared."
     )
 
 
 #: The parts of pages that are computed: the page, the name of the part, and what it says.
 PARTS = (
     (README, "tried", tried),
-    (README, "totals", all_totals),
+    (README, "totals", totals_by_study),
     (README, "found", found),
     (PAGE, "totals", all_totals),
     (PAGE, "studies", table),

@@ -348,15 +348,77 @@ def test_a_limit_on_another_disk_than_the_used_one(either):
     assert either.found() == []
 
 
-def test_the_used_disk_may_be_limited_from_above_or_below(v2):
+@pytest.mark.parametrize("holder", ["batch", "batch/job/step"])
+def test_the_used_disk_may_be_limited_from_above_or_below(v2, holder):
+    """Version 2 counts in each cgroup what those below it did."""
     v2.disk("sdb", "8:16")
     v2.volume("dm-0", "253:0", "sdb")
-    v2.cgroup("batch/job")
+    for group in ("batch/job", "batch/job/step"):
+        v2.cgroup(group)
+        v2.did(read=64 * MIB, number="253:0", group=group)
     v2.limited("8:0", "rbps", group="batch/job")
-    v2.did(read=64 * MIB, number="253:0", group="batch/job")
     assert v2.kinds() == [("other-disk", WARNING)]
+    v2.limited("8:16", "wbps", group=holder)  # of another direction
+    assert v2.kinds()[0] == ("other-disk", WARNING)
+    v2.limited("8:16", "rbps", group=holder)
+    assert "other-disk" not in dict(v2.kinds())
+
+
+def test_a_limit_on_another_volume_of_the_same_disk(either):
+    """The disk's own row does not say which of its volumes was used; the volumes' rows do."""
+    for name, number in (("dm-0", "253:0"), ("dm-1", "253:1")):
+        either.volume(name, number, "sda")
+    either.mounted(("253:1", "/", "xfs", "rw", "/dev/dm-1"))
+    either.limited("253:0", "rbps")
+    either.did(read=64 * MIB, number="253:1")
+    assert either.kinds() == [("other-disk", WARNING)]
+
+
+def test_what_a_cgroup_can_read_or_swap_to_it_may_use_yet(v2):
+    v2.disk("sdb", "8:16")
+    v2.did(read=64 * MIB, number="8:0")
+    v2.mounted(("8:1", "/", "xfs"))
     v2.limited("8:16", "rbps")
+    assert v2.kinds() == [("other-disk", WARNING)]
+    (v2.proc / "swaps").write_text("Filename Type\n/dev/sdb partition 1024 0 -2\n")
+    assert v2.kinds() == [("other-disk", NOTE)]
+    (v2.proc / "swaps").unlink()
+    v2.process(number="41", mountinfo=mount_line(20, "8:1", "/", "xfs"))
+    second = mount_line(20, "8:16", "/data", "xfs", "ro", "/dev/sdb")
+    v2.process(number="42", mountinfo=second)
+    v2.write("cgroup.procs", "41\n42")
+    assert v2.kinds() == [("other-disk", NOTE)]
+    (v2.proc / "42/mountinfo").unlink()
+    v2.opened("/dev/sdb", "", os.O_RDONLY, number="42")
+    assert v2.kinds() == [("other-disk", NOTE)]
+
+
+def test_swapping_to_memory_uses_no_disk(v2):
+    v2.device("zram0", "252:0")
+    v2.limited("8:0")
+    v2.did(written=64 * MIB, number="252:0")
     assert v2.found() == []
+
+
+def test_a_loop_is_on_the_disk_of_its_file(v2):
+    v2.disk("sdb", "8:16")
+    v2.device("loop0", "7:0")
+    v2.mounted(("8:1", "/", "xfs"), ("7:0", "/snap", "xfs", "rw", "/dev/loop0"))
+    v2.limited("8:16", "rbps")
+    v2.did(read=64 * MIB, number="7:0")
+    assert v2.found() == []  # nobody knows
+    file = v2.folder / "sys/class/block/loop0/loop/backing_file"
+    file.parent.mkdir()
+    file.write_text("/var/snap\n")
+    assert v2.kinds() == [("other-disk", WARNING)]
+
+
+def test_a_limit_that_was_dropped_is_why_the_other_disk_has_none(v2):
+    v2.disk("sdb", "8:16")
+    v2.limited("8:16", "rbps")
+    v2.did(read=64 * MIB)
+    v2.asked(docker(BlkioDeviceReadBps=[*rate("/dev/sda"), *rate("/dev/sdb")]))
+    assert v2.kinds() == [("limit-dropped", ERROR)]
 
 
 def test_a_limit_of_reads_holds_up_no_writes(tmp_path):

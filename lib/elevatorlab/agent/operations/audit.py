@@ -146,12 +146,19 @@ def chosen(hierarchy: Hierarchy, patterns: Iterable[str]) -> list[pathlib.Path]:
 def audit(host: Host) -> list[Finding]:
     """Return every finding, the worst first, and those of one cgroup together."""
     found = [*of_asked(host), *of_kernel(host), *of_weights(host)]
-    told = {one.subject for one in found if one.kind is Kind.DROPPED}
-    # Where a limit never arrived, the one that did explains nothing.
-    found = [
-        one for one in found if one.kind is not Kind.OTHER_DIRECTION or one.subject not in told
-    ]
+    told = [one for one in found if one.kind is Kind.DROPPED]
+    found = [one for one in found if not any(explains(host, cause, one) for cause in told)]
     return sorted(found, key=lambda one: (one.severity.rank, one.subject, one.kind.value))
+
+
+def explains(host: Host, dropped: Finding, other: Finding) -> bool:
+    """Tell whether a limit that never arrived is why another finding was made."""
+    if dropped.subject != other.subject:
+        return False
+    if other.kind is Kind.OTHER_DISK:
+        used = host.devices.names.get(str(other.evidence["used_device"]), "")
+        return dropped.evidence.get("disk") in host.devices.chain(used)
+    return other.kind is Kind.OTHER_DIRECTION
 
 
 def page(host: Host, findings: Sequence[Finding]) -> str:

@@ -347,6 +347,17 @@ class Host:
             if mount is not None and flags & os.O_ACCMODE != os.O_RDONLY:
                 yield Opened(mount, bool(flags & os.O_DIRECT), raw)
 
+    def has_open(self, process: str, device: str, reads: bool) -> bool:
+        """Tell whether a process has a device itself open, for reading if `reads`, or to write."""
+        for info in (self.topology.proc / process / "fdinfo").glob("*"):
+            words = text_of(info).split()
+            flags = count(dict(zip(words[::2], words[1::2])).get("flags:"), 8)
+            path = link_of(info.parent.with_name("fd") / info.name)
+            usable = reads or flags & os.O_ACCMODE != os.O_RDONLY
+            if usable and path.startswith("/dev/") and os.path.basename(path) == device:
+                return True
+        return False
+
     def device(self, mount: Mount) -> str:
         """Return the device that a file system lies on, or nothing."""
         base = os.path.basename(mount.source)  # btrfs has a number of its own

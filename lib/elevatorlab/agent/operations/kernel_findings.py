@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..regulator.shared_journals import ORDERED, UNORDERED, text_of
 from .audited_host import IDLE_PART, NO_JOURNAL, UNSURE_BYTES, link_of
+from .disk_findings import other_disk
 from .findings import Finding, Kind, Severity, above_notes
 from .left_behind import everywhere
 
@@ -153,8 +154,7 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
         yield from charged_to_others(host, limit, writes, foreign, severity)
     if opened and not cached:
         return  # what is direct is charged to the cgroup itself
-    kept = [mount for mount in seen_mounts(host, limit) if stores(host, mount)]
-    if not opened and kept and not any(concerns(host, mount, limit) for mount in kept):
+    if not opened and not can_write(host, limit):
         return  # what it can write to lies on other disks
     if no_memory:
         yield memory_off(host, limit, writes)
@@ -172,6 +172,12 @@ def open_files(host: Host, limit: Limit) -> list[Opened]:
         for one in host.opened(process)
         if one.raw or stores(host, one.mount)
     ]
+
+
+def can_write(host: Host, limit: Limit) -> bool:
+    """Tell whether any file system that a cgroup sees may lie on a limit's disk."""
+    kept = [mount for mount in seen_mounts(host, limit) if stores(host, mount)]
+    return not kept or any(concerns(host, mount, limit) for mount in kept)
 
 
 def in_cache(host: Host, limit: Limit, one: Opened) -> bool:
@@ -333,7 +339,10 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
     # Then no buffered writes are counted.
     if host.hierarchy.version == 1 or without_memory(host, limit):
         opened = open_files(host, limit)
-        if not opened or any(in_cache(host, limit, one) for one in opened):
+        may = (
+            any(in_cache(host, limit, one) for one in opened) if opened else can_write(host, limit)
+        )
+        if may:
             elsewhere = written_to_other_disks(host, limit, rows)
             written = max(written, host.writes(limit).written - elsewhere)
     busy, idle = (written, read) if limited == {"r"} else (read, written)
@@ -347,41 +356,6 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
             f"its limit is on {names[0]}, and it does {names[1]}; limit {names[1]} too, if they "
             "shall be slower",
         )
-
-
-def other_disk(host: Host, limit: Limit) -> Iterator[Finding]:
-    """Yield a limit on a disk that its cgroup leaves alone, where it uses one without a limit.
-
-    A note where the cgroup can write to the limit's disk: it may do so yet.
-    """
-    columns = {{"r": 2, "w": 3}[key[0]] for key in limit.values}
-    rows = host.counters(limit.cgroup).items()
-    moved = {number: sum(row[one] for one in columns) for number, row in rows}
-    above = [one for one in limit.cgroup.parents if host.hierarchy.root in one.parents]
-    holders = [limit.cgroup, *(above if host.inherits() else ())]
-    limited = [one.number for folder in holders for one in host.limits(folder)]
-    if any(moved[number] and related(host, number, limit.number) for number in moved):
-        return
-    free = [one for one in moved if not any(related(host, one, other) for other in limited)]
-    most = max(free, key=lambda number: moved[number], default="")
-    if moved.get(most, 0) > UNSURE_BYTES:
-        reached = any(on_disk(host, mount, limit) for mount in seen_mounts(host, limit))
-        reached = reached or any(one.raw for one in open_files(host, limit))
-        name, used = (host.devices.names.get(one, one) for one in (limit.number, most))
-        yield Finding(
-            *(Kind.OTHER_DISK, NOTE if reached else WARNING, host.subject(limit.cgroup)),
-            {**evidence(limit), "used_device": most, "used_bytes": moved[most]},
-            f"its limit is on {name}, and it uses {used}, on which it has none; limit {used} "
-            f"({most}) if that one was meant",
-        )
-
-
-def related(host: Host, one: str, other: str) -> bool:
-    """Tell whether a device may lie on the other, or be it; a loop's file may lie on any disk."""
-    names = [host.devices.names.get(number, number) for number in (one, other)]
-    chains = [host.devices.chain(name) for name in names]
-    loop = any(name.startswith("loop") for chain in chains for name in chain)
-    return loop or names[0] in chains[1] or names[1] in chains[0]
 
 
 def written_to_other_disks(host: Host, limit: Limit, rows: Mapping[str, Sequence[int]]) -> int:
@@ -451,7 +425,10 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
     waiting = host.writes(limit).waiting
     sizes = {"wbps": 1, "wiops": LARGE_REQUEST}
     rate = min(limit.values[key] * size for key, size in sizes.items() if key in limit.values)
-    slow = waiting > LONG_WAIT_S * rate
+    rows = host.counters(limit.cgroup)
+    # Which disk the pages wait for is nowhere said.
+    elsewhere = limit.number not in rows and any(row[3] for row in rows.values())
+    slow = waiting > LONG_WAIT_S * rate and not elsewhere
     # A container sees few of the host's file systems, and those at places of its own.
     places = {mount.number: mount for mount in reversed(host.mounts())}
     seen = {mount.number: mount for mount in seen_mounts(host, limit)}

@@ -463,6 +463,11 @@ def _fio(parameters: Parameters, curve: Curve) -> FioPoints | FioPointsApart:
         return FioPoints(**common, **windows, options=options, traced_points=traced)
     options |= {"numjobs": curve.cores, "group_reporting": 1}
     options |= {"cpus_allowed": f"0-{curve.cores - 1}", "cpus_allowed_policy": "split"}
+    if curve.linked:
+        # A large write from two huge pages side by side arrives at the target, on the same machine,
+        # as one fragment. Linux 6.1 takes that for an attack (HARDENED_USERCOPY), and the target
+        # dies. Shared memory has no huge pages.
+        options["iomem"] = "mmapshared"
     return FioPointsApart(**common, **APART_MS, options=options, cores=curve.cores)
 
 

@@ -18,6 +18,8 @@ cp drivers/nvme/host/{tcp.c,*.h} nvme-tcp
 (cd nvme-tcp && patch --strip=4 --fuzz=0 <one-send.patch)
 
 compile() { # FOLDER MODULE
+    # make looks for a file by a pattern, which fakechroot does not translate, or takes this name.
+    cp "/build/$1/Kbuild" "/build/$1/Makefile"
     make --silent -C "/lib/modules/$release/build" M="/build/$1" \
         KCPPFLAGS="-I/build/block -I/build/include" modules
     strip --strip-debug "/build/$1/$2.ko"

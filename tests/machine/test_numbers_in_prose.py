@@ -456,6 +456,8 @@ SPREADS = re.findall(r"\| (\w+) \| (\w+_?\w*) \| (\d+) \| (\d+) \| ([\d.]+) % \|
 @pytest.mark.parametrize(("study", "value", "cells", "same", "spread"), SPREADS)
 def test_how_far_repetitions_differ(study, value, cells, same, spread):
     rows = load(study, "reference/paper")
+    if "slot_instructions" in rows:  # repetitions of several cores differ in how these take turns
+        rows = rows[rows["slot_instructions"].isna()]
     by_cell = rows.groupby(CELLS[study].split(), dropna=False)[value]
     several = by_cell.agg(["count", "nunique", "mean", "std"]).query("count > 1")
     found = several["std"] / several["mean"]

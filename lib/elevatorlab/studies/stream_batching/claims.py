@@ -548,7 +548,7 @@ def _unlike(table: pd.DataFrame, row: Mapping[str, Any], scheduler: str) -> str:
     if min(there, here) < FULL_SHARE <= max(there, here):
         return (
             f"{_what_fills(row)} is full in one of the two and not in the other: {scheduler} takes "
-            f"{there:.0%} of what it carries in the document, and {here:.0%} here."
+            f"{there:.1%} of what it carries in the document, and {here:.1%} here."
         )
     return ""
 

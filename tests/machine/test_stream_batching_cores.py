@@ -197,13 +197,22 @@ TRACE = (
 def test_a_trace_says_who_worked_where(beside_disk):
     assert beside_disk.located(TRACE) == {"host": {0: 2}, "target": {1: 2}}
     said = beside_disk.check(TRACE, beside_disk.Places.of(1))
-    assert said == "host 2 events on 0, none elsewhere; target 2 events on 1, none elsewhere"
+    assert said == "host 2 events on 0, 0 elsewhere; target 2 events on 1, 0 elsewhere"
 
 
 def test_work_on_the_other_sides_processors_fails_the_trial(beside_disk):
     strayed = TRACE.replace("ksoftirqd/1-15 [001]", "ksoftirqd/0-14 [000]")
     with pytest.raises(Exception, match="the target has the processors 1; expected its work on"):
         beside_disk.check(strayed, beside_disk.Places.of(1))
+
+
+def test_one_event_of_a_thousand_may_be_elsewhere(beside_disk):
+    strayed = TRACE.replace("ksoftirqd/1-15 [001]", "ksoftirqd/0-14 [000]")
+    places = beside_disk.Places.of(1)
+    said = beside_disk.check(999 * TRACE + strayed, places)
+    assert said.endswith("target 2000 events on 1, 1 elsewhere")
+    with pytest.raises(Exception, match="at most 0.1% of it elsewhere"):
+        beside_disk.check(400 * TRACE + strayed, places)
 
 
 def test_a_processor_that_does_nothing_fails_the_trial(beside_disk):

@@ -230,6 +230,11 @@ class FioPointsApart(FioPoints):  # type: ignore[misc]
         super().run()
 
 
+#: Of the events of a side: the kernel may run a timer, such as that of a late acknowledgement, on
+#: another processor. One to three of some ten thousand events were seen there, in one trial of ten.
+MOST_STRAYED = 0.001
+
+
 def span(numbers: range) -> str:
     """Return how processors are spelled: "0-3"."""
     return f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
@@ -256,13 +261,14 @@ def check(text: str, places: Places) -> str:
     """Return what a trace shows, as a proof."""
     words = []
     for (side, counts), own in zip(located(text).items(), places):
-        strayed = {number: count for number, count in counts.items() if number not in own}
+        strayed = sum(count for number, count in counts.items() if number not in own)
         idle = [number for number in own if number not in counts]
-        if strayed or idle:
+        if strayed > MOST_STRAYED * sum(counts.values()) or idle:
             shown = ", ".join(f"{number}: {count}" for number, count in sorted(counts.items()))
             raise AgentError(
-                f"the {side} has the processors {span(own)}; expected its work on all of them and "
-                f"on no other, found these events by processor: {shown or 'none'}"
+                f"the {side} has the processors {span(own)}; expected its work on all of them, and "
+                f"at most {MOST_STRAYED:.1%} of it elsewhere, found these events by processor: "
+                f"{shown or 'none'}"
             )
-        words.append(f"{side} {sum(counts.values())} events on {span(own)}, none elsewhere")
+        words.append(f"{side} {sum(counts.values())} events on {span(own)}, {strayed} elsewhere")
     return "; ".join(words)

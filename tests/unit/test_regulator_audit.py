@@ -413,6 +413,26 @@ def test_a_loop_is_on_the_disk_of_its_file(v2):
     assert v2.kinds() == [("other-disk", WARNING)]
 
 
+def test_pages_of_another_disk_hold_up_no_journal_of_the_limits(v2):
+    v2.disk("sdb", "8:16")
+    v2.mounted(("8:1", "/", "ext4"), ("8:16", "/d", "ext4", "rw", "/dev/sdb"))
+    v2.limited()
+    v2.did(written=64 * MIB)
+    v2.write("memory.stat", f"file_dirty {60 * MIB}\nfile_writeback 0")
+    assert ("shared-journal", WARNING) in v2.kinds()
+    v2.did(written=64 * MIB, number="8:16")
+    assert v2.kinds() == [("other-disk", NOTE), ("shared-journal", NOTE)]
+
+
+def test_a_limit_of_reads_while_writes_run_to_where_the_limit_is_not(v1):
+    v1.disk("sdb", "8:16")
+    v1.mounted(("8:16", "/", "xfs", "rw", "/dev/sdb"))
+    v1.limited(key="rbps")
+    v1.process(64 * MIB)
+    v1.did(read=64 * MIB, number="8:16")
+    assert v1.kinds() == [("other-disk", WARNING)]
+
+
 def test_a_limit_that_was_dropped_is_why_the_other_disk_has_none(v2):
     v2.disk("sdb", "8:16")
     v2.limited("8:16", "rbps")

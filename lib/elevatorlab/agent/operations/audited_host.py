@@ -154,6 +154,10 @@ class Limit(NamedTuple):
         """Tell whether writes are limited."""
         return any(key[0] == "w" for key in self.values)
 
+    def evidence(self) -> dict[str, int | str | list[str]]:
+        """Return it as evidence."""
+        return {"device": self.number, **self.values}
+
 
 class Writes(NamedTuple):
     """What a cgroup's processes wrote, what was charged to it, and what waits in its pages."""
@@ -335,13 +339,9 @@ class Host:
         """Yield the files that a process has open for writing, where that may be read."""
         mounts = self.mounts(process)
         by_id = {mount.id: mount for mount in mounts}
-        for info in sorted((self.topology.proc / process / "fdinfo").glob("*")):
-            words = text_of(info).split()
-            values = dict(zip(words[::2], words[1::2]))
-            flags = count(values.get("flags:"), 8)
-            path = link_of(info.parent.with_name("fd") / info.name)
+        for path, flags, mount_id in self._descriptors(process):
             raw = path.startswith("/dev/") and os.path.basename(path) in self.devices.paths
-            mount = by_id.get(values.get("mnt_id:", ""))
+            mount = by_id.get(mount_id)
             if mount is None and (raw or not path.startswith(("/dev/", "/memfd:"))):
                 mount = holding(mounts, path)
             if mount is not None and flags & os.O_ACCMODE != os.O_RDONLY:
@@ -349,14 +349,20 @@ class Host:
 
     def has_open(self, process: str, device: str, reads: bool) -> bool:
         """Tell whether a process has a device itself open, for reading if `reads`, or to write."""
-        for info in (self.topology.proc / process / "fdinfo").glob("*"):
+        return any(
+            path.startswith("/dev/")
+            and os.path.basename(path) == device
+            and (reads or flags & os.O_ACCMODE != os.O_RDONLY)
+            for path, flags, _ in self._descriptors(process)
+        )
+
+    def _descriptors(self, process: str) -> Iterator[tuple[str, int, str]]:
+        """Yield what a process has open, where that may be read: path, flags, mount's id."""
+        for info in sorted((self.topology.proc / process / "fdinfo").glob("*")):
             words = text_of(info).split()
-            flags = count(dict(zip(words[::2], words[1::2])).get("flags:"), 8)
+            values = dict(zip(words[::2], words[1::2]))
             path = link_of(info.parent.with_name("fd") / info.name)
-            usable = reads or flags & os.O_ACCMODE != os.O_RDONLY
-            if usable and path.startswith("/dev/") and os.path.basename(path) == device:
-                return True
-        return False
+            yield path, count(values.get("flags:"), 8), values.get("mnt_id:", "")
 
     def device(self, mount: Mount) -> str:
         """Return the device that a file system lies on, or nothing."""

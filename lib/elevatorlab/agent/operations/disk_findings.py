@@ -40,10 +40,7 @@ def other_disk(host: Host, limit: Limit) -> Iterator[Finding]:
         name = device_of(host, most)
         yield Finding(
             *(Kind.OTHER_DISK, severity, host.subject(limit.cgroup)),
-            {
-                **{"device": limit.number, **limit.values},
-                **{"used_device": most, "used_bytes": moved[most]},
-            },
+            {**limit.evidence(), "used_device": most, "used_bytes": moved[most]},
             f"its limit is on {device_of(host, limit.number)}, and it uses {name}, on which it has "
             f"none; limit {name} ({most}) if that one was meant",
         )

@@ -76,14 +76,9 @@ def of_limit(host: Host, limit: Limit) -> Iterator[Finding]:
     yield from found
 
 
-def evidence(limit: Limit) -> dict[str, int | str | list[str]]:
-    """Return a limit as evidence."""
-    return {"device": limit.number, **limit.values}
-
-
 def misplaced(host: Host, limit: Limit) -> Iterator[Finding]:
     """Yield a limit on what is no disk, on a partition, or on a device that is gone."""
-    subject, found = host.subject(limit.cgroup), evidence(limit)
+    subject, found = host.subject(limit.cgroup), limit.evidence()
     name = host.devices.names.get(limit.number)
     character = host.character_device(limit)
     if limit.number.startswith("0:") or character:
@@ -127,7 +122,7 @@ def not_inherited(host: Host, limit: Limit) -> Iterator[Finding]:
         severity = NOTE if kept and not moved else ERROR
         yield Finding(
             *(Kind.NOT_INHERITED, severity, host.subject(limit.cgroup)),
-            {**evidence(limit), "cgroups_below": free, "their_bytes": moved},
+            {**limit.evidence(), "cgroups_below": free, "their_bytes": moved},
             "cgroup v1 does not pass its limit on to the cgroups below, where the processes are; "
             f"set the limit on each of them (first: {free[0]}), or boot with cgroup v2",
         )
@@ -226,7 +221,7 @@ def only_way(host: Host, limit: Limit, kind: Kind) -> bool:
 
 def figures(limit: Limit, writes: Writes) -> dict[str, int | str | list[str]]:
     """Return a limit, and what was written and charged, as evidence."""
-    found = evidence(limit)
+    found = limit.evidence()
     found.update(written_bytes=writes.written, charged_bytes=writes.charged)
     found.update(waiting_bytes=writes.waiting)
     return found
@@ -352,7 +347,7 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
             # A limit of reads alone is seldom meant; one of writes alone often is.
             *(Kind.OTHER_DIRECTION, WARNING if limited == {"r"} else NOTE),
             host.subject(limit.cgroup),
-            {**evidence(limit), "read_bytes": read, "written_bytes": written},
+            {**limit.evidence(), "read_bytes": read, "written_bytes": written},
             f"its limit is on {names[0]}, and it does {names[1]}; limit {names[1]} too, if they "
             "shall be slower",
         )
@@ -387,7 +382,7 @@ def parent_stricter(host: Host, limit: Limit) -> Iterator[Finding]:
             yield Finding(
                 *(Kind.PARENT_STRICTER, WARNING, host.subject(limit.cgroup)),
                 {
-                    **evidence(limit),
+                    **limit.evidence(),
                     "parent": host.subject(parent),
                     **{f"parent_{key}": above[key] for key in keys},
                 },
@@ -407,7 +402,7 @@ def held_back(host: Host, limit: Limit) -> Iterator[Finding]:
     if device is not None:
         yield Finding(
             *(Kind.WBT, NOTE, host.subject(limit.cgroup)),
-            {**evidence(limit), "wbt_lat_usec": int(latencies[device])},
+            {**limit.evidence(), "wbt_lat_usec": int(latencies[device])},
             "writeback throttling, the kernel's default, lets its buffered writes wait in one line "
             f"with everybody's; if that hurts: echo 0 > /sys/block/{device}/queue/wbt_lat_usec",
         )
@@ -439,7 +434,7 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
             yield Finding(
                 *(Kind.JOURNAL, WARNING if slow else NOTE, host.subject(limit.cgroup)),
                 {
-                    **evidence(limit),
+                    **limit.evidence(),
                     **{"waiting_bytes": waiting, "mount": mount.point, "devices": chain},
                 },
                 f"its slow writeback {'holds' if slow else 'can hold'} up the journal of "
@@ -473,7 +468,7 @@ def left_behind(host: Host) -> Iterator[Finding]:
             yield Finding(
                 *(Kind.LEFT_BEHIND, WARNING, host.subject(left.cgroup)),
                 {
-                    **evidence(now),
+                    **now.evidence(),
                     **{"journal": left.journal, "command": left.command, "since": left.since},
                     **{f"before_{key}": value or "max" for key, value in left.before.items()},
                 },

@@ -15,7 +15,7 @@ app.add_typer(image_app, name="image", help="The image of the deterministic test
 
 @image_app.command("build")
 def build(
-    force: Annotated[bool, typer.Option(help="build anyway, for newer packages")] = False,
+    force: Annotated[bool, typer.Option(help="build anyway, even if the cache has it")] = False,
     source: Annotated[
         Path | None,
         typer.Option(

@@ -54,7 +54,6 @@ from .measures import (
     gains,
     limit_kiops,
     link_limit_kiops,
-    pairs,
     peak,
     predicted_kiops,
     scale_of,
@@ -98,7 +97,7 @@ def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
     where = where_of(row, table)
     if column == P99 and (few := _too_few(table, where, "none", "sbq")):
         return not_testable(few)
-    if one_way := _one_way(pairs(table, **where)):
+    if one_way := _one_way(table, **where):
         return one_way
     found = _in_unit(at(table, column, scheduler="sbq", **where), column)
     return _held_against(item, gain(table, column, **where), noop, step, where, found)
@@ -270,7 +269,7 @@ def _peak_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
     table_of_peaks = single_core_latency()
     printed = table_of_peaks[table_of_peaks["target"] == row["target"]]
     printed = printed.groupby("scheduler")["throughput_kiops"].max()
-    if one_way := _one_way(pairs(table, **where)):
+    if one_way := _one_way(table, **where):
         return one_way
     own, noop = (peak(table, scheduler=name, **where) for name in ("sbq", "none"))
     item, ratio = item._replace(published=printed[SBQ]), paired_ratio(own, noop)
@@ -461,12 +460,14 @@ def _of_full_queue(judge: Judge) -> Judge:
     return judged
 
 
-def _one_way(table: pd.DataFrame) -> Judgement | None:
-    """Refuse emulated processors that all took turns in one way; None if they did not.
+def _one_way(table: pd.DataFrame, **where: Any) -> Judgement | None:
+    """Refuse emulated processors that all took turns in one way at a point; None if they did not.
 
-    On a real machine there is nothing to vary.
+    Repetitions count that have both SBQ and noop there. On a real machine there is nothing to vary.
     """
-    emulated = table[["slot_instructions", "transfer_instructions"]].dropna()
+    both = [at(table, "repetition", **{**where, "scheduler": one}) for one in ("sbq", "none")]
+    rows = table[table["repetition"].isin(set(both[0]) & set(both[1]))]
+    emulated = rows[["slot_instructions", "transfer_instructions"]].dropna()
     if emulated.empty or (emulated.nunique() > 1).all():
         return None
     slots, transfers = (", ".join(f"{n:g}" for n in sorted(set(emulated[one]))) for one in emulated)
@@ -489,7 +490,7 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
     per_unit = 1e9 / KIB_BITS if column == "throughput_gbps" else 1000
     rows = _of(table, cores)
     if row["scheduler"] == SBQ:
-        if one_way := _one_way(pairs(rows, **where)):
+        if one_way := _one_way(rows, **where):
             return one_way
         if unlike := _unlike(table, row, NOOP) or _unlike(table, row, SBQ) or _full(table, row):
             return not_testable(unlike)
@@ -556,8 +557,8 @@ def _unlike(table: pd.DataFrame, row: Mapping[str, Any], scheduler: str) -> str:
 def _full(table: pd.DataFrame, row: Mapping[str, Any]) -> str:
     """Say that SBQ fills a link or an SSD in the document and here; empty where it does not.
 
-    What these carry is modelled by the document, and noop's rate is calibrated. So the ratio holds
-    whatever SBQ does, as long as it does enough.
+    What these carry is modelled after the document, and noop's rate is calibrated. So the ratio
+    holds whatever SBQ does, as long as it does enough.
     """
     if not all(share >= FULL_SHARE for share in _shares(table, row, SBQ)):
         return ""
@@ -640,7 +641,7 @@ def _gain_is_gone_by_size_apart(item: Statement, table: pd.DataFrame) -> Judgeme
         return not_testable(f"Not run here with {', '.join(lacking)} KiB ({words(where)}).")
     for kib in shown.index:
         point = {**case, "table": case["place"], "scheduler": NOOP, "request_kb": kib}
-        if one_way := _one_way(pairs(rows, request_kib=kib, **where)):
+        if one_way := _one_way(rows, request_kib=kib, **where):
             return one_way
         if unlike := _unlike(table, point, NOOP):
             return not_testable(f"With {kib:g} KiB: {unlike}")

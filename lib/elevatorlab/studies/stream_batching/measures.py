@@ -78,12 +78,6 @@ def at(table: pd.DataFrame, column: str, **where: Any) -> pd.Series[float]:
     return pd.Series(table[column].to_numpy()[kept], table["repetition"].to_numpy()[kept])
 
 
-def pairs(table: pd.DataFrame, **where: Any) -> pd.DataFrame:
-    """Return the rows at one point of the repetitions that have both SBQ and noop (see `at`)."""
-    both = [at(table, "repetition", **{**where, "scheduler": one}) for one in ("sbq", "none")]
-    return table[table["repetition"].isin(set(both[0]) & set(both[1]))]
-
-
 def gain(
     table: pd.DataFrame, column: str = THROUGHPUT, scheduler: str = "sbq", **where: Any
 ) -> Interval | None:

@@ -148,7 +148,7 @@ def build(force: bool = False) -> bool:
     recipe takes it from there, with the same bits. An image from a dated archive (`SNAPSHOT`) has
     an entry of its own there.
 
-    `force`: Build the image anyway, to take newer package versions.
+    `force`: Build the image anyway, even if the cache has it.
     """
     with lock():
         if not force and _is_wanted(manifest()):

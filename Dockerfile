@@ -10,8 +10,8 @@
 # The last command runs the quick preset of every study in an ordinary, unprivileged
 # container, prints the same bits as any other machine, and leaves the report in out/.
 FROM debian:bookworm-slim AS environment
-COPY environments/provision.sh environments/packages.txt environments/boot-packages.txt \
-    /environments/
+COPY environments/provision.sh environments/packages.txt environments/versions.tsv \
+    environments/boot-packages.txt /environments/
 # What must not be the same in two machines (keys, the machine's name for itself) goes.
 RUN /environments/provision.sh --exact && \
     rm -rf /var/lib/apt/lists/* /var/log/apt /etc/ssh/ssh_host_* && : >/etc/machine-id

@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 name=elevatorlab/bookworm64
 suite=bookworm
 size_mib=8192
-recipe_files=(environments/{make-base-box.sh,provision.sh,packages.txt,boot-packages.txt})
+recipe_files=(environments/{make-base-box.sh,provision.sh,packages.txt,versions.tsv,boot-packages.txt})
 
 fail() {
     printf 'make-base-box: %s\n' "$@" >&2
@@ -112,8 +112,8 @@ mmdebstrap --quiet --variant=minbase --hook-dir=/usr/share/mmdebstrap/hooks/merg
     --customize-hook='mkdir -p "$1/box/environments"' \
     --customize-hook="copy-in $work/certificates/. /usr/local/share/ca-certificates" \
     --customize-hook="copy-in $work/after.sh $work/vagrant.pub /box" \
-    ${provisioned:+--customize-hook="copy-in environments/provision.sh \
-        environments/packages.txt environments/boot-packages.txt /box/environments"} \
+    ${provisioned:+--customize-hook="copy-in environments/provision.sh environments/packages.txt \
+        environments/versions.tsv environments/boot-packages.txt /box/environments"} \
     --customize-hook='chroot "$1" sh /box/after.sh' \
     "$suite" "$work/root.tar" "${sources[@]}" </dev/null >"$work/log" 2>&1 ||
     fail "mmdebstrap failed; its last lines:" "$(tail -n 15 "$work/log")"

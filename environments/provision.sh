@@ -7,17 +7,20 @@
 #                              where its owner has enabled that component
 #     provision.sh --exact     for images and VMs of ours only: afterwards the installed
 #                              packages are those that Debian marks as essential, those of
-#                              packages.txt and their dependencies, each in the newest
-#                              version, and not one more; whatever the base came with goes,
+#                              packages.txt and their dependencies, and not one more, each in
+#                              the version of versions.tsv, or, where the archive no longer
+#                              has that one, in the newest; whatever the base came with goes,
 #                              and the component non-free is enabled beside main.
 #                              Kernel and boot loader (boot-packages.txt) stay as they are.
 #
-# Needs root. packages.txt and boot-packages.txt lie beside this file.
+# Needs root. packages.txt, versions.tsv and boot-packages.txt lie beside this file.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 # What --exact left behind last time, and by which recipe; see settled().
 stamp=/var/lib/elevatorlab/provisioned
+# An option of apt's; see prefer_versions().
+preferences=
 
 fail() {
     printf 'provision: %s\n' "$@" >&2
@@ -36,7 +39,15 @@ installed() { dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^i
 # Dpkg::Use-Pty: no progress bars. confold: configuration that exists is kept, unasked.
 apt() {
     DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
-        -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "$@" </dev/null
+        -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold $preferences "$@" </dev/null
+}
+
+# In this run alone: what is installed on top later comes in the versions that go together then.
+prefer_versions() {
+    mkdir -p "${stamp%/*}"
+    sed -E 's/(.*)\t(.*)/Package: \1\nPin: version \2\nPin-Priority: 1001\n/' \
+        "$here/versions.tsv" >"${stamp%/*}/preferences"
+    preferences="-o Dir::Etc::preferences=${stamp%/*}/preferences"
 }
 
 # Add non-free to the entries that have main: these images have Debian's own entries alone.
@@ -81,7 +92,7 @@ boot() {
 }
 
 state() {
-    (cd "$here" && cat provision.sh packages.txt boot-packages.txt && dpkg-query -W) | sha256sum
+    (cd "$here" && cat provision.sh packages.txt versions.tsv boot-packages.txt && dpkg-query -W) | sha256sum
 }
 
 # A base that was made by this very recipe, and has not changed since, is ready.
@@ -93,6 +104,7 @@ exact() {
         echo "provision: nothing to do"
         return
     fi
+    prefer_versions
     enable_non_free
     apt update
     lacking=$(not_to_be_had)
@@ -107,7 +119,7 @@ exact() {
     apt-mark auto $(installed) >/dev/null
     apt-mark manual $packages $(boot) >/dev/null
     apt clean
-    mkdir -p "${stamp%/*}"
+    rm "${stamp%/*}/preferences"
     state >$stamp
     echo "provision: exactly the $(printf '%s\n' "$wanted" | wc -l) packages of the environment"
     say_what_lacks "$lacking"
@@ -132,7 +144,7 @@ case $* in
 '') work=add_missing ;;
 *) fail "expected no argument or --exact, found: $*" ;;
 esac
-# The three files travel alone into images and VMs; in a checkout, this is somebody's machine.
+# The four files travel alone into images and VMs; in a checkout, this is somebody's machine.
 [ "$work" != exact ] || [ ! -e "$here/../pyproject.toml" ] ||
     fail "--exact removes all that is not listed; expected to be in an image or a VM of ours," \
         "found a checkout. Without --exact, nothing is removed."

@@ -348,6 +348,18 @@ def test_a_limit_on_another_disk_than_the_used_one(either):
     assert either.found() == []
 
 
+@pytest.mark.parametrize(("key", "found"), [("wiops", 0), ("riops", 1)])
+def test_a_limit_of_writes_is_on_a_disk_that_is_discarded_on(v2, key, found):
+    """blk-throttle takes a discard for a write of one sector."""
+    v2.disk("sdb", "8:16")
+    v2.mounted(("8:16", "/", "xfs", "rw", "/dev/sdb"))
+    v2.limited("8:0", key)
+    moved = "rios=9 wios=9 rbytes=67108864 wbytes=67108864 dbytes=0 dios=0"
+    discarded = "rios=0 wios=0 rbytes=0 wbytes=0 dbytes=67108864 dios=9"
+    v2.write("io.stat", f"8:16 {moved}\n8:0 {discarded}")
+    assert [kind for kind, _ in v2.kinds()] == ["other-disk"] * found
+
+
 @pytest.mark.parametrize("holder", ["batch", "batch/job/step"])
 def test_the_used_disk_may_be_limited_from_above_or_below(v2, holder):
     """Version 2 counts in each cgroup what those below it did."""

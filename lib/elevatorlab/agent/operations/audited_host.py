@@ -255,7 +255,7 @@ class Host:
                 yield number, key, value.strip()
 
     def counters(self, folder: pathlib.Path) -> dict[str, list[int]]:
-        """Return a cgroup's counters; none where it has just ended.
+        """Return a cgroup's counters, and version 2's discards; none where it has just ended.
 
         Before a row of version 2, some kernels print the numbers of devices without counts.
         A disk's hidden path, and what ZFS made, are "(unknown)".
@@ -268,7 +268,8 @@ class Host:
             numbers = [word for word in line.split() if "=" not in word]
             values = dict(word.split("=", 1) for word in line.split() if "=" in word)
             if numbers and values:
-                found[numbers[-1]] = [count(values.get(name)) for name in COUNTERS]
+                names = (*COUNTERS, "dios")
+                found[numbers[-1]] = [count(values.get(name)) for name in names]
         return {number: row for number, row in found.items() if NUMBER.fullmatch(number)}
 
     def controllers(self, folder: pathlib.Path) -> list[str] | None:

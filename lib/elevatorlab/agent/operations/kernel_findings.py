@@ -330,7 +330,7 @@ def other_direction(host: Host, limit: Limit) -> Iterator[Finding]:
     if len(limited) != 1:
         return
     rows = host.counters(limit.cgroup)
-    read, written = rows.get(limit.number, [0, 0, 0, 0])[2:]
+    read, written = rows.get(limit.number, [0, 0, 0, 0])[2:4]
     # Then no buffered writes are counted.
     if host.hierarchy.version == 1 or without_memory(host, limit):
         opened = open_files(host, limit)

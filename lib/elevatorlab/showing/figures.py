@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..judging.matching import DETERMINISTIC, Run, accelerators, in_words, runs
+from ..judging.matching import DETERMINISTIC, Run, in_words, runs
 from .panels import end_at_marks
 from .style import style
 
@@ -156,33 +155,24 @@ def _measured_on(run: Run, shown: pd.DataFrame, gaps: str) -> str:
 
 
 def _accelerator(shown: pd.DataFrame, arms: Mapping[str, str]) -> str:
-    """Name in a sentence the accelerator of each arm that is shown.
+    """Name in a sentence the accelerators of each arm that is shown.
 
-    If all arms have the same accelerator, the arms are not named.
+    If all arms have the same accelerators, the arms are not named.
     """
     if shown.empty:
         return ""
-    by_accelerator: dict[str, list[str]] = {}
-    for arm, text in accelerators(shown).items():
-        by_accelerator.setdefault(text, []).append(arms[arm])
-    if len(by_accelerator) == 1:
-        return f"Accelerator of the machine: {_processor(*by_accelerator)}."
-    processors = [
-        f"{_processor(text)} for {' and '.join(names)}" for text, names in by_accelerator.items()
-    ]
-    return f"Accelerators: {'; '.join(processors)}."
+    by_accelerators: dict[tuple[str, ...], list[str]] = {}
+    for arm, names in shown.groupby("arm")["accelerator"].unique().items():
+        by_accelerators.setdefault(tuple(sorted(names)), []).append(arms[str(arm)])
+    if len(by_accelerators) == 1:
+        return f"Accelerator of the machine: {_listed(*by_accelerators)}."
+    told = [f"{_listed(found)} for {' and '.join(of)}" for found, of in by_accelerators.items()]
+    return f"Accelerators: {'; '.join(told)}."
 
 
-def _processor(accelerator: str) -> str:
-    """Spell out QEMU's accelerator with a CPU model; return any other name as it is.
-
-    Stored results are of an emulator that had slots even where there is one processor.
-    """
-    named = r"TCG, ([^,]+),\+svm,\+npt(?:, slots of (\d+))? (\(.*\))"
-    found = re.fullmatch(named, accelerator)
-    if found is None:
-        return accelerator
-    model, slot, time = found.groups()
-    machine = f"TCG, CPU model {model} with svm and npt"
-    turns = f", whose processors take turns of up to {slot} instructions" if slot else ""
-    return f"{machine}{turns} {time}"
+def _listed(accelerators: Sequence[str]) -> str:
+    """Name two accelerators at most: a study of processors has one for each number of them."""
+    others = len(accelerators) - 1
+    if others < 2:
+        return " or ".join(accelerators)
+    return f"{accelerators[0]}, or one of {others} others (the column accelerator of the results)"

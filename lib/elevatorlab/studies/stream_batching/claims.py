@@ -13,7 +13,6 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ...analysis.intervals import Interval
@@ -194,8 +193,6 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     reference = {**row, "io_depth": _REFERENCE_DEPTH}
     column, quantity, step = _quantity(row)
     if row == reference:
-        if column == THROUGHPUT:
-            return _reference_of_shape(item, table)
         return not_testable(_IS_REFERENCE)
     here, there = ({**where_of(one, table), "scheduler": "none"} for one in (row, reference))
     if column == P99 and (few := _too_few(table, here, "none") or _too_few(table, there, "none")):
@@ -207,33 +204,6 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
     printed, found = noop_beside(reference, quantity), _in_unit(one, column)
     beside = f"depth {_REFERENCE_DEPTH}"
     return _held_against(item, ratio, printed, step, here, found, beside)
-
-
-def _reference_of_shape(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge the reference point of noop's curve by its ratio to the mean of the other depths."""
-    row = item.select
-    here = {**where_of(row, table), "scheduler": "none"}
-    along = {name: value for name, value in here.items() if name != "depth"}
-    others: dict[float, float] = {}
-    for depth, _ in curve(table, THROUGHPUT, "depth", **along):
-        printed = noop_beside({**row, "io_depth": depth}, "throughput_kiops")
-        if depth != _REFERENCE_DEPTH and printed is not None:
-            others[depth] = printed
-    if not others:
-        return not_testable(f"Not run here together with other depths ({words(here)}).")
-    rates = {depth: at(table, THROUGHPUT, **{**here, "depth": depth}) for depth in others}
-    own = at(table, THROUGHPUT, **here)
-    ratio = paired_ratio(own, _geometric_mean(pd.DataFrame(rates)))
-    kiops = pd.DataFrame([others])
-    mean, most = (float(_geometric_mean(kiops + step).iloc[0]) for step in (0, POINT_STEP))
-    step, found = max(POINT_STEP, most - mean), _in_unit(own, THROUGHPUT)
-    return _held_against(item, ratio, mean, step, here, found, "the other depths")
-
-
-def _geometric_mean(columns: pd.DataFrame) -> pd.Series[float]:
-    """Return the geometric mean of each row that has all columns."""
-    mean: pd.Series[float] = np.exp(np.log(columns.dropna().astype(float)).mean(axis=1))
-    return mean
 
 
 def _cores(item: Statement, table: pd.DataFrame) -> Judgement:

@@ -40,6 +40,7 @@ from ..kit.cells import once_a_table, paired_ratio
 from .columns import COLUMNS, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
 from .measures import (
+    FULL_DEPTH,
     MEAN,
     P99,
     READ_PERCENT,
@@ -48,13 +49,10 @@ from .measures import (
     at,
     cell_of,
     cores_in,
-    curve,
     gain,
     gains,
     limit_kiops,
-    link_limit_kiops,
     peak,
-    predicted_kiops,
     scale_of,
     shared,
     times,
@@ -207,26 +205,18 @@ def _noop_shape(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _cores(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge a point of Figures 3 and 4 on one core; on more cores, only give a prediction."""
+    """Judge a point of Figures 3 and 4 where host and target share the processors: of one core."""
     row = item.select
-    if row["cores"] == 1 and row["scheduler"] == SBQ:
-        where = where_of(row, table)
-        beside = noop_beside(row, "throughput_kiops")
-        found = _in_unit(at(table, THROUGHPUT, scheduler="sbq", **where), THROUGHPUT)
-        return _held_against(item, gain(table, **where), beside, KIOPS_STEP, where, found)
-    predicted = predicted_kiops(table, row, row["cores"])
-    if predicted is None:
-        return not_testable(_ONE_CORE)
-    share = predicted / item.number
-    return not_testable(
-        _ONE_CORE,
-        f"From the cost of a request on one core, {predicted:.4g} kIOPS are predicted: "
-        f"{share:.2f} times the published value.",
-    )
+    if row["cores"] > 1 or row["scheduler"] != SBQ:
+        return _needs_cores(item, table)
+    where = where_of(row, table)
+    beside = noop_beside(row, "throughput_kiops")
+    found = _in_unit(at(table, THROUGHPUT, scheduler="sbq", **where), THROUGHPUT)
+    return _held_against(item, gain(table, **where), beside, KIOPS_STEP, where, found)
 
 
-def _many_cores(item: Statement, table: pd.DataFrame) -> Judgement:
-    """Judge no point of Figures 5 and 6, which the document measured on 4 or 16 cores."""
+def _needs_cores(item: Statement, table: pd.DataFrame) -> Judgement:
+    """Judge nothing that the document measured on several cores."""
     return not_testable(_ONE_CORE)
 
 
@@ -313,45 +303,6 @@ def crossing(sides: Mapping[float, float]) -> tuple[float, float] | None:
 
 def _between(pair: tuple[float, float] | None) -> str:
     return "no depths" if pair is None else f"{pair[0]:g} and {pair[1]:g}"
-
-
-def _gain_is_gone(item: Statement, table: pd.DataFrame) -> Judgement:
-    row = {**item.select["case"], "driver": item.select["driver"], "scheduler": NOOP}
-    one_core = predicted_kiops(table, row, 1)
-    if one_core is None:
-        return not_testable(_ONE_CORE)
-    most = limit_kiops(row["target"], row["operation"])
-    cores = math.ceil(most / one_core)
-    printed = gone_from(core_ratios(row["target"], row["operation"]))
-    there = f"{printed} cores" if printed else "never within the figure"
-    return not_testable(
-        _ONE_CORE,
-        f"Predicted: on {cores} cores noop alone reaches the {most:.4g} kIOPS that link or SSD "
-        f"allow; published: {there} (a gain of {gone():.3f} or less).",
-    )
-
-
-def _gain_is_gone_by_size(item: Statement, table: pd.DataFrame) -> Judgement:
-    row = {**item.select["case"], "driver": item.select["driver"]}
-    where = where_of(row, table)
-    rates = curve(table, THROUGHPUT, "request_kib", **where, scheduler="none")
-    if not rates:
-        return not_testable(_ONE_CORE)
-    scale = row["cores"] * where["time_scale"] / 1000
-    kiops = {kib: rate.value * scale for kib, rate in rates}
-    share = {kib: one / link_limit_kiops(kib) for kib, one in kiops.items()}
-    full = [kib for kib, one in share.items() if one >= 1]
-    found = (
-        f"from {full[0]:g} KiB on, so nothing is left to gain" if full else "at none of these sizes"
-    )
-    shown = ", ".join(f"{kib:g} KiB: {one * LINK_GBPS:.3g}" for kib, one in share.items())
-    printed = gone_from(size_ratios(row["operation"]))
-    return not_testable(
-        _ONE_CORE,
-        f"Predicted for noop on {row['cores']} cores, in Gb/s: {shown}. Noop fills the link of "
-        f"{LINK_GBPS} {found}. Published: no gain from {printed} KiB on ({gone():.3f} or less). "
-        f"{words(where)}.",
-    )
 
 
 def _local_loss(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -733,9 +684,6 @@ def _steady(judge: Judge) -> Judge:
     return judged
 
 
-FULL_DEPTH = 64
-"""From this depth on, the document's curves are flat: the queue is always full."""
-
 _POINTS = ("point_gain", "noop_shape")
 _OF_FULL_QUEUE = ("point_gain", "peak_ratio")
 
@@ -743,12 +691,12 @@ _OF_ONE_CORE: dict[str, Judge] = {
     "point_gain": _point_gain,
     "noop_shape": _noop_shape,
     "cores": _cores,
-    "many_cores": _many_cores,
+    "many_cores": _needs_cores,
     "peak_ratio": _peak_ratio,
     "latency_price": _latency_price,
     "crossing": _crossing,
-    "gain_is_gone": _gain_is_gone,
-    "gain_is_gone_by_size": _gain_is_gone_by_size,
+    "gain_is_gone": _needs_cores,
+    "gain_is_gone_by_size": _needs_cores,
     "local_loss": _local_loss,
 }
 """For rows in which host and target share their processors, or are two machines. Where a run has

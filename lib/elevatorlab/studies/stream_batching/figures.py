@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...judging.matching import Run
+from ..kit.cells import rows_of
 from .measures import apart, scale_of, shared, target_is_apart
 from .trials import FEWEST_FOR_P99
 
@@ -25,14 +26,11 @@ CAPTIONS = {
     "throughput, one point per I/O depth, with 95 % confidence intervals. Where schedulers agree, "
     "the marker of one covers the other's.",
     "figures-3-and-4": "Counterparts of the document's Figures 3 and 4: throughput by cores. "
-    "The dotted lines are predictions from one core; curves with filled markers are measured on "
-    "emulated cores.",
+    "Compare the distance between the schedulers, not the rates.",
     "figure-5-read-share": _LIKE.format(5) + "throughput, and SBQ / noop, by share of reads. "
-    "Compare the ratios (below), not the rates: the document used 4 cores for the SSD and 16 for "
-    "RAM, and our measurement used one job of fio.",
+    "Compare the ratios (below), not the rates.",
     "figure-6-request-size": _LIKE.format(6) + "throughput by request size (dashed: the document). "
-    "Compare the distance between the schedulers, not the rates: the document used 16 cores, and "
-    "our measurement used one job of fio.",
+    "Compare the distance between the schedulers, not the rates.",
     "explanation": "What a request costs at depth 64, with 95 % confidence intervals: the "
     "processor's time, TCP segments with data, and context switches. Compare the schedulers "
     "separately for each driver: SBQ's lower costs explain its gain in throughput.",
@@ -52,11 +50,10 @@ CAPTIONS = {
 """What each figure shows."""
 _INTERVALS = "Whiskers are 95 % confidence intervals."
 _FEW = f"Points with fewer than {FEWEST_FOR_P99} requests have no 99th percentile."
-_PREDICTED = f"The predictions come from the cost of a request on one core. {_INTERVALS}"
 DETAILS = {
     "overview": f"Requests are random reads of 4 KiB. The local disk is a null_blk. {_INTERVALS}",
     "figures-1-and-2": _FEW,
-    "figures-3-and-4": _PREDICTED,
+    "figures-3-and-4": _INTERVALS,
     "figure-5-read-share": _INTERVALS,
     "figure-6-request-size": f"The document's link has 100 Gb/s. {_INTERVALS}",
     "explanation": "Where instructions are counted, 1 us is a thousand instructions.",
@@ -71,26 +68,38 @@ KEPT = ("overview", "processor-time")
 _LIKE_THE_DOCUMENT = [name for name in CAPTIONS if name.startswith("figure")]
 """Figures in the document's own units."""
 
+_OF_CORES = ("figures-3-and-4", "figure-5-read-share", "figure-6-request-size")
+"""Figures of which the document has several cores."""
+
 
 def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the study's figures.
 
     `measured`: Tidy measured table (see `engine.judge`); empty for published data alone. Returns:
     By the names in `CAPTIONS`, once for each run (see `showing.figures.of_every_run`). Without a
-    measurement, only the document's figures are drawn. Rows in which host and target have cores of
-    their own are only in the figures by cores and in `tables.cores_table`.
+    measurement, only the document's figures are drawn. The figures in `_OF_CORES` show the rows in
+    which host and target have cores of their own, where there are any. The others show the rows in
+    which both share their processors.
     """
     # Imported here, because drawing needs libraries that judging does not need.
     from ...showing.figures import of_every_run
 
-    emulated = apart(measured)
+    alike, own = shared(measured), apart(measured)
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
-        drawn = _of_the_document(published, rows, emulated)
+        of_run = own if run is None else rows_of(own, machine=run.machine, preset=run.preset)
+        drawn = _of_one_core(published, rows, of_run)
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
+    def draw_cores(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
+        return _of_cores(published, rows)
+
     says: dict[str, Any] = {"remark": _remark, "kept": KEPT, "details": DETAILS}
-    return of_every_run(shared(measured), draw, CAPTIONS, ARMS, "throughput_iops", **says)
+    drawn = of_every_run(alike, draw, CAPTIONS, ARMS, "throughput_iops", **says)
+    by_cores = alike if own.empty else own
+    drawn |= of_every_run(by_cores, draw_cores, CAPTIONS, ARMS, "throughput_iops", **says)
+    order = list(CAPTIONS)
+    return dict(sorted(drawn.items(), key=lambda one: order.index(one[0].partition("--")[0])))
 
 
 def _remark(name: str, run: Run) -> str:
@@ -108,29 +117,40 @@ def _remark(name: str, run: Run) -> str:
             f"The disk's service time, SBQ's timeout and the link's times are multiplied by "
             f"{scale:g}. {chosen}"
         )
-    if target_is_apart(run.rows):
+    if len(apart(run.rows)):
+        machines = (
+            "Host and target have processors of their own on one emulated machine: each as many as "
+            "the document's."
+        )
+    elif target_is_apart(run.rows):
         machines = "Host and target are two machines, as in the document."
     else:
         machines = (
             "Host and target share the machine's processors, so time saved on either side raises "
             "throughput. The document's host and target are two machines."
         )
+        if name in _OF_CORES:
+            machines += " There is one job of fio, where the document has one on each core."
     return f"{times} {machines}".strip()
 
 
-def _of_the_document(
-    published: pd.DataFrame, rows: pd.DataFrame, emulated: pd.DataFrame
+def _of_one_core(
+    published: pd.DataFrame, rows: pd.DataFrame, apart: pd.DataFrame
 ) -> dict[str, Figure]:
     from .figures_costs import overview
-    from .figures_rates import cores, latency_against_throughput, read_share, request_size
+    from .figures_rates import latency_against_throughput
 
     return {
-        "overview": overview(published, rows),
+        "overview": overview(published, rows, apart),
         "figures-1-and-2": latency_against_throughput(published, rows),
-        "figures-3-and-4": cores(published, rows, emulated),
-        "figure-5-read-share": read_share(published, rows),
-        "figure-6-request-size": request_size(published, rows),
     }
+
+
+def _of_cores(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
+    from .figures_rates import cores, read_share, request_size
+
+    drawn = (cores(published, rows), read_share(published, rows), request_size(published, rows))
+    return dict(zip(_OF_CORES, drawn, strict=True))
 
 
 def _beyond(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:

@@ -26,24 +26,39 @@ from .figures_rates import (
     schedulers_in,
     source_handles,
 )
-from .measures import DRIVERS, MEAN, TARGETS, THROUGHPUT, at, gain, gains, scale_of
+from .measures import DRIVERS, FULL_DEPTH, MEAN, TARGETS, THROUGHPUT, at, gain, gains, scale_of
 from .published import gain_by_depth
 from .trials import LOCAL
 
 DEPTHS = (1, 4, 16, 64, 256, 1024)
 
 
-def overview(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
-    """Draw SBQ's throughput relative to noop's against depth."""
+#: How rows are drawn in which host and target have a core each.
+A_CORE_EACH: dict[str, Any] = {"linestyle": ":", "markersize": 3}
+
+
+def overview(published: pd.DataFrame, measured: pd.DataFrame, apart: pd.DataFrame) -> Figure:
+    """Draw SBQ's throughput relative to noop's against depth.
+
+    `apart`: Rows of the same run in which host and target have a core each. They have no link, so
+    only those with a full queue are drawn.
+    """
     figure = Figure(figsize=(TWO_COLUMNS, 2.9))
     axes = figure.subplots(1, 2, sharey=True)
+    full = apart[(apart["cores"] == 1) & (apart["depth"] >= FULL_DEPTH)]
     for axis, target in zip(axes, TARGETS, strict=True):
         _gains(axis, published, measured, target)
+        for scheduler in compared_schedulers(full)[1:]:
+            where = {"target": target, "time_scale": scale_of(full), "driver": "stock"}
+            line(axis, gains(full, "depth", scheduler, **where), scheduler, "stock", **A_CORE_EACH)
     axes[0].set_ylim(bottom=0)  # of both panels, once all is drawn
     axes[0].set_ylabel("throughput, SBQ / noop (ratio)")
     drivers = drivers_in(measured)
     handles = scheduler_handles(compared_schedulers(measured)[1:])
     handles += source_handles([*drivers, LOCAL] if len(measured) else [])
+    if len(full):
+        look = look_of("none") | A_CORE_EACH | {"color": GREY}
+        handles.append(Line2D([], [], label="measured, a core for each side", **look))
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle("What SBQ gains by holding requests back")
     return figure

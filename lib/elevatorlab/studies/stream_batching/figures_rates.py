@@ -14,13 +14,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from ...analysis.intervals import Interval, mean_interval
-from ...judging.matching import runs
 from ...plugins.schedulers import colour_of, label_of
 from ...showing.panels import curve as draw_curve
 from ...showing.panels import errors, log_marks, marks, say
-from ...showing.style import COLOURS, GREY, PREDICTED, TWO_COLUMNS, look_of, look_of_published
+from ...showing.style import GREY, TWO_COLUMNS, look_of, look_of_published
 from ..kit.cells import in_order, rows_of
-from ..kit.tables import cells
 from .measures import (
     DRIVERS,
     MEAN,
@@ -32,12 +30,11 @@ from .measures import (
     curve,
     gains,
     limit_kiops,
-    predicted_kiops,
+    on_cores,
     scale_of,
-    where_of,
 )
 from .published import KIB_BITS, LINK_GBPS, SCHEDULER
-from .trials import FEWEST_FOR_P99, LOCAL, SCHEDULERS
+from .trials import CORES_OF_SIZES, FEWEST_FOR_P99, LOCAL, SCHEDULERS
 
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
 #: The lines of the drivers, which differ without colours, too.
@@ -62,8 +59,8 @@ def line(
     axis: Axes, points: Iterable[tuple[float, Interval]], scheduler: str, driver: str, **more: Any
 ) -> None:
     """Draw a measured curve with its confidence intervals."""
-    look = look_with(scheduler, driver)
-    draw_curve(axis, points, look.pop("color"), **look, **more)
+    look = look_with(scheduler, driver) | more
+    draw_curve(axis, points, look.pop("color"), **look)
 
 
 def scheduler_handles(schedulers: Iterable[str]) -> list[Line2D]:
@@ -191,17 +188,13 @@ def _us(scale: float, latency_us: float) -> float:
 OPERATIONS = {"randread": "(a) random read", "randwrite": "(b) random write"}
 
 
-def cores(published: pd.DataFrame, measured: pd.DataFrame, emulated: pd.DataFrame) -> Figure:
-    """Draw throughput against cores, a row for each target.
-
-    `measured`: Rows of one run in which host and target share their processors. Predictions come
-    from these. `emulated`: Rows of all runs in which host and target have processors of their own.
-    """
+def cores(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
+    """Draw throughput against cores, a row for each target."""
     figure = Figure(figsize=(TWO_COLUMNS, 5.0))
     grid = figure.subplots(len(TARGETS), len(OPERATIONS), sharex="row", sharey="row")
     for axes, target in zip(grid, TARGETS, strict=True):
         for axis, operation in zip(axes, OPERATIONS, strict=True):
-            _by_cores(axis, published, measured, emulated, target, operation)
+            _by_cores(axis, published, measured, target, operation)
         for axis in axes:
             axis.set_ylim(bottom=0)
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -210,24 +203,15 @@ def cores(published: pd.DataFrame, measured: pd.DataFrame, emulated: pd.DataFram
         axis.set_title(title)
     for axis in grid[-1]:
         axis.set_xlabel("cores")
-    drivers = drivers_in(measured)
-    handles = [*scheduler_handles(compared_schedulers(measured)), *source_handles(drivers)]
-    handles += [
-        Line2D([], [], color=GREY, label=f"predicted, {DRIVERS[driver]}", **_predicted_with(driver))
-        for driver in drivers
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    handles = scheduler_handles(compared_schedulers(measured))
+    handles += source_handles(drivers_in(measured))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
     figure.suptitle(f"4 KiB, depth 64, by cores{on_scale(measured)}")
     return figure
 
 
 def _by_cores(
-    axis: Axes,
-    published: pd.DataFrame,
-    measured: pd.DataFrame,
-    emulated: pd.DataFrame,
-    target: str,
-    operation: str,
+    axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: str, operation: str
 ) -> None:
     shown = rows_of(published, target=target, operation=operation)
     shown = shown[shown["cores"].notna()]
@@ -235,8 +219,10 @@ def _by_cores(
         some = rows_of(shown, scheduler=name)
         look = look_of_published(scheduler, markersize=3)
         axis.plot(some["cores"], some["throughput_kiops"], **look)
-    _predicted(axis, rows_of(measured, target=target), target, operation, int(shown["cores"].max()))
-    _emulated(axis, rows_of(emulated, target=target), operation)
+    rows = rows_of(measured, target=target)
+    for driver in drivers_in(rows):
+        for scheduler in compared_schedulers(rows):
+            line(axis, _kiops_by_cores(rows, operation, driver, scheduler), scheduler, driver)
     limit = limit_kiops(target, operation)
     axis.axhline(limit, color=GREY, linewidth=0.8)
     axis.annotate(
@@ -250,50 +236,25 @@ def _by_cores(
     )
 
 
-def _predicted(
-    axis: Axes, rows: pd.DataFrame, target: str, operation: str, most_cores: int
-) -> None:
-    """Draw the measured throughput of one core, and a line of what it predicts for more cores."""
-    for driver in drivers_in(rows):
-        for scheduler in compared_schedulers(rows):
-            name = next((one for one, ours in SCHEDULER.items() if ours == scheduler), scheduler)
-            what = {"target": target, "operation": operation, "driver": driver, "scheduler": name}
-            found = at(rows, THROUGHPUT, **where_of(what, rows), scheduler=scheduler)
-            if found.empty:
-                continue
-            numbers = range(1, most_cores + 1)
-            found_kiops = (predicted_kiops(rows, what, number) for number in numbers)
-            kiops = [rate for rate in found_kiops if rate is not None]
-            axis.plot(numbers, kiops, color=COLOURS[scheduler], **_predicted_with(driver))
-            scale = where_of(what, rows)["time_scale"]
-            one_core = mean_interval(found * scale / 1000)
-            line(axis, [(1, one_core)], scheduler, driver)
-
-
-def _predicted_with(driver: str) -> dict[str, Any]:
-    """Return how a prediction is drawn: with wide gaps for the stock driver."""
-    return {**PREDICTED, "linestyle": (0, (1, 3))} if driver == "stock" else PREDICTED
-
-
-def _emulated(axis: Axes, own: pd.DataFrame, operation: str) -> None:
-    """Draw the mean over all repetitions, each with turns of its own, for each number of cores."""
-    for run in runs(own):
-        for what, some in cells(run.rows, ("target", "driver", "time_scale", "scheduler")):
-            where = {name: what[name] for name in ("target", "driver", "scheduler")}
-            points = [
-                (cast(float, number), mean_interval(found * what["time_scale"] / 1000))
-                for number, rows in some.groupby("cores")
-                if len(found := at(rows, THROUGHPUT, **where, read_percent=READ_PERCENT[operation]))
-            ]
-            if what["scheduler"] in compared_schedulers(own):
-                line(axis, points, what["scheduler"], what["driver"])
+def _kiops_by_cores(
+    rows: pd.DataFrame, operation: str, driver: str, scheduler: str
+) -> list[tuple[float, Interval]]:
+    """Return the rate for each number of cores: the mean over repetitions, whose turns differ."""
+    scale = scale_of(rows) or 1.0
+    where = {"target": rows["target"].iloc[0], "driver": driver, "scheduler": scheduler}
+    where |= {"time_scale": scale, "read_percent": READ_PERCENT[operation]}
+    return [
+        (cast(float, number), mean_interval(found * scale / 1000))
+        for number, some in rows.groupby(rows["cores"].fillna(1))
+        if len(found := at(some, THROUGHPUT, **where))
+    ]
 
 
 CORES = {"nvme_ssd": 4, "ram": 16}
 
 
 def read_share(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
-    """Draw throughput, and SBQ's gain, by share of reads: published, and measured on one core."""
+    """Draw throughput, and SBQ's gain, by share of reads."""
     figure = Figure(figsize=(TWO_COLUMNS, 4.2))
     grid = figure.subplots(2, 2, sharex=True, sharey="row")
     for (above, below), target in zip(grid.T, TARGETS, strict=True):
@@ -310,7 +271,7 @@ def read_share(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
     grid[1, 0].set(ylabel="throughput,\nSBQ / noop", ylim=(0, None))
     handles = scheduler_handles(compared_schedulers(measured))
     handles += source_handles(drivers_in(measured))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
     figure.suptitle(f"Reads and writes mixed, 4 KiB, depth 64{on_scale(measured)}")
     return figure
 
@@ -327,7 +288,7 @@ def _published_shares(above: Axes, below: Axes, published: pd.DataFrame, target:
 def _measured_shares(
     above: Axes, below: Axes, measured: pd.DataFrame, target: str, driver: str
 ) -> None:
-    rows = rows_of(measured, target=target)
+    rows = on_cores(rows_of(measured, target=target), CORES[target])
     scale = scale_of(rows)
     if scale is None:
         return
@@ -341,10 +302,10 @@ def _measured_shares(
 
 
 def request_size(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
-    """Draw throughput in bits against request size: published on 16 cores, measured on one."""
+    """Draw throughput in bits against request size."""
     figure = Figure(figsize=(TWO_COLUMNS, 3.1))
     axes = figure.subplots(1, 2, sharey=True)
-    rows = rows_of(measured, target="ram")
+    rows = on_cores(rows_of(measured, target="ram"), CORES_OF_SIZES)
     for axis, (operation, title) in zip(axes, OPERATIONS.items(), strict=True):
         shown = published[(published["operation"] == operation) & published["request_kb"].notna()]
         for name, scheduler in SCHEDULER.items():
@@ -360,8 +321,8 @@ def request_size(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         log_marks(axis.yaxis, 1, 1.5 * LINK_GBPS)
     axes[0].set_ylabel("throughput (Gb/s, log scale)")
     handles = [*scheduler_handles(compared_schedulers(rows)), *source_handles(drivers_in(rows))]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    figure.suptitle(f"RAM target, depth 64: published on 16 cores, measured on one{on_scale(rows)}")
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    figure.suptitle(f"RAM target, depth 64 (published: {CORES_OF_SIZES} cores){on_scale(rows)}")
     return figure
 
 

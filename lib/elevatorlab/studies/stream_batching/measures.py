@@ -13,13 +13,16 @@ from ...analysis.intervals import Interval, geometric_interval
 from ..kit.cells import paired_ratio, rows_of
 from ..kit.tables import cells
 from .columns import WHERE
-from .published import KIB_BITS, LINK_GBPS, SCHEDULER, core_scaling
+from .published import KIB_BITS, LINK_GBPS, core_scaling
 from .trials import BATCH_NR, BATCH_TIMEOUT_US
 
 DRIVERS = {"stock": "stock driver", "one_send": "one-send driver"}
 TARGETS = {"nvme_ssd": "NVMe SSD", "ram": "RAM block device"}
 
 READ_PERCENT = {"randread": 100, "randwrite": 0}
+
+FULL_DEPTH = 64
+"""From this depth on, the document's curves are flat: the queue is always full."""
 
 THROUGHPUT, MEAN, P99 = "throughput_iops", "latency_mean_us", "latency_p99_us"
 
@@ -49,6 +52,12 @@ def shared(table: pd.DataFrame) -> pd.DataFrame:
 def cores_in(table: pd.DataFrame) -> list[int]:
     """Return the numbers of processors that each side had of its own, in rising order."""
     return sorted({int(number) for number in table["cores"].dropna()})
+
+
+def on_cores(table: pd.DataFrame, cores: int) -> pd.DataFrame:
+    """Return the rows of `apart` with so many cores; where it has none, all rows."""
+    own = apart(table)
+    return table if own.empty else own[own["cores"] == cores]
 
 
 def scale_of(table: pd.DataFrame, scaled: bool = True) -> float | None:
@@ -156,44 +165,14 @@ def times(scale: float | None) -> str:
     return "times unscaled" if scale == 1 else f"all times x {scale:g}" if scale else "no run"
 
 
-# Predictions for several cores, from the throughput of one core. They are not measurements.
-#
-# The premise is that cores share nothing. Then n cores serve n times as many requests, until the
-# link is full or the target's disk reaches its limit. The SSD's limit is taken from the document's
-# own curves, so it is a calibration point. The document's curves do not confirm the premise:
-# `tables.prediction_table` compares predictions and curves.
-
-
-def link_limit_kiops(request_kib: float) -> float:
-    """Return how many requests of a size the document's link carries, in thousands per second."""
-    return LINK_GBPS * 1e9 / (request_kib * KIB_BITS) / 1000
-
-
 def limit_kiops(target: str, operation: str) -> float:
-    """Return the limit of the document's rig, in thousand requests per second.
+    """Return the limit of the document's rig, in thousand requests of 4 KiB per second.
 
     It is that of the link or, if lower, the highest throughput that the document shows for the SSD.
     """
-    link = link_limit_kiops(4)
+    link = LINK_GBPS * 1e9 / (4 * KIB_BITS) / 1000
     if target != "nvme_ssd":
         return link
     table = core_scaling()
     shown = table[(table["target"] == target) & (table["operation"] == operation)]
     return min(link, float(shown["throughput_kiops"].max()))
-
-
-def predicted_kiops(table: pd.DataFrame, row: Mapping[str, Any], cores: int) -> float | None:
-    """Predict a point of Figures 3 and 4 from one core, on the document's scale.
-
-    None if one core was not measured.
-
-    `row`: target, operation, driver, and the document's name of the scheduler.
-    """
-    where = where_of(row, table)
-    found = at(
-        table, THROUGHPUT, **where, scheduler=SCHEDULER.get(row["scheduler"], row["scheduler"])
-    )
-    if found.empty:
-        return None
-    one_core: float = found.mean() / 1000 * where["time_scale"]
-    return min(one_core * cores, limit_kiops(row["target"], row["operation"]))

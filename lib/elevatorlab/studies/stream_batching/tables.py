@@ -20,7 +20,6 @@ from .measures import (
     apart,
     at,
     gain,
-    predicted_kiops,
     scale_of,
     shared,
 )
@@ -48,36 +47,23 @@ CALIBRATION = (
     "this machine's time. To see what depends on the scale, compare the rows with times × 1 in the "
     "other tables with the rows beside them."
 )
-PREDICTION = (
-    "How far you can trust the prediction of Figures 3 and 4: predicted throughput divided by the "
-    "published one, by number of cores. The prediction multiplies the throughput of one core by "
-    "the number of cores, up to the limit of the link or the SSD. A ratio that rises with the "
-    "number of cores suggests that the document's cores slow each other down. The prediction "
-    "leaves this out."
-)
 ON_CORES = (
     "Host and target on processors of their own, depth 64, 4 KiB: requests per second on the "
     "document's scale. SBQ relative to noop was measured on the emulated processors, and has a 95 "
-    "% confidence interval. Beside it is the published ratio. Where one core was measured, the "
-    "table also has the prediction from the cost of a request on one core. docs/multicore.md "
-    "says what these processors leave out."
+    "% confidence interval. Beside it is the published ratio. docs/multicore.md says what these "
+    "processors leave out."
 )
 _RIG = ("target", "driver", "time_scale")
-CORES = (1, 2, 4, 8, 16, 24)
 
 
 def tables(measured: pd.DataFrame) -> list[Captioned]:
     """Return the study's tables, each with its caption."""
-    own, alike = apart(measured), shared(measured)
-    of_one_core = [
+    alike = shared(measured)
+    return [
         overview_table(alike),
         processor_time_table(alike),
         calibration_table(alike),
-        prediction_table(alike),
-    ]
-    return [
-        *of_one_core,
-        *([] if own.empty else [cores_table(own, alike)]),
+        cores_table(apart(measured)),
         *([] if alike["scheduler"].isin(SCHEDULERS).all() else [others_table(alike)]),
     ]
 
@@ -185,50 +171,10 @@ def _host_alone(
     return f"{(published_iops * host_ns / 1e9).mean():.2f}" if host_ns.notna().all() else "–"
 
 
-def prediction_table(measured: pd.DataFrame) -> Captioned:
-    """Return a caption and one row for each run, published curve and driver: the predictions."""
-    shown = core_scaling().set_index(["target", "operation", "scheduler", "cores"])
-    curves = core_scaling()[["target", "operation", "scheduler"]].drop_duplicates()
-    rows = []
-    for run in runs(measured):
-        for target, operation, scheduler in curves.itertuples(index=False):
-            for driver, words in DRIVERS.items():
-                where = {"target": target, "operation": operation, "scheduler": scheduler}
-                if predicted_kiops(run.rows, {**where, "driver": driver}, 1) is not None:
-                    rows.append(
-                        {
-                            "run": run.label,
-                            "target": TARGETS[target],
-                            "operation": operation,
-                            "scheduler": scheduler,
-                            "driver": words,
-                            **_shares(run.rows, {**where, "driver": driver}, shown),
-                        }
-                    )
-    columns = ["run", "target", "operation", "scheduler", "driver", *map(_on, CORES)]
-    return PREDICTION, pd.DataFrame(rows, columns=columns)
+def cores_table(measured: pd.DataFrame) -> Captioned:
+    """Return a caption and a row for each point of Figures 3 and 4.
 
-
-def _on(cores: int) -> str:
-    return f"{cores} core" + ("s" if cores > 1 else "")
-
-
-def _shares(rows: pd.DataFrame, what: Mapping[str, Any], shown: pd.DataFrame) -> dict[str, str]:
-    """Return predicted / published by number of cores; a dash beyond the figure."""
-    found = {}
-    for cores in CORES:
-        place = what["target"], what["operation"], what["scheduler"], cores
-        there = place in shown.index
-        share = there and predicted_kiops(rows, what, cores) / shown.loc[place, "throughput_kiops"]
-        found[_on(cores)] = f"{share:.2f}" if there else "–"
-    return found
-
-
-def cores_table(measured: pd.DataFrame, alike: pd.DataFrame) -> Captioned:
-    """Return a caption and a row for each point of Figures 3 and 4 in `measured`.
-
-    `measured`: Rows in which host and target have cores of their own. `alike`: The other rows. The
-    prediction comes from the first run with one core among these rows.
+    `measured`: Rows in which host and target have cores of their own.
     """
     shown = core_scaling().pivot(
         index=["target", "operation", "cores"], columns="scheduler", values="throughput_kiops"
@@ -237,7 +183,6 @@ def cores_table(measured: pd.DataFrame, alike: pd.DataFrame) -> Captioned:
     for run in runs(measured):
         for what, some in cells(run.rows, ("target", "driver", "time_scale", "cores")):
             for operation, read_percent in READ_PERCENT.items():
-                point = {"target": what["target"], "operation": operation, "driver": what["driver"]}
                 found = _of_cores(some, what, read_percent)
                 place = (what["target"], operation, what["cores"])
                 if found and place in shown.index:
@@ -245,23 +190,13 @@ def cores_table(measured: pd.DataFrame, alike: pd.DataFrame) -> Captioned:
                         {
                             **{"run": run.label, "target": TARGETS[what["target"]]},
                             **{"operation": operation, "cores": f"{what['cores']:g}", **found},
-                            "predicted noop": _predicted(alike, point, int(what["cores"])),
                             "published noop": f"{shown.loc[place, NOOP]:g}",
                             "published": f"{shown.loc[place, SBQ] / shown.loc[place, NOOP]:.3f}",
                         }
                     )
     columns = ["run", "target", "operation", "cores", "noop", "SBQ", "SBQ / noop"]
-    columns += ["predicted noop", "published noop", "published"]
+    columns += ["published noop", "published"]
     return ON_CORES, pd.DataFrame(rows, columns=columns)
-
-
-def _predicted(alike: pd.DataFrame, point: Mapping[str, Any], cores: int) -> str:
-    """Return the prediction for noop from the first run with one core; a dash if there is none."""
-    for run in runs(alike):
-        kiops = predicted_kiops(run.rows, {**point, "scheduler": NOOP}, cores)
-        if kiops is not None:
-            return f"{kiops:.0f}"
-    return "–"
 
 
 def _of_cores(

@@ -43,8 +43,8 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame, apart: pd.DataFram
     `apart`: Rows of the same run in which host and target have a core each. They have no link, so
     only those with a full queue are drawn.
     """
-    figure = Figure(figsize=(TWO_COLUMNS, 2.9))
-    axes = figure.subplots(1, 2, sharey=True)
+    figure = Figure(figsize=(ONE_COLUMN, 4.9))
+    axes = figure.subplots(2, 1, sharex=True, sharey=True)
     full = apart[(apart["cores"] == 1) & (apart["depth"] >= FULL_DEPTH)]
     for axis, target in zip(axes, TARGETS, strict=True):
         _gains(axis, published, measured, target)
@@ -52,14 +52,15 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame, apart: pd.DataFram
             where = {"target": target, "time_scale": scale_of(full), "driver": "stock"}
             line(axis, gains(full, "depth", scheduler, **where), scheduler, "stock", **A_CORE_EACH)
     axes[0].set_ylim(bottom=0)  # of both panels, once all is drawn
-    axes[0].set_ylabel("throughput, SBQ / noop (ratio)")
+    axes[1].set_xlabel("I/O depth (requests, log scale)")
     drivers = drivers_in(measured)
     handles = scheduler_handles(compared_schedulers(measured)[1:])
     handles += source_handles([*drivers, LOCAL] if len(measured) else [])
     if len(full):
         look = look_of("none") | A_CORE_EACH | {"color": GREY}
-        handles.append(Line2D([], [], label="measured, a core for each side", **look))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+        handles.append(Line2D([], [], label="measured, a core each", **look))
+    tight = {"handlelength": 1.5, "handletextpad": 0.4, "columnspacing": 0.8}
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, **tight)
     figure.suptitle("What SBQ gains by holding requests back")
     return figure
 
@@ -76,7 +77,7 @@ def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: 
         local = gains(measured, "depth", scheduler, **where, driver=LOCAL)
         line(axis, local, scheduler, LOCAL, linestyle="none")
     axis.axhline(1, color=GREY, linewidth=0.8)
-    axis.set(xscale="log", xlabel="I/O depth (requests, log scale)", title=TARGETS[target])
+    axis.set(xscale="log", ylabel="throughput, SBQ / noop", title=TARGETS[target])
     marks(axis.xaxis, DEPTHS)
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import stubs
-from elevatorlab.judging import sensitivity
+from elevatorlab.judging import conclusions, sensitivity
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins import studies
@@ -39,35 +39,48 @@ def claims(*verdicts):
 
 @pytest.fixture
 def found():
-    untested = Verdict.NOT_TESTABLE
-    usual = claims(Verdict.REPRODUCED, Verdict.REPRODUCED, untested, untested)
+    same, other, untested = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY, Verdict.NOT_TESTABLE
     return sensitivity.table(
-        [*usual, claim("arithmetic", Verdict.REPRODUCED, "published data")],
+        [
+            *claims(same, same, untested, untested, Verdict.UNDECIDED),
+            claim("arithmetic", same, "published data"),
+        ],
         {
-            "slow": claims(Verdict.REPRODUCED, Verdict.UNDECIDED, untested, untested),
-            "fast": claims(Verdict.REPRODUCED, Verdict.REPRODUCED, Verdict.CONTRADICTED, untested),
+            "slow": claims(Verdict.UNDECIDED, other, untested, untested, same),
+            "fast": claims(same, same, same, untested, other),
         },
     )
 
 
 def test_the_table_has_what_any_machine_could_test(found):
-    assert found["claim"].tolist() == ["s/a", "s/b", "s/c"]
-    assert found["stands"].tolist() == ["yes", "no", "no"]
-    assert found["slow"].tolist() == ["reproduced", "undecided", "not testable here"]
+    assert found["claim"].tolist() == ["s/a", "s/b", "s/c", "s/e"]
+    assert found["slow"].tolist()[:3] == ["undecided", "direction only", "not testable here"]
+
+
+def test_a_verdict_turns_where_two_machines_decide_and_differ(found):
+    assert found["stands"].tolist() == ["yes", "no", "yes", "no"]
     said = sensitivity.counts(found)
-    assert said == ["slow: 2 of 3 verdicts stand", "fast: 2 of 3 verdicts stand"]
+    assert said == ["slow: 1 of 4 verdicts turn", "fast: 0 of 4 verdicts turn"]
+
+
+def test_a_verdict_that_turns_is_counted_as_not_testable(found):
+    turned = sensitivity.flips(found)
+    shown = claims(Verdict.REPRODUCED, Verdict.REPRODUCED)
+    (one,) = conclusions.outcomes(shown, turned)
+    assert (one.predictions, one.tested, one.data) == (2, 1, {Verdict.REPRODUCED: 1})
+    elsewhere = [claim(name, Verdict.REPRODUCED, "host") for name in "ab"]
+    assert conclusions.outcomes(elsewhere, turned) == conclusions.outcomes(elsewhere)
 
 
 def test_a_verdict_that_flips_says_so_in_the_report(found, tmp_path, monkeypatch):
     monkeypatch.setattr(sensitivity, "FOLDER", tmp_path)
     found.to_csv(sensitivity.file("s"), index=False)
     flips = sensitivity.stored_flips()
-    sentence = "The preset quick comes to reproduced, and to another verdict with slow (undecided)."
-    assert flips["s/b"] == sentence and "s/a" not in flips
+    assert set(flips) == {"s/b", "s/e"} and "slow (direction only)" in flips["s/b"]
     shown = [*claims(Verdict.REPRODUCED, Verdict.REPRODUCED), claim("c", Verdict.UNDECIDED, "host")]
     report_pages.build(tmp_path / "report", shown, flips=flips)
     page = (tmp_path / "report" / "claims.html").read_text()
-    assert page.count(sentence) == page.count('class="flips"') == 1
+    assert page.count(flips["s/b"]) == page.count('class="flips"') == 1
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from .claim import UNMEASURED, Claim, Role, is_measured
 from .claims import by_place, by_study, how_many, independently, verdict_counts
 from .comparison import Comparison
 from .independence import independent
-from .matching import in_words
+from .matching import DETERMINISTIC, in_words
 from .value_texts import both_texts, measured_text, published_text
 from .verdicts import DECIDED, TIE_MARGIN, Verdict
 
@@ -69,13 +69,15 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     return [_counts(speaks, len(runs)), *filter(None, why), *said]
 
 
-def totals(claims: Sequence[Claim]) -> str:
+def totals(claims: Sequence[Claim], turned: Collection[str] = ()) -> str:
     """Count the predictions of all studies in one sentence: how many were tested, on what data.
 
     Of each study, the run that decided most counts. Predictions that share a datum or a measurement
-    are one datum, with the worst of their verdicts (`independence.independent`).
+    are one datum, with the worst of their verdicts (`independence.independent`). `turned`: Claims
+    that another deterministic machine decides otherwise (`sensitivity.flips`): nobody knows which
+    machine is the document's, so they are not testable here.
     """
-    documents = outcomes(claims)
+    documents = outcomes(claims, turned)
     counted = sum(one.predictions for one in documents)
     tested = sum(one.tested for one in documents)
     data = Counter[Verdict]()
@@ -99,15 +101,24 @@ class Outcome(NamedTuple):
     data: dict[Verdict, int]
 
 
-def outcomes(claims: Sequence[Claim]) -> list[Outcome]:
-    """Return what became of each document's predictions in the run that decided most."""
+def outcomes(claims: Sequence[Claim], turned: Collection[str] = ()) -> list[Outcome]:
+    """Return what became of each document's predictions in the run that decided most.
+
+    `turned`: See `totals`.
+    """
     found = []
     for some in by_study([one for one in claims if one.role == Role.PREDICTION]):
-        counted = _deciding_most(by_place(some))
+        counted = [_if_it_stands(one, turned) for one in _deciding_most(by_place(some))]
         tested = [one for one in counted if one.verdict != Verdict.NOT_TESTABLE]
         data = independent(counted)
         found.append(Outcome(some[0].study, len(counted), len(tested), data))
     return found
+
+
+def _if_it_stands(claim: Claim, turned: Collection[str]) -> Claim:
+    if claim.testbed != DETERMINISTIC or claim.id not in turned:
+        return claim
+    return claim.model_copy(update={"verdict": Verdict.NOT_TESTABLE})
 
 
 def _deciding_most(runs: Sequence[list[Claim]]) -> list[Claim]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import yaml
 
 from ..errors import ElevatorLabError
-from ..judging import verdict_cache
+from ..judging import sensitivity, verdict_cache
 from ..judging.claim import Kind, Role
 from ..judging.claims import ROLES, verdict_counts
 from ..judging.conclusions import outcomes, totals
@@ -134,7 +134,7 @@ def found() -> str:
 
 def all_totals() -> str:
     """Return the sentence that counts what the reference made of the predictions of all studies."""
-    return totals(verdict_cache.every_claim())
+    return totals(verdict_cache.every_claim(), sensitivity.stored_flips())
 
 
 def totals_by_study() -> str:
@@ -145,7 +145,7 @@ def totals_by_study() -> str:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     names = [study.NAME for study in studies.ours()]
-    for one in outcomes(verdict_cache.every_claim()):
+    for one in outcomes(verdict_cache.every_claim(), sensitivity.stored_flips()):
         data = [one.data.get(verdict, 0) for verdict in decided]
         cells = (names.index(one.study) + 1, one.predictions, one.tested, *data)
         lines.append(f"| {' | '.join(map(str, cells))} |")

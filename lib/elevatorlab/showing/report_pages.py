@@ -130,7 +130,7 @@ def build(
         "studies": studies,
         "origins": origins,
         "total": how_many(claims),
-        "totals": totals(claims),
+        "totals": totals(claims, flips or ()),
     }
     verified = {"attested": attested[::-1], "constants": SHARED, "running": running}
     _write(environment, out / "index.html", "index.html", shared | verified)

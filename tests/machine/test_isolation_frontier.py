@@ -14,7 +14,6 @@ GIVEN = {
     "experiments": ["frontier"],
     "frontier_loads": ["two"],
     "frontier_mechanisms": ["none", "io_cost", "io_class", "bfq", "share"],
-    "frontier_weights": [],
     "frontier_total_weights": [30],
     "frontier_vrates": [[80, 100]],
     "frontier_agings_ms": [10_000],

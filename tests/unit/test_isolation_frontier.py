@@ -89,27 +89,24 @@ def test_a_fixed_limit_is_that_of_all_offenders_together():
 
 def test_the_cost_controller_has_every_weight_with_every_rate_and_wait():
     vrates = [[25, 100], [80, 80]]
-    given = {"frontier_weights": [10, 100], "frontier_vrates": vrates}
+    given = {"frontier_total_weights": [10, 100], "frontier_vrates": vrates}
     found = settings("io_cost", frontier_waits_ms=[2.5, 5], **given)
     assert list(found) == [
-        "weight 10, vrate 25-100, 2.5 ms",
-        "weight 10, vrate 25-100, 5 ms",
-        "weight 10, vrate 80",
-        "weight 100, vrate 25-100, 2.5 ms",
-        "weight 100, vrate 25-100, 5 ms",
-        "weight 100, vrate 80",
+        f"weight {weight} in all, vrate {vrate}, {wait} ms"
+        for weight in (10, 100)
+        for vrate in ("25-100", "80-80")
+        for wait in ("2.5", "5")
     ]
-    trial = found["weight 10, vrate 25-100, 2.5 ms"]
-    assert trial.io_cost.qos["wlat"] == 2500
+    trial = found["weight 10 in all, vrate 25-100, 2.5 ms"]
+    assert trial.io_cost.qos["wlat"] == trial.io_cost.qos["rlat"] == 2500
     assert (trial.io_cost.qos["min"], trial.io_cost.qos["max"]) == (25, 100)
     assert limits(trial, "overloaded")[0].weight == 10
     assert {one.weight for one in limits(trial, "normal")} == {100}
 
 
 def test_a_weight_of_all_offenders_together_is_that_of_one_parent():
-    given = {"frontier_weights": [], "frontier_total_weights": [30], "frontier_vrates": [[80, 100]]}
+    given = {"frontier_total_weights": [30], "frontier_vrates": [[80, 100]]}
     (trial,) = settings("io_cost", frontier_loads=["many"], **given).values()
-    assert trial.labels["setting"] == "weight 30 in all, vrate 80-100, 5 ms"
     of_all = sum(one.weight for one in limits(trial, "overloaded"))
     assert of_all / limits(trial, "normal")[0].weight == 30 / 100
 

@@ -370,7 +370,8 @@ def cost_model(sla_wait_ms: float, least: float = 25, most: float = 100) -> IoCo
 # none         only one: nothing limits the offenders
 # io_max       a fixed limit for all offenders together, as if their load were known
 # io_cost      the offenders' weight (normal containers have 100), the bounds of the
-#              controller's rate (vrate, in percent) and the wait above which it slows down
+#              controller's rate (vrate, in percent) and the wait above which it slows down, which
+#              also sets its period
 # io_class     how long a request may wait until mq-deadline gives it its turn, whatever its class;
 #              the offenders' writes have the class idle
 # bfq          the offenders' weight (normal containers have 1000), with bfq's defaults, without
@@ -482,23 +483,18 @@ def settings(parameters: Parameters, mechanism: str, offenders: int) -> Iterator
 
 
 def _cost_settings(parameters: Parameters, offenders: int) -> Iterator[Setting]:
-    weights = [
-        (f"weight {weight}", _weights(NORMAL_WEIGHT_COST, weight))
-        for weight in parameters.frontier_weights
-    ]
-    # Weights of so many containers as if the offenders had one parent with that weight.
-    weights += [
-        (f"weight {weight} in all", _weights(NORMAL_WEIGHT_COST * offenders, weight))
-        for weight in parameters.frontier_total_weights
-    ]
-    for named, limits in weights:
+    for weight in parameters.frontier_total_weights:
+        # Weights of so many containers as if the offenders had one parent with that weight.
+        limits = _weights(NORMAL_WEIGHT_COST * offenders, weight)
         for least, most in parameters.frontier_vrates:
-            # At a fixed rate, the wait has no effect: one value of it is enough.
-            for wait_ms in parameters.frontier_waits_ms if least < most else (0,):
-                cost = cost_model(wait_ms or parameters.sla_wait_ms, least, most)
-                name = f"{named}, vrate {least:g}"
-                name += f"-{most:g}, {wait_ms:g} ms" if least < most else ""
-                yield Setting(name, {"limits": limits, "io_cost": cost})
+            for wait_ms in parameters.frontier_waits_ms:
+                cost = cost_model(wait_ms, least, most)
+                # The control period is twice the longer target, also at a fixed rate. That of reads
+                # would be the kernel's 25 ms, though nobody reads (ioc_refresh_period_us).
+                qos = {**cost.qos, "rlat": cost.qos["wlat"]}
+                name = f"weight {weight} in all, vrate {least:g}-{most:g}, {wait_ms:g} ms"
+                fields = {"limits": limits, "io_cost": cost.model_copy(update={"qos": qos})}
+                yield Setting(name, fields)
 
 
 def _weights(normal: int, overloaded: int) -> dict[str, Limits]:

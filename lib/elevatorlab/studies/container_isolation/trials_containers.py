@@ -145,8 +145,8 @@ class Parameters(CommonParameters):
     frontier_limits_kb_s: tuple[Positive, ...] = (800, 1000, 1200, 1400, 1600)
     frontier_weights: tuple[Weight, ...] = (10, 30, 100)
     #: Experiment ``frontier``: weights of all offenders together under ``io_cost``. One weight then
-    #: suits loads with one offender and with many.
-    frontier_total_weights: tuple[Weight, ...] = ()
+    #: suits loads with one offender and with many. The others are those of each under bfq.
+    frontier_total_weights: tuple[Weight, ...] = (10, 30, 100)
     frontier_vrates: tuple[tuple[Percent, Percent], ...] = ((25, 100), (80, 80), (100, 100))
     frontier_waits_ms: tuple[Positive, ...] = (5,)
     #: Experiment ``frontier``: how long the requests of offenders may wait under ``io_class``, in
@@ -221,10 +221,13 @@ PRESETS: dict[str, dict[str, Any]] = {
             *("slae-paper", "ute-paper", "slae", "ute", *_ONLY_OURS),
         ),
         "frontier_loads": get_args(FrontierLoad),
-        "frontier_limits_kb_s": tuple(range(300, 2500, 100)),
+        # Every 100 kB/s where some load turns, by an earlier image's results.
+        "frontier_limits_kb_s": (
+            *(300, 400, 500, 700, 900, *range(1000, 1601, 100), 1800, 2000, 2200, 2400),
+        ),
         "frontier_weights": (10, 100),
-        "frontier_total_weights": (2, 20, 30, 45, 60),
-        "frontier_vrates": ((25, 100), (80, 100), (85, 85), (100, 100)),
+        "frontier_total_weights": (2, 10, 20, 26, 30, 34, 38, 45, 60),
+        "frontier_vrates": ((25, 100), (75, 125), (85, 85), (100, 100)),
         "frontier_repetitions": 5,
         "warm_up_s": 1,
         "deadline_s": 300,

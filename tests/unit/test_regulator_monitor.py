@@ -275,6 +275,8 @@ def test_a_recorded_overload_is_throttled_on_sight(tmp_path):
 class Engine:
     """An engine of one container, which ended after the engine was asked."""
 
+    devices = ("/dev/loop4",)
+
     def changed(self):
         return True
 
@@ -283,7 +285,7 @@ class Engine:
 
     def inspect(self, container):
         config = {"Labels": {"elevatorlab.class": "1"}}
-        host = {"Devices": [{"PathOnHost": "/dev/loop4"}]}
+        host = {"Devices": [{"PathOnHost": path} for path in self.devices]}
         return {
             **{"Id": container, "Name": "/c", "State": {"Pid": 7}},
             **{"Config": config, "HostConfig": host},
@@ -301,3 +303,19 @@ def test_a_container_that_ended_is_not_taken_for_the_whole_machine(tree, place, 
     containers = EngineContainers(Engine(), [], ["loop4"], (), *where)
     found, notes = containers.targets()
     assert (len(found), notes) == (targets, [])
+
+
+def test_a_layer_of_which_the_engine_says_nothing_is_found_by_the_kernels_mounts(tree, monkeypatch):
+    """Docker 29 keeps images in containerd, and names no folder of theirs."""
+    (tree.proc / "7").mkdir()
+    (tree.proc / "7/cgroup").write_text("0::/a\n")
+    layer = "overlay overlay rw,lowerdir=/l,upperdir=/layers/9/fs,workdir=/w"
+    (tree.proc / "7/mountinfo").write_text(f"9 1 0:60 / / rw,relatime - {layer}\n")
+    (tree.root / "a" / V2.needed).touch()
+    disks = {"/layers/9/fs": "sda"}
+    monkeypatch.setattr(type(tree.topology), "device_of", lambda self, path: disks.get(path))
+    engine = Engine()
+    engine.devices = ()
+    where = V2(tree.root), tree.topology, tree.proc
+    ((target,), notes) = EngineContainers(engine, [], [], (), *where).targets()
+    assert (target.devices, notes) == (("sda",), [])

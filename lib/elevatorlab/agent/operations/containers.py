@@ -6,6 +6,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from ..regulator.targets import Target, class_of, mark_own
+from .audited_host import mounts_of
 from .engine import EngineGone
 
 if TYPE_CHECKING:
@@ -108,9 +109,20 @@ class EngineContainers:
         """Return the devices given to a container, or those under its volumes, or its root's."""
         given = [entry["PathOnHost"] for entry in container["HostConfig"].get("Devices") or []]
         volumes = [mount["Source"] for mount in container.get("Mounts", []) if mount.get("Source")]
-        layer = (container.get("GraphDriver", {}).get("Data") or {}).get("UpperDir")
         names = self._names(given) or self._names(volumes) - self.common
-        return sorted(names or self._names([layer] if layer else []))
+        return sorted(names or self._names(self._layers(container)))
+
+    def _layers(self, container: Mapping[str, Any]) -> list[str]:
+        """Return the folder that a container's own files are written to, if anybody says so.
+
+        With the image store of containerd, Docker's default since version 29, only the kernel does.
+        """
+        told = ((container.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
+        seen = mounts_of(self.proc / str(container["State"]["Pid"]) / "mountinfo")
+        options = [
+            one.partition("=") for mount in seen if mount.point == "/" for one in mount.options
+        ]
+        return [told] if told else [value for name, _, value in options if name == "upperdir"]
 
     def _names(self, paths: Iterable[str]) -> set[str]:
         names: set[str] = set()

@@ -214,18 +214,23 @@ def test_a_number_of_no_known_form_is_refused():
 
 
 def test_the_programs_of_a_host_are_asked(tmp_path, monkeypatch):
-    """One answers, one fails, and one is not there."""
+    """One answers all but what has ended since, one fails, and one is not there."""
     program = tmp_path / "docker"
     answer = json.dumps(engine({}, BlkioWeight=300))
-    program.write_text(f"#!/bin/sh\ncase $1 in ps) echo 0f;; *) echo '{answer}';; esac\n")
-    (tmp_path / "systemctl").write_text("#!/bin/sh\nexit 1\n")
+    said = f"case $1 in ps) echo 0f 1f;; *) echo '{answer}'; echo no 1f >&2; exit 1;; esac"
+    program.write_text(f"#!/bin/sh\n{said}\n")
+    (tmp_path / "systemctl").write_text("#!/bin/sh\necho cannot connect >&2; exit 1\n")
     for name in ("docker", "systemctl"):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert [one.name for one in fetched()] == ["web"]
+    wanted, answers = fetched()
+    assert [one.name for one in wanted] == ["web"]
+    assert answers == {"docker": "", "systemctl": "cannot connect"}
     (tmp_path / "systemctl").write_text(
         "#!/bin/sh\necho Id=a.service\necho IOReadIOPSMax=/dev/sda fast\n"
     )
-    assert [one.name for one in fetched()] == ["web"]  # whatever another says
+    wanted, answers = fetched()
+    assert [one.name for one in wanted] == ["web"]  # whatever another says
+    assert "fast" in answers["systemctl"]
     program.unlink()
-    assert fetched() == []
+    assert fetched() == ([], {"systemctl": answers["systemctl"]})

@@ -143,13 +143,22 @@ def v2(tmp_path):
     return Audited(tmp_path, 2)
 
 
+def test_who_gave_no_answer_is_told(v2):
+    host = v2.host()
+    host.answers = {"docker": "", "podman": "cannot connect"}
+    (found,) = audit(host)
+    assert (found.kind, found.severity, found.subject) == (Kind.NOT_ASKED, NOTE, "podman")
+    assert "asked: docker;" in page(host, [found])
+
+
 # Hosts in order
 
 
 def test_a_host_without_limits_has_no_findings(either):
     assert either.found() == []
     version = either.hierarchy.version
-    assert page(either.host(), []) == f"cgroup v{version}, 1 cgroups looked at; findings: 0\n"
+    said = page(either.host(), [])
+    assert f"cgroup v{version}, 1 cgroups looked at: 0 limits" in said
 
 
 def test_a_host_with_ext4_and_the_default_writeback_throttling_has_notes_alone(tmp_path):
@@ -599,12 +608,21 @@ def test_what_a_volume_alone_counts_is_charged(v1):
     assert v1.kinds() == [("v1-buffered-writes", ERROR)]
 
 
+@pytest.mark.parametrize(("charged", "found"), [(0, ["uncharged-writes"]), (64 * MIB, [])])
+def test_writes_that_nobody_charges_are_told_though_no_file_says_why(v2, charged, found):
+    v2.mounted(("8:1", "/", "vfat"))
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.did(written=charged)
+    assert [kind for kind, _ in v2.kinds()] == found
+
+
 def test_what_is_mounted_read_only_is_not_written_to(v2):
     v2.mounted(("8:1", "/", "xfs"))
     v2.limited()
     line = mount_line(90, "0:50", "/models", "nfs4", source="server:/models")
     v2.process(64 * MIB, mountinfo=line.replace("rw,relatime", "ro,relatime"))
-    assert v2.found() == []
+    assert v2.kinds() == [("uncharged-writes", WARNING)]
     v2.mounted(("8:1", "/", "ext4"))
     hosts = mount_line(91, "8:1", "/etc/hosts", "ext4").replace("rw,relatime", "ro,relatime")
     (v2.proc / "41/mountinfo").write_text(hosts + line)
@@ -636,11 +654,11 @@ def test_the_journals_mode_may_be_in_the_superblock(v2):
     folder = v2.proc / "fs/ext4/sda1"
     folder.mkdir(parents=True)
     (folder / "options").write_text("rw\ndelalloc\ndata=ordered\n")
-    assert v2.kinds() == [("shared-journal", NOTE)]
+    assert v2.kinds() == [("uncharged-writes", WARNING), ("shared-journal", NOTE)]
     (folder / "options").write_text("rw\ndelalloc\ndata=journal\n")
     assert v2.kinds() == [("data-journal-writes", ERROR)]
     (folder / "options").write_text("rw\nnodelalloc\n")  # without a journal
-    assert v2.found() == []
+    assert v2.kinds() == [("uncharged-writes", WARNING)]
 
 
 def test_a_journal_on_another_disk_is_no_matter_of_the_limit(v2):
@@ -849,6 +867,16 @@ def test_a_weight_that_one_of_two_disks_keeps_to(tmp_path):
     assert finding.evidence["weighed_disks"] == ["sda"]
     tree.did(4096, 4096)  # on sda alone
     assert tree.found() == []
+
+
+def test_a_weight_on_a_disk_where_the_scheduler_never_idles_may_count_for_little(tmp_path):
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.write("io.bfq.weight", "default 300")
+    folder = tree.folder / "sys/class/block/sda/queue/iosched"
+    folder.mkdir()
+    for idle_ms, found in (("8", []), ("0", [("weight-ignored", NOTE)])):
+        (folder / "slice_idle").write_text(f"{idle_ms}\n")
+        assert tree.kinds() == found
 
 
 def test_one_of_two_files_is_enough_for_a_weight(tmp_path):
@@ -1306,8 +1334,8 @@ def test_cgroups_are_chosen_by_a_pattern(tmp_path):
     tree.cgroup("kubepods.slice/pod1")
     assert [path.name for path in tree.host("/kubepods.slice/*").groups] == ["pod1"]
     assert audit(tree.host("kubepods.slice*")) == [] and audit(tree.host("bat*")) != []
-    assert tree.host("kube*").groups == [tree.root / "kubepods.slice"]  # one level, as everywhere
-    assert len(tree.host("kubepods.slice/**").groups) == 2
+    both = [tree.root / "kubepods.slice", tree.root / "kubepods.slice/pod1"]
+    assert tree.host("kube*").groups == both == tree.host("kubepods.slice/**").groups
     with pytest.raises(Refused, match=r"fits 'docker/\*'; found none of 3; give a path"):
         tree.host("docker/*")
 

@@ -8,7 +8,6 @@ of their own configuration; it is taken as JSON, too.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import pathlib
 import re
@@ -265,30 +264,36 @@ def _of_class(asked: Asked, name: str, classes: Mapping[str, Any]) -> Asked:
     return asked._replace(limits=tuple(limits), weights=tuple(weights))
 
 
-def fetched() -> list[Asked]:
-    """Return what the engines and systemd of this host say, those that are there."""
-    texts = []
-    for engine in ("docker", "podman"):
-        running = _output([engine, "ps", "--quiet", "--no-trunc"]).split()
-        if running:
-            texts.append((engine, _output([engine, "inspect", *running])))
-    names = ("Id", "ControlGroup", *units.SHOWN)
-    options = [f"--property={name}" for name in names]
-    every = ("*.service", "*.slice", "*.scope")
-    texts.append(("systemctl", _output(["systemctl", "show", *options, *every])))
+def fetched() -> tuple[list[Asked], dict[str, str]]:
+    """Return what the engines and systemd of this host say, and who of them did not, and why."""
     found: list[Asked] = []
-    for name, text in texts:
-        with contextlib.suppress(Refused):  # an answer of a version that nobody knows yet
-            found += parsed([(name, text)]) if text.strip() else []
-    return found
+    answers: dict[str, str] = {}
+    for program in filter(shutil.which, ("docker", "podman", "systemctl")):
+        text, answers[program] = _answer(program)
+        try:
+            found += parsed([(program, text)]) if text.strip() else []
+        except Refused as unread:  # an answer of a version that nobody knows yet
+            answers[program] = str(unread)
+    return found, answers
 
 
-def _output(argv: list[str]) -> str:
-    """Return what a program prints; nothing where it is not there, or fails."""
-    if shutil.which(argv[0]) is None:
-        return ""
+def _answer(program: str) -> tuple[str, str]:
+    """Return what a program says of all that runs, and why it said nothing."""
+    if program == "systemctl":
+        options = [f"--property={name}" for name in ("Id", "ControlGroup", *units.SHOWN)]
+        return _output([program, "show", *options, "*.service", "*.slice", "*.scope"])
+    running, problem = _output([program, "ps", "--quiet", "--no-trunc"])
+    return _output([program, "inspect", *running.split()]) if running.strip() else ("", problem)
+
+
+def _output(argv: list[str]) -> tuple[str, str]:
+    """Return what a program prints, and why it printed nothing.
+
+    Engines fail, and print the rest, where one of several containers has ended since.
+    """
     try:
         run = subprocess.run(argv, capture_output=True, text=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return run.stdout if run.returncode == 0 else ""
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return "", str(problem)
+    failed = run.returncode and not run.stdout.strip()
+    return run.stdout, (run.stderr.strip() or f"status {run.returncode}") if failed else ""

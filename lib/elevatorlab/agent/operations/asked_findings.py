@@ -314,8 +314,8 @@ def why_dropped(host: Host, one: Asked, folder: pathlib.Path, key: str) -> str:
     if host.hierarchy.version == 2 and not (folder / "io.max").exists():
         return "there is no io.max, which needs a kernel with CONFIG_BLK_DEV_THROTTLING: boot one"
     return (
-        "the runtime dropped it: see its log, or set it again while the container runs (docker "
-        "update, systemctl set-property)"
+        "the runtime dropped it: see its log, or set it again while the container runs (systemctl "
+        "set-property --runtime UNIT)"
     )
 
 

@@ -19,15 +19,14 @@ from ..regulator.topology import Topology, find_cgroups
 from . import asked
 from .asked_findings import folders_of, of_asked
 from .audited_host import Host, own_mounts
-from .findings import Kind, above_notes
+from .findings import Finding, Kind, Severity, above_notes
 from .kernel_findings import of_kernel
-from .weight_findings import of_weights
+from .weight_findings import is_weighed, of_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .audited_host import Hierarchy
-    from .findings import Finding
 
 EXIT_CLEAN, EXIT_FOUND, EXIT_REFUSED = 0, 1, 2
 
@@ -64,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="only these, by their path below the root: kubepods.slice/*",
+        help="only these and those below them, by their path below the root: kubepods.slice",
     )
     reader.add_argument(
         "--asked",
@@ -92,9 +91,12 @@ def host_of(options: argparse.Namespace) -> Host:
     live = root == pathlib.Path("/")
     hierarchy = live_cgroups(root) if live else copied_cgroups(root)
     topology = Topology(root / "sys", root / "proc")
-    wanted = asked.read(options.asked) if options.asked else asked.fetched() if live else []
+    if options.asked:
+        wanted, answers = asked.read(options.asked), {str(one): "" for one in options.asked}
+    else:
+        wanted, answers = asked.fetched() if live else ([], {})
     groups = chosen(hierarchy, options.cgroup)
-    host = Host(hierarchy, topology, groups, wanted, root / STATE, root)
+    host = Host(hierarchy, topology, groups, wanted, root / STATE, root, answers)
     if options.cgroup:
         host.asked = [one for one in wanted if {*folders_of(host, one)} & {*groups}]
     return host
@@ -127,7 +129,7 @@ def copied_cgroups(root: pathlib.Path) -> Hierarchy:
 
 
 def chosen(hierarchy: Hierarchy, patterns: Iterable[str]) -> list[pathlib.Path]:
-    """Return the cgroups below the root that fit any of the patterns; all without a pattern."""
+    """Return the cgroups that fit any of the patterns, and all below them; all without any."""
     root = hierarchy.root
     wanted = [pattern.strip("/") for pattern in patterns]
     found: set[str] = set()
@@ -139,16 +141,28 @@ def chosen(hierarchy: Hierarchy, patterns: Iterable[str]) -> list[pathlib.Path]:
                 f"{len(targets.fitting('**', root))}; give a path as systemd-cgls prints it, or a "
                 "pattern, where * stands for one level and ** for any number"
             )
-        found.update(fitting)
+        found.update(fitting, targets.fitting(f"{pattern}/**", root))
     return [pathlib.Path(folder) for folder in sorted(found)]
 
 
 def audit(host: Host) -> list[Finding]:
     """Return every finding, the worst first, and those of one cgroup together."""
-    found = [*of_asked(host), *of_kernel(host), *of_weights(host)]
+    found = [*unanswered(host), *of_asked(host), *of_kernel(host), *of_weights(host)]
     told = [one for one in found if one.kind is Kind.DROPPED]
     found = [one for one in found if not any(explains(host, cause, one) for cause in told)]
     return sorted(found, key=lambda one: (one.severity.rank, one.subject, one.kind.value))
+
+
+def unanswered(host: Host) -> Iterator[Finding]:
+    """Yield each program that was asked what limits it gave, and did not say."""
+    for program, problem in host.answers.items():
+        if problem:
+            yield Finding(
+                *(Kind.NOT_ASKED, Severity.NOTE, program),
+                {"problem": problem},
+                "what it was asked to limit is not compared with what the kernel holds, since it "
+                "gave no answer; give its answer by --asked FILE",
+            )
 
 
 def explains(host: Host, dropped: Finding, other: Finding) -> bool:
@@ -168,5 +182,11 @@ def page(host: Host, findings: Sequence[Finding]) -> str:
         f"  {', '.join(f'{name}: {value}' for name, value in finding.evidence.items())}\n\n"
         for finding in findings
     ]
-    looked_at = f"cgroup v{host.hierarchy.version}, {len(host.groups)} cgroups looked at"
-    return "".join(lines) + f"{looked_at}; findings: {len(findings)}\n"
+    limits = sum(len(host.limits(folder)) for folder in host.groups)
+    weights = sum(is_weighed(host, folder) for folder in host.groups)
+    answered = [program for program, problem in host.answers.items() if not problem]
+    return "".join(lines) + (
+        f"cgroup v{host.hierarchy.version}, {len(host.groups)} cgroups looked at: {limits} limits, "
+        f"{weights} cgroups with weights; asked: {', '.join(answered) or 'nobody'}; "
+        f"findings: {len(findings)}\n"
+    )

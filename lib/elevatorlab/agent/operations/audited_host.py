@@ -17,7 +17,7 @@ from ..regulator.shared_journals import ORDERED, lines_of, text_of, waiting_byte
 from .findings import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..groups.hierarchies import V1, V2
     from ..regulator.topology import Topology
@@ -203,6 +203,8 @@ class Host:
     state: pathlib.Path | None = None
     #: Below it lies `/dev`.
     root: pathlib.Path = pathlib.Path("/")
+    #: Who was asked for `asked`, and why one did not answer; empty for who did.
+    answers: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.devices = Devices(self.topology.sys)

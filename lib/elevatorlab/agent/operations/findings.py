@@ -37,6 +37,7 @@ class Kind(enum.Enum):
     NOT_SUPPORTED = "not-supported"
     UNRESOLVED = "device-unresolved"
     NOT_FOUND = "cgroup-not-found"
+    NOT_ASKED = "not-asked"
     # Of the device that a limit names.
     NO_DISK = "no-disk"
     GONE = "device-gone"
@@ -49,6 +50,7 @@ class Kind(enum.Enum):
     ZFS = "zfs-writes"
     NETWORK = "network-writes"
     DATA_JOURNAL = "data-journal-writes"
+    UNCHARGED = "uncharged-writes"
     OTHER_DIRECTION = "other-direction"
     OTHER_DISK = "other-disk"
     PARENT_STRICTER = "parent-stricter"

@@ -194,9 +194,17 @@ def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
         yield from charged_to_others(host, limit, writes, alone, writes.severity())
     elif host.hierarchy.version == 1:
         yield from buffered(host, limit, writes)
-    else:
+    elif seen:
         severity = ERROR if writes.passed else NOTE
         yield from charged_to_others(host, limit, writes, seen, severity)
+    elif writes.passed:
+        yield Finding(
+            *(Kind.UNCHARGED, Severity.WARNING, host.subject(limit.cgroup)),
+            figures(limit, writes),
+            "its writes pass its limit by, and these files do not say why: they are charged to "
+            "nobody or to another cgroup (file systems without writeback by cgroup, such as FAT, "
+            "and RAID's own threads do so); limit its reads, or what writes for it",
+        )
 
 
 def talks(host: Host, limit: Limit) -> bool:

@@ -45,6 +45,7 @@ def of_weights(host: Host) -> Iterator[Finding]:
     """Yield every finding about weights and goals, cgroup by cgroup."""
     for folder in host.groups:
         yield from unweighed(host, folder)
+        yield from never_idle(host, folder)
         yield from latency_beside_cost(host, folder)
         yield from unranked(host, folder)
 
@@ -77,6 +78,25 @@ def unweighed(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
     )
 
 
+def never_idle(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
+    """Yield a weight on a disk whose scheduler does not wait for who has its turn.
+
+    Who has one request at a time in flight then has none when its turn comes.
+    """
+    weighed = [disk for disk in used(host, folder) if set_weights(host, folder, disk)]
+    for disk in weighed:
+        idle = host.devices.queue(disk, "iosched/slice_idle")
+        scheduler = schedulers.selected(host.devices.queue(disk, "scheduler"))
+        if idle == "0" and not costed(host, host.devices.number(disk)):
+            yield Finding(
+                *(Kind.WEIGHT_IGNORED, Severity.NOTE, host.subject(folder)),
+                {"disk": disk, "scheduler": scheduler, "slice_idle": 0},
+                f"its weight counts on {disk} only while it has several requests in flight, since "
+                f"{scheduler} does not wait for its next one; echo 8 > "
+                f"/sys/block/{disk}/queue/iosched/slice_idle",
+            )
+
+
 def weighed_again(host: Host, disk: str, cost: bool) -> str:
     """Return how weights get an effect on a disk; `cost`: also by the cost controller."""
     file, scheduler = next(
@@ -101,6 +121,11 @@ def set_weights(host: Host, folder: pathlib.Path, disk: str) -> dict[str, int]:
         if weight is not None and weight != weigher.default:
             found[file] = weight
     return found
+
+
+def is_weighed(host: Host, folder: pathlib.Path) -> bool:
+    """Tell whether somebody set a weight of a cgroup, on any disk that it may use."""
+    return any(set_weights(host, folder, disk) for disk in used(host, folder))
 
 
 def weight_on(folder: pathlib.Path, file: str, *numbers: str) -> int | None:

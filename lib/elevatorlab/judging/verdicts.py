@@ -396,12 +396,12 @@ def _of_sides(sides: Sequence[int | None], excluded: bool) -> Verdict:
     return Verdict.CONTRADICTED if excluded else Verdict.UNDECIDED
 
 
-def to_decide_sides(measured: Iterable[Interval], margin: float, neutral: float = 1) -> int | None:
-    """Estimate how many repetitions would decide on which side of no difference each is."""
-    open_ones = [one for one in measured if one.direction(neutral, margin) is None]
+def to_decide_sides(ratios: Iterable[Interval], margin: float) -> int | None:
+    """Estimate how many repetitions would decide on which side of 1 each ratio is."""
     needed = [
-        repetitions_to_decide(each, lambda one: one.direction(neutral, margin) is not None)
-        for each in open_ones
+        repetitions_to_decide(each, lambda one: one.direction(1, margin) is not None)
+        for each in ratios
+        if each.direction(1, margin) is None
     ]
     return None if None in needed else max((n for n in needed if n), default=None)
 

@@ -24,11 +24,12 @@ Results = Mapping[tuple[str, str], str]
 
 def of_verification(stored: Stored, found: list[Verification], image_digest: str) -> Attestation:
     """Return the line that attests the outcome of `verification.again`."""
-    others = [one.what for one in found if one.answer != SAME]
+    others = [one for one in found if one.answer != SAME]
     if others:
-        raise ElevatorLabError(f"not attested: {others[0]} did not give the same bits")
-    trials = {(study, trial) for study, trial in (one.what.split() for one in found)}
-    return _here({key: stored[key].result_sha256 for key in trials & stored.keys()}, image_digest)
+        raise ElevatorLabError(f"not attested: {others[0]}")
+    trials = {(one.study, one.trial) for one in found}
+    same = {key: of.result_sha256 for key, of in stored.items() if key in trials}
+    return _here(same, image_digest)
 
 
 def of_results(results: Path, image_digest: str) -> Attestation:

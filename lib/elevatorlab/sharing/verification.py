@@ -59,15 +59,17 @@ class Expected:
 class Verification:
     """How a rerun compares with the stored result."""
 
-    #: The study, and the trial or "verdicts".
-    what: str
+    study: str
+    #: Its hash; None if a whole study was compared: its verdicts, or the table of a report.
+    trial: str | None
     #: ``same``, ``different``, or ``another image`` (bits of different images cannot be compared).
     answer: str
     #: The comparison in words.
     sentence: str
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.sentence}"
+        what = [self.study, self.trial] if self.trial else [self.study]
+        return f"{' '.join(what)}: {self.sentence}"
 
 
 Stored = Mapping[tuple[str, str], Expected]
@@ -160,7 +162,7 @@ def tables_follow(folder: Path) -> list[Verification]:
         sentence = f"the report's table follows from the results ({len(fresh)} rows)"
         if not same:
             sentence = f"the report's table is NOT what the results give ({file.name})"
-        found.append(Verification(name, SAME if same else DIFFERENT, sentence))
+        found.append(Verification(name, None, SAME if same else DIFFERENT, sentence))
     return found
 
 
@@ -219,23 +221,23 @@ def _kept_until_compared(chosen: Sequence[tuple[str, str]], testbed: Testbed) ->
 def _compare(
     key: tuple[str, str], expected: Expected, table: pd.DataFrame, folder: Path, identity: str
 ) -> Verification:
-    what, found = " ".join(key), reading.digest(folder)
+    found = reading.digest(folder)
     if found == expected.result_sha256:
-        return Verification(what, SAME, f"same bits ({found[:12]})")
+        return Verification(*key, SAME, f"same bits ({found[:12]})")
     if expected.image_digest == identity:
         sentence = f"DIFFERENT bits on the same image: {found[:12]}, expected "
-        return Verification(what, DIFFERENT, sentence + expected.result_sha256[:12])
+        return Verification(*key, DIFFERENT, sentence + expected.result_sha256[:12])
     other = differences_of_images(expected.provenance, reading.read(folder).provenance.as_given())
     sentence = (
         f"bits differ, as they may: stored with image {expected.image_digest[:12]}, this one is "
         f"{identity[:12]}; what differs is {other}. "
         + differences_of_rows(expected.rows, table[table["trial"] == key[1]])
     )
-    return Verification(what, ANOTHER_IMAGE, sentence)
+    return Verification(*key, ANOTHER_IMAGE, sentence)
 
 
 def _compare_verdicts(name: str, stored: pd.DataFrame, fresh: pd.DataFrame) -> Verification:
-    study, what = studies.get(name), f"{name} verdicts"
+    study = studies.get(name)
     before, after = (
         {(one.id, one.where): one.verdict for one in study.judge(rows)}
         for rows in (table.sort_values(study.ORDER, ignore_index=True) for table in (stored, fresh))
@@ -246,9 +248,10 @@ def _compare_verdicts(name: str, stored: pd.DataFrame, fresh: pd.DataFrame) -> V
         if before.get((claim, where)) != after.get((claim, where))
     ]
     if not changed:
-        return Verification(what, SAME, f"all {len(before)} are the same")
+        return Verification(name, None, SAME, f"all {len(before)} verdicts are the same")
     some = "; ".join(changed[:10]) + ("; ..." if len(changed) > 10 else "")
-    return Verification(what, DIFFERENT, f"{len(changed)} of {len(before)} DIFFER: {some}")
+    sentence = f"{len(changed)} of {len(before)} verdicts DIFFER: {some}"
+    return Verification(name, None, DIFFERENT, sentence)
 
 
 def outcome(found: list[Verification]) -> str:
@@ -256,8 +259,8 @@ def outcome(found: list[Verification]) -> str:
     answers = {one.answer for one in found}
     if DIFFERENT in answers:
         return DIFFERENT
-    undecided = {one.what.split()[0] for one in found if one.answer == ANOTHER_IMAGE}
-    decided = {one.what.split()[0] for one in found if one.what.endswith(" verdicts")}
+    undecided = {one.study for one in found if one.answer == ANOTHER_IMAGE}
+    decided = {one.study for one in found if one.trial is None}
     return ANOTHER_IMAGE if undecided - decided else SAME
 
 

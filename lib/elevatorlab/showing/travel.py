@@ -75,9 +75,7 @@ def _times_ms(requests: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     return 1000 * (requests["inserted_s"] - start_s), 1000 * (requests["issued_s"] - start_s)
 
 
-def draw_travel(
-    traced: Mapping[str, pd.DataFrame], colours: Mapping[str, str] | None = None
-) -> Figure:
+def draw_travel(traced: Mapping[str, pd.DataFrame]) -> Figure:
     """Draw how the travel adds up from dispatch to dispatch, one line per trial."""
     with style():
         figure = Figure(figsize=(6.4, 3.2))
@@ -85,7 +83,7 @@ def draw_travel(
         for name, requests in traced.items():
             travelled_mib = requests["sector"].diff().abs().fillna(0).cumsum() / MIB_SECTORS
             dispatches = np.arange(1, len(requests) + 1)
-            panel.plot(dispatches, travelled_mib, color=(colours or COLOURS)[name], label=name)
+            panel.plot(dispatches, travelled_mib, color=COLOURS[name], label=name)
         panel.set(xlabel="dispatches", ylabel="travel so far (MiB)")
         panel.legend(loc="upper left")
     return figure

@@ -139,13 +139,13 @@ def overload_settings(measured: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
-    """Return mean waits with and without an overloaded container.
+def waits(table: pd.DataFrame) -> pd.DataFrame:
+    """Return mean waits on the study's disk, with and without an overloaded container.
 
     Returns: One row per number of normal containers, number of overloaded ones and repetition:
     columns containers, overloaded, repetition, normal_ms, overloaded_ms.
     """
-    rows = table[(table["disk"] == disk) & table["experiment"].isin([EQUAL, OVERLOAD])]
+    rows = table[(table["disk"] == STUDY_DISK) & table["experiment"].isin([EQUAL, OVERLOAD])]
     keys = ["containers", "overloaded", "repetition"]
     means = rows.assign(wait_ms=rows["wait_ms"].astype(float)).pivot_table(
         index=keys, columns="role", values="wait_ms", aggfunc="mean"
@@ -156,7 +156,7 @@ def waits(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
     return means.rename(columns={NORMAL: "normal_ms", OVERLOADED: "overloaded_ms"}).reset_index()
 
 
-def rises(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
+def rises(table: pd.DataFrame) -> pd.DataFrame:
     """Return how much longer the overloaded container makes the waits: the paper's dW and dSW.
 
     Returns: One row per number of normal containers and repetition, with the columns rise_ms (mean
@@ -164,7 +164,7 @@ def rises(table: pd.DataFrame, disk: str = STUDY_DISK) -> pd.DataFrame:
     wait alone; NaN if it did not run alone) and system_rise_ms (dSW: the sum of the rises of the
     normal containers and the overloaded one).
     """
-    found = waits(table, disk)
+    found = waits(table)
     keys = ["containers", "repetition"]
     before = found[(found["overloaded"] == 0)].set_index(keys)["normal_ms"]
     after = found[found["overloaded"] == 1].set_index(keys)

@@ -27,6 +27,8 @@ SET_SIZE_BLOCKS, DISCONNECT, SET_FLAGS = 0xAB07, 0xAB08, 0xAB0A
 HAS_FLAGS, SENDS_FLUSH, SENDS_FUA, SEVERAL_CONNECTIONS = 1, 4, 8, 256
 READ, WRITE, DISCONNECTED, FLUSH = 0, 1, 2, 3
 FUA = 1 << 16
+
+SIZE_BYTES = 2 << 20
 REQUEST, REPLY = struct.Struct(">II8sQI"), struct.Struct(">II8s")
 REQUEST_MAGIC, REPLY_MAGIC = 0x25609513, 0x67446698
 
@@ -51,7 +53,6 @@ class NetworkBlockDevice(Disk):
 
     def __init__(
         self,
-        size_mib: int = 2,
         takes_fua: bool = True,
         connections: int = 1,
         lasts: int | None = None,
@@ -59,12 +60,12 @@ class NetworkBlockDevice(Disk):
     ) -> None:
         self._slow = slow
         self._mailbox = Mailbox()
-        self._mailbox.ask(NEW_DISK, int(takes_fua), size_mib << 20)
+        self._mailbox.ask(NEW_DISK, int(takes_fua), SIZE_BYTES)
         self._device = open("/dev/nbd0", "r+b", buffering=0)  # noqa: SIM115 (closed on exit)
         self._sockets = [socket.socketpair() for _ in range(connections)]
         self._tell(CLEAR_SOCK)
         self._tell(SET_BLOCK_SIZE, SECTOR_BYTES)
-        self._tell(SET_SIZE_BLOCKS, (size_mib << 20) // SECTOR_BYTES)
+        self._tell(SET_SIZE_BLOCKS, SIZE_BYTES // SECTOR_BYTES)
         flags = HAS_FLAGS | SENDS_FLUSH | (SENDS_FUA if takes_fua else 0)
         self._tell(SET_FLAGS, flags | (SEVERAL_CONNECTIONS if connections > 1 else 0))
         self._threads = []

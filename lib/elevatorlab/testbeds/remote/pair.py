@@ -57,7 +57,7 @@ class PairTestbed(ShellTestbed):
         try:
             return self.target.facts()
         except NotReady as problem:
-            raise NotReady(f"the target: {problem}") from None
+            raise NotReady(f"the target: {problem.lack}", problem.remedy) from None
 
     def findings(self) -> Iterator[Readiness]:
         """Yield the findings on host and target."""
@@ -65,7 +65,7 @@ class PairTestbed(ShellTestbed):
             target = self.target_facts
         except NotReady as problem:
             target = None
-            yield Readiness(self.name, "target", str(problem), False, needed=True)
+            yield Readiness(self.name, "target", problem.lack, False, problem.remedy, needed=True)
         for finding in super().findings():
             if finding.what == capabilities.Capability.LINK:
                 yield replace(finding, **NO_LINK)

@@ -69,7 +69,7 @@ class RealTestbed:
         try:
             facts = self.facts
         except NotReady as problem:
-            yield Readiness(self.name, "machine", str(problem), False, needed=True)
+            yield Readiness(self.name, "machine", problem.lack, False, problem.remedy, needed=True)
             return
         yield from capabilities(self.name, facts)
 

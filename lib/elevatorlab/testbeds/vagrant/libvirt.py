@@ -45,9 +45,9 @@ def require() -> None:
     if answer.returncode:
         said = " ".join(answer.stderr.split())
         raise NotReady(
-            f"libvirtd does not answer on {URI} ({said}). Start it with systemctl start libvirtd, "
-            "and be in the group libvirt; where no service manager runs, "
-            "environments/start-libvirt.sh starts it"
+            f"libvirtd does not answer on {URI} ({said})",
+            "Start it with systemctl start libvirtd, and be in the group libvirt; where no service "
+            "manager runs, environments/start-libvirt.sh starts it",
         )
 
 

@@ -135,10 +135,10 @@ class Machine:
                 command, UP_S, self.folder / "up.log", self._hear, cwd=PROJECT, env=environment
             )
         except ElevatorLabError as problem:
-            if "box" in str(problem) and ("could not be found" in str(problem)):
+            if not readiness.boxes():
                 raise NotReady(
-                    f"the box {readiness.PUBLIC_BOX} is not here and cannot be pulled; `make box` "
-                    "builds its equivalent"
+                    f"the box {readiness.PUBLIC_BOX} is not here and cannot be pulled",
+                    "`make box` builds its equivalent",
                 ) from problem
             raise NotReady(f"the virtual machine did not come up: {problem}") from None
 

@@ -36,20 +36,20 @@ def require(provider: str) -> None:
 
 def _require_vagrant() -> None:
     if not commands.found("vagrant"):
-        raise NotReady(f"the command vagrant is missing; {INSTALL}")
+        raise NotReady("the command vagrant is missing", INSTALL)
 
 
 def _require_provider(provider: str) -> None:
     if provider == "virtualbox":
         if not commands.found("VBoxManage"):
-            raise NotReady("the command VBoxManage is missing; install VirtualBox")
+            raise NotReady("the command VBoxManage is missing", "Install VirtualBox")
         return
     if not commands.found("virsh"):
-        raise NotReady(f"the command virsh is missing; {INSTALL}")
+        raise NotReady("the command virsh is missing", INSTALL)
     libvirt.require()
     plugins = commands.run(["vagrant", "plugin", "list"], 60)
     if "vagrant-libvirt" not in plugins.stdout:
-        raise NotReady(f"Vagrant has no provider for libvirt; {INSTALL}")
+        raise NotReady("Vagrant has no provider for libvirt", INSTALL)
 
 
 def boxes() -> list[str]:
@@ -71,8 +71,8 @@ def findings() -> Iterator[Readiness]:
             check()
             yield Readiness("vagrant", what, "ready", True, needed=True)
         except NotReady as problem:
-            found, _, remedy = str(problem).partition("; ")
-            yield Readiness("vagrant", what, found, False, remedy or INSTALL, needed=True)
+            remedy = problem.remedy or INSTALL
+            yield Readiness("vagrant", what, problem.lack, False, remedy, needed=True)
     here = boxes()
     remedy = f"`make box` builds one; where {PUBLIC_BOX} can be pulled, `vagrant up` does so itself"
     yield Readiness("vagrant", "box", ", ".join(here) or "none here yet", bool(here), remedy)

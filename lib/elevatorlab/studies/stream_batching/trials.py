@@ -466,8 +466,8 @@ def _fio(parameters: Parameters, curve: Curve) -> FioPoints | FioPointsApart:
     if curve.linked:
         # A large write from two huge pages side by side arrives at the target, on the same machine,
         # as one fragment. Linux 6.1 takes that for an attack (HARDENED_USERCOPY), and the target
-        # dies. Shared memory has no huge pages.
-        options["iomem"] = "mmapshared"
+        # dies. System V's shared memory has no huge pages (fio 3.33 maps `mmapshared` privately).
+        options["iomem"] = "shm"
     return FioPointsApart(**common, **APART_MS, options=options, cores=curve.cores)
 
 

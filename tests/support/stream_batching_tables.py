@@ -69,7 +69,7 @@ def on_cores(slots=(1000, 200), transfers=(0, 100), repetitions=2, **changes):
     return table.assign(**{name: table["repetition"].map(one) for name, one in each.items()})
 
 
-def verdicts(table):
-    """Return the claims about the run on emulated processors by the end of their names."""
+def verdicts(table, machine="emulated"):
+    """Return the claims about the runs on a machine by the end of their names."""
     judged = study.judge(table)
-    return {one.id.partition("/")[2]: one for one in judged if one.machine == "emulated"}
+    return {one.id.partition("/")[2]: one for one in judged if one.machine == machine}

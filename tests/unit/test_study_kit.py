@@ -8,11 +8,12 @@ from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging.claim import Role
 from elevatorlab.judging.families import statements
-from elevatorlab.judging.verdicts import Verdict, reproduced_if, widened
+from elevatorlab.judging.verdicts import Judgement, Verdict, reproduced_if, widened
 from elevatorlab.plugins.studies import ours
 from elevatorlab.records import checked
 from elevatorlab.results import store
 from elevatorlab.studies.kit.cells import by_repetition, once_a_table, paired_ratio, rows_of
+from elevatorlab.studies.kit.choices import Choice, together
 from elevatorlab.studies.kit.reimplemented import REIMPLEMENTED
 from elevatorlab.studies.kit.tables import cells
 from elevatorlab.studies.kit.trials import DiskParameters, on_arm, trial
@@ -145,3 +146,24 @@ def test_what_is_made_of_a_table_is_made_once_and_goes_with_it():
     assert [length(table) for table in (one, other, one, other)] == [2, 3, 2, 3] and made == [2, 3]
     for size in range(20):  # one of these gets the place in memory of another
         assert length(pd.DataFrame({"a": range(size)})) == size
+
+
+R, D, C, U = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY, Verdict.CONTRADICTED, Verdict.UNDECIDED
+CACHE = Choice("The article does not name the state of the cache", "state")
+
+
+@pytest.mark.parametrize(
+    ("found", "possible", "verdict"),
+    [
+        ([R, R], 2, R),
+        ([D, D], 2, D),
+        ([C, C], 2, C),
+        ([D, C], 2, Verdict.NOT_TESTABLE),  # the direction depends on what the article leaves open
+        ([R, D], 2, Verdict.NOT_TESTABLE),
+        ([R, U], 2, U),
+        ([C, C], 3, Verdict.NOT_TESTABLE),  # a state that was not measured may explain it
+    ],
+)
+def test_two_choices_that_decide_differently_decide_nothing(found, possible, verdict):
+    judged = {f"state {n}": Judgement(one, 1.0, "") for n, one in enumerate(found)}
+    assert together(judged, CACHE, possible).verdict == verdict

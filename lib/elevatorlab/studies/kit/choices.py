@@ -74,9 +74,7 @@ def _common(verdicts: set[Verdict], choice: Choice, all_measured: bool) -> tuple
     if len(verdicts) == 1:
         (verdict,) = verdicts
         return verdict, f"{open_ones}; each {each} that was measured gives the same verdict."
-    if against == verdicts:
-        return Verdict.DIRECTION_ONLY, f"{open_ones}; no {each} explains the published value."
-    if against and Verdict.REPRODUCED in verdicts:
+    if len(verdicts & set(DECIDED)) > 1:
         return Verdict.NOT_TESTABLE, f"{open_ones}, and the verdict depends on it."
     return Verdict.UNDECIDED, f"{open_ones}; some {each}s leave the claim undecided."
 

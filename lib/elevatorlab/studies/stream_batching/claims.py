@@ -37,10 +37,13 @@ from ...judging.verdicts import (
 )
 from ...plugins.profiles import PROFILES
 from ..kit.cells import once_a_table, paired_ratio
+from ..kit.choices import Choice, together
 from .columns import COLUMNS, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
 from .measures import (
     FULL_DEPTH,
+    FULL_RAM_DEPTH,
+    FULL_SSD_DEPTH,
     MEAN,
     P99,
     READ_PERCENT,
@@ -361,22 +364,38 @@ def _on_one_core(judge: Judge) -> Judge:
     return judged
 
 
-def _of_full_queue(judge: Judge) -> Judge:
-    """Let a claim about a full queue be judged by rows in which each side has a core of its own.
+_RIG = Choice(
+    "The document's host and target have a processor each and a link, of which each rig here lacks "
+    "one with requests of 4 KiB",
+    "rig",
+)
 
-    Like the document's two machines, these share no processor, and they have no link. With a full
-    queue its delay takes no part; with fewer requests in flight it decides, and only the shared
-    core has a link.
+
+def _by_depth(judge: Judge) -> Judge:
+    """Let a claim about one core be judged in both rigs, or in one where only that one matters.
+
+    Where host and target share a processor, they have a link; where each has a processor of its
+    own, they have none. With a full queue, a link's delay takes no part: the second rig is like the
+    document's. With fewer requests in flight, both have to come to the same verdict, where both
+    have enough requests to tell.
     """
     otherwise = _on_one_core(judge)
 
     def judged(item: Statement, table: pd.DataFrame) -> Judgement:
-        is_full = item.select.get("io_depth", FULL_DEPTH) >= FULL_DEPTH
-        unscaled = item.select.get("scale") == "unscaled"
-        own = table[(table["cores"] == 1) & (table["driver"] == item.select["driver"])]
-        if not is_full or unscaled or own.empty:
+        alike, driver = shared(table), item.select["driver"]
+        own = table[(table["cores"] == 1) & (table["driver"] == driver)]
+        if item.select.get("scale") == "unscaled" or own.empty:
             return otherwise(item, table)
-        return _on(1, judge(item, own))
+        apart_of_it = _on(1, judge(item, own))
+        is_full = item.select.get("io_depth", math.inf) >= FULL_DEPTH[item.select["target"]]
+        if is_full or alike.empty:
+            return apart_of_it
+        both = {
+            "with a shared processor and a link": judge(item, alike),
+            "with a processor each and no link": apart_of_it,
+        }
+        able = {rig: one for rig, one in both.items() if one.verdict != Verdict.NOT_TESTABLE}
+        return together(able, _RIG, 2) if len(able) == 2 else next(iter((able or both).values()))
 
     return judged
 
@@ -685,7 +704,7 @@ def _steady(judge: Judge) -> Judge:
 
 
 _POINTS = ("point_gain", "noop_shape")
-_OF_FULL_QUEUE = ("point_gain", "peak_ratio")
+_OF_DEPTH = ("point_gain", "peak_ratio")
 
 _OF_ONE_CORE: dict[str, Judge] = {
     "point_gain": _point_gain,
@@ -727,12 +746,19 @@ _DECIDED_BY: DecidedBy = {
         fixed=date(2026, 11, 28),
     ): ("cores", "many_cores", "gain_is_gone_by_size"),
     Constant(
-        name="FULL_DEPTH",
-        value=FULL_DEPTH,
-        of="requests in flight at least keep the queue full",
+        name="FULL_SSD_DEPTH",
+        value=FULL_SSD_DEPTH,
+        of="requests in flight at least keep the SSD's queue full",
         reason="the document's curves are flat from there on",
         fixed=date(2026, 11, 28),
-    ): _OF_FULL_QUEUE,
+    ): _OF_DEPTH,
+    Constant(
+        name="FULL_RAM_DEPTH",
+        value=FULL_RAM_DEPTH,
+        of="requests in flight at least keep the RAM disk's queue full",
+        reason="the document's curves are flat from there on",
+        fixed=date(2026, 11, 28),
+    ): _OF_DEPTH,
 }
 
 _APART: dict[str, Judge] = {
@@ -747,7 +773,7 @@ def _by_rig(name: str, judge: Judge) -> Judge:
     """Let a claim be judged by the rows of the rig that is like the document's."""
     if name in _APART:
         return _on_cores(_APART[name], judge)
-    return _of_full_queue(judge) if name in _OF_FULL_QUEUE else _on_one_core(judge)
+    return _by_depth(judge) if name in _OF_DEPTH else _on_one_core(judge)
 
 
 JUDGES: dict[str, Judge] = {

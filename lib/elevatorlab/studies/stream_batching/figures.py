@@ -51,7 +51,8 @@ CAPTIONS = {
 _INTERVALS = "Whiskers are 95 % confidence intervals."
 _FEW = f"Points with fewer than {FEWEST_FOR_P99} requests have no 99th percentile."
 DETAILS = {
-    "overview": f"Requests are random reads of 4 KiB. The local disk is a null_blk. {_INTERVALS}",
+    "overview": "Requests are random reads of 4 KiB. The local disk is a null_blk. On the dotted "
+    f"line, host and target have a processor each. {_INTERVALS}",
     "figures-1-and-2": _FEW,
     "figures-3-and-4": _INTERVALS,
     "figure-5-read-share": _INTERVALS,
@@ -79,7 +80,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     By the names in `CAPTIONS`, once for each run (see `showing.figures.of_every_run`). Without a
     measurement, only the document's figures are drawn. The figures in `_OF_CORES` show the rows in
     which host and target have cores of their own, where there are any. The others show the rows in
-    which both share their processors.
+    which both share their processors; the overview also has those with a core each.
     """
     # Imported here, because drawing needs libraries that judging does not need.
     from ...showing.figures import of_every_run
@@ -96,6 +97,9 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
     says: dict[str, Any] = {"remark": _remark, "kept": KEPT, "details": DETAILS}
     drawn = of_every_run(alike, draw, CAPTIONS, ARMS, "throughput_iops", **says)
+    one_core = frozenset(own.loc[own["cores"] == 1, "trial"])
+    for name in [name for name in drawn if name.startswith("overview")]:
+        drawn[name] = drawn[name]._replace(trials=drawn[name].trials | one_core)
     by_cores = alike if own.empty else own
     drawn |= of_every_run(by_cores, draw_cores, CAPTIONS, ARMS, "throughput_iops", **says)
     order = list(CAPTIONS)

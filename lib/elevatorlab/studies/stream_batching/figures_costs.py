@@ -45,7 +45,7 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame, apart: pd.DataFram
     """
     figure = Figure(figsize=(ONE_COLUMN, 4.9))
     axes = figure.subplots(2, 1, sharex=True, sharey=True)
-    full = apart[(apart["cores"] == 1) & (apart["depth"] >= FULL_DEPTH)]
+    full = apart[(apart["cores"] == 1) & (apart["depth"] >= apart["target"].map(FULL_DEPTH))]
     for axis, target in zip(axes, TARGETS, strict=True):
         _gains(axis, published, measured, target)
         for scheduler in compared_schedulers(full)[1:]:

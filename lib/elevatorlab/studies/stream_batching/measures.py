@@ -21,8 +21,9 @@ TARGETS = {"nvme_ssd": "NVMe SSD", "ram": "RAM block device"}
 
 READ_PERCENT = {"randread": 100, "randwrite": 0}
 
-FULL_DEPTH = 64
-"""From this depth on, the document's curves are flat: the queue is always full."""
+FULL_SSD_DEPTH, FULL_RAM_DEPTH = 64, 32
+FULL_DEPTH = {"nvme_ssd": FULL_SSD_DEPTH, "ram": FULL_RAM_DEPTH}
+"""By target: from this depth on, the document's curves are flat, since the queue is always full."""
 
 THROUGHPUT, MEAN, P99 = "throughput_iops", "latency_mean_us", "latency_p99_us"
 

@@ -17,7 +17,13 @@ from elevatorlab.results import costs, references
 from elevatorlab.results.store import load
 from elevatorlab.studies.container_isolation import measures as regulation
 from elevatorlab.studies.container_isolation.document import predictions
-from elevatorlab.studies.stream_batching.published import gain_by_depth, single_core_latency
+from elevatorlab.studies.stream_batching import measures as batching
+from elevatorlab.studies.stream_batching.document import core_ratios
+from elevatorlab.studies.stream_batching.published import (
+    core_scaling,
+    gain_by_depth,
+    single_core_latency,
+)
 from elevatorlab.studies.vm_vs_container.published import TEST_1, TEST_2, times
 from elevatorlab.studies.vm_vs_container.tables import pairs_table
 
@@ -204,6 +210,25 @@ def test_the_findings_tell_what_holding_requests_back_costs():
     assert f"it gains {stock} % with the stock driver, and {one_send} % with" in FINDINGS
     many = lost.xs("local", level="driver").xs(64, level="depth")
     assert f"it only loses: {min(many)} to {max(many)} % at depth 64" in FINDINGS
+
+
+def test_the_findings_tell_what_holding_back_gains_on_several_cores():
+    own = batching.apart(load("stream_batching", "reference/paper"))
+    cores = {n: own[own["cores"] == n] for n in batching.cores_in(own)}
+    where = {"target": "ram", "driver": "stock", "time_scale": batching.scale_of(own)}
+    for operation, reads in batching.READ_PERCENT.items():
+        here = {**where, "read_percent": reads}
+        found = [batching.gain(rows, **here).value for rows in cores.values()]
+        printed = core_ratios("ram", operation)[list(cores)]
+        said = [
+            f"{100 * min(of) - 100:.0f} to {100 * max(of) - 100:.0f} %" for of in (found, printed)
+        ]
+        assert f"{said[0]}, and {said[1]} in the document" in FINDINGS
+    noop = [batching.at(cores[n], "throughput_iops", **where, scheduler="none") for n in (1, 24)]
+    curve = core_scaling().query("target == 'ram' and operation == 'randread'")
+    printed = curve[curve["scheduler"] == "noop"].set_index("cores")["throughput_kiops"]
+    times = f"{noop[1].mean() / noop[0].mean():.0f} times as many reads here as on one"
+    assert f"{times}, and {printed[24] / printed[1]:.0f} times as many in the document" in FINDINGS
 
 
 def test_the_limits_tell_where_a_container_is_slower_than_the_host():
